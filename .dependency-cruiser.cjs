@@ -12,7 +12,7 @@ const PURE = '^operator/.+/decide/.+[.]ts$'
  * answers that would be the same again.
  */
 const PURE_PARTS = [
-  '^operator/cluster/(clone-sources|dependents|importer-container|kept-metadata|kubevirt-views|ownership|pod-events|said-of-claim|views|workspace-views)[.]ts$',
+  '^operator/cluster/(clone-sources|dependents|importer-container|kept-metadata|kubevirt-views|ownership|pod-events|claim-message|views|workspace-views)[.]ts$',
   '^operator/controllers/[^/]+/world[.]ts$',
   '^operator/images/(parsed-spec|references)[.]ts$',
   '^operator/kube/(api-error|controller-of|kube-object|resource-types)[.]ts$',

@@ -1,6 +1,6 @@
 /**
- * Public surface of the package: the API's kinds and rules, what the operator renders, and what teams and platform
- * engineers write. Everything here is promised to the outside; nothing below is to be imported directly.
+ * Public interface of the package: the kinds and rules of the API, what the operator renders, and what teams and platform engineers write. Everything
+ * here is promised to users. Files below must not be imported directly.
  */
 export {
   DATA_SYNC_CONDITIONS,

@@ -32,7 +32,7 @@ const REASONS_BY_KIND: readonly (readonly [Resource, string, Readonly<Record<str
   ],
 ]
 
-/** The API reference in Markdown: fields, rules, columns, reasons with their remedies, and the policy's keys. */
+/** Returns the API reference in Markdown: fields, rules, columns, reasons with their remedies, and the keys of the policy. */
 export function apiReference(resources: readonly Resource[]): string {
   const sections = [
     '# API reference',
@@ -96,7 +96,7 @@ function typeText(schema: StructuralSchema): string {
   return `${schema.type}${limit}`
 }
 
-/** Messages of the rules on a field and on all below it. */
+/** Returns the messages of the rules on a field and on all fields below it. */
 function rules(schema: StructuralSchema): string[] {
   const below = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items])]
   return [...ownRules(schema), ...below.flatMap(rules)]
@@ -117,7 +117,7 @@ function policyRows(): string[][] {
   })
 }
 
-/** Texts of the API are no Markdown: keep `<host>` from being read as a tag, and a bar from ending a cell. */
+/** Escapes texts of the API, which are not Markdown: `<host>` must not become a tag, and a bar must not end a cell. */
 function plain(text: string): string {
   return text.replaceAll('<', '&lt;').replaceAll('|', '\\|')
 }

@@ -4,7 +4,7 @@ export interface Drift {
   readonly problem: 'differs' | 'is missing' | 'is not generated any more'
 }
 
-/** How the files on disk differ from what would be generated. Both: path -> content. */
+/** Returns how the files on disk differ from what would be generated. Both: path -> content. */
 export function findDrift(wanted: ReadonlyMap<string, string>, present: ReadonlyMap<string, string>): Drift[] {
   const drifted = [...wanted].flatMap(([path, content]): Drift[] => {
     const found = present.get(path)

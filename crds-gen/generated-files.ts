@@ -5,7 +5,7 @@ import { apiReference } from './api-reference.ts'
 
 const SOURCE = 'from constructs/ by `npm run gen`; do not edit'
 
-/** What belongs into the folder of generated files: path in it -> content. */
+/** Returns what belongs in the folder of generated files: path in it -> content. */
 export function generatedFiles(): ReadonlyMap<string, string> {
   const crds = RESOURCES.map((resource): [string, string] => [
     `crds/${resource.group}_${resource.plural}.yaml`,
@@ -19,7 +19,7 @@ export function renderCrd(resource: Resource): object {
   return crd as object
 }
 
-/** Without line folding: a rule or a URL in one line can be searched for. */
+/** Does not fold lines, so that a rule or a URL can be searched for. */
 export function toYaml(object: object): string {
   return stringify(object, { lineWidth: 0 })
 }

@@ -1,6 +1,6 @@
 /**
- * Writes the CRDs and the API reference into `generated/`, or with `--check` only compares: exit code 1 and one line for each file that
- * differs, is missing or is left over.
+ * Writes the CRDs and the API reference into `generated/`. With `--check` it only compares: it prints one line for each file that differs, is missing
+ * or is left over, and sets exit code 1.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'

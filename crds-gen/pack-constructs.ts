@@ -1,7 +1,6 @@
 /**
- * Builds the published form of `constructs/` into `constructs/dist`: JavaScript, declarations and a manifest that points to them. Pack
- * or publish that folder (`npm pack ./constructs/dist`): npm takes `exports` from the manifest as it is, and the one in the repository has to name
- * the sources.
+ * Builds the published form of `constructs/` in `constructs/dist`: JavaScript, declarations and a manifest that points to them. Pack or publish that
+ * folder (`npm pack ./constructs/dist`): npm uses `exports` of the manifest unchanged, and the manifest in the repository must point to the sources.
  */
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

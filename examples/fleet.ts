@@ -1,5 +1,5 @@
 /**
- * The images of `fleet.yaml`, written in TypeScript: types and checks while you write, an error with field and fix where one is wrong.
+ * The images of `fleet.yaml`, written in TypeScript, with types and checks in the editor, and an error with field and fix if one is wrong.
  *
  *   npm ci && npx node examples/fleet.ts | kubectl apply -f -
  */

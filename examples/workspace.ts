@@ -1,12 +1,12 @@
 /**
- * The lab of `workspace.yaml`, written in TypeScript: types and checks while you write, an error with field and fix where one is wrong.
+ * The lab of `workspace.yaml`, written in TypeScript, with types and checks in the editor, and an error with field and fix if something is wrong.
  *
  *   npm ci && npx node examples/workspace.ts | kubectl apply -f -
  */
 import { Workspace, type WorkspaceNetwork } from '@open-terrain/constructs'
 import { App, Chart, Yaml } from 'cdk8s'
 
-/** A network whose default route and further routes go by these of its machines. */
+/** Returns a network whose default route and further routes have these addresses of its machines as next hops. */
 function routed(name: string, cidr: string, byDefault: string, further: Readonly<Record<string, string>> = {}) {
   const routes = Object.entries({ '0.0.0.0/0': byDefault, ...further })
   return {

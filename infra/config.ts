@@ -13,13 +13,13 @@ import { z } from 'zod'
 import { imageProblem } from './image-reference.ts'
 import about from './package.json' with { type: 'json' }
 
-/** Configuration keys of a stack begin with it: `open-terrain:<key>`. */
+/** Prefix of the configuration keys of a stack: `open-terrain:<key>`. */
 export const PROJECT = 'open-terrain'
 
 const objectName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, {
   error: 'must be a name of lower-case letters, digits and dashes, of at most 63 characters',
 })
-/** Secrets may have dots in their names, which namespaces may not. */
+/** Names of Secrets may contain dots, names of namespaces may not. */
 const secretName = z
   .string({ error: 'must be a name in quotes' })
   .max(253, { error: 'must be at most 253 characters long' })
@@ -56,7 +56,7 @@ const policyValue = z.union(
   { error: 'must be a text, a number, true or false, a list of texts, or texts by name' },
 )
 
-/** The operator's own rules, so that nothing gets into a cluster that it would refuse there. */
+/** Applies the operator's own rules, so that no policy reaches a cluster that the operator would reject there. */
 const policy = z.record(z.string(), policyValue).superRefine((values, context) => {
   for (const { key, message } of parsePolicy(policyData(values as PolicyValues), POLICY_DEFAULTS).problems) {
     const isKnown = (POLICY_KEYS as readonly string[]).includes(key)
@@ -140,13 +140,13 @@ const SCHEMA = z
 /** The configuration of one environment, with all defaults. Pulumi.yaml describes the keys. */
 export type EnvironmentConfig = z.output<typeof SCHEMA>
 
-/** The keys that there are, without `secrets`, which no file has in clear text. */
+/** All keys except `secrets`, which no file contains in clear text. */
 export const CONFIG_KEYS = Object.keys(SCHEMA.shape) as readonly (keyof EnvironmentConfig)[]
 
-/** Keys whose value is always a text, also where it looks like a number. */
+/** Keys whose value is always text, even if it looks like a number. */
 const TEXTS: readonly string[] = ['image', 'namespace', 'imageNamespace', 'cdiNamespace']
 
-/** What is wrong with a stack's configuration: a line for each key, with its value and what to do. */
+/** Reports what is wrong with a stack's configuration: one line per key, with its value and the remedy. */
 export class ConfigError extends Error {
   readonly problems: readonly string[]
 
@@ -158,8 +158,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Checks the values of a stack by key, without the prefix `open-terrain:`. Numbers, flags and objects may be JSON texts, as Pulumi hands them over.
- * Throws a ConfigError that names every key that is wrong.
+ * Validates the values of a stack by key, without the prefix `open-terrain:`. Numbers, flags and objects may be JSON text, as Pulumi passes them.
+ * Throws a ConfigError that names every invalid key.
  */
 export function parseConfig(given: Readonly<Record<string, unknown>>): EnvironmentConfig {
   const { secrets: _secrets, ...values } = given
@@ -191,7 +191,7 @@ function problemLines(issue: z.core.$ZodIssue, values: unknown): string[] {
   return [`${key}: ${JSON.stringify(value)} ${issue.message}`]
 }
 
-/** The configuration as the platform's constructs take it. */
+/** Converts the configuration to the props of the platform constructs. */
 export function installationProps(config: EnvironmentConfig): InstallationProps {
   const { images: _images, protect: _protect, resources: given, monitoring, networkPolicies, ...shared } = config
   const [scraped, limited] = [withoutEnabled(monitoring), withoutEnabled(networkPolicies)]
@@ -202,7 +202,7 @@ export function installationProps(config: EnvironmentConfig): InstallationProps 
     networkPolicies: limited,
     version: about.version,
   }
-  // What zod knows as texts by key, the constructs know key by key.
+  // zod types these values as string maps, the constructs type each key.
   return props as InstallationProps
 }
 

@@ -1,8 +1,8 @@
-/** `<registry>/<path>`: the first part is a host only where it has a dot or a port, or is `localhost`; all others mean a registry that each node picks. */
+/** `<registry>/<path>`. The first part is a host only if it has a dot or a port, or is `localhost`. Otherwise each node picks the registry. */
 const QUALIFIED =
   /^(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9.-]+(?=:\d))(?::\d{1,5})?\/[a-z0-9]+(?:[._/-]+[a-z0-9]+)*$/
 const DIGEST = /^sha256:[0-9a-f]{64}$/
-/** A tag that starts as versions do. Names such as `latest`, `main` or `stable` move. */
+/** A tag that starts like a version. Tags such as `latest`, `main` or `stable` move. */
 const VERSION_TAG = /^v?\d[\w.-]{0,126}$/
 
 export interface ImageReference {
@@ -11,7 +11,7 @@ export interface ImageReference {
   readonly digest: string | undefined
 }
 
-/** Takes `repository[:tag][@digest]` apart; checks nothing. */
+/** Splits `repository[:tag][@digest]` without validating it. */
 export function parseImageReference(text: string): ImageReference {
   const [named = '', digest] = text.split('@', 2)
   const colon = named.indexOf(':', named.lastIndexOf('/') + 1)
@@ -20,8 +20,8 @@ export function parseImageReference(text: string): ImageReference {
 }
 
 /**
- * What is wrong with a container image as something to roll out: it has to mean the same bytes on every node, on every day. Undefined where nothing is.
- * The sentence goes on from the image: `must ...`.
+ * Returns why a container image must not be rolled out, or undefined: it must mean the same bytes on every node, on every day.
+ * The text continues a sentence that starts with the image: `must ...`.
  */
 export function imageProblem(text: string): string | undefined {
   const { repository, tag, digest } = parseImageReference(text)

@@ -1,4 +1,4 @@
-/** Public surface of the package: Open Terrain, and what constructs render, as components for Pulumi programs. Loading it makes no resource. */
+/** Public API of the package: Pulumi components for Open Terrain and for objects that constructs render. Importing it creates no resource. */
 export { ConfigError, type EnvironmentConfig, installationProps, parseConfig } from './config.ts'
 export { imageProblem } from './image-reference.ts'
 export type { KubernetesObject } from './kubernetes-object.ts'

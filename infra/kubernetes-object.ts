@@ -2,10 +2,10 @@ import type { Manifest } from '@open-terrain/constructs/platform'
 import kubernetesPackage from '@pulumi/kubernetes/package.json' with { type: 'json' }
 import { CustomResource, type CustomResourceOptions, type Output } from '@pulumi/pulumi'
 
-/** One object of Kubernetes as a Pulumi resource. All its fields are inputs, so that Pulumi owns what is rendered, and nothing that others write. */
+/** A Kubernetes object as a Pulumi resource. All its fields are inputs, so Pulumi owns what is rendered, and nothing that others write. */
 export class KubernetesObject extends CustomResource {
   declare readonly metadata: Output<Manifest['metadata']>
-  /** As the API server had it when the object was last applied or refreshed. */
+  /** Status on the API server at the last apply or refresh. */
   declare readonly status: Output<unknown>
 
   /** @param name unique in the stack; see `resourceName` */
@@ -15,12 +15,12 @@ export class KubernetesObject extends CustomResource {
   }
 }
 
-/** The type as the classes of @pulumi/kubernetes have it, so that policy packs and aliases know it. */
+/** Returns the type as the classes of @pulumi/kubernetes name it, so that policy packs and aliases recognize it. */
 export function typeOf({ apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind'>): string {
   return `kubernetes:${apiVersion === 'v1' ? 'core/v1' : apiVersion}:${kind}`
 }
 
-/** Made of the object's own names: it changes when the object is another one, and never else. */
+/** Built from the object's own names, so that it changes exactly when the object becomes a different one. */
 export function resourceName(prefix: string, { kind, metadata: { name, namespace } }: Manifest): string {
   return [prefix, kind.toLowerCase(), namespace, name].filter((part) => part !== undefined).join('/')
 }

@@ -4,28 +4,28 @@ import { installationProps, PROJECT, parseConfig } from './config.ts'
 import { readStackFile } from './stack-files.ts'
 
 /**
- * The files of an environment, in the order in which they are applied. Those who remove what they have installed leave the first two: CRDs hold the
- * record of everybody's images and machines, a namespace the disks.
+ * Files of an environment, in the order in which they are applied. Removing the installation leaves the first two: CRDs hold the record of
+ * everybody's images and machines, a namespace holds the disks.
  */
 const FILES: Readonly<Record<string, readonly InstallationPart[]>> = {
   'crds.yaml': ['crds'],
   'namespaces.yaml': ['namespaces'],
   'install.yaml': ['access', 'policy', 'operator'],
-  // Of its own, because only a cluster with the Prometheus operator has the kinds. Not written where it is empty.
+  // Separate, because only a cluster with the Prometheus operator serves these kinds. Not written if empty.
   'monitoring.yaml': ['monitoring'],
 }
 
 export interface ManifestOptions {
-  /** Where `Pulumi.yaml` and the stack files are. */
+  /** Folder of `Pulumi.yaml` and the stack files. */
   readonly folder: string
   readonly environment: string
-  /** Container image of the operator, instead of the one that the stack file names. */
+  /** Container image of the operator. Overrides the one in the stack file. */
   readonly image?: string
 }
 
 /**
- * The manifests of one environment, by file name: the objects that `pulumi up` applies for the same stack file, as YAML, the same bytes every time.
- * VMDiskImages and Secrets of a stack are not a part of them. Throws a sentence that names the key where the configuration cannot be used.
+ * Returns the manifests of one environment by file name: the objects that `pulumi up` applies for the same stack file, as YAML, the same bytes every
+ * time. Excludes VMDiskImages and Secrets of a stack. If the configuration cannot be used, throws an error whose message names the key.
  */
 export function environmentManifests({ folder, environment, image }: ManifestOptions): ReadonlyMap<string, string> {
   const values = readStackFile(folder, environment)
@@ -47,7 +47,7 @@ function unnamedImage(environment: string): string {
   )
 }
 
-/** Without line folding, so that a rule in one line can be searched for; without anchors, which not every tool reads. */
+/** No line folding, so that a one-line rule can be searched for. No anchors, because not every tool reads them. */
 function toYaml(manifest: Manifest): string {
   return stringify(manifest, { lineWidth: 0, aliasDuplicateObjects: false })
 }

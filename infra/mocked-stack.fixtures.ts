@@ -1,26 +1,26 @@
 import { type Output, runtime } from '@pulumi/pulumi'
 
-/** A resource as a program asked for it. */
+/** A resource as a program registered it. */
 export interface Registered {
   readonly urn: string
   readonly type: string
   readonly name: string
   readonly isCustom: boolean
   readonly inputs: Readonly<Record<string, unknown>>
-  /** URNs. */
+  /** URN. */
   readonly parent: string
   /** URNs. */
   readonly dependsOn: readonly string[]
   readonly isProtected: boolean
   readonly isRetained: boolean
   readonly provider: string
-  /** Longest wait for it to be created, as Pulumi writes durations. */
+  /** Longest wait for its creation, in the duration format of Pulumi. */
   readonly createTimeout: string | undefined
 }
 
 export interface MockedStack {
   readonly registered: readonly Registered[]
-  /** Those of Kubernetes, without the providers. */
+  /** Kubernetes objects, without the providers. */
   readonly objects: readonly Registered[]
 }
 
@@ -47,8 +47,8 @@ interface Monitor {
 }
 
 /**
- * Runs a program with a mocked engine, and gives what it registered. The program is loaded, or built, by `run`.
- * @param statusOf what an object's status is after it was applied, by kind and name
+ * Runs a program against a mocked engine and returns what it registered. `run` loads or builds the program.
+ * @param statusOf returns the status of an applied object, by kind and name
  */
 export async function runMocked(
   run: () => Promise<unknown>,

@@ -17,7 +17,7 @@ export type OpenTerrainArgs = InstallationProps & {
   readonly protect?: boolean
 }
 
-/** Where each replica serves its metrics: pods of this namespace and these labels, at this port and path. */
+/** Where each replica serves its metrics: pods with these labels in this namespace, at this port and path. */
 export interface MetricsAddress {
   readonly namespace: string
   readonly selector: Readonly<Record<string, string>>
@@ -32,17 +32,17 @@ export interface InstalledVersions {
   readonly api: string
 }
 
-/** What holds data of people: it stays in the cluster when it leaves the stack. */
+/** Kinds that hold people's data. Such objects stay in the cluster when they leave the stack. */
 const KEPT_KINDS: readonly string[] = ['CustomResourceDefinition', 'Namespace']
 
 /**
- * Open Terrain in one cluster: the objects of `renderInstallation`, in parts that follow each other. Give it a provider with `enableConfigMapMutable`: without it,
- * a change of the policy deletes its ConfigMap and makes another one.
+ * Open Terrain in one cluster: the objects of `renderInstallation`, created part after part. Use a provider with `enableConfigMapMutable`. Without
+ * it, a change of the policy deletes its ConfigMap and creates another one.
  */
 export class OpenTerrain extends ComponentResource {
-  /** The operator's namespace, once it is there. */
+  /** The operator's namespace, once it exists. */
   readonly namespace: Output<string>
-  /** Name of the policy's ConfigMap in that namespace, once it is there. */
+  /** Name of the policy's ConfigMap in that namespace, once it exists. */
   readonly policyName: Output<string>
   readonly metrics: Output<MetricsAddress>
   readonly versions: Output<InstalledVersions>
@@ -79,7 +79,7 @@ export class OpenTerrain extends ComponentResource {
 
 interface Placement {
   readonly prefix: string
-  /** What has to be there before any object of the part is made. */
+  /** Resources that must exist before any object of the part is created. */
   readonly before: readonly Resource[]
   readonly protect: boolean
 }
@@ -103,13 +103,13 @@ class Part extends ComponentResource {
   }
 }
 
-/** First: other objects of the part are made in or of them. Their guards stay with them. */
+/** Created first, because other objects of the part are created in them or are of their kinds. Their deletion guards are kept with them. */
 function isKept({ kind, metadata }: Manifest): boolean {
   const { annotations } = metadata as { readonly annotations?: Readonly<Record<string, string>> }
   return KEPT_KINDS.includes(kind) || annotations?.[RETAIN_ANNOTATION] === 'true'
 }
 
-/** Last: its pods start with the rights and the limits that it is to have. */
+/** Created last, so that its pods start with the intended rights and limits. */
 function isWorkload({ kind }: Manifest): boolean {
   return kind === 'Deployment'
 }
@@ -135,7 +135,7 @@ interface DeploymentSpec {
   }
 }
 
-/** Read from the Deployment, which is what opens the port. */
+/** Reads the address from the Deployment, because the Deployment opens the port. */
 function metricsOf(installation: Installation): MetricsAddress {
   for (const deployment of installation.operator.filter(isWorkload)) {
     const { selector, template } = deployment['spec'] as DeploymentSpec

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..')
 const IMAGE = `registry.example/open-terrain/operator@sha256:${'a'.repeat(64)}`
-/** What npm would install beside the two packages. */
+/** Packages that npm would install besides these two. */
 const INSTALLED = ['@pulumi', 'cdk8s', 'cdk8s-plus-29', 'constructs', 'yaml', 'zod']
 
 const PROGRAM = `
@@ -40,7 +40,7 @@ it('is a package of JavaScript from which other programs install Open Terrain', 
   for (const name of INSTALLED) symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
   const program = join(folder, 'program.mjs')
   writeFileSync(program, PROGRAM)
-  // Without Node's own TypeScript: what is in a node_modules folder has to be JavaScript.
+  // Without Node's type stripping: files in a node_modules folder must be JavaScript.
   const types = JSON.parse(
     execFileSync(process.execPath, ['--no-strip-types', program], { encoding: 'utf8' }),
   ) as string[]

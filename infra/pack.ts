@@ -1,6 +1,6 @@
 /**
- * Builds the published form of `infra/` into `infra/dist`, and that of `constructs/`, which it needs: JavaScript, declarations and a manifest that points to
- * them. Pack or publish that folder (`npm pack ./infra/dist`).
+ * Builds the published form of `infra/` into `infra/dist`, and that of `constructs/`, which it needs: JavaScript, declarations and a manifest that
+ * points to them. Pack or publish that folder (`npm pack ./infra/dist`).
  */
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ const { scripts: _, ...manifest } = JSON.parse(readFileSync(join(infra, 'package
   unknown
 >
 const { dependencies, ...rest } = manifest as { dependencies: Record<string, string> }
-// What the program, its tools and its policy pack need, the package does not.
+// Only the program, its tools and its policy pack need these. The package does not.
 const { '@pulumi/policy': _policy, yaml: _yaml, ...needed } = dependencies
 const published = { ...rest, exports: { '.': { types: './index.d.ts', default: './index.js' } }, dependencies: needed }
 const exported = JSON.stringify(published, undefined, 2)

@@ -13,7 +13,7 @@ interface Program extends MockedStack {
   readonly exports: Readonly<Record<string, Output<unknown>>>
 }
 
-/** The values as the engine hands them over: as texts. */
+/** Runs the program with these values, passed as text as the engine does. */
 async function up(values: Readonly<Record<string, unknown>>): Promise<Program> {
   const texts = Object.entries({ image: IMAGE, ...values }).map(([key, value]) => [
     `open-terrain:${key}`,
@@ -45,7 +45,7 @@ function sorted(manifests: readonly Manifest[]): readonly Manifest[] {
   return [...manifests].sort((a, b) => idOf(a).localeCompare(idOf(b)))
 }
 
-/** All that has to be there before, directly or by others. */
+/** Returns the URNs of all resources that must exist before, directly or transitively. */
 function ancestorsOf(one: Registered, all: readonly Registered[], found = new Set<string>()): Set<string> {
   for (const urn of one.dependsOn) {
     if (found.has(urn)) continue
@@ -197,7 +197,7 @@ describe('a configuration that is wrong', () => {
   it('stops the program with the key, the value and what to do', async () => {
     const failed = up({ replicas: 0 })
     await expect(failed).rejects.toThrow('open-terrain:replicas: 0 must be at least 1')
-    // Which Pulumi shows as it is, without a stack trace.
+    // Pulumi shows a RunError as it is, without a stack trace.
     await expect(failed).rejects.toSatisfy(RunError.isInstance)
   })
 })

@@ -1,4 +1,4 @@
-/** What `pulumi up` runs: Open Terrain as the configuration of the stack describes it, with the Secrets and images that the stack has of its own. */
+/** What `pulumi up` runs: Open Terrain as the configuration of the stack describes it, with the stack's own Secrets and images. */
 import { render, VMDiskImage, type VMDiskImageProps } from '@open-terrain/constructs'
 import { Provider } from '@pulumi/kubernetes/provider.js'
 import { Config } from '@pulumi/pulumi'
@@ -15,10 +15,10 @@ const kubernetes = new Config('kubernetes')
 const cluster = Object.entries({ kubeconfig: kubernetes.getSecret('kubeconfig'), context: kubernetes.get('context') })
 const provider = new Provider('cluster', {
   ...Object.fromEntries(cluster.filter(([, value]) => value !== undefined)),
-  // A change of the policy is an update in place: without it Pulumi deletes the ConfigMap and makes another one.
+  // Updates the policy in place. Without it, Pulumi deletes the ConfigMap and creates another one.
   enableConfigMapMutable: true,
   enableSecretMutable: true,
-  // CRDs and namespaces that a destroyed stack left behind are taken over, with the values of this one.
+  // Takes over CRDs and namespaces that a destroyed stack left behind, with the values of this stack.
   upsertExistingObjects: true,
   enablePatchForce: true,
 })
@@ -42,5 +42,5 @@ export const namespace = openTerrain.namespace
 export const policyName = openTerrain.policyName
 export const metrics = openTerrain.metrics
 export const versions = openTerrain.versions
-/** Of the stack's own, in its namespace of images. */
+/** The stack's own images, in its namespace of images. */
 export const readyImages = stackImages.ready

@@ -5,6 +5,7 @@ import { Rendered, type RenderedArgs } from './rendered.ts'
 import { failureOf } from './settled.ts'
 
 const NAMESPACE = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'labs' } }
+const OTHER_NAMESPACE = { ...NAMESPACE, metadata: { name: 'others' } }
 const CONFIG = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'notes', namespace: 'labs' }, data: { a: 'b' } }
 const [IMAGE] = render((chart) => {
   const metadata = { name: 'ubuntu', namespace: 'labs' }
@@ -36,7 +37,7 @@ describe('Rendered', () => {
   const keep = (error: unknown) => errors.push(error)
   const others = process.listeners('unhandledRejection')
 
-  // How a program of Pulumi fails by what it learns from a resource: Pulumi's own runner listens here.
+  // A Pulumi program that learns of a failure from a resource fails this way: Pulumi's own runner listens here.
   beforeAll(() => {
     process.removeAllListeners('unhandledRejection')
     process.on('unhandledRejection', keep)
@@ -47,6 +48,18 @@ describe('Rendered', () => {
   afterAll(() => {
     process.off('unhandledRejection', keep)
     for (const other of others) process.on('unhandledRejection', other)
+  })
+
+  it.each([
+    [[NAMESPACE, OTHER_NAMESPACE, CONFIG, IMAGE]],
+    [[CONFIG, NAMESPACE, IMAGE, OTHER_NAMESPACE]],
+    [[IMAGE, CONFIG, OTHER_NAMESPACE, NAMESPACE]],
+  ])('makes namespaces before all else, wherever they are in the list: %#', async (list) => {
+    const { objects } = await applied({ objects: list }, READY)
+    const isNamespace = ({ type }: (typeof objects)[number]) => type.endsWith(':Namespace')
+    const namespaces = objects.filter(isNamespace).map(({ urn }) => urn)
+    expect(namespaces).toHaveLength(2)
+    for (const one of objects) expect(one.dependsOn.toSorted()).toEqual(isNamespace(one) ? [] : namespaces.toSorted())
   })
 
   it('makes a resource of each object, in its namespace when that is there', async () => {
@@ -83,7 +96,7 @@ describe('Rendered', () => {
   it('fails with the message of what has failed', async () => {
     await applied({ objects: [IMAGE] }, FAILED)
     const message = 'VMDiskImage labs/ubuntu has failed: NotFound: the source answered 404; correct spec.url'
-    // The same error may come by several outputs; Pulumi tells it once.
+    // Several outputs may throw the same error; Pulumi reports it once.
     await vi.waitFor(() => expect([...new Set(errors)].map(String)).toEqual([expect.stringContaining(message)]))
   })
 

@@ -12,26 +12,27 @@ import { KubernetesObject, resourceName } from './kubernetes-object.ts'
 import { awaitingSettled, failureOf, isOurs } from './settled.ts'
 
 export interface RenderedArgs {
-  /** Objects of Kubernetes, as `render` of @open-terrain/constructs returns them. */
+  /** Kubernetes objects, as `render` of @open-terrain/constructs returns them. */
   readonly objects: readonly object[]
-  /** Whether the update waits until objects of the API of Open Terrain are Ready, and fails when one of them does. @default true */
+  /** Whether the update waits until objects of the Open Terrain API are Ready, and fails when one of them fails. @default true */
   readonly isAwaited?: boolean
-  /** Longest wait for one of them, as Pulumi writes durations (`30m`, `6h`). @default `6h`, since images are downloaded */
+  /** Longest wait for one of them, in the duration format of Pulumi (`30m`, `6h`). @default `6h`, because images are downloaded */
   readonly timeout?: string
-  /** What has to be there before: an OpenTerrain, in the same program. */
+  /** Resources that must exist before: an OpenTerrain in the same program. */
   readonly after?: readonly Resource[]
 }
 
-/** Objects that constructs have rendered, as resources of a stack, each a child of this one. Throws where an object has no name. */
+/** Objects that constructs rendered, as resources of a stack, each a child of this one. Throws if an object has no name. */
 export class Rendered extends ComponentResource {
+  /** Namespaces first, and otherwise in the order of the objects. */
   readonly resources: readonly KubernetesObject[]
-  /** `namespace/name` of the awaited objects, once they are Ready. Fails with the message of the first that is not. */
+  /** `namespace/name` of the awaited objects, once they are Ready. Fails with the message of the first one that failed. */
   readonly ready: Output<readonly string[]>
 
   constructor(name: string, args: RenderedArgs, options: ComponentResourceOptions = {}) {
     super('open-terrain:index:Rendered', name, {}, options)
     const { isAwaited = true, timeout = '6h', after = [] } = args
-    const manifests = args.objects.map((object) => checked(name, object as Manifest))
+    const manifests = namespacesFirst(args.objects.map((object) => checked(name, object as Manifest)))
     const namespaces: Resource[] = []
     const awaited: Input<string>[] = []
     this.resources = manifests.map((manifest) => {
@@ -41,18 +42,26 @@ export class Rendered extends ComponentResource {
         waits ? awaitingSettled(manifest) : manifest,
         {
           parent: this,
-          dependsOn: [...after, ...namespaces],
+          dependsOn: [...after, ...(isNamespace(manifest) ? [] : namespaces)],
           ...(waits ? { customTimeouts: { create: timeout, update: timeout } } : {}),
         },
       )
-      if (manifest.kind === 'Namespace') namespaces.push(resource)
+      if (isNamespace(manifest)) namespaces.push(resource)
       if (waits) awaited.push(judged(manifest, resource))
       return resource
     })
     this.ready = all(awaited)
-    // Not what fails: the engine would only report it once more.
+    // No output of `ready`: if that fails, the engine would only report the failure once more.
     this.registerOutputs({})
   }
+}
+
+function namespacesFirst(manifests: readonly Manifest[]): readonly Manifest[] {
+  return manifests.toSorted((a, b) => Number(isNamespace(b)) - Number(isNamespace(a)))
+}
+
+function isNamespace({ kind }: Manifest): boolean {
+  return kind === 'Namespace'
 }
 
 function checked(component: string, manifest: Manifest): Manifest {

@@ -1,19 +1,19 @@
 import { Secret } from '@pulumi/kubernetes/core/v1/secret.js'
 import { ComponentResource, type ComponentResourceOptions, type Output, type Resource } from '@pulumi/pulumi'
 
-/** Texts by key by name of the Secret. */
+/** Text by key, by name of the Secret. */
 export type SecretTexts = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 export interface SourceSecretsArgs {
-  /** Where images look for them: their own namespace. */
+  /** Where images look for Secrets: their own namespace. */
   readonly namespace: string
-  /** Names of the Secrets, which are no secret. */
+  /** Names of the Secrets. The names are not secret. */
   readonly names: readonly string[]
   readonly texts: Output<SecretTexts>
   readonly after?: readonly Resource[]
 }
 
-/** Credentials for sources of images, encrypted in the stack's file and in its state. */
+/** Credentials for image sources, encrypted in the stack's file and in its state. */
 export class SourceSecrets extends ComponentResource {
   readonly resources: readonly Secret[]
 

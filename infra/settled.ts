@@ -13,14 +13,14 @@ interface Status {
   readonly conditions?: readonly Condition[]
 }
 
-/** Whether the object is of the API of Open Terrain, so that the operator reports on it. */
+/** Reports whether the object is of the Open Terrain API, so that the operator writes its status. */
 export function isOurs({ apiVersion }: Pick<Manifest, 'apiVersion'>): boolean {
   return apiVersion.startsWith(`${GROUP}/`)
 }
 
 /**
- * The object with the annotation by which Pulumi's Kubernetes provider waits until it is Ready or has failed, with this spec. It waits for the
- * condition Settled, since one that waits for Ready learns of no failure before its time is over.
+ * Returns the object with the annotation that makes Pulumi's Kubernetes provider wait until it is Ready or has failed with this spec. The provider
+ * waits for the condition Settled, because a wait for Ready does not notice a failure before it times out.
  */
 export function awaitingSettled(manifest: Manifest): Manifest {
   const metadata = manifest.metadata as Manifest['metadata'] & { readonly annotations?: Record<string, string> }
@@ -28,13 +28,13 @@ export function awaitingSettled(manifest: Manifest): Manifest {
   return { ...manifest, metadata: { ...metadata, annotations } as Manifest['metadata'] }
 }
 
-/** Why an object that is settled is not Ready, as a sentence; undefined while it is not settled, and when it is Ready. */
+/** Returns why a settled object failed, as a sentence. Undefined while it is not settled, and if it is Ready and its phase is not Failed. */
 export function failureOf({ kind, metadata: { name, namespace } }: Manifest, given: unknown): string | undefined {
   const { phase, reason, message, conditions = [] } = (given ?? {}) as Status
   const isTrue = (type: string) => conditions.some((one) => one.type === type && one.status === 'True')
-  // An image whose refresh has failed stays Ready: what it had before still serves.
+  // An image whose refresh failed stays Ready, because its previous artifact still serves.
   if (!isTrue('Settled') || (isTrue('Ready') && phase !== 'Failed')) return undefined
   const object = `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
-  const said = [reason, message].filter((text) => text !== undefined && text !== '').join(': ')
-  return `${object} has failed: ${said === '' ? 'it does not say why' : said} (after you fix it, run: pulumi up --refresh)`
+  const why = [reason, message].filter((text) => text !== undefined && text !== '').join(': ')
+  return `${object} has failed: ${why === '' ? 'it does not say why' : why} (after you fix it, run: pulumi up --refresh)`
 }

@@ -10,7 +10,7 @@ export interface StackConfig {
 const SECRETS = `${PROJECT}:secrets`
 const HOW = `pulumi config set --secret --path '${SECRETS}.<name>.<key>'`
 
-/** The configuration of the stack that runs. Throws a RunError, which Pulumi shows without a stack trace, that names each key that is wrong. */
+/** Reads the configuration of the running stack. Throws a RunError that names each invalid key. Pulumi shows it without a stack trace. */
 export function readStackConfig(): StackConfig {
   try {
     return readConfig()
@@ -32,7 +32,7 @@ function readSecrets(): StackConfig['secrets'] {
   return { names, texts: new Config(PROJECT).getSecretObject<SecretTexts>('secrets') ?? secret<SecretTexts>({}) }
 }
 
-/** Says what is wrong without a value. */
+/** Its error messages contain no value. */
 function parseSecrets(text: string): SecretTexts {
   const wrong = new ConfigError([`${SECRETS} must have texts by key by name of a Secret: set each with ${HOW}`])
   let value: unknown

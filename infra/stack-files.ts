@@ -5,15 +5,15 @@ import { PROJECT } from './config.ts'
 
 const STACK_FILE = /^Pulumi[.]([A-Za-z0-9_-]+)[.]yaml$/
 
-/** The environments that have a file `Pulumi.<environment>.yaml`, by name. */
+/** Returns the environments that have a file `Pulumi.<environment>.yaml`, sorted by name. */
 export function environmentsIn(folder: string): string[] {
   const names = readdirSync(folder).map((file) => STACK_FILE.exec(file)?.[1])
   return names.filter((name) => name !== undefined).sort()
 }
 
 /**
- * What Pulumi would hand to the program for a stack: the values of `Pulumi.<environment>.yaml` over the defaults of `Pulumi.yaml`, by key without its prefix.
- * For what has no Pulumi engine: the synthesized manifests and tests. Secrets stay encrypted.
+ * Returns what Pulumi would pass to the program for a stack: the values of `Pulumi.<environment>.yaml` over the defaults of `Pulumi.yaml`, by key
+ * without its prefix. For callers without a Pulumi engine: the synthesized manifests and tests. Secrets stay encrypted.
  */
 export function readStackFile(folder: string, environment: string): Record<string, unknown> {
   const project = readYaml<{ config?: Record<string, { default?: unknown } | undefined> }>(folder, 'Pulumi.yaml')

@@ -30,7 +30,7 @@ function synth(args: readonly string[], env: Readonly<Record<string, string>> = 
   return { status, stdout, stderr }
 }
 
-/** Every file in a folder, by path. */
+/** Returns the .yaml files in a folder and its subfolders, by path. */
 function contents(name: string): Record<string, string> {
   const paths = readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' }).filter((path) =>
     path.endsWith('.yaml'),
@@ -97,7 +97,7 @@ describe('environmentManifests', () => {
   it('keep what is to stay apart from what is removed with the operator', () => {
     const files = environmentManifests({ folder: ROOT, environment: 'production', image: IMAGE })
     const kinds = FILES.map((file) => new Set(objectsOf(files.get(file)).map(({ kind }) => kind)))
-    // With what refuses their deletion.
+    // Together with the policies that refuse their deletion.
     const guard = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding']
     expect(kinds[0]).toEqual(new Set(['CustomResourceDefinition', ...guard]))
     expect(kinds[1]).toEqual(new Set(['Namespace', ...guard]))

@@ -1,15 +1,15 @@
 /**
- * Writes the manifests of environments for `kubectl apply` and for tools that apply from Git: `crds.yaml`, `namespaces.yaml`, `install.yaml` and, where it
- * is asked for, `monitoring.yaml` in `dist/<environment>/`. The app of `cdk8s synth`, which works without it.
+ * Writes the manifests of environments for `kubectl apply` and for tools that apply from Git: `crds.yaml`, `namespaces.yaml`, `install.yaml` and, if
+ * enabled, `monitoring.yaml` in `dist/<environment>/`. It is the app of `cdk8s synth`, and works without cdk8s.
  *
  *   node infra/synth.ts [environment...] [--output folder]
  *
  * Without arguments: every environment that has a file `Pulumi.<environment>.yaml`. Environment variables:
  *
- * - `OPERATOR_IMAGE`: container image of the operator in all of them, instead of `open-terrain:image` in their files
- * - `CDK8S_OUTDIR`, set by cdk8s: another folder that gets the same files
+ * - `OPERATOR_IMAGE`: container image of the operator in all environments, overrides `open-terrain:image` in their files
+ * - `CDK8S_OUTDIR`, set by cdk8s: a second folder for the same files
  *
- * Nothing is written where one environment cannot be.
+ * Writes nothing if the manifests of one environment cannot be rendered.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -36,7 +36,7 @@ function synthesize(args: readonly string[]): void {
 }
 
 function filesOf(environment: string): { path: string; content: string }[] {
-  // An empty one is what a shell makes of a variable that is not set.
+  // A shell turns a variable that is not set into an empty one.
   const image = process.env['OPERATOR_IMAGE'] || undefined
   try {
     const manifests = environmentManifests({ folder: ROOT, environment, ...(image === undefined ? {} : { image }) })

@@ -5,10 +5,10 @@ import { build, type Plugin } from 'esbuild'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** CommonJS dependencies ask for Node's modules with `require`, which an ES module does not have by itself. */
+/** CommonJS dependencies load Node's modules with `require`, which ES modules do not define. */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
 
-/** What we and the Kubernetes client's kubeconfig take of undici. Its index loads fetch, streams, caches, mocks and WebSockets as well. */
+/** The parts of undici that we and the Kubernetes client's kubeconfig code use. Its index also loads fetch, streams, caches, mocks and WebSockets. */
 const UNDICI = `
 import Dispatcher from './lib/dispatcher/dispatcher.js'
 import Agent from './lib/dispatcher/agent.js'
@@ -17,8 +17,8 @@ export { Agent, Dispatcher, ProxyAgent }
 `
 
 /**
- * An `import` of one of Node's modules reads every export, also those that load more when they are read: `http.WebSocket` loads the
- * fetch that Node has built in, `crypto.webcrypto` all of its algorithms. `require` reads what is asked for.
+ * An `import` of a Node module reads every export, including those that load more code when read: `http.WebSocket` loads Node's built-in
+ * fetch, `crypto.webcrypto` all of its algorithms. `require` reads only the exports that are used.
  */
 const requireOfNode: Plugin = {
   name: 'require-of-node',
@@ -33,9 +33,9 @@ const requireOfNode: Plugin = {
 }
 
 /**
- * Leaves out what would be loaded and never used: the Kubernetes client's generated models (only its kubeconfig part is
- * ours), zod's translations, most of undici, and the YAML writer of cdk8s, which is not the one that writes plays. Together they are
- * more than a third of the resident memory of an idle operator.
+ * Excludes code that would be loaded but never used: the Kubernetes client's generated models (we use only its kubeconfig part), zod's
+ * translations, most of undici, and cdk8s's YAML writer, which is not the one that writes plays. Together they take more than a third of the
+ * resident memory of an idle operator.
  */
 const leaveOut: Plugin = {
   name: 'leave-out',
@@ -81,16 +81,16 @@ const { metafile } = await build({
   sourcemap: true,
   minifySyntax: true,
   minifyWhitespace: true,
-  // Names stay as they are, for traces that people can read. Shorter ones that are put back at run time cost 4 % of the processor time.
+  // Names are kept so that stack traces are readable. Shortening them and restoring them at run time costs 4 % of CPU time.
   minifyIdentifiers: false,
   legalComments: 'linked',
   banner: { js: REQUIRE },
   plugins: [requireOfNode, leaveOut],
-  // Development alone: logs on a terminal.
+  // Development only: logs on a terminal.
   external: ['pino-pretty'],
   logLevel: 'info',
   metafile: true,
 })
 
-// What is in it, for the list of its packages (tooling/sbom.ts).
+// The contents of the bundle, for the list of its packages (tooling/sbom.ts).
 await writeFile(join(ROOT, 'dist/operator.meta.json'), JSON.stringify(metafile))

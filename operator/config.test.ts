@@ -2,6 +2,22 @@ import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from './config.ts'
 
+const ALL = {
+  KUBECONFIG: '/k',
+  OPERATOR_NAMESPACE: 'ns',
+  CDI_NAMESPACE: 'openshift-cnv',
+  POD_NAME: 'pod',
+  METRICS_ADDRESS: ':8080',
+  HEALTH_ADDRESS: '127.0.0.1:8081',
+  SERVE_CACHES: 'true',
+  LEASE_DURATION: '1s',
+  LEASE_RENEW_DEADLINE: '700ms',
+  LEASE_RETRY_PERIOD: '0.2',
+  API_REQUESTS_PER_SECOND: '50',
+  API_REQUEST_BURST: '60',
+  LOG_LEVEL: 'debug',
+}
+
 describe('the environment', () => {
   it('may be empty', () => {
     expect(readConfig({})).toEqual({
@@ -20,21 +36,7 @@ describe('the environment', () => {
   })
 
   it('decides', () => {
-    const config = readConfig({
-      KUBECONFIG: '/k',
-      OPERATOR_NAMESPACE: 'ns',
-      CDI_NAMESPACE: 'openshift-cnv',
-      POD_NAME: 'pod',
-      METRICS_ADDRESS: ':8080',
-      HEALTH_ADDRESS: '127.0.0.1:8081',
-      SERVE_CACHES: 'true',
-      LEASE_DURATION: '1s',
-      LEASE_RENEW_DEADLINE: '700ms',
-      LEASE_RETRY_PERIOD: '0.2',
-      API_REQUESTS_PER_SECOND: '50',
-      API_REQUEST_BURST: '60',
-      LOG_LEVEL: 'debug',
-    })
+    const config = readConfig(ALL)
     expect(config).toEqual({
       kubeconfig: '/k',
       namespace: 'ns',
@@ -50,9 +52,8 @@ describe('the environment', () => {
     })
   })
 
-  it('may have blanks, as charts write them', () => {
-    const blank = { KUBECONFIG: '', OPERATOR_NAMESPACE: '', POD_NAME: '', METRICS_ADDRESS: '', LEASE_DURATION: '' }
-    expect(readConfig(blank)).toEqual(readConfig({}))
+  it.each(Object.keys(ALL))('may have a blank %s, as charts write it', (name) => {
+    expect(readConfig({ [name]: '' })).toEqual(readConfig({}))
   })
 
   it.each([

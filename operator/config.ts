@@ -21,35 +21,38 @@ function duration(fallbackMs: number) {
     })
 }
 
-function positive(fallback: number) {
-  return z.coerce.number({ error: 'must be a number' }).positive('must be more than 0').default(fallback)
-}
-
 const blankIsAbsent = z
   .string()
   .optional()
   .transform((text) => (text === '' ? undefined : text))
 
+function positive(fallback: number) {
+  const number = z.coerce.number<string>({ error: 'must be a number' }).positive('must be more than 0')
+  return blankIsAbsent.pipe(number.default(fallback))
+}
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
 const environment = z.object({
-  /** Path of a kubeconfig; undefined: the usual places, or the pod's ServiceAccount. */
+  /** Path of a kubeconfig. If undefined: the default locations, or the pod's ServiceAccount. */
   KUBECONFIG: blankIsAbsent,
-  /** Where the policy, the ledger and the Lease are. */
+  /** Namespace of the policy, the ledger and the Lease. */
   OPERATOR_NAMESPACE: blankIsAbsent.transform((text) => text ?? 'sync-operator'),
-  /** Where CDI is installed: the Lease of its controller tells whether it works. */
+  /** Namespace of CDI: the Lease of its controller shows whether it works. */
   CDI_NAMESPACE: blankIsAbsent.transform((text) => text ?? 'cdi'),
   POD_NAME: blankIsAbsent.transform((text) => text ?? hostname()),
   /** `host:port` or `:port`; undefined: no listener. */
   METRICS_ADDRESS: blankIsAbsent,
   HEALTH_ADDRESS: blankIsAbsent,
-  /** Whether `/caches` is served beside the metrics: for tests of the operator. */
+  /** Whether to serve `/caches` next to the metrics. For tests of the operator. */
   SERVE_CACHES: blankIsAbsent.pipe(z.enum(['true', 'false'], { error: 'must be true or false' }).default('false')),
   LEASE_DURATION: duration(15_000),
   LEASE_RENEW_DEADLINE: duration(10_000),
   LEASE_RETRY_PERIOD: duration(2_000),
-  /** Requests a second, and at once: a brake for bugs, far above what is needed. */
+  /** Requests per second, and burst size: a safeguard against bugs, far above normal use. */
   API_REQUESTS_PER_SECOND: positive(1_000),
   API_REQUEST_BURST: positive(2_000),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LOG_LEVEL: blankIsAbsent.pipe(z.enum(LEVELS).default('info')),
 })
 
 /** Reads the environment. Throws an Error whose message names each variable that cannot be used, and why. */

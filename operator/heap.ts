@@ -1,12 +1,12 @@
 /**
- * V8 lets its nursery grow to 16 MB a space and lets garbage pile up before it tidies up, and glibc keeps an arena of freed
- * memory for each thread: an operator that reads a steady stream of small JSON then sits on several times what it needs.
- * With these it does the same work in half of the memory. The optimizing compiler for WebAssembly is left out, because it takes a lot for a
- * moment, of which the allocator keeps 10 MB or more (the HTTP parser; Liftoff is enough for it).
+ * By default V8 grows its nursery to 16 MB per space and lets garbage accumulate, and glibc keeps an arena of freed memory for each
+ * thread. An operator that reads a steady stream of small JSON then holds several times the memory it needs. With these flags it does the
+ * same work in half of the memory. WebAssembly's optimizing compiler is disabled, because it briefly takes a lot of memory, of which the
+ * allocator keeps 10 MB or more. The HTTP parser is the WebAssembly code, and Liftoff is enough for it.
  *
- * JavaScript is compiled by Maglev, the middle compiler: a fleet that syncs takes a quarter more processor time without it. TurboFan, the optimizing one, takes
- * more time to compile than its code saves here. It all happens on the thread that runs the code: in Node 24.15 to 24.18 the background thread of Maglev ends 3 of 100
- * processes that lack processor time with SIGSEGV (nodejs/node#64841; none of 300 without that thread, nor of 300 with Node 24.21).
+ * Maglev, the middle compiler, compiles JavaScript: without it a syncing fleet takes a quarter more CPU time. TurboFan, the optimizing
+ * one, takes longer to compile than its code saves here. Compilation runs on the thread that runs the code: in Node 24.15 to 24.18 Maglev's
+ * background thread ends 3 of 100 CPU-starved processes with SIGSEGV (nodejs/node#64841; none of 300 without it, none of 300 with Node 24.21).
  */
 const HEAP_FLAGS = [
   '--max-semi-space-size=2',
@@ -17,16 +17,16 @@ const HEAP_FLAGS = [
   '--expose-gc',
 ]
 /**
- * Fixed thresholds: glibc raises them by itself after the first large buffer (a page of a list), and then keeps those after it.
- * From 32 KiB on every allocation is given back at once: compiling our code at the start leaves 3 MB of such holes.
+ * Fixed thresholds: otherwise glibc raises them after the first large buffer (a list page) and then keeps the later ones.
+ * Freed allocations of 32 KiB or more are returned at once: compiling our code at startup leaves 3 MB of such holes.
  */
 const ALLOCATOR = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '32768', MALLOC_TRIM_THRESHOLD_: '131072' }
 const MARK = 'OPEN_TERRAIN_HEAP'
 
 /**
- * Starts this process over with our heap flags, in place: same pid, same environment, nothing kept of the first start. These
- * flags are read when V8 starts, and an entry without flags of its own is what people call. Where the platform cannot
- * replace a process (Windows), or somebody chose flags of their own, it goes on as it is.
+ * Re-executes this process in place with our heap flags: same PID, same environment, nothing kept from the first start. V8 reads these
+ * flags at startup, and users call an entry point without flags. If the platform cannot replace a process (Windows), or the user has
+ * chosen such flags, the process continues as it is.
  */
 function settleHeap(): void {
   const { env, execArgv, execPath, argv } = process

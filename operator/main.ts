@@ -1,4 +1,4 @@
-// First, so that it runs before anything large is loaded.
+// Imported first, so that it runs before anything large is loaded.
 import './heap.ts'
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'

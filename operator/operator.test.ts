@@ -29,7 +29,7 @@ afterEach(async () => {
 async function start(): Promise<void> {
   const { status: _none, ...image } = anImage()
   client.put(image as KubeObject)
-  // It waits for a Secret, of which an Event tells.
+  // Waits for a Secret, which an Event reports.
   const metadata = { ...image.metadata, name: 'waiting', uid: 'uid-waiting' }
   client.put({ ...image, metadata, spec: { ...(image.spec as object), secretRef: 'missing' } } as KubeObject)
   for (const [apiVersion, kind, name, namespace] of [
@@ -45,7 +45,7 @@ async function start(): Promise<void> {
   await clock.advance(SECOND)
 }
 
-/** Nobody answers any more; a request ends when its signal aborts, or when its patience does. */
+/** The API server does not answer: a request ends when its signal aborts or when it times out. */
 function hang({ options }: ScriptedCall): Promise<never> {
   const { signal, timeoutMs = 30 * SECOND } = (options ?? {}) as RequestOptions
   const given = Promise.withResolvers<never>()
@@ -56,7 +56,7 @@ function hang({ options }: ScriptedCall): Promise<never> {
   return given.promise
 }
 
-/** From the first such call on. */
+/** Hangs every request from the first one that matches. */
 function hangFrom(isFirst: (call: ScriptedCall) => boolean): { readonly isHanging: () => boolean } {
   let isHanging = false
   client.before = (call) => {
@@ -94,7 +94,7 @@ describe('an operator that is told to stop', () => {
     ['for its importer', isOf('list', 'Pod')],
   ])('is gone in time, though the API server hangs since a slot was looked at: %s', async (_name, isFirst) => {
     await start()
-    // By then the status says which DataVolume it is.
+    // By then the status identifies the DataVolume.
     await clock.advance(3 * SECOND)
     const { isHanging } = hangFrom(isFirst)
     const [dataVolume] = client.all('DataVolume')

@@ -27,26 +27,26 @@ import { Reflectors } from './runtime/reflectors.ts'
 import type { Services } from './runtime/services.ts'
 
 const LEASE_NAME = 'sync-operator'
-/** So long the end of the process waits for Events that are still to be written. */
+/** How long shutdown waits for Events that are not written yet. */
 const LAST_EVENTS_MS = 1_000
 
 export interface OperatorOptions extends Basics {
-  /** For the Lease alone, so that its renewals wait for nothing. */
+  /** Used only for the Lease, so that renewals do not queue behind other requests. */
   readonly leaseClient: KubeClient
   readonly namespace: string
-  /** Where CDI is installed. Default `cdi`. */
+  /** Namespace of CDI. Default `cdi`. */
   readonly cdiNamespace?: string
-  /** Of this process; no other may have the same. */
+  /** Identifies this process. Must be unique. */
   readonly identity: string
   readonly lease: LeaseTimings
   readonly metrics?: RuntimeMetrics
-  /** The caches are complete. */
+  /** Called when the caches are complete. */
   readonly onSynced?: () => void
 }
 
 /**
- * The whole operator, given a cluster and a clock: caches that every replica keeps warm, and the controllers, which run
- * while it leads.
+ * The whole operator, for a cluster and a clock: caches, which every replica keeps up to date, and controllers, which run only while
+ * this replica leads.
  */
 export class OperatorReplica {
   readonly metrics: RuntimeMetrics
@@ -109,18 +109,18 @@ export class OperatorReplica {
     this.#services = { ...basics, events, runtimeMetrics: this.metrics }
   }
 
-  /** Whether the caches are complete: only then is it of use, as a leader or as the next one. */
+  /** Reports whether the caches are complete. Only then can this replica lead, or take over. */
   get isReady(): boolean {
     return this.#isSynced
   }
 
-  /** What the caches hold, by `<apiVersion>/<plural>`, and `?<label selector>` where that is not all: to be compared with fresh lists. Sorts all of it, so it is not for every scrape. */
+  /** Digest of each cache, by `<apiVersion>/<plural>[?<label selector>]`, to compare with fresh lists. Sorts all of it, so not for every scrape. */
   cached(): Readonly<Record<string, CacheDigest>> {
     const contents = this.#reflectors.kept.map((copy) => [selectedKind(copy), digestOf(copy.store.values())] as const)
     return Object.fromEntries(contents)
   }
 
-  /** Works until `signal` aborts; resolves when all work has ended and the lead is handed over. */
+  /** Runs until `signal` aborts. Resolves when all work has ended and leadership is released. */
   async run(signal: AbortSignal): Promise<void> {
     const { leaseClient, lease } = this.#options
     const elector = new LeaderElector({
@@ -131,7 +131,7 @@ export class OperatorReplica {
       onChange: (leads) => this.metrics.leading(LEASE_NAME, leads),
     })
     await elector.look(signal)
-    // The caches outlive the term by a moment: the last writes of a term are planned from them.
+    // The caches outlive the term briefly: the last writes of a term are planned from them.
     const caching = new AbortController()
     const running = Promise.all([this.#reflectors, this.#policy].map((one) => one.run(caching.signal)))
     try {

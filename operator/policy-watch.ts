@@ -16,12 +16,12 @@ import { Reflector } from './runtime/reflector.ts'
 import { type Change, Store } from './runtime/store.ts'
 
 interface PolicyObject extends KubeObject {
-  /** Null is a value that is no text. */
+  /** Null if the value is not text. */
   readonly data: Readonly<Record<string, string | null>>
 }
 
 export interface PolicyChange {
-  /** Nothing but `concurrency` changed, if anything: no image has to be looked at again. */
+  /** At most `concurrency` changed, so no image needs to be reconciled. */
   readonly isLimitAlone: boolean
 }
 
@@ -31,8 +31,8 @@ export interface PolicyWatchOptions extends Basics {
 }
 
 /**
- * The current policy: ConfigMap `sync-operator-policy`, watched. A value that cannot be used leaves the last good one in
- * force, for its key alone; a ConfigMap that goes away leaves everything as it was.
+ * The current policy: a watch on ConfigMap `sync-operator-policy`. An invalid value leaves the last valid one in force, for its key only.
+ * Deletion of the ConfigMap leaves all values in force.
  */
 export class PolicyWatch {
   readonly #options: PolicyWatchOptions
@@ -40,11 +40,11 @@ export class PolicyWatch {
   readonly #reflector: Reflector<PolicyObject>
   readonly #listeners = new Set<(change: PolicyChange) => void>()
   #policy: Policy = POLICY_DEFAULTS
-  /** Whether a usable value was ever seen; before that the ledger's limit holds. */
+  /** Whether a valid value was ever observed. Until then, the ledger's limit applies. */
   #isConcurrencyKnown = false
   #subject: PolicyObject | undefined
   #notes: EventNote[] = []
-  /** Set while we lead: one replica is enough to tell people. */
+  /** Set only while this process leads: one replica is enough to notify users. */
   onNote: ((subject: KubeObject, note: EventNote) => void) | undefined
 
   constructor(options: PolicyWatchOptions) {
@@ -72,27 +72,27 @@ export class PolicyWatch {
     return this.#reflector.run(signal)
   }
 
-  /** The limit that applies, given the one that the ledger has. */
+  /** Returns the limit in force, given the limit in the ledger. */
   limit(ledgerLimit: number | undefined): number {
     return this.#isConcurrencyKnown ? this.#policy.concurrency : (ledgerLimit ?? this.#policy.concurrency)
   }
 
-  /** Calls `listener` after each change; returns how to stop that. */
+  /** Calls `listener` after each change. Returns a function that stops the calls. */
   onChange(listener: (change: PolicyChange) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Tells again what is wrong with the policy as it is: for a new leader. */
+  /** Repeats the notes about problems of the current policy, for a new leader. */
   repeatNotes(): void {
     if (this.#subject !== undefined) for (const note of this.#notes) this.onNote?.(this.#subject, note)
   }
 
   #onChange({ before, after }: Change<PolicyObject>): void {
     if (after === undefined) {
-      // A replacement is a deletion and a creation; either way nothing stops meanwhile.
+      // A replacement is a deletion followed by a creation. In both cases nothing stops in the meantime.
       const message = `ConfigMap ${POLICY_NAME} was deleted: the last values stay in force until there is one again, or until a restart`
-      if (before !== undefined) this.#tell(before, [{ type: 'Warning', reason: 'PolicyDeleted', message }])
+      if (before !== undefined) this.#record(before, [{ type: 'Warning', reason: 'PolicyDeleted', message }])
       return
     }
     const { policy, problems } = parsePolicy(after.data, this.#policy)
@@ -101,12 +101,12 @@ export class PolicyWatch {
     const isLimitAlone = isDeepStrictEqual({ ...policy, concurrency: 0 }, { ...this.#policy, concurrency: 0 })
     this.#policy = policy
     this.#options.onValid(problems.length === 0)
-    this.#tell(after, notesOn(problems))
+    this.#record(after, notesOn(problems))
     this.#options.log.info({ concurrency: this.limit(undefined), problems: problems.length }, 'policy in force')
     for (const listener of this.#listeners) listener({ isLimitAlone })
   }
 
-  #tell(subject: PolicyObject, notes: EventNote[]): void {
+  #record(subject: PolicyObject, notes: EventNote[]): void {
     this.#subject = subject
     this.#notes = notes
     for (const note of notes) this.#options.log.warn({ reason: note.reason }, note.message)
@@ -114,7 +114,7 @@ export class PolicyWatch {
   }
 }
 
-/** A key under `binaryData` is a value that cannot be used, not one that is absent and has its default. */
+/** A key under `binaryData` is an invalid value. It is not absent, so its default does not apply. */
 function project({ data, binaryData, ...object }: KubeObject & ConfigMapData): PolicyObject {
   const unusable = Object.fromEntries(Object.keys(binaryData ?? {}).map((key) => [key, null]))
   return { ...object, data: { ...unusable, ...data } }
@@ -128,7 +128,7 @@ interface ConfigMapData {
 const SHOWN = 60
 const NAMES_SHOWN = 5
 
-/** One for each key of the policy, of which there are few, and one for all others together. */
+/** Returns one note for each invalid key of the policy, of which there are few, and one for all other keys together. */
 function notesOn(problems: readonly PolicyProblem[]): EventNote[] {
   const isKnown = ({ key }: PolicyProblem) => (POLICY_KEYS as readonly string[]).includes(key)
   const unknown = problems.filter((problem) => !isKnown(problem)).map(({ key }) => key)

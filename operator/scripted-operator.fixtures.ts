@@ -2,7 +2,7 @@ import type { ScriptedClient } from './kube/scripted-client.fixtures.ts'
 import { OperatorReplica } from './operator.ts'
 import { fakeLog } from './runtime/fake-log.fixtures.ts'
 
-/** A whole operator, with the clock of its client and the lease of production; it does nothing until it is run. */
+/** Returns a whole operator with the clock of its client and the production lease timings. It does nothing until it is run. */
 export function scriptedOperator(client: ScriptedClient): OperatorReplica {
   return new OperatorReplica({
     client,

@@ -3,7 +3,7 @@ export interface Spread {
   readonly spread: number
 }
 
-/** @param random 0 to below 1 */
+/** @param random returns a number in [0, 1) */
 export function drawn({ least, spread }: Spread, random: () => number): number {
   return least + spread * random()
 }

@@ -29,12 +29,12 @@ async function run(): Promise<void> {
   const { directory } = values
   await using cluster = await startCluster({
     access: true,
-    // Those of an installation, but for a wait that people at a terminal have patience for.
+    // The values of an installation, except for a retry backoff that is short enough for a person at a terminal.
     policy: {
       concurrency: 4,
       retryLimit: 2,
       retryBackoffDuration: '15s',
-      // With these the workspace of the examples has an image, and its volumes a place.
+      // The Workspace of the examples needs these for its image and its volumes.
       imageUrlTemplate: 'https://images.example.com/{baseVm}/{version}/{name}.qcow2',
       defaultSourceType: 'http',
       defaultDiskSize: '18Gi',
@@ -75,7 +75,7 @@ async function run(): Promise<void> {
   await connection.close()
 }
 
-/** Resolves at the first SIGINT or SIGTERM. Later ones change nothing: stopping takes a moment and is under way. */
+/** Resolves at the first SIGINT or SIGTERM. Ignores later signals: the shutdown is already in progress. */
 function nextSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     // An unsettled promise does not keep a process alive, but a timer does.

@@ -1,6 +1,6 @@
 import type { ResourceType } from '../operator/kube/kube-object.ts'
 
-/** Kinds of Kubernetes that a sandbox has and the operator never looks at. */
+/** Kubernetes kinds that the sandbox has and the operator never reads. */
 export const NODE: ResourceType = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false }
 export const SERVICE_ACCOUNT: ResourceType = {
   group: '',

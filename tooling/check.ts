@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const ROOT = join(import.meta.dirname, '..')
 const PACKAGES = 'node_modules'
 
-/** Every check besides the tests: its title, and the arguments of Node that run it. */
+/** All checks except the tests: the title of each, and the Node arguments that run it. */
 const CHECKS: readonly (readonly [title: string, ...args: string[]])[] = [
   ['Format and lint', `${PACKAGES}/@biomejs/biome/bin/biome`, 'check', '--error-on-warnings'],
   ['Types', `${PACKAGES}/typescript/bin/tsc`, '--noEmit'],
@@ -31,7 +31,7 @@ const TESTS: readonly (readonly [title: string, ...args: string[]])[] = [
   ['Tests', `${PACKAGES}/vitest/vitest.mjs`, 'run'],
 ]
 
-/** Runs all, also after a failure, so that one run tells everything. */
+/** Runs all checks even after a failure, so that one run reports everything. */
 function runAll(checks: typeof CHECKS): string[] {
   return checks.flatMap(([title, ...args]) => {
     process.stdout.write(`\n=== ${title}\n`)

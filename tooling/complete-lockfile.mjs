@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 const SYSTEMS = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32']
 const CPUS = ['arm', 'arm64', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'wasm32', 'x64']
 
-/** What a native package's name says about where it can be installed. */
+/** Derives the platforms of a native package from its name. */
 function platformOf(name) {
   const words = name.split('/').at(-1).split('-')
   const os = SYSTEMS.filter((system) => words.includes(system))
@@ -28,7 +28,7 @@ function platformOf(name) {
   }
 }
 
-/** True when `name`, required from the package at `path`, is found by Node's rule of walking up. */
+/** Reports whether Node, walking up the folders, finds `name` when the package at `path` requires it. */
 function isResolved(packages, path, name) {
   for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/node_modules/')))) {
     if (packages[at === '' ? `node_modules/${name}` : `${at}/node_modules/${name}`] !== undefined) return true

@@ -19,8 +19,8 @@ interface Result {
 }
 
 /**
- * Rules of .dependency-cruiser.cjs without a breach in the canary folder, and breaches that are not reported of the file whose first line
- * names them. Empty when all of them work.
+ * Returns rules of .dependency-cruiser.cjs without a breach in the canary folder, and breaches that are not reported for the file whose first line
+ * names them. Empty if all rules work.
  */
 export function silentRules(): string[] {
   const names = (createRequire(import.meta.url)(CONFIG) as Rules).forbidden.map(({ name }) => name)
@@ -37,7 +37,7 @@ export function silentRules(): string[] {
 
 function cruise(): Result {
   const program = join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs')
-  // The rules name folders from the root, so the canary is checked from its own. JSON output exits 0 on violations.
+  // The rules name folders relative to the root, so the canary is checked as a root of its own. JSON output exits 0 on violations.
   const output = execFileSync(process.execPath, [program, '--config', CONFIG, '--output-type', 'json', ...FOLDERS], {
     cwd: CANARY,
     encoding: 'utf8',

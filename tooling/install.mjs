@@ -1,20 +1,20 @@
-// Plain JavaScript without dependencies: it runs before there are any, on Node 18 or newer.
+// Plain JavaScript without dependencies, because it runs before any are installed, on Node 18 or newer.
 
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createHash, randomUUID } from 'node:crypto'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Runs `npm ci` unless node_modules holds what package-lock.json names. */
+/** Runs `npm ci` unless node_modules contains what package-lock.json names. */
 export async function installDependencies() {
   if (staleBecause() === undefined) return
-  const release = await lock(join(tmpdir(), `open-terrain-install-${digest(root)}`))
+  const release = await lock(join(tmpdir(), `open-terrain-install-${digest(root)}.lock`))
   try {
-    // Somebody else may have installed while we waited.
+    // Another process may have installed while this one waited.
     const reason = staleBecause()
     if (reason === undefined) return
     process.stderr.write(`${reason}: installing dependencies (npm ci)\n`)
@@ -25,8 +25,8 @@ export async function installDependencies() {
 }
 
 /**
- * Why node_modules has to be installed, or undefined. npm keeps what it installed in node_modules/.package-lock.json;
- * comparing that with package-lock.json sees any change of versions, and does not mind who installed.
+ * Returns why node_modules must be installed, or undefined. npm records what it installed in node_modules/.package-lock.json.
+ * Comparing that with package-lock.json detects any change of versions, whoever installed.
  */
 export function staleBecause(folder = root) {
   const installed = readJson(join(folder, 'node_modules', '.package-lock.json'))
@@ -43,13 +43,13 @@ export function staleBecause(folder = root) {
 }
 
 function npmCi() {
-  // The npm that runs us, else the one on PATH.
+  // The npm that runs this process, else the one on PATH.
   const npm = process.env.npm_execpath?.endsWith('.js')
     ? [process.execPath, process.env.npm_execpath]
     : [process.platform === 'win32' ? 'npm.cmd' : 'npm']
   const [command, ...prefix] = npm
   return new Promise((resolve, reject) => {
-    // npm's own output matters only when it fails; engine warnings are about the Node that we are about to replace.
+    // npm's own output matters only when it fails. Engine warnings are about the Node that is about to be replaced.
     const child = spawn(command, [...prefix, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
       cwd: root,
       stdio: ['ignore', 'ignore', 'inherit'],
@@ -63,27 +63,37 @@ function npmCi() {
   })
 }
 
-/** Holds a folder as a lock; waits while another living process has it. Returns how to let go. */
-async function lock(folder) {
-  for (;;) {
-    try {
-      mkdirSync(folder)
-      writeFileSync(join(folder, 'pid'), String(process.pid))
-      return () => rmSync(folder, { recursive: true, force: true })
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw error
-    }
-    if (isAbandoned(folder)) rmSync(folder, { recursive: true, force: true })
+/** Takes a file as a lock. Waits while another living process holds it. Returns a function that releases it. */
+export async function lock(file) {
+  const owner = `${process.pid} ${randomUUID()}`
+  while (!isCreated(file, owner)) {
+    const other = readText(file)
+    if (other !== '' && !isAlive(Number.parseInt(other, 10))) await discard(file, other)
     else await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+  return () => rmSync(file, { force: true })
+}
+
+/** Creates the file with its content in one step, so that nobody sees it without. Returns false if it exists. */
+function isCreated(file, content) {
+  const draft = `${file}.${digest(content)}.draft`
+  writeFileSync(draft, content)
+  try {
+    linkSync(draft, file)
+    return true
+  } catch (error) {
+    if (error.code === 'EEXIST') return false
+    throw error
+  } finally {
+    rmSync(draft, { force: true })
   }
 }
 
-function isAbandoned(folder) {
-  const owner = Number(readText(join(folder, 'pid')))
-  if (owner > 0) return !isAlive(owner)
-  // No pid yet: the owner is between making the folder and writing it, unless it died there.
-  const made = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
-  return Date.now() - made > 10_000
+/** Removes the lock of a dead owner. Others may try the same, so each looks again while it holds a lock for this one removal. */
+async function discard(file, owner) {
+  const release = await lock(`${file}.${digest(owner)}`)
+  if (readText(file) === owner) rmSync(file, { force: true })
+  release()
 }
 
 function isAlive(pid) {
@@ -95,8 +105,14 @@ function isAlive(pid) {
   }
 }
 
+/** Returns '' if there is no such file. */
 function readText(file) {
-  return existsSync(file) ? readFileSync(file, 'utf8') : ''
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  }
 }
 
 function readJson(file) {

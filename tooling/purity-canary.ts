@@ -14,9 +14,9 @@ interface Report {
   }[]
 }
 
-/** Lines of the canary that Biome lets pass. Empty when it reports every forbidden thing. */
+/** Returns the lines of the canary that Biome does not report. Empty if it reports everything that is forbidden. */
 export function silentLines(): string[] {
-  // The rules name folders from the root, and the root leaves the canary out: it is checked in a root of its own.
+  // The rules name folders relative to the root, and the root excludes the canary, so the canary is checked in a root of its own.
   const folder = mkdtempSync(join(tmpdir(), 'purity-canary-'))
   try {
     cpSync(join(ROOT, 'test/fixtures/purity-canary'), folder, { recursive: true })
@@ -32,7 +32,7 @@ export function silentLines(): string[] {
   }
 }
 
-/** `<file>:<line>` of each thing that is reported for the sake of purity. */
+/** Returns `<file>:<line>` of each violation of the purity rules. */
 function lint(folder: string): string[] {
   const program = join(ROOT, 'node_modules/@biomejs/biome/bin/biome')
   const args = [program, 'lint', '--reporter=json', '--max-diagnostics=none', 'operator']

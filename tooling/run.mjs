@@ -1,5 +1,5 @@
-// Every npm script starts here, on whatever Node there is (18 or newer). It installs what package-lock.json asks for
-// when node_modules does not hold it, and runs the task on the Node 24 that comes with the dependencies.
+// Every npm script starts here, on any Node (18 or newer). It installs what package-lock.json names if node_modules
+// does not contain it, and runs the task on the Node 24 that comes with the dependencies.
 //
 //   node tooling/run.mjs <task> [arguments of the task]
 
@@ -9,7 +9,7 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { installDependencies, root } from './install.mjs'
 
-/** What each task runs, as arguments of Node. */
+/** Node arguments of each task. */
 const TASKS = {
   bench: ['test/bench/main.ts'],
   build: ['operator/build.ts'],
@@ -30,7 +30,7 @@ const TASKS = {
   'test:rollout': ['node_modules/vitest/vitest.mjs', 'run', '--mode', 'rollout'],
 }
 
-/** The Node that the dependencies brought; else the present one where it can run TypeScript by itself. */
+/** Returns the Node that came with the dependencies, else the current one if it can run TypeScript itself. */
 function findNode() {
   const own = join(root, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
   if (existsSync(own)) return own
@@ -42,8 +42,8 @@ function findNode() {
 }
 
 /**
- * Runs `node24 ...args` and ends as it ends. A Ctrl-C in a terminal reaches the child by itself, as it is in the same
- * process group; without a terminal a signal is sent to us alone, and we pass it on.
+ * Runs `node24 ...args` and exits as it exits. Ctrl-C in a terminal reaches the child directly, because it is in
+ * the same process group. Without a terminal only this process receives the signal, and forwards it.
  */
 function runAndExit(node, args) {
   const child = spawn(node, args, { cwd: root, stdio: 'inherit' })
@@ -57,7 +57,7 @@ function runAndExit(node, args) {
   child.on('exit', (code, signal) => process.exit(signal === null ? code : 128 + (constants.signals[signal] ?? 0)))
 }
 
-/** npm hands a SIGTERM to the shell between it and us, which dies without a word: all that we notice is a new parent. */
+/** npm sends SIGTERM to the shell between it and this process. The shell dies without forwarding it: the only sign is a new parent. */
 function onLostParent(act) {
   const parent = process.ppid
   const watch = setInterval(() => {

@@ -1,4 +1,4 @@
-// The packages that are in the bundle of the operator, as npm writes them in CycloneDX: dist/operator.sbom.json.
+// Writes the packages in the bundle of the operator to dist/operator.sbom.json, in the CycloneDX form of npm.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
-/** Of a file, from the outermost node_modules on, wherever that lies. */
+/** Matches the package folder of a file, from the outermost node_modules on, wherever that is. */
 const PACKAGE = /(?<=^|\/)node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+(?=\/)/
 
-/** What esbuild tells of a bundle, as far as we look at it. */
+/** The part of the esbuild metafile that is read here. */
 interface Metafile {
   readonly outputs: Readonly<
     Record<string, { readonly inputs: Readonly<Record<string, { readonly bytesInOutput: number }>> }>
@@ -23,7 +23,7 @@ interface Lockfile {
   readonly packages: Readonly<Record<string, LockedPackage>>
 }
 
-/** Where the packages are of which something is in the bundle, in the words of package-lock.json. */
+/** Returns the packages that contribute to the bundle, by their paths in package-lock.json. */
 export function bundledPackages({ outputs }: Metafile): string[] {
   const inputs = Object.values(outputs).flatMap(({ inputs: all }) => Object.entries(all))
   const paths = inputs.flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? (PACKAGE.exec(path) ?? []) : []))
@@ -31,15 +31,15 @@ export function bundledPackages({ outputs }: Metafile): string[] {
 }
 
 /**
- * A lockfile of these packages alone. npm's own list of a workspace leaves out what another workspace needs too, and has what is not in the bundle. Throws where package-lock.json
- * does not have one of them.
+ * Returns a lockfile of only these packages. npm's own list of a workspace omits what another workspace needs too, and includes what is not in the
+ * bundle. Throws if package-lock.json does not contain one of them.
  */
 export function lockfileOf(paths: readonly string[], { version, packages }: Lockfile): object {
   const locked = paths.map((path) => {
     const found = packages[path]
     if (found === undefined)
       throw new Error(`package-lock.json has no ${path}, which is in the bundle: run npm install`)
-    // What it depends on is in the bundle, and so in this list, or was left out of it.
+    // Its dependencies are either in the bundle, and so in this list, or were left out of the bundle.
     const { dependencies: _some, optionalDependencies: _optional, peerDependencies: _peers, dev: _dev, ...one } = found
     return [path, one] as const
   })

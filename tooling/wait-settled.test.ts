@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const SCRIPT = join(import.meta.dirname, '../examples/wait-settled.sh')
 
-/** Prints the next of the files `look-1`, `look-2`, and the last one for ever. Its `wait` finds Settled at once, as it does while that is stale. */
+/** Prints the files `look-1`, `look-2` and so on in turn, the last one forever. Its `wait` succeeds at once, as it does while Settled is stale. */
 const KUBECTL = `#!/bin/sh
 cd "$(dirname "$0")"
 case $1 in
@@ -34,7 +34,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** What the script says and its exit code, where the object is so at each look. */
+/** Returns the exit code and the output of the script when the object looks like this at each `get`. */
 function wait(looks: readonly Look[], env: Readonly<Record<string, string>> = {}) {
   for (const [at, { phase, isSettled = true, generation = 1, revision = 'old' }] of looks.entries()) {
     const stand = `2 ${generation + 1} ${isSettled ? 'True' : 'False'} ${phase}`

@@ -4,32 +4,32 @@ import { celText } from '../schema/cel-search.ts'
 import { ipText, isHostAddress, networkOf, parseCidr, parseIp, prefixText } from './ip-address.ts'
 import { cel } from './shared.ts'
 
-/** Longest text of an IPv6 address, and of one with a length behind it. */
+/** Maximum text length of an IPv6 address, and of one followed by a prefix length. */
 const ADDRESS_MAX = 45
 const CIDR_MAX = 49
 
-/** Shortest networks: of shorter ones nobody is a member. */
+/** Minimum prefix lengths. No interface can be in a network with a shorter prefix. */
 const LENGTH_MIN = { ipv4: 8, ipv6: 16 } as const
 
 /**
- * This network, loopback, link-local, multicast, reserved and broadcast. For IPv6 all that begins with zeros, such as `::1`. RE2 and JavaScript
- * alike.
+ * Matches "this network", loopback, link-local, multicast, reserved and broadcast addresses, and all IPv6 addresses that begin with zeros, such as
+ * `::1`. Means the same in RE2 and JavaScript.
  */
 const UNUSABLE_ADDRESS =
   '^((0|127|22[4-9]|2[34][0-9]|25[0-5])[.]|169[.]254[.]|:|0{1,4}:|[fF][eE][89abAB][0-9a-fA-F]:|[fF]{2}[0-9a-fA-F]{2}:)'
 
 const unusable = new RegExp(UNUSABLE_ADDRESS)
 
-/** CEL of an address and its network, for `celIsHostAddress`. */
+/** CEL expressions for an address and its network, for `celIsHostAddress`. */
 interface CelAddress {
   readonly ip: string
-  /** As a CIDR: the network, or any address of it with its length. */
+  /** A CIDR value: the network, or any address in it with the prefix length. */
   readonly network: string
   /** The address as a text that begins with its four numbers with a dot behind each: `string(ip)` would have no known length. */
   readonly text: string
 }
 
-/** CEL: whether an interface can have the address; as `isHostAddress`. */
+/** Returns a CEL expression for whether an interface can have the address, equivalent to `isHostAddress`. */
 export function celIsHostAddress({ ip, network, text }: CelAddress): string {
   const powers = Array.from({ length: 33 }, (_, power) => 2 ** power).join(', ')
   const next = 'int(o[0]) * 16777216 + int(o[1]) * 65536 + int(o[2]) * 256 + int(o[3]) + 1'
@@ -40,7 +40,7 @@ export function celIsHostAddress({ ip, network, text }: CelAddress): string {
   )
 }
 
-/** Address alone, such as 10.10.0.1. @param field name of the field, for the messages */
+/** Address without a prefix length, such as 10.10.0.1. @param field name of the field, for the messages */
 export function addressField(field: string): z.ZodString {
   return cel(
     z.string().min(1).max(ADDRESS_MAX),
@@ -64,7 +64,7 @@ export function addressField(field: string): z.ZodString {
   )
 }
 
-/** Address of an interface with the length of its network, such as 10.10.0.161/24. */
+/** Address of an interface with its prefix length, such as 10.10.0.161/24. */
 export function interfaceAddress(): z.ZodString {
   return cel(
     z.string().min(1).max(CIDR_MAX),
@@ -96,7 +96,7 @@ export function interfaceAddress(): z.ZodString {
   )
 }
 
-/** Addresses of a network that interfaces are in, such as 10.10.0.0/24. */
+/** Address range of a network that interfaces are in, such as 10.10.0.0/24. */
 export function networkCidr(): z.ZodString {
   return cel(
     z.string().min(1).max(CIDR_MAX),
@@ -108,7 +108,7 @@ export function networkCidr(): z.ZodString {
   )
 }
 
-/** Where a route leads to: any network, of one address too, or 0.0.0.0/0. */
+/** Destination of a route: any network, including a single address and 0.0.0.0/0. */
 export function destinationCidr(): z.ZodString {
   return cel(
     z.string().min(1).max(CIDR_MAX),
@@ -122,7 +122,7 @@ export function destinationCidr(): z.ZodString {
   )
 }
 
-/** Of a network that is no larger than any that has members. */
+/** Rule on a CIDR: the network is not larger than `LENGTH_MIN` allows. */
 function lengthRule(message: string) {
   const { ipv4, ipv6 } = LENGTH_MIN
   return {
@@ -135,7 +135,7 @@ function lengthRule(message: string) {
   }
 }
 
-/** Of an address that an interface can have, or of a network of such addresses. */
+/** Rule on an address or a network: `UNUSABLE_ADDRESS` does not match it. */
 export function usableRule(message: string) {
   return {
     rule: `!${celMatches('self', UNUSABLE_ADDRESS)}`,

@@ -2,17 +2,16 @@ import type { PrinterColumn } from '../schema/define-resource.ts'
 
 // Columns of `kubectl get` that several kinds have.
 
-/** Where an object is on its way. */
 export function phaseColumn(description: string): PrinterColumn {
   return { name: 'Phase', type: 'string', jsonPath: '.status.phase', description }
 }
 
-/** Why it is in that phase. */
+/** Why an object is in its phase. */
 export function reasonColumn(description: string): PrinterColumn {
   return { name: 'Reason', type: 'string', jsonPath: '.status.reason', description }
 }
 
-/** A place in the queue, and how old the number is. @param at JSON path of the place */
+/** Position in the queue, and when it was determined. @param at JSON path of the position */
 export function queueColumns(at: string, what: string): PrinterColumn[] {
   return [
     {
@@ -25,7 +24,7 @@ export function queueColumns(at: string, what: string): PrinterColumn[] {
   ]
 }
 
-/** @param what what people call an object of the kind */
+/** @param what name of the kind in prose, such as `virtual machine` */
 export function ageColumn(what: string): PrinterColumn {
   return {
     name: 'Age',

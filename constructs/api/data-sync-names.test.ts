@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { dataSyncImageName, type ImageTriple } from './data-sync-names.ts'
 import { objectName } from './shared.ts'
 
-/** Texts that meet in one name when they are just put together, and texts that are no part of a name. */
+/** Texts that would share a name if they were only joined, and texts that cannot be part of a name. */
 const part = fc.oneof(
   fc.string({ unit: fc.constantFrom('1', '2', '-', '.', 'v', 'a', 'A', ' '), minLength: 1, maxLength: 5 }),
   fc.constantFrom('035', '1.0.0', 'v2', 'attacker', '1-2', '2-3', 'web-server', '1-1.0.0', '0123abcd', 'a-0123abcd'),
@@ -51,6 +51,12 @@ describe('the name of an image of a DataSync', () => {
         expect(name.length).toBeLessThanOrEqual(200)
       }),
     )
+  })
+
+  it('is as short for characters that become two in lower case', () => {
+    const part = 'İ'.repeat(63)
+    const name = dataSyncImageName({ workspaceId: part, version: part, vm: part })
+    expect([objectName().safeParse(name).success, name.length <= 200]).toEqual([true, true])
   })
 
   it('is never that of another three', () => {

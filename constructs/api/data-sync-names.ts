@@ -1,20 +1,20 @@
 import { shortHash } from './names.ts'
 
-/** What an image of a DataSync is for: one machine of a workspace, in one version of it. */
+/** What an image of a DataSync is for: one machine in one version of a workspace. */
 export interface ImageTriple {
   readonly workspaceId: string
   readonly version?: string | undefined
   readonly vm: string
 }
 
-/** A spec that was not checked: it may break any rule. */
+/** A spec that was not validated: it may break any rule. */
 interface LooseSpec {
   readonly workspaceId?: unknown
   readonly version?: unknown
   readonly vms?: readonly ({ readonly name?: unknown } | null)[] | null
 }
 
-/** What the images are for that the stored spec of a DataSync names, whatever else is wrong with it: a rule that it breaks must take no image out of use. */
+/** Returns a triple for each image that a stored spec names, even if the spec is invalid: a broken rule must not make an image unused. */
 export function triplesIn(spec: unknown): ImageTriple[] {
   const { workspaceId, version, vms } = (spec ?? {}) as LooseSpec
   if (typeof workspaceId !== 'string' || !Array.isArray(vms)) return []
@@ -24,15 +24,17 @@ export function triplesIn(spec: unknown): ImageTriple[] {
 }
 
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
-/** `<workspaceId>-<vm>` or `<workspaceId>-<version>-<vm>`. What begins like a number is a version: 2, 1.0.0, v3. */
+/** `<workspaceId>-<vm>` or `<workspaceId>-<version>-<vm>`. A part that begins like a number is a version: 2, 1.0.0, v3. */
 const READING = /^([^-]+)-(?:(v?[0-9][^-]*)-)?(.+)$/
-/** As the other names end. */
+/** Three parts of at most 63 characters. A character can have more than one in lower case. */
+const SAFE_MAX = 191
+/** The suffix of names with a hash. */
 const HASHED = /-[0-9a-f]{8}$/
 
 /**
- * Name of the image of one vm of a DataSync: `<workspaceId>[-<version>]-<vm>` where that is the name of an object, and where it can be read
- * in one way only, such as `035-attacker` or `035-1.0.0-web-server`. Else it is made safe, and ends in a hash of the three: `1` with `2-3` and `1-2` with `3`
- * are different images. At most 200 characters.
+ * Returns the name of the image of one vm: `<workspaceId>[-<version>]-<vm>`, such as `035-attacker` or `035-1.0.0-web-server`, if that is a valid
+ * object name that can be parsed in only one way. Otherwise the name is made valid and gets a hash of the three parts as suffix: `1` with `2-3` and
+ * `1-2` with `3` are different images. At most 200 characters.
  */
 export function dataSyncImageName(triple: ImageTriple): string {
   const { workspaceId, version, vm } = triple
@@ -49,5 +51,5 @@ function isReadAs(name: string, { workspaceId, version, vm }: ImageTriple): bool
 
 function safe(text: string): string {
   const name = text.toLowerCase().replaceAll(/[^a-z0-9]+/g, (run) => (run === '.' ? '.' : '-'))
-  return name.replaceAll(/^[-.]+|[-.]+$/g, '') || 'image'
+  return name.slice(0, SAFE_MAX).replaceAll(/^[-.]+|[-.]+$/g, '') || 'image'
 }

@@ -1,43 +1,43 @@
 import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } from './reason-help.ts'
 
 /**
- * Every reason that a condition, an image in the status or an Event of a DataSync can carry, beside the reasons of its images: what it means,
- * and what a person can do about it. The API reference is made from this table, so a reason without a remedy cannot exist.
+ * Every reason that a condition, an image in the status or an Event of a DataSync can have, in addition to the reasons of its images, with its
+ * meaning and its remedy. The API reference is generated from this table, so every reason has a remedy.
  */
 export const DATA_SYNC_REASON_HELP = {
-  /** At least one image waits, none is downloaded. */
+  /** At least one image waits, and none is being downloaded. */
   Queued: {
     meaning: 'No image is being downloaded, and at least one is queued or waits for a missing object.',
     remedy: `${NOTHING} If it lasts, status.images says which image waits, and the VMDiskImage of that name says for what.`,
   },
-  /** At least one image is downloaded or made. */
+  /** At least one image is being downloaded or snapshotted. */
   Syncing: {
     meaning: 'At least one image is being downloaded, or its snapshot is being taken.',
     remedy: `${NOTHING} status.progress shows the progress of all of them together.`,
   },
   /** All images are ready. */
   Synced: { meaning: 'Every image is ready, and as this spec wants it.', remedy: 'No action needed.' },
-  /** An image gave up. */
+  /** An image failed. */
   ImageFailed: {
     meaning: 'An image is Failed, and no other one is under way. The message names it and gives its own message.',
     remedy:
       'Do what the message says: correct spec.vms, or what the image lacks. Set annotation pelotech.ot/retry-requested-at of the DataSync to a new value to try all failed images again.',
   },
-  /** Somebody else's image, or several wishes for one. */
+  /** The image belongs to something else, or DataSyncs require different specs for it. */
   NameConflict: {
     meaning:
       'The name of an image is taken by one that is not for this vm; or DataSyncs that share the image want different things of it. The message says who wants what. The image stays as it is.',
     remedy:
       'Give all DataSyncs of the same workspaceId, version and vm the same source, or give this one another spec.version. If the image that has the name is not needed, delete it.',
   },
-  /** Of an image in the status: it does not exist yet. */
+  /** For an image in the status: it does not exist yet. */
   ImageMissing: { meaning: 'The image does not exist yet: the operator creates it.', remedy: NOTHING },
-  /** Of an image in the status: it was changed, and does not say so yet. */
+  /** For an image in the status: it was changed, and its own status does not show that yet. */
   ImageChanged: {
     meaning: 'The image was given another spec or another request, and its status is still about the one before.',
     remedy: NOTHING,
   },
-  /** Of an image in the status: it goes. */
+  /** For an image in the status: it is being deleted. */
   ImageTerminating: {
     meaning:
       'Somebody deleted the image. An image that is in use stays, and a DataSync that had it before the deletion uses it: then this is Failed. Once the image is gone, the operator creates it again.',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { count, maybeText, SETTLING_CONDITIONS, statusOf } from './shared.ts'
 
-/** Most vms of one DataSync. */
+/** Maximum number of vms in one DataSync. */
 export const VMS_MAX = 100
 
 export const DATA_SYNC_PHASES = {
@@ -11,12 +11,12 @@ export const DATA_SYNC_PHASES = {
   Syncing: 'Syncing',
   /** Every image is ready. */
   Succeeded: 'Succeeded',
-  /** At least one image failed or cannot be had, and no other one is under way. */
+  /** At least one image failed or is unavailable, and no other image is in progress. */
   Failed: 'Failed',
 } as const
 export type DataSyncPhase = (typeof DATA_SYNC_PHASES)[keyof typeof DATA_SYNC_PHASES]
 
-/** Types of the conditions. All of them are always there. */
+/** Types of the conditions. All of them are always present. */
 export const DATA_SYNC_CONDITIONS = SETTLING_CONDITIONS
 
 const phase = z.enum(DATA_SYNC_PHASES)

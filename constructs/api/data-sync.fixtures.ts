@@ -2,7 +2,7 @@ import { accepted, manifest, refused, type SpecFixture } from './spec.fixtures.t
 
 const URL = 'https://images.example.com/lab/attacker.qcow2'
 
-/** Where the proposal of the DataSync shows it, with a list where it describes one in words. */
+/** As the proposal of the DataSync shows it, with a list where the proposal describes one in words. */
 export const PROPOSED_DATA_SYNC = manifest('DataSync', 'sync-workspace-123', {
   workspaceId: '035',
   vms: [
@@ -12,7 +12,7 @@ export const PROPOSED_DATA_SYNC = manifest('DataSync', 'sync-workspace-123', {
 })
 
 const least = { workspaceId: '035', vms: [{ name: 'a', url: URL, sourceType: 'http' }] }
-/** A spec of one vm, with these fields beside its name. */
+/** A spec with one vm that has these fields in addition to its name. */
 const one = (vm: object, shared: object = {}) => ({ workspaceId: '035', ...shared, vms: [{ name: 'a', ...vm }] })
 const many = (count: number, make: (at: number) => object) => ({
   workspaceId: '035',

@@ -14,7 +14,7 @@ import { explainsReasons, judgesSpecs } from './kind-suite.fixtures.ts'
 import { parseVMDiskImageSpec } from './vm-disk-image.ts'
 
 describe('parseDataSyncSpec', () => {
-  // With the zeros of its identifier.
+  // Includes the leading zeros of its identifier.
   judgesSpecs(DATA_SYNC_FIXTURES, parseDataSyncSpec, PROPOSED_DATA_SYNC.spec)
 
   it.each<[string, unknown, object]>([

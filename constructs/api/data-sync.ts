@@ -25,7 +25,7 @@ const vmFields = z.object({
 
 type VmFields = z.output<typeof vmFields>
 
-/** Rules on a vm that names its sourceType itself are about its own field; for the others those on the whole spec hold. */
+/** If a vm sets its own sourceType, its rules report its own field. The rules on the whole spec apply to the other vms. */
 const vm = cel(
   vmFields,
   ...sourceRules.map(({ rule, message, field, holds }) => ({
@@ -36,7 +36,7 @@ const vm = cel(
   })),
 ).describe('One vm of the workspace, and where its disk image comes from.')
 
-/** What vms may have in common. */
+/** The fields that vms can share. */
 const {
   url: _url,
   checksum: _checksum,
@@ -108,7 +108,7 @@ export type DataSyncVm = DataSyncSpec['vms'][number]
 
 export type ParsedDataSyncSpec = Parsed<DataSyncSpec>
 
-/** Checks a spec that may come from anywhere: one problem per field. Unknown fields are dropped. Never throws. */
+/** Validates a spec from any source. Returns at most one problem per field. Drops unknown fields. Never throws. */
 export function parseDataSyncSpec(raw: unknown): ParsedDataSyncSpec {
   return parseSpec(spec, raw)
 }

@@ -2,15 +2,15 @@ const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 const PART = /([0-9]+(?:\.[0-9]+)?)(ms|h|m|s)/g
 
 /**
- * Pattern of a duration for the API server: Go's syntax without a sign and without units below the millisecond.
- * The number of digits is bounded so that every duration that matches can be computed with.
+ * Pattern of a duration for the API server: Go syntax without a sign and without units below the millisecond. The number of digits is limited, so
+ * that calculations with every matching duration are safe.
  */
 export const DURATION_PATTERN = '^(0|([0-9]{1,7}([.][0-9]{1,3})?(ms|h|m|s)){1,4})$'
 const SYNTAX = new RegExp(DURATION_PATTERN)
 
 /**
- * Milliseconds of a duration in Go's syntax (`72h`, `1h30m`, `500ms`, `1.5h`), rounded to whole ones. A number without a unit is
- * refused, `0` aside, as in Go. Undefined where the text is no such duration.
+ * Returns the milliseconds of a duration in Go syntax (`72h`, `1h30m`, `500ms`, `1.5h`), rounded to an integer. As in Go, only `0` may omit the unit.
+ * Returns undefined if the text is not such a duration.
  */
 export function parseDuration(text: string): number | undefined {
   if (!SYNTAX.test(text)) return undefined
@@ -19,7 +19,7 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(total)
 }
 
-/** A duration of whole milliseconds in Go's syntax, in its shortest form: `1h30m`, `45s`, `1s500ms`, `0s`. */
+/** Formats whole milliseconds as a duration in Go syntax, in the shortest form: `1h30m`, `45s`, `1s500ms`, `0s`. */
 export function formatDuration(ms: number): string {
   let rest = Math.max(0, Math.round(ms))
   let text = ''

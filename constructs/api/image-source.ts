@@ -4,9 +4,9 @@ import { cel, matching, objectName } from './shared.ts'
 import { diskSizeField } from './sizes.ts'
 import { isUrlOf, URL_MAX_LENGTH, URL_PATTERNS } from './source-url.ts'
 
-/** What an image is made from and how it is stored: the fields, and the rules between them, that VMDiskImage and DataSync share. */
+/** The fields for the source and the storage of an image, and the rules between them, that VMDiskImage and DataSync share. */
 
-/** What CDI can fetch an image from with no more than the fields of the spec. */
+/** Source types from which CDI can fetch an image with only the fields of the spec. */
 export const SOURCE_TYPES = ['s3', 'http', 'registry', 'gcs', 'blank'] as const
 export type SourceType = (typeof SOURCE_TYPES)[number]
 
@@ -52,12 +52,12 @@ const url = cel(
   },
 )
 
-/** Where the value comes from that a spec leaves out. */
+/** Describes where the value of an omitted field comes from. */
 export function policyDefault(field: string): string {
   return `Default: the policy key default${field.charAt(0).toUpperCase()}${field.slice(1)}.`
 }
 
-/** All are optional. @param defaultOf says what counts where a field is left out */
+/** All fields are optional. @param defaultOf describes the default of an omitted field */
 export function imageFields(defaultOf: (field: string) => string) {
   return {
     storageClass: objectName()
@@ -113,9 +113,9 @@ interface Source {
   readonly checksum?: string | undefined
 }
 
-/** A rule on a source whose type may come from elsewhere, such as a default for several sources. */
+/** A rule on a source. Its type may be set elsewhere, for example as a default for several sources. */
 export interface SourceRule {
-  /** CEL. @param item names the source. @param type gives its type as a text, which is empty where nothing is known of it */
+  /** CEL. @param item expression for the source. @param type expression for its type as a string, empty if the type is unknown */
   readonly rule: (item: string, type: string) => string
   readonly message: string
   readonly field: keyof Source

@@ -22,7 +22,7 @@ describe('fillImageUrl', () => {
   it.each(['baseVmVersion', '__proto__', 'constructor'])('lacks %s', (word) => {
     expect(fillImageUrl(`https://a.example/{name}/{${word}}`, WORDS)).toEqual(
       /_/.test(word)
-        ? // No placeholder, as it is no word: the policy refuses it before.
+        ? // Not a placeholder, because it is not a word: the policy refuses it earlier.
           { ok: true, url: `https://a.example/demo-vm/{${word}}` }
         : { ok: false, problem: `it has no ${word}, which the template names` },
     )

@@ -1,17 +1,17 @@
-/** What the placeholders of the policy key imageUrlTemplate stand for: fields of one machine of a workspace. */
+/** Placeholders of the policy key imageUrlTemplate: each stands for a field of one machine of a workspace. */
 export const IMAGE_URL_WORDS = ['name', 'version', 'baseVm', 'baseVmVersion'] as const
 export type ImageUrlWords = Readonly<Record<(typeof IMAGE_URL_WORDS)[number], string | undefined>>
 
 const PLACEHOLDER = /\{([a-zA-Z]+)\}/g
 
-/** Words in braces that stand for nothing. */
+/** Returns the words in braces that are not placeholders. */
 export function unknownWords(template: string): string[] {
   return wordsIn(template).filter((word) => !(IMAGE_URL_WORDS as readonly string[]).includes(word))
 }
 
 /**
- * The URL of a machine's image. Without one, `problem` says what the machine lacks: no part of a URL is ever left out. What it gives is still to be checked
- * as any URL is.
+ * Returns the URL of a machine's image, or a `problem` that names the field that the machine lacks: no part of a URL is ever left out. The caller
+ * must validate the URL like any other.
  */
 export function fillImageUrl(
   template: string,

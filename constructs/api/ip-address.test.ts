@@ -7,7 +7,7 @@ const v4 = fc.nat(0xffff_ffff).map((value) => [24, 16, 8, 0].map((shift) => (val
 const group = fc.oneof({ arbitrary: fc.constant(0), weight: 3 }, fc.nat(0xffff), fc.nat(15))
 const groups = fc.array(group, { minLength: 8, maxLength: 8 })
 const longV6 = groups.map((list) => list.map((one) => one.toString(16).padStart(4, '0')).join(':'))
-/** As the URL standard writes it, which is the usual short way too. */
+/** As the URL standard writes it, which is also the usual short form. */
 const shortV6 = (text: string) => new URL(`http://[${text}]`).hostname.slice(1, -1)
 const isV4InV6 = (text: string) => /^::ffff:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/.test(shortV6(text))
 const v6 = longV6.filter((text) => !isV4InV6(text))

@@ -4,7 +4,7 @@ export interface IpAddress {
   readonly value: bigint
 }
 
-/** An address with the length of its network, such as 10.10.0.161/24; or a network, where the address is its first one. */
+/** An address with a prefix length, such as 10.10.0.161/24, or a network, whose address is its first one. */
 export interface IpPrefix extends IpAddress {
   readonly length: number
 }
@@ -15,8 +15,8 @@ const GROUP = /^[0-9a-fA-F]{1,4}$/
 const LENGTH = /^(0|[1-9][0-9]{0,2})$/
 
 /**
- * Reads what `ip()` of the API server's CEL reads: no zone, no leading zero in IPv4, and no IPv4 address that is written as IPv6. Undefined for
- * all else.
+ * Parses what `ip()` in the CEL of the API server accepts: no zone, no leading zeros in IPv4, and no IPv4-mapped IPv6 address. Returns undefined for
+ * everything else.
  */
 export function parseIp(text: string): IpAddress | undefined {
   if (!text.includes(':')) return parseIpv4(text)
@@ -25,7 +25,7 @@ export function parseIp(text: string): IpAddress | undefined {
   return { family: 6, value }
 }
 
-/** Reads what `cidr()` of the API server's CEL reads: an address, a slash and a length in decimal. Undefined for all else. */
+/** Parses what `cidr()` in the CEL of the API server accepts: an address, a slash and a decimal length. Returns undefined for everything else. */
 export function parseCidr(text: string): IpPrefix | undefined {
   const slash = text.lastIndexOf('/')
   const address = slash < 0 ? undefined : parseIp(text.slice(0, slash))
@@ -34,7 +34,7 @@ export function parseCidr(text: string): IpPrefix | undefined {
   return { ...address, length: Number(length) }
 }
 
-/** The one way to write an address: IPv6 in lower case, with its longest run of zeros left out. */
+/** Returns the canonical form of an address: IPv6 in lower case, with the longest run of zeros left out. */
 export function ipText({ family, value }: IpAddress): string {
   if (family === 4) return [24, 16, 8, 0].map((shift) => (value >> BigInt(shift)) & BigInt(0xff)).join('.')
   const groups = Array.from({ length: 8 }, (_, at) => Number((value >> BigInt(112 - 16 * at)) & BigInt(0xffff)))
@@ -47,19 +47,19 @@ export function prefixText(prefix: IpPrefix): string {
   return `${ipText(prefix)}/${prefix.length}`
 }
 
-/** The network that the address is in: its first address. */
+/** Returns the network of the address, with the first address of that network. */
 export function networkOf(prefix: IpPrefix): IpPrefix {
   return { ...prefix, value: prefix.value - hostPart(prefix) }
 }
 
-/** Whether the address is one of the network. */
+/** Reports whether the address is in the network. */
 export function isInNetwork({ family, value }: IpAddress, network: IpPrefix): boolean {
   return family === network.family && networkOf({ ...network, value }).value === networkOf(network).value
 }
 
 /**
- * Whether an interface can have the address: in a network of more than two addresses not the first one, which stands for the network (or, in IPv6,
- * for its routers), nor the last one of IPv4, which is for all.
+ * Reports whether an interface can have the address. In a network of more than two addresses it cannot have the first one, which stands for the
+ * network (in IPv6, for its routers), nor in IPv4 the last one, which is the broadcast address.
  */
 export function isHostAddress(prefix: IpPrefix): boolean {
   const host = hostPart(prefix)
@@ -90,7 +90,7 @@ function parseIpv6(text: string): bigint | undefined {
   return groups.reduce((value, group) => (value << BigInt(16)) | BigInt(group), BigInt(0))
 }
 
-/** Groups of 16 bits; the last two may be written as an IPv4 address. Undefined where the text is no groups. */
+/** Returns the groups of 16 bits. The last two may be written as an IPv4 address. Returns undefined if the text is not made of groups. */
 function groupsOf(text: string, isLast: boolean): number[] | undefined {
   if (text === '') return []
   const parts = text.split(':')

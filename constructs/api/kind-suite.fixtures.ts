@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Parsed } from './parse-spec.ts'
 import type { SpecFixture } from './spec.fixtures.ts'
 
-/** The parser of a kind reads the spec that its proposal shows, and judges others as its fixtures say. */
+/** Tests that the parser of a kind accepts the spec of its proposal, and judges the fixtures as they say. */
 export function judgesSpecs(
   fixtures: readonly SpecFixture[],
   parse: (raw: unknown) => Parsed<unknown>,
@@ -28,7 +28,7 @@ export function judgesSpecs(
   })
 }
 
-/** Every reason of a kind has a meaning and a remedy. */
+/** Tests that every reason of a kind has a meaning and a remedy. */
 export function explainsReasons(
   reasons: Readonly<Record<string, string>>,
   help: Readonly<Record<string, { readonly meaning: string; readonly remedy: string }>>,

@@ -1,28 +1,28 @@
-/** Labels that we put on children. Nothing else is copied to them, least of all labels of the user's object. */
+/** Labels that the operator sets on children. It copies nothing else to them, in particular no labels of the user's object. */
 export const LABELS = {
-  /** Uid of the VMDiskImage. Reaches the claim and the importer pod too: CDI copies a DataVolume's labels there. */
+  /** UID of the VMDiskImage. Also on the claim and the importer pod: CDI copies the labels of a DataVolume there. */
   imageUid: 'pelotech.ot/image-uid',
-  /** Name of the VMDiskImage, for people and selectors; shortened to 63 characters where it is longer. */
+  /** Name of the VMDiskImage, for people and selectors, shortened to 63 characters if it is longer. */
   imageName: 'pelotech.ot/image',
-  /** `spec.name` of the VMDiskImage, made a label value. */
+  /** `spec.name` of the VMDiskImage, converted to a label value. */
   specName: 'pelotech.ot/name',
-  /** Revision (8 hexadecimal digits) that a child was made for. */
+  /** Revision (8 hexadecimal digits) that the child was created for. */
   revision: 'pelotech.ot/revision',
-  /** Always `MANAGER` on what we made. */
+  /** Always `MANAGER`, on children. */
   managedBy: 'app.kubernetes.io/managed-by',
-  /** On images that a VirtualMachine, Workspace or DataSync made: the kind that did. */
+  /** On images that were created for a VirtualMachine, Workspace or DataSync: that kind. */
   createdBy: 'pelotech.ot/created-by',
-  /** Uid of the VirtualMachine. Reaches the machine's pod and its disk's claim too. */
+  /** UID of the VirtualMachine. Also on the pod of the machine and the claim of its disk. */
   vmUid: 'pelotech.ot/virtualmachine-uid',
-  /** Name of the VirtualMachine; shortened to 63 characters where it is longer. */
+  /** Name of the VirtualMachine, shortened to 63 characters if it is longer. */
   vmName: 'pelotech.ot/virtualmachine',
-  /** Name of the Workspace that an object belongs to; shortened to 63 characters where it is longer. */
+  /** Name of the Workspace that an object belongs to, shortened to 63 characters if it is longer. */
   workspace: 'pelotech.ot/workspace',
-  /** Uid of the Workspace. On all that is made for one, and on the pods of its container clusters. */
+  /** UID of the Workspace. On its children and on the pods of its container clusters. */
   workspaceUid: 'pelotech.ot/workspace-uid',
   /** Name of the container cluster of a Workspace: on its Deployment and its pods. */
   containerCluster: 'pelotech.ot/container-cluster',
-  /** On pods, those of machines included: what has the same group runs on one node. */
+  /** On pods, including those of machines. Pods with the same group run on one node. */
   nodeGroup: 'pelotech.ot/node-group',
   /** On KubeVirt's VirtualMachine, its instance and its pod: `baseVm`, `baseVmVersion` and `version` of the spec. */
   baseVm: 'pelotech.ot/base-vm',
@@ -34,19 +34,19 @@ export const LABELS = {
 export const MANAGER = 'open-terrain-operator'
 
 export const ANNOTATIONS = {
-  /** On a VMDiskImage, or on a DataSync for all of its images, set by people and pipelines: any new value asks for a refresh (it is part of the revision). */
+  /** On a VMDiskImage, or on a DataSync for all its images. Set by people and pipelines: a new value requests a refresh (it is in the revision). */
   syncRequestedAt: 'pelotech.ot/sync-requested-at',
-  /** On a VMDiskImage, or on a DataSync for all of its images, set by people: any new value gives a failed revision a new budget of downloads. */
+  /** On a VMDiskImage, or on a DataSync for all its images. Set by people: a new value gives a failed revision a new budget of downloads. */
   retryRequestedAt: 'pelotech.ot/retry-requested-at',
   /** On a VMDiskImage that a VirtualMachine, Workspace or DataSync made: which one, and the generation that it wrote. */
   creator: 'pelotech.ot/creator',
-  /** On a VMDiskImage that DataSyncs made: which vm of which workspace it is for. A workspace without a version has no such annotation. */
+  /** On a VMDiskImage that was created for DataSyncs: its vm and workspace. Without a version, workspaceVersion is absent. */
   workspaceId: 'pelotech.ot/workspace-id',
   workspaceVersion: 'pelotech.ot/workspace-version',
   workspaceVm: 'pelotech.ot/workspace-vm',
-  /** On such an image: fingerprints of the requests of DataSyncs that have reached it, so that each reaches it once. */
+  /** On such an image: fingerprints of the DataSync requests that were applied to it, so that each is applied only once. */
   requestsReached: 'pelotech.ot/requests-reached',
-  /** On a DataVolume: number of the attempt that it is. */
+  /** On a DataVolume: its attempt number. */
   attempt: 'pelotech.ot/attempt',
   /** On children: the image's name in full, where the label had to shorten it. */
   imageNameFull: 'pelotech.ot/image-name',
@@ -55,11 +55,11 @@ export const ANNOTATIONS = {
    * was given when it first started.
    */
   cloudInit: 'pelotech.ot/cloud-init',
-  /** On the claim of a Workspace's volume, where no folder of the nodes holds it: `localPath` of the spec. */
+  /** On the claim of a Workspace's volume that is not in a directory of the nodes: `localPath` of the spec. */
   localPath: 'pelotech.ot/local-path',
-  /** On children of a Workspace: hash of what they were rendered as, which tells what is not wanted any more from what others have added. */
+  /** On children of a Workspace: hash of the rendered object. It distinguishes what is no longer wanted from what others added. */
   rendered: 'pelotech.ot/rendered',
-  /** On KubeVirt's VirtualMachine or its instance: when we last had KubeVirt try again what was refused. */
+  /** On the VirtualMachine of KubeVirt or its instance: when the operator last made KubeVirt retry what was refused. */
   retriedAt: 'pelotech.ot/retried-at',
 } as const
 
@@ -69,6 +69,6 @@ export const FINALIZERS = {
   vmDiskImage: 'pelotech.ot/disk-image',
   /** Holds a VirtualMachine until its machine, disk and Secret are gone. */
   virtualMachine: 'pelotech.ot/virtual-machine',
-  /** Holds a Workspace until all that it consists of is gone. */
+  /** Holds a Workspace until all of its components are gone. */
   workspace: 'pelotech.ot/workspace',
 } as const

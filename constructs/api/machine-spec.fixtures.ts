@@ -1,7 +1,7 @@
-/** The least that the spec of a VirtualMachine needs. */
+/** The minimal spec of a VirtualMachine. */
 export const LEAST = { resources: { cpu: 2, memory: '2Gi' }, vmDiskImageRef: { name: 'image' } }
 
-/** That, with these fields beside or in place of its own. */
+/** The minimal spec, with these fields added or replaced. */
 export const spec = (fields: object) => ({ ...LEAST, ...fields })
 export const user = (fields: object) => spec({ users: [{ name: 'demo', ...fields }] })
 export const times = <T>(count: number, make: (at: number) => T): T[] =>

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { unwrapped } from '../schema/unwrapped.ts'
-import { isTold, withValue } from './told-value.ts'
+import { mayBeShown, withValue } from './message-value.ts'
 
 export interface SpecProblem {
   /** Path of the field as the API server writes it, such as `spec.url` or `spec.users[0].name`. */
   readonly path: string
-  /** The rule in words and, where that is no secret, the value that breaks it. */
+  /** The rule in words and, unless it may be secret, the value that breaks it. */
   readonly message: string
 }
 
@@ -18,7 +18,7 @@ export function problemsText(problems: readonly SpecProblem[]): string {
   return problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
 }
 
-/** Checks a spec that may come from anywhere: one problem per field. Unknown fields are dropped. Never throws. */
+/** Validates a spec from any source. Returns at most one problem per field. Drops unknown fields. Never throws. */
 export function parseSpec<Schema extends z.ZodType>(schema: Schema, raw: unknown): Parsed<z.output<Schema>> {
   const written = withoutNulls(schema, raw)
   const result = schema.safeParse(written)
@@ -26,7 +26,7 @@ export function parseSpec<Schema extends z.ZodType>(schema: Schema, raw: unknown
   const problems = new Map<string, SpecProblem>()
   for (const issue of result.error.issues) {
     const path = issue.path.reduce<string>(joined, 'spec')
-    // A value of the wrong form also breaks the rules on its meaning; the first message says enough.
+    // A malformed value also breaks the rules on its meaning. The first message is enough.
     if (!problems.has(path)) problems.set(path, { path, message: sentenceOf(issue, valueAt(written, issue.path)) })
   }
   return { ok: false, problems: [...problems.values()] }
@@ -42,10 +42,10 @@ function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
 
 function sentenceOf(issue: z.core.$ZodIssue, value: unknown): string {
   const message = ruleOf(issue, value)
-  return isTold(issue.path) ? withValue(message, value) : message
+  return mayBeShown(issue.path) ? withValue(message, value) : message
 }
 
-/** What zod checks by itself, in words like those of our own rules. */
+/** Returns the message of an issue. The built-in checks of zod are worded like our own rules. */
 function ruleOf(issue: z.core.$ZodIssue, value: unknown): string {
   if (value === undefined && issue.code !== 'custom') return 'must be set: it is required'
   switch (issue.code) {
@@ -74,8 +74,8 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The API server drops a field without a value (`secretRef:` in YAML) before it looks at anything else, at any depth that it knows the fields of; an item
- * of a list without a value stays, and so does all that is kept as it is.
+ * Removes null fields (`secretRef:` in YAML), as the API server does before anything else, at every depth where it knows the fields. Null items of a
+ * list stay, and so does everything in free-form objects (`jsonObject`).
  */
 function withoutNulls(schema: z.core.$ZodType, raw: unknown): unknown {
   const known = unwrapped(schema)

@@ -5,9 +5,9 @@ import { parseQuantity, QUANTITY_PATTERN } from './quantity.ts'
 import { isUrlPrefix } from './source-url.ts'
 import { RECLAIM_POLICIES } from './vm-disk-image.ts'
 
-/** What the values of the policy may be, as texts of a ConfigMap. */
+/** Schemas for the values of the policy, which are strings in a ConfigMap. */
 
-/** Plain digits only: a policy that says `4.0` or `1e9` was not meant as we would read it. */
+/** Accepts only plain digits: `4.0` or `1e9` in a policy probably means something else than we would parse. */
 export function integer(max: number) {
   const error = `must be a whole number from 0 to ${max}`
   return z
@@ -29,7 +29,7 @@ export function milliseconds(options: { readonly isZeroAllowed: boolean }) {
   })
 }
 
-/** An empty value says that there is none. */
+/** Accepts an empty value as well, which means none. */
 export function orNone<Schema extends z.ZodType<unknown, string>>(schema: Schema) {
   return z.union([z.literal('').transform(() => undefined), schema], {
     error: (issue) => (issue.code === 'invalid_union' ? issue.errors?.[1]?.[0]?.message : undefined),
@@ -59,7 +59,7 @@ export const urlPrefixes = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-/** A URL whose placeholders are words in braces; the URL that it gives is checked when an image is made from it. */
+/** A URL with words in braces as placeholders. The resulting URL is validated when an image is created from it. */
 export const urlTemplate = z
   .string()
   .max(2048)
@@ -79,7 +79,7 @@ export const hostPath = z
 export const positive = milliseconds({ isZeroAllowed: false })
 export const reclaim = z.enum(RECLAIM_POLICIES, { error: 'must be Retain or Delete' })
 
-/** Of what may be URLs, the part that can be no credential: behind users and passwords, before the first query. */
+/** Returns the part of a possible URL that cannot be a credential: after users and passwords, before the first query. */
 export function withoutSecrets(text: string): string {
   const start = text.lastIndexOf('@') + 1
   const parameters = text.search(/[?#&=]/)

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { QUANTITY_PATTERN } from './quantity.ts'
 
-/** What the values of the policy for workspaces may be, as texts of a ConfigMap. */
+/** Schemas for the policy values about workspaces, which are strings in a ConfigMap. */
 
-/** What the level `baseline` lets a container add: see the Pod Security Standards of Kubernetes. */
+/** Capabilities that a container may add at the level `baseline` of the Kubernetes Pod Security Standards. */
 export const BASELINE_CAPABILITIES: ReadonlySet<string> = new Set([
   'AUDIT_WRITE',
   'CHOWN',
@@ -22,7 +22,7 @@ export const BASELINE_CAPABILITIES: ReadonlySet<string> = new Set([
 
 const CAPABILITY = /^[A-Z][A-Z_]{0,31}$/
 
-/** Names with commas or blanks between them; none at all is a list too. */
+/** Names separated by commas or whitespace. The list may be empty. */
 export const capabilities = z.string().transform((text, context): readonly string[] => {
   const names = text.split(/[\s,]+/).filter((name) => name !== '')
   const bad = names.find((name) => !CAPABILITY.test(name) || name.startsWith('CAP_'))
@@ -32,7 +32,7 @@ export const capabilities = z.string().transform((text, context): readonly strin
   return z.NEVER
 })
 
-/** What a ResourceQuota counts in whole objects. */
+/** Resources that a ResourceQuota counts in whole objects. */
 const COUNTED = [
   'pods',
   'services',
@@ -44,14 +44,14 @@ const COUNTED = [
   'configmaps',
   'persistentvolumeclaims',
 ] as const
-/** What it measures. A name with a slash is one of a resource that is not built in, or `count/<resource>`. */
+/** Resources that it measures. A name with a slash is a resource that is not built in, or `count/<resource>`. */
 const MEASURED =
   /^((requests[.]|limits[.])?(cpu|memory|ephemeral-storage)|requests[.]storage|(requests[.])?hugepages-[0-9]+[KMGT]i)$/
 const QUALIFIED = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/[a-zA-Z0-9]([-a-zA-Z0-9_.]{0,61}[a-zA-Z0-9])?$/
 const QUANTITY = new RegExp(QUANTITY_PATTERN)
 const WHOLE = /^[0-9]{1,15}$/
 
-/** `spec.hard` of a ResourceQuota, as `requests.cpu=16,pods=50`. */
+/** `spec.hard` of a ResourceQuota, such as `requests.cpu=16,pods=50`. */
 export const quota = z.string().transform((text, context): Readonly<Record<string, string>> => {
   const entries = text.split(/[\s,]+/).filter((entry) => entry !== '')
   const limits = new Map<string, string>()
@@ -67,7 +67,7 @@ export const quota = z.string().transform((text, context): Readonly<Record<strin
   return Object.fromEntries(limits)
 })
 
-/** As the API server takes it. */
+/** Reports whether the API server accepts the limit. */
 function isLimit(name: string, limit: string): boolean {
   if ((COUNTED as readonly string[]).includes(name) || name.startsWith('count/')) {
     return WHOLE.test(limit) && (!name.includes('/') || QUALIFIED.test(name))

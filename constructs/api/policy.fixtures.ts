@@ -1,4 +1,4 @@
-/** No quotas of workspaces. */
+/** Invalid quotas of workspaces. */
 export const BAD_QUOTAS = [
   'pods',
   'pods=',

@@ -20,7 +20,7 @@ import { type ReclaimPolicy, SOURCE_TYPES, type SourceType } from './vm-disk-ima
 
 /** Name of the ConfigMap, in the operator's own namespace. */
 export const POLICY_NAME = 'sync-operator-policy'
-/** The operator's namespace where nothing else is said. */
+/** Default namespace of the operator. */
 export const OPERATOR_NAMESPACE = 'sync-operator'
 
 export const NETWORK_DRIVERS = ['bridge', 'ovn-layer2'] as const
@@ -28,25 +28,25 @@ export type NetworkDriver = (typeof NETWORK_DRIVERS)[number]
 
 /** The global policy as the operator uses it. Durations in milliseconds. */
 export interface Policy {
-  /** Images that download at once; 0 pauses. */
+  /** Maximum number of images that download at the same time. 0 pauses. */
   readonly concurrency: number
   /** Retries after the first failure. */
   readonly retryLimit: number
   readonly retryBackoffMs: number
-  /** Does not shorten the first wait: where it is less than `retryBackoffMs`, that counts. */
+  /** Does not shorten the first wait: if it is less than `retryBackoffMs`, `retryBackoffMs` applies. */
   readonly retryBackoffMaxMs: number
   readonly attemptTimeoutMs: number
   readonly stallTimeoutMs: number
   readonly snapshotTimeoutMs: number
-  /** For images that the operator made itself. */
+  /** For images that the operator created. */
   readonly reclaimPolicy: ReclaimPolicy
-  /** For images that the operator made itself. 0 removes at the moment when the last reference goes. */
+  /** For images that the operator created. 0 deletes an image as soon as its last reference is removed. */
   readonly unreferencedTtlMs: number
-  /** For images that people and pipelines made. */
+  /** For images that people and pipelines created. */
   readonly userReclaimPolicy: ReclaimPolicy
-  /** For images that people and pipelines made; undefined: `unreferencedTtlMs` counts. */
+  /** For images that people and pipelines created. If undefined, `unreferencedTtlMs` applies. */
   readonly userUnreferencedTtlMs: number | undefined
-  /** Whether the downloaded volume stays after its snapshot. */
+  /** Whether the downloaded volume is kept after its snapshot is ready. */
   readonly keepSourceVolume: boolean
   readonly imageNamespace: string
   readonly imageUrlTemplate: string | undefined
@@ -70,7 +70,7 @@ export interface Policy {
   readonly kickLimit: number
 }
 
-/** The ledger is one object of at most 1 MiB, with some 200 to 500 bytes for each holder. */
+/** Limited because the ledger is one object of at most 1 MiB, with about 200 to 500 bytes for each holder. */
 export const CONCURRENCY_MAX = 2_000
 
 export const POLICY_DEFAULTS: Policy = {
@@ -119,7 +119,7 @@ function key<Field extends keyof Policy>(
   return { field, schema, meaning }
 }
 
-/** Every key of the ConfigMap: the field that it fills, what it may be, and what it means. */
+/** Every key of the ConfigMap: the field that it sets, its schema and its meaning. */
 export const POLICY_SCHEMA = {
   concurrency: key(
     'concurrency',
@@ -238,10 +238,10 @@ export const POLICY_KEYS = Object.keys(POLICY_SCHEMA) as readonly PolicyKeyName[
 
 export interface PolicyProblem {
   readonly key: string
-  /** The value as found, shortened, without credentials: it is shown in Events. */
+  /** The value as found, shortened and without credentials, because Events show it. */
   readonly value: string
   readonly message: string
-  /** What counts in place of the value. Absent: the last good one, or, for a key that there is not, nothing. */
+  /** What applies instead of the value. If absent, the last good value applies, or nothing if the key is unknown. */
   readonly instead?: string
 }
 
@@ -251,10 +251,10 @@ export interface ParsedPolicy {
 }
 
 /**
- * Reads the ConfigMap's data, each key for itself: a bad value keeps the last good one, a key that is not there has its default,
- * an unknown key is a problem and nothing else. Blanks around a value are ignored.
- * @param data of an existing ConfigMap; undefined is one without any key, null a value that is no text. A ConfigMap that is gone is not for this
- *   function: the policy stays what it was.
+ * Parses the data of the ConfigMap, each key independently: an invalid value keeps the last good one, a missing key has its default, and an unknown
+ * key is only reported as a problem. Whitespace around a value is ignored.
+ * @param data data of an existing ConfigMap. Undefined means no keys, and a null value is one that is not text. If the ConfigMap is deleted, the
+ *   caller must keep the current policy and not call this function.
  * @param lastGood the policy that applies now
  */
 export function parsePolicy(data: Readonly<Record<string, string | null>> | undefined, lastGood: Policy): ParsedPolicy {
@@ -277,7 +277,7 @@ export function parsePolicy(data: Readonly<Record<string, string | null>> | unde
   return { policy: policy as unknown as Policy, problems }
 }
 
-/** Values that are good each for itself, and not together. */
+/** Reports values that are valid individually but not together. */
 function contradictions(
   { retryBackoffMs, retryBackoffMaxMs }: Policy,
   data: Readonly<Record<string, string | null>> | undefined,
@@ -290,12 +290,12 @@ function contradictions(
   return [{ key: 'retryBackoffMax', value: shownValue(value), message, instead }]
 }
 
-/** Whether the policy lets an image be fetched from this URL; see `isSourceUrlAllowed`. */
+/** Reports whether the policy allows fetching an image from this URL. See `isSourceUrlAllowed`. */
 export function isUrlAllowed(url: string, policy: Pick<Policy, 'allowedSourceUrls'>): boolean {
   return isSourceUrlAllowed(url, policy.allowedSourceUrls)
 }
 
-/** The default of a key as one would write it in the ConfigMap; undefined where there is none. */
+/** Returns the default of a key as it is written in the ConfigMap, or undefined if it has none. */
 export function policyDefaultText(name: PolicyKeyName): string | undefined {
   const { field } = POLICY_SCHEMA[name]
   const value = POLICY_DEFAULTS[field]

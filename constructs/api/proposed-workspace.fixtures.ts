@@ -1,6 +1,6 @@
 import type { WorkspaceSpecInput } from './workspace.ts'
 
-/** What the proposal of the Workspace shows, in full. */
+/** As the proposal of the Workspace shows it, in full. */
 export const PROPOSED_WORKSPACE = {
   apiVersion: 'pelotech.ot/v1alpha1',
   kind: 'Workspace',

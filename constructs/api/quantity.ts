@@ -1,21 +1,21 @@
 const SYNTAX = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$/
 const BINARY = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n } as const
 const DECIMAL = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 } as const
-/** Far beyond what a 64-bit quantity holds; keeps a text like `1e999999999` from building a number of that size. */
+/** Far beyond what a 64-bit quantity can hold. Prevents a text such as `1e999999999` from building a number of that size. */
 const EXPONENT_MAX = 64
 const LENGTH_MAX = 64
 const INT64_MAX = 2n ** 63n - 1n
 
 /**
- * Pattern of a quantity for the API server. Wider checks (range) are rules of the field, and have to look at the pattern first:
- * the API server writes an exponent out in full before it compares, so that `1e99999999` keeps it busy for minutes.
+ * Pattern of a quantity for the API server. Range checks are rules of the field and must test the pattern first: the API server expands an exponent
+ * before it compares, so `1e99999999` would keep it busy for minutes.
  * Source: the format described at `Quantity` in k8s.io/apimachinery/pkg/api/resource.
  */
 export const QUANTITY_PATTERN = '^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})?$'
 
 /**
- * A Kubernetes quantity (`24Gi`, `1.5G`, `2e3`, `500m`) in whole units (bytes for sizes), rounded away from zero as
- * Kubernetes does. Undefined where the text is no quantity or does not fit 64 bits.
+ * Returns a Kubernetes quantity (`24Gi`, `1.5G`, `2e3`, `500m`) in whole units (bytes for sizes), rounded away from zero as in Kubernetes. Returns
+ * undefined if the text is not a quantity or does not fit into 64 bits.
  */
 export function parseQuantity(text: string): bigint | undefined {
   const match = text.length <= LENGTH_MAX ? SYNTAX.exec(text) : null
@@ -32,9 +32,7 @@ export function parseQuantity(text: string): bigint | undefined {
   return sign === '-' ? -size : size
 }
 
-/**
- * Negative, 0 or positive as `a` is smaller than, equal to or larger than `b`. Undefined where one is no quantity.
- */
+/** Returns a negative number, 0 or a positive number if `a` is less than, equal to or greater than `b`, or undefined if one is not a quantity. */
 export function compareQuantities(a: string, b: string): number | undefined {
   const [left, right] = [parseQuantity(a), parseQuantity(b)]
   if (left === undefined || right === undefined) return undefined

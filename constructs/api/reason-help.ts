@@ -4,14 +4,14 @@ export interface ReasonHelp {
   readonly remedy: string
 }
 
-/** Each reason under its own name. */
+/** Returns an object that maps each reason to its own name. */
 export function namesIn<Help extends object>(help: Help): { readonly [R in keyof Help]: R } {
   return Object.fromEntries(Object.keys(help).map((reason) => [reason, reason])) as { readonly [R in keyof Help]: R }
 }
 
 export const NOTHING = 'No action needed: it continues by itself.'
 
-/** The API server refused a write. @param what what people call an object of the kind */
+/** The API server refused a write. @param what name of the kind in prose */
 export function refusedHelp(what: string): ReasonHelp {
   return {
     meaning: `The API server refuses something that the ${what} needs; the message is its answer.`,
@@ -20,7 +20,7 @@ export function refusedHelp(what: string): ReasonHelp {
   }
 }
 
-/** A bug in the operator. @param what what people call an object of the kind */
+/** A bug in the operator. @param what name of the kind in prose */
 export function internalErrorHelp(what: string): ReasonHelp {
   return {
     meaning: `An internal error occurred while the operator processed this ${what}. Other objects are not affected.`,

@@ -29,7 +29,7 @@ function padded(message: Uint8Array): DataView {
   return view
 }
 
-/** One block. Plain variables and loops: the operator hashes several times for each look at an image. */
+/** Processes one block. Plain variables and loops for speed: the operator hashes several times each time it processes an image. */
 function compress(state: Int32Array, blocks: DataView, offset: number, schedule: Int32Array): void {
   fillSchedule(schedule, blocks, offset)
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state

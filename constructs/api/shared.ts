@@ -4,7 +4,7 @@ import { DURATION_PATTERN } from './duration.ts'
 
 export { cel, listMap } from '../schema/cel.ts'
 
-/** A text of this form. The keyword `pattern` would be all that people read of it when they break it. */
+/** A string that matches the pattern. With the keyword `pattern`, people would only see the pattern when they break it. */
 export function matching(schema: z.ZodString, pattern: string, message: string): z.ZodString {
   const form = new RegExp(pattern)
   return cel(schema, { rule: celMatches('self', pattern), message, holds: (value: string) => form.test(value) })
@@ -25,7 +25,7 @@ export function objectName(): z.ZodString {
   )
 }
 
-/** With its length in it, so that it says all about a name that has no schema of its own. */
+/** Includes the maximum length, so that it fully validates a name that has no schema of its own. */
 export const DNS_LABEL = '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$'
 
 /** Name of a namespace, a host or a network: a DNS-1123 label of at most 63 characters. */
@@ -39,7 +39,7 @@ export function dnsLabel(): z.ZodString {
 
 const LABEL_VALUE = '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$'
 
-/** What becomes a label and a part of a URL: a label value. Of the schemas; `labelText` of names.ts makes one of any text. */
+/** Schema for a field that becomes a label and part of a URL: a label value. `labelText` in names.ts converts any text to a label value. */
 export function labelTextField(description: string) {
   return matching(
     z.string().min(1).max(63),
@@ -49,8 +49,8 @@ export function labelTextField(description: string) {
 }
 
 /**
- * Text of 1 to `max` characters in any alphabet. JavaScript counts most emoji twice, the API server counts every character once: the
- * rule counts alike.
+ * Text of 1 to `max` characters in any alphabet. JavaScript counts most emoji as two characters, the API server as one. The rule counts as the API
+ * server does.
  * @param field name of the field, for the message
  */
 export function text(field: string, max: number): z.ZodString {
@@ -67,7 +67,7 @@ export function text(field: string, max: number): z.ZodString {
   )
 }
 
-/** Duration in Go's syntax (`72h`, `1h30m`, `500ms`), as text; `parseDuration` gives milliseconds. */
+/** Duration in Go syntax (`72h`, `1h30m`, `500ms`), as a string. `parseDuration` returns the milliseconds. */
 export function duration(): z.ZodString {
   return matching(
     z.string().max(48),
@@ -81,7 +81,7 @@ export function dateTime(description: string): z.ZodString {
   return z.string().max(64).meta({ description, format: 'date-time' })
 }
 
-/** Text of a status, where there is one. */
+/** Optional text of a status. */
 export function maybeText(max: number, description: string) {
   return z.string().max(max).describe(description).optional()
 }
@@ -92,14 +92,14 @@ export function count(): z.ZodInt {
 }
 
 /**
- * A whole number or a text in the manifest, as Kubernetes takes its own quantities and ports. Follow it with `.transform(String)` to
- * read it as a text. The constraints are on the text form.
+ * An integer or a string in the manifest, as Kubernetes accepts for its own quantities and ports. Append `.transform(String)` to read it as a string.
+ * The constraints apply to the string form.
  */
 export function intOrString(constraints: {
   readonly description: string
   readonly pattern: string
   readonly maxLength: number
-  /** What it must be, in words. */
+  /** What the value must be, in words. */
   readonly error: string
 }) {
   const { description, pattern, maxLength, error } = constraints
@@ -141,24 +141,24 @@ export function conditions(description: string) {
     .meta({ description, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
 }
 
-/** Conditions that each kind has: whether there is still something to come. */
+/** Conditions of every kind: whether there is still work to do. */
 export const PROGRESS_CONDITIONS = {
-  /** Work goes on. */
+  /** Work is in progress. */
   Reconciling: 'Reconciling',
-  /** Work cannot go on without a change. */
+  /** Work cannot continue without a change. */
   Stalled: 'Stalled',
 } as const
 
-/** Conditions of what comes to an end, and is ready or not then. */
+/** Conditions of kinds whose processing ends, as ready or not ready. */
 export const SETTLING_CONDITIONS = {
-  /** All is there, as the spec of `observedGeneration` wants it. */
+  /** Everything exists as the spec of `observedGeneration` requires. */
   Ready: 'Ready',
   ...PROGRESS_CONDITIONS,
-  /** The phase is a last one, with the spec of `observedGeneration`: what else happens takes a change. */
+  /** The phase is final for the spec of `observedGeneration`: nothing more happens without a change. */
   Settled: 'Settled',
 } as const
 
-/** The status of a kind: what all of them begin with, and fields of its own. @param who what people call an object of the kind */
+/** Schema of a status: the fields that all kinds have, then those of the kind. @param who name of the kind in prose */
 export function statusOf<Phase extends z.ZodType, Fields extends z.ZodRawShape>(
   phase: Phase,
   who: string,

@@ -2,27 +2,27 @@ import { celMatches } from '../schema/cel.ts'
 import { parseQuantity, QUANTITY_PATTERN } from './quantity.ts'
 import { cel, intOrString } from './shared.ts'
 
-/** CDI refuses less than 1 MiB; more than 1 PiB is a slip of the suffix. */
+/** CDI refuses less than 1 MiB. More than 1 PiB is a mistake in the suffix. */
 export function diskSizeField(description: string) {
   return sizeField({ name: 'diskSize', description, example: '24Gi or 500M', min: ['1Mi', 20], max: ['1Pi', 50] })
 }
 
-/** KubeVirt has no minimum, and would start a machine with one byte; less than 64 MiB boots nothing. */
+/** KubeVirt has no minimum and would start a machine with one byte. Nothing boots with less than 64 MiB. */
 export function memoryField(description: string) {
   return sizeField({ name: 'memory', description, example: '2Gi or 512M', min: ['64Mi', 26], max: ['16Ti', 44] })
 }
 
-/** Less than 4 MiB, no runtime starts a process in. */
+/** No runtime starts a process with less than 4 MiB. */
 export function containerMemoryField(description: string) {
   return sizeField({ name: 'memory', description, example: '256Mi or 2G', min: ['4Mi', 22], max: ['16Ti', 44] })
 }
 
 const FORM = new RegExp(QUANTITY_PATTERN)
 
-/** A bound as people write it, and the power of two that it is. */
+/** A bound as people write it, and its exponent of two. */
 type Bound = readonly [text: string, power: number]
 
-/** Size in bytes as a quantity or a whole number, read as a text. */
+/** Size in bytes as a quantity or an integer, read as a string. */
 function sizeField(field: {
   readonly name: string
   readonly description: string
@@ -39,7 +39,7 @@ function sizeField(field: {
     error: `must be a quantity such as ${example}`,
   })
   return cel(size, {
-    // Above one byte less means at least the minimum once a fraction of a byte is rounded up, as the size of a claim is.
+    // More than the minimum less one byte: fractions of a byte are rounded up, as in the size of a claim.
     rule:
       `type(self) == int ? self >= ${least} && self <= ${most} : !${celMatches('self', QUANTITY_PATTERN)} || ` +
       `isQuantity(self) && quantity(self).compareTo(quantity('${least - 1n}')) > 0 && quantity(self).compareTo(quantity('${max[0]}')) <= 0`,

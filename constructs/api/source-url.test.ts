@@ -177,7 +177,7 @@ describe('parseSourceUrl', () => {
 })
 
 const ANYWHERE = undefined
-/** It holds for the ones, and not for the others. */
+/** Tests that the predicate holds for `yes` and not for `no`. */
 function judges(what: string, holds: (url: string) => boolean, { yes, no }: Record<'yes' | 'no', readonly string[]>) {
   it.each(yes)(`${what}: takes %j`, (url) => {
     expect(holds(url)).toBe(true)

@@ -1,9 +1,9 @@
 /**
- * Where an image may come from: the rules on URLs and addresses, in the two strengths that we need. The CRD's rules are
- * patterns, since they have to mean the same in CEL; the policy's rule reads addresses as numbers.
+ * Rules on the URLs and addresses that an image may come from, in two strengths. The rules of the CRD are patterns, because they must mean the same
+ * in CEL. The rule of the policy parses addresses as numbers.
  *
- * A name can point to any address, at any time: these rules stop the plain and the disguised spellings, a network policy on the
- * importer pods stops the rest.
+ * A name can resolve to any address at any time. These rules block plain and disguised spellings. A NetworkPolicy on the importer pods blocks the
+ * rest.
  */
 
 export const URL_SCHEMES = ['http', 'https', 'gs', 'docker', 'oci-archive'] as const
@@ -17,8 +17,8 @@ export const URL_PATTERNS = {
   /** Something before an `@` in the authority. */
   userinfo: '^[^/?#]*://[^/?#]*@',
   /**
-   * Scheme, host, port, rest, in printable ASCII. A registry URL needs a repository; an archive is a path of its own. In brackets there is a
-   * colon: importers connect to `[127.0.0.1]` as if the brackets were not there.
+   * Scheme, host, port and rest in printable ASCII. A registry URL needs a repository. An archive URL has only a path. A host in brackets must have a
+   * colon: importers connect to `[127.0.0.1]` as if there were no brackets.
    */
   shape:
     '^((https?|gs)://([A-Za-z0-9_.-]+|\\[[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\\])(:[0-9]{1,5})?([/?][!-\\[\\]-~]*)?' +
@@ -26,7 +26,7 @@ export const URL_PATTERNS = {
     '|oci-archive://[!-\\[\\]-~]+)$',
   /** The last label is a decimal, octal or hexadecimal number, which every resolver reads as an IPv4 address. */
   numericHost: '^[a-z-]+://([a-z0-9_.-]*[.])?([0-9]+|0x[0-9a-f]*)[.]*([:/?]|$)',
-  /** An IPv4 address in the one spelling that all programs read alike. */
+  /** An IPv4 address in the only spelling that all programs parse alike. */
   dottedQuad:
     '^[a-z-]+://((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])[.]){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])([:/?]|$)',
   /** Loopback, unspecified, link-local and cloud metadata, by name or address. */
@@ -58,12 +58,12 @@ export const isUrlOf = {
   remoteHost: (url: string) => !localHost.test(url.toLowerCase()),
 } as const
 
-/** A URL taken apart, with everything that has several spellings brought into one. */
+/** A parsed URL. Parts with several possible spellings are normalized. */
 export interface SourceUrl {
   readonly scheme: UrlScheme
   /** Lower case, without a trailing dot; IPv6 in brackets; empty for archives. */
   readonly host: string
-  /** Decimal; empty where it is the scheme's own. */
+  /** Decimal. Empty if it is the default port of the scheme. */
   readonly port: string
   /** Starts with `/`; without query and fragment, escapes as written. */
   readonly path: string
@@ -74,15 +74,15 @@ const PARTS = /^([a-z-]+):\/\/([^/?#]*)([^?#]*)(.*)$/
 const DEFAULT_PORTS: Partial<Record<UrlScheme, string>> = { http: '80', https: '443' }
 
 /**
- * Takes a URL apart that keeps the CRD's rules on spelling (known scheme, no userinfo, printable ASCII), else undefined.
- * A registry URL without a registry (`docker://org/image`) is read as docker.io, as container tools do.
+ * Parses a URL that follows the spelling rules of the CRD (known scheme, no userinfo, printable ASCII). Returns undefined for any other. As in
+ * container tools, a registry URL without a registry (`docker://org/image`) means docker.io.
  */
 export function parseSourceUrl(url: string): SourceUrl | undefined {
   if (url.length > URL_MAX_LENGTH || !isUrlOf.noUserinfo(url) || !isUrlOf.shape(url)) return undefined
   return takeApart(url)
 }
 
-/** As `parseSourceUrl`, for the beginning of a URL: a registry alone (`docker://registry.example.com`) is one too. */
+/** Like `parseSourceUrl`, for the prefix of a URL. A registry without a repository (`docker://registry.example.com`) is valid, too. */
 function parseUrlPrefix(prefix: string): SourceUrl | undefined {
   const isRegistry = prefix.startsWith('docker://')
   const whole = isRegistry ? prefix.replace(/\/?$/, '/x') : prefix
@@ -109,12 +109,12 @@ function takeApart(url: string): SourceUrl | undefined {
   }
 }
 
-/** What a host is, as far as its spelling tells. */
+/** Class of a host, judged only by its spelling. */
 export type HostClass = 'name' | 'public' | 'private' | 'local' | 'malformed'
 
 /**
- * `local`: loopback, unspecified, link-local, cloud metadata. `private`: any other address that the internet does not route.
- * `malformed`: an address in a spelling that programs read differently, or no host at all.
+ * `local`: loopback, unspecified, link-local, cloud metadata. `private`: any other address that is not routed on the internet. `malformed`: an
+ * address in a spelling that programs parse differently, or not a host.
  * @param host as in `SourceUrl`: lower case, IPv6 in brackets
  */
 export function classifyHost(host: string): HostClass {
@@ -153,7 +153,7 @@ function v4Bits([a, b, c, d]: V4): number {
   return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0
 }
 
-/** Global unicast is 2000::/3; inside it, tunnels (Teredo, 6to4) reach IPv4 addresses, and documentation is not routed. */
+/** Global unicast is 2000::/3. Within it, tunnels (Teredo, 6to4) reach IPv4 addresses, and documentation ranges are not routed. */
 function classifyV6(address: string): HostClass {
   const groups = v6Groups(address)
   if (groups === undefined) return 'malformed'
@@ -163,7 +163,7 @@ function classifyV6(address: string): HostClass {
   return isSpecial || (first === 0x3fff && second < 0x1000) ? 'private' : 'public'
 }
 
-/** The eight groups, or undefined. A dotted tail is refused: it only serves to dress an IPv4 address up. */
+/** Returns the eight groups, or undefined. A dotted tail is refused: its only use is to disguise an IPv4 address. */
 function v6Groups(address: string): number[] | undefined {
   const halves = address.split('::')
   if (halves.length > 2) return undefined
@@ -178,7 +178,7 @@ function v6Groups(address: string): number[] | undefined {
 }
 
 const LABEL = '[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?'
-/** A host name in lower case, apart from its length of at most 253. RE2 and JavaScript alike. */
+/** A host name in lower case, without the check of its maximum length, 253. Means the same in RE2 and JavaScript. */
 export const HOST_NAME_PATTERN = `^${LABEL}([.]${LABEL})*$`
 const hostName = new RegExp(HOST_NAME_PATTERN)
 
@@ -187,9 +187,9 @@ function isHostName(host: string): boolean {
 }
 
 /**
- * Whether images may be fetched from here. Without an allow-list: from any host name and any public address. With one:
- * from where a prefix has the same scheme, host and port and ends at a segment border of the path. What is never allowed: loopback,
- * link-local and metadata addresses, and spellings of an address or a path that programs read differently.
+ * Reports whether images may be fetched from the URL. Without an allowlist, any host name and any public address is allowed. With one, a prefix must
+ * have the same scheme, host and port, and end at a segment boundary of the path. What is never allowed: loopback, link-local and metadata addresses,
+ * and spellings of an address or a path that programs read differently.
  */
 export function isSourceUrlAllowed(url: string, allowedPrefixes: readonly string[] | undefined): boolean {
   const source = parseSourceUrl(url)
@@ -200,7 +200,7 @@ export function isSourceUrlAllowed(url: string, allowedPrefixes: readonly string
   return !hasDotSegment(source.path) && allowedPrefixes.some((prefix) => isBelow(source, parseUrlPrefix(prefix)))
 }
 
-/** A prefix that `isSourceUrlAllowed` can use: a URL without query, or for registries also just `docker://host`. */
+/** Reports whether `isSourceUrlAllowed` can use the prefix: a URL without a query, or for registries also `docker://host`. */
 export function isUrlPrefix(prefix: string): boolean {
   const parsed = parseUrlPrefix(prefix)
   return parsed !== undefined && !parsed.hasQuery && !hasDotSegment(parsed.path)
@@ -215,7 +215,7 @@ function isBelow(source: SourceUrl, prefix: SourceUrl | undefined): boolean {
   return borders.includes(source.path.charAt(prefix.path.length))
 }
 
-/** `..`, also with escaped dots or slashes: a server would leave the allowed folder by it. */
+/** Reports whether a segment is `.` or `..`, also with escaped dots or slashes: with `..`, a server would leave the allowed directory. */
 function hasDotSegment(path: string): boolean {
   const plain = path.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '/')
   return plain.split('/').some((segment) => segment === '.' || segment === '..')

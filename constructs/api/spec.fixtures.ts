@@ -1,14 +1,14 @@
 /**
- * Specs that the API server and the parser of their kind have to judge alike. The table test checks the zod side, a scenario on a
- * real API server the CEL side.
+ * Specs that the API server and the parser of their kind must judge alike. The table test checks the zod side, and a scenario on a real API server
+ * checks the CEL side.
  */
 export interface SpecFixture {
   readonly name: string
   readonly spec: unknown
   readonly valid: boolean
-  /** Field that the first problem is about, where it is refused. */
+  /** Field of the first problem, if the spec is refused. */
   readonly path?: string
-  /** What both say of it, beside the value. */
+  /** Message of both, in addition to the value. */
   readonly says?: string
 }
 
@@ -21,7 +21,7 @@ export const refused = (name: string, spec: unknown, path: string, says?: string
   ...(says !== undefined && { says }),
 })
 
-/** An object of ours as people write it. */
+/** An object of one of our kinds as people write it. */
 export const manifest = <const Kind extends string, const Spec>(kind: Kind, name: string, spec: Spec) => ({
   apiVersion: 'pelotech.ot/v1alpha1',
   kind,

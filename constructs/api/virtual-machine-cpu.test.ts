@@ -13,7 +13,7 @@ describe('cpuShape', () => {
     ['0.5', { sockets: 1, request: '500m' }],
     ['1.5', { sockets: 2, request: '1500m' }],
     ['1.001', { sockets: 2, request: '1001m' }],
-    // As binary fractions these are a little more or less than what they say.
+    // As binary fractions these differ a little from what they say.
     ['1.005', { sockets: 2, request: '1005m' }],
     ['511.999', { sockets: 512, request: '511999m' }],
   ])('of %s', (cpu, shape) => {

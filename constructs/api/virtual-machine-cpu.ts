@@ -1,23 +1,23 @@
 import { celMatches } from '../schema/cel.ts'
 import { cel, intOrString } from './shared.ts'
 
-/** More than KubeVirt starts on any node of today. */
+/** More than KubeVirt can start on any current node. */
 export const CPU_MAX = 512
 
 /** Whole CPUs, up to three decimals, or thousandths: `2`, `1.5`, `500m`. */
 export const CPU_PATTERN = '^([0-9]{1,3}([.][0-9]{1,3})?|[0-9]{1,6}m)$'
 
-/** How a number of CPUs is asked of KubeVirt. */
+/** How a number of CPUs is requested from KubeVirt. */
 export interface CpuShape {
   /** Virtual CPUs that the guest sees: at least 1. */
   readonly sockets: number
-  /** Share of the node that is reserved, such as `1500m`, where the number is not whole. Absent: KubeVirt's own share. */
+  /** CPU that is reserved on the node, such as `1500m`, if the number is not whole. If absent, KubeVirt reserves its default. */
   readonly request?: string
 }
 
 /**
- * KubeVirt knows whole CPUs alone: a fraction is rounded up for the guest, and its exact value becomes the request.
- * @param cpu `spec.resources.cpu` of a spec that was accepted
+ * KubeVirt supports only whole CPUs. A fraction is rounded up for the guest, and its exact value becomes the request.
+ * @param cpu `spec.resources.cpu` of an accepted spec
  */
 export function cpuShape(cpu: string): CpuShape {
   const millis = cpuMillis(cpu)
@@ -26,13 +26,13 @@ export function cpuShape(cpu: string): CpuShape {
   return millis % 1000 === 0 ? { sockets } : { sockets, request: `${millis}m` }
 }
 
-/** Thousandths of a CPU. Undefined where the text is no number of CPUs. */
+/** Returns thousandths of a CPU, or undefined if the text is not a number of CPUs. */
 export function cpuMillis(cpu: string): number | undefined {
   if (!new RegExp(CPU_PATTERN).test(cpu)) return undefined
   return cpu.endsWith('m') ? Number(cpu.slice(0, -1)) : Math.round(Number(cpu) * 1000)
 }
 
-/** CPUs in the manifest, as a number or a text, read as a text. */
+/** CPUs in the manifest, as an integer or a string, read as a string. */
 export function cpuField(description: string) {
   const cpu = cel(
     intOrString({

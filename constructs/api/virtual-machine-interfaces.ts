@@ -12,14 +12,14 @@ const GROUP16 = '[0-9a-fA-F]{1,4}'
 
 const IPV4 = `(${OCTET}[.]){3}${OCTET}`
 
-/** RE2 and JavaScript alike. */
+/** Mean the same in RE2 and JavaScript. */
 const PATTERNS = {
-  /** The one spelling that all programs read alike, and a network of a length that a machine can be in. */
+  /** The only spelling that all programs parse alike, with a prefix length that the network of a machine can have. */
   ipv4: `^${IPV4}/([89]|[12][0-9]|3[0-2])$`,
   ipv6: `^${ipv6Pattern()}/(1[6-9]|[2-9][0-9]|1[01][0-9]|12[0-8])$`,
-  /** An address alone. */
+  /** An address without a prefix length. */
   host: `^(${IPV4}|${ipv6Pattern()})$`,
-  /** Any network, the whole Internet included. */
+  /** Any network, including the whole internet. */
   network: `^(${IPV4}/([0-9]|[12][0-9]|3[0-2])|${ipv6Pattern()}/([0-9]|[1-9][0-9]|1[01][0-9]|12[0-8]))$`,
 } as const
 

@@ -3,14 +3,14 @@ import { shortHash } from './names.ts'
 const LOGIN = /^[a-z_][a-z0-9_-]{0,31}$/
 const LOGIN_MAX = 32
 const HASH_LENGTH = 8
-/** To cloud-init it is the user that the image brings: settings under this name would become that one's. */
+/** For cloud-init this is the default user of the image: settings under this name would apply to that user. */
 const DEFAULT = 'default'
-/** It is in every image, and can be given a password, keys and a rule for sudo like any other. */
+/** Exists in every image, and can have a password, keys and a sudo rule like any other user. */
 export const ROOT = 'root'
 
 /**
- * Users and groups that images of Debian, Ubuntu, Fedora, RHEL, openSUSE and Alpine bring for the system. A system user cannot log in, and
- * cloud-init leaves one that exists as it is; a user with the name of a system group would get the rights of that group.
+ * System users and groups in images of Debian, Ubuntu, Fedora, RHEL, openSUSE and Alpine. A system user cannot log in, and cloud-init does not change
+ * an existing one. A user with the name of a system group would get the rights of that group.
  */
 const SYSTEM_NAMES: ReadonlySet<string> = new Set(
   [
@@ -24,7 +24,7 @@ const SYSTEM_NAMES: ReadonlySet<string> = new Set(
 )
 const SYSTEM_PREFIX = 'systemd-'
 
-/** What images call the user that they bring. cloud-init makes it after all others. */
+/** Names of the default users of images. cloud-init creates the default user after all other users. */
 export const IMAGE_USERS: ReadonlySet<string> = new Set(
   [
     'almalinux alpine aosc arch azureuser bitnami centos clear cloud-user cloudlinux core debian ec2-user eurolinux fedora',
@@ -33,10 +33,10 @@ export const IMAGE_USERS: ReadonlySet<string> = new Set(
 )
 
 /**
- * Login that Linux takes (`^[a-z_][a-z0-9_-]{0,31}$`) for the name of a user. A name that is one stays; `demo user` becomes
- * `demo-user`, and a name that images give to something else, such as `sudo` or `default`, becomes `user-sudo`. Different users of one
- * machine get different logins: where two would meet, those that had to change get a hash.
- * @param names names of all users of the machine, this one among them or not; their order does not matter
+ * Returns a valid Linux login (`^[a-z_][a-z0-9_-]{0,31}$`) for the name of a user. A valid login stays unchanged. `demo user` becomes `demo-user`,
+ * and names that images use for something else, such as `sudo` and `default`, get a prefix: `user-sudo`. Different users of a machine get different
+ * logins: if two would be equal, those that had to change get a hash.
+ * @param names names of all users of the machine, with or without this one, in any order
  */
 export function safeLogin(name: string, names: readonly string[]): string {
   const others = new Set([...names, name].filter((other) => !isLogin(other)))
@@ -50,7 +50,7 @@ export function safeLogin(name: string, names: readonly string[]): string {
   return name
 }
 
-/** Why `safeLogin` changes a name, to be put behind "since". */
+/** Returns why `safeLogin` changes a name, as text that follows "since". */
 export function whyRenamed(name: string): string {
   if (name === DEFAULT) return 'cloud-init calls the user of the image so'
   return isReserved(name)
@@ -58,7 +58,7 @@ export function whyRenamed(name: string): string {
     : 'Linux does not take the name as a login'
 }
 
-/** Names in a list of groups with commas between them. */
+/** Returns the names in a comma-separated list of groups. */
 export function groupsOf(groups: string): string[] {
   return groups.split(',').flatMap((group) => group.trim() || [])
 }
@@ -82,7 +82,7 @@ function freeLogin(name: string, plain: readonly string[], taken: ReadonlySet<st
   }
 }
 
-/** The nearest login, which several names can have in common. */
+/** Returns the closest valid login. Several names can have the same. */
 function plainLogin(name: string): string {
   const ascii = name
     .normalize('NFKD')

@@ -1,16 +1,16 @@
 import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } from './reason-help.ts'
 
 /**
- * Every reason that a condition or an Event of a VirtualMachine can carry: what it means, and what a person can do about it. The API
- * reference is made from this table, so a reason without a remedy cannot exist.
+ * Every reason that a condition or an Event of a VirtualMachine can have, with its meaning and its remedy. The API reference is generated from this
+ * table, so every reason has a remedy.
  */
 export const VIRTUAL_MACHINE_REASON_HELP = {
-  /** The image exists and waits for its turn, or for something that it lacks. */
+  /** The image exists and waits in the queue, or for a missing object. */
   WaitingForImage: {
     meaning: 'The image is not ready yet; the message gives its place in the queue, or what it waits for itself.',
     remedy: `${NOTHING} If it lasts, see the conditions of the VMDiskImage.`,
   },
-  /** It is about to be created from the template. */
+  /** The image is about to be created from the template. */
   ImageMissing: {
     meaning:
       'The image does not exist and is being created from the template; or it is gone, and the machine has its disk already.',
@@ -21,52 +21,52 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'The image is being downloaded or its snapshot is being taken.',
     remedy: `${NOTHING} status.progress of the VMDiskImage shows the progress.`,
   },
-  /** What the template made was wrong, and nobody else refers to it. */
+  /** The image from the template was wrong, and nothing else refers to it. */
   ImageCorrected: {
     meaning:
       'The image was created from the template, never had an artifact, and nothing else refers to it: it is corrected from the template, which has changed since.',
     remedy: NOTHING,
   },
-  /** The image gave up. */
+  /** The image failed. */
   ImageFailed: {
     meaning: 'The image is Failed and has no artifact; the message is its own.',
     remedy:
       'Do what the message says, as the reason of the VMDiskImage itself says. Where the template of this virtual machine made the image and nothing else refers to it, correct spec.vmDiskImageTemplate. Otherwise correct the image, or delete it: it is then created from the template. The virtual machine then continues by itself.',
   },
-  /** Being deleted, and we have no disk of it. */
+  /** The image is being deleted, and the machine has no disk from it. */
   ImageTerminating: {
     meaning: 'The image is being deleted, so no disk is cloned from it any more.',
     remedy:
       'No action needed with a template: the image is created again when it has been deleted. Otherwise create it, or name another in spec.vmDiskImageRef.',
   },
-  /** FailIfNotExist, or nothing to create it from. */
+  /** The mode is FailIfNotExist, or there is no template. */
   ImageNotFound: {
     meaning:
       'The image does not exist, and the virtual machine may not create it: it has no template, or its mode is FailIfNotExist.',
     remedy:
       'Create the VMDiskImage, correct spec.vmDiskImageRef, or set spec.vmDiskImageTemplate with the mode CreateIfNotExist.',
   },
-  /** The image is other than the template. */
+  /** The image differs from the template. */
   ImageMismatch: {
     meaning:
       'The image exists and differs from the template. The image is used as it is. The message names the fields.',
     remedy: 'Correct spec.vmDiskImageTemplate, or name another image in spec.vmDiskImageRef.',
   },
-  /** An artifact is there. */
+  /** The image has an artifact. */
   ImageReady: { meaning: 'The image has an artifact that a disk can be cloned from.', remedy: 'No action needed.' },
-  /** The disk is being made. */
+  /** The disk is being cloned. */
   Cloning: {
     meaning: 'The root disk is being cloned from the image.',
     remedy: `${NOTHING} status.clone.progress shows the progress, if CDI reports it.`,
   },
-  /** CDI gave up, or cannot begin. */
+  /** CDI failed, or cannot start. */
   CloneFailed: {
     meaning:
       'The root disk could not be cloned, or the clone cannot start because of a quota or an invalid claim. The message is the answer of CDI or of the API server.',
     remedy:
       'Read the message. The cause may be a quota, a storage class or the rights of the operator. If the phase is Provisioning, the machine continues by itself when that is fixed. If it is Failed, the disk is recreated when the spec changes or somebody deletes the DataVolume.',
   },
-  /** The artifact went before or while it was cloned. */
+  /** The artifact disappeared before or during the clone. */
   CloneSourceGone: {
     meaning:
       'The source of the clone of the root disk does not exist any more. The disk is cloned from the next artifact of the image.',
@@ -78,9 +78,9 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy:
       'Give image and clone one storage class and volume mode whose driver can clone or restore snapshots; see the annotation cloneFallbackReason on the claim.',
   },
-  /** KubeVirt is at it. */
+  /** KubeVirt is starting the machine. */
   Starting: { meaning: 'KubeVirt is starting the machine.', remedy: NOTHING },
-  /** On, and not ready. */
+  /** Running, but not ready. */
   NotReady: {
     meaning: 'The instance runs, and KubeVirt does not report it as ready; the message is that of its condition Ready.',
     remedy:
@@ -92,14 +92,14 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy:
       'Read the message: a volume, a network, a Secret, a device or an image is missing on the node. The kubelet tries again by itself.',
   },
-  /** An interface names a NetworkAttachmentDefinition that is not there. */
+  /** An interface names a NetworkAttachmentDefinition that does not exist. */
   NetworkMissing: {
     meaning:
       'The machine does not start: a network in spec.interfaces is no NetworkAttachmentDefinition of its namespace, or the cluster does not serve that kind.',
     remedy:
       'Create the NetworkAttachmentDefinition that the message names, correct spec.interfaces, or install Multus. The machine then continues by itself.',
   },
-  /** The volume waits for the node. */
+  /** The volume waits for a node to be chosen. */
   WaitingForVolumeBinding: {
     meaning: 'The volume of the root disk waits for a node to be chosen, or for its data.',
     remedy: 'No action needed, unless it lasts: then check the claim of the root disk and its storage class.',
@@ -109,32 +109,32 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'No node can take the machine; the message is that of the scheduler.',
     remedy: 'Lower spec.resources, or add nodes. It is tried again by itself.',
   },
-  /** FailedCreate. */
+  /** KubeVirt reports FailedCreate. */
   StartFailed: {
     meaning: 'KubeVirt cannot create the instance or its pod; the message is the answer of the API server.',
     remedy:
       'Read the message: a quota, Pod Security or an admission rule refuses it. Once that is fixed, the machine starts by itself, within 5 minutes; the command in the message makes KubeVirt try immediately.',
   },
-  /** Fails before it runs, again and again. */
+  /** Fails repeatedly before it runs. */
   CrashLoop: {
     meaning:
       'The machine failed several times before it ran; KubeVirt waits longer before each retry, and the message says when the next one is.',
     remedy: 'See the events of the VirtualMachineInstance and the log of its virt-launcher pod.',
   },
-  /** Off, by itself. */
+  /** The guest stopped by itself. */
   GuestStopped: {
     meaning: 'The guest was shut down or crashed; KubeVirt starts it again.',
     remedy:
       'No action needed, unless it recurs: then check the console of the guest. virtctl stop is undone immediately: to stop the machine, set spec.runStrategy to Halted.',
   },
-  /** On its way to off. */
+  /** Being stopped. */
   Stopping: {
     meaning:
       'The guest is being stopped: its instance or its pod is being deleted, for example because its node is drained or spec.runStrategy is Halted. KubeVirt does not start it on another node before its pod has ended.',
     remedy:
       'No action needed, unless it lasts: then check whether the node that the message names is Ready. If the node is permanently lost and powered off, delete its Node object or taint it with node.kubernetes.io/out-of-service=nodeshutdown:NoExecute.',
   },
-  /** Off, as wanted. */
+  /** Off, as intended. */
   Halted: {
     meaning:
       'The machine is off, as spec.runStrategy specifies (Halted), or because it was stopped (Manual). Its disk is kept.',
@@ -159,14 +159,14 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy:
       'The message names the step that hangs. The step that has started continues, and a disk that lost its source is cloned again. The machine leaves this state by itself when it becomes ready or its spec changes.',
   },
-  /** Kicked often enough. */
+  /** The kick limit is reached. */
   KickBudgetSpent: {
     meaning:
       'The machine was restarted, or its root disk cloned again, as often as the policy allows, and it still hangs.',
     remedy:
       'See why: for a guest its console and the events of the VirtualMachineInstance; for a disk the events of its DataVolume and claim, and whether CDI and the storage driver run. A change of the spec gives a new budget.',
   },
-  /** Restarted, or cloned again, by us. */
+  /** The operator restarted the machine, or cloned its disk again. */
   Kicked: {
     meaning:
       'The instance ran and was not ready for too long, or the clone of the root disk made no progress, so it was deleted; it is recreated.',
@@ -177,20 +177,20 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'spec.ignoreOnDeploy is true: the image is kept ready, and no machine is created.',
     remedy: 'Set spec.ignoreOnDeploy to false to deploy the machine.',
   },
-  /** Deployed, then set to true. */
+  /** ignoreOnDeploy became true after the deployment. */
   NotDeployedAnyMore: {
     meaning:
       'spec.ignoreOnDeploy became true after the machine was deployed. It is left as it is, and not maintained any more.',
     remedy: 'Set spec.ignoreOnDeploy to false, or delete the virtual machine to remove it.',
   },
-  /** A foreign object has the name we need. */
+  /** An object that is not ours has a name that the machine needs. */
   NameConflict: {
     meaning:
       'An object that does not belong to the virtual machine, or that has lost its ownerReference to it, has a name that it needs. The operator does not change that object.',
     remedy:
       'Delete or rename the object that the message names, or give the virtual machine another name. If it was made for this virtual machine, put its ownerReference back instead.',
   },
-  /** A foreign object has the name we need, and goes. */
+  /** An object that is not ours has a name that the machine needs, and is being deleted. */
   NamesakeTerminating: {
     meaning: 'An object that does not belong to the virtual machine has a name that it needs, and is being deleted.',
     remedy: `${NOTHING} If it lasts, see the finalizers of the object that the message names.`,
@@ -200,19 +200,19 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'The spec breaks a rule of the API; the message names the field.',
     remedy: 'Correct the field that the message names.',
   },
-  /** passwordSecretRef leads nowhere. */
+  /** The password of passwordSecretRef is missing or unusable. */
   MissingPasswordSecret: {
     meaning:
       'A Secret, or its key, that passwordSecretRef of a user names does not exist, its value is not a password, or the operator is not allowed to read it. The message says which.',
     remedy:
       'Create the Secret with that key and one line of text, correct spec.users, or give the operator the right to get Secrets in the namespace; where the message is an error of the API server, fix that. It then continues by itself.',
   },
-  /** No KubeVirt. */
+  /** KubeVirt is not installed. */
   KubeVirtMissing: {
     meaning: 'The cluster does not serve the VirtualMachines of KubeVirt.',
     remedy: 'Install KubeVirt. The virtual machine then continues by itself.',
   },
-  /** No CDI. */
+  /** CDI is not installed. */
   CDIMissing: {
     meaning: 'The cluster does not serve DataVolumes: CDI is not installed.',
     remedy: 'Install the Containerized Data Importer. The virtual machine then continues by itself.',
@@ -223,24 +223,24 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
       'The namespace of the virtual machine, or of its image, is being deleted, so nothing can be created in it.',
     remedy: 'Use another namespace.',
   },
-  /** A restart applies it. */
+  /** A change takes effect at a restart. */
   RestartRequired: {
     meaning: 'A change of the spec takes effect when the machine restarts.',
     remedy: 'Restart the machine, for instance with virtctl restart, or undo the change.',
   },
-  /** Only a new disk applies it. */
+  /** A change takes effect only on a new disk. */
   RebuildRequired: {
     meaning:
       'A change of the spec takes effect only on a new disk: the guest reads users and network at its first start, its disk is a copy of the image that was named then, and it is never replaced.',
     remedy: 'Delete the virtual machine and create it again, which loses the data on its disk, or undo the change.',
   },
-  /** Warning: the name is no login. */
+  /** Warning: the name is not a valid login. */
   LoginRenamed: {
     meaning:
       'The name of a user is not a valid Linux login, or images use it for a user or group of the system. The message gives the login that is used instead.',
     remedy: 'Log in with that one, or change name in spec.users.',
   },
-  /** Warning: groups that do not go together with users of the image. */
+  /** Warning: groups conflict with users of the image. */
   GroupsOfImage: {
     meaning:
       'A group of a user has the name of the user that some images bring, so that such an image does not get that user; or groups are asked for root, who keeps those of the image. The message tells which.',
@@ -252,7 +252,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
       'A user has a password that cannot be used, because lock_passwd is true, which is the default of cloud-init.',
     remedy: 'Set lock_passwd to false for that user in spec.users, or remove the password.',
   },
-  /** Warning: asks for less than the image has. */
+  /** Warning: the requested disk is smaller than that of the image. */
   DiskSmallerThanImage: {
     meaning: 'spec.resources.diskSize is less than the disk of the image; the disk gets the size of the image.',
     remedy: 'Raise or remove spec.resources.diskSize. Without a change, the disk has the size of the image.',
@@ -264,7 +264,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy:
       'No action needed if the longer copy is acceptable. Otherwise lower or remove spec.resources.diskSize, raise spec.diskSize of the image, or set allowVolumeExpansion: true on the StorageClass, if its driver can grow volumes.',
   },
-  /** All is well. */
+  /** The machine runs and is ready. */
   Running: { meaning: 'The machine runs and is ready for use.', remedy: 'No action needed.' },
   /** Being removed. */
   Deleting: {
@@ -272,7 +272,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
       'The virtual machine is being removed: first the machine, then its disk, then its Secret. The image stays.',
     remedy: NOTHING,
   },
-  /** As an Event: the image was created for us. */
+  /** As an Event: the image was created for this machine. */
   ImageCreated: { meaning: 'The image was created from the template.', remedy: 'No action needed.' },
   /** The API server refused a write. */
   Refused: refusedHelp('virtual machine'),

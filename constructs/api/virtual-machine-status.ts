@@ -5,23 +5,23 @@ import { PHASES } from './vm-disk-image-status.ts'
 export const VIRTUAL_MACHINE_PHASES = {
   /** Waits for its image, for its clone or for KubeVirt. */
   Provisioning: 'Provisioning',
-  /** People are to look at it; left by itself when the machine becomes ready, the spec changes or what was missing appears. */
+  /** Needs attention. The machine leaves this phase by itself when it becomes ready, its spec changes or a missing object appears. */
   Failed: 'Failed',
-  /** The machine runs, or its image is there and it is not to be deployed. */
+  /** The machine runs, or it is not to be deployed and its image is ready. */
   Ready: 'Ready',
 } as const
 export type VirtualMachinePhase = (typeof VIRTUAL_MACHINE_PHASES)[keyof typeof VIRTUAL_MACHINE_PHASES]
 
-/** Types of the conditions. The first five are always there; the others only while they hold. */
+/** Types of the conditions. The first five are always present, the others only while they hold. */
 export const VIRTUAL_MACHINE_CONDITIONS = {
   /** The machine runs and is ready, or it is not to be deployed and its image is ready. */
   Ready: 'Ready',
   /** The image has an artifact that a disk can be cloned from. */
   ImageReady: 'ImageReady',
   ...PROGRESS_CONDITIONS,
-  /** The machine is Ready or Failed with the spec of `observedGeneration`: what else happens takes a change. */
+  /** The machine is Ready or Failed with the spec of `observedGeneration`: nothing more happens without a change. */
   Settled: 'Settled',
-  /** The spec is accepted, but is not rendered as it is written. */
+  /** The spec is accepted, but not applied exactly as written. */
   SpecWarning: 'SpecWarning',
   /** The image differs from the template. */
   ImageMismatch: 'ImageMismatch',
@@ -108,7 +108,7 @@ export const virtualMachineStatus = statusOf(
       .describe('Addresses that the machine reports, in the order of its interfaces.')
       .optional(),
     provisioningSince: dateTime(
-      'When provisioning started, after the image was ready. Timeouts are measured from it.',
+      'When provisioning started, after the image was ready. A timeout counts from it, or from the last kick.',
     ).optional(),
     bootedAt: dateTime(
       'When the machine was first seen running from its disk. From then on the disk is never replaced.',
@@ -117,7 +117,10 @@ export const virtualMachineStatus = statusOf(
       64,
       'Fingerprint of the cloud-init data of the first start. If it differs from the current one, a change waits.',
     ),
-    secretUID: maybeText(64, 'Uid of the Secret that specHash is about.'),
+    secretHash: maybeText(
+      64,
+      'Hash of the uid of the Secret that specHash is about. The uid itself would let readers try passwords against specHash.',
+    ),
     kicks: kicks.optional(),
   },
 )

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
 import { cel, matching, objectName, text } from './shared.ts'
 
-/** Most users of a machine, most keys of a user, and most characters of a key. */
+/** Maximum number of users of a machine, of keys of a user, and of characters of a key. */
 interface UserLimits {
   readonly users: number
   readonly keys: number
@@ -10,11 +10,11 @@ interface UserLimits {
 }
 
 /**
- * What ends a line or a text for YAML, for the tools of the guest or for a terminal: C0, DEL, C1, the line and paragraph separators,
- * the byte order mark and two characters that YAML forbids. Escaped alike in CEL and in JavaScript.
+ * Characters that end a line or a text for YAML, for the tools of the guest or for a terminal: C0, DEL, C1, the line and paragraph separators, the
+ * byte order mark and two characters that YAML forbids. The escapes mean the same in CEL and in JavaScript.
  */
 const CONTROL = '[\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\ufeff\\ufffe\\uffff]'
-/** What groupadd takes in every distribution: with one that it refuses, this user and all that follow would be missing. */
+/** Group names that groupadd accepts in every distribution. If it refuses one, this user and all later users are missing. */
 const GROUP_NAME = '[a-z_][-a-z0-9_]{0,31}'
 const PATTERNS = {
   groups: `^${GROUP_NAME}( *, *${GROUP_NAME})*$`,
@@ -22,7 +22,7 @@ const PATTERNS = {
   sshKey: '^([!"$-~][ -~]* )?(ssh|ecdsa|sk)-[a-z0-9@.-]+ +AAAA[0-9A-Za-z+/]+={0,3}( [ -~]*)?$',
 } as const
 
-/** Text without anything that could be read as more than text. */
+/** One line of text without control characters. */
 function line(field: string, max: number): z.ZodString {
   return cel(text(field, max), {
     rule: `!self.matches('${CONTROL}')`,
@@ -89,7 +89,7 @@ const userFields = (limits: UserLimits) =>
 
 type UserFields = z.output<ReturnType<typeof userFields>>
 
-/** Users of the guest, beside the one that its image brings. */
+/** Users of the guest, in addition to the default user of its image. */
 export function usersField(limits: UserLimits) {
   const user = cel(userFields(limits), {
     rule: '!has(self.plain_text_passwd) || !has(self.passwordSecretRef)',

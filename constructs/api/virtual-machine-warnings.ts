@@ -3,16 +3,16 @@ import type { VirtualMachineSpec } from './virtual-machine.ts'
 import { groupsOf, IMAGE_USERS, ROOT, safeLogin, whyRenamed } from './virtual-machine-logins.ts'
 import { VIRTUAL_MACHINE_REASONS, type VirtualMachineReason } from './virtual-machine-reasons.ts'
 
-/** Something that is accepted, and not rendered as it is written. */
+/** Something in a spec that is accepted, but not applied as written. */
 export interface SpecWarning {
   readonly reason: VirtualMachineReason
-  /** A sentence for people. Never holds a password. */
+  /** A sentence for people. Never contains a password. */
   readonly message: string
 }
 
 /**
- * What an author should know about a valid spec, in a fixed order. Empty where there is nothing to say.
- * @param imageSize size of the disk in the image, as a quantity: as it is, where that is known, or as the template has it
+ * Returns what an author should know about a valid spec, in a fixed order. The result is empty if there is nothing to report.
+ * @param imageSize size of the disk in the image, as a quantity: the actual one if it is known, otherwise that of the template
  */
 export function warningsOf(
   spec: VirtualMachineSpec,
@@ -31,7 +31,7 @@ function renamedLogins({ users = [] }: VirtualMachineSpec): SpecWarning[] {
   })
 }
 
-/** The user that an image brings is made after ours: its own group must not be there by then. */
+/** The default user of an image is created after ours. Its own group must not exist by then. */
 function groupsInTheWay({ users = [] }: VirtualMachineSpec): SpecWarning[] {
   const logins = new Set(users.map(({ name }) => name))
   const reason = VIRTUAL_MACHINE_REASONS.GroupsOfImage

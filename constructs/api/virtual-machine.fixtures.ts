@@ -3,7 +3,7 @@ import { accepted, field, manifest, refused, type SpecFixture } from './spec.fix
 import { INTERFACES } from './virtual-machine-interfaces.fixtures.ts'
 import { SECRETS, USERS } from './virtual-machine-users.fixtures.ts'
 
-/** Where the proposal of the VirtualMachine shows it, in full. */
+/** As the proposal of the VirtualMachine shows it, in full. */
 export const PROPOSED_VIRTUAL_MACHINE = manifest('VirtualMachine', 'demo-workspace-1', {
   baseVm: 'ubuntu_2004_lts_en-us_x64',
   baseVmVersion: '2.1.2',
@@ -168,7 +168,7 @@ export const VIRTUAL_MACHINE_FIXTURES: readonly SpecFixture[] = [
   ...TEMPLATES,
 ]
 
-/** Names that a VirtualMachine may have, and names that it may not, although the API server takes them for other kinds. */
+/** Names that a VirtualMachine may have, and names that it may not have although the API server accepts them for other kinds. */
 export const VIRTUAL_MACHINE_NAMES = {
   accepted: ['demo-workspace-1', 'a', '1', 'a'.repeat(63)],
   refused: ['a.b', 'a'.repeat(64), `${'a'.repeat(60)}.b`],

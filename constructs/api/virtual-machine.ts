@@ -22,11 +22,11 @@ export {
   type VirtualMachineStatus,
 } from './virtual-machine-status.ts'
 
-/** What happens where the image does not exist. */
+/** What happens if the image does not exist. */
 export const VM_DISK_IMAGE_MODES = ['CreateIfNotExist', 'FailIfNotExist'] as const
 export type VMDiskImageMode = (typeof VM_DISK_IMAGE_MODES)[number]
 
-/** In KubeVirt's words. */
+/** As KubeVirt names them. */
 export const RUN_STRATEGIES = ['Always', 'Halted', 'Manual'] as const
 export type RunStrategy = (typeof RUN_STRATEGIES)[number]
 
@@ -153,7 +153,7 @@ export type VirtualMachineInterface = NonNullable<VirtualMachineSpec['interfaces
 
 export type ParsedVirtualMachineSpec = Parsed<VirtualMachineSpec>
 
-/** Checks a spec that may come from anywhere: one problem per field. Unknown fields are dropped. Never throws. */
+/** Validates a spec from any source. Returns at most one problem per field. Drops unknown fields. Never throws. */
 export function parseVirtualMachineSpec(raw: unknown): ParsedVirtualMachineSpec {
   return parseSpec(spec, raw)
 }

@@ -1,8 +1,8 @@
 import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } from './reason-help.ts'
 
 /**
- * Every reason that a condition, an attempt or an Event of a VMDiskImage can carry: what it means, and what a person can do about it.
- * The API reference is made from this table, so a reason without a remedy cannot exist.
+ * Every reason that a condition, an attempt or an Event of a VMDiskImage can have, with its meaning and its remedy. The API reference is generated
+ * from this table, so every reason has a remedy.
  */
 export const REASON_HELP = {
   /** Waits for a free slot. */
@@ -18,17 +18,17 @@ export const REASON_HELP = {
     remedy:
       'No action needed, unless it lasts: then check what the message names. The attempt ends after the policy key stallTimeout.',
   },
-  /** Nobody acts on DataVolumes. */
+  /** CDI does not process DataVolumes. */
   CDINotResponding: {
     meaning:
       'CDI does nothing about a DataVolume that it should act on at once, or its controller does not renew its Lease. The image keeps its slot, and it costs no attempt.',
     remedy: 'Check that the Deployment cdi-deployment runs. The image continues by itself when CDI is back.',
   },
-  /** Download over, snapshot not ready yet. */
+  /** The download is complete, the snapshot is not ready yet. */
   Snapshotting: { meaning: 'The download is complete, and the artifact is being made.', remedy: NOTHING },
   /** The artifact of the current revision is ready. */
   Synced: { meaning: 'The artifact of the current spec is ready.', remedy: 'No action needed.' },
-  /** The old artifact serves while a new revision is made. */
+  /** The old artifact is in use while a new revision is made. */
   Refreshing: {
     meaning: 'An artifact of an earlier revision is in use while the new one is being made.',
     remedy: NOTHING,
@@ -39,7 +39,7 @@ export const REASON_HELP = {
     remedy:
       'Read status.attempts for the cause. Set annotation pelotech.ot/retry-requested-at to a new value to retry now; a shorter retryBackoffDuration in the policy also applies immediately.',
   },
-  /** A download is being torn down. */
+  /** A download is being stopped. */
   Stopping: {
     meaning: 'The operator stops a download. The image keeps its slot until the importer pod is gone.',
     remedy:
@@ -55,22 +55,22 @@ export const REASON_HELP = {
     meaning: 'The spec breaks a rule of the API; the message names the field.',
     remedy: 'Correct the field that the message names.',
   },
-  /** secretRef names nothing. */
+  /** The Secret in secretRef does not exist. */
   SecretMissing: {
     meaning: 'The Secret with the credentials of the source does not exist in the namespace of the image.',
     remedy: 'Create it with the keys accessKeyId and secretKey, or correct spec.secretRef.',
   },
-  /** certConfigMap names nothing. */
+  /** The ConfigMap in certConfigMap does not exist. */
   CertConfigMapMissing: {
     meaning: 'The ConfigMap with the certificates of the source does not exist in the namespace of the image.',
     remedy: 'Create it, or correct spec.certConfigMap.',
   },
-  /** storageClass names nothing. */
+  /** The storage class does not exist. */
   StorageClassMissing: {
     meaning: 'The storage class does not exist, or the spec names none and the cluster has no default.',
     remedy: 'Create the class, or set spec.storageClass or the policy key defaultStorageClass.',
   },
-  /** snapshotClass names nothing. */
+  /** The snapshot class does not exist. */
   SnapshotClassMissing: {
     meaning: 'The volume snapshot class does not exist.',
     remedy: 'Create the class, or correct spec.snapshotClass or the policy key defaultSnapshotClass.',
@@ -107,12 +107,12 @@ export const REASON_HELP = {
     remedy:
       'Install the snapshot CRDs and controller, or remove the snapshot class. Then the volume itself is the artifact.',
   },
-  /** A foreign object has the name we need. */
+  /** An object that is not ours has a name that the image needs. */
   NameConflict: {
     meaning: 'The name that the image needs belongs to another object. The operator does not touch that object.',
     remedy: 'Delete that object, or create the image under another name.',
   },
-  /** Our own, and nobody deletes it. */
+  /** A leftover claim of our own that nobody deletes. */
   LeftoverClaim: {
     meaning:
       'The claim of an earlier download has lost its DataVolume, and nobody deletes it. No download can use its name.',
@@ -123,7 +123,7 @@ export const REASON_HELP = {
     meaning: 'The policy allows no download: concurrency is 0.',
     remedy: 'Set the policy key concurrency to 1 or more.',
   },
-  /** The API server answers with errors. */
+  /** The API server returns errors. */
   CreateFailed: {
     meaning:
       'The DataVolume could not be created, for a reason that may be temporary. The message is the answer, or says that there is none.',
@@ -140,7 +140,7 @@ export const REASON_HELP = {
     meaning: 'The source answered that the image does not exist (404). A retry cannot fix that.',
     remedy: 'Correct spec.url, or publish the image and set annotation pelotech.ot/retry-requested-at.',
   },
-  /** The source refused us. */
+  /** The source refused access. */
   AccessDenied: {
     meaning: 'The source refused access (401 or 403). A retry cannot fix that.',
     remedy:
@@ -192,7 +192,7 @@ export const REASON_HELP = {
     remedy:
       'No action needed, unless it happens again. Then find out who else creates DataVolumes for images, or edits the slot ledger.',
   },
-  /** CDI began again by itself. */
+  /** CDI started a finished download again by itself. */
   ClaimDeleted: {
     meaning:
       'Somebody deleted the claim of a finished download, so CDI began to download again. The operator stops that.',
@@ -204,7 +204,7 @@ export const REASON_HELP = {
     meaning: 'The attempt took longer than the policy key attemptTimeout.',
     remedy: 'The operator retries. Raise attemptTimeout for large images or slow links.',
   },
-  /** The volume under the download is gone. */
+  /** The volume of the download is lost. */
   ClaimLost: {
     meaning: 'The volume was lost during the download.',
     remedy: 'The operator retries. Check the storage system.',
@@ -238,7 +238,7 @@ export const REASON_HELP = {
       'The spec asks for a new snapshot, but the downloaded volume is gone or was not kept. The old snapshot stays in use.',
     remedy: 'Set annotation pelotech.ot/sync-requested-at to download again, or undo the change of snapshotClass.',
   },
-  /** The spec asks for something else now. */
+  /** The spec has changed. */
   SpecChanged: {
     meaning: 'The operator stopped the attempt because the spec or the refresh annotation has changed.',
     remedy: NOTHING,
@@ -252,23 +252,23 @@ export const REASON_HELP = {
   Refused: refusedHelp('image'),
   /** A bug in the operator. */
   InternalError: internalErrorHelp('image'),
-  /** Not by us. */
+  /** Deleted by somebody else. */
   DataVolumeDeleted: {
     meaning: 'Somebody else deleted the DataVolume while it was downloading; the attempt counts as a failed one.',
     remedy: 'Do not delete DataVolumes of images. Set spec.suspend to stop a download.',
   },
-  /** Nobody names the image. */
+  /** Nothing refers to the image. */
   Unreferenced: {
     meaning:
       'Nothing refers to the image. If it has an artifact, status.unreferencedSince says since when. If the operator made it for a machine or a DataSync, and it has no artifact, it leaves the queue until something refers to it.',
     remedy: 'Delete it if nobody needs it: kubectl get vmdi -A shows the count of references.',
   },
-  /** Something names the image. */
+  /** Something refers to the image. */
   Referenced: {
     meaning: 'Virtual machines, DataSyncs or clones refer to the image. status.references names some of them.',
     remedy: 'No action needed.',
   },
-  /** A deletion waits for its users. */
+  /** The deletion of the image waits for its users. */
   InUse: {
     meaning: 'Somebody deleted the image, but the objects that the message names still use it.',
     remedy: 'Delete those objects. The image is deleted when the last of them is deleted.',

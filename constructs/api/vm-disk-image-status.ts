@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { count, dateTime, matching, maybeText, statusOf } from './shared.ts'
 
 export const PHASES = {
-  /** Waits for a slot, for something that is missing, or for its next attempt. */
+  /** Waits for a slot, for a missing object, or for its next attempt. */
   Queued: 'Queued',
-  /** Holds a slot: its DataVolume exists or is about to. */
+  /** Holds a slot: its DataVolume exists or is about to be created. */
   Syncing: 'Syncing',
-  /** The download is over and its slot free; the snapshot is not ready yet. */
+  /** The download is over and its slot is free. The snapshot is not ready yet. */
   Snapshotting: 'Snapshotting',
   /** The artifact of the current revision is ready. */
   Succeeded: 'Succeeded',

@@ -1,6 +1,6 @@
 import { accepted, manifest, refused, type SpecFixture } from './spec.fixtures.ts'
 
-/** What the proposal shows, with the dash that its rendering lost in front of the condition. */
+/** As the proposal shows it, with the dash that its rendering lost before the condition. */
 export const PROPOSED_IMAGE = {
   ...manifest('VMDiskImage', 'sync-workspace-123', {
     storageClass: 'gp3',

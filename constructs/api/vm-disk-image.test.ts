@@ -31,7 +31,7 @@ describe('parseVMDiskImageSpec', () => {
 describe('revisionOf', () => {
   const base = { url: 'https://a.example/b', sourceType: 'http' as const, diskSize: '24Gi' }
 
-  /** Written down so that no edit of the hashing makes every image in every cluster download again. */
+  /** Fixed values: an edit of the hashing must not make every image in every cluster download again. */
   it.each([
     [base, undefined, 'afcfd968'],
     [base, '2026-01-31T12:00:00Z', '0879cb45'],

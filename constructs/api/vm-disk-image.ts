@@ -127,14 +127,14 @@ export type VMDiskImageSpecInput = z.input<typeof spec>
 
 export type ParsedSpec = Parsed<VMDiskImageSpec>
 
-/** Checks a spec that may come from anywhere: one problem per field. Unknown fields are dropped. Never throws. */
+/** Validates a spec from any source. Returns at most one problem per field. Drops unknown fields. Never throws. */
 export function parseVMDiskImageSpec(raw: unknown): ParsedSpec {
   return parseSpec(spec, raw)
 }
 
 /**
- * Identity of the content that a spec asks for: 8 lower-case hexadecimal digits over url, sourceType, diskSize (as bytes, so that
- * `24Gi` and `24576Mi` are one), storageClass, checksum and the refresh annotation. Policy defaults are not part of it.
+ * Returns an identifier of the content that a spec requests: 8 lowercase hexadecimal digits, a hash of url, sourceType, diskSize (in bytes, so that
+ * `24Gi` and `24576Mi` are equal), storageClass, checksum and the refresh annotation. Policy defaults are not part of it.
  * @param syncRequestedAt value of annotation `ANNOTATIONS.syncRequestedAt`
  */
 export function revisionOf(spec: VMDiskImageSpec, syncRequestedAt?: string): string {

@@ -11,13 +11,13 @@ const OWNERS = [
 
 type Owners = (typeof OWNERS)[number]
 
-/** The walk to every interface: the sentence begins with its owner. */
+/** Loops over every interface. The sentence begins with the owner of the interface. */
 const nicLoops = ({ field, who }: Owners, says: string) => [
   optionalLoop('owner', `self.${field}`, `${who} "{owner.name}" `),
   optionalLoop('nic', 'owner.interfaces', says),
 ]
 
-/** Every interface with its owner, in the order of that walk. */
+/** Returns every interface with its owner, in the order of those loops. */
 function nicsOf(spec: WorkspaceParts, { field }: Owners) {
   return (spec[field] ?? []).flatMap((owner) => (owner.interfaces ?? []).map((nic) => ({ ...nic, owner: owner.name })))
 }
@@ -63,7 +63,7 @@ const addressInNetwork = (owners: Owners): CelRule<WorkspaceParts> =>
     },
   })
 
-/** CEL: addresses that those in one of the lists have on the network `net`. */
+/** CEL: a list whose only item is the list of the addresses that items of the field have on the network `net`. */
 const membersOf = (field: string) =>
   `[has(self.${field}) ? self.${field}.map(owner, has(owner.interfaces), ` +
   'owner.interfaces.map(nic, nic.network == net.name, nic.ipAddress)).flatten() : []]'
@@ -71,7 +71,7 @@ const membersOf = (field: string) =>
 const ANOTHER = ' more than once: give each machine and container cluster on it another one'
 const repeated = (list: string) => `${list}.filter(one, !${list}.exists_one(other, other == one))`
 
-/** Two rules, since the API server stops a single one that takes as long as both may take. */
+/** Two rules, because the API server aborts a single rule that costs as much as both may cost. */
 const addressesUnique: readonly CelRule<WorkspaceParts>[] = [
   searchRule({
     message: 'no two machines may have the same address in a network',
@@ -92,7 +92,7 @@ const addressesUnique: readonly CelRule<WorkspaceParts>[] = [
       {
         item: 'clusters',
         list: membersOf('containerClusters'),
-        // An item further out may stand here: it is no path whose length would be mistaken.
+        // An item of an outer loop may be used here: it is not a path, so its length is not misjudged.
         says: `{(clusters.filter(one, one in vms) + ${repeated('clusters')})[0]}${ANOTHER}`,
       },
     ],
@@ -110,7 +110,7 @@ interface Members {
   readonly clusters: readonly string[]
 }
 
-/** The first network with an address that is looked for, and that address. */
+/** Returns the first network on which `look` finds an address, and that address. */
 function findOn(spec: WorkspaceParts, look: (members: Members) => string | undefined): string[] | undefined {
   const [vms, clusters] = OWNERS.map((owners) => Map.groupBy(nicsOf(spec, owners), ({ network }) => network))
   const on = (nics: typeof vms, name: string) => (nics?.get(name) ?? []).map(({ ipAddress }) => ipAddress)

@@ -7,7 +7,7 @@ import { memberName } from './workspace-member-name.ts'
 import { workspaceInterfaces } from './workspace-networks.ts'
 import { absolutePath } from './workspace-volumes.ts'
 
-/** In the words of the proposal: lower case, where Kubernetes writes them in upper case. */
+/** As in the proposal: lower case, where Kubernetes uses upper case. */
 const PROTOCOLS = ['tcp', 'udp', 'sctp'] as const
 
 const CAPABILITY = 'must be a capability of Linux in upper case without CAP_, such as NET_BIND_SERVICE, or ALL'

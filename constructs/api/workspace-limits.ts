@@ -1,7 +1,7 @@
-/** Most of everything in one workspace: the API server refuses rules that it cannot count the cost of. */
+/** Maximum numbers in one workspace: the API server refuses rules whose cost it cannot estimate. */
 export const WORKSPACE_LIMITS = {
   vms: 100,
-  /** Fewer and shorter than for a VirtualMachine alone, since the rules on them count for each machine. */
+  /** Fewer and shorter than for a VirtualMachine alone, because the cost of their rules counts for each machine. */
   vmUsers: { users: 4, keys: 2, keyLength: 1024 },
   containerClusters: 50,
   containers: 4,

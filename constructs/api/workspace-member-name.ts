@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 import { cel, dnsLabel } from './shared.ts'
 
-/** Groups that every Ansible inventory has: a play for a host of that name would be one for all hosts. */
+/** Groups of every Ansible inventory. A play for a host with such a name would be one for all hosts. */
 const GROUPS = ['all', 'ungrouped']
 
-/** Name of a machine or of a container cluster, which is a host of the inventory as well. */
+/** Name of a machine or a container cluster, which is also a host of the Ansible inventory. */
 export function memberName(): z.ZodString {
   return cel(dnsLabel(), {
     rule: `!(self in [${GROUPS.map((group) => `'${group}'`).join(', ')}])`,

@@ -3,7 +3,7 @@ import { celText, type Search, searchRule } from '../schema/cel-search.ts'
 import { celIsHostAddress } from './address-fields.ts'
 import { isHostAddress, isInNetwork, parseCidr, parseIp } from './ip-address.ts'
 
-/** Rules that one network of a workspace, or one list of interfaces, breaks or keeps by itself. */
+/** Rules on one network of a workspace, or on one list of interfaces. */
 
 interface RouteFields {
   readonly destinationNetworkCidr: string
@@ -78,7 +78,7 @@ const oneFamily = routesRule({
   },
 })
 
-/** Of each route of a network. */
+/** A rule on each route of a network. */
 function routesRule({
   says,
   ...rule
@@ -89,7 +89,7 @@ function routesRule({
 
 export const networkRules = [gatewayInside, gatewayIsHost, hopsInside, oneFamily] as const
 
-/** No list by network, as the names are: interfaces stand in an order, which such a list loses when two people write it. */
+/** Not a list map by network: the order of the interfaces matters, and such a list loses it when two people write to it. */
 export const interfacesRule = searchRule<readonly { readonly network: string }[]>({
   message: 'interfaces must each have a network of their own',
   among: [
@@ -106,14 +106,14 @@ export const interfacesRule = searchRule<readonly { readonly network: string }[]
   },
 })
 
-/** Of a network that it is in, neither the first nor the last address; true too where one cannot be read: other rules say that. */
+/** Reports whether the address is in the network and an interface can have it. Also true if one cannot be parsed: other rules report that. */
 function isNeighbour(text: string, cidr: string): boolean {
   const [address, network] = [parseIp(text), parseCidr(cidr)]
   if (address === undefined || network === undefined) return true
   return isInNetwork(address, network) && isHostAddress({ ...address, length: network.length })
 }
 
-/** True too where one of them cannot be read: other rules say that. */
+/** Also true if one of them cannot be parsed: other rules report that. */
 function isInside(address: string | undefined, cidr: string): boolean {
   const [one, network] = [parseIp(address ?? ''), parseCidr(cidr)]
   return one === undefined || network === undefined || isInNetwork(one, network)

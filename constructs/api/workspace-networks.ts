@@ -61,7 +61,7 @@ const networkInterface = z
   })
   .describe('One network interface.')
 
-/** @param whose what has the interfaces @param otherwise what counts where there are none */
+/** @param whose owner of the interfaces @param otherwise what applies if there are none */
 export function workspaceInterfaces(whose: string, otherwise: string) {
   return cel(
     z

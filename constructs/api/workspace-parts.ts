@@ -1,4 +1,4 @@
-/** What the rules between the parts of a workspace look at. */
+/** The fields that the rules between the parts of a workspace use. */
 export interface WorkspaceParts {
   readonly vms?: readonly InterfaceOwner[] | undefined
   readonly containerClusters?: readonly ContainerClusterPart[] | undefined
@@ -26,9 +26,9 @@ interface NetworkPart {
   readonly rangeGateway?: string | undefined
 }
 
-/** A list in CEL that may be left out, and the name of its items. */
+/** A CEL list that may be absent, and the name of its items. */
 export const optionalLoop = (item: string, list: string, says = '') => ({ item, list, isOptional: true, says })
 
-/** CEL: whether one of a list that may be left out is such. */
+/** CEL: whether an item of a list that may be absent meets the condition. */
 export const celExists = (item: string, list: string, such: string) =>
   `(has(${list}) && ${list}.exists(${item}, ${such}))`

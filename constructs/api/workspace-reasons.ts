@@ -1,6 +1,6 @@
 import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } from './reason-help.ts'
 
-/** Whether an Event tells of it, and how. */
+/** Whether an Event reports it, and of which type. */
 export type ReasonSeverity = 'normal' | 'warning' | 'silent'
 
 interface WorkspaceReasonHelp extends ReasonHelp {
@@ -8,24 +8,24 @@ interface WorkspaceReasonHelp extends ReasonHelp {
 }
 
 /**
- * Every reason that a condition, a component in the status or an Event of a Workspace can carry, beside the reasons of its machines and images:
- * what it means, and what a person can do about it. The API reference is made from this table, so a reason without a remedy cannot exist.
+ * Every reason that a condition, a component in the status or an Event of a Workspace can have, in addition to the reasons of its machines and
+ * images, with its meaning and its remedy. The API reference is generated from this table, so every reason has a remedy.
  */
 export const WORKSPACE_REASON_HELP = {
-  /** Something is being made. */
+  /** Components are being created or changed. */
   Provisioning: {
     severity: 'silent',
     meaning: 'Components are being made or changed; the message names the first that is not ready.',
     remedy: `${NOTHING} status.components shows what each of them waits for.`,
   },
-  /** Images first. */
+  /** Images are not ready yet. */
   WaitingForImages: {
     severity: 'silent',
     meaning:
       'Images that machines need are not ready yet: they are being downloaded or are queued. The message names one.',
     remedy: `${NOTHING} kubectl get vmdi -n <imageNamespace> shows the queue and the progress of each download.`,
   },
-  /** No image, and nothing to make it from. */
+  /** An image does not exist, and nothing says how to create it. */
   ImageMissing: {
     severity: 'warning',
     meaning:
@@ -33,28 +33,28 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'Create the VMDiskImage of that name in the namespace of images, set vmDiskImageTemplate of the machine, or the policy key imageUrlTemplate. The workspace then continues by itself.',
   },
-  /** An image gave up. */
+  /** An image failed. */
   ImageFailed: {
     severity: 'warning',
     meaning: 'An image is Failed and has no artifact; the message is its own.',
     remedy:
       'Do what the message says: correct the image, or vmDiskImageTemplate of the machine. The workspace then continues by itself.',
   },
-  /** An image has other fields than the template. */
+  /** An image differs from the template. */
   ImageMismatch: {
     severity: 'warning',
     meaning:
       'An image exists and differs from vmDiskImageTemplate. The image is used as it is. The message names the fields.',
     remedy: 'Correct vmDiskImageTemplate, or name another image in backingVMDiskImage.',
   },
-  /** It, or that of the images, goes. */
+  /** The namespace, or that of the images, is being deleted. */
   NamespaceTerminating: {
     severity: 'warning',
     meaning:
       'The namespace of the workspace, or that of the images, is being deleted, so nothing can be created in it.',
     remedy: `${NOTHING} The namespace of the workspace is created again when it has been deleted. Where it lasts, see the conditions of the namespace.`,
   },
-  /** A foreign object has the name that we need. */
+  /** An object that is not ours has a name that the workspace needs. */
   NameConflict: {
     severity: 'warning',
     meaning:
@@ -64,14 +64,14 @@ export const WORKSPACE_REASON_HELP = {
   },
   /** The API server refused a write. */
   Refused: { severity: 'warning', ...refusedHelp('workspace') },
-  /** By policy. */
+  /** Refused by the policy. */
   HostPortNotAllowed: {
     severity: 'warning',
     meaning:
       'A container asks for a port of its node, and the policy key allowHostPorts is false. Its cluster is not created.',
     remedy: 'Remove hostPort from the port mappings that the message names, or have allowHostPorts set to true.',
   },
-  /** By policy. */
+  /** Refused by the policy. */
   CapabilityNotAllowed: {
     severity: 'warning',
     meaning:
@@ -79,44 +79,44 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'Remove the capability that the message names from capabilities.add, or have it added to allowedCapabilities.',
   },
-  /** No Multus. */
+  /** Multus is not installed. */
   NetworkDriverMissing: {
     severity: 'warning',
     meaning: 'The cluster does not serve NetworkAttachmentDefinitions: Multus is not installed.',
     remedy: 'Install Multus and the plug-ins of the policy key networkDriver. The workspace then continues by itself.',
   },
-  /** No KubeVirt. */
+  /** KubeVirt is not installed. */
   KubeVirtMissing: {
     severity: 'warning',
     meaning: 'The cluster does not serve the VirtualMachines of KubeVirt.',
     remedy: 'Install KubeVirt. The workspace then continues by itself.',
   },
-  /** No CDI. */
+  /** CDI is not installed. */
   CDIMissing: {
     severity: 'warning',
     meaning: 'The cluster does not serve DataVolumes: CDI is not installed.',
     remedy: 'Install the Containerized Data Importer. The workspace then continues by itself.',
   },
-  /** passwordSecretRef leads nowhere. */
+  /** The Secret in passwordSecretRef, or its key, does not exist. */
   SecretMissing: {
     severity: 'warning',
     meaning:
       'A Secret that passwordSecretRef of a user names does not exist in the namespace of the workspace, or lacks the key. The message is the command that creates it.',
     remedy: 'Run the command that the message gives, with the password in place. The machine then continues by itself.',
   },
-  /** A machine has not got that far. */
+  /** A machine is not ready yet. */
   VirtualMachinePending: {
     severity: 'silent',
     meaning: 'A machine is not ready yet: its disk is being cloned, or it starts.',
     remedy: `${NOTHING} If it lasts, see the VirtualMachine (otvm) of that name.`,
   },
-  /** A machine gave up. */
+  /** A machine failed. */
   VirtualMachineFailed: {
     severity: 'warning',
     meaning: 'A machine is Failed; the message is its own.',
     remedy: 'Do what the message says. See the VirtualMachine (otvm) of that name in the namespace of the workspace.',
   },
-  /** Pods start. */
+  /** Pods are starting. */
   ContainersPending: {
     severity: 'silent',
     meaning: 'Containers of a cluster are being started; the message says what they wait for.',
@@ -136,26 +136,26 @@ export const WORKSPACE_REASON_HELP = {
     meaning: 'A volume is not there yet: its claim waits for storage, or for the first container that mounts it.',
     remedy: `${NOTHING} If it lasts, see the Events of the claim of that name in the namespace of the workspace.`,
   },
-  /** Beyond what a ConfigMap holds. */
+  /** Larger than a ConfigMap can be. */
   AnsibleTooLarge: {
     severity: 'warning',
     meaning: 'The inventory and the plays of all machines are together more than a ConfigMap holds (1 MiB).',
     remedy: 'Shorten the variables of the roles: keep large ones in files of the container that runs the plays.',
   },
-  /** Nothing is to be made. */
+  /** Nothing is to be created. */
   IgnoredOnDeploy: {
     severity: 'silent',
     meaning: 'ignoreOnDeploy of the component is true: it is not created.',
     remedy: 'Set ignoreOnDeploy to false to deploy it.',
   },
-  /** What exists stays. */
+  /** Existing objects stay. */
   NotDeployedAnyMore: {
     severity: 'silent',
     meaning: 'The component was deployed before its ignoreOnDeploy became true: it is left as it is.',
     remedy:
       'To delete it, remove it from the spec. To have the operator maintain it again, set ignoreOnDeploy to false.',
   },
-  /** What cannot be done to what exists. */
+  /** A change that cannot be made to an existing object. */
   NotChangeable: {
     severity: 'warning',
     meaning: 'A change of the spec cannot be made to what exists: a volume cannot become smaller. It stays as it is.',
@@ -167,7 +167,7 @@ export const WORKSPACE_REASON_HELP = {
     meaning: 'The spec breaks a rule of the API; the message names the field.',
     remedy: 'Correct the field that the message names.',
   },
-  /** All is well. */
+  /** Every component is ready. */
   Ready: { severity: 'normal', meaning: 'Every component is ready for use.', remedy: 'No action needed.' },
   /** Being removed. */
   Deleting: {

@@ -43,10 +43,10 @@ const volumesExist = searchRule<WorkspaceParts>({
   },
 })
 
-/** Most ports of nodes that a workspace may use. */
+/** Maximum number of host ports of one workspace. */
 const HOST_PORTS_MAX = 256
 
-/** CEL: all ports of nodes, each with its protocol as a text. */
+/** CEL: all host ports, each with its protocol as a string. */
 const HOST_PORTS = {
   item: 'ports',
   list:
@@ -94,7 +94,7 @@ const hostPortsUnique = searchRule<WorkspaceParts>({
   },
 })
 
-/** What one workspace proves about itself beyond its single fields. */
+/** The rules on a workspace beyond those on its single fields. */
 export const workspaceRules: readonly CelRule<WorkspaceParts>[] = [
   ...addressRules,
   namesUnique,

@@ -2,21 +2,21 @@ import { z } from 'zod'
 import { count, maybeText, SETTLING_CONDITIONS, statusOf } from './shared.ts'
 
 export const WORKSPACE_PHASES = {
-  /** The workspace is being stood up, or waits for something. */
+  /** The workspace is being set up, or waits for something. */
   Provisioning: 'Provisioning',
-  /** At least one component failed; left by itself when the cause goes. */
+  /** At least one component failed. The workspace leaves this phase by itself when the cause is gone. */
   Failed: 'Failed',
   /** Every component is ready. */
   Ready: 'Ready',
 } as const
 export type WorkspacePhase = (typeof WORKSPACE_PHASES)[keyof typeof WORKSPACE_PHASES]
 
-/** Types of the conditions. All of them are always there. */
+/** Types of the conditions. All of them are always present. */
 export const WORKSPACE_CONDITIONS = SETTLING_CONDITIONS
 
-/** Components that are listed: more than a spec can ask for. */
+/** Maximum number of listed components: more than a spec can request. */
 const COMPONENTS_MAX = 512
-/** Longest message of one component, so that 512 of them fit into one object. In characters. */
+/** Maximum length of the message of one component in characters, so that 512 of them fit into one object. */
 export const COMPONENT_MESSAGE_MAX = 256
 
 const phase = z.enum(WORKSPACE_PHASES)

@@ -4,12 +4,10 @@ import { diskSizeField } from './sizes.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 
 const PATH_MAX = 256
-/** Folders that begin with one or two dots are hidden ones; those that are nothing but dots lead elsewhere. */
+/** Directories that begin with one or two dots are hidden and valid. Those of only dots lead elsewhere and are not. */
 const PATH = '^(/[.]{0,2}[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)+/?$'
 
-/**
- * One folder. What is in a folder is written by containers: with a second one below it, a link in the first one would lead anywhere on the node.
- */
+/** One directory. Containers write its content: if there were a second one below it, a link in the first one could lead anywhere on the node. */
 const FOLDER = '^/[.]{0,2}[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*/?$'
 
 /** Path in a container, or below the folder of the workspace on a node. @param field name of the field, for the message */

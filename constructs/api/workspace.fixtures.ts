@@ -90,7 +90,7 @@ const MACHINES: readonly SpecFixture[] = [
   ),
 ]
 
-/** Whatever JSON can hold; `JSON.parse`, since a literal would set the prototype. */
+/** Everything that JSON can represent. Uses `JSON.parse`, because a literal would set the prototype. */
 const ANYTHING = JSON.parse(
   '{"__proto__":{"x":1},"constructor":"y","":null,"deep":[[{"a":[null,1.5,-0,"ä"]}]],"big":1e300}',
 )
@@ -169,7 +169,7 @@ const PATHS = {
   no: ['config', '/', '//', '/a//b', '/a/../b', '/..', '/a/.', '/a b', '/a:b', '', `/${'a'.repeat(256)}`],
 }
 
-/** One alone: with two, a link in the first would lead out of the second. */
+/** Only one: with two, a link in the first one would lead out of the second one. */
 const FOLDERS = {
   yes: ['/config', '/.ssh', '/..b', '/a/', '/app_1-2+3@4'],
   no: [...PATHS.no, '/a/b', '/a/b/', '/a/.ssh'],

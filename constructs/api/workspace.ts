@@ -71,7 +71,7 @@ export type WorkspaceNetwork = NonNullable<WorkspaceSpec['networks']>[number]
 
 export type ParsedWorkspaceSpec = Parsed<WorkspaceSpec>
 
-/** Checks a spec that may come from anywhere: one problem per field. Unknown fields are dropped. Never throws. */
+/** Validates a spec from any source. Returns at most one problem per field. Drops unknown fields. Never throws. */
 export function parseWorkspaceSpec(raw: unknown): ParsedWorkspaceSpec {
   return parseSpec(spec, raw)
 }

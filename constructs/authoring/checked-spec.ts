@@ -1,9 +1,9 @@
 import { ApiObject, type ApiObjectMetadata, Chart, JsonPatch } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { z } from 'zod'
+import { withValue } from '../api/message-value.ts'
 import type { Parsed } from '../api/parse-spec.ts'
 import { dnsLabel } from '../api/shared.ts'
-import { withValue } from '../api/told-value.ts'
 import type { Resource } from '../schema/define-resource.ts'
 import { unwrapped } from '../schema/unwrapped.ts'
 import { withKeptJson, withoutKeptJson } from './kept-json.ts'
@@ -11,7 +11,7 @@ import { withKeptJson, withoutKeptJson } from './kept-json.ts'
 /** What a construct of an Open Terrain kind is given: the metadata, and the fields of the spec beside it. */
 interface Authored<Spec> {
   readonly resource: Resource
-  /** What `metadata.name` has to be. */
+  /** What `metadata.name` must be. */
   readonly name: z.ZodString
   readonly parse: (spec: unknown) => Parsed<Spec>
 }
@@ -21,7 +21,7 @@ export class AuthoredObject extends ApiObject {
   constructor(scope: Construct, id: string, authored: Authored<object>, props: unknown) {
     const { apiVersion, kind } = authored.resource
     super(scope, id, { apiVersion, kind, ...checkedProps(`${scope.node.path}/${id}`, authored, props) })
-    // What is in no namespace is not in that of its chart either.
+    // A cluster-scoped object does not get the namespace of its chart.
     if (!authored.resource.namespaced && Chart.of(this).namespace !== undefined)
       this.addJsonPatch(JsonPatch.remove('/metadata/namespace'))
   }
@@ -32,8 +32,8 @@ export class AuthoredObject extends ApiObject {
 }
 
 /**
- * Metadata and spec as they are to be written. Throws, naming place, field, value and fix, on what the API server would refuse, and on
- * fields that nobody knows, which it would only warn of.
+ * Returns metadata and spec as they are to be written. Throws an error with place, field, value and fix for everything that the API server would
+ * refuse, and for unknown fields, of which it would only warn.
  */
 function checkedProps<Spec>(
   place: string,

@@ -8,7 +8,7 @@ export interface DataSyncProps extends DataSyncSpecInput {
   readonly metadata: ApiObjectMetadata & { readonly name: string }
 }
 
-/** The disk images of one version of a workspace. Throws at synth, naming field and fix, on what the API server would refuse. */
+/** The disk images of one version of a workspace. Throws at synth, naming field and fix, if the API server would refuse the object. */
 export class DataSync extends AuthoredObject {
   constructor(scope: Construct, id: string, props: DataSyncProps) {
     super(scope, id, { resource: dataSync, name: objectName(), parse: parseDataSyncSpec }, props)

@@ -5,13 +5,11 @@ import { parseVirtualMachineSpec, type VirtualMachineSpecInput, virtualMachine }
 import { AuthoredObject } from './checked-spec.ts'
 
 export interface VirtualMachineProps extends VirtualMachineSpecInput {
-  /** `name` is needed: it names the machine in KubeVirt too. A DNS-1123 label of at most 63 characters. */
+  /** `name` is required: it also names the machine in KubeVirt. A DNS-1123 label of at most 63 characters. */
   readonly metadata: ApiObjectMetadata & { readonly name: string }
 }
 
-/**
- * A virtual machine whose disk is cloned from a VMDiskImage. Throws at synth, naming field and fix, on what the API server would refuse.
- */
+/** A virtual machine whose disk is cloned from a VMDiskImage. Throws at synth, naming field and fix, if the API server would refuse the object. */
 export class VirtualMachine extends AuthoredObject {
   constructor(scope: Construct, id: string, props: VirtualMachineProps) {
     super(scope, id, { resource: virtualMachine, name: dnsLabel(), parse: parseVirtualMachineSpec }, props)

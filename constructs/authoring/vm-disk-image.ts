@@ -5,11 +5,11 @@ import { parseVMDiskImageSpec, type VMDiskImageSpecInput, vmDiskImage } from '..
 import { AuthoredObject } from './checked-spec.ts'
 
 export interface VMDiskImageProps extends VMDiskImageSpecInput {
-  /** `name` is needed: it is what virtual machines and workspaces refer to. */
+  /** `name` is required: virtual machines and workspaces refer to it. */
   readonly metadata: ApiObjectMetadata & { readonly name: string }
 }
 
-/** A disk image that the cluster keeps. Throws at synth, naming field and fix, on what the API server would refuse. */
+/** A disk image that the cluster keeps. Throws at synth, naming field and fix, if the API server would refuse the object. */
 export class VMDiskImage extends AuthoredObject {
   constructor(scope: Construct, id: string, props: VMDiskImageProps) {
     super(scope, id, { resource: vmDiskImage, name: objectName(), parse: parseVMDiskImageSpec }, props)

@@ -16,6 +16,13 @@ describe('Workspace', () => {
     expect(synth({ metadata: { name: 'demo-workspace-1' }, ...proposed })).toEqual([PROPOSED_WORKSPACE])
   })
 
+  it('may have variables that are left undefined', () => {
+    const [vm] = proposed.vms ?? []
+    const ansible = { roles: { build: [{ role: 'any', variables: undefined }] } }
+    const objects = synth({ metadata, networks, vms: [{ ...vm, interfaces: [], ansible } as never] })
+    expect(JSON.stringify(objects)).toContain('{"build":[{"role":"any"}]}')
+  })
+
   it('keeps variables of Ansible as they are', () => {
     const variables = JSON.parse('{"__proto__":{"a":null},"list":[null,1.5,{}],"constructor":""}')
     const [vm] = proposed.vms ?? []

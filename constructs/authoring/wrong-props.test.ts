@@ -35,7 +35,7 @@ const KINDS = [
   ],
 ] as const
 
-/** What is wrong, as authors read it; undefined where nothing is. */
+/** Returns the error that authors read, or undefined if nothing is wrong. */
 function problem(Kind: (typeof KINDS)[number][1], props: unknown): string | undefined {
   const Any = Kind as new (scope: Chart, id: string, props: unknown) => unknown
   try {
@@ -46,7 +46,7 @@ function problem(Kind: (typeof KINDS)[number][1], props: unknown): string | unde
   }
 }
 
-/** Values as people slip them in where they do not belong. */
+/** Values that people put where they do not belong. */
 const wrong = fc.oneof(
   fc.anything(),
   fc.constantFrom(

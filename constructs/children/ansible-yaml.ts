@@ -1,11 +1,11 @@
 import { Document, type ScalarTag, visit } from 'yaml'
 
-/** What PyYAML does not read, reads as the end of a line, or as a byte order mark, unless it is escaped. */
+/** Characters that PyYAML refuses, or reads as a line break or a byte order mark, unless they are escaped. */
 const TO_ESCAPE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g
-/** Texts that PyYAML takes for more than text: a merge of mappings, a default value, and those with a tab in them. */
+/** Texts that PyYAML does not read as plain text: the merge key, the default value, and those with a tab or a carriage return. */
 const MORE_THAN_TEXT = /^(<<|=)$|[\t\r]/
 
-/** PyYAML takes `1e-7` for a text: a number needs a point. */
+/** PyYAML reads `1e-7` as a text: a number needs a decimal point. */
 const WITHOUT_POINT = /^-?[0-9]+e/
 const SHORT_FLOAT: ScalarTag = {
   tag: 'tag:yaml.org,2002:float',
@@ -16,15 +16,12 @@ const SHORT_FLOAT: ScalarTag = {
   stringify: ({ value }) => String(value).replace('e', '.0e'),
 }
 
-/** The library would write the text `<<` as what merges mappings. */
+/** With this tag, the library would write the text `<<` as the merge key. */
 function isMerge(tag: unknown): boolean {
   return tag === 'merge' || (tag as { readonly tag?: string }).tag === 'tag:yaml.org,2002:merge'
 }
 
-/**
- * YAML 1.1 that PyYAML, and so Ansible, reads as exactly this value, which is of JSON. Half of a surrogate pair, which is no character,
- * becomes U+FFFD.
- */
+/** Returns YAML 1.1 that PyYAML, and so Ansible, reads as exactly this JSON value. A lone surrogate, which is not a character, becomes U+FFFD. */
 export function ansibleYaml(value: unknown): string {
   const document = new Document(value, {
     version: '1.1',

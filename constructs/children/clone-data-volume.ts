@@ -9,15 +9,15 @@ import { type VMRef, vmChildMetadata, vmChildNames } from './virtual-machine-chi
 
 export interface CloneDataVolumeProps {
   readonly vm: VMRef
-  /** What is cloned, as the image's status has it. */
+  /** The artifact to clone, as in the status of the image. */
   readonly artifact: Pick<Artifact, 'kind' | 'name' | 'restoreSize' | 'volumeMode' | 'accessModes'>
   /** Namespace of the image, where the artifact is. */
   readonly imageNamespace: string
-  /** Class of the image's own volume: another driver would copy every byte. Absent: the cluster's default class. */
+  /** Class of the image's own volume: another driver would copy every byte. If absent, the default class of the cluster. */
   readonly storageClass?: string
-  /** Size that the machine asks for, as a quantity. */
+  /** Size that the machine requests, as a quantity. */
   readonly diskSize?: string
-  /** Size of the disk in the image, as people ask for it: the artifact may be larger, by CDI's overhead for a file system or to the next step of the driver. */
+  /** Size of the image's disk as people request it. The artifact may be larger: by the file system overhead of CDI, or rounded up by the driver. */
   readonly imageSize?: string
 }
 
@@ -40,8 +40,8 @@ export interface CloneDataVolumeSpec {
 export type CloneDataVolumeObject = ImageChild<'DataVolume', CloneDataVolumeSpec>
 
 /**
- * The root disk of a machine. It must have the volume mode of what it is cloned from. It does not ask to be bound at once: the
- * machine's pod chooses the zone.
+ * The root disk of a machine. It must have the volume mode of its source. It does not request immediate binding: the pod of the machine determines
+ * the zone.
  */
 export class CloneDataVolume extends ApiObject {
   constructor(scope: Construct, id: string, props: CloneDataVolumeProps) {
@@ -64,9 +64,9 @@ export function renderCloneDataVolume(props: CloneDataVolumeProps): CloneDataVol
 }
 
 /**
- * The size to ask for, or undefined to leave it to CDI, which then takes the artifact's own: it refuses less than that, and the
- * text of an equal size may differ. More than the image has, but less than its artifact, is made more than either: to what is asked for
- * CDI adds its overhead again. All are quantities; an artifact of unknown size gets what is requested.
+ * Returns the size to request, or undefined to let CDI use the size of the artifact: CDI refuses less, and an equal size may be written differently.
+ * A size above that of the image, but not above that of its artifact, becomes that of the artifact. The disk is then larger than both, because CDI
+ * adds its overhead to the request again. All sizes are quantities. If the size of the artifact is unknown, returns the requested one.
  */
 export function cloneSize(
   requested: string | undefined,

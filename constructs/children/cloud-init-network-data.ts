@@ -8,11 +8,11 @@ export interface StaticRoute {
   readonly via: string
 }
 
-/** An interface of the machine, and what the guest learns about its network. */
+/** An interface of the machine, with the settings of its network for the guest. */
 export interface GuestInterface {
   /** Network of the workspace, by name. */
   readonly network: string
-  /** As `withMacAddresses` gives it. */
+  /** As `withMacAddresses` returns it. */
   readonly macAddress: string
   /** In CIDR form. */
   readonly ipAddress: string
@@ -21,13 +21,13 @@ export interface GuestInterface {
   readonly nameservers?: readonly string[]
 }
 
-/** fe80::/10: next hops of IPv6 routers, on every link without an address of one's own in that network. */
+/** fe80::/10: next hops of IPv6 routers. They are on every link, even if the interface has no address in that network. */
 const LINK_LOCAL = { family: 6, value: 0xfe80n << 112n, length: 10 } as const
-/** Metric of the first interface's routes: where two have a default route, the first one wins. */
+/** Metric of the routes of the first interface. If two interfaces have a default route, the first one wins. */
 const FIRST_METRIC = 100
 
 /**
- * cloud-init network configuration, version 2, as one line of JSON: interfaces are found by MAC and named `net0`, `net1`, ... in
+ * Returns a cloud-init network configuration, version 2, as one line of JSON. Interfaces are matched by MAC address and named `net0`, `net1`, ... in
  * their order, with static addresses. Routes that cannot work are left out, see `usableRoutes`.
  */
 export function renderNetworkData(interfaces: readonly GuestInterface[]): string {
@@ -36,9 +36,9 @@ export function renderNetworkData(interfaces: readonly GuestInterface[]): string
 }
 
 /**
- * The routes that this guest can use, the first one to each network. A workspace states them per network, so that one may lead over the
- * machine itself; that one, and one whose next hop is not on the interface's own network, would make the guest's network fail to come
- * up, as would a destination that is not the first address of its network.
+ * Returns the routes that this guest can use, only the first one to each network. A workspace defines routes per network, so the next hop of one may
+ * be the machine itself. Such a route would keep the network of the guest from coming up. So would a route whose next hop is not on the network of
+ * the interface, and a destination that is not the first address of its network.
  */
 export function usableRoutes({ ipAddress, routes = [] }: Pick<GuestInterface, 'ipAddress' | 'routes'>): StaticRoute[] {
   const usable = new Map<string, StaticRoute>()
@@ -51,7 +51,7 @@ export function usableRoutes({ ipAddress, routes = [] }: Pick<GuestInterface, 'i
   return [...usable.values()]
 }
 
-/** Whether a next hop can be reached over the interface with this address, in CIDR form, and is not the interface itself. */
+/** Reports whether a next hop can be reached over the interface with this address in CIDR form, and is not the interface itself. */
 function isNeighbour(hop: IpAddress, ipAddress: string): boolean {
   const own = parseCidr(ipAddress)
   const isItself = own?.family === hop.family && own.value === hop.value

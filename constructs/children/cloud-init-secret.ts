@@ -9,11 +9,11 @@ import { render } from './render.ts'
 import { type VMRef, vmChildMetadata, vmChildNames } from './virtual-machine-child.ts'
 
 export interface CloudInitProps extends UserDataProps {
-  /** Without any, the guest keeps cloud-init's own default, which is DHCP. */
+  /** Without any, the guest uses the default of cloud-init, which is DHCP. */
   readonly interfaces?: readonly GuestInterface[]
 }
 
-/** What cloud-init reads in the guest, by the keys that KubeVirt looks for. Holds passwords. */
+/** The data that cloud-init reads in the guest, under the keys that KubeVirt looks for. Contains passwords. */
 export interface CloudInitData {
   readonly userdata: string
   readonly networkdata?: string
@@ -24,7 +24,7 @@ export interface CloudInitSecretProps {
   readonly data: CloudInitData
 }
 
-/** As it is sent: the API server turns `stringData` into `data`. */
+/** The object as it is sent. The API server converts `stringData` to `data`. */
 export interface CloudInitSecretObject {
   readonly apiVersion: 'v1'
   readonly kind: 'Secret'
@@ -65,7 +65,7 @@ export function renderCloudInit({ interfaces = [], ...userData }: CloudInitProps
   }
 }
 
-/** Hash of the data (16 hexadecimal digits), for the Secret's own annotation: with it a weak password could be guessed. */
+/** Returns a hash of the data (16 hexadecimal digits). Only for the Secret's own annotation: with it a weak password could be guessed. */
 export function cloudInitHash({ userdata, networkdata = '' }: CloudInitData): string {
   return sha256Hex(JSON.stringify([userdata, networkdata])).slice(0, 16)
 }

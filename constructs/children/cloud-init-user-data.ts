@@ -2,7 +2,7 @@ import type { VirtualMachineUser } from '../api/virtual-machine.ts'
 import { groupsOf, ROOT, safeLogin } from '../api/virtual-machine-logins.ts'
 import { cloudInitJson } from './cloud-init-json.ts'
 
-/** A user of the spec, with the password that a `passwordSecretRef` leads to looked up and put into `plain_text_passwd`. */
+/** A user of the spec. The password that `passwordSecretRef` refers to has been read and put into `plain_text_passwd`. */
 export type CloudInitUser = Omit<VirtualMachineUser, 'passwordSecretRef'>
 
 export interface UserDataProps {
@@ -12,8 +12,8 @@ export interface UserDataProps {
 }
 
 /**
- * cloud-init user data: the header and one line of JSON, which leaves nothing to quote. The image's own default user stays. Text
- * in, text out: contains passwords, for the Secret alone.
+ * Returns cloud-init user data: the header and one line of JSON, so that nothing needs quotes. The default user of the image is kept. The result
+ * contains passwords and must only be stored in the Secret.
  */
 export function renderUserData({ hostname, users = [] }: UserDataProps): string {
   const names = users.map(({ name }) => name)
@@ -21,17 +21,17 @@ export function renderUserData({ hostname, users = [] }: UserDataProps): string 
   const passwords = users.flatMap((user, at) => (hasPasswordLogin(user) ? [passwordOf(user, entries[at]?.name)] : []))
   const config = {
     hostname,
-    // Without a password to log in with, it would only let people guess at those that the image brought.
+    // Without a password to log in with, it would only let people guess the passwords that the image has.
     ssh_pwauth: passwords.length > 0 || undefined,
-    // Valid in every version only with an entry.
+    // Without an entry it is not valid in every version of cloud-init.
     users: entries.length === 0 ? undefined : ['default', ...entries],
-    // Most versions of cloud-init keep the password of the image's own user locked, whatever `users` says of it.
+    // Most versions of cloud-init keep the password of the image's default user locked, whatever `users` says.
     chpasswd: passwords.length === 0 ? undefined : { expire: false, users: passwords },
   }
   return `#cloud-config\n${cloudInitJson(config)}\n`
 }
 
-/** cloud-init locks the password unless told otherwise. */
+/** cloud-init locks the password by default. */
 function hasPasswordLogin({ plain_text_passwd, lock_passwd }: CloudInitUser): boolean {
   return Boolean(plain_text_passwd) && lock_passwd === false
 }
@@ -55,12 +55,11 @@ function userEntry(user: CloudInitUser, login: string) {
 }
 
 /**
- * useradd makes a group for each user, and refuses one where that group is there already: from the image, or since it is one of the groups
- * of an earlier user; with it cloud-init gives up all users that follow. So the group is named: cloud-init makes it where it is missing,
- * and only of users with `groups`.
+ * useradd creates a group for each user, and fails if that group exists, either in the image or because an earlier user is in it. cloud-init then
+ * skips all later users. So the group is set explicitly: cloud-init creates it if it is missing, but only for users with `groups`.
  */
 function membership(login: string, groups = ''): object {
-  // It is there already, with its groups.
+  // root exists already, with its groups.
   if (login === ROOT) return {}
   const all = new Set([login, ...groupsOf(groups)])
   return { primary_group: login, groups: [...all].join(',') }

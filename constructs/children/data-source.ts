@@ -7,7 +7,7 @@ export interface DataSourceProps {
   readonly image: ImageRef
   /** The artifact that the alias points to, in the image's namespace. */
   readonly target: Pick<Artifact, 'kind' | 'name'>
-  /** Of the artifact. */
+  /** Revision of the artifact. */
   readonly revision: string
 }
 
@@ -22,14 +22,14 @@ export interface DataSourceSpec {
 
 export type DataSourceObject = ImageChild<'DataSource', DataSourceSpec>
 
-/** The stable name of an image: named like it, it always points to the artifact that serves. */
+/** The stable alias of an image. It has the name of the image and always points to the artifact in use. */
 export class DataSource extends ApiObject {
   constructor(scope: Construct, id: string, props: DataSourceProps) {
     super(scope, id, renderDataSource(props))
   }
 }
 
-/** The same without a construct: it is compared with what exists whenever the operator looks at the image. */
+/** Renders it without a construct, because the operator compares it with the existing object each time it processes the image. */
 export function renderDataSource({ image, target, revision }: DataSourceProps): DataSourceObject {
   const object = { namespace: image.namespace, name: target.name }
   return {

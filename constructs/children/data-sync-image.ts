@@ -10,7 +10,7 @@ export interface DataSyncImageProps {
   readonly namespace: string
   readonly triple: ImageTriple
   readonly spec: VMDiskImageSpec
-  /** Beside those that name the triple. */
+  /** In addition to those that name the triple. */
   readonly annotations?: Readonly<Record<string, string>>
 }
 
@@ -26,7 +26,7 @@ export interface DataSyncImageObject {
   readonly spec: VMDiskImageSpec
 }
 
-/** The fields of an image that a DataSync decides about. All others are for people: `suspend`, and how it is removed. */
+/** The fields of an image that a DataSync sets. All others are left to people: `suspend`, and how the image is removed. */
 export const DATA_SYNC_IMAGE_FIELDS = [
   'name',
   'url',
@@ -39,7 +39,7 @@ export const DATA_SYNC_IMAGE_FIELDS = [
   'checksum',
 ] as const satisfies readonly (keyof VMDiskImageSpec)[]
 
-/** What a vm wants of its image: its own fields, and those of the spec where it has none. */
+/** Returns the image spec for a vm: its own fields, and those of the DataSync where it has none. */
 export function imageSpecOf(spec: DataSyncSpec, vm: DataSyncVm): VMDiskImageSpec {
   const fields = DATA_SYNC_IMAGE_FIELDS.map((field) => {
     const own = vm[field]
@@ -57,14 +57,14 @@ function tripleAnnotations({ workspaceId, version, vm }: ImageTriple): Record<st
   }
 }
 
-/** Whether an image with these annotations is for just that vm. */
+/** Reports whether an image with these annotations is for exactly that vm. */
 export function isImageFor(triple: ImageTriple, annotations: Readonly<Record<string, string>> = {}): boolean {
   const wanted = tripleAnnotations(triple)
   const keys = [ANNOTATIONS.workspaceId, ANNOTATIONS.workspaceVersion, ANNOTATIONS.workspaceVm]
   return keys.every((key) => annotations[key] === wanted[key])
 }
 
-/** The image of one vm. Without an owner: DataSyncs share it, and it goes by its own rules when the last one has gone. */
+/** Renders the image of one vm. It has no owner: DataSyncs share it, and its own reclaim rules apply when the last one is gone. */
 export function renderDataSyncImage({ namespace, triple, spec, annotations }: DataSyncImageProps): DataSyncImageObject {
   const metadata = {
     name: dataSyncImageName(triple),

@@ -5,10 +5,10 @@ import type { SourceType } from '../api/vm-disk-image.ts'
 import { childMetadata, type ImageChild, type ImageRef } from './image-child.ts'
 import { render } from './render.ts'
 
-/** Where CDI gets the image from; which of the fields it can use depends on the type. */
+/** Where CDI gets the image from. The type determines which fields it can use. */
 export interface DiskSource {
   readonly type: SourceType
-  /** Needed unless the type is blank. */
+  /** Required unless the type is blank. */
   readonly url?: string
   /** Not for blank. */
   readonly secretRef?: string
@@ -27,7 +27,7 @@ export interface DataVolumeProps {
   readonly source: DiskSource
   /** Quantity. */
   readonly diskSize: string
-  /** Absent: the cluster's default class. */
+  /** If absent, the default class of the cluster. */
   readonly storageClass?: string
 }
 
@@ -57,16 +57,16 @@ export interface DataVolumeSpec {
 
 export type DataVolumeObject = ImageChild<'DataVolume', DataVolumeSpec>
 
-/** Presence counts. The golden volume has no consumer but its importer, so it must not wait for another one. */
+/** CDI only checks that it is present. The golden volume has no consumer except its importer, so it must not wait for another one. */
 const BIND_IMMEDIATELY = 'cdi.kubevirt.io/storage.bind.immediate.requested'
-/** CDI up to 1.61 may collect a finished DataVolume, which would look like one that somebody deleted. */
+/** CDI up to 1.61 may garbage-collect a finished DataVolume, which would look like a deletion by somebody. */
 export const DELETE_AFTER_COMPLETION = 'cdi.kubevirt.io/storage.deleteAfterCompletion'
-/** A mesh proxy beside the importer would keep its pod from ever ending. */
+/** A mesh proxy in the importer pod would keep the pod from ever completing. */
 export const MESH_INJECT = 'sidecar.istio.io/inject'
 
 /**
- * The download of an image into a golden volume. With the `storage` API, CDI takes access mode and volume mode from the StorageProfile of the
- * class and adds room for the filesystem; naming a mode here would break classes that need another one.
+ * Downloads an image into a golden volume. With the `storage` API, CDI takes access mode and volume mode from the StorageProfile of the class and
+ * adds space for the file system. A mode that is set here would break classes that need another one.
  */
 export class DataVolume extends ApiObject {
   constructor(scope: Construct, id: string, props: DataVolumeProps) {

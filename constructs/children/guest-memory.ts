@@ -4,8 +4,8 @@ const BINARY = { base: 1024n, suffixes: ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 const DECIMAL = { base: 1000n, suffixes: ['', 'k', 'M', 'G', 'T', 'P', 'E'] }
 
 /**
- * The quantity as KubeVirt's webhook writes it (`2048Mi` becomes `2Gi`, `1.5Gi` becomes `1536Mi`), so that what is stored
- * equals what was sent. Throws where it is no quantity above 0.
+ * Returns the quantity as KubeVirt's webhook writes it (`2048Mi` becomes `2Gi`, `1.5Gi` becomes `1536Mi`), so that the stored value equals the sent
+ * one. Throws if it is not a quantity above 0.
  */
 export function guestMemory(memory: string): string {
   const bytes = parseQuantity(memory)

@@ -28,7 +28,7 @@ export interface ChildMetadata {
   readonly ownerReferences: ChildOwnerReference[]
 }
 
-/** An object that the operator makes for an image, as the plain JSON that is sent. */
+/** An object that the operator creates for an image, as the plain JSON that is sent. */
 export interface ImageChild<Kind extends string, Spec> {
   readonly apiVersion: string
   readonly kind: Kind
@@ -37,8 +37,8 @@ export interface ImageChild<Kind extends string, Spec> {
 }
 
 /**
- * Metadata of an image's child. Only what is listed here gets onto a child: CDI copies a DataVolume's labels and annotations to its
- * claim and pod, where a copied tracking label would make another tool believe that it owns them.
+ * Returns the metadata of an image's child. A child gets only what is listed here: CDI copies the labels and annotations of a DataVolume to its claim
+ * and pod, where a copied tracking label would make another tool believe that it owns them.
  */
 export function childMetadata(child: {
   readonly image: ImageRef

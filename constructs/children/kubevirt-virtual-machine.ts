@@ -15,7 +15,7 @@ export interface KubeVirtVirtualMachineProps {
   readonly vm: VMRef
   /** DNS-1123 label. */
   readonly hostname: string
-  /** The guest's identity to cloud-init, which sets a guest up again when it changes. Of `uuidFrom`. */
+  /** Identity of the guest for cloud-init, which sets up a guest again when it changes. From `uuidFrom`. */
   readonly firmwareUuid: string
   /** Default: Always. */
   readonly runStrategy?: RunStrategy
@@ -24,14 +24,14 @@ export interface KubeVirtVirtualMachineProps {
   readonly memory: string
   /** Networks of the machine, each a NetworkAttachmentDefinition in its namespace. Without any it is on the pod network. */
   readonly interfaces?: readonly { readonly network: string; readonly macAddress: string }[]
-  /** What cloud-init gets. */
+  /** The data for cloud-init. */
   readonly cloudInit: {
-    /** Of `cloudInitFingerprint`. */
+    /** From `cloudInitFingerprint`. */
     readonly fingerprint: string
     /** Whether the Secret has `networkdata`. */
     readonly hasNetworkData: boolean
   }
-  /** What people call it, as label values. */
+  /** Versions of the machine, as label values. */
   readonly version?: {
     readonly baseVm?: string | undefined
     readonly baseVmVersion?: string | undefined
@@ -39,7 +39,7 @@ export interface KubeVirtVirtualMachineProps {
   }
   /** Name of the Workspace that it belongs to. */
   readonly workspace?: string | undefined
-  /** What has the same group in the namespace runs on one node. */
+  /** Machines and pods of the namespace with the same group run on one node. */
   readonly nodeGroup?: string | undefined
 }
 
@@ -107,10 +107,10 @@ export type KubeVirtVirtualMachineObject = ImageChild<'VirtualMachine', KubeVirt
 const ROOT_DISK = 'rootdisk'
 const CLOUD_INIT_DISK = 'cloudinit'
 const POD_NETWORK = 'default'
-/** What a guest has to shut down before it is switched off. */
+/** Time that a guest has to shut down before it is switched off. */
 const GRACE_SECONDS = 60
 
-/** The machine itself. It names its disk, which exists already: KubeVirt shows misleading states while it does not. */
+/** The machine itself. Its disk must exist before it: until then, KubeVirt shows misleading states. */
 export class KubeVirtVirtualMachine extends ApiObject {
   constructor(scope: Construct, id: string, props: KubeVirtVirtualMachineProps) {
     const { vm, cloudInit } = props
@@ -146,7 +146,7 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
         terminationGracePeriodSeconds: GRACE_SECONDS,
         affinity: nodeGroup === undefined ? undefined : sameNodeAs(nodeGroup),
         domain: {
-          // Sockets are what KubeVirt can add while a machine runs.
+          // KubeVirt can add sockets to a running machine.
           cpu: { sockets, cores: 1, threads: 1 },
           resources: request === undefined ? undefined : { requests: { cpu: request } },
           firmware: { uuid: props.firmwareUuid },
@@ -196,7 +196,7 @@ function networking({ vm, interfaces = [] }: KubeVirtVirtualMachineProps): Netwo
 }
 
 function podNetwork(vm: VMRef): Networking {
-  // Its MAC has to stay too: the guest ties its DHCP configuration to the one that it first started with.
+  // Its MAC address must not change either: the guest ties its DHCP configuration to the one of its first start.
   const interfaces = withMacAddresses(vm.uid, vm.name, [{ network: POD_NETWORK }])
   return {
     interfaces: interfaces.map(({ network, macAddress }) => ({ name: network, masquerade: {}, macAddress })),
@@ -204,7 +204,7 @@ function podNetwork(vm: VMRef): Networking {
   }
 }
 
-/** Of the machine, its instance and its pod. */
+/** Labels of the machine, its instance and its pod. */
 function placeLabels({ version, workspace, nodeGroup }: KubeVirtVirtualMachineProps): Readonly<Record<string, string>> {
   return {
     ...versionLabels(version),
@@ -213,7 +213,7 @@ function placeLabels({ version, workspace, nodeGroup }: KubeVirtVirtualMachinePr
   }
 }
 
-/** On a guest that runs, its instance and its pod have them from its next start on, and no restart is asked for. */
+/** If the guest is running, its instance and its pod get them at its next start. No restart is requested. */
 function versionLabels({ baseVm, baseVmVersion, version }: KubeVirtVirtualMachineProps['version'] = {}) {
   return {
     ...(baseVm && { [LABELS.baseVm]: labelValue(baseVm) }),

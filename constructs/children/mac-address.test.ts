@@ -4,7 +4,7 @@ import { withMacAddresses } from './mac-address.ts'
 
 const NETWORKS = ['control-net', 'bridge-inet', 'bridge-edge']
 
-/** Of one machine, in the order of the networks. */
+/** Returns the addresses of one machine, in the order of the networks. */
 function addresses(networks: readonly string[], scope = 'scope', vmName = 'vm'): string[] {
   const interfaces = networks.map((network) => ({ network }))
   return withMacAddresses(scope, vmName, interfaces).map(({ macAddress }) => macAddress)

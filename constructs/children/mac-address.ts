@@ -1,10 +1,10 @@
 import { sha256Hex } from '../api/sha256.ts'
 
 /**
- * The interfaces of a machine, in their order, each with its MAC address, such as `02:1a:2b:3c:4d:01`: locally administered, unicast,
- * lower case with colons. The same network of the same machine always gets the same one, wherever it is in the list; no two
- * networks of a machine share one. KubeVirt's own would change with every start, and the guest's network is matched by them.
- * @param scope uid of the Workspace, or of a VirtualMachine that belongs to none
+ * Returns the interfaces of a machine, in their order, each with its MAC address, such as `02:1a:2b:3c:4d:01`: locally administered, unicast, lower
+ * case with colons. A network of a machine always has the same address, wherever it is in the list, and no two networks of a machine share one. Those
+ * of KubeVirt would change with every start, but the network configuration of the guest is matched by them.
+ * @param scope UID of the Workspace, or of a VirtualMachine that belongs to none
  */
 export function withMacAddresses<Interface extends { readonly network: string }>(
   scope: string,

@@ -9,7 +9,7 @@ export interface NodeGroupAffinity {
   }
 }
 
-/** For a pod that has the label itself: all pods of the group are put on one node. The first one satisfies its own term. */
+/** For a pod that has the label itself: all pods of the group are scheduled to one node. The first one satisfies its own term. */
 export function sameNodeAs(nodeGroup: string): NodeGroupAffinity {
   const term = {
     topologyKey: 'kubernetes.io/hostname',

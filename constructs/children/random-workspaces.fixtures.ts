@@ -3,7 +3,7 @@ import { uuidFrom } from '../api/names.ts'
 import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceSpecInput } from '../api/workspace.ts'
 import type { WorkspaceRef } from './workspace-child.ts'
 
-/** In every password: seen anywhere else, it has leaked. */
+/** Part of every password: if it is found anywhere else, it has leaked. */
 export const CANARY = 'canary-password'
 
 export interface RandomWorkspace {
@@ -11,7 +11,7 @@ export interface RandomWorkspace {
   readonly spec: WorkspaceSpec
 }
 
-/** Names that children get from others' names, so that they would meet where nobody keeps them apart. */
+/** Names that children get from names of others, so that they would collide if nothing kept them apart. */
 const MEETING = [
   'a',
   'a-pod',
@@ -32,7 +32,7 @@ const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const label = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...MEETING) },
   { weight: 1, arbitrary: fc.stringMatching(LABEL) },
-  // Those that have to be shortened, and differ at their ends alone.
+  // Names that must be shortened, and that differ only at their ends.
   { weight: 1, arbitrary: fc.constantFrom('x', 'y').map((end) => `${'long-'.repeat(12)}${end}x`) },
   { weight: 1, arbitrary: fc.stringMatching(/^[ab]-[0-9a-f]{8}$/) },
 )
@@ -41,7 +41,7 @@ const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefine
 
 const V4_PREFIXES = [16, 24, 25, 28] as const
 const V6_PREFIXES = [64, 112, 120] as const
-/** Host numbers that every network of these lengths has; the last is for the gateway. */
+/** Host numbers that every network of these lengths has. The last one is for the gateway. */
 const HOSTS = 14
 const DESTINATIONS = {
   4: ['0.0.0.0/0', '172.26.0.0/15', '192.168.7.0/24'],
@@ -57,7 +57,7 @@ const networkDraw = fc.record({
 })
 type NetworkDraw = typeof networkDraw extends fc.Arbitrary<infer T> ? T : never
 
-/** Networks that something is on, by number; those that there are not are left out. */
+/** Networks that something is on, by number. Numbers without a network are left out. */
 const attached = fc.uniqueArray(fc.nat(4), { maxLength: 4 })
 const variables = optional(
   fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }),
@@ -105,7 +105,7 @@ const draws = fc.record({
 })
 type Draws = typeof draws extends fc.Arbitrary<infer T> ? T : never
 
-/** Workspaces that the API accepts, small, and full of names and addresses that are close to each other. */
+/** Small workspaces that the API accepts, with many names and addresses that are close to each other. */
 export const randomWorkspace: fc.Arbitrary<RandomWorkspace> = draws.map((drawn) => {
   const parsed = parseWorkspaceSpec(specOf(drawn))
   if (!parsed.ok) throw new Error(`not a workspace: ${JSON.stringify(parsed.problems)}`)
@@ -216,7 +216,7 @@ function clusterOf(
       portMappings: container.ports.map(({ port, protocol }, place) => ({
         containerPort: port,
         protocol,
-        // Different in all containers of a workspace, as they are on one node.
+        // Different in all containers of a workspace, because they are on one node.
         ...(container.isOnHost && { hostPort: 1000 + 100 * at + 10 * index + place }),
       })) as never,
     })),

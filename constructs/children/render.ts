@@ -1,8 +1,7 @@
 import { ApiObject, App, Chart } from 'cdk8s'
 
 /**
- * A chart that makes up no names: a name derived from a construct's path changes when a scope is renamed, which would
- * replace a live disk.
+ * A chart that never generates names: a name derived from the path of a construct changes when a scope is renamed, which would replace a live disk.
  */
 class RenderChart extends Chart {
   override generateObjectName(apiObject: ApiObject): string {
@@ -11,8 +10,8 @@ class RenderChart extends Chart {
 }
 
 /**
- * Builds constructs and returns their objects as plain JSON, in the order in which they were added. Every call has its own App: rendering a
- * chart visits the whole App that it is in, and ids have to be unique in it.
+ * Builds constructs and returns their objects as plain JSON, in the order in which they were added. Every call has its own App: rendering a chart
+ * visits its whole App, and ids must be unique in it.
  */
 export function render(build: (chart: Chart) => void): object[] {
   const chart = new RenderChart(new App(), 'render')

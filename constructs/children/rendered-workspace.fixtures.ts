@@ -14,7 +14,7 @@ const QUOTA = { 'requests.cpu': '16', 'limits.cpu': '64', pods: '50' }
 
 export type RenderedWorkspace = ReturnType<typeof renderAll>
 
-/** All children of a workspace but its images, by kind. */
+/** Renders all children of a workspace except its images, by kind. */
 export function renderAll({ workspace, spec }: RandomWorkspace, driver: NetworkDriver, localVolumeRoot?: string) {
   const { networks = [], volumes = [], vms = [], containerClusters = [] } = spec
   return {
@@ -31,7 +31,7 @@ export function renderAll({ workspace, spec }: RandomWorkspace, driver: NetworkD
   }
 }
 
-/** In the order in which they can be created. */
+/** Returns the objects in the order in which they can be created. */
 export function objectsOf({
   namespace,
   quota,

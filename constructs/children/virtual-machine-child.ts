@@ -11,7 +11,7 @@ export interface VMRef {
 }
 
 export interface VMChildNames {
-  /** DataVolume of the root disk, and so its claim. */
+  /** DataVolume of the root disk. Its claim has the same name. */
   readonly clone: string
   /** Secret with the cloud-init data. */
   readonly cloudInit: string
@@ -20,8 +20,8 @@ export interface VMChildNames {
 }
 
 /**
- * Names of a machine's children. All are DNS-1123 labels of at most 63 characters: KubeVirt cuts a longer hostname and cannot
- * make a pod for a much longer name, and neither says so before it is too late.
+ * Returns the names of a machine's children. All are DNS-1123 labels of at most 63 characters: KubeVirt truncates a longer host name and cannot
+ * create a pod for a much longer name, and reports neither until it is too late.
  */
 export function vmChildNames(vmName: string): VMChildNames {
   return {

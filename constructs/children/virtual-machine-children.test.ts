@@ -100,7 +100,7 @@ describe('cloneSize', () => {
     expect(cloneSize(requested, restoreSize)).toBe(expected)
   })
 
-  // 24Gi on a file system, with CDI's overhead of 6 %.
+  // 24Gi on a file system, with the CDI overhead of 6 %.
   it.each([
     ['18Gi', undefined],
     ['24Gi', undefined],

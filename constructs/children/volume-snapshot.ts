@@ -6,7 +6,7 @@ export interface VolumeSnapshotProps {
   readonly image: ImageRef
   readonly name: string
   readonly revision: string
-  /** The golden volume's claim, in the image's namespace; has to be Bound. */
+  /** The golden volume's claim, in the image's namespace. Must be Bound. */
   readonly claimName: string
   readonly snapshotClass: string
 }
@@ -18,7 +18,7 @@ export interface VolumeSnapshotSpec {
 
 export type VolumeSnapshotObject = ImageChild<'VolumeSnapshot', VolumeSnapshotSpec>
 
-/** What disks are cloned from, where a snapshot class is used. */
+/** What disks are cloned from, if a snapshot class is used. */
 export class VolumeSnapshot extends ApiObject {
   constructor(scope: Construct, id: string, props: VolumeSnapshotProps) {
     super(scope, id, renderVolumeSnapshot(props))

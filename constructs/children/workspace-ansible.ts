@@ -15,12 +15,12 @@ export interface AnsibleObject {
   readonly data: Readonly<Record<'inventory.yaml' | 'build.yaml' | 'deploy.yaml', string>>
 }
 
-/** What the API server takes for one ConfigMap. */
+/** Maximum size that the API server accepts for one ConfigMap. */
 const BYTES_MAX = 2 ** 20
 
 /**
- * The machines and containers of a workspace as an Ansible inventory, and the roles of its machines as plays, one for each machine with
- * roles. Holds no logins. YAML 1.1, which is what Ansible reads.
+ * Renders the machines and containers of a workspace as an Ansible inventory, and the roles of its machines as plays, one for each machine with
+ * roles. Contains no logins. The format is YAML 1.1, which is what Ansible reads.
  */
 export function renderWorkspaceAnsible({ workspace, spec }: WorkspaceAnsibleProps): AnsibleObject {
   const { vms = [] } = spec
@@ -36,7 +36,7 @@ export function renderWorkspaceAnsible({ workspace, spec }: WorkspaceAnsibleProp
   }
 }
 
-/** Whether it is more than the API server takes. */
+/** Reports whether it is larger than the API server accepts. */
 export function isAnsibleTooLarge({ data }: Pick<AnsibleObject, 'data'>): boolean {
   const encoder = new TextEncoder()
   return Object.values(data).reduce((bytes, text) => bytes + encoder.encode(text).length, 0) > BYTES_MAX
@@ -47,7 +47,7 @@ interface Member {
   readonly interfaces?: readonly { readonly network: string; readonly ipAddress: string }[] | undefined
 }
 
-/** Names of groups have an underscore, so that none is the name of a machine. */
+/** Names of groups have an underscore, so that they are never the name of a machine. */
 function inventory({ name }: WorkspaceRef, { vms = [], containerClusters = [], networks = [] }: WorkspaceSpec): object {
   return {
     all: {
@@ -95,6 +95,6 @@ function plays(vms: readonly WorkspaceVm[], when: 'build' | 'deploy'): object[] 
     const entries = roles.map(({ role, variables }) => ({ role, ...(variables !== undefined && { vars: variables }) }))
     return [{ name: `${when} ${name}`, hosts: name, roles: entries }]
   })
-  // Ansible takes an empty playbook for a mistake.
+  // Ansible treats an empty playbook as an error.
   return all.length > 0 ? all : [{ name: `nothing to ${when}`, hosts: 'all', gather_facts: false, tasks: [] }]
 }

@@ -3,7 +3,7 @@ import { labelValue } from '../api/names.ts'
 import { workspace } from '../api/workspace.ts'
 import type { ChildOwnerReference } from './image-child.ts'
 
-/** The Workspace that a child is for. Its name is the one of its namespace too. */
+/** The Workspace that a child is for. Its namespace has the same name. */
 export interface WorkspaceRef {
   readonly name: string
   readonly uid: string
@@ -11,14 +11,14 @@ export interface WorkspaceRef {
 
 export interface WorkspaceChildMetadata {
   readonly name: string
-  /** Absent on what is in no namespace. */
+  /** Absent on cluster-scoped objects. */
   readonly namespace?: string
   readonly labels: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
   readonly ownerReferences: readonly ChildOwnerReference[]
 }
 
-/** An object that the operator makes for a workspace, as the plain JSON that is sent. */
+/** An object that the operator creates for a workspace, as the plain JSON that is sent. */
 export interface WorkspaceChild<Kind extends string, Content = object> {
   readonly apiVersion: string
   readonly kind: Kind
@@ -37,12 +37,12 @@ interface ChildNames {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** Metadata of what is in the workspace's namespace. As on other children, nothing is copied from the user's object. */
+/** Returns metadata for an object in the workspace's namespace. As on other children, nothing is copied from the user's object. */
 export function workspaceChildMetadata(child: ChildNames): WorkspaceChildMetadata & { readonly namespace: string } {
   return { ...clusterWideMetadata(child), namespace: child.workspace.name }
 }
 
-/** Metadata of what is in no namespace, such as the namespace itself. */
+/** Returns metadata for a cluster-scoped object, such as the namespace itself. */
 export function clusterWideMetadata(child: ChildNames): WorkspaceChildMetadata {
   const { name, labels, annotations } = child
   return {

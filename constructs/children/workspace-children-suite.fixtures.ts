@@ -15,7 +15,7 @@ const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
 const driver = fc.constantFrom(...NETWORK_DRIVERS)
 const root = fc.constantFrom(undefined, '/srv/labs')
 
-/** @param runs so many workspaces at random */
+/** @param runs number of random workspaces */
 export function workspaceChildrenSuite(runs: number): void {
   const holds = (property: fc.IProperty<[RandomWorkspace, ...unknown[]]>) =>
     fc.assert(property as fc.IProperty<unknown>, { numRuns: runs })
@@ -30,7 +30,7 @@ export function workspaceChildrenSuite(runs: number): void {
             expect(metadata.name).toMatch(NAME)
             for (const value of Object.values(metadata.labels)) expect(value).toMatch(LABEL_VALUE)
           }
-          // Names that each machine gives to objects of its own, in the same namespace.
+          // Names that each machine gives to its own objects in the same namespace.
           const disks = rendered.machines.map(({ metadata }) => vmChildNames(metadata.name).clone)
           return [
             ...objectsOf(rendered).map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`),
@@ -167,7 +167,7 @@ function checkNodeGroups({ machines, clusters }: RenderedWorkspace, group: strin
       }
 }
 
-/** As PyYAML reads it, which is of YAML 1.1. */
+/** Reads the text as PyYAML does, which supports YAML 1.1. */
 function yaml(text: string): unknown {
   return parse(text, { version: '1.1' })
 }
@@ -178,7 +178,7 @@ function declaredPorts({ clusters }: RenderedWorkspace): number[] {
   )
 }
 
-/** One of each kind: of containers, of a machine, and of CDI. */
+/** Returns one pod of each kind: of containers, of a machine, and of CDI. */
 function podsOf({ clusters }: RenderedWorkspace, { workspace: { name } }: RandomWorkspace) {
   return [
     ...clusters.map(({ spec }) => ({ namespace: name, labels: spec.template.metadata.labels })),

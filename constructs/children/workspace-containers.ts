@@ -13,7 +13,7 @@ export interface ContainerClusterProps {
   readonly spec: WorkspaceSpec
   readonly cluster: WorkspaceContainerCluster
   readonly driver: NetworkDriver
-  /** Of the policy: where it limits `limits.cpu`, every container needs such a limit. */
+  /** Quota of the policy. If it limits `limits.cpu`, every container needs such a limit. */
   readonly quota?: Readonly<Record<string, string>> | undefined
 }
 
@@ -67,7 +67,7 @@ export type DeploymentObject = WorkspaceChild<
 /** Read by Multus. */
 const NETWORKS_ANNOTATION = 'k8s.v1.cni.cncf.io/networks'
 
-/** A container cluster: one pod. An address can be in use once only, so the old pod goes before the new one comes. */
+/** Renders a container cluster: one pod. An address can be in use only once, so the old pod is removed before the new one is created. */
 export function renderContainerCluster(props: ContainerClusterProps): DeploymentObject {
   const { workspace, spec, cluster, driver } = props
   const nodeGroup = clusterNodeGroup(workspace, spec, cluster, driver)
@@ -116,7 +116,7 @@ function volumeOf(workspace: WorkspaceRef, name: string) {
     : { name, persistentVolumeClaim: { claimName: claimName(name) } }
 }
 
-/** Without members that the API server leaves out, such as an empty list, or false. */
+/** Leaves out members that the API server drops, such as an empty list, or false. */
 function containerSpec(container: WorkspaceContainer, hasCpuLimit: boolean): ContainerSpec {
   const { name, image, resources, capabilities, env = [], volumeMounts = [], portMappings = [] } = container
   const { add = [], drop = [] } = capabilities ?? {}
@@ -145,7 +145,7 @@ function containerSpec(container: WorkspaceContainer, hasCpuLimit: boolean): Con
   }
 }
 
-/** Memory is never more than was asked for; processor time that others leave may be used. */
+/** Memory is limited to the request. CPU time that others do not use is available. */
 function resourcesOf(
   { cpu, memory }: NonNullable<WorkspaceContainer['resources']>,
   hasCpuLimit: boolean,

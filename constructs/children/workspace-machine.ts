@@ -16,7 +16,7 @@ export interface WorkspaceMachineProps {
 
 export type WorkspaceMachineObject = WorkspaceChild<'VirtualMachine', VirtualMachineSpec>
 
-/** One machine of a workspace. It carries no template: the workspace ensures the images. Holds passwords where the workspace does. */
+/** Renders one machine of a workspace. It has no image template: the workspace ensures the images. Contains passwords if the workspace does. */
 export function renderWorkspaceMachine(props: WorkspaceMachineProps): WorkspaceMachineObject {
   const { workspace, vm } = props
   return {

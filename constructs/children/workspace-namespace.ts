@@ -8,7 +8,7 @@ import {
   workspaceChildMetadata,
 } from './workspace-child.ts'
 
-/** Levels of the Pod Security Standards that a workspace can have. The launchers of machines do not pass `restricted`. */
+/** Levels of the Pod Security Standards that a workspace can have. The launcher pods of machines do not satisfy `restricted`. */
 export type PodSecurityLevel = 'baseline' | 'privileged'
 
 export interface WorkspaceNamespaceProps {
@@ -23,8 +23,8 @@ export interface WorkspaceNamespaceObject {
 }
 
 /**
- * The lowest level under which every container that the policy allows can run: `privileged` for a port of the node, or for a capability beyond
- * `BASELINE_CAPABILITIES`. What the policy refuses raises no level, since it is not created.
+ * Returns the lowest level at which every container that the policy allows can run: `privileged` for a host port, or for a capability beyond
+ * `BASELINE_CAPABILITIES`. What the policy refuses does not raise the level, because it is not created.
  */
 export function podSecurityLevel(
   { containerClusters = [] }: WorkspaceSpec,
@@ -45,7 +45,7 @@ export function podSecurityLevel(
   return added.some(isAbove) ? 'privileged' : 'baseline'
 }
 
-/** The namespace that everything of the workspace is in. */
+/** Renders the namespace for all objects of the workspace. */
 export function renderWorkspaceNamespace({
   workspace,
   podSecurity,
@@ -69,7 +69,7 @@ export interface WorkspaceQuotaProps {
 
 export type ResourceQuotaObject = WorkspaceChild<'ResourceQuota', { readonly hard: Readonly<Record<string, string>> }>
 
-/** Most that one workspace may ask for. */
+/** Renders the limits on what one workspace may request. */
 export function renderWorkspaceQuota({ workspace, hard }: WorkspaceQuotaProps): ResourceQuotaObject {
   return {
     apiVersion: 'v1',

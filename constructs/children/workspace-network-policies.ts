@@ -6,7 +6,7 @@ import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata } from '
 export interface WorkspaceNetworkPoliciesProps {
   readonly workspace: WorkspaceRef
   readonly containerClusters: readonly WorkspaceContainerCluster[]
-  /** Where the images are that disks are copied from. */
+  /** Namespace of the images that disks are copied from. */
   readonly imageNamespace: string
 }
 
@@ -35,15 +35,15 @@ export type NetworkPolicyObject = WorkspaceChild<'NetworkPolicy', NetworkPolicyS
 
 const ALL: Selector = {}
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
-/** On every pod of CDI that copies a disk. */
+/** On every CDI pod that copies a disk. */
 const CDI_WORKER: Selector = { matchLabels: { app: 'containerized-data-importer' } }
-/** The one that receives the bytes. */
+/** The pod that receives the data. */
 const CDI_RECEIVER: Selector = { matchLabels: { 'cdi.kubevirt.io': 'cdi-upload-server' } }
 const CDI_PORT: Port = { protocol: 'TCP', port: 8443 }
 
 /**
- * What may pass over the pod network of a workspace: nothing, but for DNS of the cluster, ports that containers declare, and the copies that CDI
- * makes where a disk cannot be cloned by its driver. The workspace's own networks are other networks, which no NetworkPolicy reaches.
+ * Renders the policies for the pod network of a workspace. They only allow DNS of the cluster, ports that containers declare, and the copies that CDI
+ * makes if the driver cannot clone a disk. The workspace's own networks are separate, and no NetworkPolicy applies to them.
  */
 export function renderWorkspaceNetworkPolicies(props: WorkspaceNetworkPoliciesProps): NetworkPolicyObject[] {
   const { workspace, containerClusters } = props
@@ -56,7 +56,7 @@ export function renderWorkspaceNetworkPolicies(props: WorkspaceNetworkPoliciesPr
   return [
     policy('default-deny', { podSelector: ALL, policyTypes: ['Ingress', 'Egress'] }),
     policy('allow-dns', { podSelector: ALL, policyTypes: ['Egress'], egress: [toClusterDns()] }),
-    // What may come in is decided by the policies of the ports.
+    // The policies of the ports decide what may come in.
     policy('allow-workspace', { podSelector: ALL, policyTypes: ['Egress'], egress: [{ to: [{ podSelector: ALL }] }] }),
     policy('allow-cdi-copies', cdiCopies(props)),
     ...containerClusters.flatMap((cluster) => {
@@ -75,7 +75,7 @@ function toClusterDns() {
   return { to: [{ namespaceSelector, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }], ports }
 }
 
-/** A pod beside the image sends, one in the workspace receives. */
+/** A pod in the namespace of the image or the workspace sends, and one in the workspace receives. */
 function cdiCopies({ workspace, imageNamespace }: WorkspaceNetworkPoliciesProps): NetworkPolicySpec {
   const senders = [imageNamespace, workspace.name].map((name) => ({
     namespaceSelector: { matchLabels: { [NAMESPACE_NAME]: name } },
@@ -98,7 +98,7 @@ function declaredPorts({ name, containers }: WorkspaceContainerCluster): Network
   }
 }
 
-/** In the words of Kubernetes. */
+/** Returns the protocol as Kubernetes writes it. */
 export function protocolOf(protocol: 'tcp' | 'udp' | 'sctp' = 'tcp'): 'TCP' | 'UDP' | 'SCTP' {
   return ({ tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' } as const)[protocol]
 }

@@ -24,14 +24,14 @@ interface CniConfig {
   readonly netAttachDefName?: string
 }
 
-/** As libcni has it. */
+/** As defined in libcni. */
 const CNI_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/
-/** As the kernel has it, without what scripts trip over. */
+/** As the kernel accepts it, without characters that break scripts. */
 const LINK_NAME = /^[a-z][a-z0-9]{0,14}$/
-/** Locally administered, and of one interface. */
+/** Locally administered, unicast. */
 const MAC = /^02(:[0-9a-f]{2}){5}$/
 
-/** @param runs so many workspaces at random, for each driver */
+/** @param runs number of random workspaces for each driver */
 export function workspaceNetworkSuite(runs: number): void {
   it.each(NETWORK_DRIVERS)(
     `are such as Multus and the plugins take them, in ${runs} workspaces at random, by %s`,
@@ -107,7 +107,7 @@ function checkDefinitions(
   expect(new Set(routes.map(({ dst }) => dst)).size).toBe(routes.length)
 }
 
-/** The network of an address in CIDR form. */
+/** Returns the network of an address in CIDR form. */
 function networkAt(cidr: string): string {
   const prefix = parseCidr(cidr)
   if (prefix === undefined) throw new Error(`${cidr} is no address in CIDR form`)
@@ -148,7 +148,7 @@ function checkPod(
     expect(gateways.filter((one) => one.includes(':') === isV6).length).toBeLessThanOrEqual(1)
 }
 
-/** The plugins of the sandbox take it, for pods and for launchers: they say what the real ones say. */
+/** Checks that the plugins of the sandbox accept the networks for pods and for launchers. They report what the real ones report. */
 function attachAll({ networks, clusters, machines }: RenderedWorkspace): void {
   const definitions = new Map(
     networks.flat().map(({ metadata, spec }) => [`${metadata.namespace}/${metadata.name}`, spec.config]),

@@ -19,12 +19,12 @@ export type NetworkAttachmentDefinitionObject = WorkspaceChild<
   }
 >
 
-/** The one that all versions of Multus, of the plugins and of OVN-Kubernetes read. */
+/** All versions of Multus, of the plugins and of OVN-Kubernetes support it. */
 const CNI_VERSION = '0.3.1'
 
 /**
- * One network. A Linux bridge of the node needs two definitions, since a machine gets its address in its guest, and a pod from the plugin, which
- * fails without one; an overlay of OVN-Kubernetes serves both with one.
+ * Renders one network. A Linux bridge of the node needs two definitions: a machine gets its address in its guest, but a pod gets it from the plugin,
+ * which fails without one. An overlay of OVN-Kubernetes serves both with one definition.
  */
 export function renderWorkspaceNetwork(props: WorkspaceNetworkProps): NetworkAttachmentDefinitionObject[] {
   const { workspace, network, driver } = props
@@ -57,13 +57,13 @@ export function renderWorkspaceNetwork(props: WorkspaceNetworkProps): NetworkAtt
   ]
 }
 
-/** Name of the NetworkAttachmentDefinition that pods are on. */
+/** Returns the name of the NetworkAttachmentDefinition that pods are on. */
 export function podNetworkName(network: string, driver: NetworkDriver): string {
   const names = networkNames(network)
   return driver === 'bridge' ? names.pods : names.machines
 }
 
-/** The routes of a network in the words of a machine. Without a default route among them, its gateway is one. */
+/** Returns the routes of a network in the form of a machine's routes. If none of them is a default route, the gateway becomes one. */
 export function routesOf({ routes = [], rangeGateway }: WorkspaceNetwork): StaticRoute[] {
   const own = routes.map(({ destinationNetworkCidr: to, nextHopIpAddress: via }) => ({ to, via }))
   if (rangeGateway === undefined) return own
@@ -76,8 +76,8 @@ export function isDefaultRoute({ to }: StaticRoute): boolean {
 }
 
 /**
- * Routes that every pod on a network can have: all of them get them from one configuration, and one that a pod cannot have keeps it from starting. A default
- * route is not among them: one pod may have one from one network alone, so its annotation says which.
+ * Returns the routes that every pod on a network can have: all pods get them from one configuration, and a route that a pod cannot have keeps it from
+ * starting. Default routes are left out: a pod may have one from only one network, and its annotation says which.
  */
 function podRoutes({ spec: { containerClusters = [] }, network }: WorkspaceNetworkProps): StaticRoute[] {
   const addresses = containerClusters

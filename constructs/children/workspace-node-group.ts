@@ -3,14 +3,14 @@ import type { NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceContainerCluster, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
 import type { WorkspaceRef } from './workspace-child.ts'
 
-/** Group of a machine; undefined where any node will do. A Linux bridge ends at its node, so all that is on one has to be there. */
+/** Returns the group of a machine, or undefined if any node will do. A Linux bridge ends at its node, so everything on it must be there. */
 export function machineNodeGroup(workspace: WorkspaceRef, vm: WorkspaceVm, driver: NetworkDriver): string | undefined {
   return driver === 'bridge' && (vm.interfaces ?? []).length > 0 ? workspace.name : undefined
 }
 
 /**
- * Group of a container cluster; undefined where any node will do. Beside what is on a Linux bridge, clusters that share a volume have to be on
- * one node, directly or through others: a volume is mounted on one node at a time.
+ * Returns the group of a container cluster, or undefined if any node will do. Apart from what is on a Linux bridge, clusters that share a volume,
+ * directly or through others, must be on one node, because a volume is mounted on one node at a time.
  */
 export function clusterNodeGroup(
   workspace: WorkspaceRef,
@@ -23,12 +23,12 @@ export function clusterNodeGroup(
   return names.length > 1 ? `volumes-${shortHash(names.toSorted())}` : undefined
 }
 
-/** Names of the volumes that containers of a cluster mount. */
+/** Returns the names of the volumes that containers of a cluster mount. */
 export function mountedVolumes({ containers }: WorkspaceContainerCluster): Set<string> {
   return new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)))
 }
 
-/** Name of the volume with the inventory and the plays, which every node has. */
+/** Name of the volume with the inventory and the plays, which is available on every node. */
 export const ANSIBLE_VOLUME = 'ansible'
 
 function sharingVolumesWith(cluster: WorkspaceContainerCluster, all: readonly WorkspaceContainerCluster[]): string[] {

@@ -7,22 +7,22 @@ import { isDefaultRoute, podNetworkName, routesOf } from './workspace-network.ts
 
 /** One network of a pod, as Multus reads it. */
 export interface PodNetwork {
-  /** Of the NetworkAttachmentDefinition. */
+  /** Name of the NetworkAttachmentDefinition. */
   readonly name: string
   readonly namespace: string
   readonly ips: readonly [string]
   readonly mac: string
-  /** Of the pod, at most 15 characters. */
+  /** Name of the interface in the pod, at most 15 characters. */
   readonly interface: string
   readonly 'default-route'?: readonly string[]
 }
 
-/** Kubernetes takes no more for a pod. */
+/** Kubernetes accepts no more for a pod. */
 const NAMESERVERS_MAX = 3
 
 /**
- * The networks of a container cluster's pod, `net1` and on in their order. Of each family the first usable default route counts, as in a
- * machine: Multus then takes away that of the pod network, and refuses nothing where there would be two.
+ * Returns the networks of a container cluster's pod, named `net1`, `net2` and so on. As in a machine, the first usable default route of each family
+ * is used. Multus then removes that of the pod network, and does not fail because there are two.
  */
 export function podNetworks({
   workspace,
@@ -58,7 +58,7 @@ export function podNetworks({
   })
 }
 
-/** Name servers of the cluster's networks, the first ones of the first network first. Without any, those of Kubernetes count. */
+/** Returns the name servers of the cluster's networks, those of the first network first. If there are none, those of Kubernetes are used. */
 export function podNameservers(
   { networks = [] }: WorkspaceSpec,
   { interfaces = [] }: WorkspaceContainerCluster,

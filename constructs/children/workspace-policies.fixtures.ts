@@ -2,13 +2,13 @@ import type { Pod } from '../../sandbox/simulators/models.ts'
 import { type Destination, mayReach } from '../../sandbox/simulators/network-policies.ts'
 import type { NetworkPolicyObject } from './workspace-network-policies.ts'
 
-/** As much of a pod as NetworkPolicies look at. */
+/** The part of a pod that NetworkPolicies use. */
 export interface PolicedPod {
   readonly namespace: string
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** Whether policies let one pod reach a port of another, as the sandbox has it. Every namespace has the label of its name. */
+/** Reports whether policies let one pod reach a port of another, as the sandbox decides it. Every namespace has the label of its name. */
 export function isLetThrough(
   policies: readonly NetworkPolicyObject[],
   from: PolicedPod,

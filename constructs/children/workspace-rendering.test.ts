@@ -34,7 +34,7 @@ const cluster = (name: string, more: Partial<Container> = {}, interfaces: Cluste
 })
 const mounting = (...names: string[]) => ({ volumeMounts: names.map((name) => ({ name, containerPath: `/${name}` })) })
 
-/** The first container cluster of a spec, rendered. */
+/** Renders the first container cluster of a spec. */
 function deployment(input: WorkspaceSpecInput, quota?: Readonly<Record<string, string>>) {
   const spec = specOf(input)
   const [first] = spec.containerClusters ?? []
@@ -248,7 +248,7 @@ describe('renderWorkspaceNetwork', () => {
   ]
   const routesOfPods = (...ips: string[]) => {
     const containerClusters = ips.map((ip, at) => cluster(`c${at}`, {}, [{ network: 'net', ipAddress: `${ip}/24` }]))
-    // As it may have got into the cluster with an older schema.
+    // As an older schema may have let it into the cluster.
     const spec = { networks: [{ name: 'net', cidr: '10.0.0.0/24', routes }], containerClusters } as WorkspaceSpec
     const config = renderAll({ workspace, spec }, 'bridge').networks[0]?.[1]?.spec.config ?? ''
     return (JSON.parse(config) as { ipam: { routes?: object[] } }).ipam.routes
@@ -297,7 +297,7 @@ describe('renderWorkspaceVolume', () => {
 })
 
 describe('isAnsibleTooLarge', () => {
-  // In letters of two bytes: the API server counts bytes.
+  // Uses letters of two bytes, because the API server counts bytes.
   const withText = (letters: number) => {
     const roles = { build: [{ role: 'r', variables: { text: 'é'.repeat(letters) } }] }
     const vm = { name: 'vm', backingVMDiskImage: 'golden', resources: { cpu: '1', memory: '1Gi' }, ansible: { roles } }

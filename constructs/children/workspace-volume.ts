@@ -11,7 +11,7 @@ import { claimName, persistentVolumeName } from './workspace-names.ts'
 export interface WorkspaceVolumeProps {
   readonly workspace: WorkspaceRef
   readonly volume: WorkspaceVolume
-  /** Folder of the nodes below which volumes with a `localPath` lie, as the policy has it. */
+  /** Directory on the nodes for volumes with a `localPath`, from the policy. */
   readonly localVolumeRoot?: string | undefined
 }
 
@@ -41,13 +41,13 @@ export type PersistentVolumeObject = WorkspaceChild<
   }
 >
 
-/** On nodes that have the folders of local volumes. */
+/** On nodes that have the directories of local volumes. */
 const LOCAL_VOLUMES = 'pelotech.ot/local-volumes'
 const ACCESS_MODES = ['ReadWriteOnce'] as const
 
 /**
- * One volume: its claim, and before it the folder of a node that it stands for, where the policy has a root for such folders and the volume a
- * path below it. What is in the folder stays when the volume goes.
+ * Renders one volume: its claim, after a PersistentVolume for a directory of a node if the policy has a root for such directories and the volume has
+ * a path below it. The content of the directory is kept when the volume is deleted.
  */
 export function renderWorkspaceVolume(props: WorkspaceVolumeProps): (ClaimObject | PersistentVolumeObject)[] {
   const { workspace, volume, localVolumeRoot } = props
@@ -65,7 +65,7 @@ export function renderWorkspaceVolume(props: WorkspaceVolumeProps): (ClaimObject
     spec: {
       accessModes: ACCESS_MODES,
       resources: { requests: { storage: size } },
-      // With the empty class nothing but that volume can be bound to it.
+      // With the empty class, only that volume can be bound to the claim.
       ...(path !== undefined && { storageClassName: '', volumeName }),
     },
   }

@@ -5,7 +5,7 @@ import { CLUSTER_ACCESS, CLUSTER_GRANTS, type Grant, NAMESPACE_ACCESS, NAMESPACE
 
 const DOCS = readFileSync(join(import.meta.dirname, '../../docs/access.md'), 'utf8')
 
-/** Each verb on each kind, with the names that it is limited to. */
+/** Returns each verb on each kind, with the names that it is limited to. */
 function verbsOf(grants: readonly Grant[]): string[] {
   return grants.flatMap(({ rule: { apiGroups, resources, verbs, resourceNames = [] } }) =>
     apiGroups.flatMap((group) =>
@@ -14,14 +14,14 @@ function verbsOf(grants: readonly Grant[]): string[] {
   )
 }
 
-/** As `docs/access.md` has it. */
+/** Returns the row as it is in `docs/access.md`. */
 function rowOf({ rule: { apiGroups, resources, verbs, resourceNames }, reason }: Grant): string {
   const group = apiGroups.join() === '' ? '' : ` (${apiGroups.join()})`
   const names = resourceNames === undefined ? '' : ` named ${resourceNames.map((name) => `\`${name}\``).join(', ')}`
   return [`${resources.map((one) => `\`${one}\``).join(', ')}${group}${names}`, verbs.join(', '), reason].join(' | ')
 }
 
-/** Tables are padded by the formatter. */
+/** The formatter pads tables. */
 const rows = DOCS.split('\n').map((line) => line.replace(/^\| +| +\|$/g, '').replaceAll(/ +\| +/g, ' | '))
 
 describe('what the operator may do', () => {

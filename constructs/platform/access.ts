@@ -3,24 +3,24 @@ export interface AccessRule {
   readonly apiGroups: readonly string[]
   readonly resources: readonly string[]
   readonly verbs: readonly string[]
-  /** Of these objects alone. */
+  /** Limits the rule to these objects. */
   readonly resourceNames?: readonly string[]
 }
 
 export const READ = ['get', 'list', 'watch'] as const
-/** For caches. `list` is for API servers that begin no watch with what exists. */
+/** For caches. `list` is for API servers that cannot begin a watch with the existing objects. */
 const CACHE = ['list', 'watch'] as const
-/** What becomes of what the operator makes. It never replaces an object: it patches what it has seen. */
+/** For what the operator creates. It never replaces an object: it patches the version that it has seen. */
 const MAKE = ['create', 'patch', 'delete'] as const
 
 export function allow(apiGroup: string, resources: readonly string[], verbs: readonly string[]): AccessRule {
   return { apiGroups: [apiGroup], resources, verbs }
 }
 
-/** A right of the operator, and what for. */
+/** A right of the operator, and its purpose. */
 export interface Grant {
   readonly rule: AccessRule
-  /** For `docs/access.md`, in words that follow "it". */
+  /** For `docs/access.md`, as text that follows "it". */
   readonly reason: string
 }
 
@@ -37,8 +37,8 @@ function grant(
 const OURS = 'pelotech.ot'
 
 /**
- * What the operator may do in every namespace: no more than it does. A deep test (`test/rights`) compares it with what API servers have
- * seen while all scenarios ran.
+ * What the operator may do in every namespace: only what it does. A deep test (`test/rights`) compares it with the requests that API servers recorded
+ * while all scenarios ran.
  */
 export const CLUSTER_GRANTS: readonly Grant[] = [
   grant(
@@ -135,7 +135,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
 const LEDGER = ['sync-operator-slots']
 const LEASE = ['sync-operator']
 
-/** What the operator may do in its own namespace beyond that. RBAC cannot name what does not exist yet. */
+/** What the operator may also do in its own namespace. RBAC cannot name an object that does not exist yet. */
 export const NAMESPACE_GRANTS: readonly Grant[] = [
   grant('makes the ledger of slots', '', ['configmaps'], ['create']),
   grant(

@@ -1,33 +1,33 @@
 import { HOST_NAME_PATTERN, PRIVATE_V4, URL_MAX_LENGTH, URL_PATTERNS } from '../api/source-url.ts'
 import { celMatches } from '../schema/cel.ts'
 
-/** A named part of a policy: computed when it is first needed, and then kept for the request. */
+/** A named part of a policy. It is evaluated when it is first used, and then kept for the request. */
 export interface PolicyVariable {
   readonly name: string
   readonly expression: string
 }
 
-/** What separates prefixes in the policy's ConfigMap: commas, and what JavaScript takes for blank. */
+/** Separators of prefixes in the policy's ConfigMap: commas, and what JavaScript treats as whitespace. */
 const SEPARATORS = '\\s\\v\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff},'
 
 /** `.` or `..` as a segment, also with escaped dots, slashes or backslashes. */
 const DOT_SEGMENT = '(^|/|%2[fF]|%5[cC])([.]|%2[eE]){1,2}(/|%2[fF]|%5[cC]|$)'
 
-/** Global unicast, and what is not routed or leads to IPv4 inside it. */
+/** Global unicast, and the ranges in it that are not routed or lead to IPv4. */
 const GLOBAL_V6 = '2000::/3'
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
 /**
- * `isSourceUrlAllowed` in CEL, for the policy's ConfigMap as `params` and a list of `{field, text}` as `variables.urls`: variables, of which these are the
- * verdict. They fail for no text, unless the API server runs out of what it spends on a policy:
+ * Variables that implement `isSourceUrlAllowed` in CEL, with the policy's ConfigMap as `params` and a list of `{field, text}` as `variables.urls`.
+ * They do not fail for any text, unless they exceed the cost limit of the API server for a policy. These are the verdict:
  *
- * - `notPlain`: URLs that are not spelled in the one way that all programs read alike, or lead to a loopback, link-local or metadata address.
- * - `refused`: of the others, those that are below no prefix of the list; without a list, those of private addresses. A list with an entry
- *   that is no prefix refuses none: the operator goes on with the last good list, which nobody else knows.
+ * - `notPlain`: URLs that are not in the only spelling that all programs parse alike, or that lead to a loopback, link-local or metadata address.
+ * - `refused`: of the others, those that are below no prefix of the list; without a list, those with private addresses. If an entry of the list is
+ *   not a prefix, none is refused: the operator continues with the last good list, which only it knows.
  */
 export const SOURCE_URL_VARIABLES: readonly PolicyVariable[] = [
   {
-    // In parts: scheme, host and port as one text, the path as another. Left out where nothing can be told.
+    // Parsed: scheme, host and port as one string, the path as another. URLs that cannot be parsed are left out.
     name: 'sources',
     expression: takenApart(`variables.urls.filter(u, ${isSpelled('u.text')})`),
   },
@@ -39,7 +39,7 @@ export const SOURCE_URL_VARIABLES: readonly PolicyVariable[] = [
   },
   {
     name: 'prefixes',
-    // A registry alone is a prefix too, and becomes a URL with any repository.
+    // A registry without a repository is a prefix, too. It is checked as a URL with any repository.
     expression: takenApart(
       `variables.entries.filter(entry, [!entry.startsWith('docker://') ? entry : entry.endsWith('/') ? entry + 'x' : entry + '/x']` +
         `.all(whole, ${isSpelled('whole')}) && !entry.matches(r'[?#]')).map(entry, {'field': '', 'text': entry})`,
@@ -67,7 +67,7 @@ function isV6(source: string): string {
   return `${source}.host.startsWith('[')`
 }
 
-/** Without its brackets, where it is one. */
+/** The IPv6 address without its brackets. Only if the host is one. */
 function v6(source: string): string {
   return `${source}.host.substring(1, ${source}.host.size() - 1)`
 }
@@ -82,7 +82,7 @@ function isPlain(source: string): string {
   ].join(' &&\n')
 }
 
-/** Of a plain one. */
+/** Only for a plain URL. */
 function isPrivate(source: string): string {
   const networks = PRIVATE_V4.map(([network, prefix]) => `${network.join('.')}/${prefix}`)
   return (
@@ -101,7 +101,7 @@ function isListed(source: string): string {
   )
 }
 
-/** Whether `takenApart` can read the text: a known scheme, no user, printable ASCII. */
+/** Whether `takenApart` can parse the text: a known scheme, no user, printable ASCII. */
 function isSpelled(text: string): string {
   return (
     `${text}.size() <= ${URL_MAX_LENGTH} && !${celMatches(text, URL_PATTERNS.userinfo)} && ` +
@@ -110,8 +110,8 @@ function isSpelled(text: string): string {
 }
 
 /**
- * Each `{field, text}` of a list with `host`, `origin` (scheme, host and port) and `path` beside them, with everything that has several spellings brought
- * into one, as `parseSourceUrl` does it. CEL has no local names: every step is a map over the results of the step before.
+ * Adds `host`, `origin` (scheme, host and port) and `path` to each `{field, text}` of a list, normalized as in `parseSourceUrl`. CEL has no local
+ * variables, so each step is a map over the results of the previous step.
  */
 function takenApart(list: string): string {
   const isShortRegistry =

@@ -10,16 +10,16 @@ import { type PolicyVariable, SOURCE_URL_VARIABLES } from './admission-policies-
 import { IMAGE_CREATOR, IMAGE_USER } from './user-roles.ts'
 
 export interface AdmissionPoliciesProps {
-  /** Where the policy's ConfigMap is. @default `sync-operator` */
+  /** Namespace of the policy's ConfigMap. @default `sync-operator` */
   readonly namespace?: string
 }
 
 interface Validation {
   readonly expression: string
-  /** For when the other one cannot be made, such as one that is too long. */
+  /** Used if `messageExpression` cannot be, for example because its result is too long. */
   readonly message: string
   readonly messageExpression: string
-  /** @default Invalid, which is answered with 422 */
+  /** @default Invalid, which means status code 422 */
   readonly reason?: 'Forbidden'
 }
 
@@ -33,17 +33,17 @@ interface PolicySpec {
 }
 
 /**
- * Rules that the API server asks when an object of the API is written, about what no object tells by itself: who writes it, and what the
- * policy says. They need no webhook, so none can be down. Needs Kubernetes 1.30 or newer.
+ * Rules that the API server evaluates when an object of the API is written. They are about what the object itself does not show: who writes it, and
+ * what the policy says. They need no webhook that could be down. Needs Kubernetes 1.30 or newer.
  *
- * Both look at what a write changes: finalizers, owners, labels and later edits of other fields are no use of an image.
+ * Both only check what a write changes: finalizers, owners, labels and later edits of other fields are not a use of an image.
  */
 export class AdmissionPolicies extends Construct {
   constructor(scope: Construct, id: string, props: AdmissionPoliciesProps = {}) {
     super(scope, id)
     const { namespace = OPERATOR_NAMESPACE } = props
     this.add('open-terrain-image-use', IMAGE_USE)
-    // Without a ConfigMap there is no list: the operator's defaults count, and the rules of the CRD.
+    // Without a ConfigMap there is no list: the operator's defaults and the rules of the CRD apply.
     this.add('open-terrain-source-url', SOURCE_URL, { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' })
   }
 
@@ -54,7 +54,7 @@ export class AdmissionPolicies extends Construct {
         apiGroups: [GROUP],
         apiVersions: [VERSION],
         operations: ['CREATE', 'UPDATE'],
-        // Without subresources: a status names no image, and asks for nothing.
+        // Without subresources: a status does not name or request an image.
         resources: plurals,
       },
     ]
@@ -74,14 +74,14 @@ export class AdmissionPolicies extends Construct {
   }
 }
 
-/** A text with CEL expressions in braces, as one CEL expression. */
+/** Converts a text with CEL expressions in braces to one CEL expression. */
 function sentence(...parts: readonly string[]): string {
   const pieces = parts.join('').split(/[{}]/)
   const terms = pieces.map((piece, at) => (at % 2 === 0 ? `'${piece}'` : `(${piece})`))
   return terms.filter((term) => term !== "''").join(' + ')
 }
 
-/** True for a new object, and where an update gives one of the fields another value. */
+/** CEL: true for a new object, and if an update changes the value of one of the fields. */
 function isChanged(...fields: readonly string[]): string {
   const changes = fields.map((field) => `object.?spec.?${field} != oldObject.?spec.?${field}`)
   return ["request.operation == 'CREATE'", ...changes].join(' || ')
@@ -90,12 +90,12 @@ function isChanged(...fields: readonly string[]): string {
 const FROM_ROLE = `on ${vmDiskImage.crdName} there, such as from a RoleBinding to ClusterRole `
 
 /**
- * The operator reads and makes images with its own rights, for any user who can write a VirtualMachine. So the right is asked for where the
- * VirtualMachine is written. A namespace of one's own is not looked at: anyone who may write VirtualMachines in it may use all that is in it.
+ * The operator reads and creates images with its own rights, for any user who can write a VirtualMachine. So the right of the user is checked when
+ * the VirtualMachine is written. Images in its own namespace are not checked: anyone who may write VirtualMachines there may use everything in it.
  */
 const IMAGE_USE: PolicySpec = {
   plurals: [virtualMachine.plural],
-  // The only place where this is asked.
+  // The only place where this is checked.
   failurePolicy: 'Fail',
   matchConditions: [
     { name: 'asks-for-an-image', expression: isChanged('vmDiskImageRef', 'vmDiskImageTemplate', 'vmDiskImageMode') },
@@ -117,7 +117,7 @@ const IMAGE_USE: PolicySpec = {
       expression: "variables.images.name(variables.imageName).check('use').allowed()",
       reason: 'Forbidden',
       message: 'spec.vmDiskImageRef names an image of another namespace that you may not use',
-      // Nobody hears of a second refusal beside the first, so the first one tells all that is needed.
+      // Only the first refusal is reported, so it lists everything that is needed.
       messageExpression: sentence(
         `user "{request.userInfo.username}" may not use VMDiskImage "{variables.imageName}" of namespace "{variables.imageNamespace}", `,
         `which spec.vmDiskImageRef names: this needs the verb {has(object.spec.vmDiskImageTemplate) ? `,
@@ -139,7 +139,7 @@ const IMAGE_USE: PolicySpec = {
 }
 
 const VMS = '.?spec.?vms.orValue([])'
-/** Of each vm the URL at this path. A source that is there already is no news, whichever vm it is of. */
+/** The URL at this path of each vm. A URL that any vm of the old object has is not new. */
 const urlsOfVms = (path: string) => {
   const [field, url] = [path.replaceAll('.?', '.'), `vm.?${path}`]
   const isKnown = `oldObject${VMS}.exists(old, old.?${path} == ${url})`
@@ -151,7 +151,7 @@ const urlsOfVms = (path: string) => {
 
 const TEMPLATE_URL = 'vmDiskImageTemplate.?url'
 
-/** Of a VMDiskImage, of the one that a VirtualMachine has made, and of those of a DataSync or of the machines of a Workspace. */
+/** The URLs of a VMDiskImage, of the template of a VirtualMachine, and of the vms of a DataSync or a Workspace. */
 const URLS = [
   ...['url', TEMPLATE_URL].map((path) => {
     const url = `object.?spec.?${path}`
@@ -162,13 +162,13 @@ const URLS = [
   urlsOfVms(TEMPLATE_URL),
 ].join(' +\n')
 
-/** More prefixes are only counted in a refusal. */
+/** Maximum number of prefixes that a refusal lists. If there are more, it only gives their number. */
 const SHOWN_MAX = 10
 const LIST = 'key allowedSourceUrls of ConfigMap {params.metadata.namespace}/{params.metadata.name}'
 
 /**
- * The early answer to a URL that the operator would not fetch from: it asks itself before each download, by the list as it is then. So what this
- * rule cannot judge may pass.
+ * The early refusal of a URL that the operator would not fetch from. The operator checks before each download again, against the list at that time.
+ * So this rule may accept what it cannot judge.
  */
 const SOURCE_URL: PolicySpec = {
   plurals: [vmDiskImage.plural, virtualMachine.plural, dataSync.plural, workspace.plural],

@@ -1,16 +1,16 @@
-/** How soon people have to look: at once, in working hours, some time. */
+/** How soon people must act: immediately, in working hours, eventually. */
 export type AlertSeverity = 'critical' | 'warning' | 'info'
 
-/** An alert as everything about it is made from: the rule, its tests, its section in the docs. */
+/** The source for everything about an alert: the rule, its tests, its section in the docs. */
 export interface Alert {
   readonly severity: AlertSeverity
   /** In PromQL: what is wrong wherever it has a value. Of all replicas together, by namespace of the operator. */
   readonly expr: string
-  /** It is wrong where `expr` is above this. Absent: `expr` says itself when. */
+  /** Something is wrong if `expr` is above this. If absent, `expr` contains the condition. */
   readonly above?: number
-  /** Duration of Prometheus for which it has to be wrong without a break. `0s`: at once. */
+  /** Prometheus duration for which it must be wrong without interruption. `0s` means immediately. */
   readonly for: string
-  /** Templates of Prometheus. */
+  /** Prometheus templates. */
   readonly summary: string
   readonly description: string
 }
@@ -25,7 +25,7 @@ const LIMIT = sum('ot_sync_concurrency_limit')
 const QUEUE = sum('ot_sync_queue_length')
 const LEADERS = 'leader_election_master_status{name="sync-operator"}'
 
-/** Every alert, by the end of its name: `QueueStuck` is `OpenTerrainQueueStuck`. */
+/** Every alert, by its name without the prefix: `QueueStuck` is `OpenTerrainQueueStuck`. */
 export const ALERTS = {
   QueueStuck: {
     severity: 'warning',
@@ -44,7 +44,7 @@ export const ALERTS = {
   },
   OverLimit: {
     severity: 'critical',
-    // A lowered limit stops no download, so more than the limit may run; but then no other one may begin.
+    // A lowered limit does not stop downloads, so more than the limit may run. But then no other one may start.
     expr: `${sum('ot_sync_without_slot')} > 0 or (min_over_time((${IN_USE} - ${LIMIT})[10m:1m]) > 0 and ${STARTED('5m')} > 0)`,
     for: '2m',
     summary: 'More images download than the policy allows',
@@ -119,15 +119,15 @@ export const ALERTS = {
 
 export type AlertName = keyof typeof ALERTS
 
-/** What is different for one alert of one installation. */
+/** Overrides for one alert of one installation. */
 export type AlertOverride = Partial<Pick<Alert, 'severity' | 'above' | 'for'>>
 
-/** Section of the runbook that is about an alert. */
+/** Returns the anchor of the runbook section about an alert. */
 export function runbookAnchor(name: AlertName): string {
   return fullName(name).toLowerCase()
 }
 
-/** Name of the alert in Prometheus. */
+/** Returns the name of the alert in Prometheus. */
 export function fullName(name: AlertName): string {
   return `OpenTerrain${name}`
 }

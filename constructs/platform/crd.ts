@@ -38,8 +38,8 @@ function crdSpec(resource: Resource): k8s.CustomResourceDefinitionSpec {
 }
 
 /**
- * The same schema with the keywords of Kubernetes (`x-kubernetes-list-type`) as the typed construct has them (`xKubernetesListType`). What is in
- * `items` and `additionalProperties` it takes as it is.
+ * Returns the schema with Kubernetes keywords (`x-kubernetes-list-type`) named as in the typed construct (`xKubernetesListType`). The construct
+ * accepts the content of `items` and `additionalProperties` unchanged.
  */
 function typed(schema: StructuralSchema): k8s.JsonSchemaProps {
   const { properties, ...rest } = schema
@@ -55,7 +55,7 @@ function camelCase(keyword: string): string {
   return keyword.replace(/-([a-z])/g, (_dash, letter: string) => letter.toUpperCase())
 }
 
-/** Schema of the whole object: what every Kubernetes object has, and our spec and status. */
+/** Returns the schema of the whole object: what every Kubernetes object has, and our spec and status. */
 export function resourceSchema(resource: Resource): StructuralSchema {
   const { name } = resource
   return {
@@ -65,7 +65,7 @@ export function resourceSchema(resource: Resource): StructuralSchema {
     properties: {
       apiVersion: { description: `Always ${resource.apiVersion}.`, type: 'string' },
       kind: { description: `Always ${resource.kind}.`, type: 'string' },
-      // The API server describes it itself, and refuses a description here. A rule can only be about a field that is listed.
+      // The API server has its own description and refuses one here. A rule can only refer to a field that is listed.
       metadata: { type: 'object', ...(name === undefined ? {} : { properties: { name: { type: 'string' } } }) },
       spec: structural(resource.spec, `${resource.kind}.spec`),
       status: structural(resource.status, `${resource.kind}.status`),
@@ -78,7 +78,7 @@ function nameRule({ pattern, message }: NameRule): ValidationRule {
   return { rule: celMatches('self.metadata.name', pattern), message, fieldPath: '.metadata.name' }
 }
 
-/** A missing priority means 0, which the API server would leave out. */
+/** A missing priority means 0, which the API server would drop. */
 function column({ name, type, jsonPath, description, priority }: PrinterColumn): k8s.CustomResourceColumnDefinition {
   return { name, type, jsonPath, description, ...(priority === undefined ? {} : { priority }) }
 }

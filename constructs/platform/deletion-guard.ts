@@ -4,15 +4,15 @@ import { GROUP } from '../api/shared.ts'
 import { PART_OF } from './operator-names.ts'
 import { RETAIN_ANNOTATION, RETAINED } from './retained.ts'
 
-/** On one of our CRDs, or a namespace that is retained: `true` lets it be deleted, with all that it holds. */
+/** On one of our CRDs, or on a retained namespace: `true` allows its deletion, with everything that it holds. */
 export const ALLOW_DELETION_ANNOTATION = 'pelotech.ot/allow-deletion'
 
 interface Guarded {
   readonly apiGroup: string
   readonly plural: string
-  /** CEL: which of them. */
+  /** CEL: which of these objects are guarded. */
   readonly condition: string
-  /** What goes with one of them, as a part of a sentence. */
+  /** What is deleted with the object, as part of a sentence. */
   readonly loss: string
 }
 
@@ -36,10 +36,10 @@ export interface DeletionGuardProps {
 }
 
 /**
- * Has the API server refuse to delete what holds people's data, until an annotation on the object itself allows it. It is applied together with
- * what it guards, and after it: deleting a whole manifest, by mistake or to remove the operator, is refused for each of these objects.
+ * Makes the API server refuse to delete objects that hold people's data, until an annotation on the object itself allows it. It is applied together
+ * with what it guards, and after it: deleting a whole manifest, by mistake or to remove the operator, is refused for each of these objects.
  *
- * An admission policy cannot guard itself: a second deletion of the same manifest meets none.
+ * An admission policy cannot guard itself: when the same manifest is deleted a second time, the guard is gone.
  */
 export class DeletionGuard extends Construct {
   constructor(scope: Construct, id: string, { guards }: DeletionGuardProps) {

@@ -1,4 +1,4 @@
-/** What platform teams install: `@open-terrain/constructs/platform`. It needs cdk8s-plus-29, which nothing else of the package does. */
+/** What platform teams install: `@open-terrain/constructs/platform`. It needs cdk8s-plus-29, unlike the rest of the package. */
 export { type AccessRule, allow, CLUSTER_ACCESS, NAMESPACE_ACCESS } from './access.ts'
 export { AdmissionPolicies, type AdmissionPoliciesProps } from './admission-policies.ts'
 export {

@@ -56,7 +56,7 @@ describe('renderInstallation', () => {
 
   it('puts everything where the namespaces say, and the policy says where images are', () => {
     const installation = renderInstallation({ ...PROPS, namespace: 'ops', imageNamespace: 'images' })
-    // The Lease has the name that namespaces have by default.
+    // The Lease has the default name of the namespace.
     const text = JSON.stringify([installation.namespaces, installation.policy, installation.operator], (key, value) =>
       key === 'resourceNames' ? undefined : value,
     )

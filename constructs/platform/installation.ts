@@ -14,15 +14,15 @@ import { UserRoles } from './user-roles.ts'
 export interface InstallationProps extends OperatorProps {
   /** Keys of the policy that differ from the operator's defaults. */
   readonly policy?: PolicyValues
-  /** Where the images of workspaces are; the policy says the same. @default `imageNamespace` of `policy`, else `vmdi-farm` */
+  /** Namespace of the images of workspaces, also in the policy. @default `imageNamespace` of `policy`, else `vmdi-farm` */
   readonly imageNamespace?: string
-  /** Whether there are NetworkPolicies, or which. @default true: those that `NetworkPolicies` has by default */
+  /** Whether to render NetworkPolicies, or their options. @default true: the defaults of `NetworkPolicies` */
   readonly networkPolicies?: boolean | NetworkPoliciesOptions
-  /** How clusters with the Prometheus operator are to scrape and alert. @default nothing of it */
+  /** Scraping and alerts for clusters with the Prometheus operator. @default none */
   readonly monitoring?: Omit<MonitoringProps, 'namespace'>
 }
 
-/** An object as the API server takes it. */
+/** An object as the API server accepts it. */
 export interface Manifest {
   readonly apiVersion: string
   readonly kind: string
@@ -36,8 +36,8 @@ export type InstallationPart = (typeof INSTALLATION_PARTS)[number]
 export type Installation = Readonly<Record<InstallationPart, readonly Manifest[]>>
 
 /**
- * All that a cluster needs of us besides CDI, KubeVirt and a snapshot controller. CRDs, and with them the record of everybody's data, and the
- * namespace of images are meant to outlive the rest: they are parts of their own. Throws, naming the property, on what cannot work.
+ * Renders everything that a cluster needs besides CDI, KubeVirt and a snapshot controller. The CRDs, and with them the record of everybody's data,
+ * and the namespace of images are separate parts, because they are meant to outlive the rest. Throws, naming the property, on invalid props.
  */
 export function renderInstallation(props: InstallationProps): Installation {
   const { policy = {}, imageNamespace = policy.imageNamespace, networkPolicies = true, monitoring, ...operator } = props
@@ -51,7 +51,7 @@ export function renderInstallation(props: InstallationProps): Installation {
   return {
     crds: manifests((chart) => {
       for (const resource of RESOURCES) new Crd(chart, resource.crdName, resource)
-      // After what it guards, since a whole manifest is deleted in its order.
+      // After what it guards, because a whole manifest is deleted in its order.
       new DeletionGuard(chart, 'Guard', { guards: 'crds' })
     }),
     namespaces: manifests((chart) => {
@@ -62,7 +62,7 @@ export function renderInstallation(props: InstallationProps): Installation {
       new AdmissionPolicies(chart, 'AdmissionPolicies', ofOperator)
     }),
     policy: manifests((chart) => {
-      // What is the operator's own default stays out of the ConfigMap, where people look for what was chosen.
+      // A default of the operator is left out of the ConfigMap, where people look for what was chosen.
       const isDefault = imageNamespace === POLICY_DEFAULTS.imageNamespace
       new SyncOperatorPolicy(chart, 'Policy', { ...(isDefault ? {} : ofImages), ...policy, ...ofOperator })
     }),
@@ -76,7 +76,7 @@ export function renderInstallation(props: InstallationProps): Installation {
   }
 }
 
-/** What a cluster with the Prometheus operator needs to scrape and alert. Throws, naming the property. */
+/** Renders what a cluster with the Prometheus operator needs to scrape and alert. Throws, naming the invalid property. */
 export function renderMonitoring(props: MonitoringProps = {}): readonly Manifest[] {
   return manifests((chart) => {
     new Monitoring(chart, 'Monitoring', props)

@@ -5,26 +5,26 @@ import { ALERTS, type Alert, type AlertName, type AlertOverride, fullName, runbo
 import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_SELECTOR } from './operator-names.ts'
 
 const API_VERSION = 'monitoring.coreos.com/v1'
-/** Path in this repository; `runbookUrl` names another place. */
+/** Path in this repository. `runbookUrl` overrides it. */
 const RUNBOOK = 'docs/operations.md'
 const DURATION = /^(0s|([1-9]\d*(ms|s|m|h|d|w))+)$/
 
 export interface MonitoringProps {
-  /** Where the operator is. @default `sync-operator` */
+  /** Namespace of the operator. @default `sync-operator` */
   readonly namespace?: string
-  /** By which the cluster's Prometheus selects monitors and rules, such as `release: kube-prometheus-stack`. @default none more */
+  /** Additional labels by which the cluster's Prometheus selects monitors and rules, such as `release: kube-prometheus-stack`. @default none */
   readonly labels?: Readonly<Record<string, string>>
-  /** How often Prometheus reads the metrics, as a duration of Prometheus. @default `30s` */
+  /** How often Prometheus reads the metrics, as a Prometheus duration. @default `30s` */
   readonly interval?: string
   /** URL of the runbook; each alert adds the anchor of its section. @default `docs/operations.md` */
   readonly runbookUrl?: string
-  /** What is different for an alert, by the end of its name; `false` leaves it out. */
+  /** Overrides by name of the alert without the prefix. `false` leaves an alert out. */
   readonly alerts?: { readonly [Name in AlertName]?: AlertOverride | false }
 }
 
 /**
- * A PodMonitor and a PrometheusRule, for clusters with the Prometheus operator: its CRDs have to be there. Throws at synth, naming the property, on a duration that is none, or an
- * alert that does not exist.
+ * A PodMonitor and a PrometheusRule, for clusters with the Prometheus operator, whose CRDs must exist. Throws at synth, naming the property, on an
+ * invalid duration or an alert that does not exist.
  */
 export class Monitoring extends Construct {
   constructor(scope: Construct, id: string, props: MonitoringProps = {}) {

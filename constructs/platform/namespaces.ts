@@ -6,15 +6,15 @@ import { OPERATOR_LABELS, PART_OF } from './operator-names.ts'
 import { RETAINED } from './retained.ts'
 
 export interface NamespacesProps {
-  /** Of the operator. @default `sync-operator` */
+  /** Namespace of the operator. @default `sync-operator` */
   readonly namespace?: string
-  /** Of the images that workspaces share: `imageNamespace` of the policy. @default `vmdi-farm` */
+  /** Namespace of the images that workspaces share: `imageNamespace` of the policy. @default `vmdi-farm` */
   readonly imageNamespace?: string
 }
 
 /**
- * Where the operator is, and where the images are. The second holds everybody's disks and is retained, so the two cannot be one. Throws, naming the
- * property, where they are.
+ * The namespace of the operator, and that of the images. The second one holds everybody's disks and is retained, so they must be different. Throws,
+ * naming the property, if they are the same.
  */
 export class Namespaces extends Construct {
   constructor(scope: Construct, id: string, props: NamespacesProps = {}) {
@@ -33,7 +33,7 @@ export class Namespaces extends Construct {
     new k8s.KubeNamespace(this, 'Images', {
       metadata: { name: imageNamespace, labels: PART_OF, annotations: RETAINED },
     })
-    // After what it guards, since a whole manifest is deleted in its order.
+    // After what it guards, because a whole manifest is deleted in its order.
     new DeletionGuard(this, 'Guard', { guards: 'namespaces' })
   }
 }

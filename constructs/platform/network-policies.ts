@@ -4,9 +4,9 @@ import { OPERATOR_NAMESPACE, POLICY_DEFAULTS } from '../api/policy.ts'
 import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_PORTS, OPERATOR_SELECTOR, PART_OF } from './operator-names.ts'
 
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name'
-/** On the pods of CDI that download. */
+/** On the CDI pods that download. */
 const IMPORTERS = { 'cdi.kubevirt.io': 'importer' }
-/** Link-local addresses, where nodes and clouds have their metadata, and the metadata addresses of clouds beyond these. */
+/** Link-local addresses, where nodes and clouds serve their metadata, and metadata addresses of clouds outside of them. */
 const METADATA_V4 = ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32']
 const METADATA_V6 = ['fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128']
 
@@ -14,31 +14,31 @@ export interface NetworkPoliciesOptions {
   /** Labels of the namespaces whose pods may read the metrics port. @default the namespace `monitoring` */
   readonly metricsFrom?: Readonly<Record<string, string>>
   /**
-   * Ports of the API server, at any address, since no selector reaches it: both that of its Service and that which it listens on.
+   * Ports of the API server, at any address because no selector matches it: that of its Service and the one that it listens on.
    * @default 443 and 6443
    */
   readonly apiServerPorts?: readonly number[]
   /**
-   * What importer pods may not reach beyond link-local and metadata addresses, such as the ranges of pods and Services; `false` leaves importers
-   * without a NetworkPolicy. Sources in a private network stay reachable unless they are listed here. Ranges in CIDR notation, such as `10.0.0.0/8`.
+   * Ranges in CIDR notation, such as `10.0.0.0/8`, that importer pods may not reach in addition to link-local and metadata addresses, for example
+   * those of pods and Services. Sources in a private network stay reachable unless listed here. `false` leaves importers without a NetworkPolicy.
    * @default no further range
    */
   readonly importers?: false | { readonly deniedRanges?: readonly string[] }
 }
 
 export interface NetworkPoliciesProps extends NetworkPoliciesOptions {
-  /** Of the operator. @default `sync-operator` */
+  /** Namespace of the operator. @default `sync-operator` */
   readonly namespace?: string
-  /** Where images are. @default `vmdi-farm` */
+  /** Namespace of the images. @default `vmdi-farm` */
   readonly imageNamespace?: string
 }
 
 /**
- * What may pass to and from the pods of the operator, and where the importers of the image namespace may download from. Into the operator come
- * probes from anywhere, as kubelets have addresses that no selector knows, and readers of metrics from chosen namespaces; out of it go DNS and
+ * Limits traffic to and from the pods of the operator, and where the importers of the image namespace may download from. The operator accepts probes
+ * from anywhere, because kubelets have addresses that no selector matches, and metrics requests from chosen namespaces. It may send DNS requests and
  * requests to the API server. It downloads nothing itself.
  *
- * Importers in other namespaces have no such rule: what is applied there is for those who own them to say.
+ * Importers in other namespaces have no such rule: the owners of these decide what is applied there.
  */
 export class NetworkPolicies extends Construct {
   constructor(scope: Construct, id: string, props: NetworkPoliciesProps = {}) {
@@ -73,7 +73,7 @@ function importerRules(deniedRanges: readonly string[]): k8s.NetworkPolicySpec {
   const isV6 = (range: string) => range.includes(':')
   return {
     podSelector: { matchLabels: IMPORTERS },
-    // Ingress stays open: CDI reads the progress from them.
+    // Ingress stays open: CDI reads the progress from these pods.
     policyTypes: ['Egress'],
     egress: [
       DNS,
@@ -91,7 +91,7 @@ function port(number: number, protocol: 'TCP' | 'UDP' = 'TCP'): k8s.NetworkPolic
   return { port: k8s.IntOrString.fromNumber(number), protocol }
 }
 
-/** At any address, because a DNS cache on the node has a link-local one; on 5353 a cluster's DNS listens where that is OpenShift's. */
+/** At any address, because a DNS cache on the node has a link-local address. The DNS of OpenShift clusters listens on port 5353. */
 const DNS: k8s.NetworkPolicyEgressRule = {
   ports: [53, 5353].flatMap((number) => [port(number, 'UDP'), port(number, 'TCP')]),
 }

@@ -7,17 +7,17 @@ import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_PORTS, OPERATOR_SELECTOR } fro
 const USER_ID = 65532
 
 export interface OperatorDeploymentProps {
-  /** Container image of the operator, best by digest. */
+  /** Container image of the operator, preferably by digest. */
   readonly image: string
-  /** Names of Secrets in the operator's namespace with which the image is pulled. Nothing here makes them. @default none */
+  /** Names of the Secrets in the operator's namespace for pulling the image. They are not created here. @default none */
   readonly imagePullSecrets?: readonly string[]
-  /** Where CDI is installed: the Lease of its controller tells whether it works. @default `cdi` */
+  /** Namespace of CDI: the Lease of its controller shows whether it works. @default `cdi` */
   readonly cdiNamespace?: string
-  /** One leads, the others wait for its Lease. @default 2 */
+  /** One replica leads, the others wait for its Lease. @default 2 */
   readonly replicas?: number
   /**
-   * Quantities; the heap of Node follows the limit of memory.
-   * @default requests of 100m and 192Mi (less where the limit is), a limit of 320Mi of memory and none of CPU: enough for 10,000 images
+   * Quantities. The heap size of Node follows from the memory limit.
+   * @default requests of 100m and 192Mi (the memory limit, if that is less), a memory limit of 320Mi and no CPU limit: enough for 10,000 images
    */
   readonly resources?: {
     readonly requests?: { readonly cpu?: string; readonly memory?: string }
@@ -29,17 +29,17 @@ export interface OperatorDeploymentProps {
 
 const DEFAULTS = { cpu: '100m', memory: '192Mi', memoryLimit: '320Mi' }
 
-/** With the version where it is known: not a part of any selector, which can never change. */
+/** Includes the version if it is known. It is not part of any selector, because selectors can never change. */
 export function versionedLabels(version: string | undefined): Record<string, string> {
   return { ...OPERATOR_LABELS, ...(version === undefined ? {} : { 'app.kubernetes.io/version': version }) }
 }
 
-/** Nothing of the policy is in it: the operator reads that live, and a change of it must not restart anything. */
+/** Contains nothing of the policy: the operator reads it live, and a policy change must not restart anything. */
 export function deploymentSpec(props: OperatorDeploymentProps): k8s.DeploymentSpec {
   return {
     replicas: props.replicas ?? 2,
     selector: { matchLabels: OPERATOR_SELECTOR },
-    // The one that stands by is ready before the one that leads goes.
+    // A standby replica is ready before the leader is removed.
     strategy: {
       type: 'RollingUpdate',
       rollingUpdate: { maxSurge: k8s.IntOrString.fromNumber(1), maxUnavailable: k8s.IntOrString.fromNumber(0) },
@@ -54,7 +54,7 @@ function podSpec(props: OperatorDeploymentProps): k8s.PodSpec {
     serviceAccountName: OPERATOR_NAME,
     ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
     terminationGracePeriodSeconds: 15,
-    // No variables about the Services beside it.
+    // No environment variables about the Services of the namespace.
     enableServiceLinks: false,
     securityContext: {
       runAsNonRoot: true,
@@ -67,7 +67,7 @@ function podSpec(props: OperatorDeploymentProps): k8s.PodSpec {
       topologyKey,
       whenUnsatisfiable: 'ScheduleAnyway',
       labelSelector: { matchLabels: OPERATOR_SELECTOR },
-      // While an upgrade goes on, new pods are spread among themselves.
+      // During an upgrade, new pods are spread only among themselves.
       matchLabelKeys: ['pod-template-hash'],
     })),
     containers: [container(props)],

@@ -1,15 +1,15 @@
 import { parseQuantity } from '../api/quantity.ts'
 
 /**
- * Of the memory limit. The rest is for what is beside the heap of old objects: Node itself, its nursery, buffers of connections. With 10,000 images
- * the two parts are about equal (docs/benchmarks.md).
+ * Percentage of the memory limit for the heap of old objects. The rest is for Node itself, its young generation and buffers of connections. With
+ * 10,000 images the two parts are about equal (docs/benchmarks.md).
  */
 const HEAP_PERCENT = 60n
 const MEBIBYTE = 2n ** 20n
 
 /**
- * The flag of Node that keeps the heap within a container's memory limit: near the limit Node then collects garbage, or ends with a message of its
- * own, before the kernel kills it without one. Throws, naming the property, on what is no quantity of memory.
+ * Returns the flag of Node that keeps the heap within a container's memory limit: near the limit, Node then collects garbage, or exits with a message
+ * of its own, before the kernel kills it without one. Throws, naming the property, if the limit is not a quantity of memory.
  * @param memoryLimit a quantity, such as `320Mi`
  */
 export function heapFlag(memoryLimit: string): string {

@@ -1,12 +1,12 @@
-/** Of the Deployment, of its identity and its rights. */
+/** Name of the Deployment, its ServiceAccount and its roles. */
 export const OPERATOR_NAME = 'open-terrain-operator'
 
-/** What every pod of the operator has, and no other pod of its namespace. */
+/** Labels that every pod of the operator has, and no other pod of its namespace. */
 export const OPERATOR_SELECTOR = { 'app.kubernetes.io/name': OPERATOR_NAME }
 
 export const PART_OF = { 'app.kubernetes.io/part-of': 'open-terrain' }
 
 export const OPERATOR_LABELS = { ...OPERATOR_SELECTOR, ...PART_OF }
 
-/** Of the operator's pods: `/metrics` for Prometheus, `/healthz` and `/readyz` for the kubelet. Both are also the names of these ports. */
+/** Ports of the operator's pods: `/metrics` for Prometheus, `/healthz` and `/readyz` for the kubelet. The keys are also the names of the ports. */
 export const OPERATOR_PORTS = { metrics: 8080, health: 8081 } as const

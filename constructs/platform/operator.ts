@@ -7,11 +7,11 @@ import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_SELECTOR } from './operator-na
 import { policyRules } from './rbac.ts'
 
 export interface OperatorProps extends OperatorDeploymentProps {
-  /** It has to exist: see `Namespaces`. @default `sync-operator` */
+  /** Namespace of the operator. Must exist, see `Namespaces`. @default `sync-operator` */
   readonly namespace?: string
 }
 
-/** The operator itself: identity, rights, two replicas that survive the drain of a node. Throws, naming the property, on what cannot work. */
+/** The operator itself: identity, rights, two replicas that survive a node drain. Throws, naming the property, if the props cannot work. */
 export class Operator extends Construct {
   constructor(scope: Construct, id: string, props: OperatorProps) {
     super(scope, id)

@@ -33,6 +33,11 @@ describe('SyncOperatorPolicy', () => {
     })
   })
 
+  it('does not turn a list without URLs into one that allows all', () => {
+    const build = () => render((chart) => new SyncOperatorPolicy(chart, 'Policy', { allowedSourceUrls: [] }))
+    expect(build).toThrow(/allowedSourceUrls: "\[\]" must be URL prefixes/)
+  })
+
   it('throws at synth, naming path, key and value', () => {
     const build = () =>
       render((chart) => new SyncOperatorPolicy(chart, 'Policy', { concurrency: -1, retryBackoffDuration: '5' }))

@@ -12,10 +12,10 @@ import {
 
 type FieldOf<Key extends PolicyKeyName> = (typeof POLICY_SCHEMA)[Key]['field']
 
-/** Durations are written as in the ConfigMap (`1h30m`), all else in its own type. */
+/** Durations are written as in the ConfigMap (`1h30m`), all other values in their own type. */
 type ValueOf<Field extends keyof Policy> = Field extends `${string}Ms` ? string : NonNullable<Policy[Field]>
 
-/** Values of the policy's keys; what is left out has the default of the operator. */
+/** Values of the policy's keys. A key that is left out has the default of the operator. */
 export type PolicyValues = { readonly [Key in PolicyKeyName]?: ValueOf<FieldOf<Key>> }
 
 export interface SyncOperatorPolicyProps extends PolicyValues {
@@ -23,7 +23,7 @@ export interface SyncOperatorPolicyProps extends PolicyValues {
   readonly namespace?: string
 }
 
-/** The global policy as a ConfigMap. Throws at synth, naming key and value, on what the operator would refuse. */
+/** The global policy as a ConfigMap. Throws at synth, naming key and value, if the operator would refuse a value. */
 export class SyncOperatorPolicy extends k8s.KubeConfigMap {
   constructor(scope: Construct, id: string, props: SyncOperatorPolicyProps = {}) {
     const { namespace = OPERATOR_NAMESPACE, ...values } = props
@@ -37,15 +37,18 @@ export class SyncOperatorPolicy extends k8s.KubeConfigMap {
   }
 }
 
-/** The values as the ConfigMap has them, unchecked. */
+/** Returns the values as they are in the ConfigMap, unchecked. */
 export function policyData(values: PolicyValues): Record<string, string> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given.map(([key, value]) => [key, textOf(value)]))
+  return Object.fromEntries(given.map(([key, value]) => [key, textOf(key, value)]))
 }
 
-/** Lists in lines, records as `name=value` in lines. */
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return value.join('\n')
+/**
+ * Lists become lines, and records become lines of `name=value`. An empty list of URLs would become an empty text, which allows every URL: it stays
+ * a text that the operator refuses.
+ */
+function textOf(key: string, value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 && key === 'allowedSourceUrls' ? '[]' : value.join('\n')
   if (typeof value !== 'object' || value === null) return String(value)
   return Object.entries(value)
     .map(([name, one]) => `${name}=${one}`)

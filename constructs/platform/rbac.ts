@@ -1,7 +1,7 @@
 import type { k8s } from 'cdk8s-plus-29'
 import type { AccessRule } from './access.ts'
 
-/** Rules as Roles and ClusterRoles have them. */
+/** Converts rules to those of Roles and ClusterRoles. */
 export function policyRules(rules: readonly AccessRule[]): k8s.PolicyRule[] {
   return rules.map(({ apiGroups, resources, verbs, resourceNames }) => ({
     apiGroups: [...apiGroups],

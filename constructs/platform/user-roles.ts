@@ -11,12 +11,12 @@ import { policyRules } from './rbac.ts'
 
 const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'] as const
 
-/** For a RoleBinding where images are, to users who may clone them for machines elsewhere. */
+/** For a RoleBinding in the namespace of images: its users may clone them for machines elsewhere. */
 export const IMAGE_USER = 'open-terrain-image-user'
-/** The same, to users who may also have images made there by the template of a machine. */
+/** The same, for users who may also have images created there by the template of a machine. */
 export const IMAGE_CREATOR = 'open-terrain-image-creator'
 
-/** For a ClusterRoleBinding, to those who may write Workspaces. Not a part of `edit` or `admin`: a Workspace reaches further than these do. */
+/** For a ClusterRoleBinding: its users may write Workspaces. Not a part of `edit` or `admin`, because a Workspace reaches further than these do. */
 export const WORKSPACE_AUTHOR = 'open-terrain-workspace-author'
 
 const AGGREGATE_TO = (role: 'view' | 'edit') => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' })
@@ -24,9 +24,9 @@ const AGGREGATE_TO = (role: 'view' | 'edit') => ({ [`rbac.authorization.k8s.io/a
 const KINDS = [vmDiskImage.plural, virtualMachine.plural, dataSync.plural]
 
 /**
- * ClusterRoles for the people who write objects of the API. `open-terrain-view` and `open-terrain-edit` are part of the `view`, `edit` and `admin`
- * of Kubernetes; two are for the namespace of shared images, and one for authors of Workspaces. Reading an image is not using it: to clone a disk is
- * to read all of it.
+ * ClusterRoles for the people who write objects of the API. `open-terrain-view` and `open-terrain-edit` are part of the `view`, `edit` and `admin` of
+ * Kubernetes. Two are for the namespace of shared images, and one is for authors of Workspaces. The right to read an image is not the right to use
+ * it: cloning a disk means reading all of it.
  */
 export class UserRoles extends Construct {
   constructor(scope: Construct, id: string) {

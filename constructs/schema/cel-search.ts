@@ -1,33 +1,33 @@
 import type { CelRule } from './cel.ts'
 
 /**
- * One list to walk: a name for its items, and a CEL expression of it, in which items further out may stand. The API server counts the cost of a rule before
- * it takes it, and knows how long a list and its texts can be where it is a path of fields.
+ * A loop over one list: a name for its items, and a CEL expression for the list, which may use items of outer loops. The API server estimates the
+ * cost of a rule before it accepts it. It knows how long a list and its strings can be if the list is a path of fields.
  */
 export interface CelLoop {
   readonly item: string
   readonly list: string
-  /** It may be left out, and is a path of fields. */
+  /** The list may be absent. It is a path of fields. */
   readonly isOptional?: boolean
-  /** Part of the sentence, with CEL in braces that may name this item, but none further out: `machine "{vm.name}" `. Default: nothing. */
+  /** Part of the sentence. CEL in braces may use this item, but none of an outer loop: `machine "{vm.name}" `. Default: nothing. */
   readonly says?: string
 }
 
-/** Something that must not be found, told once for the API server and once in TypeScript, with one sentence about what was found. */
+/** Something that must not be found, defined in CEL and in TypeScript, with one sentence about what was found. */
 export interface Search<T> {
-  /** Said where the sentence cannot be: a value in it has a line break. */
+  /** Used when the sentence cannot be, because a value in it has a line break. */
   readonly message: string
   /** Field below `self` that the message is about. Default: the value itself. */
   readonly field?: string
-  /** The lists to walk, from the outside in. Together they say the sentence. */
+  /** The loops, outermost first. Their parts form the sentence. */
   readonly among: readonly CelLoop[]
-  /** CEL: whether this item is what is looked for. It must not fail, whatever the items are. */
+  /** CEL: whether this item is what the search looks for. Must not fail, whatever the items are. */
   readonly isWrong: string
-  /** The same in TypeScript: what stands in the braces of the sentence for the first that is found, in the order of the lists. */
+  /** The same in TypeScript: returns the values for the braces of the sentence, for the first find in the order of the lists. */
   readonly find: (value: T) => readonly string[] | undefined
 }
 
-/** A rule that is broken where something is found, and says what was found first. */
+/** Returns a rule that is broken if something is found, and that reports the first find. */
 export function searchRule<T>({ message, field, among, isWrong, find }: Search<T>): CelRule<T> {
   const sentence = among.map(({ says = '' }) => says).join('')
   return {
@@ -45,7 +45,7 @@ export function searchRule<T>({ message, field, among, isWrong, find }: Search<T
   }
 }
 
-/** CEL for a text with values in place of CEL in braces. The API server knows the cost of `format`, and that of `+` only for texts of known length. */
+/** CEL for a text with values in place of CEL in braces. The API server knows the cost of `format`, but of `+` only for texts of known length. */
 export function celText(template: string): string {
   const values = [...template.matchAll(IN_BRACES)].map(([, cel]) => cel)
   const literal = `'${template.replaceAll('%', '%%').replaceAll(IN_BRACES, '%s').replaceAll(/['\\]/g, '\\$&')}'`
@@ -60,8 +60,8 @@ function celAll(inner: string, { item, list, isOptional }: CelLoop): string {
 }
 
 /**
- * CEL for the sentences about all that is wrong. What a list says is put before what those further in say once these are walked: a field of an
- * item that is read while a list of the same item is walked has the API server mistake the length of that list.
+ * Returns CEL for the sentences about everything that is wrong. The text of a list is put before that of the inner lists only after these were
+ * walked: if a field of an item is read inside a loop over a list of the same item, the API server misjudges the length of that list.
  */
 function celTexts([loop, ...further]: readonly CelLoop[], isWrong: string): string {
   if (loop === undefined) throw new Error('a search needs a list to walk')

@@ -1,33 +1,33 @@
 import { z } from 'zod'
 
-/** One rule, told twice: to the API server in CEL, and to the operator and authors as a predicate. */
+/** One rule in two forms: in CEL for the API server, and as a predicate for the operator and authors. */
 export interface CelRule<T> {
-  /** CEL expression; `self` is the value that the rule is on. True means accepted. */
+  /** CEL expression. `self` is the value that the rule is on. True means accepted. */
   readonly rule: string
-  /** What the user reads when it is refused: what is wrong and what to write instead. The field and the value stand before it. */
+  /** Shown to users when the value is refused: what is wrong and what to write instead. It follows the field and the value. */
   readonly message: string
   /** Field below `self` that the message is about. Default: the value itself. */
   readonly field?: string
-  /** A sentence in place of the message that names what breaks the rule. Default: none, where the value itself says enough. */
+  /** A sentence that names what breaks the rule and replaces the message. Default: none, if the value itself says enough. */
   readonly offender?: CelOffender<T>
-  /** The same rule in TypeScript. Must agree with `rule` for every value that the schema's types let through. */
+  /** The same rule in TypeScript. Must agree with `rule` for every value that the types of the schema accept. */
   readonly holds: (value: T) => boolean
 }
 
-/** What breaks a rule, in one sentence, told twice as the rule is. Asked only where the rule is broken. */
+/** What breaks a rule, in one sentence, in the same two forms. Evaluated only if the rule is broken. */
 export interface CelOffender<T> {
-  /** CEL expression that gives the sentence. Where it fails or gives a line break, the message of the rule is said. */
+  /** CEL expression for the sentence. If it fails or returns a line break, the message of the rule is used. */
   readonly rule: string
-  /** The same in TypeScript. Undefined where `rule` would fail. */
+  /** The same in TypeScript. Returns undefined if `rule` would fail. */
   readonly of: (value: T) => string | undefined
 }
 
-/** Zod has no place for a check's CEL side, so it is kept here; `structural` refuses custom checks that are missing. */
+/** Zod cannot store the CEL form of a check, so it is kept here. `structural` refuses custom checks without one. */
 const rulesByCheck = new WeakMap<object, CelRule<never>>()
 
 /**
- * Adds rules that plain schema keywords cannot say. The only way to add a predicate to a schema here: `.refine()` would
- * be enforced by the operator but not by the API server.
+ * Adds rules that plain schema keywords cannot express. The only way to add a predicate to a schema here: the operator would enforce `.refine()`, but
+ * the API server would not.
  */
 export function cel<Schema extends z.ZodType>(schema: Schema, ...rules: readonly CelRule<z.output<Schema>>[]): Schema {
   const checks = rules.map((rule) => {
@@ -42,16 +42,16 @@ export function cel<Schema extends z.ZodType>(schema: Schema, ...rules: readonly
   return schema.check(...checks) as Schema
 }
 
-/** As the API server chooses it. */
+/** Chooses the message as the API server does. */
 function messageOf<T>({ message, offender }: CelRule<T>, value: T): string {
   const sentence = offender?.of(value)
   return sentence === undefined || sentence.includes('\n') ? message : sentence
 }
 
-/** Checks for which the API server needs no CEL: a keyword of the schema says the same. */
+/** Checks that need no CEL: a keyword of the schema makes the API server perform them. */
 const checksByKeyword = new WeakSet<object>()
 
-/** A predicate that a keyword of the schema says to the API server. */
+/** Returns a check that a keyword of the schema makes the API server perform, too. */
 export function keywordCheck<Value>(check: z.core.CheckFn<Value>): z.core.$ZodCheck<Value> {
   const made = z.check<Value>(check)
   checksByKeyword.add(made)
@@ -59,8 +59,8 @@ export function keywordCheck<Value>(check: z.core.CheckFn<Value>): z.core.$ZodCh
 }
 
 /**
- * A list whose items differ in one field, which the API server merges by it: `x-kubernetes-list-type: map`. It refuses a second item of a
- * name by itself, at that item.
+ * A list whose items differ in one field, by which the API server merges them: `x-kubernetes-list-type: map`. The API server itself refuses a second
+ * item with the same key, and reports it at that item.
  */
 export function listMap<Item extends z.ZodObject>(
   list: z.ZodArray<Item>,
@@ -83,14 +83,14 @@ export function isCheckedByKeyword(check: object): boolean {
   return checksByKeyword.has(check)
 }
 
-/** The rule that a zod check was made from, or undefined if it was not made by `cel`. */
+/** Returns the rule of a zod check, or undefined if `cel` did not create the check. */
 export function celRuleOf(check: object): CelRule<never> | undefined {
   return rulesByCheck.get(check)
 }
 
 /**
- * A CEL call that tests a text against a pattern. Raw string, so that backslashes mean the same on both sides. The
- * pattern has to be in the common part of RE2 and JavaScript, which the generator checks.
+ * Returns a CEL call that tests a text against a pattern. Uses a raw string, so that backslashes mean the same on both sides. The pattern must be in
+ * the common part of RE2 and JavaScript, which the generator checks.
  */
 export function celMatches(expression: string, pattern: string): string {
   if (pattern.includes("'")) throw new Error(`pattern must not contain a single quote: ${pattern}`)

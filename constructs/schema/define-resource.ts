@@ -12,9 +12,9 @@ export interface PrinterColumn {
 
 /** A narrower rule on `metadata.name`, for the API server and for authors. */
 export interface NameRule {
-  /** RE2 and JavaScript alike. */
+  /** Means the same in RE2 and JavaScript. */
   readonly pattern: string
-  /** What the user reads when it is refused. */
+  /** Shown to users when the name is refused. */
   readonly message: string
 }
 
@@ -27,7 +27,7 @@ export interface ResourceDefinition<Spec extends z.ZodObject, Status extends z.Z
   readonly shortNames: readonly string[]
   readonly categories: readonly string[]
   readonly namespaced: boolean
-  /** What `metadata.name` has to be beyond what it is for every object. Default: nothing. */
+  /** What `metadata.name` must be, in addition to the rules for every object. Default: nothing. */
   readonly name?: NameRule
   /** One or two sentences for `kubectl explain`. */
   readonly description: string
@@ -36,7 +36,7 @@ export interface ResourceDefinition<Spec extends z.ZodObject, Status extends z.Z
   readonly printerColumns: readonly PrinterColumn[]
 }
 
-/** Everything that is known about one Open Terrain kind: its place in the API, its schemas and its table. */
+/** Everything that is known about one Open Terrain kind: its place in the API, its schemas and its printer columns. */
 export interface Resource<Spec extends z.ZodObject = z.ZodObject, Status extends z.ZodObject = z.ZodObject>
   extends ResourceDefinition<Spec, Status> {
   /** `<group>/<version>`. */
@@ -45,7 +45,7 @@ export interface Resource<Spec extends z.ZodObject = z.ZodObject, Status extends
   readonly crdName: string
 }
 
-/** The handle from which types, CRD, reference and checks of a kind are made. */
+/** Returns the definition that types, CRD, reference and checks of a kind are derived from. */
 export function defineResource<Spec extends z.ZodObject, Status extends z.ZodObject>(
   definition: ResourceDefinition<Spec, Status>,
 ): Resource<Spec, Status> {

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { type CelRule, celRuleOf, isCheckedByKeyword } from './cel.ts'
 
 /**
- * A schema as the API server takes it in a CustomResourceDefinition: every node has one type, and what is not a plain keyword is a
- * CEL rule. Source: "Specifying a structural schema" in the Kubernetes documentation.
+ * A schema as the API server accepts it in a CustomResourceDefinition: every node has one type, and everything that is not a plain keyword is a CEL
+ * rule. Source: "Specifying a structural schema" in the Kubernetes documentation.
  */
 export interface StructuralSchema {
   readonly description?: string
@@ -22,7 +22,7 @@ export interface ValidationRule {
   readonly fieldPath?: string
 }
 
-/** Keywords that may stay, in the order in which they are written. What is not here is an error, not a loss. */
+/** Allowed keywords, in the order in which they are written. Any other one is an error and is not dropped silently. */
 const KEYWORDS = [
   'description',
   'type',
@@ -52,7 +52,7 @@ const KEYWORDS = [
   'x-kubernetes-validations',
 ] as const
 
-/** Kinds of zod schemas that have a structural form; of the unions, `normalized` lets int-or-string alone pass. */
+/** Types of zod schemas that have a structural form. Of the unions, `normalized` accepts only int-or-string. */
 const TYPES: readonly string[] = [
   'object',
   'array',
@@ -73,15 +73,15 @@ const TYPES: readonly string[] = [
 
 const FORMATS = ['date-time']
 const CEL_PATTERN = /\.matches\(r'([^']*)'\)/g
-/** Look-around, named groups, back references, JavaScript's own escapes, and classes that the two engines read differently. */
+/** Look-around, named groups, back references, escapes of JavaScript only, and classes that the two engines interpret differently. */
 const NOT_IN_RE2 = /\(\?(?!:)|\\[1-9kucsSbBpP]|\{\d{4,}|[*+?}]\+/
 
 type JsonNode = Record<string, unknown>
 
 /**
- * The structural schema of a zod schema's input. Throws, naming the field, on everything that the API server could not enforce
- * just as zod does: unions, predicates without CEL, transformations, patterns outside RE2, missing descriptions, unbounded texts and lists.
- * @param name what the schema is of, for error messages
+ * Returns the structural schema of a zod schema's input. Throws an error with the field for everything that the API server could not enforce exactly
+ * as zod does: unions, predicates without CEL, transformations, patterns outside RE2, missing descriptions, unbounded texts and lists.
+ * @param name what the schema describes, for error messages
  */
 export function structural(schema: z.ZodType, name: string): StructuralSchema {
   const json = z.toJSONSchema(schema, {
@@ -103,7 +103,7 @@ function fail(place: string, problem: string): never {
   throw new Error(`${place}: ${problem}`)
 }
 
-/** What zod would check but leave out of its JSON schema. */
+/** Refuses what zod would check but leave out of its JSON schema. */
 function checkNode(schema: z.core.$ZodTypes, place: string): void {
   const { def } = schema._zod
   if (!TYPES.includes(def.type)) fail(place, `a schema of type ${def.type} cannot be proved structural`)
@@ -145,7 +145,7 @@ function checkPattern(pattern: string, place: string): void {
   if (NOT_IN_RE2.test(pattern)) fail(place, `the pattern is not in the common part of RE2 and JavaScript: ${pattern}`)
 }
 
-/** The extension stands for the two branches, which a structural schema may not spell out. */
+/** The extension replaces the two branches, which a structural schema must not contain. */
 function unwrapIntOrString(node: JsonNode, place: string): void {
   if (node['x-kubernetes-int-or-string'] !== true || node.anyOf === undefined) return
   const types = (node.anyOf as JsonNode[]).map(({ type }) => type)
@@ -153,7 +153,7 @@ function unwrapIntOrString(node: JsonNode, place: string): void {
   delete node.anyOf
 }
 
-/** Known keywords only, in one order, each node checked. */
+/** Keeps only known keywords, in a fixed order, and checks each node. */
 function normalized(node: JsonNode, place: string): StructuralSchema {
   for (const word of Object.keys(node)) {
     if (word === 'pattern') fail(place, 'who breaks a pattern reads nothing else: say it in words, with matching()')
@@ -204,7 +204,7 @@ function checkList(node: JsonNode, place: string): void {
   if (node.maxItems === undefined) fail(place, 'has no maxItems, so the cost of rules is unbounded')
 }
 
-/** Zod bounds integers by what JavaScript holds exactly; the API server's own bound is 64 bits. */
+/** Zod limits integers to what JavaScript represents exactly. The limit of the API server is 64 bits. */
 function dropSafeIntegerBounds(node: JsonNode): void {
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The schema of a value that is there, of one that may be left out. */
+/** Returns the schema without its optional wrappers. */
 export function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
   return schema instanceof z.ZodOptional ? unwrapped(schema.unwrap()) : schema
 }

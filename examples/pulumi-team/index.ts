@@ -1,6 +1,6 @@
 /**
- * A team's own stack: it needs no right on the operator, only on its Workspace and its image. `pulumi up` ends when the lab is Ready, or fails with the reason
- * that the operator gives. In a project of your own, `npm install @open-terrain/infra @open-terrain/constructs cdk8s constructs` comes first.
+ * A team's own stack. It needs no rights on the operator, only on its Workspace and its image. `pulumi up` ends when the lab is Ready, or fails with
+ * the reason from the operator. In your own project, first run `npm install @open-terrain/infra @open-terrain/constructs cdk8s constructs`.
  *
  *   cd examples/pulumi-team && pulumi stack init dev && pulumi up
  */

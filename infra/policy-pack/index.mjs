@@ -1,2 +1,2 @@
-// Pulumi's runner compiles a policy pack that is TypeScript with a compiler of its own, which does not know our imports. Node runs it as it is.
+// Pulumi's runner compiles a TypeScript policy pack with its own compiler, which does not know our imports. Node runs the pack as it is.
 import './pack.ts'

@@ -20,7 +20,7 @@ interface Options {
   readonly mayPause?: boolean
 }
 
-/** `policy: problem` for all that the pack reports about a resource, as the engine would ask it. */
+/** Returns `policy: problem` for each problem that the pack reports about a resource, called as the engine would call it. */
 function violations(props: ObjectProps, options: Options = {}): string[] {
   const {
     type = `kubernetes:${props.apiVersion}:${props.kind}`,
@@ -175,7 +175,7 @@ describe('the policy pack', () => {
   it('is loaded and served by the runner of Pulumi', async () => {
     const runner = createRequire(import.meta.url).resolve('@pulumi/pulumi/cmd/run-policy-pack')
     const pack = import.meta.dirname
-    // A process of its own, as the engine starts it: Node alone loads the TypeScript of the pack.
+    // A separate process, as the engine starts it: Node alone loads the TypeScript of the pack.
     const child = spawn(process.execPath, [runner, '127.0.0.1:1', pack], {
       cwd: pack,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -195,9 +195,9 @@ describe('the policy pack', () => {
   })
 })
 
-/** Asks the served pack what it is, as the engine does first. */
+/** Asks the served pack to describe itself, which is the first request of the engine. */
 async function describePack(port: number): Promise<{ policies: string[] }> {
-  // What Pulumi speaks with, not what we depend on.
+  // Packages that Pulumi communicates with. We do not depend on them.
   const fromPulumi = createRequire(createRequire(import.meta.url).resolve('@pulumi/pulumi'))
   const { AnalyzerClient } = fromPulumi('./proto/analyzer_grpc_pb.js') as {
     AnalyzerClient: new (

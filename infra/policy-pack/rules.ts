@@ -1,9 +1,9 @@
 import { POLICY_DEFAULTS, POLICY_NAME, parsePolicy } from '@open-terrain/constructs'
 import { imageProblem } from '../image-reference.ts'
 
-/** Rules are functions of what a stack registers. Each gives a sentence for each thing that is wrong, and none where all is well. */
+/** Rules are functions of what a stack registers. Each returns one sentence per problem, and none if there is no problem. */
 
-/** The fields of objects of Kubernetes that rules look at, of any kind. */
+/** Fields that rules read from Kubernetes objects of any kind. */
 export interface ObjectProps {
   readonly apiVersion?: string
   readonly kind?: string
@@ -37,7 +37,7 @@ interface PodSpec {
 interface Templated {
   readonly template?: { readonly spec?: PodSpec }
   readonly jobTemplate?: { readonly spec?: { readonly template?: { readonly spec?: PodSpec } } }
-  /** Of a Workspace. */
+  /** Set on a Workspace. */
   readonly containerClusters?: readonly { readonly containers?: readonly Container[] }[]
 }
 
@@ -54,7 +54,7 @@ function containersOf(props: ObjectProps): readonly Container[] {
   return [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])]
 }
 
-/** Of pods, and of the containers of Workspaces. */
+/** Checks pods, and the containers of Workspaces. */
 export function unpinnedImages(props: ObjectProps): string[] {
   const clusters = props.kind === 'Workspace' ? (props.spec as Templated | undefined)?.containerClusters : undefined
   const containers = [...containersOf(props), ...(clusters ?? []).flatMap((cluster) => cluster.containers ?? [])]
@@ -68,7 +68,7 @@ export function missingLimits(props: ObjectProps): string[] {
   return containersOf(props).flatMap(({ name, resources }) => {
     const missing = [
       ...['cpu', 'memory'].filter((one) => resources?.requests?.[one] === undefined).map((one) => `requests.${one}`),
-      // A limit of CPU only slows down what could run; memory without one takes it from others on the node.
+      // A CPU limit only slows down what could run. Memory without a limit takes memory from others on the node.
       ...(resources?.limits?.['memory'] === undefined ? ['limits.memory'] : []),
     ]
     return missing.map((field) => `container ${name}: resources.${field} is not set: give it a quantity`)
@@ -93,9 +93,9 @@ export function privileges(props: ObjectProps): string[] {
 }
 
 export interface ConcurrencyRule {
-  /** Most images that may download at once. */
+  /** Maximum number of images that may download at once. */
   readonly maximum: number
-  /** Whether 0 is meant, which starts no download any more. */
+  /** Whether 0, which starts no more downloads, is intended. */
   readonly mayPause: boolean
 }
 

@@ -44,18 +44,18 @@ export function byNamespace({ metadata }: KubeObject): readonly string[] {
   return [metadata.namespace ?? '']
 }
 
-/** Index over Open Terrain objects: `<namespace>/<name>` that their children have, or will have. */
+/** Index over Open Terrain objects: `<namespace>/<name>` of their existing and future children. */
 export const BY_CHILD = 'child'
-/** Index by {@link familyKey} of the image that their label names, over what CDI makes: its owner is another object of CDI. */
+/** Index over objects that CDI creates, by {@link familyKey} of the image in their label. Their owner is another CDI object. */
 export const BY_IMAGE_LABEL = 'image label'
-/** Index over DataVolumes: what an unfinished clone reads from. */
+/** Index over DataVolumes: source of an unfinished clone. */
 export const BY_CLONE_SOURCE = 'clone source'
-/** Index over DataSources: what they point to, as clones would name it. */
+/** Index over DataSources: their target, in the form in which clones name it. */
 export const BY_TARGET = 'target'
-/** Index over StorageClasses: those that are the default one are under `yes`. */
+/** Index over StorageClasses: default classes are filed under `yes`. */
 export const BY_DEFAULT = 'default'
 
-/** Disks of machines are DataVolumes too, and nobody looks for those so. */
+/** Leaves out the disks of machines. They are DataVolumes too, but nothing looks them up by owner. */
 const ofImage = byOwnerOf(vmDiskImage)
 
 export type ClusterCaches = ReturnType<typeof clusterCaches>
@@ -78,7 +78,7 @@ export function clusterCaches(reflectors: Reflectors) {
       .index(BY_OWNER, byOwnerOf(workspace)),
     snapshots: cacheOf(VOLUME_SNAPSHOT, viewSnapshot).index(BY_OWNER, ofImage),
     dataSources: cacheOf(DATA_SOURCE, viewDataSource).index(BY_TARGET, targetOf),
-    // Those of the importers alone: a cluster has far more.
+    // Only importer pods: a cluster has far more pods.
     pods: cacheOf(POD, viewPod, { labelSelector: LABELS.imageUid })
       .index(BY_IMAGE_LABEL, byImageLabel)
       .index(BY_CLAIM, claimIndex),

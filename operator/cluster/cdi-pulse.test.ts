@@ -17,7 +17,7 @@ function build(more: { readonly cdiNamespace?: string } = {}) {
       metadata: { name: 'cdi-controller-leader-election-helper', namespace },
       spec: { renewTime: `at ${clock.now()}` },
     } as KubeObject)
-  /** Somebody listens, and CDI renews its Lease or does not. */
+  /** Advances the time while a caller keeps asking. `each` may renew the Lease. */
   const pass = async (ms: number, each: () => void = () => undefined) => {
     for (let left = ms; left > 0; left -= 5 * SECOND) {
       each()
@@ -42,7 +42,7 @@ describe('the pulse of CDI', () => {
     await clock.advance(10 * MINUTE)
     expect(client.calls).toEqual([])
     await pass(MINUTE, beat)
-    expect(new Set(client.said())).toEqual(new Set(['get Lease cdi/cdi-controller-leader-election-helper']))
+    expect(new Set(client.callsOf())).toEqual(new Set(['get Lease cdi/cdi-controller-leader-election-helper']))
     await clock.advance(2 * MINUTE)
     const asked = client.calls.length
     await clock.advance(10 * MINUTE)

@@ -5,17 +5,17 @@ import { LEASE } from '../kube/resource-types.ts'
 import { LookLoop, type LookServices } from '../runtime/look-loop.ts'
 import type { Wake } from '../runtime/wake.ts'
 
-/** Of cdi-controller. It is renewed every two seconds, for as long as one works. */
+/** Lease of cdi-controller. It is renewed every two seconds while a controller works. */
 const NAME = 'cdi-controller-leader-election-helper'
 const LOOK_EVERY_MS = 10_000
-/** Those who ask do so again within half of this. */
+/** Polling stops if no caller asks for this long. Callers ask again within half of it. */
 const LISTEN_MS = 60_000
-/** Twice as long as it takes another one to lead. */
+/** Twice as long as another cdi-controller needs to become the leader. */
 const SILENT_MS = 30_000
 const KEY = 'cdi'
 
 export interface CdiPulseOptions extends LookServices {
-  /** Where CDI is installed. A Lease of the same name anywhere else is somebody's, and says nothing. */
+  /** Namespace where CDI is installed. A Lease of the same name in another namespace belongs to someone else and is ignored. */
   readonly cdiNamespace?: string | undefined
 }
 
@@ -24,16 +24,16 @@ interface Lease extends KubeObject {
 }
 
 /**
- * Whether CDI is at work, by the Lease of its controller. While it is away nothing moves, though importers go on; where nothing moves because a
- * source is silent, CDI has as little to say. A look is one request, and only while somebody listens: none at all while downloads move.
+ * Reports whether CDI works, based on the Lease of its controller. While CDI is down, importers continue but the reported progress does not change.
+ * The same is seen when a source stalls. Each poll is one request, and there are polls only while a caller asks: none while downloads progress.
  */
 export class CdiPulse extends LookLoop {
   readonly #options: CdiPulseOptions
-  /** By the monotonic clock; undefined while nobody listens. */
+  /** Monotonic time when a caller last asked; undefined while no caller asks. */
   #askedAt: number | undefined
   #lookedAt = 0
   #heardAt = 0
-  /** When its Lease was renewed, as it says; undefined before the first look, empty where there is none. */
+  /** renewTime of the Lease; undefined before the first poll, empty if there is no Lease. */
   #beat: string | undefined
 
   constructor(options: CdiPulseOptions) {
@@ -41,7 +41,7 @@ export class CdiPulse extends LookLoop {
     this.#options = options
   }
 
-  /** Until when CDI is known to have been at work, by the monotonic clock; asked because something stands still. */
+  /** Returns the monotonic time until which CDI is known to have worked. The caller asks because a download makes no progress. */
   workedUntil(): number {
     const now = this.#options.clock.monotonic()
     if (this.#askedAt === undefined) {
@@ -54,7 +54,7 @@ export class CdiPulse extends LookLoop {
     return this.#beat === '' ? now : this.#heardAt
   }
 
-  /** It was looked for, and has not been at work for a while. */
+  /** Whether the Lease was polled and has not been renewed for a while. */
   get isSilent(): boolean {
     const hasLease = this.#beat !== undefined && this.#beat !== ''
     return this.#askedAt !== undefined && hasLease && this.#lookedAt - this.#heardAt >= SILENT_MS
@@ -80,7 +80,7 @@ export class CdiPulse extends LookLoop {
       const lease = await find<Lease>(client, LEASE, { namespace, name: NAME }, { signal })
       return String(lease?.spec?.renewTime ?? '').slice(0, 100)
     } catch (error) {
-      // Rights of an earlier installation: nothing tells whether it works, as where it has no Lease.
+      // The access rights are those of an earlier installation. It is unknown whether CDI works, as without a Lease.
       if (isApiError(error, 'Rejected')) return ''
       throw error
     }

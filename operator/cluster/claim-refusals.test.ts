@@ -8,8 +8,8 @@ import { claimRefusals } from './claim-refusals.ts'
 const QUOTA = 'persistentvolumeclaims "prime-1" is forbidden: exceeded quota: q'
 
 function build() {
-  const { client, clock, news, basics, onNews, run } = aLookBench()
-  const refusals = run(claimRefusals({ ...basics, onNews }))
+  const { client, clock, changed, basics, onChange, run } = aLookBench()
+  const refusals = run(claimRefusals({ ...basics, onChange }))
   const note = (name = 'a', claimUid = `claim of ${name}`) =>
     refusals.note(name, { key: `team/${name}`, namespace: 'team', uid: claimUid }).text
   const warn = (message: string, name = 'a', more: object = {}) =>
@@ -23,7 +23,7 @@ function build() {
       message,
       ...more,
     } as KubeObject)
-  return { client, clock, news, refusals, note, warn }
+  return { client, clock, changed, refusals, note, warn }
 }
 
 describe('a download of which CDI shows nothing', () => {
@@ -38,16 +38,16 @@ describe('a download of which CDI shows nothing', () => {
   })
 
   it('is told what CDI says of its claim within seconds, and when that changes', async () => {
-    const { client, clock, news, note, warn } = build()
+    const { client, clock, changed, note, warn } = build()
     warn(QUOTA)
     note()
     await clock.advance(2 * SECOND)
-    expect(client.said()).toEqual(['list Event team'])
-    expect(news).toEqual(['team/a'])
+    expect(client.callsOf()).toEqual(['list Event team'])
+    expect(changed).toEqual(['team/a'])
     expect(note()).toBe(QUOTA)
     warn('admission webhook denied it')
     await clock.advance(30 * SECOND)
-    expect(news).toEqual(['team/a', 'team/a'])
+    expect(changed).toEqual(['team/a', 'team/a'])
     expect(note()).toBe('admission webhook denied it')
   })
 
@@ -55,12 +55,12 @@ describe('a download of which CDI shows nothing', () => {
     ['another claim', { involvedObject: { kind: 'PersistentVolumeClaim', name: 'a', uid: 'before' } }],
     ['something else', { reason: 'ProvisioningFailed' }],
   ])('is told nothing of %s', async (_name, more) => {
-    const { clock, news, note, warn } = build()
+    const { clock, changed, note, warn } = build()
     warn(QUOTA, 'a', more)
     note()
     await clock.advance(60 * SECOND)
     expect(note()).toBeUndefined()
-    expect(news).toEqual([])
+    expect(changed).toEqual([])
   })
 
   it('begins again with its next claim', async () => {

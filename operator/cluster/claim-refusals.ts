@@ -2,18 +2,18 @@ import type { LookLoopOptions } from '../runtime/look-loop.ts'
 import { redactUrls } from '../runtime/redact.ts'
 import { EventLooks } from './event-looks.ts'
 
-/** An importer pod is there within less, where all goes well. */
+/** Normally, the importer pod exists sooner. */
 const PATIENCE_MS = 2_000
-/** CDI tells of each try in one and the same Event. */
+/** CDI reports every attempt in the same Event. */
 const EVENTS_MAX = 10
 const TEXT_MAX = 1_000
 
-/** CDI could not create the claim that it fills in place of the target. It says so in an Event about the target, and nowhere else. */
+/** CDI could not create the prime claim, which it fills instead of the target claim. It reports this only in an Event about the target. */
 const REASON = 'ErrCreatingPVCPrime'
 
 /**
- * Looks live for what keeps CDI from creating the prime claim of a download, such as a quota that has room for the target claim alone: {@link EventLooks} about the
- * claims of downloads of which CDI shows nothing more, by uid of their images.
+ * Finds by live reads why CDI cannot create the prime claim of a download, such as a quota that has room only for the target claim. These are
+ * {@link EventLooks} about the claims of downloads for which CDI shows nothing else, by uid of their images.
  */
 export function claimRefusals(options: LookLoopOptions): EventLooks {
   return new EventLooks({

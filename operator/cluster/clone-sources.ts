@@ -1,25 +1,25 @@
 import { DATA_SOURCE, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT } from '../kube/resource-types.ts'
 
-/** What a disk may be cloned from, by kind. */
+/** Possible sources of a clone, by kind. */
 export const CLONE_SOURCES = {
   VolumeSnapshot: VOLUME_SNAPSHOT,
   PersistentVolumeClaim: PERSISTENT_VOLUME_CLAIM,
   DataSource: DATA_SOURCE,
 } as const
 
-/** What a clone reads from. */
+/** Source of a clone. */
 export interface CloneSource {
   readonly kind: keyof typeof CLONE_SOURCES
   readonly namespace: string
   readonly name: string
 }
 
-/** Key of what a clone reads from. A DataVolume is read by way of its claim. */
+/** Returns the key of a clone source. A DataVolume is read through its claim. */
 export function cloneSourceKey({ kind, namespace, name }: { kind: string; namespace: string; name: string }): string {
   return `${kind === 'DataVolume' ? 'PersistentVolumeClaim' : kind}/${namespace}/${name}`
 }
 
-/** Key of what a DataVolume reads from, as long as it does: a clone that is finished needs its source no more. */
+/** Returns the key of the source of an unfinished clone. A finished clone does not need its source. */
 export function unfinishedCloneOf(dataVolume: {
   readonly phase: string
   readonly cloneOf: CloneSource | undefined

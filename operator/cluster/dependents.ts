@@ -2,34 +2,34 @@ import type { KubeObject } from '../kube/kube-object.ts'
 import { type Removal, referTo } from '../runtime/plan.ts'
 import { sooner, type Wake } from '../runtime/wake.ts'
 
-/** So long what belongs to an object may take to go. Importers have 30 s to end. */
+/** How long the deletion of dependents may take. Importers have 30 s to terminate. */
 export const DEPENDENTS_MS = 120_000
 
-/** Finalizer of an object whose dependents are to go before it. */
+/** Finalizer of an object whose dependents must be deleted first. */
 export const FOREGROUND = 'foregroundDeletion'
-/** Finalizer of `--cascade=orphan`: the garbage collector takes the owner off all dependents, and this off the owner then. */
+/** Finalizer of `--cascade=orphan`: the garbage collector removes the owner reference from all dependents, then this finalizer from the owner. */
 export const ORPHAN = 'orphan'
 
-/** Whether somebody has asked that all that belongs to it be left without an owner, and that is not done yet. */
+/** Reports whether a deletion with `--cascade=orphan` is in progress, so that dependents are left without an owner. */
 export function isOrphaning({ metadata }: KubeObject): boolean {
   return metadata.finalizers?.includes(ORPHAN) === true
 }
 
-/** Whether the garbage collector still waits for what belongs to it, or cannot say that it is gone: a webhook may be asked about that. */
+/** Reports whether the garbage collector waits for dependents, or cannot remove its finalizer: that update may have to pass a webhook. */
 export function isWaitingForDependents({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(FOREGROUND) === true
 }
 
-/** Whether nothing else keeps it: all others who had to end something for it have done so. */
+/** Reports whether only the wait for dependents keeps the object: all other finalizers are removed. */
 export function isKeptByDependentsAlone(object: KubeObject): boolean {
   return isWaitingForDependents(object) && object.metadata.finalizers?.length === 1
 }
 
 /**
- * Ends the wait of children that are being deleted in the foreground and should long be gone, with a second deletion, in the background. Anyone who
- * knows the uid of an object can keep it so for ever, from any namespace: the garbage collector waits for all that name it as an owner that they
- * block, and a finalizer keeps them.
- * @param plan what is to be done besides
+ * Ends the wait of children whose foreground deletion is overdue, with a second deletion in the background. Otherwise anyone who knows the uid of an
+ * object can block its deletion forever, from any namespace: the garbage collector waits for all objects that name it as an owner with
+ * blockOwnerDeletion, and a finalizer keeps those.
+ * @param plan removals and wake of the rest of the plan
  */
 export function endingWaits(
   plan: { readonly remove: readonly Removal[]; readonly wake?: Wake | undefined },

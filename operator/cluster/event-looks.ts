@@ -5,48 +5,48 @@ import type { Wake } from '../runtime/wake.ts'
 import { type PodEvent, viewPodEvent } from './pod-events.ts'
 
 const LOOK_EVERY_MS = 30_000
-/** However many are waited for. */
+/** Minimum time between two lists, regardless of the number of objects. */
 const APART_MS = 1_000
 
 export interface EventLooksOptions extends LookLoopOptions {
-  /** In logs and metrics. */
+  /** Name in logs and metrics. */
   readonly name: string
-  /** So long there is nothing to ask for. */
+  /** How long an object may wait before its Events are listed. */
   readonly patienceMs: number
-  /** Of the Events about one object, as a field selector beside its uid: `type=Warning`. */
+  /** Field selector for the Events about an object, in addition to its uid: `type=Warning`. */
   readonly which: string
-  /** Of so many Events at most. */
+  /** Maximum number of Events to read. */
   readonly eventsMax: number
-  /** What they say; undefined: nothing that is worth telling. */
+  /** Returns the text to report for the Events; undefined if there is none. */
   readonly read: (events: readonly PodEvent[], now: number) => string | undefined
 }
 
-/** An object that something is waited for from. */
+/** An object that an Open Terrain object waits for. */
 export interface Waiting {
   /** `<namespace>/<name>` of the Open Terrain object that waits. */
   readonly key: string
   readonly namespace: string
-  /** Of the object that Events are about. */
+  /** Uid of the object that the Events are about. */
   readonly uid: string
-  /** It was waited for before this process knew of it, so it is looked at soon. */
+  /** It was waited for before this process knew of it, so its Events are listed soon. */
   readonly hasHung?: boolean
 }
 
-export interface Told {
+export interface EventText {
   readonly text: string | undefined
-  /** Whether this process has looked, or tried to. */
+  /** Whether this process has listed the Events, or tried to. */
   readonly isLookedAt: boolean
 }
 
 interface Noted extends Waiting {
   readonly since: number
   lookedAt: number
-  told: Told
+  found: EventText
 }
 
 /**
- * Looks live for what Events alone tell of objects that hang. A look is one short list of the Events about one object, for one after the other, and only as
- * long as it hangs: no watch, and nothing at all while all goes well.
+ * Finds by live reads what only Events report about objects that hang. Each look is one short list of the Events about one object, one object at a
+ * time, and only while the object hangs. There is no watch, and no request at all while nothing hangs.
  */
 export class EventLooks extends LookLoop {
   readonly #options: EventLooksOptions
@@ -58,42 +58,42 @@ export class EventLooks extends LookLoop {
     this.#options = options
   }
 
-  /** Notes that an object hangs. Returns what was found about it. @param id of what is waited for: another object of the same id takes its place */
-  note(id: string, waiting: Waiting): Told {
+  /** Records that an object hangs. Returns what is known about it. @param id of what is waited for; a new object with the same id replaces the old */
+  note(id: string, waiting: Waiting): EventText {
     const known = this.#noted.get(id)
-    if (known?.uid === waiting.uid) return known.told
+    if (known?.uid === waiting.uid) return known.found
     const { clock, patienceMs } = this.#options
     const waitMs = waiting.hasHung ? 0 : patienceMs
-    const told = { text: undefined, isLookedAt: false }
+    const found = { text: undefined, isLookedAt: false }
     const since = clock.monotonic() + waitMs - patienceMs
-    this.#noted.set(id, { ...waiting, since, lookedAt: Number.NEGATIVE_INFINITY, told })
+    this.#noted.set(id, { ...waiting, since, lookedAt: Number.NEGATIVE_INFINITY, found })
     this.lookAfter(id, waitMs)
-    return told
+    return found
   }
 
-  /** It hangs no more, or is gone. */
+  /** The object does not hang any more, or is gone. */
   drop(id: string): void {
     this.#noted.delete(id)
   }
 
-  /** All ids that are noted for an Open Terrain object. */
+  /** Returns all ids that are noted for an Open Terrain object. */
   idsOf(key: string): readonly string[] {
     return [...this.#noted].flatMap(([id, noted]) => (noted.key === key ? [id] : []))
   }
 
   async #look(id: string, signal: AbortSignal): Promise<Wake | undefined> {
-    const { client, clock, onNews, patienceMs, which, eventsMax, read } = this.#options
+    const { client, clock, onChange, patienceMs, which, eventsMax, read } = this.#options
     const noted = this.#noted.get(id)
     if (noted === undefined) return undefined
     const now = clock.monotonic()
     const { since, lookedAt, namespace, uid } = noted
     const leftMs = Math.max(since + patienceMs, lookedAt + LOOK_EVERY_MS, this.#lookedAt + APART_MS) - now
     if (leftMs > 0) return { afterMs: leftMs, because: 'the next look is due then' }
-    // Before the request: one that fails counts as well.
+    // Set before the request, because a failed request counts as well.
     noted.lookedAt = now
     this.#lookedAt = now
-    const { told } = noted
-    noted.told = { ...told, isLookedAt: true }
+    const before = noted.found
+    noted.found = { ...before, isLookedAt: true }
     const events: PodEvent[] = []
     try {
       const fieldSelector = `involvedObject.uid=${uid},${which}`
@@ -101,10 +101,10 @@ export class EventLooks extends LookLoop {
         events.push(event)
         if (events.length >= eventsMax) break
       }
-      noted.told = { text: read(events, clock.now()), isLookedAt: true }
+      noted.found = { text: read(events, clock.now()), isLookedAt: true }
     } finally {
-      const isAwaited = noted.hasHung === true && !told.isLookedAt
-      if (isAwaited || noted.told.text !== told.text) onNews(noted.key)
+      const isAwaited = noted.hasHung === true && !before.isLookedAt
+      if (isAwaited || noted.found.text !== before.text) onChange(noted.key)
     }
     return { afterMs: LOOK_EVERY_MS, because: 'it may say something else by then' }
   }

@@ -5,7 +5,7 @@ const startedAt = '2026-01-01T00:00:00Z'
 const container = (state: object, more: object = {}) => ({
   containerStatuses: [{ name: 'importer', restartCount: 0, state, ...more }],
 })
-/** The words of a kubelet, not of an importer. */
+/** The message is from the kubelet, not from the importer. */
 const LOST = {
   exitCode: 137,
   reason: 'ContainerStatusUnknown',

@@ -1,9 +1,9 @@
-/** The importer's container in the words of its kubelet. CDI reads the same, keeps less of it, and may be away. */
+/** Status of the importer container as reported by the kubelet. CDI reads the same status, but keeps less of it and may be down. */
 export interface ImporterView {
-  /** How often it has run, each time from the first byte; 0 while it waits for its image, its Secret or a node. */
+  /** Number of runs, each from the first byte; 0 while it waits for its image, its Secret or a node. */
   readonly starts: number
   readonly isRunning: boolean
-  /** Its last end. */
+  /** Its last termination. */
   readonly ended: ContainerEnd | undefined
 }
 
@@ -17,11 +17,11 @@ export const NOT_STARTED: ImporterView = { starts: 0, isRunning: false, ended: u
 
 const MESSAGE_LIMIT = 2_000
 
-/** The status of a pod as the API server sends it; parts may be missing whatever the schema says. */
+/** Status of a pod as sent by the API server. Any part may be missing, regardless of the schema. */
 // biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
 type Raw = any
 
-/** @param status of a pod that has one container, or one of the name that CDI gives to it */
+/** @param status of a pod with a single container, or with a container of the name that CDI uses */
 export function viewImporter(status: Raw): ImporterView {
   const containers: Raw[] = status?.containerStatuses ?? []
   const container = containers.find(({ name }) => name === 'importer') ?? containers[0]
@@ -34,15 +34,15 @@ export function viewImporter(status: Raw): ImporterView {
 }
 
 /**
- * A kubelet gives an end to containers that never ran, too: without a time where their pod was deleted before, with the
- * first second of 1970 where they could not be started.
+ * Reports whether a terminated container ran. A kubelet also reports `terminated` for containers that never ran: without startedAt if the pod was
+ * deleted before, with the first second of 1970 if the container could not be started.
  */
 function hasStarted(terminated: Raw): boolean {
   const { startedAt } = terminated ?? {}
   return typeof startedAt === 'string' && !startedAt.startsWith('1970-')
 }
 
-/** Its message is the kubelet's own: it found no container, so nobody knows what the importer said. */
+/** The message is from the kubelet, which found no container. The message of the importer is lost. */
 const UNKNOWN = 'ContainerStatusUnknown'
 
 function endOf({ reason, exitCode, message }: Raw): ContainerEnd {

@@ -3,16 +3,16 @@ import { PERSISTENT_VOLUME_CLAIM } from '../kube/resource-types.ts'
 import { childrenOf, controllerOfKind, familyKey, isChildOf } from './ownership.ts'
 
 /**
- * The importer pods of a DataVolume. A pod is one only through the claim that it fills:
+ * Importer pods of a DataVolume. A pod is an importer only through the claim that it fills:
  *
  * ```
  * DataVolume x ◀── target claim x ◀── prime claim prime-<uid of the target> ◀── importer pod
  *                        ▲─────────────────────────────── importer pod (classes without a CSI driver)
  * ```
- * Each arrow is a controller by name and uid, in one namespace.
+ * Each arrow is a controller owner reference, matched by name and uid in one namespace.
  */
 
-/** Index over pods: the claim that is responsible for them. */
+/** Index over pods: the claim that is their controller. */
 export const BY_CLAIM = 'claim'
 
 /** Values of {@link BY_CLAIM}. */
@@ -21,13 +21,13 @@ export function claimIndex(pod: KubeObject): readonly string[] {
   return claim === undefined ? [] : [familyKey(pod.metadata.namespace, claim.uid)]
 }
 
-/** As much of the caches as tells who fills what. */
+/** The caches that show which pod fills which claim. */
 export interface ImporterCaches<P extends KubeObject = KubeObject> {
   readonly claims: { get(key: string): KubeObject | undefined }
   readonly pods: { find(index: string, value: string): readonly P[] }
 }
 
-/** All that the caches know, ended and leaving ones included. */
+/** Returns all importers in the caches, including terminated pods and pods that are being deleted. */
 export function importersOf<P extends KubeObject>(dataVolume: KubeObject, caches: ImporterCaches<P>): P[] {
   const target = caches.claims.get(keyOf(dataVolume.metadata))
   if (target === undefined || !isChildOf(target, dataVolume)) return []
@@ -40,8 +40,8 @@ export function importersOf<P extends KubeObject>(dataVolume: KubeObject, caches
 }
 
 /**
- * Whether a pod may be an importer of a DataVolume that is gone, as far as anybody can tell: the claim that it fills has the name of the
- * target, is known to be the prime claim of one of that name, or is a prime claim that is gone as well.
+ * Reports whether a pod may be an importer of a DataVolume that is gone: the claim that it fills has the name of the target, is a known prime claim
+ * of a target with that name, or is a prime claim that is gone as well.
  */
 export function mayFill(pod: KubeObject, targetName: string, claims: ImporterCaches['claims']): boolean {
   const claim = claimOwning(pod)
@@ -55,7 +55,7 @@ export function mayFill(pod: KubeObject, targetName: string, claims: ImporterCac
 
 const PRIME = 'prime-'
 
-/** Name of the claim that CDI fills in place of its target. */
+/** Returns the name of the prime claim, which CDI fills instead of the target. */
 function primeName(targetUid: string): string {
   return PRIME + targetUid
 }

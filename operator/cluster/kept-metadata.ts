@@ -4,18 +4,18 @@ import { keptFinalizers, picked } from '../runtime/foreign.ts'
 import { intern } from '../runtime/interned.ts'
 import { FOREGROUND, ORPHAN } from './dependents.ts'
 
-/** What matters to us of the metadata of a kind. */
+/** Labels and annotations of a kind that caches keep. */
 export interface Matters {
   readonly labels?: readonly string[]
   readonly annotations?: readonly string[]
-  /** An annotation that is kept as long as it is: a part of it would be no use. */
+  /** An annotation that is kept at full length, because a part of it would be useless. */
   readonly whole?: string
 }
 
-/** Finalizers that decisions are made by: they stay, however many others there are. */
+/** Finalizers that decisions depend on. They are kept, however many others there are. */
 const LASTING: ReadonlySet<string> = new Set([...Object.values(FINALIZERS), FOREGROUND, ORPHAN])
 
-/** As much of an object's metadata as caches keep: who it is, where it belongs and how its deletion goes on, and the labels and annotations that matter. */
+/** Returns the metadata that caches keep: identity, versions, controller, state of the deletion, and the selected labels and annotations. */
 export function keptMetadata(metadata: ObjectMeta, matters: Matters = {}): ObjectMeta {
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = metadata
   const owner = metadata.ownerReferences?.find((one) => one.controller === true)

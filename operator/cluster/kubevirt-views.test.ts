@@ -128,7 +128,7 @@ describe('what KubeVirt says of a machine', () => {
   ])('about a change that waits: %s', (_what, conditions, expected) => {
     const shown = (printableStatus: string) => viewKubeVirt(raw({ status: { printableStatus, conditions } }))
     expect(shown('Running').restartRequired).toBe(expected)
-    // Nothing waits for the restart of a guest that is off, though the condition of its last run is there still.
+    // No change waits for the restart of a guest that is off, although the condition of its last run still exists.
     expect(shown('Stopped').restartRequired).toBe(conditions.includes(RESTART) ? expected : '')
   })
 })

@@ -4,40 +4,40 @@ import { fromTime, withoutUndefined } from '../runtime/conditions.ts'
 import { upTo } from '../runtime/foreign.ts'
 import { keptMetadata, type Matters } from './kept-metadata.ts'
 
-/** KubeVirt's VirtualMachine: of its spec what we set, for KubeVirt adds to it. */
+/** KubeVirt's VirtualMachine. Of its spec only the fields that the operator sets, because KubeVirt adds others. */
 export interface KubeVirtView extends KubeObject {
   readonly spec: unknown
   readonly printableStatus: string
   /** Its `spec.runStrategy`. */
   readonly runStrategy: string
-  /** Whether somebody asked KubeVirt to start it, and it has not. */
+  /** Whether a start was requested from KubeVirt and is still pending. */
   readonly isStartAsked: boolean
   readonly isReady: boolean
-  /** Why its condition Ready does not hold; empty where it does, or is missing. */
+  /** Why its condition Ready is False; empty if it is not. */
   readonly unready: string
-  /** The text of the first condition that says what is wrong; empty where none does. */
+  /** Text of the first condition that reports a problem; empty if none does. */
   readonly trouble: string
-  /** Why no instance of it could be created; empty where none was refused. Other failures of KubeVirt concern a guest that runs on. */
+  /** Why its instance could not be created; empty if none was refused. Other KubeVirt failures concern a guest that keeps running. */
   readonly failure: string
-  /** Its condition `Paused`. It may be left over from an instance that is gone. */
+  /** Its condition `Paused`, which may be left over from an instance that is gone. */
   readonly pause: PauseFacts | undefined
-  /** Why its pod was refused; empty where it was not. */
+  /** Why its pod was refused; empty if it was not. */
   readonly refusedPod: string
-  /** Since when its instance or pod is refused, in ms; undefined where none is, or KubeVirt does not tell. */
+  /** Since when its instance or pod is refused, in ms; undefined if neither is, or KubeVirt reports no time. */
   readonly refusedSince: number | undefined
-  /** When KubeVirt tries again after a start that failed, in ms; undefined where none did. */
+  /** When KubeVirt retries a failed start, in ms; undefined if no start failed. */
   readonly retryAt: number | undefined
-  /** Under which the guest knows itself. */
+  /** Firmware UUID by which the guest identifies itself. */
   readonly firmwareUuid: string | undefined
-  /** Why a change of its spec waits for a restart; empty where none does. */
+  /** Why a change of its spec waits for a restart; empty if no change waits. */
   readonly restartRequired: string
 }
 
-/** That the CPUs of a guest stand still. */
+/** Facts about a guest whose CPUs are paused. */
 export interface PauseFacts {
   readonly reason: string
   readonly message: string
-  /** Since when, in ms; undefined where KubeVirt does not tell. */
+  /** Start of the pause, in ms; undefined if KubeVirt reports no time. */
   readonly since: number | undefined
 }
 
@@ -45,18 +45,18 @@ export interface PauseFacts {
 export interface InstanceView extends KubeObject {
   readonly phase: string
   readonly isReady: boolean
-  /** Since when it runs without being ready, in ms; undefined where it is ready or does not run. */
+  /** Since when it runs without being ready, in ms; undefined if it is ready or does not run. */
   readonly unreadySince: number | undefined
-  /** Why it is not ready, as the reason of its condition Ready; empty where it is, or nothing tells. */
+  /** Why it is not ready: the reason of its condition Ready; empty if it is ready or there is no reason. */
   readonly unreadyReason: string
-  /** Whether the agent in the guest answers. */
+  /** Whether the guest agent is connected. */
   readonly hasAgent: boolean
   readonly isPaused: boolean
   readonly nodeName: string | undefined
   readonly addresses: readonly string[]
 }
 
-/** The object as the API server sends it; parts may be missing whatever the schema says. */
+/** Object as sent by the API server. Any part may be missing, regardless of the schema. */
 // biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
 type Raw = any
 
@@ -97,7 +97,7 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
   }
 }
 
-/** Also of the instance and its pod. */
+/** Labels of the template, which the instance and its pod have, too. */
 const TEMPLATE_LABELS = [
   LABELS.vmUid,
   LABELS.vmName,
@@ -114,15 +114,15 @@ const KUBEVIRT: Matters = {
 }
 const INSTANCE: Matters = { labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
 
-/** States in which a guest is switched on. Conditions may outlive the instance that they are about. */
+/** States in which a guest is powered on. Conditions can outlive the instance that they describe. */
 export const IS_ON: ReadonlySet<unknown> = new Set(['Running', 'Paused', 'Migrating'])
 
-/** Failures to carry out a change while the guest runs. */
+/** Reasons of failures to apply a change while the guest runs. */
 const LIVE_CHANGE = /^(HotPlug|FailedUpdate).*Error$|ChangeError$/
 
 /**
- * A change that no condition calls one for a restart. More CPUs are plugged in by a live migration alone, for which a machine that cannot
- * migrate waits without saying so; and while they wait, KubeVirt refuses any other number of them.
+ * Describes a change that needs a restart although no condition reports that. KubeVirt adds CPUs only by live migration. A machine that cannot
+ * migrate waits without reporting it, and KubeVirt refuses any other number of CPUs meanwhile.
  */
 function stuckChange(conditions: readonly Raw[]): string {
   const failure = conditionIn(conditions, 'Failure', 'True')
@@ -158,7 +158,7 @@ export function viewInstance(object: KubeObject): InstanceView {
     hasAgent: conditionIn(conditions, 'AgentConnected', 'True') !== undefined,
     isPaused: pauseIn(conditions) !== undefined,
     nodeName: upTo(253, raw.status?.nodeName) || undefined,
-    // The guest says what it likes; a status with more than the schema takes would not be written at all.
+    // The guest can report anything. A status that exceeds the limits of the schema would not be written at all.
     addresses: addresses
       .map(String)
       .filter((address) => address.length <= 64)
@@ -166,7 +166,7 @@ export function viewInstance(object: KubeObject): InstanceView {
   }
 }
 
-/** The later of its start and of the moment when it stopped being ready. */
+/** Returns the later of its start and the time when it stopped being ready. */
 function unreadySince({ metadata, status }: Raw): number | undefined {
   const ready = (status?.conditions ?? []).find((one: Raw) => one.type === 'Ready')
   if (status?.phase !== 'Running' || ready?.status === 'True') return undefined

@@ -1,9 +1,9 @@
 import type { KubeObject } from '../kube/kube-object.ts'
 
-/** What can be done in a namespace. */
+/** Whether a namespace can be used. */
 export type NamespaceState = 'there' | 'missing' | 'terminating'
 
-/** @param namespace as its cache has it */
+/** @param namespace as in its cache */
 export function namespaceState(namespace: KubeObject | undefined): NamespaceState {
   if (namespace === undefined) return 'missing'
   return namespace.metadata.deletionTimestamp === undefined ? 'there' : 'terminating'

@@ -9,19 +9,19 @@ import {
 } from '../kube/kube-object.ts'
 
 /**
- * Whose is it? The one place that decides it, for every kind. Anyone who may write in a namespace can write any label, name and owner
- * there, so labels only help to find: an object is a child if it is in the namespace of its owner, and its controller is the owner by
- * group, kind, name and uid. An owner that is in no namespace may have children in any. That the owner exists is proved by having it in hand.
+ * The only place that decides which object owns which, for every kind. Anyone who may write in a namespace can set any label, name and owner there,
+ * so labels only help to find objects. An object is a child if it is in the namespace of its owner and its controller matches the owner by group,
+ * kind, name and uid. A cluster-scoped owner may have children in any namespace. Callers prove that the owner exists by passing it.
  */
 
-/** Who may own something: an object that exists, or what is known of one. */
+/** A possible owner: an existing object, or what is known of one. */
 export interface Owner {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid'>
 }
 
-/** Whether `owner` is responsible for the object; a namesake of an earlier life, or one in another namespace, is not. */
+/** Reports whether `owner` is the controller of the object. An earlier object of that name, or one in another namespace, is not. */
 export function isChildOf(object: KubeObject, owner: Owner): boolean {
   const { name, namespace, uid } = owner.metadata
   const controller = controllerOf(object)
@@ -36,12 +36,12 @@ export function isChildOf(object: KubeObject, owner: Owner): boolean {
   )
 }
 
-/** Those of them that belong to `owner`. */
+/** Returns the objects that belong to `owner`. */
 export function childrenOf<T extends KubeObject>(owner: Owner, objects: readonly T[]): T[] {
   return objects.filter((one) => isChildOf(one, owner))
 }
 
-/** The one of `owners` that the object belongs to; undefined where it belongs to none of them, or to none that exists. */
+/** Returns the owner of the object among `owners`; undefined if it belongs to none of them, or its owner does not exist. */
 export function ownerAmong<T extends KubeObject>(
   object: KubeObject,
   owners: { get(key: string): T | undefined },
@@ -49,12 +49,12 @@ export function ownerAmong<T extends KubeObject>(
   const { namespace } = object.metadata
   const name = controllerOf(object)?.name
   if (name === undefined) return undefined
-  // Of a kind that is in no namespace, the name is the key.
+  // The key of a cluster-scoped owner is its name.
   const owner = owners.get(keyOf({ namespace, name })) ?? owners.get(name)
   return owner !== undefined && isChildOf(object, owner) ? owner : undefined
 }
 
-/** The controller of the object where it says that it is of this kind; whether there is such a one is another question. */
+/** Returns the controller reference of the object if it names this kind. It does not check whether that controller exists. */
 export function controllerOfKind(
   object: KubeObject,
   { group, kind }: Pick<ResourceType, 'group' | 'kind'>,
@@ -63,29 +63,29 @@ export function controllerOfKind(
   return owner?.kind === kind && groupOf(owner.apiVersion) === group ? owner : undefined
 }
 
-/** Kind of what the object says is its controller, of whatever group. */
+/** Returns the kind in the controller reference of the object, regardless of its group. */
 export function controllerKindOf(object: KubeObject): string | undefined {
   return controllerOf(object)?.kind
 }
 
-/** Whether nothing says to be responsible for it: `--cascade=orphan` leaves objects so. */
+/** Reports whether the object has no controller reference, as after `--cascade=orphan`. */
 export function isOrphaned(object: KubeObject): boolean {
   return controllerOf(object) === undefined
 }
 
 /**
- * Value under which children are found by their owner. The namespace counts as much as the uid, so that what is forged elsewhere is not even looked at.
- * @param namespace of the children. That of their owner; an owner that is in no namespace asks for each namespace in which it has some, and for undefined
+ * Returns the index value under which the children of an owner are found. It includes the namespace, so forged children elsewhere are not even read.
+ * @param namespace of the children, the same as that of their owner. A cluster-scoped owner needs a lookup per namespace and one for undefined
  * @param uid of the owner
  */
 export function familyKey(namespace: string | undefined, uid: string): string {
   return [namespace ?? '', uid].join('/')
 }
 
-/** Index over children, by {@link familyKey} of what says to be their controller. It finds them; {@link childrenOf} tells whose they are. */
+/** Index over children, by {@link familyKey} of their controller reference. It only finds candidates; {@link childrenOf} decides. */
 export const BY_OWNER = 'owner'
 
-/** Index function: the {@link familyKey} of children that say to belong to an owner of this kind, and nothing for all others. */
+/** Returns an index function: {@link familyKey} of objects whose controller reference names this kind, no value for all others. */
 export function byOwnerOf(kind: Pick<ResourceType, 'group' | 'kind'>): (object: KubeObject) => readonly string[] {
   return (object) => {
     const owner = controllerOfKind(object, kind)

@@ -3,9 +3,9 @@ import { fromTime } from '../runtime/conditions.ts'
 import { bounded } from '../runtime/foreign.ts'
 import { redactUrls } from '../runtime/redact.ts'
 
-/** What Events tell of pods that do not start. Nothing here asks for them: `pod-warnings.ts` and controllers do. */
+/** Evaluates Events about pods that do not start. It makes no requests: `pod-warnings.ts` and controllers list the Events. */
 
-/** An Event about a pod, as kubelets and controllers write it; parts may be missing. */
+/** An Event about a pod, as written by kubelets and controllers. Any part may be missing. */
 export interface PodEvent extends KubeObject {
   readonly involvedObject?: { readonly uid?: string; readonly name?: string }
   readonly reason?: string
@@ -16,7 +16,7 @@ export interface PodEvent extends KubeObject {
   readonly series?: { readonly lastObservedTime?: string } | null
 }
 
-/** As much of an Event as is looked at, and no more than anybody writes in good faith. */
+/** Keeps only the fields of an Event that are read, up to a size that no well-behaved writer exceeds. */
 export function viewPodEvent({ apiVersion, kind, metadata, ...event }: PodEvent): PodEvent {
   const { name, creationTimestamp } = metadata
   const { involvedObject, reason, message, firstTimestamp, lastTimestamp, eventTime, series } = event
@@ -34,22 +34,22 @@ export function viewPodEvent({ apiVersion, kind, metadata, ...event }: PodEvent)
   return bounded(view as PodEvent, EVENT_MAX)
 }
 
-/** Characters of an Event that are read. */
+/** Maximum number of characters of an Event that are kept. */
 const EVENT_MAX = 4_000
-/** What goes on failing is reported again at least so often, whatever the back-off and the limits on events. */
+/** A persistent failure is reported again at least this often, regardless of back-off and limits on Events. */
 const RECENT_MS = 600_000
 
-/** KubeVirt tells by itself what the scheduler says; while it says `Starting`, that is over. */
+/** KubeVirt itself reports the message of the scheduler. While it reports `Starting`, the pod is already scheduled. */
 const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['FailedScheduling'])
 
-/** One of the steps of a kubelet, which begins with the next one only when all before it went well. */
+/** One step of a kubelet. It starts a step only after all previous steps have succeeded. */
 interface Step {
   readonly order: number
-  /** What is reported within so long is about one and the same state of things. */
+  /** Warnings within this time describe the same situation. */
   readonly togetherMs: number
 }
 
-/** Each volume has a back-off of its own, of two minutes at most. */
+/** Each volume has its own back-off of at most two minutes. */
 const VOLUMES: Step = { order: 1, togetherMs: 150_000 }
 const SANDBOX: Step = { order: 2, togetherMs: 20_000 }
 const CONTAINER: Step = { order: 3, togetherMs: 20_000 }
@@ -67,7 +67,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   BackOff: CONTAINER,
 }
 
-/** Follows from what another Event says better. */
+/** Messages that only follow from a cause that another Event reports better. */
 const CONSEQUENCE = /^Error: (ErrImagePull|ImagePullBackOff)$|^Unable to attach or mount volumes/
 
 export interface PodWarning {
@@ -78,8 +78,8 @@ export interface PodWarning {
 }
 
 /**
- * Of all Warning events about one pod the one that says why it does not start: of the last step that was reached, and there of what was
- * told last the one that came first. The same as long as the cause is, however often that is reported again.
+ * Returns the text of the Warning Event that explains why a pod does not start. Of the last step reached, it takes the latest group of Events, and
+ * of that group the Event that occurred first. The result stays the same as long as the cause does, however often it is reported again.
  */
 export function warningOf(events: readonly PodEvent[], now: number): string | undefined {
   const all = merged(events.map(warningFrom).filter(({ reason }) => !TOLD_ELSEWHERE.has(reason)))
@@ -99,7 +99,7 @@ function stepOf({ reason }: PodWarning): Step {
   return STEPS[reason] ?? NONE
 }
 
-/** One Event, without what is another in each try. */
+/** Returns the warning of one Event, without the parts that differ in each attempt. */
 export function warningFrom(event: PodEvent): PodWarning {
   const { involvedObject, reason = '', message = '', firstTimestamp, lastTimestamp, eventTime, series } = event
   const created = fromTime(event.metadata.creationTimestamp) ?? 0
@@ -112,7 +112,7 @@ export function warningFrom(event: PodEvent): PodWarning {
   }
 }
 
-/** Each try of a kubelet may be an Event of its own. */
+/** Merges equal warnings, because each attempt of a kubelet may create its own Event. */
 function merged(warnings: readonly PodWarning[]): PodWarning[] {
   const found = new Map<string, PodWarning>()
   for (const one of warnings) {
@@ -127,11 +127,11 @@ const UUID = /(?<!pvc-)\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi
 const LONG_HEX = /\b[0-9a-f]{32,}\b/gi
 const TIMESTAMP = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*(Z|[+-]\d\d:?\d\d)?/g
 const DURATION = /\b(\d+h)?(\d+m)?\d+(\.\d+)?(ms|µs|s)\b/g
-/** Each try has a name of its own. */
+/** Each attempt has its own pod name. */
 const LAUNCHER = /(\bvirt-launcher-[a-z0-9.-]{1,240}-)[a-z0-9]{5}(?=")/g
 const SOURCE_PORT = /:\d+(?=->)/g
 
-/** A message without what is another in each try: names of pods, sandboxes and times. Without what is secret in URLs, and not too long. */
+/** Removes what differs in each attempt (names of pods and sandboxes, times) and secrets in URLs from a message, and limits its length. */
 function lasting(message: string, podName: string, podUid: string): string {
   const own = [podName, podUid].filter((text) => text !== '')
   const text = own.reduce((before, one) => before.replaceAll(one, '<pod>'), message)

@@ -6,8 +6,8 @@ import { SECOND } from '../runtime/times.fixtures.ts'
 import { PodWarnings } from './pod-warnings.ts'
 
 function build() {
-  const { client, clock, news, basics, onNews, run } = aLookBench()
-  const warnings = run(new PodWarnings({ ...basics, onNews }, 'workspace-pods'))
+  const { client, clock, changed, basics, onChange, run } = aLookBench()
+  const warnings = run(new PodWarnings({ ...basics, onChange }, 'workspace-pods'))
   const look = (...pods: readonly string[]) =>
     Object.fromEntries(
       [
@@ -32,7 +32,7 @@ function build() {
       reason: 'FailedCreatePodSandBox',
       message,
     } as KubeObject)
-  return { client, clock, news, warnings, look, warn }
+  return { client, clock, changed, warnings, look, warn }
 }
 
 it('a pod that starts within half a minute costs no request', async () => {
@@ -46,26 +46,26 @@ it('a pod that starts within half a minute costs no request', async () => {
 })
 
 it('a pod that hangs is told what the Warning events about it say, and when that changes', async () => {
-  const { client, clock, news, look, warn } = build()
+  const { client, clock, changed, look, warn } = build()
   warn('web', 'cannot find network lab/inside')
   warn('web', 'pulled', 'Normal')
   warn('db', 'of another pod')
   expect(look('web')).toEqual({ web: undefined })
   await clock.advance(30 * SECOND)
-  expect([news, look('web')]).toEqual([['lab'], { web: 'FailedCreatePodSandBox: cannot find network lab/inside' }])
+  expect([changed, look('web')]).toEqual([['lab'], { web: 'FailedCreatePodSandBox: cannot find network lab/inside' }])
   await clock.advance(30 * SECOND)
-  expect([news, client.said()]).toEqual([['lab'], ['list Event lab', 'list Event lab']])
+  expect([changed, client.callsOf()]).toEqual([['lab'], ['list Event lab', 'list Event lab']])
   warn('web', 'the bridge is down')
   await clock.advance(30 * SECOND)
   expect(look('web')).toEqual({ web: 'FailedCreatePodSandBox: the bridge is down' })
 })
 
 it('one that hung before this process led is looked at soon, and until then it is not known whether anything is wrong', async () => {
-  const { clock, warnings, news } = build()
+  const { clock, warnings, changed } = build()
   const look = () => warnings.look('lab', 'lab', [{ uid: 'web', hasHung: true }]).get('web')
   expect(look()).toEqual({ text: undefined, isLookedAt: false })
   await clock.advance(SECOND)
-  expect([look(), news]).toEqual([{ text: undefined, isLookedAt: true }, ['lab']])
+  expect([look(), changed]).toEqual([{ text: undefined, isLookedAt: true }, ['lab']])
 })
 
 it('many pods are looked at one after the other, a second apart; one that cannot be read counts as looked at', async () => {

@@ -3,13 +3,13 @@ import type { KubeObject } from '../kube/kube-object.ts'
 import { keptMetadata } from './kept-metadata.ts'
 import { isOfWorkspace, type MetaView } from './views.ts'
 
-/** Amounts by resource, as in `requests.storage: 10Gi`. */
+/** Quantities by resource, such as `requests.storage: 10Gi`. */
 type Amounts = Readonly<Record<string, string>>
 
 export interface QuotaView extends MetaView {
   readonly hard: Amounts
   readonly used: Amounts
-  /** Of the quota of a workspace; undefined for all others. */
+  /** Spec of a workspace's quota; undefined for all other quotas. */
   readonly spec: object | undefined
 }
 
@@ -37,16 +37,16 @@ export function viewQuota(object: KubeObject): QuotaView {
 
 export interface ImportNeeds {
   readonly diskSize: string
-  /** Undefined: the default one, whose own limits are not looked at. */
+  /** Undefined: the default class, whose class-specific limits are not checked. */
   readonly storageClass: string | undefined
 }
 
-/** The claim that people see, and the one that CDI fills before its volume moves there. */
+/** The target claim, which users see, and the prime claim, which CDI fills before its volume moves to the target. */
 const CLAIMS = 2n
 
 /**
- * What a quota does not leave room for, of what any import needs; undefined where all of it fits. CDI adds a little to the size on filesystems, and
- * its pod has requests of its own: what is refused for those alone shows later.
+ * Returns which need of every import exceeds the quota; undefined if all needs fit. CDI adds a little to the size on filesystems, and its pod has
+ * requests of its own. A refusal caused only by those shows up later.
  */
 export function lackOfRoom({ hard, used }: QuotaView, { diskSize, storageClass }: ImportNeeds): string | undefined {
   const size = parseQuantity(diskSize)

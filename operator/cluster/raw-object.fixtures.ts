@@ -1,6 +1,6 @@
 import type { KubeObject } from '../kube/kube-object.ts'
 
-/** An object as the API server gives it. */
+/** Returns an object as the API server sends it. */
 export function raw(more: object, metadata: object = {}): KubeObject {
   const named = { name: 'a', namespace: 'n', uid: 'u', ...metadata }
   return { apiVersion: 'v1', kind: 'Any', metadata: named, ...more } as KubeObject
@@ -8,7 +8,7 @@ export function raw(more: object, metadata: object = {}): KubeObject {
 
 const CONTROLLER = { apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x', controller: true }
 
-/** Metadata of a {@link raw} object of which a view keeps {@link KEPT} alone. */
+/** Metadata of a {@link raw} object. A view keeps only {@link KEPT} of it. */
 export const CLUTTERED = {
   ownerReferences: [{ ...CONTROLLER, uid: 'y', controller: false }, CONTROLLER],
   managedFields: [{}],

@@ -38,7 +38,7 @@ describe('a view', () => {
           ownerReferences: [{ apiVersion: 'v', kind: 'K', name: 'a', uid, controller: true, ...owner }],
         },
       )
-    // A claim comes first; it belongs to its DataVolume.
+    // The claim is viewed first. Its owner is its DataVolume.
     const claim = viewClaim(child('u1', {}, { uid: 'dv' })).metadata
     const volume = viewDataVolume(child('u1')).metadata
     const snapshot = viewSnapshot(child('u1')).metadata

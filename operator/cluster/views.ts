@@ -14,8 +14,8 @@ import { type ImporterView, viewImporter } from './importer-container.ts'
 import { keptMetadata, type Matters } from './kept-metadata.ts'
 
 /**
- * What the caches keep of each object that is not ours: the fields that decisions rest on and the fields that we own, nothing else. There
- * are tens of thousands of them.
+ * The parts of third-party objects that the caches keep: only the fields that decisions depend on and the fields that the operator owns. There are
+ * tens of thousands of objects.
  */
 
 export interface DataVolumeView extends KubeObject {
@@ -33,9 +33,9 @@ export interface ClaimView extends KubeObject {
   readonly volumeMode: string | undefined
   readonly accessModes: readonly string[]
   readonly capacity: string | undefined
-  /** What a claim of a workspace asks for; undefined for all others. */
+  /** Requested storage of a workspace's claim; undefined for all other claims. */
   readonly requested: string | undefined
-  /** The volume that a claim of a workspace names; undefined for all others, and before it has one. */
+  /** Volume of a workspace's claim; undefined for all other claims, and before the claim has one. */
   readonly volumeName: string | undefined
 }
 
@@ -54,7 +54,7 @@ export interface DataSourceView extends KubeObject {
 
 export interface PodView extends KubeObject {
   readonly phase: string
-  /** The importer's second pod of a conversion has a scratch volume; that it replaces the first one is normal. */
+  /** In a conversion, the second importer pod has a scratch volume. It is normal that it replaces the first pod. */
   readonly hasScratch: boolean
   readonly importer: ImporterView
 }
@@ -62,23 +62,23 @@ export interface PodView extends KubeObject {
 /** For kinds of which only existence matters. */
 export type MetaView = KubeObject
 
-/** The object as the API server sends it; parts may be missing whatever the schema says. */
+/** Object as sent by the API server. Any part may be missing, regardless of the schema. */
 // biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
 type Raw = any
 
 const CHILD: Matters = {
   labels: Object.values(LABELS),
-  // The last one is CDI's: how it makes a clone.
+  // The last one is set by CDI: the method by which it clones.
   annotations: [ANNOTATIONS.attempt, ANNOTATIONS.imageNameFull, ANNOTATIONS.rendered, 'cdi.kubevirt.io/cloneType'],
 }
 
-/** A child's finalizers are of interest only when it is on its way out. */
+/** Keeps the finalizers of a child only while it is being deleted. Otherwise they do not matter. */
 function childMetadata({ finalizers = [], ...rest }: ObjectMeta): ObjectMeta {
   const metadata = rest.deletionTimestamp === undefined ? rest : { ...rest, finalizers }
   return sharedInFamily(deduplicated(keptMetadata(metadata, CHILD)), metadata.labels?.[LABELS.imageUid])
 }
 
-// The views are literals with all of their members, not spreads of one another: V8 lays those out without spare room.
+// The views are object literals with all members, not spreads of each other: V8 allocates no spare space for literals.
 
 export function viewDataVolume(object: KubeObject): DataVolumeView {
   const raw: Raw = object
@@ -112,12 +112,12 @@ export function viewClaim(object: KubeObject): ClaimView {
   }
 }
 
-/** By its label: what is kept of it is more than of all the others, of which there may be very many. */
+/** Checks the label. Caches keep more of these objects than of all others, of which there may be very many. */
 export function isOfWorkspace({ metadata }: KubeObject): boolean {
   return metadata.labels?.[LABELS.workspaceUid] !== undefined
 }
 
-/** What the claim is filled from. Of interest in live lists alone, so no cache keeps it. */
+/** Returns the name of the source that fills the claim. Only live lists use it, so no cache keeps it. */
 export function sourceOfClaim(claim: KubeObject): string | undefined {
   const { spec }: Raw = claim
   return spec?.dataSourceRef?.name ?? spec?.dataSource?.name
@@ -168,26 +168,26 @@ const NAMESPACE_LABELS = [
   'pod-security.kubernetes.io/enforce-version',
 ]
 
-/** Of a namespace, whose it is and what its pods may do. */
+/** Keeps the owner of a namespace and its Pod Security level. */
 export function viewNamespace(object: KubeObject): MetaView {
   return viewMeta(object, { labels: NAMESPACE_LABELS, annotations: [ANNOTATIONS.rendered] })
 }
 
-/** Of a Secret, what it was made for and the hash of its content, where the operator made it. */
+/** For Secrets that the operator created, keeps their purpose and the hash of their content. */
 export function viewSecret(object: KubeObject): MetaView {
   return viewMeta(object, { labels: SECRET_LABELS, annotations: [ANNOTATIONS.cloudInit] })
 }
 
 const SECRET_LABELS = [LABELS.vmUid, LABELS.vmName, LABELS.managedBy]
 
-/** Whether a pod may still do something; one that has ended may be kept for its log. */
+/** Reports whether a pod may still do work. A terminated pod may be kept for its log. */
 export function isAlive({ phase }: PodView): boolean {
   return phase !== 'Succeeded' && phase !== 'Failed'
 }
 
 const NO_CONDITION: ConditionView = { status: '', reason: '', message: '' }
 
-/** One condition of an object of somebody else; without a word where it has none of the type. */
+/** Returns one condition of a third-party object, with empty strings if it has none of this type. */
 export function conditionOf(conditions: readonly Raw[], type: string): ConditionView {
   const found = conditions.find((one) => one.type === type)
   if (found === undefined) return NO_CONDITION
@@ -199,7 +199,7 @@ function cloneSource(spec: Raw, ownNamespace: string): CloneSource | undefined {
   return sourceNamed({ ...source, ...(sourceRef?.kind === 'DataSource' && { dataSource: sourceRef }) }, ownNamespace)
 }
 
-/** What a DataSource leads to; it may be another DataSource. */
+/** Returns the target of a DataSource, which may be another DataSource. */
 export function targetOfDataSource({ spec, metadata }: DataSourceView): CloneSource | undefined {
   const raw: Raw = spec
   return sourceNamed(raw?.source, metadata.namespace ?? '')
@@ -215,7 +215,7 @@ function sourceNamed(source: Raw, ownNamespace: string): CloneSource | undefined
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
 
 export interface StorageClassView extends MetaView {
-  /** Whether a volume of it can grow. */
+  /** Whether its volumes can be expanded. */
   readonly allowVolumeExpansion: boolean
 }
 
@@ -231,7 +231,7 @@ export function isDefaultClass({ metadata }: KubeObject): boolean {
 }
 
 export interface StorageProfileView extends MetaView {
-  /** CDI has looked at the class, and found no access mode that a claim of it could have. */
+  /** CDI has processed the class and found no access mode that a claim of it could have. */
   readonly isEmpty: boolean
 }
 

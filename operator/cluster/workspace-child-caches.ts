@@ -19,7 +19,7 @@ import {
   WORKSPACE_POD,
 } from './workspace-views.ts'
 
-/** Index over pods: `<namespace>/<name>` of the container cluster whose label they have. */
+/** Index over pods: `<namespace>/<name>` of the container cluster in their label. */
 export const BY_CONTAINER_CLUSTER = 'container cluster'
 
 const OURS = { labelSelector: LABELS.workspaceUid, onDemand: true }
@@ -33,17 +33,17 @@ const TYPES: readonly ResourceType[] = [
   WORKSPACE_CONFIG_MAP,
 ]
 
-/** Characters of a Deployment, with as many containers as a container cluster can have: a part of its spec could not be compared. */
+/** Characters of a Deployment with the maximum number of containers of a container cluster. A truncated spec could not be compared. */
 const DEPLOYMENT_MAX = 700_000
 
 /**
- * What only workspaces are made of. All of these caches hold what has the label of a workspace, and nothing else, so thousands of objects of others
- * cost nothing. They are read from the first workspace on: a cluster without any pays neither lists nor watches for them. What is ours and has lost its label is
- * found when it is to be made again.
+ * Caches of children that only workspaces have. They hold only objects with the label of a workspace, so thousands of other objects cost nothing.
+ * Lists and watches start with the first workspace: a cluster without one has none of them. An object of the operator that has lost its label is
+ * found when it is to be created again.
  */
 export class WorkspaceChildCaches {
   readonly deployments = new Store<DeploymentView>().index(BY_OWNER, byOwnerOf(workspace))
-  /** Of the container clusters. */
+  /** Pods of the container clusters. */
   readonly pods = new Store<ContainerPodView>().index(BY_CONTAINER_CLUSTER, byContainerCluster)
   readonly networks = new Store<SpecView>().index(BY_OWNER, byOwnerOf(workspace))
   readonly networkPolicies = new Store<SpecView>().index(BY_OWNER, byOwnerOf(workspace))
@@ -62,12 +62,12 @@ export class WorkspaceChildCaches {
     reflectors.add(WORKSPACE_CONFIG_MAP, this.configMaps, viewConfigMap, { ...OURS, name: 'WorkspaceConfigMap' })
   }
 
-  /** There is a workspace. */
+  /** Starts the lists and watches. Called once there is a workspace. */
   need(): void {
     this.#reflectors.need(TYPES)
   }
 
-  /** Whether nothing is missing from these caches. */
+  /** Whether these caches are complete. */
   get isComplete(): boolean {
     return this.#reflectors.areComplete(TYPES)
   }

@@ -12,6 +12,8 @@ import {
   viewWithSpec,
 } from './workspace-views.ts'
 
+const RAN = { name: 'ran', restartCount: 7, state: { running: {} } }
+const BROKEN = { name: 'broken', restartCount: 2, state: { waiting: { reason: 'InvalidImageName' } } }
 const ours = { labels: { [LABELS.workspaceUid]: 'w' } }
 
 describe('a view', () => {
@@ -89,13 +91,20 @@ describe('a pod', () => {
     ['that ended well', { name: 'web', state: { terminated: { exitCode: 0, reason: 'Completed' } } }, undefined],
   ])('has a container %s', (_what, container, trouble) => {
     const view = viewContainerPod(raw({ status: { phase: 'Running', containerStatuses: [container] } }))
-    expect(view.trouble).toEqual(trouble && { container: 'web', ...trouble })
+    expect(view.trouble).toEqual(trouble && { container: 'web', restarts: 0, ...trouble })
   })
 
-  it('that no node takes says why, and counts what was restarted', () => {
+  it('that no node takes says why', () => {
     const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes' }]
-    const containerStatuses = [{ restartCount: 2 }, { restartCount: 1 }]
-    const view = viewContainerPod(raw({ status: { conditions, containerStatuses } }))
-    expect(view).toMatchObject({ unschedulable: '0/1 nodes', restarts: 3, isReady: false })
+    const view = viewContainerPod(raw({ status: { conditions } }))
+    expect(view).toMatchObject({ unschedulable: '0/1 nodes', trouble: undefined, isReady: false })
+  })
+
+  it.each<[string, object]>([
+    ['regular', { containerStatuses: [RAN, BROKEN] }],
+    ['first', { containerStatuses: [BROKEN, RAN] }],
+    ['init', { initContainerStatuses: [BROKEN], containerStatuses: [RAN] }],
+  ])('counts the restarts of its %s container in trouble alone', (_which, status) => {
+    expect(viewContainerPod(raw({ status })).trouble).toMatchObject({ container: 'broken', restarts: 2 })
   })
 })

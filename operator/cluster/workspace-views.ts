@@ -7,44 +7,43 @@ import type { ConditionView } from '../runtime/interned.ts'
 import { keptMetadata } from './kept-metadata.ts'
 import { conditionOf } from './views.ts'
 
-/** What the caches keep of the parts of workspaces: what is ours of them, and what tells whether they work. */
+/** The parts of workspace components that the caches keep: the fields that the operator owns, and the fields that show whether they work. */
 
-/** A second cache of a kind has a type of its own, which is not the same object: other things of the kind are in the first one. */
+/** The second cache of a kind needs its own type object. The first cache holds other objects of the kind. */
 export const WORKSPACE_CONFIG_MAP: ResourceType = { ...CONFIG_MAP }
 export const WORKSPACE_POD: ResourceType = { ...POD }
 
-/** A kind whose spec is ours in full, and which says nothing of itself that matters. */
+/** A kind whose spec the operator owns completely, and which reports nothing relevant about itself. */
 export interface SpecView extends KubeObject {
   readonly spec: unknown
 }
 
 export interface DeploymentView extends SpecView {
   readonly observedGeneration: number
-  /** Pods of the present template. */
+  /** Pods of the current template. */
   readonly updated: number
   readonly available: number
   /** Pods of any template. */
   readonly replicas: number
   readonly progressing: ConditionView
-  /** Its pods are refused: by a quota, by Pod Security, by a webhook. */
+  /** Its pods are refused, by a quota, Pod Security or a webhook. */
   readonly replicaFailure: ConditionView
 }
 
-/** Why a container does not run, in the words of the kubelet. */
+/** Why a container does not run, as reported by the kubelet. */
 export interface ContainerTrouble {
   readonly container: string
   readonly reason: string
   readonly message: string
+  readonly restarts: number
 }
 
 export interface ContainerPodView extends KubeObject {
   readonly phase: string
   readonly isReady: boolean
-  /** Of all of its containers. */
-  readonly restarts: number
-  /** Of the first container that has one. */
+  /** Trouble of the first container that has any. */
   readonly trouble: ContainerTrouble | undefined
-  /** Why no node takes it; empty where one has. */
+  /** Why it cannot be scheduled; empty unless its condition PodScheduled is False. */
   readonly unschedulable: string
 }
 
@@ -104,16 +103,15 @@ export function viewContainerPod(object: KubeObject): ContainerPodView {
     metadata: metadataOf(object),
     phase: upTo(REASON_MAX, status.phase),
     isReady: conditionOf(conditions, 'Ready').status === 'True',
-    restarts: containers.reduce((sum, { restartCount }) => sum + (Number(restartCount) || 0), 0),
     trouble: containers.map(troubleOf).find((one) => one !== undefined),
     unschedulable: scheduled.status === 'False' ? upTo(MESSAGE_MAX, scheduled.message) : '',
   }
 }
 
-/** A container that has not been started yet is no trouble. */
+/** Waiting reasons of a container that has not started yet, which are not trouble. */
 const STARTING: readonly unknown[] = [undefined, '', 'ContainerCreating', 'PodInitializing']
 
-function troubleOf({ name, state = {}, lastState = {} }: Raw): ContainerTrouble | undefined {
+function troubleOf({ name, restartCount, state = {}, lastState = {} }: Raw): ContainerTrouble | undefined {
   const ended = state.terminated ?? (state.running === undefined ? lastState.terminated : undefined)
   const isWaiting = !STARTING.includes(state.waiting?.reason)
   const hasFailed = ended !== undefined && ended.exitCode !== 0
@@ -121,7 +119,12 @@ function troubleOf({ name, state = {}, lastState = {} }: Raw): ContainerTrouble 
   const reason = isWaiting ? state.waiting.reason : ended.reason
   const exit = hasFailed ? `exit code ${ended.exitCode}` : ''
   const message = [state.waiting?.message, ended?.message, exit].filter(Boolean).join(': ')
-  return { container: upTo(REASON_MAX, name), reason: upTo(REASON_MAX, reason), message: upTo(MESSAGE_MAX, message) }
+  return {
+    container: upTo(REASON_MAX, name),
+    reason: upTo(REASON_MAX, reason),
+    message: upTo(MESSAGE_MAX, message),
+    restarts: Number(restartCount) || 0,
+  }
 }
 
 export function viewPersistentVolume(object: KubeObject): PersistentVolumeView {
@@ -143,7 +146,7 @@ export function viewConfigMap(object: KubeObject): ConfigMapView {
   return { apiVersion, kind, metadata: metadataOf(object), data: fingerprints(data) }
 }
 
-/** Of the data of a ConfigMap, which may be a megabyte: as much as tells whether two are the same. */
+/** Returns a hash of each value of a ConfigMap, which can have a megabyte. The hashes are enough to compare two ConfigMaps. */
 export function fingerprints(data: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const hash = (value: string) => createHash('sha256').update(value).digest('hex')
   return Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, hash(String(value))]))

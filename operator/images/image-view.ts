@@ -3,7 +3,7 @@ import { keptMetadata, type Matters } from '../cluster/kept-metadata.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { deduplicated } from '../runtime/interned.ts'
 
-/** A VMDiskImage as its cache has it; the spec is unchecked, it may stem from an older schema. */
+/** A VMDiskImage as its cache holds it. The spec is not validated: it may come from an older schema. */
 export interface ImageView extends KubeObject {
   readonly spec: unknown
   readonly status: VMDiskImageStatus
@@ -19,7 +19,7 @@ const OWN: Matters = {
     ANNOTATIONS.workspaceVersion,
     ANNOTATIONS.workspaceVm,
   ],
-  // One request for each DataSync that shares the image: a part of them would be written again and again.
+  // Has one request for each DataSync that shares the image. If it were cut, the missing ones would be written again and again.
   whole: ANNOTATIONS.requestsReached,
 }
 

@@ -1,5 +1,5 @@
 import { parseVMDiskImageSpec } from '@open-terrain/constructs'
 import { memoized } from '../runtime/memoized.ts'
 
-/** The spec of an image as its schema reads it: parsed once for each that a cache hands out. */
+/** Parses the spec of an image by its schema, once for each spec object that a cache returns. */
 export const parsedImageSpec = memoized(parseVMDiskImageSpec)

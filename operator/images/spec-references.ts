@@ -18,7 +18,7 @@ export interface NamingKind<T extends KubeObject> {
   readonly isReference: (object: T, imageKey: string) => boolean
 }
 
-/** How such objects count as references to an image: each as a user, since it keeps the image for those to come. */
+/** Counts such objects as references to an image. Each counts as a user, since it keeps the image for later ones. */
 export class SpecReferences<T extends KubeObject> implements ReferenceSource {
   readonly #kind: NamingKind<T>
   readonly #live: SharedLooks<readonly T[]>
@@ -33,7 +33,7 @@ export class SpecReferences<T extends KubeObject> implements ReferenceSource {
     return this.#count(image, this.#kind.store.find(BY_IMAGE, keyOf(image)))
   }
 
-  /** By a list that begins after this call; those who ask meanwhile share it. Throws ApiError. */
+  /** Counts from a list that begins after this call, which concurrent callers share. Throws ApiError. */
   async live(image: ObjectKey, signal: AbortSignal): Promise<References> {
     return this.#count(image, await this.#live.take(image.namespace ?? '', signal))
   }

@@ -3,7 +3,7 @@ import type { Answer } from './exchange.ts'
 import type { WatchEvent } from './kube-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from './kube-object.ts'
 
-/** What an API server's answers say. */
+/** Parses the responses of an API server. */
 
 const ERROR_MAX = 2 ** 20
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
@@ -34,23 +34,23 @@ export function watchEvent<T extends KubeObject>(type: ResourceType, line: strin
   }
 }
 
-/** Lists leave out what they say once for all items, and metadata-only answers name another kind. */
+/** Sets apiVersion and kind. List items omit both, and metadata-only responses carry those of PartialObjectMetadata. */
 export function named<T extends KubeObject>(type: ResourceType, object: T): T {
   return object.kind === type.kind ? object : { ...object, apiVersion: apiVersionOf(type), kind: type.kind }
 }
 
-/** The texts of `Warning` headers: `299 - "unknown field \\"spec.x\\""`. */
+/** Returns the texts of the `Warning` headers: `299 - "unknown field \\"spec.x\\""`. */
 export function warningsIn({ headers }: Answer): string | undefined {
   const values = [headers['warning'] ?? []].flat()
   return values.map((value) => value.replace(/^299 \S+ "(.*)"$/, '$1').replaceAll('\\"', '"')).join('; ') || undefined
 }
 
-/** A webhook may put into its refusal what it likes; more than an object can have is not read. */
+/** A webhook can put any text into its refusal. A body longer than 1 MiB is not read. */
 export function errorText(body: Answer['body']): Promise<string> {
   return bodyText(body, ERROR_MAX)
 }
 
-/** All of a body; nothing of one that is longer than `most`. */
+/** Returns the whole body, or an empty string if it is longer than `most` bytes. */
 export async function bodyText(body: Answer['body'], most = Number.POSITIVE_INFINITY): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
@@ -69,6 +69,7 @@ export function errorFrom(
 ): ApiError {
   const body = statusBody(text)
   const serverReason = body.reason ?? ''
+  const causes = body.details?.causes
   const retryAfter = Number(headers['retry-after'] ?? body.details?.retryAfterSeconds)
   return new ApiError({
     reason: classify(status, serverReason),
@@ -76,11 +77,11 @@ export function errorFrom(
     serverReason,
     message: body.message ?? `${verb} ${type.plural}: the API server answered ${status}`,
     retryAfterMs: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter * 1_000 : undefined,
-    causes: (body.details?.causes ?? []).flatMap((cause) => cause.reason ?? []),
+    causes: Array.isArray(causes) ? causes.flatMap((cause) => cause?.reason ?? []) : [],
   })
 }
 
-/** Proxies in between answer in their own words. */
+/** A proxy in between can respond with something other than a Kubernetes Status. */
 function statusBody(text: string): StatusBody {
   try {
     const parsed: unknown = JSON.parse(text)

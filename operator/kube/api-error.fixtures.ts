@@ -10,7 +10,7 @@ const STATUS: Record<ApiErrorReason, number> = {
   NoAnswer: 0,
 }
 
-/** An answer of the API server as a test wants it. */
+/** Returns the error that a failed API request with this reason throws. */
 export function apiError(reason: ApiErrorReason, more: Partial<ConstructorParameters<typeof ApiError>[0]> = {}) {
   return new ApiError({ reason, status: STATUS[reason], message: `scripted ${reason}`, ...more })
 }

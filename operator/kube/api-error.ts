@@ -1,6 +1,6 @@
 import { redactUrls } from '../runtime/redact.ts'
 
-/** What became of a request, as far as it matters for what to do next. */
+/** Outcome of a failed request, as far as the caller's next step depends on it. */
 export type ApiErrorReason =
   /** 404, also for a kind that is not installed. */
   | 'NotFound'
@@ -10,24 +10,24 @@ export type ApiErrorReason =
   | 'Conflict'
   /** 410: the resourceVersion or continue token is too old. */
   | 'Expired'
-  /** 400, 403, 422 and other refusals that the same request will meet again. */
+  /** 400, 403, 422 and other refusals. The same request will be refused again. */
   | 'Rejected'
-  /** 429, 503 and 5xx: try again later. */
+  /** 429, 503 and other 5xx: retry later. */
   | 'Unavailable'
-  /** No answer: whether a write happened is unknown. */
+  /** No response: it is unknown whether a write happened. */
   | 'NoAnswer'
 
 /**
- * An answer of the API server that is not a success, or the lack of one. The message is fit for people: webhooks and admission policies
- * of others may say anything in it, at any length.
+ * An unsuccessful response of the API server, or a missing response. The message is redacted and cut so that people may read it: third-party
+ * webhooks and admission policies can put any text of any length into it.
  */
 export class ApiError extends Error {
   readonly reason: ApiErrorReason
-  /** HTTP status, 0 when there was no answer. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number
-  /** The server's own reason, such as `NamespaceTerminating` or `Forbidden`; empty when it gave none. */
+  /** Reason in the server's Status, such as `NamespaceTerminating` or `Forbidden`; empty if it has none. */
   readonly serverReason: string
-  /** From Retry-After, in milliseconds, up to 10 s. */
+  /** From Retry-After, in milliseconds, capped at 10 s. */
   readonly retryAfterMs: number | undefined
   /** `details.causes[].reason` of the server's Status. */
   readonly causes: readonly string[]
@@ -51,16 +51,16 @@ export class ApiError extends Error {
   }
 }
 
-/** The API server asks for seconds. What asks for more may be a webhook, whose trouble is with one object alone, or a proxy. */
+/** The API server asks for seconds. A longer wait may come from a webhook, which may have a problem with one object only, or from a proxy. */
 const RETRY_AFTER_MAX_MS = 10_000
-/** A refusal of a spec may have one for each of its fields. */
+/** The refusal of a spec can have one cause for each field. */
 const CAUSES_MAX = 100
 
 export function isApiError(error: unknown, ...reasons: ApiErrorReason[]): error is ApiError {
   return error instanceof ApiError && (reasons.length === 0 || reasons.includes(error.reason))
 }
 
-/** The namespace is being deleted: nothing can be created in it any more. */
+/** Reports whether the namespace is being deleted, so that nothing can be created in it. */
 export function isNamespaceTerminating(error: unknown): boolean {
   return (
     isApiError(error) &&
@@ -68,7 +68,7 @@ export function isNamespaceTerminating(error: unknown): boolean {
   )
 }
 
-/** Sorts an HTTP status and the server's reason into an {@link ApiErrorReason}. */
+/** Maps an HTTP status and the server's reason to an {@link ApiErrorReason}. */
 export function classify(status: number, serverReason: string): ApiErrorReason {
   switch (status) {
     case 404:

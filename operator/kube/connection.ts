@@ -1,9 +1,9 @@
 import type { RequestOptions } from 'node:https'
-// The package's own entry loads a thousand generated models; the configuration alone is what we need from it.
+// The entry point of the package loads a thousand generated models. Only the configuration is needed.
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { Agent, type Dispatcher } from 'undici'
 
-/** Credentials may rotate on disk (ServiceAccount tokens do, hourly): look again this often. */
+/** Reload interval. Credentials can rotate on disk; ServiceAccount tokens do so hourly. */
 const RELOAD_AFTER_MS = 60_000
 
 interface Credentials {
@@ -13,8 +13,8 @@ interface Credentials {
 }
 
 /**
- * Where the API server is and how we prove who we are, from `$KUBECONFIG`, `~/.kube/config` or the pod's
- * ServiceAccount, in that order. Connections are pooled and kept: one dispatcher for as long as the certificates stay.
+ * Address of the API server and the client's credentials, from `$KUBECONFIG`, `~/.kube/config` or the pod's ServiceAccount, in that order.
+ * Connections are pooled and kept alive. One dispatcher is used until the certificates change.
  */
 export class Connection {
   readonly server: URL
@@ -37,8 +37,8 @@ export class Connection {
   }
 
   /**
-   * `connections`: how many to open at most; null for as many as are asked for (watches hold one each).
-   * Throws an Error in one sentence when there is no usable kubeconfig.
+   * `connections` is the maximum number of open connections; null means unlimited (each watch holds one).
+   * Throws an Error with a one-sentence message if there is no usable kubeconfig.
    */
   static fromEnvironment(connections: number | null, kubeconfig?: string): Connection {
     const config = new KubeConfig()
@@ -52,7 +52,7 @@ export class Connection {
     return new Connection(config, connections)
   }
 
-  /** A promise only where they have to be loaded. */
+  /** Returns a promise only if the credentials must be loaded. */
   credentials(): Credentials | Promise<Credentials> {
     if (this.#credentials !== undefined && performance.now() - this.#loadedAt < RELOAD_AFTER_MS)
       return this.#credentials
@@ -89,7 +89,7 @@ export class Connection {
     const dispatcher = previous?.identity === identity ? previous.dispatcher : await this.#createDispatcher(tls)
     this.#credentials = { headers, dispatcher, identity }
     this.#loadedAt = performance.now()
-    // Requests under way finish on the old connections; nobody gets a new one there.
+    // Requests in flight finish on the old connections, which take no new requests.
     if (previous !== undefined && previous.dispatcher !== dispatcher) previous.dispatcher.close().catch(() => undefined)
     return this.#credentials
   }
@@ -100,17 +100,17 @@ export class Connection {
     return new Agent({
       connections: this.#connections,
       pipelining: 1,
-      // One request a connection: a stalled one holds up nobody else, and closing has no surprises.
+      // One request per connection: a stalled request blocks no other, and closing a connection has no side effects.
       allowH2: false,
       keepAliveTimeout: 60_000,
       connect: { ...defined, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 15_000 },
-      // Each request carries its own deadline, and a watch may be silent for a minute.
+      // Each request has its own deadline, and a watch can be silent for a minute.
       headersTimeout: 0,
       bodyTimeout: 0,
     })
   }
 
-  /** The library knows how to go through the proxies that a kubeconfig can name; it hands its dispatcher to a request. */
+  /** The library supports the proxies that a kubeconfig can name. It passes its dispatcher to a request, so this captures it from a stub request. */
   async #proxied(): Promise<Dispatcher> {
     const dispatcher = Promise.withResolvers<Dispatcher>()
     const request = { setHeaderParam: () => undefined, setDispatcher: (one: Dispatcher) => dispatcher.resolve(one) }

@@ -1,6 +1,6 @@
 import type { KubeObject, OwnerReference } from './kube-object.ts'
 
-/** The owner that the object says is responsible for it. Whether it belongs to that one is decided in `operator/cluster/ownership.ts`, and nowhere else. */
+/** Returns the controller owner reference of the object. Only `operator/cluster/ownership.ts` decides whether the object belongs to that owner. */
 export function controllerOf(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((owner) => owner.controller === true)
 }

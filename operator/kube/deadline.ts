@@ -3,8 +3,8 @@ import type { RequestOptions } from './kube-client.ts'
 const DEFAULT_TIMEOUT_MS = 30_000
 
 /**
- * The signal of one request: it aborts when the request has taken too long, or when its caller gives up. Nothing of it is left when the request is over:
- * `AbortSignal.timeout` would keep each one for as long as it might have taken, thousands at a time.
+ * Abort signal of one request. It aborts when the request times out or its caller aborts. Disposing it removes the timer and the listener:
+ * `AbortSignal.timeout` would keep each signal until its timeout, thousands at a time.
  */
 export class Deadline implements Disposable {
   readonly #abort = new AbortController()

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 
-/** When so much of a body waits for its reader, the server has to wait too. */
+/** Bytes of a body that may be buffered for its reader. Beyond that, reading from the server is paused. */
 const WAITING_MAX = 64 * 1024
 
-/** What the server answers; the body comes as it arrives, and has to be read. */
+/** Response of the server. The body is streamed as it arrives, and the caller must read it. */
 export interface Answer {
   readonly statusCode: number
   readonly headers: IncomingHttpHeaders
@@ -12,11 +12,12 @@ export interface Answer {
 }
 
 /**
- * One request and its answer. The dispatcher's own `request` makes a stream of Node for each body, though nearly all bodies come in one piece.
+ * One request and its response. The dispatcher's own `request` creates a Node stream for each body, although nearly all bodies arrive in one chunk.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #answer = Promise.withResolvers<Answer>()
   readonly #signal: AbortSignal | undefined
+  readonly #refuse: () => Error | undefined
   readonly #onAbort = () => this.#abort(this.#signal?.reason)
   #controller: Dispatcher.DispatchController | undefined
   #waiting: Buffer[] = []
@@ -24,20 +25,23 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #end: 'well' | { readonly error: Error } | undefined
   #wake: (() => void) | undefined
 
-  private constructor(signal: AbortSignal | undefined) {
+  private constructor(signal: AbortSignal | undefined, refuse: () => Error | undefined) {
     this.#signal = signal
+    this.#refuse = refuse
   }
 
   /**
-   * Resolves when the answer begins. It rejects, and its body throws, as soon as `signal` aborts, though the dispatcher may be about to connect: a server that
-   * hangs can delay that by seconds. What has aborted by then is not sent.
+   * Resolves when the response starts. Rejects, and makes the body throw, as soon as `signal` aborts, even if the dispatcher is still connecting:
+   * a server that hangs can delay that by seconds. A request that is aborted by then is not sent.
+   * @param refuse called right before the request is written, which may be long after this call; an error is thrown instead
    */
   static begin(
     dispatcher: Dispatcher,
     request: Dispatcher.DispatchOptions,
     signal: AbortSignal | undefined,
+    refuse: () => Error | undefined = () => undefined,
   ): Promise<Answer> {
-    const exchange = new Exchange(signal)
+    const exchange = new Exchange(signal, refuse)
     if (signal?.aborted) exchange.#onAbort()
     else {
       signal?.addEventListener('abort', exchange.#onAbort)
@@ -48,11 +52,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (typeof this.#end === 'object') controller.abort(this.#end.error)
+    const refusal = typeof this.#end === 'object' ? this.#end.error : this.#refuse()
+    if (refusal !== undefined) this.#abort(refusal)
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
-    // Below that it only announces the answer.
+    // A status below 200 is informational; the final response follows.
     if (statusCode >= 200) this.#answer.resolve({ statusCode, headers, body: this.#body() })
   }
 
@@ -95,10 +100,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
         } else if (this.#end === 'well') {
           return
         } else {
-          this.#controller?.resume()
-          await new Promise<void>((resolve) => {
+          const more = new Promise<void>((resolve) => {
             this.#wake = resolve
           })
+          // Data that waits in the parser arrives during this call.
+          this.#controller?.resume()
+          await more
         }
       }
     } finally {

@@ -33,17 +33,17 @@ export class FakeClock implements Clock {
     }
   }
 
-  /** Timers that have not fired. */
+  /** Number of timers that have not fired. */
   get pending(): number {
     return this.#timers.length
   }
 
-  /** Time passes while the process is frozen: no timer fires. */
+  /** Advances the time as if the process were frozen: no timer fires. */
   freeze(ms: number): void {
     this.#elapsed += ms
   }
 
-  /** Lets time pass; each timer fires at its time, and what it sets off comes to rest before the next one. */
+  /** Advances the time. Each timer fires at its time, and the work that it triggers settles before the next timer fires. */
   async advance(ms: number): Promise<void> {
     const end = this.#elapsed + ms
     await settled()
@@ -62,7 +62,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Everything that can go on without time passing has gone on. */
+/** Resolves when all work that does not depend on time is done. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -2,7 +2,7 @@ import { isApiError } from './api-error.ts'
 import type { KubeClient, RequestOptions } from './kube-client.ts'
 import type { KubeObject, ObjectKey, ResourceType } from './kube-object.ts'
 
-/** One object by a live look; undefined where there is none. Throws ApiError. */
+/** Returns one object by a live read; undefined if it does not exist. Throws ApiError. */
 export async function find<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType,

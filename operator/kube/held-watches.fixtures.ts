@@ -4,7 +4,7 @@ import type { KubeObject } from './kube-object.ts'
 
 type Frame = WatchEvent<KubeObject> | Error | 'end'
 
-/** One open watch, in the hands of a test. */
+/** One open watch that a test controls. */
 export interface HeldWatch {
   readonly options: WatchOptions
   send(event: WatchEvent<KubeObject>): void
@@ -12,10 +12,10 @@ export interface HeldWatch {
   break(error: Error): void
 }
 
-/** Watches that tell what a test sends, and nothing else: for tests of what reads them. */
+/** Watches that deliver only the events that a test sends, for tests of watch consumers. */
 export class HeldWatches {
   readonly opened: HeldWatch[] = []
-  /** Whether a watch may begin with what exists; a test then sends that, too. */
+  /** Whether a watch may start with the existing objects. The test must send those, too. */
   canStream = false
 
   async *watch(options: WatchOptions): AsyncGenerator<WatchEvent<KubeObject>> {

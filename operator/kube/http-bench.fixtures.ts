@@ -21,7 +21,7 @@ export function aConfigMap(): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...KEY, resourceVersion: '5' } }
 }
 
-/** An HTTP server for all tests of a file, which answers as each of them says, and a client of it for each. */
+/** Starts one HTTP server for all tests of a file and a new client for each test. Each test sets the server's response. */
 export function useHttpBench(): HttpBench {
   const bench = new HttpBench()
   beforeAll(() => bench.start())
@@ -90,7 +90,7 @@ class HttpBench {
     this.#client = new HttpKubeClient({ connection: this.#connection, userAgent: 'tester', onRequest })
   }
 
-  /** The caller closes it. */
+  /** The caller must close it. */
   connectionTo(server: string, connections = 1): Connection {
     const config = join(this.#folder, 'config')
     writeFileSync(config, kubeconfigFor(server))
@@ -104,7 +104,7 @@ class HttpBench {
   }
 }
 
-/** Answers with JSON. */
+/** Sends a JSON response. */
 export function respond(
   response: ServerResponse,
   status: number,

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from './fake-clock.fixtures.ts'
@@ -24,11 +25,14 @@ describe('errors', () => {
     expect(bench.reports).toMatchObject([{ verb: 'get', resource: 'configmaps', code: String(status) }])
   })
 
-  it.each(['<html>Bad Gateway</html>', '', 'null', '"text"', '[]'])('of a proxy are understood: %s', async (text) => {
-    bench.answer = (response) => response.writeHead(502).end(text)
-    const error = { reason: 'Unavailable', status: 502, message: expect.stringContaining('502') }
-    await expect(bench.client.get(CONFIG_MAP, KEY)).rejects.toMatchObject(error)
-  })
+  it.each(['<html>Bad Gateway</html>', '', 'null', '"text"', '[]', '{"details":{"causes":{}}}'])(
+    'of a proxy are understood: %s',
+    async (text) => {
+      bench.answer = (response) => response.writeHead(502).end(text)
+      const error = { reason: 'Unavailable', status: 502, message: expect.stringContaining('502') }
+      await expect(bench.client.get(CONFIG_MAP, KEY)).rejects.toMatchObject(error)
+    },
+  )
 
   it('carry the causes', async () => {
     const details = { causes: [{ reason: 'NamespaceTerminating' }, {}] }
@@ -41,7 +45,7 @@ describe('errors', () => {
   it.each<[Record<string, string>, object, number | undefined]>([
     [{ 'retry-after': '3' }, {}, 3_000],
     [{}, { retryAfterSeconds: 4 }, 4_000],
-    // Not for long: it may be the trouble of one object.
+    // Capped, because only one object may have the problem.
     [{}, { retryAfterSeconds: 3_600 }, 10_000],
     [{ 'retry-after': '0' }, {}, undefined],
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }, {}, undefined],
@@ -78,6 +82,32 @@ describe('errors', () => {
     expect(bench.seen.map(({ method }) => method)).toEqual(['GET', 'POST'])
   })
 
+  it('keep back a request that waited too long for a free connection', async () => {
+    const one = bench.connectionTo(bench.connection.server.href)
+    const client = new HttpKubeClient({ connection: one, userAgent: 'tester' })
+    const first = Promise.withResolvers<ServerResponse>()
+    bench.answer = first.resolve
+    const read = client.get(CONFIG_MAP, KEY)
+    const response = await first.promise
+    let isValid = true
+    const create = client.create(DATA_VOLUME, aConfigMap(), { isStillValid: () => isValid })
+    const kept = expect(create).rejects.toMatchObject({ status: 0, message: expect.stringContaining('not sent') })
+    await new Promise(setImmediate)
+    isValid = false
+    respond(response, 200, aConfigMap())
+    await Promise.all([read, kept])
+    bench.answer = (next) => respond(next, 201, aConfigMap())
+    await client.create(DATA_VOLUME, aConfigMap(), { isStillValid: () => true })
+    expect(bench.seen.map(({ method }) => method)).toEqual(['GET', 'POST'])
+    await one.close()
+  })
+
+  it('say that a request was not sent whose time is up before its turn', async () => {
+    const { limited } = await heldOff(9)
+    const late = limited.get(CONFIG_MAP, KEY, { timeoutMs: 20 })
+    await expect(late).rejects.toMatchObject({ status: 0, message: expect.stringContaining('not sent') })
+  })
+
   it('are NoAnswer when the connection breaks, within the answer too', async () => {
     bench.answer = (response) => response.destroy()
     await expect(bench.client.get(CONFIG_MAP, KEY)).rejects.toMatchObject({ reason: 'NoAnswer', status: 0 })
@@ -109,7 +139,7 @@ describe('errors', () => {
 })
 
 describe('a server that hangs', () => {
-  /** Accepts connections, and never says a word. Over https that means: no connection is ever established. */
+  /** Starts a server that accepts connections and never sends anything. Over https, no connection is ever established. */
   const hang = async (scheme: 'http' | 'https') => {
     const sockets: Socket[] = []
     const accepted = Promise.withResolvers<void>()
@@ -136,7 +166,7 @@ describe('a server that hangs', () => {
     const { signal } = stop
     const why = new Error('stopping')
     const events = hanging.watch(CONFIG_MAP, { resourceVersion: '1', signal })[Symbol.asyncIterator]()
-    // One has the only connection, the others wait for it.
+    // One request holds the only connection; the others wait for it.
     const requests = Promise.allSettled([
       hanging.get(CONFIG_MAP, KEY, { signal }),
       hanging.list(CONFIG_MAP, { signal }),
@@ -153,7 +183,7 @@ describe('a server that hangs', () => {
   })
 })
 
-/** A client that the server has told to come again after so many seconds. */
+/** Returns a client that has received Retry-After with this number of seconds. */
 async function heldOff(seconds: number) {
   const clock = new FakeClock()
   const budget = new RequestBudget(clock, 100, 100)

@@ -23,7 +23,7 @@ const METADATA_ONE = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=
 
 export interface HttpClientOptions {
   readonly connection: Connection
-  /** Watches hold a connection each, so they get a pool of their own. */
+  /** Pool for watches, because each watch holds a connection. Default: `connection`. */
   readonly watchConnection?: Connection
   readonly userAgent: string
   readonly budget?: RequestBudget
@@ -44,7 +44,7 @@ interface Call {
 
 type Read<T> = (body: Answer['body']) => Promise<T>
 
-/** The {@link KubeClient} that speaks JSON over HTTP to a real API server. */
+/** {@link KubeClient} that uses JSON over HTTP with a real API server. */
 export class HttpKubeClient implements KubeClient {
   readonly #options: HttpClientOptions
 
@@ -120,12 +120,12 @@ export class HttpKubeClient implements KubeClient {
 
   async *watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>> {
     const { labelSelector, fieldSelector, resourceVersion, timeoutSeconds } = options
-    // Of no version in particular: of the newest at this moment, as a consistent list.
+    // Without a resourceVersion, the initial events are those of the most recent state, as in a consistent list.
     const everything = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
     const from = resourceVersion === undefined ? everything : { resourceVersion }
     const how = { watch: 1, allowWatchBookmarks: true, ...from, timeoutSeconds }
     const call: Call = {
-      // A watch that begins with what exists takes the place of a list.
+      // A watch that starts with the existing objects replaces a list.
       verb: resourceVersion === undefined ? 'list' : 'watch',
       method: 'GET',
       type,
@@ -136,7 +136,7 @@ export class HttpKubeClient implements KubeClient {
     const report = this.#reporter(call)
     try {
       const response = await this.#send(call, this.#options.watchConnection ?? this.#options.connection, options.signal)
-      // Answered: from here on it lasts as long as it lasts.
+      // The response has started. The duration of the watch is not reported.
       report(String(response.statusCode))
       if (response.statusCode !== 200) throw errorFrom(call, response, await errorText(response.body))
       for await (const line of readLines(response.body)) yield watchEvent<T>(type, line)
@@ -161,7 +161,7 @@ export class HttpKubeClient implements KubeClient {
     let code = '<error>'
     let warning: string | undefined
     try {
-      await this.#options.budget?.take(deadline.signal)
+      await this.#options.budget?.take(deadline.signal).catch(() => Promise.reject(notSent(call)))
       const response = await this.#send(call, this.#options.connection, deadline.signal)
       code = String(response.statusCode)
       warning = warningsIn(response)
@@ -179,7 +179,7 @@ export class HttpKubeClient implements KubeClient {
     }
   }
 
-  /** Reports a request that begins now, once: with the first answer to it. */
+  /** Returns a function that reports a request that starts now. Only its first call has an effect. */
   #reporter({ verb, type }: Call): (code: string, warning?: string) => void {
     const started = performance.now()
     let isReported = false
@@ -194,7 +194,6 @@ export class HttpKubeClient implements KubeClient {
   async #send(call: Call, connection: Connection, signal: AbortSignal | undefined): Promise<Answer> {
     const credentials = connection.credentials()
     const { headers, dispatcher } = credentials instanceof Promise ? await orAborted(credentials, signal) : credentials
-    if (call.options?.isStillValid?.() === false) throw notSent(call)
     const base = connection.server.pathname.replace(/\/$/, '')
     const query = call.query === undefined || call.query.size === 0 ? '' : `?${call.query}`
     const request = {
@@ -209,11 +208,12 @@ export class HttpKubeClient implements KubeClient {
       },
       body: call.body === undefined ? null : JSON.stringify(call.body),
     }
-    return await Exchange.begin(dispatcher, request, signal)
+    const refuse = () => (call.options?.isStillValid?.() === false ? notSent(call) : undefined)
+    return await Exchange.begin(dispatcher, request, signal, refuse)
   }
 }
 
-/** What comes of `work`, unless `signal` aborts before. */
+/** Settles like `work`, or rejects if `signal` aborts first. */
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await work
   const aborted = Promise.withResolvers<never>()
@@ -239,7 +239,7 @@ function queryOf(parameters: Readonly<Record<string, string | number | boolean |
   return query
 }
 
-/** Of a list, without its items. */
+/** Body of a list without its items. */
 interface ListBody {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
 }

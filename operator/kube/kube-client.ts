@@ -1,20 +1,20 @@
 import type { KubeObject, ObjectKey, ResourceType } from './kube-object.ts'
 
 /**
- * Everything that this project asks of a Kubernetes API server, and the only way to ask it. There are two
- * implementations: over HTTP (`http-client.ts`) and in memory for deterministic tests. Objects are plain JSON in and
- * out. Every method throws {@link ApiError} (`api-error.ts`) for an answer that is not a success, and for no answer.
+ * All requests of this project to a Kubernetes API server go through this interface. There are two implementations: over HTTP (`http-client.ts`)
+ * and in memory for deterministic tests. Objects are plain JSON in and out. Every method throws {@link ApiError} (`api-error.ts`) if the response
+ * is not a success or there is no response.
  */
 export interface KubeClient {
-  /** A live, consistent read (never from a cache). Throws NotFound when it does not exist. */
+  /** Live, consistent read, never from a cache. Throws NotFound if the object does not exist. */
   get<T extends KubeObject>(type: ResourceType, key: ObjectKey, options?: RequestOptions): Promise<T>
-  /** One page of a live list, of {@link ListOptions.project} where that is given. Pass `continueToken` of the last page to go on; 410 Expired means start over. */
+  /** One page of a live list, mapped by {@link ListOptions.project} if set. Pass its `continueToken` to continue; 410 Expired means start over. */
   list<T extends KubeObject>(type: ResourceType, options?: ListOptions): Promise<ListPage<T>>
-  /** POST. Throws AlreadyExists. The answer is the stored object. */
+  /** POST. Returns the stored object. Throws AlreadyExists. */
   create<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T>
   /** PUT. `metadata.resourceVersion` is required: it is the compare-and-swap. Throws Conflict. */
   replace<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T>
-  /** PUT of the status subresource; fields outside `status` are ignored by the server. Compare-and-swap as `replace`. */
+  /** PUT of the status subresource. The server ignores fields outside `status`. Compare-and-swap like `replace`. */
   replaceStatus<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T>
   /** JSON merge patch (RFC 7386). Put `metadata.resourceVersion` into the patch to make it a compare-and-swap. */
   mergePatch<T extends KubeObject>(
@@ -23,22 +23,22 @@ export interface KubeClient {
     patch: object,
     options?: RequestOptions,
   ): Promise<T>
-  /** DELETE with preconditions. Resolves when the server accepted it; the object may live on until its finalizers go. */
+  /** DELETE with preconditions. Resolves when the server accepts it. The object may exist until its finalizers are removed. */
   delete(type: ResourceType, key: ObjectKey, options?: DeleteOptions): Promise<void>
   /**
-   * Events after `resourceVersion`, bookmarks included; without one, everything that exists comes first. The iterable ends when the server ends the watch, and throws
-   * {@link ApiError} when it reports an error (410 Expired among them) or the connection breaks. Abort `signal` to stop.
+   * Watch events after `resourceVersion`, including bookmarks. Without one, all existing objects come first. The iterable ends when the server ends
+   * the watch. It throws {@link ApiError} if the server reports an error (such as 410 Expired) or the connection breaks. Abort `signal` to stop.
    */
   watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>>
 }
 
 export interface RequestOptions {
   readonly signal?: AbortSignal
-  /** Give up, and throw NoAnswer, after so many milliseconds, waiting for a turn included. Default 30,000. */
+  /** Timeout in milliseconds, including the wait for a turn. Throws NoAnswer when it expires. Default: 30,000. */
   readonly timeoutMs?: number
   /**
-   * Asked right before the request leaves, after any waiting for a turn. False: it is not sent, and an Unavailable error is
-   * thrown. For requests that are only right for a while.
+   * Called right before the request is sent, after any wait for a turn. If it returns false, the request is not sent and Unavailable is thrown.
+   * For requests that are valid only for a limited time.
    */
   readonly isStillValid?: () => boolean
 }
@@ -48,16 +48,16 @@ export interface Selection {
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
-  /** Ask for metadata alone (PartialObjectMetadata): for kinds whose content is large or secret. */
+  /** Request only metadata (PartialObjectMetadata), for kinds whose content is large or secret. */
   readonly metadataOnly?: boolean
 }
 
 export interface ListOptions extends Selection, RequestOptions {
-  /** Objects a page; absent: all at once. */
+  /** Objects per page. Absent: all objects in one page. */
   readonly limit?: number
   /**
-   * What to keep of an object, asked as each arrives: the page is made of that. An object may have 1.5 MB, and there are hundreds on a
-   * page.
+   * Returns the part of an object to keep. Called for each object as it arrives, and the page consists of the results: an object can have 1.5 MB, and
+   * a page can have hundreds.
    */
   readonly project?: (object: KubeObject) => unknown
   readonly continueToken?: string
@@ -65,44 +65,44 @@ export interface ListOptions extends Selection, RequestOptions {
 
 export interface ListPage<T> {
   readonly items: readonly T[]
-  /** The version of the whole list: a watch from here misses nothing. */
+  /** Version of the whole list. A watch from this version misses nothing. */
   readonly resourceVersion: string
-  /** Present when there are more pages. */
+  /** Present if there are more pages. */
   readonly continueToken?: string
-  /** As it was sent; absent where nothing was. */
+  /** Size of the response body; absent if nothing was sent. */
   readonly bytes?: number
 }
 
 export interface DeleteOptions extends RequestOptions {
   readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan'
-  /** Refuse (Conflict) to delete another object of the same name. */
+  /** Fail with Conflict if the object of this name has another uid. */
   readonly uid?: string | undefined
-  /** Refuse (Conflict) when the object changed since. */
+  /** Fail with Conflict if the object has changed since this version. */
   readonly resourceVersion?: string | undefined
 }
 
 export interface WatchOptions extends Selection {
   /**
-   * Absent: the stream begins with every object as it is now, each as ADDED, and a bookmark that `endsInitialEvents`. Kubernetes
-   * calls that a streaming list (WatchList, on by default since 1.34); a server that has none throws Rejected.
+   * Absent: the stream starts with the current state of every object, each as ADDED, followed by a bookmark with `endsInitialEvents`. Kubernetes
+   * calls this a streaming list (WatchList, enabled by default since 1.34). If the server does not support it, Rejected is thrown.
    */
   readonly resourceVersion?: string
-  /** Ask the server to end the watch after so many seconds. */
+  /** Seconds after which the server should end the watch. */
   readonly timeoutSeconds?: number
   readonly signal?: AbortSignal
 }
 
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
-  /** Nothing changed up to this version; the stream is alive. */
+  /** No further changes up to this version. The stream is alive. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string; readonly endsInitialEvents?: true }
 
-/** One finished request, or a watch that was answered, for metrics. A watch that begins with what exists is a `list`. `code` is the HTTP status, or `<error>` when no answer came. */
+/** Finished request or answered watch, for metrics. A watch from the current state is a `list`. `code`: HTTP status, or `<error>` if no response. */
 export interface RequestReport {
   readonly verb: string
   readonly resource: string
   readonly code: string
   readonly seconds: number
-  /** What the API server adds to an answer: a field that it does not know and dropped, a version that is deprecated. */
+  /** Warnings in the response, such as an unknown field that the API server dropped or a deprecated version. */
   readonly warning?: string
 }

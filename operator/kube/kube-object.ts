@@ -1,6 +1,6 @@
 /**
- * The plain shapes of Kubernetes objects on the wire. Nothing here depends on a client library: objects travel as the
- * JSON that the API server sent, since typed serializers drop fields that they do not know.
+ * Types of Kubernetes objects on the wire. Nothing here depends on a client library. Objects are kept as the JSON that the API server sent,
+ * because typed serializers drop unknown fields.
  */
 
 export interface OwnerReference {
@@ -16,7 +16,7 @@ export interface ObjectMeta {
   readonly name: string
   readonly namespace?: string
   readonly uid?: string
-  /** Opaque by contract until Kubernetes 1.35, comparable as a decimal number since (KEP-5504). */
+  /** Opaque until Kubernetes 1.35; comparable as a decimal number since then (KEP-5504). */
   readonly resourceVersion?: string
   readonly generation?: number
   /** RFC 3339, whole seconds. */
@@ -52,7 +52,7 @@ export interface ObjectKey {
   readonly name: string
 }
 
-/** One text for all objects of a kind: there are tens of thousands of them. */
+/** One shared string per kind: there are tens of thousands of objects. */
 const apiVersions = new WeakMap<ResourceType, string>()
 
 export function apiVersionOf(type: ResourceType): string {
@@ -63,32 +63,32 @@ export function apiVersionOf(type: ResourceType): string {
   return apiVersion
 }
 
-/** API group of a version: versions of one group are the same kinds. Empty for the core group. */
+/** Returns the API group of an apiVersion; empty for the core group. A kind is the same in all versions of its group. */
 export function groupOf(apiVersion: string): string {
   return apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')))
 }
 
 /** `namespace/name`, or `name` for cluster-scoped objects: the key of caches, queues and logs. */
 export function keyOf(key: { readonly namespace?: string | undefined; readonly name: string }): string {
-  // Joined, not concatenated: V8 keeps a concatenation beside the text that it becomes, and there are many of these.
+  // Uses join instead of `+`: V8 keeps the concatenation tree in addition to the flattened string, and there are many keys.
   return key.namespace === undefined ? key.name : [key.namespace, key.name].join('/')
 }
 
-/** Of a {@link keyOf}; empty for cluster-scoped objects. */
+/** Returns the namespace in a key from {@link keyOf}; empty for cluster-scoped objects. */
 export function namespaceOf(key: string): string {
   return key.slice(0, Math.max(0, key.indexOf('/')))
 }
 
 /**
- * Orders two resourceVersions of one API group and kind: negative, zero or positive as `a` is older, equal or newer.
- * Decimal strings of any length, compared without loss of precision.
+ * Compares two resourceVersions of one API group and kind. Returns a negative number, zero or a positive number if `a` is older, equal or newer.
+ * They are decimal strings of any length, compared without loss of precision.
  */
 export function compareResourceVersions(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Whether it is being deleted. */
+/** Reports whether the object is being deleted. */
 export function isTerminating(object: KubeObject | undefined): boolean {
   return object?.metadata.deletionTimestamp !== undefined
 }

@@ -6,7 +6,7 @@ import { listAll } from './list-all.ts'
 import { CONFIG_MAP } from './resource-types.ts'
 import { ScriptedClient } from './scripted-client.fixtures.ts'
 
-/** An API server with so many objects of one size. */
+/** Returns a client of an API server that has `count` objects of the same size. */
 function stored(count: number, bytesEach: number) {
   const limits: number[] = []
   const client = new ScriptedClient()

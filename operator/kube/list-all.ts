@@ -2,21 +2,21 @@ import { isApiError } from './api-error.ts'
 import type { KubeClient, ListOptions, ListPage } from './kube-client.ts'
 import type { KubeObject, ResourceType } from './kube-object.ts'
 
-/** Objects of the first page, of which nobody knows how large they are. */
+/** Objects on the first page. Their size is not known yet. */
 const FIRST_PAGE = 50
 const PAGE_MAX = 500
 const GROWTH = 4
-/** What a page is to have: the API server holds all of it in memory, and sends it within the time of a request. */
+/** Target size of a page. The API server holds a whole page in memory and must send it before the request times out. */
 const PAGE_BYTES = 8 * 2 ** 20
 
-/** What is asked for, and what of each object is kept: the rest of it goes before the next one is read. */
+/** Which objects to list, and which part of each to keep. The rest of an object is dropped before the next one is read. */
 export type Listing<T> = Omit<ListOptions, 'limit' | 'continueToken' | 'project'> & {
   readonly project: (object: KubeObject) => T
 }
 
 /**
- * A live list page by page. Pages are as long as the objects before them allow: many small ones, or few of a megabyte. Throws
- * ApiError.
+ * Lists live, page by page. The size of the objects so far determines the page length: many small objects, or a few of a megabyte.
+ * Throws ApiError.
  */
 export async function* listPages<T>(
   client: KubeClient,
@@ -34,7 +34,7 @@ export async function* listPages<T>(
   } while (continueToken !== undefined)
 }
 
-/** What is kept of all objects of a live list; nothing of a kind that is not installed. Throws ApiError. */
+/** Yields the kept part of each object of a live list; nothing if the kind is not installed. Throws ApiError. */
 export async function* listAll<T>(client: KubeClient, type: ResourceType, listing: Listing<T>): AsyncGenerator<T> {
   try {
     for await (const { items } of listPages(client, type, listing)) yield* items
@@ -43,7 +43,7 @@ export async function* listAll<T>(client: KubeClient, type: ResourceType, listin
   }
 }
 
-/** The same, when all pages are there. Throws ApiError. */
+/** Like {@link listAll}, but resolves after the last page. Throws ApiError. */
 export async function listWhole<T>(client: KubeClient, type: ResourceType, listing: Listing<T>): Promise<T[]> {
   const all: T[] = []
   for await (const one of listAll(client, type, listing)) all.push(one)

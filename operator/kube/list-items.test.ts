@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readList } from './list-items.ts'
 
-/** Reads a document that arrives in pieces of these sizes, and so on from the first one. */
+/** Reads a document that arrives in pieces of these sizes, which repeat from the first. */
 async function read(text: string, sizes: readonly number[] = [7]) {
   const bytes = Buffer.from(text)
   async function* body(): AsyncGenerator<Uint8Array> {

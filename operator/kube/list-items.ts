@@ -6,12 +6,12 @@ const CLOSE_OBJECT = 0x7d
 const OPEN_LIST = 0x5b
 const CLOSE_LIST = 0x5d
 
-/** Right before a list. In JSON, a quote without a backslash before it opens or closes a string, and only a name has a colon behind it. */
+/** Matches right before a list. In JSON, a quote without a preceding backslash starts or ends a string, and a colon follows only a name. */
 const ITEMS_BEFORE = /(?<!\\)"items"\s*:\s*$/
 
 /**
- * Reads a list of the API server as it arrives: hands out the JSON of one item after the other, and returns that of the list
- * without them. A page of large objects is never in memory as a whole. What is no JSON comes out as what is none, here or there.
+ * Reads a list of the API server as it arrives. Calls `onItem` with the JSON of each item, and returns the JSON of the list without its items.
+ * A page of large objects is never in memory as a whole. Invalid JSON stays invalid, in an item or in the returned list.
  */
 export async function readList(
   body: AsyncIterable<Uint8Array>,
@@ -26,18 +26,18 @@ export async function readList(
   return { json: reader.rest(), bytes }
 }
 
-/** Libraries that read JSON as a stream make tokens of all of it; that is ten times the work, for a cut at each item. */
+/** Streaming JSON libraries tokenize the whole document. That is ten times the work, and a cut at each item is enough here. */
 class ListReader {
   readonly #onItem: (json: string) => void
-  /** Of the list, and of the item that is being read. */
+  /** Pieces of the list without its items, and of the current item. */
   #list: Uint8Array[] = []
   #item: Uint8Array[] = []
   #depth = 0
   #isInItems = false
   #isInString = false
-  /** At the end of the last piece, within a string. */
+  /** Number of backslashes at the end of the last piece, within a string. */
   #backslashes = 0
-  /** Where in the piece begins what is in neither of both yet. */
+  /** Offset in the current piece of the first byte that is not yet in `#list` or `#item`. */
   #from = 0
 
   constructor(onItem: (json: string) => void) {
@@ -108,7 +108,7 @@ class ListReader {
     if (this.#from < end) parts.push(piece.subarray(this.#from, end))
   }
 
-  /** Where the quote is that ends the string in which `start` is; the length of the piece where that is in another one. */
+  /** Returns the index of the quote that ends the string around `start`, or the length of the piece if the string continues in the next one. */
   #endOfString(piece: Uint8Array, start: number): number {
     for (let from = start; ; ) {
       const quote = piece.indexOf(QUOTE, from)
@@ -129,7 +129,7 @@ function backslashesBefore(piece: Uint8Array, from: number, end: number): number
   return end - at
 }
 
-/** No character is cut: all cuts between items are at ASCII characters. */
+/** Splits no multi-byte character: all cuts between items are at ASCII characters. */
 function textOf(parts: readonly Uint8Array[]): string {
   return Buffer.concat(parts).toString()
 }

@@ -7,7 +7,7 @@ function typeOf(apiVersion: string, kind: string, plural: string, isNamespaced: 
 const namespaced = (apiVersion: string, kind: string, plural: string) => typeOf(apiVersion, kind, plural, true)
 const clusterScoped = (apiVersion: string, kind: string, plural: string) => typeOf(apiVersion, kind, plural, false)
 
-/** Kinds of others that we read or write. */
+/** Third-party kinds that the operator reads or writes. */
 export const CONFIG_MAP = namespaced('v1', 'ConfigMap', 'configmaps')
 export const SECRET = namespaced('v1', 'Secret', 'secrets')
 export const EVENT = namespaced('v1', 'Event', 'events')
@@ -26,7 +26,7 @@ export const CUSTOM_RESOURCE_DEFINITION = clusterScoped(
 )
 export const DATA_VOLUME = namespaced('cdi.kubevirt.io/v1beta1', 'DataVolume', 'datavolumes')
 export const DATA_SOURCE = namespaced('cdi.kubevirt.io/v1beta1', 'DataSource', 'datasources')
-/** CDI's knowledge of a storage class, named like it. */
+/** CDI's settings for a storage class of the same name. */
 export const STORAGE_PROFILE = clusterScoped('cdi.kubevirt.io/v1beta1', 'StorageProfile', 'storageprofiles')
 export const RESOURCE_QUOTA = namespaced('v1', 'ResourceQuota', 'resourcequotas')
 export const VOLUME_SNAPSHOT = namespaced('snapshot.storage.k8s.io/v1', 'VolumeSnapshot', 'volumesnapshots')
@@ -35,7 +35,7 @@ export const VOLUME_SNAPSHOT_CLASS = clusterScoped(
   'VolumeSnapshotClass',
   'volumesnapshotclasses',
 )
-/** Of Multus. */
+/** Defined by Multus. */
 export const NETWORK_ATTACHMENT_DEFINITION = namespaced(
   'k8s.cni.cncf.io/v1',
   'NetworkAttachmentDefinition',

@@ -17,14 +17,14 @@ export interface ScriptedCall {
   readonly verb: string
   readonly kind: string
   readonly key: string
-  /** What was sent, or the selection of a list or watch. */
+  /** Request body, or the options of a list or watch. */
   readonly body: unknown
   readonly options: unknown
 }
 
 /**
- * A client of a memory cluster, in the hands of a test, which is also everybody else in that cluster. Answers come without time
- * passing. `before` may throw (the request never arrived) or wait; `after` may throw (it did, and its answer was lost).
+ * Client of a memory cluster, controlled by a test that also acts as every other client of that cluster. Responses take no time.
+ * `before` may throw (the request never arrived) or wait. `after` may throw (the request arrived and its response was lost).
  */
 export class ScriptedClient implements KubeClient {
   readonly clock = new FakeClock()
@@ -32,14 +32,14 @@ export class ScriptedClient implements KubeClient {
   readonly calls: ScriptedCall[] = []
   before: ((call: ScriptedCall) => void | Promise<void>) | undefined
   after: ((call: ScriptedCall) => void | Promise<void>) | undefined
-  /** What serves the watches in place of the cluster. */
+  /** If set, serves the watches instead of the cluster. */
   held: HeldWatches | undefined
   readonly #client: KubeClient
   readonly #delayOf = new Map<string, number>()
-  /** By their options: watches that have told what they begin with. */
+  /** Watches that have sent all initial events, identified by their options. */
   readonly #begun = new WeakSet<object>()
 
-  /** @param namespaces those that are there before anything is put into them */
+  /** @param namespaces namespaces to create in addition to `default` */
   constructor(...namespaces: readonly string[]) {
     const time = timeOf(this.clock)
     this.cluster = new MemoryCluster({ time, random: () => 0.5, types: SERVED_TYPES, rollsOut: false })
@@ -53,14 +53,14 @@ export class ScriptedClient implements KubeClient {
     for (const name of ['default', ...namespaces]) this.#ensureNamespace(name)
   }
 
-  /** An object is from now on as somebody else made it. */
+  /** Stores an object as another client would. */
   put<T extends KubeObject>(object: T): T {
     const { namespace } = object.metadata
     if (namespace !== undefined) this.#ensureNamespace(namespace)
     return this.cluster.restore(typeOf(object.kind, object.apiVersion), object)
   }
 
-  /** An object is gone. */
+  /** Removes an object. */
   drop(kind: string, key: string): void {
     this.cluster.erase(typeOf(kind), key)
   }
@@ -73,13 +73,13 @@ export class ScriptedClient implements KubeClient {
     return this.cluster.admin.list(typeOf(kind)).items
   }
 
-  /** Watches tell so late of what happens from now on, all or those of some kinds. What one begins with comes at once. */
+  /** Delays the watch events of all kinds, or of these kinds, from now on. Initial events are not delayed. */
   delayWatches(delayMs: number, kinds: readonly string[] = SERVED_TYPES.map(({ kind }) => kind)): void {
     for (const kind of kinds) this.#delayOf.set(kind, delayMs)
   }
 
-  /** `verb Kind key` of all calls so far, or of those of some verbs. */
-  said(...verbs: string[]): string[] {
+  /** Returns `verb Kind key` of all calls so far, or of the calls with these verbs. */
+  callsOf(...verbs: string[]): string[] {
     return this.calls
       .filter(({ verb }) => verbs.length === 0 || verbs.includes(verb))
       .map(({ verb, kind, key }) => `${verb} ${kind} ${key}`)
@@ -162,7 +162,7 @@ export class ScriptedClient implements KubeClient {
   }
 }
 
-/** For `before` or `after`: so many calls throw, of all or of those that are meant, and no more of them. */
+/** For `before` or `after`: throws for the first `times` calls that match `isMeant` (default: all calls). */
 export function failing(times: number, error: Error, isMeant: (call: ScriptedCall) => boolean = () => true) {
   let left = times
   return (call: ScriptedCall): void => {
@@ -170,7 +170,7 @@ export function failing(times: number, error: Error, isMeant: (call: ScriptedCal
   }
 }
 
-/** A clock that a test moves, as the time of its cluster. What takes no time does not wait for the test. */
+/** Uses a clock that a test advances as the time of its cluster. Work without a delay does not wait for the test. */
 function timeOf(clock: FakeClock): Time {
   return {
     epochMs: clock.now() - clock.monotonic(),
@@ -190,7 +190,7 @@ function timeOf(clock: FakeClock): Time {
   }
 }
 
-/** Of two kinds of the same name the first one, which is ours. */
+/** If two kinds have the same name, returns the first, which is the Open Terrain kind. */
 function typeOf(kind: string, apiVersion?: string): ResourceType {
   const isIt = (type: ResourceType) =>
     type.kind === kind && (apiVersion === undefined || apiVersionOf(type) === apiVersion)
@@ -199,7 +199,7 @@ function typeOf(kind: string, apiVersion?: string): ResourceType {
   return found
 }
 
-/** Without what no request carries. */
+/** Removes the options that are not part of a request. */
 function asData(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !('signal' in body || 'project' in body)) return body
   return { ...body, signal: undefined, project: undefined }

@@ -5,7 +5,7 @@ import { SharedLooks } from './shared-looks.ts'
 
 const { signal } = new AbortController()
 
-/** Asks at these times, looks that take so long; tells what each one got, and which looks there were. */
+/** Asks at these times, with looks of these durations in turn. Returns what each caller got, all looks, and the highest number in flight. */
 async function play(asks: readonly { readonly at: number; readonly key: string }[], took: readonly number[]) {
   const clock = new FakeClock()
   const looks: { readonly key: string; readonly began: number }[] = []

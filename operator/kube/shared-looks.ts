@@ -1,6 +1,6 @@
 /**
- * Looks at the cluster that many want at the same time, such as a live list before a deletion. Nobody gets what was read before they asked: those who ask
- * while a look is under way get the next one, together with all others who asked meanwhile.
+ * Shares live reads that many callers need at the same time, such as a live list before a deletion. A caller never gets a read that started before
+ * its call: all callers that ask while a read is in flight share the next one.
  *
  * ```
  * asks      a        b  c              d
@@ -10,15 +10,15 @@
 export class SharedLooks<T> {
   readonly #look: (at: string, signal: AbortSignal) => Promise<T>
   readonly #underWay = new Map<string, Promise<T>>()
-  /** Not begun. */
+  /** Not started yet. */
   readonly #next = new Map<string, Promise<T>>()
 
-  /** @param look may be asked for several things; only those who ask for the same one share it */
+  /** @param look reads what `at` names; only callers with the same `at` share a read */
   constructor(look: (at: string, signal: AbortSignal) => Promise<T>) {
     this.#look = look
   }
 
-  /** What a look finds that begins after this call. Throws what that throws. */
+  /** Returns the result of a read that starts after this call, or throws its error. */
   take(at: string, signal: AbortSignal): Promise<T> {
     const shared = this.#next.get(at)
     if (shared !== undefined) return shared
@@ -28,7 +28,7 @@ export class SharedLooks<T> {
   }
 
   async #lookAfter(before: Promise<T> | undefined, at: string, signal: AbortSignal): Promise<T> {
-    // Its failure is for those who wait for it. Also where there is none, those who ask in the same breath share one look.
+    // Its error goes to its own callers. The await also lets all callers of the same tick share one read if none is in flight.
     await before?.catch(() => undefined)
     const now = this.#next.get(at)
     this.#next.delete(at)

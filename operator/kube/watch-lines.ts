@@ -1,9 +1,8 @@
-/** No other character has this byte in it, in UTF-8. */
+/** In UTF-8, no other character contains this byte. */
 const NEWLINE = 0x0a
 
 /**
- * The lines of a watch's body, each one JSON document. A body that ends within a line was cut: that is an error, or an
- * event would be lost without a word.
+ * Yields the lines of a watch's body, each one a JSON document. Throws if the body ends within a line; otherwise an event would be lost silently.
  */
 export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncIterable<string> {
   let pending: Uint8Array[] = []

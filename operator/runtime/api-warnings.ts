@@ -1,15 +1,15 @@
 import type { RequestReport } from '../kube/kube-client.ts'
 import type { Logger } from './log.ts'
 
-/** A webhook may warn with another text each time. */
+/** Maximum number of logged warnings: a webhook may send a different text each time. */
 const MOST = 100
 
-/** Logs each text with which the API server warns once: a field that an older CRD drops would be written again and again. */
+/** Logs each warning text of the API server once: a field that an older CRD drops would otherwise cause the same line with every write. */
 export function warnedOnce(log: Logger): (report: RequestReport) => void {
-  const told = new Set<string>()
+  const logged = new Set<string>()
   return ({ verb, resource, warning }) => {
-    if (warning === undefined || told.size >= MOST || told.has(warning)) return
-    told.add(warning)
+    if (warning === undefined || logged.size >= MOST || logged.has(warning)) return
+    logged.add(warning)
     log.warn({ verb, resource, warning }, 'the API server took a request with a warning')
   }
 }

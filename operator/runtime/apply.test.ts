@@ -52,7 +52,7 @@ describe('a child that was judged as it was seen', () => {
     const primary = client.put(anObject('DataVolume', 'a'))
     const wanted = anObject('Secret', 'child', { uid: 'seen', resourceVersion: '1' })
     await apply(primary, { children: [{ type: SECRET, wanted }] })
-    expect(client.said('create')).toEqual([])
+    expect(client.callsOf('create')).toEqual([])
     const existing = client.put(anObject('Secret', 'child'))
     await expect(apply(primary, { children: [{ type: SECRET, wanted, existing }] })).rejects.toThrow()
   })
@@ -83,7 +83,7 @@ describe('changes', () => {
       removals: [removal('old', old.metadata.uid ?? '')],
       releaseFinalizer: 'f',
     })
-    expect(client.said()).toEqual([
+    expect(client.callsOf()).toEqual([
       'status DataVolume n/a',
       'patch DataVolume n/a',
       'create Secret n/child',
@@ -175,7 +175,7 @@ describe('a removal of what was seen in one state', () => {
     expect(client.peek('Secret', 'n/child')).toBeDefined()
     const now = client.peek<KubeObject>('Secret', 'n/child')?.metadata.resourceVersion ?? ''
     await apply(primary, { removals: [{ ...stale, resourceVersion: now }] })
-    // Its garbage collector lets go what has no dependents.
+    // The garbage collector releases an object without dependents.
     await client.clock.advance(1_000)
     expect(client.peek('Secret', 'n/child')).toBeUndefined()
   })

@@ -4,9 +4,9 @@ import { Apart, applyChild, type Child, type Siblings, SiblingWriter, type Write
 import { FINALIZERS_MAX } from './foreign.ts'
 import type { ChildType, ObjectReference, Touch } from './plan.ts'
 
-/** What is to be written for one Open Terrain object, as data. Carried out by {@link applyChanges} in the order of its members. */
+/** The writes for one Open Terrain object, as data. {@link applyChanges} executes them in the order of these members. */
 export interface Changes {
-  /** The whole status, when it is to be written. */
+  /** The whole status, if it is to be written. */
   readonly status?: object
   readonly addFinalizer?: string
   readonly children: readonly Child[]
@@ -17,31 +17,31 @@ export interface Changes {
 
 type Named<T extends ObjectReference> = Omit<T, 'apiVersion' | 'kind'>
 
-/** Where the annotations follow from the state that was seen, with its resourceVersion. */
+/** With a resourceVersion if the annotations depend on the observed state. */
 export type Touched = Named<Touch> & { readonly type: ResourceType }
 
 export interface ChildRemoval extends Named<ObjectReference>, ChildType {
-  /** Whether it has to wait after all: asked right before it is made. */
+  /** Reports whether the removal must wait after all. Called right before the request. */
   readonly isHeldBack?: () => Promise<boolean>
-  /** It is accepted, or the object was gone already. What fails after it does not undo that. */
+  /** Called when the deletion is accepted, or if the object was already gone. Later failures do not undo that. */
   readonly onDeleted?: () => void
 }
 
 export interface ApplyContext extends WriteContext {
   readonly type: ResourceType
-  /** For children of which each goes its own way: those that are refused are noted. */
+  /** Set for children that are written independently of each other. Refused children are noted. */
   readonly siblings?: Siblings
-  /** Whether each goes its own way. Without this and {@link siblings} the first error of a child ends everything. */
+  /** Whether children are written independently. Without this and {@link siblings}, the first error of a child stops everything. */
   readonly areChildrenApart?: boolean
 }
 
 /**
- * Writes what is to be written for one object: status, finalizer, children, annotations, removals, and last the release of the
- * finalizer. The first error ends it; the next reconcile finds out what is still to be done. With {@link ApplyContext.siblings} or {@link ApplyContext.areChildrenApart}
- * what concerns one child does not end it: a refusal is noted where there are siblings, any other error is thrown when all children are done.
+ * Writes the changes of one object: status, finalizer, children, annotations, removals, and last the release of the finalizer. The first error
+ * stops it, and the next reconcile determines what is left. With {@link ApplyContext.siblings} or {@link ApplyContext.areChildrenApart} an
+ * error of one child does not: with siblings a refusal is noted, and any other error is thrown when all but the release is done.
  *
- * Writes to the object itself carry the resourceVersion of what the plan was made from: when somebody was faster,
- * nothing is written (Conflict).
+ * Writes to the object itself have the resourceVersion that the plan was made from: if somebody else was faster, nothing is written
+ * (Conflict).
  */
 export async function applyChanges(primary: KubeObject, changes: Changes, context: ApplyContext): Promise<void> {
   const { client, type, signal, onWritten } = context
@@ -59,7 +59,7 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
   }
   const siblings = context.siblings && new SiblingWriter(context.siblings, context)
   const apart = siblings ?? (context.areChildrenApart === true ? new Apart() : undefined)
-  const each = async (work: () => Promise<void>) => await (apart?.try(work) ?? work())
+  const each = async (work: () => Promise<unknown>) => await (apart?.try(work) ?? work())
   if (siblings !== undefined) await siblings.apply(changes.children)
   else for (const child of changes.children) await each(() => applyChild(child, context))
   for (const touched of changes.touches ?? []) await each(() => touch(touched, context))
@@ -71,7 +71,7 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
   }
 }
 
-/** A patch replaces the list; of one that is as long as caches keep it, the rest is not known. */
+/** A patch replaces the list. A cached list of the maximum length may be truncated, so the live list is read first. */
 async function patchFinalizers(
   { metadata }: KubeObject,
   change: (finalizers: readonly string[]) => readonly string[],
@@ -95,7 +95,7 @@ async function remove(removal: ChildRemoval, { client, signal }: ApplyContext): 
   try {
     await client.delete(type, removal, { uid, resourceVersion, propagationPolicy, signal })
   } catch (error) {
-    // Gone already, or another object has its name by now.
+    // Already gone, or another object now has its name.
     const isDone = isApiError(error, 'NotFound') || (resourceVersion === undefined && isApiError(error, 'Conflict'))
     if (!isDone) throw error
   }

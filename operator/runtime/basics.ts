@@ -2,7 +2,7 @@ import type { KubeClient } from '../kube/kube-client.ts'
 import type { Clock } from './clock.ts'
 import type { Logger } from './log.ts'
 
-/** What nearly everything is given that works in this process. */
+/** The dependencies of nearly every component of this process. */
 export interface Basics {
   readonly client: KubeClient
   readonly clock: Clock

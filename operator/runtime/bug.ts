@@ -2,10 +2,10 @@ import type { KubeObject } from '../kube/kube-object.ts'
 import { cutMessage, mergeConditions, type StatusCondition } from './conditions.ts'
 import { redactUrls } from './redact.ts'
 
-/** Of its condition, and of its Event. */
+/** Reason of the condition and of the Event. */
 export const BUG_REASON = 'InternalError'
 
-/** The status of an object that cannot be planned because of a bug in the operator: what it said so far may well be true still. */
+/** Returns the status of an object that cannot be planned because of a bug. What it reported before may still be true, so it is kept. */
 export function statusWithBug(object: KubeObject, error: unknown, now: number) {
   const { status = {} } = object as { readonly status?: { readonly conditions?: readonly StatusCondition[] } }
   const text = redactUrls(error instanceof Error ? error.message : String(error))

@@ -3,10 +3,10 @@ import { apiVersionOf } from '../kube/kube-object.ts'
 import type { Kept } from './reflectors.ts'
 import type { Stored } from './store.ts'
 
-/** Which objects there are, in few bytes. */
+/** A short summary of which objects exist. */
 export interface CacheDigest {
   readonly objects: number
-  /** SHA-256 (hex) over uid and resourceVersion of all of them: the same for the same objects, in whatever order. */
+  /** SHA-256 (hex) over uid and resourceVersion of all objects, independent of their order. */
   readonly digest: string
 }
 
@@ -15,7 +15,7 @@ export function digestOf(objects: Iterable<Stored>): CacheDigest {
   return { objects: versions.length, digest: createHash('sha256').update(versions.join('\n')).digest('hex') }
 }
 
-/** `<apiVersion>/<plural>`, and `?<label selector>` where not all objects of the kind are meant. */
+/** Returns `<apiVersion>/<plural>`, with `?<label selector>` unless it means all objects of the kind. */
 export function selectedKind({ type, selection }: Pick<Kept, 'type' | 'selection'>): string {
   const kind = `${apiVersionOf(type)}/${type.plural}`
   return selection.labelSelector === undefined ? kind : `${kind}?${selection.labelSelector}`

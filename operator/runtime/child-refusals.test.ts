@@ -8,6 +8,7 @@ import { EventRecorder } from './event-recorder.ts'
 import { aLookBench } from './look-bench.fixtures.ts'
 import { ObjectController } from './object-controller.ts'
 import { isSame } from './owned-fields.ts'
+import type { ObjectPlan } from './plan.ts'
 import { Reflectors } from './reflectors.ts'
 import { Store } from './store.ts'
 
@@ -19,7 +20,7 @@ const LABEL = 'ours'
 const OWNER = { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', metadata: { name: 'a', namespace: 'n' } }
 const ID = (name: string) => `ConfigMap/n/${name}`
 
-/** A controller of one object, whose ConfigMaps are cached by a label. `wanted` are names and their data. */
+/** Starts a controller of one object whose ConfigMaps are cached by a label. `wanted` has names and their data. */
 async function start(wanted: Record<string, string>, foreign: readonly string[] = []) {
   const { client, clock, basics } = aLookBench()
   const owner = client.put<KubeObject>(OWNER)
@@ -34,6 +35,7 @@ async function start(wanted: Record<string, string>, foreign: readonly string[] 
   const childRefusals = new ChildRefusals({ clock, random: () => 1 })
   const isOurs = ({ metadata }: KubeObject) => metadata.ownerReferences?.[0]?.uid === uid
   const plans: { undecided: boolean; told: [string, string][] }[] = []
+  const mode = { finalizer: 'keep' as ObjectPlan['finalizer'], applyIf: [] as NonNullable<ObjectPlan['applyIf']> }
   const controller = new ObjectController(
     { ...basics, events: new EventRecorder({ ...basics, component: 'test', instance: 'me' }) },
     reflectors,
@@ -50,7 +52,7 @@ async function start(wanted: Record<string, string>, foreign: readonly string[] 
           const existing = configMaps.get(keyOf(one.metadata))
           return existing !== undefined && isOurs(existing) && isSame(existing.data, one.data)
         }
-        return { status: {}, finalizer: 'keep', apply: apply.filter((one) => !isRight(one)), remove: [], events: [] }
+        return { status: {}, ...mode, apply: apply.filter((one) => !isRight(one)), remove: [], events: [] }
       },
       pace: () => ({ isStatusDue: false, wake: undefined }),
       factsBetween: () => ({}),
@@ -66,11 +68,11 @@ async function start(wanted: Record<string, string>, foreign: readonly string[] 
   const requests = async (ms: number) => {
     client.calls.length = 0
     await clock.advance(ms)
-    return client.said('create', 'patch', 'get')
+    return client.callsOf('create', 'patch', 'get')
   }
   const told = () => Object.fromEntries(plans.at(-1)?.told ?? [])
   const stored = () => client.all('ConfigMap').map(({ metadata }) => metadata.name)
-  return { client, uid, childRefusals, plans, requests, told, stored, clock }
+  return { client, uid, childRefusals, plans, mode, requests, told, stored, clock }
 }
 
 function child(name: string, by: string, uid: string): WithData {
@@ -148,6 +150,31 @@ describe('a child that is refused', () => {
     await requests(2_000)
     expect(told()).toEqual({})
     expect(await requests(600_000)).toEqual([])
+  })
+
+  it('stays so while it has to wait', async () => {
+    const { client, requests, told, mode, uid } = await start({})
+    const name = 'two'
+    const wanted = child(name, '2', uid)
+    mode.applyIf = [{ wanted, onlyIf: [] }]
+    client.before = refusing(name, invalid)
+    await requests(10)
+    mode.applyIf = [{ wanted, onlyIf: [{ unreferenced: { name, namespace: 'n' }, by: 'anyone' }] }]
+    expect([await requests(10_000), told()]).toEqual([[], { [ID(name)]: 'Refused' }])
+  })
+
+  it('does not bring its owner back, whose finalizer is released: others may hold it for long', async () => {
+    const wanted: Record<string, string> = { two: '2' }
+    const { client, requests, plans, mode } = await start(wanted)
+    client.before = refusing('two', invalid)
+    await requests(10)
+    delete wanted['two']
+    mode.finalizer = 'release'
+    client.put({ ...OWNER, metadata: { ...OWNER.metadata, labels: { a: 'b' } } })
+    await requests(2_000)
+    const before = plans.length
+    await requests(600_000)
+    expect(plans).toHaveLength(before)
   })
 
   it('because something was not ready yet is told when that happens twice', async () => {

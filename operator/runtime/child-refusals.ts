@@ -7,46 +7,46 @@ import { upTo } from './foreign.ts'
 import { isSame } from './owned-fields.ts'
 import type { Wake } from './wake.ts'
 
-/** Why a child of an object is not there, or is not as it should be. */
+/** Why a child of an object does not exist, or is not as wanted. */
 export interface ChildRefusal {
-  /** `NameTaken`: an object that is not ours has the name. `Refused`: the API server does not take the child. */
+  /** `NameTaken`: an object that is not ours has the name. `Refused`: the API server does not accept the child. */
   readonly why: 'NameTaken' | 'Refused'
-  /** A sentence; what the API server said is in its own words, 1,000 characters at most. */
+  /** A sentence of at most 1,000 characters. What the API server returned is in its own words. */
   readonly message: string
 }
 
-/** Names a child among those of all kinds: `<Kind>.<group>/<namespace>/<name>`; core kinds have no `.<group>`. */
+/** Returns the name of a child among those of all kinds: `<Kind>.<group>/<namespace>/<name>`. Core kinds have no `.<group>`. */
 export function childId({ apiVersion, kind, metadata }: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>): string {
   const group = groupOf(apiVersion)
   return `${group === '' ? kind : `${kind}.${group}`}/${keyOf(metadata)}`
 }
 
-/** A refused child is tried again after a second, and later each time. */
+/** A refused child is retried after a second, and then with increasing delay. */
 const RETRY_BASE_MS = 1_000
 const RETRY_MAX_MS = 60_000
 const MESSAGE_MAX = 1_000
 
 interface Noted {
   readonly refusal: ChildRefusal
-  /** What was refused: something else is tried at once. */
+  /** What was refused. If something else is wanted, it is tried at once. */
   readonly wanted: KubeObject
-  /** Version of what had the name, as far as the cache knew. */
+  /** Version of the object with that name, as far as the cache knew. */
   readonly seen: string | undefined
   readonly tries: number
   readonly dueAt: number
-  readonly isTold: boolean
+  readonly isReported: boolean
 }
 
 interface Family {
   readonly children: Map<string, Noted>
-  /** What the status reported after the last plan: ids of children, and why each was refused. Undefined: not known yet, see {@link ChildRefusals.isUndecided}. */
-  told: string | undefined
-  isNews: boolean
+  /** Ids of refused children and why, as the status reports them after the last plan. Undefined: see {@link ChildRefusals.isUndecided}. */
+  reported: string | undefined
+  hasChanged: boolean
 }
 
 /**
- * What the API server refused last, child by child, for objects that have many: the others go on without it. Each is tried again with a growing wait, at once where
- * something else is wanted of it, and forgotten with the object, or when nobody wants it any more; so a plan asks for what is refused as before.
+ * The last refusal of each child, for objects with many children: the others proceed. A refused child is retried with increasing delay, or at
+ * once if something else is wanted. It is forgotten with the object, or if it is no longer wanted, so plans must continue to request it.
  */
 export class ChildRefusals {
   readonly #options: Pick<Basics, 'clock' | 'random'>
@@ -57,37 +57,37 @@ export class ChildRefusals {
     this.#options = options
   }
 
-  /** Refusals that are certain, by {@link childId}. @param uid of the object */
+  /** Returns the refusals that are certain, by {@link childId}. @param uid of the object */
   of(uid: string): ReadonlyMap<string, ChildRefusal> {
-    const told = [...(this.#families.get(uid)?.children ?? [])].filter(([, { isTold }]) => isTold)
-    return new Map(told.map(([id, { refusal }]) => [id, refusal]))
+    const reported = [...(this.#families.get(uid)?.children ?? [])].filter(([, { isReported }]) => isReported)
+    return new Map(reported.map(([id, { refusal }]) => [id, refusal]))
   }
 
-  /** Whether this process cannot say yet what is refused: it has tried nothing, or a refusal may be over in a moment. A status that tells of refusals stays until then. */
+  /** Reports whether refusals are not known yet: nothing was tried, or one may be transient. Until then, a status keeps those that it reports. */
   isUndecided(uid: string): boolean {
-    return this.#families.get(uid)?.told === undefined
+    return this.#families.get(uid)?.reported === undefined
   }
 
-  /** Whether a child is to be written now. */
+  /** Reports whether to write a child now. */
   isDue(uid: string, wanted: KubeObject, existing: KubeObject | undefined): boolean {
     const noted = this.#families.get(uid)?.children.get(childId(wanted))
     if (noted === undefined || this.#options.clock.monotonic() >= noted.dueAt) return true
     return noted.seen !== existing?.metadata.resourceVersion || !isSame(noted.wanted, wanted)
   }
 
-  /** The child is there, and as it should be. */
+  /** Called when the child exists and is as wanted. */
   taken(uid: string, wanted: KubeObject): void {
     this.#failures.forget(failureKey(uid, wanted))
     this.#families.get(uid)?.children.delete(childId(wanted))
   }
 
-  /** Whether an error is the API server's answer about the child, and nothing that will be over by itself. A webhook that does not work is one if it comes again and again. */
+  /** Reports whether an error is a lasting answer about the child. An error of a failing webhook counts as one after repeated failures. */
   isAnswer(uid: string, wanted: KubeObject, error: ApiError): boolean {
     if (isApiError(error, 'Rejected', 'NotFound')) return true
     return isApiError(error, 'Unavailable') && this.#failures.add(failureKey(uid, wanted))
   }
 
-  /** @param isCertain false: it is reported when it comes once more, since it may be over in a moment */
+  /** @param isCertain false: it may be transient, and is reported only when it occurs again */
   note(uid: string, child: Pick<Noted, 'wanted' | 'refusal' | 'seen'>, isCertain: boolean): void {
     const { clock, random } = this.#options
     const { children } = this.#family(uid)
@@ -96,29 +96,29 @@ export class ChildRefusals {
     const tries = (known?.tries ?? 0) + 1
     const dueAt = clock.monotonic() + backoffMs(tries - 1, RETRY_BASE_MS, RETRY_MAX_MS, random)
     const refusal = { ...child.refusal, message: upTo(MESSAGE_MAX, child.refusal.message) }
-    children.set(id, { ...child, refusal, tries, dueAt, isTold: isCertain || known !== undefined })
+    children.set(id, { ...child, refusal, tries, dueAt, isReported: isCertain || known !== undefined })
   }
 
-  /** All children that are wanted have been written, or tried. */
+  /** Called when all wanted children have been written or tried. */
   end(uid: string, wanted: readonly KubeObject[]): void {
     const family = this.#family(uid)
     const ids = new Set(wanted.map(childId))
     for (const id of family.children.keys()) if (!ids.has(id)) family.children.delete(id)
-    if ([...family.children.values()].some(({ isTold }) => !isTold)) return
-    const told = [...this.of(uid)].map(([id, { why }]) => `${id} ${why}`).join()
-    family.isNews ||= told !== family.told
-    family.told = told
+    if ([...family.children.values()].some(({ isReported }) => !isReported)) return
+    const reported = [...this.of(uid)].map(([id, { why }]) => `${id} ${why}`).join()
+    family.hasChanged ||= reported !== family.reported
+    family.reported = reported
   }
 
-  /** Whether something else is refused than when this was last asked. Texts do not count: one that is never the same must not make a loop. */
-  takeNews(uid: string): boolean {
+  /** Returns whether the refusals changed since the last call. Texts do not count: one that always differs must not cause a loop. */
+  takeChange(uid: string): boolean {
     const family = this.#families.get(uid)
-    const isNews = family?.isNews === true
-    if (family !== undefined) family.isNews = false
-    return isNews
+    const hasChanged = family?.hasChanged === true
+    if (family !== undefined) family.hasChanged = false
+    return hasChanged
   }
 
-  /** When the next one is to be tried again. */
+  /** Returns when to retry the next child. */
   wake(uid: string): Wake | undefined {
     const due = [...(this.#families.get(uid)?.children.values() ?? [])].map(({ dueAt }) => dueAt)
     if (due.length === 0) return undefined
@@ -126,7 +126,7 @@ export class ChildRefusals {
     return { afterMs, because: 'a child that was refused is tried again' }
   }
 
-  /** The object is gone. */
+  /** Forgets an object that is gone. */
   forget(uid: string): void {
     for (const { wanted } of this.#families.get(uid)?.children.values() ?? [])
       this.#failures.forget(failureKey(uid, wanted))
@@ -134,7 +134,7 @@ export class ChildRefusals {
   }
 
   #family(uid: string): Family {
-    const family = this.#families.get(uid) ?? { children: new Map(), told: undefined, isNews: false }
+    const family = this.#families.get(uid) ?? { children: new Map(), reported: undefined, hasChanged: false }
     this.#families.set(uid, family)
     return family
   }

@@ -7,57 +7,55 @@ import { changeTo, isChange, labelsTo } from './owned-fields.ts'
 
 export interface Child {
   readonly type: ResourceType
-  /** With a resourceVersion where it is only right for the state that was seen. */
+  /** With a resourceVersion if it is valid only for the observed state. */
   readonly wanted: KubeObject
   /** Ours as it is; absent: it is to be created, and a namesake is left alone. */
   readonly existing?: KubeObject
-  /** Whether it has to wait: asked right before it is written. */
+  /** Reports whether the child must wait. Called right before the write. */
   readonly isHeldBack?: () => Promise<boolean>
 }
 
 export interface WriteContext {
   readonly client: KubeClient
   readonly signal: AbortSignal
-  /** Is handed every answer, so that caches have our own writes at once. */
+  /** Called with the responses to writes, so that the caches contain our own writes at once. */
   readonly onWritten: (type: ResourceType, object: KubeObject) => void
 }
 
-/** Creates a child, or changes it where it exists, unless it has to wait. Throws ApiError. */
+/** Creates a child, or patches it if it exists. Returns false if it must wait. Throws ApiError. */
 export async function applyChild(
   { type, wanted, existing, isHeldBack }: Child,
   { client, signal, onWritten }: WriteContext,
-): Promise<void> {
-  if (await isHeldBack?.()) return
-  if (existing === undefined) {
-    // A change of what is gone by now is no creation.
-    if (wanted.metadata.resourceVersion !== undefined) return
-    onWritten(type, await client.create(type, wanted, { signal }))
-    return
-  }
-  onWritten(type, await client.mergePatch(type, wanted.metadata, patchTo(wanted, existing), { signal }))
+): Promise<boolean> {
+  if (await isHeldBack?.()) return false
+  if (existing !== undefined)
+    onWritten(type, await client.mergePatch(type, wanted.metadata, patchTo(wanted, existing), { signal }))
+  // A change to an object that is gone must not create it.
+  else if (wanted.metadata.resourceVersion === undefined) onWritten(type, await client.create(type, wanted, { signal }))
+  return true
 }
 
-/** Of the version that was seen. */
+/** Returns a patch that applies only to the observed version. */
 function patchTo(wanted: KubeObject, existing: KubeObject): object {
   const { uid, resourceVersion } = { ...existing.metadata, ...wanted.metadata }
   const metadata = { ...wanted.metadata, labels: labelsTo(wanted, existing), uid, resourceVersion }
   return { ...changeTo(wanted, existing), metadata }
 }
 
-/** Children of which each goes its own way. */
+/** Children that are written independently of each other. */
 export interface Siblings {
   readonly owner: KubeObject
   readonly isOurs: (found: KubeObject) => boolean
   readonly refusals: ChildRefusals
 }
 
-/** Does something for each of several children: what is an error of one of them keeps nothing else from being done. */
+/** Runs work for several children. An error that concerns only one of them does not prevent the work for the others. */
 export class Apart {
-  /** What will be over by itself, or that the caller has to know: it is thrown when all else is done. */
+  /** The first error that is transient or that the caller must know. It is thrown after all other work is done. */
   late: Error | undefined
 
-  /** @param isNoted whether an error needs no more than that */
-  async try(work: () => Promise<void>, isNoted: (error: ApiError) => boolean = () => false): Promise<void> {
+  /** @param isNoted records an error; true if it needs no further handling */
+  async try(work: () => Promise<unknown>, isNoted: (error: ApiError) => boolean = () => false): Promise<void> {
     try {
       await work()
     } catch (error) {
@@ -68,8 +66,8 @@ export class Apart {
 }
 
 /**
- * Writes each of the children that are due: one that is refused is noted, and keeps no other from being written. Nothing that is not ours is changed.
- * What all of them would meet is thrown.
+ * Writes each child that is due. A refused child is noted and does not prevent writes of the others. Objects that are not ours are not changed.
+ * An error that would affect all children is thrown.
  */
 export class SiblingWriter extends Apart {
   readonly #siblings: Siblings
@@ -100,7 +98,7 @@ export class SiblingWriter extends Apart {
     const { isOurs, refusals } = this.#siblings
     if (child.existing !== undefined && !isOurs(child.existing)) return this.#noteTaken(child)
     try {
-      await applyChild(child, this.#context)
+      if (!(await applyChild(child, this.#context))) return
     } catch (error) {
       if (!isApiError(error, 'AlreadyExists')) throw error
       return await this.#meet(child, error)
@@ -108,7 +106,7 @@ export class SiblingWriter extends Apart {
     refusals.taken(this.#uid, child.wanted)
   }
 
-  /** The cache is behind, or somebody has taken off the label by which it selects; or the name is somebody else's. */
+  /** The cache is stale, or somebody removed the label that it selects by, or the name belongs to somebody else. */
   async #meet(child: Child, error: ApiError): Promise<void> {
     const { client, signal } = this.#context
     const found = await find(client, child.type, child.wanted.metadata, { signal })
@@ -119,16 +117,16 @@ export class SiblingWriter extends Apart {
       return this.#note(child, { why: 'Refused', message }, false)
     }
     if (isChange(patchTo(child.wanted, found), found)) return await this.#write({ ...child, existing: found })
-    // The answer to its creation was lost.
+    // The response to its creation was lost.
     this.#context.onWritten(child.type, found)
     this.#siblings.refusals.taken(this.#uid, child.wanted)
   }
 
   #refusalOf(child: Child, error: ApiError): boolean {
-    // What is gone is to be made again: the cache will tell.
+    // The child is gone and must be created again. Its watch event will report that.
     if (child.existing !== undefined && isApiError(error, 'NotFound')) return false
     if (!this.#siblings.refusals.isAnswer(this.#uid, child.wanted, error)) return false
-    // A quota that was just made refuses everything for a moment.
+    // A quota that was just created refuses everything for a moment.
     this.#note(child, { why: 'Refused', message: error.message }, error.status !== 403)
     return true
   }
@@ -145,7 +143,7 @@ export class SiblingWriter extends Apart {
   }
 }
 
-/** No other child would meet it: a webhook that does not work is one of some kinds. */
+/** Reports whether an error concerns only this child. A failing webhook applies to some kinds only. */
 function isOfOneChild(error: unknown): error is ApiError {
   return (
     isApiError(error, 'Rejected', 'NotFound', 'AlreadyExists', 'Conflict') ||

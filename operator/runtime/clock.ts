@@ -1,14 +1,14 @@
-/** Time, as something that a test can own. All durations are milliseconds. */
+/** A time source that a test can control. All durations are milliseconds. */
 export interface Clock {
-  /** Wall clock, milliseconds since the epoch. For what people read and what is kept in a status. */
+  /** Wall clock, in milliseconds since the epoch. For values that users read or that a status stores. */
   now(): number
-  /** Never goes back and also runs while the process is frozen. For deadlines. */
+  /** Never goes backwards, and continues while the process is frozen. For deadlines. */
   monotonic(): number
-  /** Calls `callback` once after `delayMs`. Returns how to cancel it. */
+  /** Calls `callback` once after `delayMs`. Returns a function that cancels it. */
   setTimer(callback: () => void, delayMs: number): () => void
 }
 
-/** setTimeout keeps 32 bits: longer waits would fire at once. */
+/** setTimeout stores 32 bits: a longer delay would fire at once. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
 export const systemClock: Clock = {

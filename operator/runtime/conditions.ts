@@ -12,12 +12,12 @@ export interface StatusCondition {
 }
 
 /** A condition without its times and its generation. */
-export type Said = Omit<StatusCondition, 'lastTransitionTime' | 'observedGeneration'>
+export type NewCondition = Omit<StatusCondition, 'lastTransitionTime' | 'observedGeneration'>
 
-/** Sets or replaces conditions; the transition time moves only with the status. Conditions not named stay. */
+/** Sets or replaces conditions. The transition time changes only with the status. Other conditions stay. */
 export function mergeConditions(
   before: readonly StatusCondition[],
-  wanted: readonly Said[],
+  wanted: readonly NewCondition[],
   generation: number | undefined,
   now: number,
 ): StatusCondition[] {
@@ -35,13 +35,13 @@ export function toTime(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** The reverse; NaN never comes out. */
+/** The reverse. Never returns NaN. */
 export function fromTime(text: string | undefined): number | undefined {
   const ms = text === undefined ? Number.NaN : Date.parse(text)
   return Number.isNaN(ms) ? undefined : ms
 }
 
-/** Undefined members would make two equal statuses look different. */
+/** Removes undefined members, which would make two equal statuses look different. */
 export function withoutUndefined<T extends object>(value: T): T {
   const defined: Partial<T> = {}
   for (const key in value) if (value[key] !== undefined) defined[key] = value[key]
@@ -50,7 +50,7 @@ export function withoutUndefined<T extends object>(value: T): T {
 
 const MESSAGE_MAX = 4_000
 
-/** What a status may say. One that is too long is refused, and with it all that it says. */
+/** Redacts and cuts a message for a status. The API server rejects a whole status if a message is longer. */
 export function cutMessage(message: string): string {
   return redactUrls(message, MESSAGE_MAX)
 }

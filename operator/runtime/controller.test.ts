@@ -46,7 +46,7 @@ function run(reconcile: ControllerOptions['reconcile'], workers = 2): Promise<vo
   return controller.run(stop.signal)
 }
 
-/** When `reconcile` ran, in ms, if it fails so often. */
+/** Returns when `reconcile` ran, in ms, if it fails this many times. */
 async function timesOf(error: unknown, failures: number, forMs: number): Promise<number[]> {
   const times: number[] = []
   void run(async () => {
@@ -111,9 +111,9 @@ describe('a controller', () => {
     await clock.advance(1)
     expect(ends.size).toBe(7)
     await clock.advance(250)
-    // As many as there are workers, one of which had done its work before.
+    // One per worker, and the one that was done before.
     expect(ends.size).toBe(9)
-    // Whoever left early does not leave again.
+    // A worker that released the semaphore early does not release it again.
     for (const end of [...ends.values()]) end()
     await clock.advance(1)
     expect(ends.size).toBe(12)
@@ -188,7 +188,7 @@ describe('a controller', () => {
   it('lets a timer fire between thousands of keys that need no I/O', async () => {
     const keys = 5_000
     let seen = 0
-    // A millisecond for each key, whatever the machine; only the timers are real.
+    // Each key takes a millisecond on any machine. Only the timers are real.
     const own = { now: () => seen, monotonic: () => seen, setTimer: systemClock.setTimer }
     clock = own as unknown as FakeClock
     queue = new WorkQueue(own)

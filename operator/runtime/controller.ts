@@ -13,31 +13,31 @@ export interface ControllerOptions extends Omit<Basics, 'client'> {
   readonly queue: WorkQueue
   /** Brings one object closer to what is wanted. Called for one key by one worker at a time. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Wake | undefined>
-  /** Told about each reconcile that threw, before it is tried again. */
+  /** Called for each reconcile that failed, before it is retried. */
   readonly onError?: (key: string, error: unknown) => void
   readonly workers: number
   readonly metrics: ControllerMetrics
 }
 
-/** So often in a row an object that exists already is only a cache that is behind. */
+/** Up to this many consecutive failures, AlreadyExists only means that the cache is stale. */
 const RACES = 5
 const RETRY_BASE_MS = 100
 const RETRY_MAX_MS = 60_000
-/** A conflict means that the cache is behind; the event that brings it up to date is on its way. */
+/** A conflict means that the cache is stale. The event that updates it is in flight. */
 const CONFLICT_RETRY_MS = 250
 /**
- * So many reconciles are carried out at once as long as each is quick. More would not get more done: their requests wait for
- * each other in the API server, and those that decide how long a slot is empty wait behind them.
+ * Maximum number of concurrent reconciles while each is quick. More would not increase throughput: their requests would wait for each other in
+ * the API server, and delay the requests that determine how long a slot is empty.
  */
 const AT_ONCE = 3
-/** A reconcile that takes longer waits for something that others need not wait for, such as a webhook of one kind. */
+/** A slower reconcile waits for something that others need not wait for, such as a webhook of one kind. */
 const SLOW_MS = 250
-/** So long workers go on before others have their turn. */
+/** How long workers run before they yield. */
 const TURN_MS = 8
-/** The same refused request, over and over, helps nobody; a fix of permissions or quota is seen within a minute. */
+/** Repeating a rejected request quickly does not help. A fix of permissions or quota is noticed within a minute. */
 const REJECTED_RETRY_MS = 30_000
 
-/** Workers that take keys from a queue, reconcile them, and see to it that nothing stays undone. */
+/** Workers that take keys from a queue and reconcile them, with retries, so that nothing is left undone. */
 export class Controller {
   readonly #options: ControllerOptions
   readonly #failures = new Map<string, number>()
@@ -49,7 +49,7 @@ export class Controller {
     this.#options = options
   }
 
-  /** Works until `signal` aborts; resolves when the last worker has put down its tools. */
+  /** Runs until `signal` aborts. Resolves when the last worker has finished. */
   async run(signal: AbortSignal): Promise<void> {
     const { queue, workers, metrics } = this.#options
     queue.onAdd = () => metrics.added()
@@ -57,6 +57,8 @@ export class Controller {
     signal.addEventListener('abort', () => queue.stop(), { once: true })
     if (signal.aborted) queue.stop()
     await Promise.all(Array.from({ length: workers }, () => this.#work(signal)))
+    // What is left of a term waits for nobody.
+    metrics.observeDepth(() => 0)
   }
 
   async #work(signal: AbortSignal): Promise<void> {
@@ -67,7 +69,7 @@ export class Controller {
     }
   }
 
-  /** Keeps its place only for a while. */
+  /** Holds the semaphore for a limited time only. */
   async #handle(key: string | undefined, signal: AbortSignal): Promise<void> {
     const { queue, clock } = this.#options
     let hasLeft = false
@@ -87,7 +89,7 @@ export class Controller {
     }
   }
 
-  /** A thousand reconciles that have nothing to write would otherwise keep everything else from running. */
+  /** Yields to the event loop: a thousand reconciles that write nothing would otherwise block everything else. */
   async #giveWay(): Promise<void> {
     const { clock } = this.#options
     if (clock.monotonic() - this.#turnBegan < TURN_MS) return
@@ -129,7 +131,7 @@ export class Controller {
     queue.addAfter(key, retryInMs)
   }
 
-  /** Somebody else was faster: the caches will know in a moment. */
+  /** Reports whether another writer was faster. The caches will show that in a moment. */
   #isRace(key: string, error: unknown): boolean {
     if (isApiError(error, 'Conflict')) return true
     return isApiError(error, 'AlreadyExists') && (this.#failures.get(key) ?? 0) <= RACES

@@ -15,7 +15,7 @@ export interface EventNote {
 }
 
 export interface EventRecorderOptions extends Basics {
-  /** Where the event comes from; also `reportingComponent`. */
+  /** The source component of the Event, and its `reportingComponent`. */
   readonly component: string
   readonly instance: string
 }
@@ -27,17 +27,17 @@ interface Written {
   lastAt: number
 }
 
-/** The same event again within this time only counts up the one that exists. */
+/** The same event again within this time only increments the count of the existing Event. */
 const SAME_EVENT_MS = 10 * 60_000
-/** Per object: so many at once, then one each {@link REFILL_MS}. */
+/** Per object: this many at once, then one every {@link REFILL_MS}. */
 const BURST = 20
 const REFILL_MS = 60_000
 const REMEMBERED = 4_096
 const BACKLOG = 1_000
 
 /**
- * Kubernetes Events, for people who read `kubectl describe`. Best effort by nature: they are written one after another
- * off the critical path, an error loses one, and an object that has too much to say is cut short.
+ * Kubernetes Events, for users of `kubectl describe`. Best effort: they are written one at a time off the critical path, an error loses
+ * the Event, and Events of an object that has too many are dropped.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions
@@ -57,12 +57,10 @@ export class EventRecorder {
     this.#pace.take(uid ?? name, now)
     const { type, reason, message } = note
     this.#backlog.push(() => this.#write(subject, { type, reason, message: redactUrls(message) }))
-    this.#draining ??= this.#drain().finally(() => {
-      this.#draining = undefined
-    })
+    this.#draining ??= this.#drain()
   }
 
-  /** Resolves when all that was recorded is written or lost, or when it took too long. */
+  /** Resolves when all recorded Events are written or lost, or after `patienceMs`. */
   async flush(patienceMs: number): Promise<void> {
     if (this.#draining !== undefined) await Promise.race([this.#draining, sleep(this.#options.clock, patienceMs)])
   }
@@ -75,6 +73,8 @@ export class EventRecorder {
         this.#options.log.debug({ error: String(error) }, 'an Event could not be written')
       }
     }
+    // Not in a later microtask: an Event that is recorded before it would wait for the next one.
+    this.#draining = undefined
   }
 
   async #write(subject: KubeObject, note: EventNote): Promise<void> {
@@ -95,7 +95,9 @@ export class EventRecorder {
     }
     const event = this.#event(subject, note, now)
     await client.create(EVENT, event)
-    this.#remember(identity, { ...event.metadata, count: 1, lastAt: now })
+    this.#written.delete(identity)
+    this.#written.set(identity, { ...event.metadata, count: 1, lastAt: now })
+    this.#forgetOld(now)
   }
 
   #event(subject: KubeObject, note: EventNote, now: number) {
@@ -107,7 +109,7 @@ export class EventRecorder {
     return {
       apiVersion: 'v1',
       kind: 'Event',
-      // Where Events are that are about no namespace.
+      // Events about cluster-scoped objects are in this namespace.
       metadata: { name: `${name.slice(0, 200)}.${suffix}`, namespace: namespace ?? 'default' },
       involvedObject: { apiVersion: subject.apiVersion, kind: subject.kind, name, namespace, uid, resourceVersion },
       type: note.type,
@@ -122,12 +124,11 @@ export class EventRecorder {
     }
   }
 
-  #remember(identity: string, written: Written): void {
-    this.#written.delete(identity)
-    this.#written.set(identity, written)
-    if (this.#written.size > REMEMBERED) {
-      const [oldest] = this.#written.keys()
-      if (oldest !== undefined) this.#written.delete(oldest)
+  /** The oldest come first. */
+  #forgetOld(now: number): void {
+    for (const [identity, { lastAt }] of this.#written) {
+      if (this.#written.size <= REMEMBERED && now - lastAt < SAME_EVENT_MS) break
+      this.#written.delete(identity)
     }
   }
 }

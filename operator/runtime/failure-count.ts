@@ -1,19 +1,19 @@
-/** So often in a row that the API server cannot carry out a request is an answer too. */
+/** After this many consecutive failures to execute a request, the API server counts as having answered. */
 const ANSWERED_FAILURES = 4
 
-/** Counts, by uid of an object, how often in a row the API server could not carry out what the object needs. */
+/** Counts, by key, consecutive failures of the API server to execute a request. */
 export class FailureCount {
   readonly #inARow = new Map<string, number>()
 
-  /** It could not once more. Returns whether that counts as an answer by now. */
-  add(uid: string): boolean {
-    const failures = (this.#inARow.get(uid) ?? 0) + 1
-    this.#inARow.set(uid, failures)
+  /** Records another failure. Returns whether this counts as an answer. */
+  add(key: string): boolean {
+    const failures = (this.#inARow.get(key) ?? 0) + 1
+    this.#inARow.set(key, failures)
     return failures >= ANSWERED_FAILURES
   }
 
-  /** It could, or the object is gone. */
-  forget(uid: string): void {
-    this.#inARow.delete(uid)
+  /** Called after a success, or when the object is gone. */
+  forget(key: string): void {
+    this.#inARow.delete(key)
   }
 }

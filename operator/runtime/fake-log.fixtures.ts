@@ -1,6 +1,6 @@
 import type { Logger } from './log.ts'
 
-/** A log that is only remembered. */
+/** A log that is only kept in memory. */
 export interface FakeLog extends Logger {
   readonly lines: { readonly level: string; readonly facts: unknown; readonly text: string | undefined }[]
 }

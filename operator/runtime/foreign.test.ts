@@ -4,7 +4,7 @@ import { bounded, keptFinalizers, picked } from './foreign.ts'
 
 const VIEW = { apiVersion: 'v1', kind: 'K', metadata: { name: 'a', namespace: 'n' }, phase: 'x', spec: {} as unknown }
 
-/** Characters of all texts and names in it. */
+/** Returns the number of characters of all texts and names in a value. */
 function size(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0

@@ -1,27 +1,27 @@
 import { intern } from './interned.ts'
 
 /**
- * What caches keep of objects that anybody may write. The API server bounds an object to 1.5 MB and hardly any text in it, so
- * without bounds of our own the caches would be as large as somebody likes.
+ * Limits what caches keep of objects that anybody may write. The API server limits an object to 1.5 MB but hardly any text in it, so
+ * without these limits a user could make the caches as large as they like.
  */
 
-/** Characters that an object in a cache may have. Several times what those have that people and controllers write in good faith. */
+/** Maximum number of characters of a cached object: several times what well-meaning users and controllers write. */
 export const KEPT_MAX = 8_000
 const VALUE_MAX = 253
-/** A list as long as that may have been cut: what is to replace it has to be made of the one that is stored. */
+/** A list of this length may have been truncated. Its replacement must be based on the stored list. */
 export const FINALIZERS_MAX = 32
 /** Deeper than anything that is kept of an Open Terrain object. */
 const DEPTH_MAX = 32
 
 /**
- * `view` itself where it has no more than `max` characters; otherwise a copy that ends there: texts are cut, lists and maps have
- * fewer entries. The view's own members, and those of its metadata and conditions, are all there, whatever they hold.
+ * Returns `view` if it has at most `max` characters, otherwise a truncated copy: texts are cut, lists and maps have fewer entries. The
+ * view's own members, and those of its metadata and conditions, are always present, whatever they contain.
  */
 export function bounded<T extends object>(view: T, max: number): T {
   return roomBehind(view, max, 0) >= 0 ? view : (cut(view, { left: max }, 0) as T)
 }
 
-/** What `value` leaves of `room`; negative as soon as it does not fit. */
+/** Returns what is left of `room` after `value`. Negative as soon as the value does not fit. */
 function roomBehind(value: unknown, room: number, depth: number): number {
   if (typeof value === 'string') return room - value.length
   if (typeof value !== 'object' || value === null) return room - 1
@@ -38,7 +38,7 @@ function roomBehind(value: unknown, room: number, depth: number): number {
   return left
 }
 
-/** Of that many members at most, and that close to the top: what a view is made of, and no map of somebody's. */
+/** A record this close to the root with at most this many members is part of the view's structure, not a map with user content. */
 const SHAPE = { depth: 1, members: 32 }
 
 function cut(value: unknown, room: { left: number }, depth: number): unknown {
@@ -59,7 +59,7 @@ function cut(value: unknown, room: { left: number }, depth: number): unknown {
   return Array.isArray(value) ? kept.map(([, member]) => member) : Object.fromEntries(kept)
 }
 
-/** Labels or annotations that matter to the operator, each no longer than its own get; undefined where there are none. */
+/** Returns the labels or annotations that the operator uses, each cut to the maximum length of our own; undefined if there are none. */
 export function picked(
   from: Readonly<Record<string, string>> | undefined,
   wanted: readonly string[] = [],
@@ -74,7 +74,7 @@ export function picked(
   return found
 }
 
-/** Finalizers, of which there may be any number; those that matter to us stay, whatever else there is. */
+/** Limits the number of finalizers, which is unbounded. Those that matter to the operator are always kept. */
 export function keptFinalizers(
   finalizers: readonly string[] | undefined,
   matters: ReadonlySet<string>,
@@ -84,13 +84,13 @@ export function keptFinalizers(
   return [...finalizers.filter((one) => matters.has(one)), ...others].slice(0, FINALIZERS_MAX)
 }
 
-/** A text of an object that anybody may write, no longer than the field that it goes into. Empty where there is none. */
+/** Cuts a text of an object that anybody may write to the length of its target field. Returns an empty string if there is none. */
 export function upTo(length: number, text: unknown): string {
   const value = String(text ?? '')
   return value.length <= length ? value : cutText(value, length)
 }
 
-/** On its own: a part of a string keeps all of it in memory. */
+/** Copies the text: a substring would keep the whole string in memory. */
 function cutText(text: string, length: number): string {
   return Buffer.from(text.slice(0, length)).toString()
 }

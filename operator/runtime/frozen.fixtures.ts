@@ -1,4 +1,4 @@
-/** The same value, which now throws where anybody writes to it, however deep. */
+/** Freezes a value at any depth and returns it: any write to it throws. */
 export function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   Object.freeze(value)

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 
 export interface Endpoint {
   readonly path: string
-  /** The answer; `ok: false` is a 503. */
+  /** Returns the response. `ok: false` is a 503. */
   readonly answer: () => Promise<{ ok: boolean; contentType: string; body: string }>
 }
 

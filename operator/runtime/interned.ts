@@ -1,20 +1,20 @@
 import type { ObjectMeta } from '../kube/kube-object.ts'
 import { isSame } from './owned-fields.ts'
 
-/** Caches hold tens of thousands of objects that say the same words: what is said often is kept once. */
+/** Caches hold tens of thousands of objects with the same texts. A frequent text is stored once. */
 
-/** More than that are not remembered. */
+/** Further entries are not stored. */
 const INTERNED_MAX = 10_000
 const interned = new Map<string, string>()
-/** A word, a sentence without a name in it, or the version of an API: `cdi.kubevirt.io/v1beta1`. Times and hashes are hardly ever shared. */
-const WORD = /^[A-Za-z][A-Za-z., /-]{0,127}(\d+((alpha|beta)\d+)?)?$/
+/** A word, a sentence without a name in it, or an apiVersion such as `cdi.kubevirt.io/v1beta1`. Times, hashes and numbered names are rarely shared. */
+const WORD = /^([A-Za-z][A-Za-z., /-]{0,127}|([a-z0-9.]{1,63}\/)?v\d{1,3}((alpha|beta)\d{1,3})?)$/
 
-/** Whether a text is one that many objects may say. */
+/** Reports whether many objects may contain a text. */
 function isCommon(text: string): boolean {
   return WORD.test(text)
 }
 
-/** The one copy of a text that many objects say: reasons, phases, names of classes and namespaces. */
+/** Returns the shared copy of a text that many objects contain: reasons, phases, names of classes and namespaces. */
 export function intern<T extends string | undefined>(text: T): T {
   if (text === undefined) return text
   const known = interned.get(text)
@@ -25,7 +25,7 @@ export function intern<T extends string | undefined>(text: T): T {
 
 const lists = new Map<string, readonly string[]>()
 
-/** The one copy of a list of words, of which there are few: access modes. */
+/** Returns the shared copy of a list of words, such as access modes. There are few different lists. */
 export function internList(words: readonly string[]): readonly string[] {
   const text = words.join()
   const known = lists.get(text)
@@ -36,7 +36,7 @@ export function internList(words: readonly string[]): readonly string[] {
 }
 
 /**
- * A copy in which equal texts are one: a status says the same times and sentences in several places, and all statuses say the same words.
+ * Returns a copy in which equal texts are shared: a status repeats times and sentences, and all statuses contain the same words.
  * @param seen texts of other parts of the same object
  */
 export function deduplicated<T>(value: T, seen: Map<string, string> = new Map()): T {
@@ -49,14 +49,14 @@ export function deduplicated<T>(value: T, seen: Map<string, string> = new Map())
   }
   if (Array.isArray(value)) return value.map((item) => deduplicated(item, seen)) as T
   if (typeof value !== 'object' || value === null) return value
-  // A spread, not an object made up member by member: V8 then lays it out as tightly as the parsed JSON.
+  // A spread, not an object built member by member: V8 then stores it as compactly as the parsed JSON.
   const copy = { ...value }
-  // The lists that Object.entries makes would take twice as long as all else here, and a start does this for every object in the cluster.
+  // Object.entries would build lists that take twice as long as all else here, and a start does this for every object in the cluster.
   for (const key in copy) copy[key] = deduplicated(copy[key], seen)
   return copy
 }
 
-/** A condition of somebody else's object. */
+/** A condition of an object that is not ours. */
 export interface ConditionView {
   readonly status: string
   readonly reason: string
@@ -65,7 +65,7 @@ export interface ConditionView {
 
 const conditions = new Map<string, ConditionView>()
 
-/** The one copy of a condition, where many objects may have it: most finished downloads say the same. */
+/** Returns the shared copy of a condition that many objects may have: most finished downloads have the same one. */
 export function internCondition({ status, reason, message }: ConditionView): ConditionView {
   const isOften = message === '' || isCommon(message)
   const text = `${status} ${reason} ${message}`
@@ -79,27 +79,32 @@ export function internCondition({ status, reason, message }: ConditionView): Con
 interface Family {
   labels: ObjectMeta['labels']
   ownerReferences: ObjectMeta['ownerReferences']
-  /** Of the one that was looked at last. */
+  /** Name of the child that was processed last. */
   name: string
   creationTimestamp: ObjectMeta['creationTimestamp']
 }
-/** By uid of the owner. More than anybody is expected to have; when it is full, it is emptied. */
+/** By uid of the owner. Emptied when it is full, at a size that nobody is expected to reach, and by {@link forgetFamilies}. */
 const families = new Map<string, Family>()
 const FAMILIES_MAX = 20_000
 
+/** Called from time to time. Otherwise owners that are gone would stay. Objects that share texts already are not affected. */
+export function forgetFamilies(): void {
+  families.clear()
+}
+
 /**
- * The children of an object nearly all say the same about where they belong, and often have one name and one second: a fifth of what the caches weigh.
+ * Children of one object mostly have equal labels and owner references, and often equal names and creation times: a fifth of the caches' size.
  * @param owner uid of the object that they are made for, directly or not
  */
 export function sharedInFamily(metadata: ObjectMeta, owner: string | undefined): ObjectMeta {
   if (owner === undefined) return metadata
   const { name, creationTimestamp, labels, ownerReferences } = metadata
   const family = families.get(owner) ?? newFamily(owner)
-  // An equal text does not take the place of the one that the sibling has.
+  // An equal text does not replace the copy of the sibling.
   if (name !== family.name) family.name = name
   if (creationTimestamp !== family.creationTimestamp) family.creationTimestamp = creationTimestamp
   family.labels ??= labels
-  // A claim belongs to its DataVolume.
+  // Not for a claim: it is owned by its DataVolume.
   if (ownerReferences?.[0]?.uid === owner) family.ownerReferences ??= ownerReferences
   return {
     ...metadata,

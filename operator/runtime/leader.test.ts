@@ -26,7 +26,7 @@ class Candidate {
   readonly stop = new AbortController()
   readonly history: boolean[] = []
   leads = false
-  /** Work that takes its time to end. */
+  /** How long the work takes to end. */
   lingerMs = 0
   ended = false
   readonly client: ScriptedClient
@@ -70,7 +70,7 @@ class Candidate {
   }
 }
 const lease = () => client.peek<Lease>('Lease', 'n/lease')
-/** As somebody left it whose clock is wrong, or who died long ago. */
+/** A Lease of a process whose clock is wrong, or which died long ago. */
 const putOldLease = (holderIdentity: string) =>
   client.put({
     apiVersion: 'coordination.k8s.io/v1',
@@ -114,7 +114,7 @@ describe('a candidate', () => {
   })
 
   describe('that looked before it made its lists knows whether anybody may have led since', () => {
-    /** Makes its lists, while `meanwhile` happens, and leads. */
+    /** A candidate makes its lists while `meanwhile` runs, and then leads. */
     const hadPredecessor = async (meanwhile: () => unknown): Promise<boolean | undefined> => {
       const lists = Promise.withResolvers<void>()
       const late = new Candidate('late', client, lists.promise)
@@ -235,6 +235,35 @@ describe('a candidate', () => {
     expect(one.leads).toBe(true)
   })
 
+  it.each([
+    ['nothing is answered', 0],
+    ['reads are answered just in time', 100],
+  ])('stops leading in time though %s', async (_how, earlyMs) => {
+    const one = new Candidate('one')
+    await settled()
+    const renewedAt = clock.monotonic()
+    client.before = async ({ verb, options }) => {
+      const isLate = verb !== 'get' || earlyMs === 0
+      const { timeoutMs = 0 } = options as { timeoutMs?: number }
+      await new Promise<void>((resolve) => clock.setTimer(resolve, timeoutMs - (isLate ? 0 : earlyMs)))
+      if (isLate) throw apiError('NoAnswer')
+    }
+    while (one.leads && clock.monotonic() - renewedAt < TIMINGS.durationMs) await clock.advance(100)
+    expect(clock.monotonic() - renewedAt).toBeLessThanOrEqual(TIMINGS.renewDeadlineMs + 100)
+    client.before = undefined
+  })
+
+  it.each(['create', 'replace'])('leaves nobody a Lease by a %s that its stop cut short', async (verb) => {
+    const one = new Candidate('one')
+    client.after = (call) => {
+      if (call.verb !== verb || one.stop.signal.aborted) return
+      one.stop.abort()
+      throw apiError('NoAnswer')
+    }
+    await clock.advance(5_000)
+    expect([one.ended, lease()?.spec['holderIdentity']]).toEqual([true, ''])
+  })
+
   it('survives a few errors', async () => {
     const one = new Candidate('one')
     await settled()
@@ -330,7 +359,7 @@ describe('a candidate', () => {
     const before = client.calls.length
     await clock.advance(1)
     expect(one.history.slice(0, 2)).toEqual([true, false])
-    const first = client.calls.slice(before)[0]
+    const first = client.calls.slice(before).find(({ verb }) => verb !== 'get')
     expect(first?.body).toMatchObject({ spec: { holderIdentity: '' } })
   })
 

@@ -1,6 +1,6 @@
 import { ApiError, isApiError, isNamespaceTerminating } from '../kube/api-error.ts'
 import { find } from '../kube/find.ts'
-import type { KubeClient } from '../kube/kube-client.ts'
+import type { KubeClient, RequestOptions } from '../kube/kube-client.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { LEASE } from '../kube/resource-types.ts'
 import type { Basics } from './basics.ts'
@@ -16,7 +16,7 @@ interface Lease extends KubeObject {
   }
 }
 
-/** How long a lead lasts unrenewed, when a leader gives up renewing, and how often everybody tries. Milliseconds. */
+/** How long an unrenewed Lease is valid, when a leader stops renewing, and the base interval between attempts. Milliseconds. */
 export interface LeaseTimings {
   readonly durationMs: number
   readonly renewDeadlineMs: number
@@ -24,47 +24,47 @@ export interface LeaseTimings {
 }
 
 export interface LeaderElectorOptions extends Basics {
-  /** A client of its own: renewals must not queue behind other requests. */
+  /** A dedicated client: renewals must not queue behind other requests. */
   readonly client: KubeClient
   readonly namespace: string
   readonly name: string
-  /** Different for every process, also for two in the same pod. */
+  /** Unique for every process, also for two in the same pod. */
   readonly identity: string
   readonly timings: LeaseTimings
   readonly onChange?: (leads: boolean) => void
 }
 
-/** How often it is said again what keeps us from the Lease, as long as it is the same. */
+/** How often an unchanged obstacle to the Lease is logged. */
 const SAID_AGAIN_MS = 60_000
 
 type Lead = (term: AbortSignal, hadPredecessor: boolean) => Promise<void>
 
 /**
- * Leader election on a Lease, in the manner of client-go: other people's clocks are not trusted, a lease has expired
- * when it did not change for its duration by our own monotonic clock.
+ * Leader election on a Lease, like client-go: clocks of other processes are not trusted. A Lease has expired when it has not changed for its
+ * duration by our own monotonic clock.
  *
- * A Lease is not a fence: a frozen leader may wake up and go on for a moment beside its successor. Whatever must hold
- * even then is guarded where it is written.
+ * A Lease is not a fence: a frozen leader may resume and continue for a moment next to its successor. Whatever must hold even then is guarded
+ * where it is written.
  */
 export class LeaderElector {
   readonly #options: LeaderElectorOptions
   #observed: { lease: Lease; at: number } | undefined
-  /** Version of the Lease when nobody held it, at {@link look}; empty where there was none. */
+  /** Version of the Lease at {@link look}, if nobody held it; empty if there was no Lease. */
   #vacant: string | undefined
   #hadPredecessor = true
-  /** Whom we stand by for, as last logged. */
-  #standsByFor: string | undefined
-  /** What keeps us from the Lease, as last logged, and when. */
+  /** The leader that we stand by for, as last logged. */
+  #knownLeader: string | undefined
+  /** The obstacle to the Lease, as last logged, and when. */
   #obstacle: { readonly text: string; readonly at: number } | undefined
 
   constructor(options: LeaderElectorOptions) {
     this.#options = options
   }
 
-  /** Notes whether anybody leads now, before lists are made: if not, and nobody did until we lead, they miss nothing. Never throws. */
+  /** Records whether anybody leads, before lists are made: if nobody does, and nobody has until we lead, the lists miss nothing. Never throws. */
   async look(signal: AbortSignal): Promise<void> {
     try {
-      const lease = await this.#read(signal)
+      const lease = await this.#read(this.#request(signal))
       const { holderIdentity = '' } = lease?.spec ?? {}
       this.#vacant = holderIdentity === '' ? versionOf(lease) : undefined
     } catch (error) {
@@ -73,33 +73,36 @@ export class LeaderElector {
   }
 
   /**
-   * Campaigns until `signal` aborts. While we lead, `lead` runs; its signal aborts when the lead is lost or we stop, and
-   * only when it has returned is the Lease given up, so that the next leader never overlaps with us in good times.
-   * Its second argument says whether anybody may have led since {@link look}.
+   * Campaigns until `signal` aborts. While we lead, `lead` runs. Its signal aborts when leadership is lost or we stop. The Lease is released only
+   * after `lead` has returned, so that in normal operation the next leader never overlaps with us. The second argument of `lead` reports
+   * whether anybody may have led since {@link look}.
    */
   async run(signal: AbortSignal, lead: Lead): Promise<void> {
     while (!signal.aborted) {
       if (await this.#tryAcquire(signal)) {
         await this.#serve(signal, lead)
+      } else if (signal.aborted) {
+        // The API server may have accepted the attempt that the stop has cut short.
+        await this.#release()
       } else {
         this.#logStandby()
         const { clock, random, timings } = this.#options
-        // Twice as often as a leader renews: one that hands over must not leave a gap that people notice.
+        // Twice as often as a leader renews, so that a handover leaves no noticeable gap.
         await sleep(clock, timings.retryPeriodMs * (0.4 + random() * 0.2), signal).catch(() => undefined)
       }
     }
   }
 
-  /** Once for each leader. */
+  /** Logs once for each leader. */
   #logStandby(): void {
     const { log, identity } = this.#options
     const holder = this.#observed?.lease.spec?.holderIdentity
-    if (!this.#isHeldByOther() || holder === this.#standsByFor) return
-    this.#standsByFor = holder
+    if (!this.#isHeldByOther() || holder === this.#knownLeader) return
+    this.#knownLeader = holder
     log.info({ identity, leader: holder }, 'standing by')
   }
 
-  /** Once when it is news, and seldom after it: everybody tries every second or two. */
+  /** Logs an obstacle at once when it is new, and rarely after that: every process tries every second or two. */
   #logObstacle(error: unknown): void {
     const { clock, log } = this.#options
     const text = this.#obstacleOf(error)
@@ -122,7 +125,7 @@ export class LeaderElector {
 
   async #serve(signal: AbortSignal, lead: Lead): Promise<void> {
     const { log, identity, onChange } = this.#options
-    this.#standsByFor = undefined
+    this.#knownLeader = undefined
     log.info({ identity }, 'leading')
     onChange?.(true)
     const term = new AbortController()
@@ -146,15 +149,16 @@ export class LeaderElector {
   /** Renews in time, or ends the term. */
   async #renewUntil(term: AbortController): Promise<void> {
     const { clock, timings, log } = this.#options
-    let renewedAt = clock.monotonic()
+    let deadline = clock.monotonic() + timings.renewDeadlineMs
     while (!term.signal.aborted) {
-      await sleep(clock, timings.retryPeriodMs, term.signal).catch(() => undefined)
+      const pauseMs = Math.min(timings.retryPeriodMs, deadline - clock.monotonic())
+      await sleep(clock, pauseMs, term.signal).catch(() => undefined)
       if (term.signal.aborted) return
       const startedAt = clock.monotonic()
-      // After a freeze this comes too late: not even a try, somebody else may lead by now.
-      if (startedAt - renewedAt < timings.renewDeadlineMs && (await this.#tryAcquire(term.signal)))
-        renewedAt = startedAt
-      else if (this.#isHeldByOther() || clock.monotonic() - renewedAt >= timings.renewDeadlineMs) {
+      // After a freeze it is too late even to try, because another process may lead by now.
+      if (startedAt < deadline && (await this.#tryAcquire(term.signal, deadline)))
+        deadline = startedAt + timings.renewDeadlineMs
+      else if (this.#isHeldByOther() || clock.monotonic() >= deadline) {
         log.warn({}, 'lost the lead: the Lease could not be renewed in time')
         term.abort(new Error('lost the lead'))
       }
@@ -166,21 +170,21 @@ export class LeaderElector {
     return holder !== undefined && holder !== '' && holder !== this.#options.identity
   }
 
-  /** One attempt to take or renew the Lease. Never throws. */
-  async #tryAcquire(signal: AbortSignal): Promise<boolean> {
+  /** Tries once to acquire the Lease, or to renew it before `deadline` by our monotonic clock. Never throws. */
+  async #tryAcquire(signal: AbortSignal, deadline?: number): Promise<boolean> {
     let lease: Lease | undefined
     try {
-      lease = await this.#read(signal)
+      lease = await this.#read(this.#request(signal, deadline))
       this.#hadPredecessor = versionOf(lease) !== this.#vacant
       if (lease !== undefined) {
         this.#observe(lease)
         if (this.#isHeldByOther() && !this.#hasExpired()) return false
       }
-      this.#observe(await this.#write(lease, signal))
+      this.#observe(await this.#write(lease, this.#request(signal, deadline)))
       this.#obstacle = undefined
       return true
     } catch (error) {
-      // Somebody else was quicker, or has deleted it since it was read.
+      // Another process was faster, or somebody deleted the Lease after it was read.
       const isOvertaken =
         isApiError(error, 'Conflict', 'AlreadyExists') || (lease !== undefined && isApiError(error, 'NotFound'))
       if (!signal.aborted && !isOvertaken) this.#logObstacle(error)
@@ -188,12 +192,12 @@ export class LeaderElector {
     }
   }
 
-  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+  async #read(request: RequestOptions): Promise<Lease | undefined> {
     const { client, namespace, name } = this.#options
-    return await find<Lease>(client, LEASE, { namespace, name }, this.#request(signal))
+    return await find<Lease>(client, LEASE, { namespace, name }, request)
   }
 
-  async #write(lease: Lease | undefined, signal: AbortSignal): Promise<Lease> {
+  async #write(lease: Lease | undefined, request: RequestOptions): Promise<Lease> {
     const { client, clock, identity, namespace, name, timings } = this.#options
     const now = microTime(clock.now())
     const isOurs = lease?.spec?.holderIdentity === identity
@@ -209,12 +213,13 @@ export class LeaderElector {
         leaseTransitions: (lease?.spec?.leaseTransitions ?? 0) + (lease === undefined || isOurs ? 0 : 1),
       },
     }
-    const request = this.#request(signal)
     return lease === undefined ? await client.create(LEASE, next, request) : await client.replace(LEASE, next, request)
   }
 
-  #request(signal: AbortSignal): { signal: AbortSignal; timeoutMs: number } {
-    return { signal, timeoutMs: Math.max(500, this.#options.timings.renewDeadlineMs / 2) }
+  #request(signal: AbortSignal, deadline = Number.POSITIVE_INFINITY): RequestOptions {
+    const { clock, timings } = this.#options
+    const leftMs = Math.max(1, deadline - clock.monotonic())
+    return { signal, timeoutMs: Math.min(Math.max(500, timings.renewDeadlineMs / 2), leftMs) }
   }
 
   #observe(lease: Lease): void {
@@ -226,21 +231,23 @@ export class LeaderElector {
     if (this.#observed === undefined) return false
     const { lease, at } = this.#observed
     const { leaseDurationSeconds = 0 } = lease.spec ?? {}
-    // Whole seconds are all that a Lease can say; a shorter duration of ours (in tests) holds for our own kind.
+    // A Lease stores only whole seconds. A shorter duration that we are configured with (in tests) takes precedence.
     const durationMs = Math.min(leaseDurationSeconds * 1_000, Math.max(this.#options.timings.durationMs, 1))
     return this.#options.clock.monotonic() - at > durationMs
   }
 
-  /** Lets the next leader start at once. */
+  /** Releases the Lease, so that the next leader can start at once. Reads it first, because a write that was cut short may have succeeded. */
   async #release(): Promise<void> {
-    const observed = this.#observed?.lease
-    if (observed?.spec?.holderIdentity !== this.#options.identity) return
-    const released: Lease = { ...observed, spec: { ...observed.spec, holderIdentity: '', leaseDurationSeconds: 1 } }
+    const { client, identity, log } = this.#options
+    const request = { timeoutMs: 1_000 }
     try {
-      this.#observe(await this.#options.client.replace(LEASE, released, { timeoutMs: 1_000 }))
+      const lease = await this.#read(request)
+      if (lease?.spec?.holderIdentity !== identity) return
+      const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1 }
+      this.#observe(await client.replace(LEASE, { ...lease, spec }, request))
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      this.#options.log.warn({ error: error.message }, 'could not give up the Lease; it expires by itself')
+      log.warn({ error: error.message }, 'could not give up the Lease; it expires by itself')
     }
   }
 }

@@ -1,6 +1,6 @@
 import { fromTime, type StatusCondition } from './conditions.ts'
 
-/** An object with a phase, as far as its wait goes. */
+/** The fields of an object with a phase that describe its wait. */
 export interface Waiter {
   readonly metadata?: {
     readonly creationTimestamp?: string | undefined
@@ -13,8 +13,8 @@ export interface Waiter {
 }
 
 /**
- * For how many seconds the object that has waited longest has not been ready; 0 where none waits. One waits while it is `Provisioning`: one that has come to
- * an end, or is being deleted, does not.
+ * Returns for how many seconds the object that has waited longest has not been ready; 0 if none waits. An object waits while it is
+ * `Provisioning`, unless it is being deleted.
  */
 export function longestWaitSeconds(objects: Iterable<Waiter>, now: number): number {
   let longest = 0

@@ -5,20 +5,20 @@ import { WorkQueue } from './work-queue.ts'
 
 export type LookServices = Omit<Services, 'events'>
 
-/** Of those whose looks concern objects. */
+/** For loops whose reads concern individual objects. */
 export interface LookLoopOptions extends LookServices {
-  /** Called with the `<namespace>/<name>` of each object of which something else is known. */
-  readonly onNews: (key: string) => void
+  /** Called with the `<namespace>/<name>` of each object about which the findings changed. */
+  readonly onChange: (key: string) => void
 }
 
-/** Live looks beside a controller, one after the other: what they ask for is not worth a watch. Kinds of looks extend it. */
+/** Runs live reads next to a controller, one at a time, for data that is not worth a watch. Subclasses define what to read. */
 export class LookLoop {
   readonly #queue: WorkQueue
   readonly #controller: Controller
 
   /**
    * @param name in logs and metrics
-   * @param look Throws ApiError; it is repeated then, later each time
+   * @param look throws ApiError; it is then retried with increasing delay
    */
   constructor(
     options: LookServices,
@@ -34,7 +34,7 @@ export class LookLoop {
     this.#queue.addAfter(key, ms)
   }
 
-  /** Serves until `signal` aborts. */
+  /** Runs until `signal` aborts. */
   run(signal: AbortSignal): Promise<void> {
     return this.#controller.run(signal)
   }

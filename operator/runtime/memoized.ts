@@ -1,6 +1,6 @@
 import { isSame } from './owned-fields.ts'
 
-/** The same function, carried out once for each object that it is given: a cache hands out the same one until it changes. */
+/** Returns `work` with its result memoized per object: a cache returns the same object until it changes. */
 export function memoized<V, T>(work: (value: V) => T): (value: V) => T {
   const results = new WeakMap<object, { readonly result: T }>()
   return (value) => {
@@ -11,7 +11,7 @@ export function memoized<V, T>(work: (value: V) => T): (value: V) => T {
   }
 }
 
-/** The object with the spec of its earlier version, where it says the same: what was made of that stays good while only the status moves. */
+/** Returns the object with its earlier spec if both are equal, so that memoized results of the spec stay valid while only the status changes. */
 export function withKnownSpec<T extends { readonly spec: unknown }>(object: T, before: T | undefined): T {
   return before !== undefined && isSame(before.spec, object.spec) ? { ...object, spec: before.spec } : object
 }

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** Makes the metrics of one registry. */
+/** Creates the metrics of one registry. */
 export class Meters {
   readonly #registers: Registry[]
 
@@ -20,7 +20,7 @@ export class Meters {
     return new Gauge({ name, help, labelNames, registers: this.#registers })
   }
 
-  /** A gauge that is read when it is asked for. */
+  /** Adds a gauge that is computed when it is scraped. */
   observed(name: string, help: string, read: () => number): void {
     new Gauge({
       name,
@@ -32,7 +32,7 @@ export class Meters {
     })
   }
 
-  /** How many things there are of each sort, read when it is asked for. @param all sorts, reported also where there is nothing of them */
+  /** Adds a gauge of the number of items of each sort, computed when it is scraped. @param all sorts, reported even if there are no items of them */
   counted(name: string, help: string, label: string, sorts: () => Iterable<string>, all: readonly string[] = []): void {
     new Gauge({
       name,

@@ -13,15 +13,15 @@ export interface ControllerMetrics {
   observeDepth(depth: () => number): void
 }
 
-/** Of the cache of one kind. */
+/** The state of the cache of one kind. */
 interface CacheFacts {
   readonly objects: number
   readonly silentSeconds: number
 }
 
 /**
- * The metrics of the machinery, under the names that controller-runtime and client-go use, so that dashboards made for
- * those work. Each operator instance has its own registry.
+ * The metrics of the runtime, with the names that controller-runtime and client-go use, so that dashboards made for those work. Each
+ * operator instance has its own registry.
  */
 export class RuntimeMetrics {
   readonly registry = new Registry()
@@ -86,7 +86,7 @@ export class RuntimeMetrics {
   readonly #depths = new Map<string, () => number>()
   readonly #caches = new Map<string, () => CacheFacts>()
 
-  /** Adds what Node tells of this process: once in a process, since its collectors never stop. */
+  /** Adds Node's metrics of this process. Must be called once per process, since its collectors never stop. */
   observeProcess(): void {
     collectDefaultMetrics({ register: this.registry })
   }
@@ -123,7 +123,7 @@ export class RuntimeMetrics {
     this.#relists.inc({ kind })
   }
 
-  /** The exposition text. */
+  /** Returns the exposition text. */
   async render(): Promise<string> {
     for (const [name, depth] of this.#depths) this.#workqueueDepth.set({ name }, depth())
     for (const [kind, facts] of this.#caches) {

@@ -9,7 +9,7 @@ import { Store } from './store.ts'
 
 const NOTHING: ObjectPlan = { status: {}, finalizer: 'keep', apply: [], remove: [], events: [] }
 
-/** A controller whose plans do nothing, in a cluster that has the object `n/old` from the start. */
+/** Starts a controller whose plans do nothing, with the object `n/old` in its store from the start. */
 async function start() {
   const { basics } = aLookBench()
   const { clock } = basics

@@ -13,44 +13,44 @@ import { WorkQueue } from './work-queue.ts'
 const WORKERS = 8
 
 /**
- * What is particular about a kind of objects: everything else that a controller does is the same for all of them.
- * @typeParam P the object, as its cache has it
- * @typeParam T what {@link ObjectKind.prepare} finds out; undefined for a kind without it
+ * The kind-specific part of a controller. Everything else is the same for all kinds.
+ * @typeParam P the object, as cached
+ * @typeParam T the result of {@link ObjectKind.prepare}; undefined for a kind without it
  */
 export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> extends WrittenKind<P> {
   readonly store: Readable<P> & { keys(): Iterable<string>; values(): Iterable<P> }
-  /** Objects of one group come in the order in which they want to be looked at, and groups take turns. Default: namespaces. */
+  /** Returns the group of a key. Groups take turns. Keys of one group are processed in the order in which they are due. Default: namespaces. */
   readonly groupOf?: (key: string) => string
   /**
-   * Listens for what else than its own changes an object is looked at for, and returns how to stop that. A kind without it puts its objects into the queue by
-   * itself, and calls {@link ObjectController.forget} for those that are gone.
+   * Listens for triggers other than changes of the object itself. Returns functions that stop it. A kind without it adds its objects to the queue
+   * itself, and calls {@link ObjectController.forget} for objects that are gone.
    */
   readonly listen?: (queue: WorkQueue) => readonly (() => void)[]
-  /** An object is gone. Only called where there is {@link ObjectKind.listen}. */
+  /** Called when an object is gone. Only with {@link ObjectKind.listen}. */
   readonly onGone?: (primary: P) => void
-  /** What shows where the objects stand, as long as this serves. */
+  /** Metrics of the state of the objects, while the controller runs. */
   readonly gauges?: { readFrom(objects: (() => Iterable<P>) | undefined): void }
-  /** What runs beside it. */
+  /** Loops that run next to the controller. */
   readonly loops?: readonly { run(signal: AbortSignal): Promise<void> }[]
-  /** What a plan needs beside the caches, and may take a request. Throws ApiError. */
+  /** Obtains what a plan needs in addition to the caches. May send requests. Throws ApiError. */
   readonly prepare?: (primary: P, signal: AbortSignal) => Promise<T>
-  /** Observes and decides. Undefined: nothing is known yet, and somebody will tell when it is. */
+  /** Observes and decides. Undefined: not enough is known yet, and a later trigger will requeue the object. */
   readonly plan: (primary: P, prepared: T) => L | undefined
-  /** For the preconditions of its plans. */
+  /** Live reads for the preconditions of its plans. */
   readonly looks?: LiveLooks<P>
-  /** @param sinceWriteMs since the last write of a status by this process; undefined where there was none */
+  /** @param sinceWriteMs since the last status write by this process; undefined if there was none */
   readonly pace: (primary: P, plan: L, sinceWriteMs: number | undefined) => StatusPace
-  /** A plan is about to be carried out; what is returned is called when that is over, however it ends. */
+  /** Called before a plan is executed. The returned function is called when that has ended, with or without an error. */
   readonly onBegin?: (primary: P) => () => void
-  /** Given where a status tells what the API server refuses: an object is looked at again when that is news. */
+  /** Set if the status reports what the API server refuses. A new refusal, or the end of one, requeues the object. */
   readonly refusals?: Refusals
-  /** A reconcile threw; it is repeated in any case. */
+  /** Called when a reconcile failed. It is retried in any case. */
   readonly onError?: (primary: P, error: unknown) => void
 }
 
 /**
- * The controller of one kind, for as long as this process leads: a key becomes observe, plan, apply. Beside that it listens for changes, runs the kind's loops,
- * shows its gauges, and forgets what is gone.
+ * The controller of one kind, while this process leads. For each key it observes, plans and applies. It also listens for changes, runs the
+ * kind's loops, feeds its gauges, and forgets objects that are gone.
  */
 export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
   readonly queue: WorkQueue
@@ -67,14 +67,14 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     this.#writer = new PlanWriter({ ...services, ...kind, caches, preconditions: this.#preconditions })
   }
 
-  /** The object is gone. */
+  /** Forgets an object that is gone. */
   forget(uid: string): void {
     this.#writer.forget(uid)
     this.#kind.refusals?.clear(uid)
     this.#kind.childRefusals?.forget(uid)
   }
 
-  /** Serves until `signal` aborts. */
+  /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { runtimeMetrics } = this.#services
     const name = this.#kind.type.kind.toLowerCase()
@@ -116,7 +116,7 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     const seen = store.get(key)
     if (seen === undefined) return undefined
     const prepared = (await prepare?.(seen, signal)) as T
-    // That takes its time: what was true before it may not be any more.
+    // The preparation takes time, so the object may have changed.
     const primary = store.get(key)
     if (primary === undefined) return undefined
     const plan = await this.#plan(primary, prepared, signal)
@@ -134,8 +134,8 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     const primary = store.get(key)
     if (primary === undefined) return
     const { uid = '' } = primary.metadata
-    const isNews = refusals?.note(uid, error) === true
-    if (childRefusals?.takeNews(uid) === true || isNews) this.queue.add(key)
+    const isNew = refusals?.note(uid, error) === true
+    if (childRefusals?.takeChange(uid) === true || isNew) this.queue.add(key)
     onError?.(primary, error)
   }
 
@@ -143,7 +143,7 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     try {
       return this.#kind.plan(primary, prepared)
     } catch (error) {
-      await this.#writer.tellBug(primary, error, signal)
+      await this.#writer.reportBug(primary, error, signal)
       throw error
     }
   }
@@ -156,10 +156,9 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     const { isStatusDue, wake } = pace(primary, plan, this.#writer.sinceStatusWriteMs(uid))
     const held = await this.#writer.write(primary, plan, isStatusDue, signal)
     const wasRefused = refusals?.clear(uid) === true
-    if (childRefusals?.takeNews(uid) === true || wasRefused) this.queue.add(keyOf(primary.metadata))
-    return [wake, held, childRefusals?.wake(uid)].reduce(
-      (first, one) => (one === undefined ? first : sooner(first, one)),
-      plan.wake,
-    )
+    if (childRefusals?.takeChange(uid) === true || wasRefused) this.queue.add(keyOf(primary.metadata))
+    // A plan that releases the finalizer wants no children any more.
+    const retry = plan.finalizer === 'release' ? undefined : childRefusals?.wake(uid)
+    return [wake, held, retry].reduce((first, one) => (one === undefined ? first : sooner(first, one)), plan.wake)
   }
 }

@@ -1,8 +1,8 @@
 import { groupOf, type KubeObject } from '../kube/kube-object.ts'
 
 /**
- * Whether a child is as we want it. Its spec is ours in full: a member that we do not want, left over from before, is a
- * difference. Of its metadata only what we ask for is, and labels under the API group of its owner; those of others do not count, nor does the status.
+ * Reports whether a child is as wanted. Its spec is entirely ours: a leftover member that is not wanted counts as a difference. Of its metadata
+ * only the wanted fields are ours, and labels under the API group of its owner. Labels of others do not count, nor does the status.
  */
 export function ownsEqual(wanted: KubeObject, actual: KubeObject): boolean {
   const { metadata, ...content } = wanted
@@ -14,7 +14,7 @@ export function ownsEqual(wanted: KubeObject, actual: KubeObject): boolean {
   )
 }
 
-/** A JSON merge patch that makes the content of `actual`, metadata aside, that of `wanted`. */
+/** Returns a JSON merge patch that changes the content of `actual`, except its metadata, to that of `wanted`. */
 export function changeTo(wanted: KubeObject, actual: KubeObject): object {
   const { metadata: _wanted, ...content } = wanted
   if (BOUND_BY_CLUSTER.has(wanted.kind)) return content
@@ -23,21 +23,21 @@ export function changeTo(wanted: KubeObject, actual: KubeObject): object {
   )
 }
 
-/** Kubernetes completes these when it binds them to each other. To remove what it has written, such as the uid in claimRef, takes a claim its data. */
+/** Kubernetes completes these when it binds them to each other. Removing what it has written, such as the uid in claimRef, costs a claim its data. */
 const BOUND_BY_CLUSTER: ReadonlySet<string> = new Set(['PersistentVolume', 'PersistentVolumeClaim'])
 
-/** Whether a JSON merge patch would change anything. */
+/** Reports whether a JSON merge patch would change anything. */
 export function isChange(patch: unknown, actual: unknown): boolean {
   if (!isRecord(patch) || !isRecord(actual)) return !isSame(patch ?? undefined, actual ?? undefined)
   return Object.entries(patch).some(([key, value]) => value !== undefined && isChange(value, actual[key]))
 }
 
-/** What a JSON merge patch has to say about labels: those that are wanted, and null for those of the operator that are not wanted any more. */
+/** Returns the labels for a JSON merge patch: the wanted ones, and null for those of the operator that are no longer wanted. */
 export function labelsTo(wanted: KubeObject, actual: KubeObject): Readonly<Record<string, string | null>> {
   return { ...wanted.metadata.labels, ...Object.fromEntries(leftLabels(wanted, actual).map((label) => [label, null])) }
 }
 
-/** Nobody but its owner puts labels under the API group of that. */
+/** Returns the labels that are no longer wanted. Only the owner of an object sets labels under the owner's API group. */
 function leftLabels(wanted: KubeObject, actual: KubeObject): string[] {
   const { labels, ownerReferences = [] } = wanted.metadata
   const owner = ownerReferences.find(({ controller }) => controller === true)
@@ -61,7 +61,7 @@ function contains(actual: unknown, wanted: unknown): boolean {
   return Object.entries(wanted).every(([key, value]) => value === undefined || contains(actual[key], value))
 }
 
-/** Whether both are the same as JSON, whatever the order of their members. */
+/** Reports whether both are equal as JSON, regardless of the order of their members. */
 export function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, at) => isSame(item, b[at]))

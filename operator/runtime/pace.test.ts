@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { Pace } from './pace.ts'
 
-/** When somebody who always wants is let through, in this many milliseconds. */
+/** Returns when a caller that always tries is let through, within these milliseconds. */
 function timesIn(pace: Pace, key: string, from: number, to: number): number[] {
   const times: number[] = []
   for (let now = from; now < to; now += 1) {

@@ -1,17 +1,17 @@
-/** So many times in a row a key is worked on as soon as it wants. The whole life of an object takes fewer. */
+/** How many times in a row a key is processed without delay. The whole life of an object takes fewer. */
 const BURST = 40
-/** After that, so often. Progress of a download comes less often than that. */
+/** After the burst, the interval at which a key is processed. Download progress arrives less often. */
 const EVERY_MS = 500
 const PRUNED_FROM = 1_024
 
 /**
- * How often one key may be worked on, or told of, so that somebody who changes an object in a loop costs a bounded rate, and others keep their turn: a token bucket for
- * each key, kept as the one time at which it is full again.
+ * A token bucket per key. Limits how often a key is reconciled or reported: a user who changes an object in a loop causes only a bounded
+ * rate, and other keys keep their turn. Each bucket is stored as the time at which it is full again.
  */
 export class Pace {
   readonly #burstMs: number
   readonly #everyMs: number
-  /** Those that are not full. */
+  /** A bucket without an entry is full. */
   readonly #fullAt = new Map<string, number>()
   #pruneAt = PRUNED_FROM
 
@@ -20,13 +20,13 @@ export class Pace {
     this.#everyMs = everyMs
   }
 
-  /** Milliseconds until the key may be worked on. */
+  /** Returns the milliseconds until the key may be processed. */
   waitMs(key: string, now: number): number {
     const fullAt = this.#fullAt.get(key) ?? now
     return Math.max(0, fullAt + this.#everyMs - this.#burstMs - now)
   }
 
-  /** The key is worked on. */
+  /** Records that the key is processed. */
   take(key: string, now: number): void {
     this.#fullAt.set(key, Math.max(this.#fullAt.get(key) ?? now, now) + this.#everyMs)
     if (this.#fullAt.size >= this.#pruneAt) this.#prune(now)

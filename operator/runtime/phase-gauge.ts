@@ -3,14 +3,14 @@ import type { Clock } from './clock.ts'
 import { longestWaitSeconds, type Waiter } from './longest-wait.ts'
 import { Meters } from './meters.ts'
 
-/** How many objects of a kind are in each phase, in the eyes of the replica that leads: 0 for the others. */
+/** The number of objects of a kind in each phase, as observed by the replica that leads. 0 for the others. */
 export class PhaseGauge<O extends Waiter = Waiter> {
   readonly #meters: Meters
   protected objects: () => Iterable<O> = () => []
 
   /**
-   * @param all phases, reported also where nothing is in them
-   * @param first phase of an object that has none yet; absent: it is in none
+   * @param all phases, reported even if no object is in them
+   * @param first phase of an object that has none yet; if absent, such an object is in none
    */
   constructor(registry: Registry, name: string, help: string, all: readonly string[], first?: string) {
     const phases = () => Array.from(this.objects()).flatMap(({ status }) => status?.phase ?? first ?? [])
@@ -18,12 +18,12 @@ export class PhaseGauge<O extends Waiter = Waiter> {
     this.#meters.counted(name, help, 'phase', phases, all)
   }
 
-  /** Reports beside it for how long the object that has waited longest has not been ready. */
+  /** Also reports for how long the object that has waited longest has not been ready. */
   observeLongestWait(name: string, help: string, clock: Pick<Clock, 'now'>): void {
     this.#meters.observed(name, help, () => longestWaitSeconds(this.objects(), clock.now()))
   }
 
-  /** Where it is read; undefined where this replica does not lead. */
+  /** Sets the source of the objects; undefined if this replica does not lead. */
   readFrom(objects: (() => Iterable<O>) | undefined): void {
     this.objects = objects ?? (() => [])
   }

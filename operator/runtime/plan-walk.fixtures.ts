@@ -4,21 +4,21 @@ import { reasonOf } from './standing.ts'
 import { START } from './times.fixtures.ts'
 import type { Wake } from './wake.ts'
 
-/** What is particular about the object that a world of a test is about. */
+/** What is different about the object of a test's world. */
 export interface ObjectOverrides<Status> {
   readonly metadata?: Partial<ObjectMeta>
   readonly status?: Status
-  /** Laid over the usual spec; undefined members are left out. */
+  /** Merged into the default spec. Undefined members are left out. */
   readonly spec?: Readonly<Record<string, unknown>>
   readonly policy?: Partial<Policy>
 }
 
-/** Without the members that are undefined. */
+/** Returns the fields without undefined members. */
 export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-/** What walks of all kinds have: a world that plans are applied to, in the order in which a controller would. */
+/** The common part of walks of all kinds: a world to which plans are applied, in the order that a controller uses. */
 export abstract class PlanWalk<
   World extends { readonly policy: Policy },
   Plan extends { readonly wake?: Wake | undefined },
@@ -40,7 +40,7 @@ export abstract class PlanWalk<
 
   protected abstract carryOut(plan: Plan): void
 
-  /** Plans once and carries it out. True when something was written. */
+  /** Plans once and executes the plan. Returns true if it wrote anything. */
   step(): boolean {
     const before = this.log.length
     this.carryOut(this.plan())
@@ -62,13 +62,13 @@ export abstract class PlanWalk<
     return this
   }
 
-  /** Plans and carries out until nothing is left to be written. Throws when there is no end to it. */
+  /** Plans and executes until nothing is left to write. Throws if that does not end. */
   settle(): this {
     for (let turn = 0; turn < 10; turn += 1) if (!this.step()) return this
     throw new Error(`the plans never come to rest:\n${this.log.join('\n')}`)
   }
 
-  /** What is written right before the time that the plan asks for, or after so long at most. No time has passed then. */
+  /** Returns what is written right before the plan's wake, or right before `mostMs` if that is earlier. The time is restored afterwards. */
   writtenUntilWake(mostMs: number): readonly string[] {
     const [written, { now }] = [this.log.length, this]
     const waitMs = Math.min(this.plan().wake?.afterMs ?? mostMs, mostMs)
@@ -78,7 +78,7 @@ export abstract class PlanWalk<
     return this.log.slice(written)
   }
 
-  /** What becomes of these metadata by the plan's word about the finalizer; undefined: nothing. */
+  /** Returns the metadata after the finalizer action of the plan; undefined if nothing changes. */
   protected finalized(metadata: ObjectMeta, change: 'add' | 'release' | 'keep'): ObjectMeta | undefined {
     const { finalizers = [] } = metadata
     if (change === 'add') {

@@ -62,7 +62,7 @@ async function write(primary: KubeObject, plan: Partial<ObjectPlan>, isStatusDue
   const nothing: ObjectPlan = { status: {}, finalizer: 'keep', apply: [], remove: [], events: [] }
   await writer.write(primary, { ...nothing, ...plan }, isStatusDue, new AbortController().signal)
   await clock.advance(0)
-  return client.said()
+  return client.callsOf()
 }
 const removalOf = (object: KubeObject): Removal => ({
   ...referTo(object),
@@ -115,12 +115,12 @@ describe('a child with a condition of its own', () => {
   it('waits alone as long as that does not hold, and is looked at again', async () => {
     heldBack.add('child')
     const wake = await writer.write(anObject('DataVolume', 'a'), plan('child'), false, new AbortController().signal)
-    expect([client.said('create'), wake?.afterMs]).toEqual([['create Secret n/other'], 1])
+    expect([client.callsOf('create'), wake?.afterMs]).toEqual([['create Secret n/other'], 1])
   })
 
   it('is written when that holds', async () => {
     const wake = await writer.write(anObject('DataVolume', 'a'), plan('child'), false, new AbortController().signal)
-    expect([client.said('create'), wake]).toEqual([['create Secret n/other', 'create Secret n/child'], undefined])
+    expect([client.callsOf('create'), wake]).toEqual([['create Secret n/other', 'create Secret n/child'], undefined])
   })
 })
 
@@ -182,21 +182,21 @@ describe('what a status tells', () => {
     const remove = [{ ...removalOf(child), resourceVersion: '1' }]
     await expect(write(primary, { events: [note], remove }, true)).rejects.toMatchObject({ reason: 'Conflict' })
     await clock.advance(1_000)
-    expect(client.said('create').filter((line) => line.includes('Event'))).toHaveLength(1)
+    expect(client.callsOf('create').filter((line) => line.includes('Event'))).toHaveLength(1)
   })
 })
 
 describe('a fault of ours', () => {
   const FAULT = new Error('it is odd')
-  const events = () => client.said('create').filter((line) => line.includes('Event'))
-  async function tellBug(primary: KubeObject): Promise<void> {
-    await writer.tellBug(primary, FAULT, new AbortController().signal)
+  const events = () => client.callsOf('create').filter((line) => line.includes('Event'))
+  async function reportBug(primary: KubeObject): Promise<void> {
+    await writer.reportBug(primary, FAULT, new AbortController().signal)
     await clock.advance(0)
   }
 
   it('is told in the status and as one Event, however often it is met', async () => {
     const primary = anObject('DataVolume', 'a', { uid: 'a', generation: 3 })
-    await tellBug(primary)
+    await reportBug(primary)
     const message = expect.stringContaining('it is odd')
     const told = client.peek<KubeObject & { status: object }>('DataVolume', 'n/a')
     expect(told?.status).toMatchObject({
@@ -207,15 +207,15 @@ describe('a fault of ours', () => {
     })
     expect(client.all('Event')).toMatchObject([{ type: 'Warning', reason: 'InternalError', message }])
     client.calls.length = 0
-    await tellBug(told ?? primary)
-    expect(client.said()).toEqual([])
+    await reportBug(told ?? primary)
+    expect(client.callsOf()).toEqual([])
   })
 
   it('is no Event as long as the status cannot tell it: each try would be another one', async () => {
     client.before = ({ verb }) => {
       if (verb === 'status') throw apiError('Rejected')
     }
-    await tellBug(anObject('DataVolume', 'a', { uid: 'a' }))
+    await reportBug(anObject('DataVolume', 'a', { uid: 'a' }))
     expect(events()).toEqual([])
   })
 })
@@ -236,7 +236,7 @@ describe('a removal', () => {
     const child = anObject('Secret', 'unknown', { uid: 'unknown' })
     const plan = { status: { phase: 'x' }, remove: [removalOf(child)] }
     await expect(write(primary, plan, true)).rejects.toMatchObject({ reason: 'Rejected' })
-    expect(client.said()).toEqual(['status DataVolume n/a'])
+    expect(client.callsOf()).toEqual(['status DataVolume n/a'])
   })
 
   it('that is held back is no Event', async () => {
@@ -287,10 +287,10 @@ describe('a removal', () => {
     const child = anObject('Secret', 'child', { uid: 'child' })
     const plan = { remove: [removalOf(child), removalOf(anObject('Secret', 'unknown', { uid: 'unknown' }))] }
     await expect(write(primary, plan)).rejects.toMatchObject({ reason: 'Rejected' })
-    expect(client.said()).toEqual(['delete Secret n/child'])
+    expect(client.callsOf()).toEqual(['delete Secret n/child'])
     expect(removed).toEqual(['child'])
     await expect(write(primary, plan)).rejects.toMatchObject({ reason: 'Rejected' })
-    expect(client.said()).toEqual([])
+    expect(client.callsOf()).toEqual([])
   })
 
   it('is made again when the object is still there half a minute later', async () => {

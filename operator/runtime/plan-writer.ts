@@ -10,35 +10,35 @@ import { redactUrls } from './redact.ts'
 import type { Services } from './services.ts'
 import { sooner, type Wake } from './wake.ts'
 
-/** A DELETE that was accepted, or the release of our finalizer, shows in the cache soon after; so long it is not repeated. */
+/** The cache shows an accepted DELETE, or the release of our finalizer, within this time. Until then it is not repeated. */
 const DELETED_SEEN_MS = 30_000
 
 /** The caches that plans are made from. */
 export interface PlanCaches {
   readonly get: (type: ResourceType, key: string) => KubeObject | undefined
-  /** Takes in the answer to a write of ours. */
+  /** Adds the response to one of our writes. */
   readonly observeWrite: (type: ResourceType, object: KubeObject) => void
 }
 
-/** What has to be known of a kind to carry out plans for its objects. */
+/** What a writer needs to know about a kind to execute plans for its objects. */
 export interface WrittenKind<P extends KubeObject> {
   readonly type: ResourceType
-  /** Undefined: this kind has none. */
+  /** Undefined if the kind has none. */
   readonly finalizer?: string
-  /** Of the objects that its plans create, change or remove; it may be among them itself. */
+  /** Types of the objects that its plans create, change or remove. May include the kind itself. */
   readonly children: readonly ChildType[]
   /**
-   * Given where one child that the API server refuses keeps no other from being written. What is refused is seen by the next plan, which comes at once; a plan goes on
-   * to ask for it.
+   * If set, a child that the API server refuses does not prevent writes of other children. A new refusal requeues the object at once, and the
+   * next plan sees it. Plans continue to request the refused child.
    */
   readonly childRefusals?: ChildRefusals
-  /** Whether an error of one child keeps no other from being written; so it is with {@link WrittenKind.childRefusals} in any case. */
+  /** Whether an error of one child does not prevent writes of other children. Implied by {@link WrittenKind.childRefusals}. */
   readonly areChildrenApart?: boolean
-  /** Whether an object that has the name of a child belongs to the object; needed with {@link WrittenKind.childRefusals}. */
+  /** Reports whether an object with the name of a child belongs to `primary`. Required with {@link WrittenKind.childRefusals}. */
   readonly isOurs?: (found: KubeObject, primary: P) => boolean
-  /** A child was deleted, or the object itself. */
+  /** Called when a child, or the object itself, was deleted. */
   readonly onRemoved?: (primary: P, removal: Removal) => void
-  /** What the log says of a change of state beside phase, reason and message. */
+  /** Returns facts that the log adds to phase, reason and message of a state change. */
   readonly factsBetween: (before: P, status: object) => Readonly<Record<string, unknown>>
 }
 
@@ -46,11 +46,11 @@ export interface PlanWriterOptions<P extends KubeObject>
   extends Omit<Services, 'random' | 'runtimeMetrics'>,
     WrittenKind<P> {
   readonly caches: PlanCaches
-  /** For what must not rest on a cache: asked right before a removal is made. */
+  /** For what must not rely on a cache. Checked right before each removal, and before each write of a guarded child. */
   readonly preconditions: Pick<Preconditions<P>, 'unmet'>
 }
 
-/** Carries out plans for objects of one kind. What it has written enters the caches at once. */
+/** Executes plans for objects of one kind. Its writes appear in the caches at once. */
 export class PlanWriter<P extends KubeObject> {
   readonly #options: PlanWriterOptions<P>
   readonly #statusWrittenAt = new Map<string, number>()
@@ -60,21 +60,21 @@ export class PlanWriter<P extends KubeObject> {
     this.#options = options
   }
 
-  /** Milliseconds since the last status write for the object with this uid; undefined when there was none. */
+  /** Returns the milliseconds since the last status write for the object with this uid; undefined if there was none. */
   sinceStatusWriteMs(uid: string): number | undefined {
     const at = this.#statusWrittenAt.get(uid)
     return at === undefined ? undefined : this.#options.clock.monotonic() - at
   }
 
-  /** The object is gone. */
+  /** Forgets an object that is gone. */
   forget(uid: string): void {
     this.#statusWrittenAt.delete(uid)
   }
 
   /**
    * Throws ApiError.
-   * @param isStatusDue whether the status says anything that is worth a write
-   * @returns when to look again for children that had to wait
+   * @param isStatusDue whether the status has changes that are worth a write
+   * @returns when to requeue for children that are held back
    */
   async write(primary: P, plan: ObjectPlan, isStatusDue: boolean, signal: AbortSignal): Promise<Wake | undefined> {
     const { client, type, caches, clock, events } = this.#options
@@ -86,13 +86,13 @@ export class PlanWriter<P extends KubeObject> {
       return unmet !== undefined
     }
     const notes = [...plan.events]
-    const tell = () => {
+    const recordEvents = () => {
       for (const note of notes.splice(0)) events.record(primary, note)
     }
     const onDeleted = (removal: Removal) => {
       if (removal.uid !== uid) this.#deletedAt.set(removal.uid, clock.monotonic())
-      this.#tellRemoved(primary, removal)
-      tell()
+      this.#reportRemoved(primary, removal)
+      recordEvents()
     }
     const changes: Changes = {
       ...(isStatusDue && { status: plan.status }),
@@ -117,11 +117,11 @@ export class PlanWriter<P extends KubeObject> {
     const onWritten = (written: ResourceType, object: KubeObject) => {
       caches.observeWrite(written, object)
       if (!isStatusDue) return
-      // The status comes first, and its Events with it: what fails after it is planned again, but is not news any more.
+      // The status and its Events come first: if a later write fails, the next plan repeats that write but not the Events.
       this.#statusWrittenAt.set(uid, clock.monotonic())
       if (!isLogged) this.#logTransition(primary, plan.status)
       isLogged = true
-      tell()
+      recordEvents()
     }
     try {
       const { areChildrenApart = false } = this.#options
@@ -137,8 +137,8 @@ export class PlanWriter<P extends KubeObject> {
     return wake
   }
 
-  /** Tells people, as far as its status can be written, of an object that a fault of ours keeps from being planned. */
-  async tellBug(primary: P, fault: unknown, signal: AbortSignal): Promise<void> {
+  /** Reports in the status, if it can be written, and in an Event that a bug in the operator prevents planning of the object. */
+  async reportBug(primary: P, fault: unknown, signal: AbortSignal): Promise<void> {
     const { client, type, caches, clock, log, events } = this.#options
     const status = statusWithBug(primary, fault, clock.now())
     if (isDeepStrictEqual(status, (primary as { readonly status?: object }).status)) return
@@ -151,14 +151,14 @@ export class PlanWriter<P extends KubeObject> {
     }
   }
 
-  /** The finalizer is released only where everything else was done. */
+  /** Children are not independent if the finalizer is released: that requires that everything else has succeeded. */
   #siblings(owner: P, { finalizer }: ObjectPlan): Pick<ApplyContext, 'siblings'> {
     const { childRefusals: refusals, isOurs } = this.#options
     if (refusals === undefined || finalizer === 'release') return {}
     return { siblings: { owner, refusals, isOurs: (found) => isOurs?.(found, owner) === true } }
   }
 
-  #tellRemoved(primary: P, removal: Removal): void {
+  #reportRemoved(primary: P, removal: Removal): void {
     const { log, events, onRemoved } = this.#options
     if (removal.event !== undefined) {
       log.info({ key: keyOf(primary.metadata) }, removal.event.message)
@@ -167,7 +167,7 @@ export class PlanWriter<P extends KubeObject> {
     onRemoved?.(primary, removal)
   }
 
-  /** The story of an object: one line a change of state, for every kind. */
+  /** Logs one line per state change, for every kind. */
   #logTransition(primary: P, status: object): void {
     const { log, type, factsBetween } = this.#options
     const transition = transitionOf(primary, status)
@@ -194,7 +194,7 @@ export class PlanWriter<P extends KubeObject> {
     return isReleased ? { releaseFinalizer: finalizer } : undefined
   }
 
-  /** KubeVirt has a VirtualMachine too: a kind is one of its group. */
+  /** Matches kind and group, because KubeVirt has a VirtualMachine too. */
   #childType({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): ChildType {
     const found = this.#options.children.find(({ type }) => type.kind === kind && type.group === groupOf(apiVersion))
     if (found === undefined) throw new TypeError(`${apiVersion} ${kind} is no kind of children`)
@@ -207,7 +207,7 @@ export class PlanWriter<P extends KubeObject> {
     return existing === undefined ? { type } : { type, existing }
   }
 
-  /** Those that are to be asked for now. */
+  /** Returns the removals to request now. */
   #dueRemovals({ metadata: { uid: own } }: P, removals: readonly Removal[], isStatusDue: boolean): readonly Removal[] {
     return removals.filter(({ uid }) => !this.#wasJustDeleted(uid) && !(uid === own && isStatusDue))
   }
@@ -215,7 +215,7 @@ export class PlanWriter<P extends KubeObject> {
   #wasJustDeleted(uid: string): boolean {
     const now = this.#options.clock.monotonic()
     const deletedAt = this.#deletedAt.get(uid)
-    // In the order in which they were added: the first one that is young ends it.
+    // Entries are in insertion order, so the first recent one ends the loop.
     for (const [other, at] of this.#deletedAt) {
       if (now - at < DELETED_SEEN_MS) break
       this.#deletedAt.delete(other)
@@ -229,23 +229,23 @@ export class PlanWriter<P extends KubeObject> {
   }
 }
 
-/** What a status of every Open Terrain kind says first. */
-interface Stand {
+/** The common fields of the status of every Open Terrain kind. */
+interface CommonStatus {
   readonly phase?: string
   readonly reason?: string
   readonly message?: string
 }
 
-/** Longer ones are in the status. */
+/** Longer messages are cut. The status has the full text. */
 const LOGGED_MAX = 400
 
 /**
- * What the log tells of a status that was written: one line where the phase or the reason changed. Progress, places in a queue
- * and the like are no news here.
+ * Returns what to log about a written status: one line if the phase or the reason changed. Progress, queue positions and similar changes
+ * are not logged.
  */
 function transitionOf(before: KubeObject, after: object): Readonly<Record<string, string>> | undefined {
-  const { status: was = {} } = before as { readonly status?: Stand }
-  const { phase = '', reason = '', message = '' } = after as Stand
+  const { status: was = {} } = before as { readonly status?: CommonStatus }
+  const { phase = '', reason = '', message = '' } = after as CommonStatus
   if (phase === (was.phase ?? '') && reason === (was.reason ?? '')) return undefined
   const text = message.length > LOGGED_MAX ? `${message.slice(0, LOGGED_MAX)}…` : message
   return { ...(was.phase !== undefined && { from: was.phase }), phase, reason, message: redactUrls(text) }

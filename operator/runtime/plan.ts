@@ -4,72 +4,72 @@ import type { Precondition } from './preconditions.ts'
 import type { Wake } from './wake.ts'
 
 /**
- * What is to be done about one object, as printable data. It is carried out in this order: status, finalizer, children,
- * annotations, removals; the release of the finalizer last.
+ * What to do about one object, as printable data. It is executed in this order: status, finalizer, children, annotations, removals, and
+ * last the release of the finalizer.
  */
 export interface ObjectPlan {
   readonly status: object
   readonly finalizer: 'add' | 'keep' | 'release'
-  /** Children as they should be. */
+  /** Children, as wanted. */
   readonly apply: readonly KubeObject[]
-  /** More of them, each with what has to hold for it alone: nothing else of the plan waits for that. */
+  /** More children, each with its own preconditions. Nothing else in the plan waits for these. */
   readonly applyIf?: readonly GuardedChild[]
   readonly remove: readonly Removal[]
   readonly touch?: readonly Touch[]
   readonly events: readonly EventNote[]
   readonly wake?: Wake | undefined
-  /** Nothing of the plan is carried out where one of them does not hold. */
+  /** If one of these does not hold, nothing of the plan is executed. */
   readonly onlyIf?: readonly Precondition[]
 }
 
-/** What is left of a plan where nothing is to be done. */
+/** The rest of a plan, besides the status, if there is nothing to do. */
 export const NOTHING_TO_DO = { finalizer: 'keep', apply: [], remove: [], events: [] } as const
 
-/** A child that is only written where all of these hold. */
+/** A child that is written only if all preconditions hold. */
 export interface GuardedChild {
   readonly wanted: KubeObject
   readonly onlyIf: readonly Precondition[]
 }
 
-/** Names an object that was seen: another one of that name is not meant. */
+/** Identifies an observed object. Another object with the same name does not match. */
 export interface ObjectReference extends ObjectKey {
   readonly apiVersion: string
   readonly kind: string
   readonly uid: string
-  /** Where it is only meant in the state that was seen. */
+  /** Set if it matches only the observed state. */
   readonly resourceVersion?: string
 }
 
-/** A child to delete. Or the object itself: not together with a change of its status, which is looked at once more. */
+/** A child to delete, or the object itself. The object is not deleted together with a change of its status; it is planned once more first. */
 export interface Removal extends ObjectReference {
-  /** Where it is another one than that of its kind. */
+  /** Set if it differs from the policy of its kind. */
   readonly propagationPolicy?: 'Background'
-  /** It waits as long as one of them does not hold. */
+  /** The removal waits until all of these hold. */
   readonly onlyIf?: readonly Precondition[]
-  /** Told on the owner when it is deleted. */
+  /** Recorded on the owner when the child is deleted. */
   readonly event?: EventNote
 }
 
-/** Annotations for an object: a controller that waits before a new try makes it at once when the object changes. */
+/** Annotations to set on an object: a controller that waits before a retry makes it at once when the object changes. */
 export interface Touch extends ObjectReference {
   readonly annotations: Readonly<Record<string, string>>
 }
 
-/** A kind of children, and how one goes: in the foreground only when all that it owns is gone. */
+/** A kind of children, and how they are deleted. In the foreground, a child is gone only after everything that it owns. */
 export interface ChildType {
   readonly type: ResourceType
   readonly propagationPolicy: 'Foreground' | 'Background'
 }
 
-/** The object that was seen, in whatever state it is by now. */
+/** Identifies the observed object in any later state. */
 export function referTo({ apiVersion, kind, metadata }: KubeObject): ObjectReference {
   const { namespace, name, uid = '' } = metadata
   return { apiVersion, kind, ...(namespace !== undefined && { namespace }), name, uid }
 }
 
 /**
- * The removal of a child, unless it is going already; only as long as it is what was seen: by a cache that is behind, what has finished, recovered or lost its
- * owner does not look so.
+ * Returns the removal of a child, unless it is already being deleted. Only for the observed version: a stale cache does not show that a child has
+ * finished, recovered or lost its owner.
  */
 export function removalOf(object: KubeObject | undefined, ...onlyIf: readonly Precondition[]): Removal[] {
   if (object?.metadata.uid === undefined || object.metadata.deletionTimestamp !== undefined) return []

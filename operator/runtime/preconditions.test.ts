@@ -16,7 +16,7 @@ beforeEach(() => {
   observed = []
 })
 
-/** In how many ms to look again; undefined where all of them hold. */
+/** Returns in how many ms to requeue; undefined if all preconditions hold. */
 async function unmet(onlyIf: readonly Precondition[] | undefined, looks?: LiveLooks<KubeObject>) {
   const caches = { observeWrite: (_type: object, object: KubeObject) => void observed.push(keyOf(object.metadata)) }
   return (await new Preconditions(client, caches, looks).unmet(PRIMARY, onlyIf, signal))?.afterMs
@@ -33,7 +33,7 @@ const named = (name: string, uid?: string) => ({
 
 it('nothing asked for is nothing looked for', async () => {
   expect(await unmet(undefined)).toBeUndefined()
-  expect(client.said()).toEqual([])
+  expect(client.callsOf()).toEqual([])
 })
 
 it.each<[string, string | undefined, boolean]>([

@@ -3,66 +3,66 @@ import type { KubeClient } from '../kube/kube-client.ts'
 import type { KubeObject, ObjectKey, ResourceType } from '../kube/kube-object.ts'
 import type { Wake } from './wake.ts'
 
-/** Caches know by then what a live look has found. */
+/** By then the caches have what a live read found. */
 const KNOWN_AFTER_MS = 1_000
 
-/** What has to hold when a plan, or one removal of it, is carried out. A live look tells it, since a cache may be behind. */
+/** A condition for the execution of a plan, or of one of its removals or guarded children. Checked by a live read, since a cache may be stale. */
 export type Precondition = Absent | Unchanged | Unreferenced | Uncloned
 
 /** None of these objects exists. */
 export interface Absent {
   readonly absent: readonly NamedObject[]
-  /** Ours: by what {@link LiveLooks.hasOurs} says. */
+  /** `ours` means as reported by {@link LiveLooks.hasOurs}. */
   readonly whose: 'ours' | "anybody's"
 }
 
 export interface NamedObject extends ObjectKey {
   readonly type: ResourceType
-  /** Where it is known: another one of that name does not count. */
+  /** Set if known. Another object with the same name then does not count. */
   readonly uid?: string
 }
 
-/** This object is as it was seen. */
+/** The object still has the observed version. */
 export interface Unchanged {
   readonly unchanged: NamedObject & { readonly resourceVersion: string }
 }
 
-/** Nothing refers to this object; or as users, nothing needs it to stay. */
+/** Nothing refers to this object or, for `users`, nothing needs it to stay. */
 export interface Unreferenced {
   readonly unreferenced: ObjectKey
   readonly by: 'anyone' | 'users'
-  /** `<kind>/<namespace>/<name>` of who may. */
+  /** `<kind>/<namespace>/<name>` of objects that may refer to it. */
   readonly except?: readonly string[]
-  /** By when the caches tell of a reference, where that takes longer. */
+  /** Milliseconds until the caches show a reference, if that takes longer than usual. */
   readonly knownAfterMs?: number
 }
 
-/** No unfinished clone reads from this object. Only what cannot be undone asks for a live no; a yes of the cache is always enough. */
+/** No unfinished clone reads from this object. A clone in the cache always disproves this. Only an irreversible step needs a live read as proof. */
 export interface Uncloned {
   readonly uncloned: { readonly kind: string; readonly namespace: string; readonly name: string }
   readonly look: 'cached' | 'live'
 }
 
-/** What a kind knows about how to look. All that are missing are asked for by no plan of the kind. Throw ApiError. */
+/** The live reads of a kind. Those that no plan of the kind needs may be missing. They throw ApiError. */
 export interface LiveLooks<P extends KubeObject> {
-  /** Whether any of what was found is what a plan for the object took to be gone. */
+  /** Reports whether any of the found objects is one that a plan for `primary` assumed to be gone. */
   readonly hasOurs?: (found: readonly KubeObject[], primary: P) => boolean
   readonly countReferences?: ReferenceCount
   readonly isCloned?: (precondition: Uncloned, primary: P, signal: AbortSignal) => Promise<boolean>
 }
 
-/** All that refers to an object, by a live look. Throws ApiError. */
+/** Returns all that refers to an object, by a live read. Throws ApiError. */
 export type ReferenceCount = (
   object: ObjectKey,
   signal: AbortSignal,
 ) => Promise<{ readonly names: readonly string[]; readonly users: readonly string[] }>
 
-/** Caches that take in what is found. */
+/** Caches to which found objects are added. */
 interface Observing {
   readonly observeWrite: (type: ResourceType, object: KubeObject) => void
 }
 
-/** Looks live whether preconditions hold, for one kind. What is found enters the caches at once. */
+/** Checks preconditions for one kind with live reads. The objects that it finds are added to the caches at once. */
 export class Preconditions<P extends KubeObject> {
   readonly #client: KubeClient
   readonly #caches: Observing
@@ -74,7 +74,7 @@ export class Preconditions<P extends KubeObject> {
     this.#looks = looks
   }
 
-  /** When to look again, if one of them does not hold. Throws ApiError. */
+  /** Returns when to requeue if one of them does not hold. Throws ApiError. */
   async unmet(primary: P, onlyIf: readonly Precondition[] = [], signal: AbortSignal): Promise<Wake | undefined> {
     for (const one of onlyIf) {
       if (await this.#holds(one, primary, signal)) continue

@@ -57,11 +57,11 @@ describe('redactUrls', () => {
   })
 })
 
-/** Marks each secret part, so that any of it that is left shows. */
+/** Marks each secret part, so that any remainder of it is detected. */
 const CANARY = 'Zq7'
 const secret = (unit: string) =>
   fc.string({ unit: fc.constantFrom(...unit), maxLength: 12 }).map((text) => `${CANARY}${text}${CANARY}`)
-/** RFC 3986, and what clients let through all the same. */
+/** RFC 3986, and what clients accept anyway. */
 const inUser = secret('abZ09-._~!$&\'()*+,;=:%<>"')
 const inQuery = secret('abZ09-._~!$&\'()*+,;=:@/?%<>"{}[]|^`')
 const host = fc.constantFrom('a.example', 'a.example:8443', '[2001:db8::1]', '10.0.0.8:80', 'bucket')
@@ -88,7 +88,7 @@ const url = fc.oneof(
   fc.tuple(path, queryOf).map((parts) => parts.join('')),
   fc.tuple(parameter, inQuery).map(([name, value]) => `${name}=${value}`),
 )
-/** How texts have URLs in them. */
+/** How texts contain URLs. */
 const around: readonly ((url: string) => string)[] = [
   (text) => text,
   (text) => `"${text}"`,
@@ -122,7 +122,7 @@ describe('whatever the text', () => {
         (piece) => {
           const most = piece.repeat(Math.ceil(8_000 / piece.length))
           const beyond = `${most} ${piece.repeat(10_000)}`
-          // What lies beyond the bound is not read: a text of any length comes out as its beginning does.
+          // Text beyond the limit is not read: the result for a text of any length is that for its beginning.
           expect(redactUrls(`${beyond}${beyond}`)).toBe(redactUrls(beyond))
         },
       ),

@@ -1,28 +1,28 @@
-/** So much of a text is looked at, however long it is. */
+/** How much of a text is read, however long it is. */
 const READ_LIMIT = 8_000
 const MESSAGE_LIMIT = 1_000
 
 /**
- * Leaves no userinfo, no query and no presigned parameter of a URL in a text that others may read; on one line, and cut to what a status can bear.
- * A URL ends at a blank and nowhere else: quotes, brackets and commas may be part of what is secret. It takes more than it has
- * to, and each step goes over the text once.
+ * Removes userinfo, queries and presigned parameters of URLs from a text that others may read. Returns one line, cut to what a status can store.
+ * A URL ends only at whitespace: quotes, brackets and commas may be part of a secret. It removes more than necessary, and each step scans
+ * the text once.
  */
 export function redactUrls(text: string, limit: number = MESSAGE_LIMIT): string {
   const head = wholeWords(text, READ_LIMIT)
   const redacted = MAY_BE_SECRET.test(head) ? head.split(/(\s+)/).map(redactWord).join('') : head
-  // A column of kubectl ends at the end of the first line.
+  // A column of kubectl ends with the first line.
   const clean = redacted.replaceAll(/[\t\r\n]+/g, ' ')
-  // Half of a character is not what the API server would store.
+  // The API server would not store half of a character.
   if (clean.length > limit) return `${clean.slice(0, limit - 1)}…`.toWellFormed()
   return head.length < text.length ? `${clean}…` : clean
 }
 
-/** What the log says about an error that should not happen at all: where it was thrown, too. */
+/** Returns the log text for an unexpected error, with where it was thrown. */
 export function traceOf(error: unknown): string {
   return redactUrls(error instanceof Error ? (error.stack ?? error.message) : String(error))
 }
 
-/** The words that fit. Half of a URL does not show any more where its secret ends. */
+/** Returns the whole words that fit. Half of a URL does not show where its secret ends. */
 export function wholeWords(text: string, limit: number): string {
   if (text.length <= limit) return text
   let end = limit
@@ -41,7 +41,7 @@ function redactWord(word: string): string {
   return (start < 0 ? withoutUsers(body) : `${withoutUsers(body.slice(0, start))}…`) + word.slice(end)
 }
 
-/** Where parameters begin, or what may as well be userinfo that looks like them; -1 where nothing does. */
+/** Returns the start of the parameters, or of userinfo that looks like parameters; -1 if there are none. */
 function startOfSecret(word: string): number {
   const start = startOfParameters(word)
   if (start < 0) return start
@@ -53,20 +53,20 @@ function startOfSecret(word: string): number {
 
 const CLOSING = '"\'`<>()[]{},.;:!\\'
 
-/** Where the punctuation begins that a text puts after a URL. */
+/** Returns the start of the punctuation that follows a URL in a text. */
 function endOf(word: string): number {
   let end = word.length
   while (end > 0 && CLOSING.includes(word.charAt(end - 1))) end -= 1
   return end
 }
 
-/** `user:password@`, with a scheme before it or not. */
+/** Removes `user:password@`, with or without a scheme before it. */
 function withoutUsers(word: string): string {
   const segments = word.split(/(\\{0,3}\/|[?#])/)
   return segments.map((segment, at) => withoutUser(segment, isAuthority(segments, at))).join('')
 }
 
-/** Whether `//` comes before it, which JSON may write `\\/\\/`: two slashes with nothing between them. */
+/** Reports whether `//` precedes it, which JSON may write as `\\/\\/`: two slashes with nothing between them. */
 function isAuthority(segments: readonly string[], at: number): boolean {
   const isSlash = (separator: string | undefined) => separator?.endsWith('/') === true
   return isSlash(segments[at - 1]) && segments[at - 2] === '' && isSlash(segments[at - 3])
@@ -76,15 +76,15 @@ function withoutUser(segment: string, isAuthority: boolean): string {
   const at = segment.lastIndexOf('@')
   const colon = segment.indexOf(':')
   if (isAuthority && at >= 0) return segment.slice(at + 1)
-  // The name of an archive with its digest.
+  // Not a container image name with its digest.
   if (colon >= 0 && colon < at && !segment.startsWith('@sha256:', at)) return `…${segment.slice(at + 1)}`
-  // A text that somebody else cut within the password: no port begins like that.
+  // A text that was cut within the password by others: no port starts like that.
   return isAuthority && colon >= 0 && NO_PORT.test(segment.charAt(colon + 1)) ? `${segment.slice(0, colon)}:…` : segment
 }
 
 const NO_PORT = /[^\d"'`<>(){}[\],;:\\]/
 
-/** Where it has to be cut, behind what says that parameters begin; -1 where none do. */
+/** Returns where to cut, after the mark that starts the parameters; -1 if there are none. */
 function startOfParameters(word: string): number {
   const places = [afterMark(word), afterFragment(word), afterPair(word), afterName(word)]
   const found = places.filter((place) => place >= 0)
@@ -101,14 +101,14 @@ function afterFragment(word: string): number {
   return scheme < 0 ? -1 : word.indexOf('#', scheme) + 1 || -1
 }
 
-/** Of a query whose beginning is not there: `x=1&y=2`. */
+/** For a query whose start is missing: `x=1&y=2`. */
 function afterPair(word: string): number {
   const [amp] = [word.indexOf('&'), word.toLowerCase().indexOf('\\u0026')].filter((place) => place >= 0)
   if (amp === undefined || !word.includes('=', amp)) return -1
   return Math.min(amp, word.indexOf('=')) + 1
 }
 
-/** What stands between a name and its value in a query, encoded or not, in JSON and in XML. */
+/** What separates a name from its value in a query, encoded or not, in JSON and in XML. */
 const SEPARATOR = /=|%3d|["'\\]:|>/gi
 const NAME_MAX = 48
 const SECRET_NAME =

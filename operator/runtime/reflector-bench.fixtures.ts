@@ -7,7 +7,7 @@ import { fakeLog } from './fake-log.fixtures.ts'
 import { Reflector } from './reflector.ts'
 import { Store } from './store.ts'
 
-/** A cluster, and a reflector of its Secrets as soon as a test starts it. */
+/** A cluster, and a reflector of its Secrets once a test starts it. */
 export class ReflectorBench {
   readonly client = new ScriptedClient()
   readonly clock = this.client.clock
@@ -16,7 +16,7 @@ export class ReflectorBench {
   readonly log = fakeLog()
   readonly stop = new AbortController()
   relists = 0
-  /** What to make of an object; may throw. */
+  /** Projects an object; may throw. */
   project = (object: KubeObject) => object
 
   constructor() {
@@ -55,7 +55,7 @@ export class ReflectorBench {
     return this.client.calls.map(({ verb }) => verb)
   }
 
-  /** The last one that was opened. */
+  /** The watch that was opened last. */
   get watch(): HeldWatch {
     const last = this.watches.opened.at(-1)
     if (last === undefined) throw new Error('no watch')

@@ -21,7 +21,7 @@ describe('a reflector of a server that has streaming lists', () => {
     bench.watch.send({ type: 'ADDED', object: secret('a', '201') })
     bench.watch.send({ type: 'ADDED', object: secret('b', '202') })
     bench.watch.send({ type: 'BOOKMARK', resourceVersion: '205' })
-    // Changes may come in between.
+    // Changes may arrive in between.
     bench.watch.send({ type: 'MODIFIED', object: secret('b', '206') })
     bench.watch.send({ type: 'DELETED', object: secret('a', '207') })
     await settled()
@@ -31,7 +31,7 @@ describe('a reflector of a server that has streaming lists', () => {
     expect([isSynced(), bench.names, bench.relists]).toEqual([true, ['b'], 1])
     expect(bench.store.get('n/b')?.metadata.resourceVersion).toBe('206')
     bench.watch.send({ type: 'ADDED', object: secret('c', '211') })
-    // A duplicate of it is a bookmark like any other.
+    // A duplicate is a bookmark like any other.
     bench.watch.send(END)
     await settled()
     expect([bench.names, bench.relists]).toEqual([['b', 'c'], 1])

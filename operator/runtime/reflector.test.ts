@@ -240,7 +240,7 @@ describe('a reflector', () => {
     bench.client.before = () => {
       throw apiError('Unavailable')
     }
-    // Namespaces of the cluster get their ServiceAccounts a moment later.
+    // The cluster's namespaces get their ServiceAccounts a moment later.
     await bench.clock.advance(100)
     const { ended } = await bench.start()
     bench.stop.abort()

@@ -9,25 +9,25 @@ import { traceOf } from './redact.ts'
 import type { Store, Stored } from './store.ts'
 import { timedWatch } from './timed-watch.ts'
 
-/** A server that ends watches at once must not be asked in a loop. */
+/** Minimum time between two attempts without a backoff, so that a server that ends watches at once is not queried in a loop. */
 const HASTY_MS = 1_000
-/** A kind that was served and answers 404 may be an API server that is just starting: it has to say so this often. */
+/** A 404 for a kind that was served may come from an API server that is just starting. It must be repeated this often. */
 const MISSING_CONFIRMED = 4
 const RETRY_BASE_MS = 200
 const RETRY_MAX_MS = 10_000
-/** How soon to look again for a kind that is not installed, when nobody tells us that it came. */
+/** How soon to retry for a kind that is not installed, if {@link Reflector.poke} does not report it first. */
 const ABSENT_RETRY_MS = 30_000
 
 export interface ReflectorOptions<T extends Stored> extends Basics {
   readonly type: ResourceType
   readonly selection?: Selection
   readonly store: Store<T>
-  /** What to keep of an object. Small is good: there are tens of thousands. */
+  /** Returns what to keep of an object. Keep it small: there are tens of thousands. */
   readonly project: (object: KubeObject) => T
   readonly onRelist?: () => void
 }
 
-/** The version up to which everything is known; undefined where it is still to be listed. */
+/** The version up to which everything is known; undefined if a list is needed first. */
 type Position = string | undefined
 
 /** Everything that existed at a version. */
@@ -37,17 +37,17 @@ interface Listed<T> {
 }
 
 /**
- * Keeps a {@link Store} equal to what the API server has: list, then watch, for ever.
+ * Keeps a {@link Store} equal to the state of the API server: list, then watch, until stopped.
  *
  * ```
  * unlisted --list--> listed(version) --watch--> listed(newer version) --...
  *    ^                  |    ^                        |
  *    +-- 410 Expired ---+    +--- any other end: watch again from there, backing off on errors
  * ```
- * The list is the beginning of the watch, object by object: a page of hundreds that live at the same moment costs either side
- * several times as much. Pages are for a server that cannot do that, or did not get to its end.
- * A kind that is not installed (404) is an empty, synced store; {@link poke} makes it look again at once. No error ends
- * it; only `signal` does.
+ * The list is the start of the watch, object by object: a page of hundreds of objects in memory at the same time costs either side several
+ * times as much. Paged lists are used if the server does not support that, or did not complete the list.
+ * A kind that is not installed (404) is an empty, synced store. {@link poke} makes it retry at once. No error ends it, only `signal`
+ * does.
  */
 export class Reflector<T extends Stored> {
   readonly type: ResourceType
@@ -57,15 +57,15 @@ export class Reflector<T extends Stored> {
   readonly #installedListeners = new Set<() => void>()
   #installed: boolean | undefined
   #wake: (() => void) | undefined
-  /** Asked to look again; it may have come while a look was under way. */
+  /** A retry was requested, possibly during an attempt. */
   #isPoked = false
   #listedAt = Number.NEGATIVE_INFINITY
-  /** When the API server last told anything; undefined before the first try. */
+  /** When the API server last sent anything; undefined before the first attempt. */
   #heardAt: number | undefined
   #failures = 0
-  /** How often in a row the kind was not found. */
+  /** How often the kind was not found since the last complete list. */
   #missing = 0
-  /** Whether a list can be the beginning of a watch; `not now`: the last one broke off. */
+  /** Whether a list can be the start of a watch. `not now`: the last one ended early. */
   #canStream: 'yes' | 'not now' | 'never' = 'yes'
 
   constructor(options: ReflectorOptions<T>) {
@@ -80,7 +80,7 @@ export class Reflector<T extends Stored> {
     return this.#installed
   }
 
-  /** How long the API server has told nothing: no object, no bookmark, not even that it does not serve the kind. In milliseconds. */
+  /** Milliseconds since the API server last sent anything: an object, a bookmark, or that it does not serve the kind. */
   get silentMs(): number {
     const now = this.#options.clock.monotonic()
     return now - (this.#heardAt ?? now)
@@ -91,18 +91,18 @@ export class Reflector<T extends Stored> {
     return this.#synced.promise
   }
 
-  /** Calls `listener` whenever the kind came or went; returns how to stop that. */
+  /** Calls `listener` whenever {@link installed} changes. Returns a function that stops the calls. */
   onInstalled(listener: () => void): () => void {
     this.#installedListeners.add(listener)
     return () => this.#installedListeners.delete(listener)
   }
 
-  /** Takes in the API server's answer to a write of this process, as a watch would. */
+  /** Adds the API server's response to a write of this process, as a watch event would. */
   observeWrite(object: KubeObject): void {
     this.#options.store.observeWrite(this.#options.project(object))
   }
 
-  /** Do not wait any longer before the next try. */
+  /** Ends the wait before the next attempt. */
   poke(): void {
     this.#isPoked = true
     this.#wake?.()
@@ -127,8 +127,8 @@ export class Reflector<T extends Stored> {
   }
 
   /**
-   * Lists once more, beside the watch, which may be behind: a new leader must not know less than the one before it. A kind
-   * that is not installed has nothing to list. Throws ApiErrors.
+   * Lists again, next to the watch, which may be behind: a new leader must not know less than its predecessor. There is nothing to list for a
+   * kind that is not installed. Throws ApiErrors.
    */
   async refresh(signal: AbortSignal): Promise<void> {
     if (this.#installed !== true) return
@@ -143,7 +143,7 @@ export class Reflector<T extends Stored> {
     return resourceVersion
   }
 
-  /** The beginning of a watch that nobody goes on with; undefined where the server did not get to its end. */
+  /** Reads the start of a watch and then ends the watch. Undefined if streaming is unavailable, or the list did not complete. */
   async #readStream(signal: AbortSignal): Promise<Listed<T> | undefined> {
     if (this.#canStream !== 'yes') return undefined
     const items = new Map<string, T>()
@@ -158,7 +158,7 @@ export class Reflector<T extends Stored> {
     return undefined
   }
 
-  /** All pages of a live list. */
+  /** Reads all pages of a live list. */
   async #readPages(signal: AbortSignal): Promise<Listed<T>> {
     const { client, type, selection } = this.#options
     const items: T[] = []
@@ -172,7 +172,7 @@ export class Reflector<T extends Stored> {
     return { items, resourceVersion }
   }
 
-  /** A watch whose beginning is the list. */
+  /** Runs a watch that starts with the list. */
   async #stream(signal: AbortSignal): Promise<Position> {
     const items = new Map<string, T>()
     let position: Position
@@ -185,7 +185,7 @@ export class Reflector<T extends Stored> {
         position = this.#collect(event, items)
         if (position === undefined) continue
         this.#complete([...items.values()], position)
-        // The watch goes on, and what it began with may have changed since.
+        // The watch continues, and the objects that it started with may have changed since.
         items.clear()
       }
     } catch (error) {
@@ -193,7 +193,7 @@ export class Reflector<T extends Stored> {
       if (this.#canStream === 'never') return undefined
       return await this.#afterError(error, position, signal)
     }
-    // More than fits into the time of a watch: pages get there, however long it takes.
+    // The list did not fit into the duration of a watch. Paged lists complete, however long that takes.
     if (position === undefined) this.#canStream = 'not now'
     return position
   }
@@ -220,7 +220,7 @@ export class Reflector<T extends Stored> {
     return position
   }
 
-  /** Takes in one of the objects that a stream begins with; changes may come between them. Returns the version of all, when it has come to its end. */
+  /** Collects an initial object of a stream, or a change between them. Returns the version of the list when it is complete. */
   #collect(event: WatchEvent<KubeObject>, items: Map<string, T>): Position {
     this.#hear()
     this.#failures = 0
@@ -231,7 +231,7 @@ export class Reflector<T extends Stored> {
     return undefined
   }
 
-  /** Everything that exists is known. */
+  /** Applies a complete list. */
   #complete(items: readonly T[], resourceVersion: string): void {
     this.#options.store.replaceAll(items, resourceVersion)
     this.#missing = 0
@@ -246,7 +246,7 @@ export class Reflector<T extends Stored> {
     this.#heardAt = this.#options.clock.monotonic()
   }
 
-  /** Takes in a change; returns its version. */
+  /** Applies a watch event. Returns its version. */
   #take(event: WatchEvent<KubeObject>): string {
     const { store } = this.#options
     this.#hear()
@@ -261,12 +261,12 @@ export class Reflector<T extends Stored> {
     return event.object.metadata.resourceVersion ?? '0'
   }
 
-  /** One object that cannot be read is no reason to lose sight of the others: what was known of it stays. */
+  /** An object that cannot be projected must not affect the others. What was known of it is kept. */
   #project(object: KubeObject): T | undefined {
     const { project, store } = this.#options
     const key = keyOf(object.metadata)
     const held = store.get(key)
-    // A third of all events tells of our own writes, whose answers are here already.
+    // A third of all events report our own writes, whose responses are already in the store.
     if (held !== undefined && held.metadata.resourceVersion === object.metadata.resourceVersion) return held
     try {
       return project(object)
@@ -304,9 +304,9 @@ export class Reflector<T extends Stored> {
   }
 
   #setInstalled(installed: boolean): void {
-    const isNews = this.#installed !== installed
+    const isChanged = this.#installed !== installed
     this.#installed = installed
-    if (isNews) for (const listener of this.#installedListeners) listener()
+    if (isChanged) for (const listener of this.#installedListeners) listener()
   }
 
   async #pause(error: unknown, signal: AbortSignal): Promise<void> {
@@ -321,7 +321,7 @@ export class Reflector<T extends Stored> {
     await this.#rest(waitMs, signal)
   }
 
-  /** Sleeps, unless poked or stopped. */
+  /** Sleeps until the delay has passed, or until poked or stopped. */
   async #rest(delayMs: number, signal: AbortSignal): Promise<void> {
     const wasPoked = this.#isPoked
     this.#isPoked = false
@@ -331,7 +331,7 @@ export class Reflector<T extends Stored> {
     try {
       await sleep(this.#options.clock, delayMs, AbortSignal.any([signal, poked.signal]))
     } catch {
-      // Woken early, or stopping: the caller looks at its signal.
+      // Poked or stopped. The caller checks its signal.
     } finally {
       this.#wake = undefined
       this.#isPoked = false
@@ -339,7 +339,7 @@ export class Reflector<T extends Stored> {
   }
 }
 
-/** Bad Request or Unprocessable Content: it does not know the parameters, or does not allow them. */
+/** Bad Request or Unprocessable Content: the server does not know or does not allow the parameters. */
 function isUnknownToServer(error: unknown): boolean {
   return isApiError(error) && (error.status === 400 || error.status === 422)
 }

@@ -95,7 +95,7 @@ it('reads nothing of a kind that nobody needs, and all of it from then on', asyn
   client.put(named('v1', 'Secret', 'a'))
   await reflectors.synced()
   expect([pods.size, reflectors.areComplete([SECRET]), reflectors.areComplete([POD])]).toEqual([0, true, false])
-  expect(client.said('watch', 'list').filter((call) => call.includes('Pod'))).toEqual([])
+  expect(client.callsOf('watch', 'list').filter((call) => call.includes('Pod'))).toEqual([])
   client.put({ ...named('v1', 'Pod', 'b'), metadata: { name: 'b', namespace: 'n', uid: 'b' } })
   const complete: boolean[] = []
   reflectors.onInstalled(() => complete.push(reflectors.areComplete([SECRET, POD])))

@@ -8,40 +8,40 @@ import { stopAll } from './stops.ts'
 import { Store, type Stored } from './store.ts'
 
 export interface ReflectorsOptions extends Basics {
-  /** A copy had to be listed again. */
+  /** Called after every complete list of a copy. */
   readonly onRelist: (copy: Pick<Kept, 'name'>) => void
 }
 
 /** A copy of the objects of a kind. */
 export interface Kept {
   readonly type: ResourceType
-  /** For metrics: no two copies have the same. */
+  /** Name in metrics. No two copies have the same. */
   readonly name: string
-  /** Which objects; empty for all. */
+  /** Which objects it holds. Empty for all. */
   readonly selection: Selection
   readonly store: Store<Stored>
-  /** Empty until somebody needs it. */
+  /** Empty until {@link Reflectors.need} is called. */
   readonly onDemand: boolean
-  /** How long the API server has told nothing of the kind; 0 where nobody needs it yet. */
+  /** Milliseconds since the API server last sent anything for the kind; 0 if the copy is not needed yet. */
   readonly silentMs: () => number
 }
 
 /**
- * Every kind that this process keeps a copy of, each one once, whichever controllers read it. The copies are kept up to date by every
- * replica, leading or not.
+ * A copy of every kind that this process reads, one per kind, shared by all controllers. Every replica keeps the copies up to date, whether
+ * it leads or not.
  */
 export class Reflectors {
   readonly #options: ReflectorsOptions
   readonly #reflectors = new Map<ResourceType, Reflector<Stored>>()
   readonly #kept: Kept[] = []
   readonly #definitions = new Store<Stored>()
-  /** Kinds that are read on demand, until somebody needs them. */
+  /** On-demand kinds that are not needed yet. */
   readonly #unneeded = new Map<ResourceType, PromiseWithResolvers<void>>()
 
   constructor(options: ReflectorsOptions) {
     this.#options = options
     this.add(CUSTOM_RESOURCE_DEFINITION, this.#definitions, nameOnly, { metadataOnly: true })
-    // A kind that was just installed is served a moment later; looking at once, and again on its next event, finds it.
+    // A kind that was just installed is served a moment later. A retry at once, and another one on the next event, finds it.
     this.#definitions.onChange(({ key }) => {
       for (const reflector of this.#reflectors.values())
         if (key === definitionOf(reflector.type) && reflector.installed !== true) reflector.poke()
@@ -49,9 +49,9 @@ export class Reflectors {
   }
 
   /**
-   * Lets `store` hold what `project` keeps of each object of a kind, and no more of any than `keptMax` characters. To be called before
-   * `run`, once for each type; a second copy of a kind, of other objects, has a type object and a name of its own. One that is read `onDemand` stays empty, and
-   * costs no request, until {@link need} is called.
+   * Fills `store` with what `project` keeps of each object of a kind, at most `keptMax` characters per object. Must be called before `run`, once
+   * per type. A second copy of a kind, for other objects, needs its own type object and name. An `onDemand` copy stays empty, and sends no
+   * requests, until {@link need} is called.
    */
   add<T extends Stored>(
     type: ResourceType,
@@ -75,7 +75,7 @@ export class Reflectors {
     this.#kept.push({ type, name, selection, store: reflector.store, onDemand, silentMs })
   }
 
-  /** All copies, by kind. */
+  /** All copies, one per type. */
   get kept(): readonly Kept[] {
     return this.#kept
   }
@@ -92,7 +92,7 @@ export class Reflectors {
     )
   }
 
-  /** From now on the copies of these kinds are kept up to date. */
+  /** Starts to keep the copies of these kinds up to date. */
   need(types: readonly ResourceType[]): void {
     for (const type of types) {
       this.#unneeded.get(type)?.resolve()
@@ -100,42 +100,42 @@ export class Reflectors {
     }
   }
 
-  /** Whether the copies of these kinds are complete. {@link onInstalled} tells when they are. */
+  /** Reports whether the copies of these kinds are complete. {@link onInstalled} notifies when they become complete. */
   areComplete(types: readonly ResourceType[]): boolean {
     return types.every((type) => this.#reflectors.get(type)?.installed !== undefined)
   }
 
-  /** Resolves when all copies that are needed are complete. */
+  /** Resolves when all needed copies are complete. */
   async synced(): Promise<void> {
     const needed = () => [...this.#reflectors].filter(([type]) => !this.#unneeded.has(type))
-    // What is in the first ones may need others.
+    // Objects in the first ones may cause others to be needed.
     for (let before = 0; before < needed().length; ) {
       before = needed().length
       await Promise.all(needed().map(([_type, reflector]) => reflector.synced))
     }
   }
 
-  /** Whether the API server serves a kind; false for one that nobody added. */
+  /** Reports whether the API server serves a kind. False for a kind that was not added. */
   isInstalled(type: ResourceType): boolean {
     return this.#reflectors.get(type)?.installed === true
   }
 
-  /** Calls back whenever a kind came or went, or its copy is complete for the first time; returns how to stop that. */
+  /** Calls `listener` when a kind is installed or removed, or its copy is first complete. Returns a function that stops the calls. */
   onInstalled(listener: () => void): () => void {
     return stopAll(Array.from(this.#reflectors.values(), (reflector) => reflector.onInstalled(listener)))
   }
 
-  /** Lists kinds once more, live: their watches may be behind. Throws ApiErrors. */
+  /** Lists kinds again, live, because their watches may be behind. Throws ApiErrors. */
   async refresh(types: readonly ResourceType[], signal: AbortSignal): Promise<void> {
     await Promise.all(types.map((type) => this.#reflectors.get(type)?.refresh(signal)))
   }
 
-  /** What is kept of an object, by kind and `namespace/name`. */
+  /** Returns what is kept of an object, by kind and `namespace/name`. */
   readonly get = (type: ResourceType, key: string): KubeObject | undefined => {
     return this.#reflectors.get(type)?.store.get(key) as KubeObject | undefined
   }
 
-  /** Takes in the API server's answer to a write of this process. */
+  /** Adds the API server's response to a write of this process. */
   readonly observeWrite = (type: ResourceType, object: KubeObject): void => {
     this.#reflectors.get(type)?.observeWrite(object)
   }

@@ -2,7 +2,7 @@ import { isApiError } from '../kube/api-error.ts'
 import { FailureCount } from './failure-count.ts'
 import { redactUrls } from './redact.ts'
 
-/** What the API server refused last of what an object needs, in its own words, by uid of the object. */
+/** The API server's last refusal of something that an object needs, in its own words, by uid of the object. */
 export class Refusals {
   readonly #texts = new Map<string, string>()
   readonly #failures = new FailureCount()
@@ -11,21 +11,21 @@ export class Refusals {
     return this.#texts.get(uid)
   }
 
-  /** Returns whether that is news: a text that is never the same must not make a loop. */
+  /** Returns whether the refusal is new. A different text does not count: one that always differs must not cause a loop. */
   note(uid: string, error: unknown): boolean {
     if (!this.#isRefusal(uid, error)) return false
-    const isNews = !this.#texts.has(uid)
+    const isNew = !this.#texts.has(uid)
     this.#texts.set(uid, redactUrls(error.message))
-    return isNews
+    return isNew
   }
 
-  /** It was taken, or the object is gone. Returns whether it was refused before. */
+  /** Called when the write was accepted or the object is gone. Returns whether it was refused before. */
   clear(uid: string): boolean {
     this.#failures.forget(uid)
     return this.#texts.delete(uid)
   }
 
-  /** A webhook that does not work is an answer too, if it comes again and again. */
+  /** A failing webhook counts as a refusal too, after repeated failures. */
   #isRefusal(uid: string, error: unknown): error is Error {
     return isApiError(error, 'Rejected') || (isApiError(error, 'Unavailable') && this.#failures.add(uid))
   }

@@ -1,4 +1,4 @@
-/** Lets so many work at a time; the others wait in the order in which they came. */
+/** Admits a limited number of holders at a time. The others wait in FIFO order. */
 export class Semaphore {
   readonly #waiting: (() => void)[] = []
   #free: number
@@ -7,7 +7,7 @@ export class Semaphore {
     this.#free = atOnce
   }
 
-  /** Resolves when it is one's turn. Call {@link release} once for it. */
+  /** Resolves when the caller may proceed. The caller must then call {@link release} once. */
   acquire(): Promise<void> {
     if (this.#free === 0) return new Promise((resolve) => this.#waiting.push(resolve))
     this.#free -= 1

@@ -2,7 +2,7 @@ import type { Basics } from './basics.ts'
 import type { EventRecorder } from './event-recorder.ts'
 import type { RuntimeMetrics } from './metrics.ts'
 
-/** What every controller is given. */
+/** The dependencies of every controller. */
 export interface Services extends Basics {
   readonly events: EventRecorder
   readonly runtimeMetrics: RuntimeMetrics

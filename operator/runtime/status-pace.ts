@@ -1,18 +1,18 @@
 import { isSame } from './owned-fields.ts'
 import type { Wake } from './wake.ts'
 
-/** Whether a status is written now, and when to look again where it is not. */
+/** Whether to write a status now and, if not, when to requeue. */
 export interface StatusPace {
   readonly isStatusDue: boolean
   readonly wake?: Wake | undefined
 }
 
-/** Something that a status tells, and how often it is written, in milliseconds. */
+/** A part of a status, and how long after the last status write a change of it is written, in milliseconds. */
 type Aspect<S> = readonly [of: (status: S) => unknown, everyMs: number]
 
 /**
- * A status is written when the first aspect in which it differs is due; what is in none of them is written every `otherwiseMs`.
- * @param because says what is written when the time has come
+ * A status is due when the first aspect that differs is due. Other changes are due `otherwiseMs` after the last write.
+ * @param because what is written by then, for the log
  */
 export function paceBetween<S>(
   [before, after]: readonly [S, S],

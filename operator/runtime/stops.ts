@@ -1,4 +1,4 @@
-/** One function that stops all of what the given ones stop. */
+/** Returns one function that calls all the given stop functions. */
 export function stopAll(stops: readonly (() => void)[]): () => void {
   return () => {
     for (const stop of stops) stop()

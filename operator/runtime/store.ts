@@ -1,37 +1,37 @@
 import { compareResourceVersions, keyOf, type ObjectMeta } from '../kube/kube-object.ts'
 
-/** What a cache needs to know of an object; everything else is up to its projection. */
+/** What a cache needs to know of an object. The projection determines everything else. */
 export interface Stored {
   readonly metadata: ObjectMeta
 }
 
-/** One change of the cache. An object that was deleted and made again under its name is two changes. */
+/** One change of the cache. An object that was deleted and created again with the same name is two changes. */
 export interface Change<T> {
   readonly key: string
   readonly before: T | undefined
   readonly after: T | undefined
 }
 
-/** As much of a store as a reader needs. */
+/** The part of a store that readers need. */
 export interface Readable<T extends Stored> {
   get(key: string): T | undefined
   onChange(listener: (change: Change<T>) => void): () => void
 }
 
 /**
- * A local copy of all objects of one kind, kept by a {@link Reflector}, with indexes.
+ * A local copy of all objects of one kind, maintained by a {@link Reflector}, with indexes.
  *
- * It never lacks our own last write: {@link observeWrite} takes the answer of each write in at once, and an older event
- * that arrives later does not undo it. This rests on resourceVersions of one kind being comparable (Kubernetes 1.35), and
- * on events of one watch coming in their order the first time that they come.
+ * It always has our own last write: {@link observeWrite} adds the response to each write at once, and an older event that arrives later does
+ * not undo it. This requires that resourceVersions of one kind are comparable (Kubernetes 1.35), and that a watch delivers events in order
+ * when it first delivers them.
  */
 export class Store<T extends Stored> {
   readonly #items = new Map<string, T>()
   readonly #indexes = new Map<string, { keysOf: (item: T) => readonly string[]; entries: Entries }>()
   readonly #listeners = new Set<(change: Change<T>) => void>()
-  /** Everything up to this version is in here. */
+  /** All changes up to this version have been applied. */
   #version = '0'
-  /** Told of an index or a listener that threw: a bug, which must not keep the others from what they have to know. */
+  /** Called when an index or a listener throws. That is a bug, and the other indexes and listeners must still see the change. */
   onBug: (error: unknown) => void = (error) => {
     throw error
   }
@@ -56,7 +56,7 @@ export class Store<T extends Stored> {
     return this.#items.values()
   }
 
-  /** Adds an index; `keysOf` says under which values an item is found. */
+  /** Adds an index. `keysOf` returns the values under which an item is found. */
   index(name: string, keysOf: (item: T) => readonly string[]): this {
     const entries: Entries = new Map()
     this.#indexes.set(name, { keysOf, entries })
@@ -64,7 +64,7 @@ export class Store<T extends Stored> {
     return this
   }
 
-  /** All items that the index `name` files under `value`. */
+  /** Returns all items that the index `name` has under `value`. */
   find(name: string, value: string): T[] {
     const found: T[] = []
     for (const key of keysIn(this.#entriesOf(name), value)) {
@@ -74,15 +74,15 @@ export class Store<T extends Stored> {
     return found
   }
 
-  /** How many items that is. */
+  /** Returns the number of items that {@link find} returns. */
   count(name: string, value: string): number {
     const keys = this.#entriesOf(name).get(value)
     return typeof keys === 'object' ? keys.size : keys === undefined ? 0 : 1
   }
 
   /**
-   * Calls `listener` for each later change, until the returned function is called. Listeners only translate a change to
-   * keys of work, and must not throw.
+   * Calls `listener` for each later change, until the returned function is called. Listeners only map a change to work queue keys, and must
+   * not throw.
    */
   onChange(listener: (change: Change<T>) => void): () => void {
     this.#listeners.add(listener)
@@ -90,8 +90,8 @@ export class Store<T extends Stored> {
   }
 
   /**
-   * A list: what is not on it is gone, unless we wrote it after the list was made. A watch may have got further while the list was on its way, so what a
-   * list has and the watch knows to be gone is not revived.
+   * Applies a list. An object that is not on it is gone, unless we wrote it after the list was made. The watch may have advanced past the list
+   * in the meantime, so a listed object that the watch knows to be gone is not revived.
    */
   replaceAll(items: readonly T[], version: string): void {
     const listed = new Set<string>()
@@ -106,13 +106,13 @@ export class Store<T extends Stored> {
     this.advance(version)
   }
 
-  /** An ADDED or MODIFIED event. One that was told before and comes again does not revive what is gone since. */
+  /** Applies an ADDED or MODIFIED event. A repeated event does not revive an object that is gone since. */
   put(item: T): void {
     if (!this.#isKnownGone(item)) this.#put(item)
     this.advance(versionOf(item))
   }
 
-  /** A DELETED event; `item` is the last state, with the version of the deletion. */
+  /** Applies a DELETED event. `item` is the last state, with the version of the deletion. */
   remove(item: T): void {
     const key = keyOf(item.metadata)
     const current = this.#items.get(key)
@@ -121,18 +121,18 @@ export class Store<T extends Stored> {
     this.advance(versionOf(item))
   }
 
-  /** A bookmark: everything up to this version is in here. */
+  /** Records a bookmark: all changes up to this version have been applied. */
   advance(version: string): void {
     if (compareResourceVersions(version, this.#version) > 0) this.#version = version
   }
 
-  /** The kind is not served any more: nothing of it exists. */
+  /** Removes everything: the kind is no longer served, so no objects of it exist. */
   clear(): void {
     for (const [key, item] of this.#items) this.#change(key, item, undefined)
     this.#version = '0'
   }
 
-  /** The server's answer to a write of this process. Ignored when the watch is past it already (the object may be gone by now). */
+  /** Adds the API server's response to a write of this process. Ignored if the watch is already past it, because the object may be gone by now. */
   observeWrite(item: T): void {
     if (compareResourceVersions(versionOf(item), this.#version) > 0) this.#put(item)
   }

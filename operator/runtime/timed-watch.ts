@@ -2,9 +2,9 @@ import type { Selection, WatchEvent } from '../kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
 import type { Basics } from './basics.ts'
 
-/** A watch ends by itself after about so long, its last word nearly always a bookmark: the next one starts from a fresh version. */
+/** The server ends a watch after about this time, nearly always with a bookmark, so the next watch starts from a fresh version. */
 const WATCH_SECONDS = 45
-/** A watch that is still open so long after its end has lost its server without a word. */
+/** A watch that is still open this long after its timeout has silently lost its server. */
 const GRACE_SECONDS = 8
 
 export interface TimedWatchOptions extends Omit<Basics, 'log'> {
@@ -13,8 +13,8 @@ export interface TimedWatchOptions extends Omit<Basics, 'log'> {
 }
 
 /**
- * What the API server reports after a version, or without one of everything that exists first, until it ends the watch, or is overdue in doing so: then the watch
- * ends as if `signal` were aborted. Throws ApiErrors.
+ * Yields the events after a version; without one, every existing object first. Ends when the API server ends the watch. If the server is
+ * overdue in doing so, the watch ends as if `signal` were aborted. Throws ApiErrors.
  */
 export async function* timedWatch(
   { client, clock, random, type, selection }: TimedWatchOptions,

@@ -58,7 +58,7 @@ describe('turns', () => {
   })
 })
 
-/** @param passedBy the groups that had their turn since a group began to wait, or had its own */
+/** @param passedBy for each waiting group: the groups that had a turn since it began to wait, or since its own last turn */
 function expectTurn(key: string | undefined, waiting: Set<string>, passedBy: Map<string, string[]>): void {
   expect(key === undefined).toBe(waiting.size === 0)
   if (key === undefined) return

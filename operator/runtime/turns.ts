@@ -1,10 +1,10 @@
 /**
- * Keys that wait, each once. Those of one group come in the order in which they were added, and groups take turns: one that has thousands of keys does not keep
- * the others waiting.
+ * A set of waiting keys. Keys of one group are taken in the order in which they were added, and groups take turns, so that a group with
+ * thousands of keys does not delay the others.
  */
 export class Turns {
   readonly #groupOf: (key: string) => string
-  /** The next to have its turn is first. None is empty. */
+  /** Ordered by turn, the next group first. No group is empty. */
   readonly #groups = new Map<string, Set<string>>()
   #size = 0
 
@@ -37,12 +37,12 @@ export class Turns {
     if (keys.size === 0) this.#groups.delete(group)
   }
 
-  /** Takes the next one out. */
+  /** Removes and returns the next key. */
   take(): string | undefined {
     for (const [group, keys] of this.#groups) {
       for (const key of keys) {
         this.delete(key)
-        // Behind all others that have something to do.
+        // Moves the group behind all others that have keys.
         if (this.#groups.delete(group)) this.#groups.set(group, keys)
         return key
       }

@@ -9,7 +9,7 @@ const build = () => {
   return { clock, queue: new WorkQueue(clock) }
 }
 
-/** Takes and finishes all that is ready. */
+/** Takes and finishes all keys that are ready. */
 async function drain(queue: WorkQueue): Promise<string[]> {
   const keys: string[] = []
   while (queue.depth > 0) {
@@ -99,6 +99,16 @@ describe('a key', () => {
     await clock.advance(499)
     queue.add('b')
     await clock.advance(1)
+    expect(await drain(queue)).toEqual(['a', 'b'])
+  })
+
+  it.each([
+    ['urgent', 'normal'],
+    ['normal', 'urgent'],
+  ] as const)('that one of two adds wants urgently is urgent: %s, then %s', async (...lanes) => {
+    const { queue } = build()
+    queue.add('b')
+    for (const lane of lanes) queue.addAfter('a', lane === 'urgent' ? 1_000 : 0, lane)
     expect(await drain(queue)).toEqual(['a', 'b'])
   })
 
@@ -229,7 +239,7 @@ describe('a key that comes again and again', () => {
     expect(seen).toHaveLength(1 + PACE.burst + 9)
   })
 
-  /** When each key was taken, and when it was last added. */
+  /** Returns when each key was taken, and when it was last added. */
   async function play(acts: readonly { key: string; delay: number; gap: number; urgent: boolean }[]) {
     const { clock, queue } = paced()
     const taken = new Map<string, number[]>()

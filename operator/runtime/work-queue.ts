@@ -2,12 +2,12 @@ import type { Clock } from './clock.ts'
 import { Pace } from './pace.ts'
 import { Turns } from './turns.ts'
 
-/** `urgent` work goes before all `normal` work that is due. */
+/** `urgent` keys are taken before all `normal` keys that are due. */
 export type Lane = 'urgent' | 'normal'
 
 export interface WorkQueueOptions {
   readonly pace?: Pace
-  /** Groups of keys that take turns. Default: all keys are one, first come, first served. */
+  /** Returns the group of a key. Groups take turns. Default: one group for all keys, first come, first served. */
   readonly groupOf?: (key: string) => string
 }
 
@@ -18,9 +18,9 @@ interface Scheduled {
 }
 
 /**
- * Keys that want a reconcile. A key is in here once: adding it again keeps the earlier due time and the more urgent
- * lane. A key that is being worked on waits until {@link done}, so that no two workers have the same one; and one that comes again and again, until
- * its pace allows it.
+ * Keys to reconcile. A key is in here once: adding it again keeps the earlier due time and the more urgent lane. A key that is being
+ * processed waits until {@link done}, so that no two workers have the same one. A key that is added again and again waits until its pace
+ * allows it.
  */
 export class WorkQueue {
   readonly #clock: Clock
@@ -29,7 +29,7 @@ export class WorkQueue {
   readonly #delayed = new Map<string, Scheduled>()
   readonly #heap: Scheduled[] = []
   readonly #working = new Set<string>()
-  /** Added while being worked on. */
+  /** Added while being processed. */
   readonly #again = new Map<string, Scheduled>()
   readonly #takers: ((key: string | undefined) => void)[] = []
   readonly #addedAt = new Map<string, number>()
@@ -46,7 +46,7 @@ export class WorkQueue {
     this.#ready = { urgent: new Turns(groupOf), normal: new Turns(groupOf) }
   }
 
-  /** Keys that are due and wait for a worker. */
+  /** Number of keys that are due and wait for a worker. */
   get depth(): number {
     return this.#ready.urgent.size + this.#ready.normal.size
   }
@@ -61,14 +61,14 @@ export class WorkQueue {
     if (this.#working.has(key)) {
       const other = this.#again.get(key)
       this.#again.set(key, other === undefined ? wanted : earlier(other, wanted))
-    } else if (delayMs <= 0) {
+    } else if (delayMs <= 0 || this.#isReady(key)) {
       this.#makeReady(key, lane)
-    } else if (!this.#isReady(key)) {
+    } else {
       this.#delay(wanted)
     }
   }
 
-  /** The next key, or undefined once stopped. Call {@link done} with it afterwards. */
+  /** Returns the next key; undefined once stopped and no key is due. The caller must then call {@link done} with it. */
   take(): Promise<string | undefined> {
     const key = this.#next()
     if (key !== undefined || this.#stopped) return Promise.resolve(key)
@@ -82,7 +82,7 @@ export class WorkQueue {
     if (again !== undefined) this.addAfter(key, again.due - this.#clock.monotonic(), again.lane)
   }
 
-  /** Milliseconds that a key which was just taken had been ready. */
+  /** Returns for how many milliseconds a key that was just taken had been ready. */
   waitedMs(key: string): number {
     const since = this.#addedAt.get(key)
     this.#addedAt.delete(key)
@@ -99,13 +99,13 @@ export class WorkQueue {
     return this.#ready.urgent.has(key) || this.#ready.normal.has(key)
   }
 
-  #makeReady(key: string, lane: Lane): void {
+  #makeReady(key: string, wanted: Lane): void {
     const now = this.#clock.monotonic()
     const waitMs = this.#pace.waitMs(key, now)
-    const delayed = this.#delayed.get(key)
+    const lane = this.#delayed.get(key)?.lane === 'urgent' ? 'urgent' : wanted
     this.#delayed.delete(key)
     if (waitMs > 0) {
-      this.#delay({ key, lane: delayed?.lane === 'urgent' ? delayed.lane : lane, due: now + waitMs })
+      this.#delay({ key, lane, due: now + waitMs })
       return
     }
     if (this.#ready.urgent.has(key)) return
@@ -121,7 +121,7 @@ export class WorkQueue {
     this.#serveSoon()
   }
 
-  /** Not at once: what tells of one change may add a key several times, and a second time while it is worked on would be one reconcile more. */
+  /** Deferred to a microtask: one change may add a key several times, and adding it while it is processed would cause another reconcile. */
   #serveSoon(): void {
     if (this.#takers.length === 0 || this.#isServing) return
     this.#isServing = true
@@ -149,7 +149,7 @@ export class WorkQueue {
     this.#arm()
   }
 
-  /** Entries that were replaced stay in the heap until they are due, which may be days. */
+  /** Replaced entries would otherwise stay in the heap until they are due, which may be days. */
   #compact(): void {
     if (this.#heap.length < 2 * this.#delayed.size + 64) return
     this.#heap.length = 0
@@ -169,7 +169,7 @@ export class WorkQueue {
     const now = this.#clock.monotonic()
     for (let head = this.#heap[0]; head !== undefined && head.due <= now; head = this.#heap[0]) {
       pop(this.#heap)
-      // An entry that was replaced by an earlier one, or became ready meanwhile, is not in the map any more.
+      // An entry that was replaced by an earlier one, or whose key is ready by now, is no longer in the map.
       if (this.#delayed.get(head.key) === head) this.#makeReady(head.key, head.lane)
     }
     this.#arm()

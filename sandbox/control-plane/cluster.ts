@@ -7,17 +7,17 @@ import { ourCrds } from './install.ts'
 export const OPERATOR_NAMESPACE = 'sync-operator'
 
 export interface ClusterOptions extends Omit<ControlPlaneOptions, 'crds'> {
-  /** Only our small CRDs of the systems underneath. Default: the real ones where they are present. */
+  /** `own`: installs only our reduced CRDs of CDI, KubeVirt, Multus and snapshots. Default: the real CRDs, if present. */
   readonly foreign?: 'own'
-  /** Default: that of the operator. */
+  /** Default: the namespace of the operator. */
   readonly namespaces?: readonly string[]
-  /** Also the namespaces, roles and admission policies of an installation. Default: false; nothing but the CRDs refuses anything then. */
+  /** Also creates the namespaces, roles and admission policies of an installation. Default: false; then only the CRDs reject anything. */
   readonly access?: boolean
-  /** Also the policy ConfigMap of an installation, with these values. Default: none. */
+  /** Also creates the policy ConfigMap of an installation, with these values. Default: none. */
   readonly policy?: PolicyValues
 }
 
-/** A control plane that is ready for the operator: our CRDs, those of the systems underneath, and the namespaces. */
+/** A control plane that is ready for the operator: it has our CRDs, those of the systems we depend on, and the namespaces. */
 export interface Cluster extends AsyncDisposable {
   readonly controlPlane: ControlPlane
   readonly foreign: ForeignCrds
@@ -26,12 +26,12 @@ export interface Cluster extends AsyncDisposable {
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { foreign: only, namespaces = [OPERATOR_NAMESPACE], access = false, policy, ...rest } = options
   const [ours, foreign] = await Promise.all([ourCrds(), foreignCrds(only === undefined ? {} : { only })])
-  // Our rights become part of the `view`, `edit` and `admin` of Kubernetes by a controller.
+  // This controller aggregates our roles into `view`, `edit` and `admin` of Kubernetes.
   const controllers = access ? { controllers: [...CONTROLLERS, 'clusterrole-aggregation-controller'] } : {}
   const controlPlane = new ControlPlane({ ...controllers, ...rest, crds: [...ours, ...foreign.crds] })
   await controlPlane.start()
   try {
-    // Of the same installation that others have; its operator runs outside of the cluster.
+    // The same objects as in any installation. The operator itself runs outside the cluster.
     const parts = renderInstallation({ image: 'none', namespace: OPERATOR_NAMESPACE, policy: policy ?? {} })
     const create = async (objects: readonly KubeObject[]) => {
       for (const object of objects) await createObject(controlPlane, object)
@@ -53,7 +53,7 @@ async function createNamespace(controlPlane: ControlPlane, name: string): Promis
   if (status !== 201 && status !== 409) throw new Error(`cannot create the namespace ${name}: ${text}`)
 }
 
-/** Where objects of the kinds of an installation are created. */
+/** API paths of the collections in which the objects of an installation are created, by kind. */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   Namespace: '/api/v1/namespaces',
   ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
@@ -65,6 +65,6 @@ const COLLECTIONS: Readonly<Record<string, string>> = {
 async function createObject(controlPlane: ControlPlane, object: KubeObject): Promise<void> {
   const { kind, metadata } = object
   const { status, text } = await controlPlane.request('POST', COLLECTIONS[kind] ?? '', object)
-  // A folder that is kept has them from the time before.
+  // A kept folder still has the objects of the previous run.
   if (status !== 201 && status !== 409) throw new Error(`cannot create ${kind} ${metadata.name}: ${text}`)
 }

@@ -12,36 +12,32 @@ import { installCrds } from './install.ts'
 import { ServerProcess } from './server-process.ts'
 import { Watchdog } from './watchdog.ts'
 
-/** The controllers of Kubernetes that the sandbox needs; all others stay off. */
+/** The Kubernetes controllers that the sandbox needs. All others are off. */
 export const CONTROLLERS: readonly string[] = [
   'garbage-collector-controller',
   'namespace-controller',
   'deployment-controller',
   'replicaset-controller',
-  // Admission takes no pod in a namespace without a default ServiceAccount, which this one makes.
+  // Creates the default ServiceAccount of each namespace. Without one, admission rejects all pods there.
   'serviceaccount-controller',
-  // The API server enforces what this one has counted.
+  // Counts the usage. The API server enforces quotas by these counts.
   'resourcequota-controller',
-  // Nothing else removes the finalizers that admission puts on claims and volumes.
+  // Nothing else removes the finalizers that admission adds to claims and volumes.
   'persistentvolumeclaim-protection-controller',
   'persistentvolume-protection-controller',
 ]
 
 export interface ControlPlaneOptions {
-  /** Default: {@link resolveBinaries}. */
-  readonly binaries?: ControlPlaneBinaries
   /**
-   * Installed before the controllers start. The garbage collector learns of kinds that come later only with its next
-   * discovery, up to 30 s on (or see {@link ControlPlane.restartControllerManager}).
+   * Installed before the controllers start. The garbage collector discovers kinds that are installed later only at its
+   * next discovery, up to 30 s later.
    */
   readonly crds?: readonly CRDManifest[]
-  /** Certificates, data and logs. Default: a new folder in the temporary one. */
+  /** Folder for certificates, data and logs. Default: a new folder in the system's temporary folder. */
   readonly directory?: string
-  /** Leave the folder when the control plane stops. */
+  /** Keeps the folder when the control plane stops. */
   readonly keepDirectory?: boolean
   readonly apiServerFlags?: Flags
-  readonly controllerManagerFlags?: Flags
-  readonly etcdFlags?: Flags
   readonly controllers?: readonly string[]
 }
 
@@ -57,8 +53,8 @@ interface Running {
 }
 
 /**
- * A real etcd, kube-apiserver and kube-controller-manager on loopback, each of which can be stopped, killed and started
- * again. All of them die with this process, whatever ends it.
+ * A real etcd, kube-apiserver and kube-controller-manager on loopback. The first two can be stopped, killed and started
+ * again. All of them die with this process, however it ends.
  */
 export class ControlPlane {
   readonly #options: ControlPlaneOptions
@@ -86,7 +82,7 @@ export class ControlPlane {
     }
   }
 
-  /** Ends everything at once (nobody needs its data any more) and removes its folder. */
+  /** Ends everything at once (nobody needs its data any more), and removes its folder unless it is kept. */
   async stop(): Promise<void> {
     const running = this.#running
     if (running === undefined) return
@@ -99,7 +95,7 @@ export class ControlPlane {
     await this.stop()
   }
 
-  /** Of an administrator. */
+  /** Path of the administrator's kubeconfig. */
   get kubeconfigPath(): string {
     return this.#state.admin.path
   }
@@ -108,58 +104,44 @@ export class ControlPlane {
     return this.#state.admin.yaml
   }
 
-  /** Such as `https://127.0.0.1:20123`; the same for as long as this object lives. */
+  /** Such as `https://127.0.0.1:20123`; the same until {@link stop}. */
   get server(): string {
     return this.#state.admin.rest.server
   }
 
-  /** For who wants to see every revision, also while no API server runs. Speaks JSON (its gRPC gateway), without credentials. */
+  /** For callers that need every revision, even while no API server runs. Speaks JSON (the gRPC gateway of etcd), without credentials. */
   get etcdUrl(): string {
     return this.#state.etcdUrl
   }
 
-  /** One raw request, as an administrator or somebody else. Throws without an answer; any status is one. */
+  /** Sends one raw request, by default as the administrator. Throws only if there is no response; any status is a response. */
   request(method: string, path: string, body?: unknown, as: Kubeconfig = this.#state.admin): Promise<RestResponse> {
     return restRequest(as.rest, method, path, body)
   }
 
-  /** Holds the logs of the servers. */
+  /** Folder that has the logs of the servers. */
   get directory(): string {
     return this.#state.directory
   }
 
-  /** Stopped by SIGTERM it answers the requests in flight, and ends watches; killed, it breaks connections. It starts again on its port, with its certificates. */
+  /** On SIGTERM it answers requests in flight and ends watches; SIGKILL breaks connections. It restarts on its port, with its certificates. */
   get apiServer(): ServerProcess {
     return this.#state.apiServer
   }
 
-  /** It starts again on its port and data. */
+  /** It restarts on the same port with the same data. */
   get etcd(): ServerProcess {
     return this.#state.etcd
   }
 
-  /** Makes etcd forget all revisions but the present one. The API server's own watch caches keep theirs until it ends. */
+  /** Compacts etcd to the current revision. The watch caches of the API server keep older revisions until it stops. */
   async compact(): Promise<void> {
     const { etcdUrl } = this.#state
     const { header } = await post<{ header: { revision: string } }>(`${etcdUrl}/v3/kv/range`, { key: btoa('/') })
     await post(`${etcdUrl}/v3/kv/compaction`, { revision: header.revision, physical: true })
   }
 
-  killControllerManager(): Promise<void> {
-    return this.#state.controllerManager.kill()
-  }
-
-  startControllerManager(): Promise<void> {
-    return this.#state.controllerManager.start()
-  }
-
-  /** Makes the garbage collector know kinds that were installed since. */
-  async restartControllerManager(): Promise<void> {
-    await this.killControllerManager()
-    await this.startControllerManager()
-  }
-
-  /** A client certificate for somebody, who has no rights but those that RBAC gives to the name and groups. */
+  /** Issues a client certificate for a user. The user has only the rights that RBAC grants to this name and these groups. */
   addUser(name: string, groups: readonly string[] = []): Promise<Kubeconfig> {
     const { ca, directory } = this.#state
     return issueKubeconfig(ca, this.server, directory, name, groups)
@@ -172,7 +154,7 @@ export class ControlPlane {
 
   async #prepare(): Promise<Running> {
     const { keepDirectory = false } = this.#options
-    const binaries = this.#options.binaries ?? (await resolveBinaries())
+    const binaries = await resolveBinaries()
     const directory = this.#options.directory ?? (await mkdtemp(join(tmpdir(), 'open-terrain-')))
     await mkdir(join(directory, 'certificates'), { recursive: true })
     const watchdog = new Watchdog(keepDirectory ? undefined : directory)
@@ -203,7 +185,7 @@ export class ControlPlane {
         admin,
         etcd: process(
           'etcd',
-          { ...etcdFlags(directory, etcdUrl, etcdPeerPort), ...this.#options.etcdFlags },
+          etcdFlags(directory, etcdUrl, etcdPeerPort),
           async () => (await fetch(`${etcdUrl}/health`)).ok,
         ),
         apiServer: process(
@@ -216,7 +198,6 @@ export class ControlPlane {
           {
             ...controllerManagerFlags(controllerManagerPort, manager.path, files),
             controllers: (this.#options.controllers ?? CONTROLLERS).join(','),
-            ...this.#options.controllerManagerFlags,
           },
           async () => (await restRequest(managerRest, 'GET', '/healthz')).status === 200,
         ),
@@ -235,7 +216,7 @@ async function post<T>(url: string, body: object): Promise<T> {
   return (await response.json()) as T
 }
 
-/** Made by the API server itself a moment after it says that it is ready. */
+/** The API server creates this namespace itself, shortly after it reports that it is ready. */
 async function waitForDefaultNamespace(rest: RestConfig): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     if ((await restRequest(rest, 'GET', '/api/v1/namespaces/default')).status === 200) return

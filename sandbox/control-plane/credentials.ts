@@ -8,7 +8,7 @@ export interface Kubeconfig {
   readonly user: string
   readonly path: string
   readonly yaml: string
-  /** The same as {@link ControlPlane.request} needs it. */
+  /** The same access, in the form that {@link ControlPlane.request} takes. */
   readonly rest: RestConfig
 }
 
@@ -59,7 +59,7 @@ export async function issueKubeconfig(
     userName: user,
     clusterName: 'open-terrain-sandbox',
   })
-  // User names may be of any form (system:serviceaccount:a:b); file names may not.
+  // User names can have any form (system:serviceaccount:a:b); file names cannot.
   const path = join(folder, user === 'admin' ? 'kubeconfig' : `kubeconfig-${user.replaceAll(/[^\w.-]/g, '_')}`)
   await writeSecret(path, yaml)
   return { user, path, yaml, rest: { server, caPem, certPem, keyPem } }

@@ -1,22 +1,23 @@
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const POLL_MS = 500
-/** An owner writes its name right after making the folder; one without a name for so long died in between. */
-const NAMELESS_MS = 10_000
+const TOUCH_MS = 10_000
+/** An owner touches its lock all the time. One that was not touched for this long is abandoned. */
+const UNTOUCHED_MS = 60_000
 
 /**
- * Takes `folder` as a lock between processes, waiting while another living process of this machine has it. Returns how
- * to let go. What the lock protects must bear two owners (files are renamed into place): a lock whose owner died could
- * in theory be taken over twice at once.
+ * Acquires `folder` as a lock between processes, also those of other machines or containers that share the file system.
+ * Waits while another live process holds it. Returns the function that releases it. Two owners must do no harm to what the
+ * lock protects (files are renamed into place): in theory, two processes can take over the lock of a dead owner at the same time.
  */
 export async function holdLock(folder: string, onWait: () => void): Promise<() => Promise<void>> {
   await mkdir(dirname(folder), { recursive: true })
   let waiting = false
   for (;;) {
-    if (await take(folder)) return () => rm(folder, { recursive: true, force: true })
+    if (await take(folder)) return keep(folder)
     if (await isAbandoned(folder)) {
       await rm(folder, { recursive: true, force: true })
       continue
@@ -38,11 +39,26 @@ async function take(folder: string): Promise<boolean> {
   return true
 }
 
+/** Touches a lock until it is released. */
+function keep(folder: string): () => Promise<void> {
+  const touch = () => {
+    const now = new Date()
+    // It does not matter if one fails.
+    utimes(folder, now, now).catch(() => undefined)
+  }
+  const touching = setInterval(touch, TOUCH_MS).unref()
+  return async () => {
+    clearInterval(touching)
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
 async function isAbandoned(folder: string): Promise<boolean> {
   const [pid, host] = (await readFile(join(folder, 'owner'), 'utf8').catch(() => '')).split(' ')
-  if (pid && host) return host === hostname() && !isAlive(Number(pid))
-  const made = await stat(folder).catch(() => undefined)
-  return made !== undefined && Date.now() - made.mtimeMs > NAMELESS_MS
+  if (pid && host === hostname() && !isAlive(Number(pid))) return true
+  // Nothing else shows whether a process of another machine or container is alive.
+  const touched = await stat(folder).catch(() => undefined)
+  return touched !== undefined && Date.now() - touched.mtimeMs > UNTOUCHED_MS
 }
 
 function isAlive(pid: number): boolean {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { CertificateFiles } from './credentials.ts'
 import { HOST } from './free-ports.ts'
 
-/** Flags of one server, without the dashes; null removes one of the defaults. */
+/** Flags of one server, without the leading dashes. null removes a default. */
 export type Flags = Readonly<Record<string, string | null>>
 
 export function etcdFlags(directory: string, url: string, peerPort: number): Flags {
@@ -14,7 +14,7 @@ export function etcdFlags(directory: string, url: string, peerPort: number): Fla
     'listen-peer-urls': peerUrl,
     'initial-advertise-peer-urls': peerUrl,
     'initial-cluster': `default=${peerUrl}`,
-    // The data need not outlive a crash of the machine; a kill of the process loses nothing.
+    // The data does not have to survive a machine crash. Killing the process loses nothing.
     'unsafe-no-fsync': 'true',
     'log-level': 'warn',
   }
@@ -35,7 +35,7 @@ export function apiServerFlags(server: string, port: number, etcdUrl: string, fi
     'authorization-mode': 'RBAC',
     'service-cluster-ip-range': '10.0.0.0/24',
     'allow-privileged': 'true',
-    // There is one API server, and nobody asks for its Endpoints.
+    // There is one API server, and nothing reads its Endpoints.
     'endpoint-reconciler-type': 'none',
     profiling: 'false',
   }
@@ -49,7 +49,7 @@ export function controllerManagerFlags(port: number, kubeconfig: string, files: 
     'tls-cert-file': files.serving,
     'tls-private-key-file': files.servingKey,
     'leader-elect': 'false',
-    // Hundreds of objects are deleted at once; the default of 20 requests a second would be what we measure.
+    // Hundreds of objects are deleted at once. With the default of 20 requests per second, we would measure that limit.
     'kube-api-qps': '500',
     'kube-api-burst': '1000',
     'concurrent-gc-syncs': '20',

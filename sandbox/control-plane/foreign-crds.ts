@@ -7,7 +7,7 @@ const REPOSITORY = join(import.meta.dirname, '../..')
 const OWN = join(REPOSITORY, 'sandbox/foreign-crds')
 const BESIDE = join(REPOSITORY, '../shared/crds')
 
-/** The projects' own CRDs, or our small ones with the fields that we use. */
+/** `real`: the CRDs of the projects. `own`: our reduced CRDs, with only the fields that we use. */
 type ForeignCrdSource = 'real' | 'own'
 
 export interface ForeignCrds {
@@ -17,8 +17,8 @@ export interface ForeignCrds {
 }
 
 /**
- * The kinds of the systems underneath (CDI, KubeVirt, Multus, snapshots): the real ones where there are any, unless only our
- * small ones are asked for.
+ * Returns the CRDs of the systems we depend on (CDI, KubeVirt, Multus, snapshots): the real ones if there are any,
+ * unless the caller asks for only our reduced ones.
  */
 export async function foreignCrds(options: { readonly only?: 'own' } = {}): Promise<ForeignCrds> {
   const real = options.only === 'own' ? undefined : realCrdsFolder()
@@ -27,8 +27,8 @@ export async function foreignCrds(options: { readonly only?: 'own' } = {}): Prom
 }
 
 /**
- * Nobody needs the real ones, and few have them: they are taken where they lie beside the repository. `$FOREIGN_CRDS` names
- * another folder, or is `own` for a run as if there were none.
+ * The real CRDs are optional. They are used if they are in `../shared/crds`, next to the repository. `$FOREIGN_CRDS`
+ * names another folder, or is `own` to run as if there were none.
  */
 export function realCrdsFolder(): string | undefined {
   const asked = process.env['FOREIGN_CRDS'] || undefined

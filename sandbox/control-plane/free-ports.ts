@@ -3,8 +3,8 @@ import { createServer } from 'node:net'
 export const HOST = '127.0.0.1'
 
 /**
- * Ports below the range from which Linux and macOS take the local end of outgoing connections: while the API server is
- * down, its clients knock at its port all the time, and one of them could otherwise be given that very port.
+ * Ports below the range from which Linux and macOS assign the local ports of outgoing connections. While the API server
+ * is down, its clients keep connecting to its port, and one of them could otherwise be assigned that same port.
  */
 const FIRST_PORT = 15_000
 const LAST_PORT = 32_000

@@ -7,26 +7,26 @@ import { Watchdog } from './watchdog.ts'
 const PROGRESS_EVERY_MS = 10_000
 
 export interface GoBuild {
-  /** What people read before each line of progress. */
+  /** Prefix of each progress line. */
   readonly title: string
-  /** Folder of the go.mod that pins everything. */
+  /** Folder of the go.mod that pins all modules. */
   readonly source: string
   /** Import path of the command. */
   readonly package: string
   readonly linkerFlags: string
-  /** The binary, which appears under this name only when it is whole. */
+  /** Path of the binary. The file appears only when it is complete. */
   readonly file: string
   readonly report: (line: string) => void
 }
 
-/** The version of the Go on PATH, such as `go1.26.0`, or undefined without one. */
+/** Returns the version of Go on PATH, such as `go1.26.0`, or undefined if there is none. */
 export function findGo(): Promise<string | undefined> {
   return new Promise((resolve) => {
     execFile('go', ['env', 'GOVERSION'], (error, stdout) => resolve(error === null ? stdout.trim() : undefined))
   })
 }
 
-/** Builds a command from its Go module, saying how far it is. Throws with the end of the compiler's output. */
+/** Builds a command from its Go module and reports progress. Throws an error with the end of the compiler's output. */
 export async function buildGoCommand({ title, report, ...build }: GoBuild): Promise<void> {
   const started = performance.now()
   const seconds = () => Math.round((performance.now() - started) / 1_000)
@@ -52,7 +52,7 @@ function runGo(args: readonly string[], cwd: string): Promise<void> {
       cwd,
       env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Its own process group, so that the compilers that it starts can be ended with it.
+      // Its own process group, so that the compilers it starts can be killed with it.
       detached: true,
     })
     const watchdog = new Watchdog()

@@ -1,6 +1,6 @@
 const SHOWN_CHARACTERS = 4_000
 
-/** The end of what a process has written: what an error needs. */
+/** Returns the end of the output of a process, for an error message. */
 export function tailOf(output: string): string {
   return output.slice(-SHOWN_CHARACTERS)
 }

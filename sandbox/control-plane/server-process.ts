@@ -6,22 +6,22 @@ import { tailOf } from './output-tail.ts'
 import type { Watchdog } from './watchdog.ts'
 
 const READY_POLL_MS = 50
-/** A probe that gets no answer at all is asked again. */
+const START_TIMEOUT_MS = 60_000
+/** Time to exit after SIGTERM before SIGKILL is sent. */
+const STOP_TIMEOUT_MS = 15_000
+/** A probe without a response is retried after this time. */
 const PROBE_TIMEOUT_MS = 5_000
 
 export interface ServerProcessOptions {
-  /** As people call it, in error messages. */
+  /** Name for error messages. */
   readonly name: string
   readonly binary: string
   readonly args: readonly string[]
-  /** Output goes here. */
+  /** File to which the output is appended. */
   readonly logFile: string
-  /** True once it serves. A throw counts as not yet. */
+  /** Returns true once the server is ready. An error counts as not ready. */
   readonly isReady: () => Promise<boolean>
   readonly watchdog: Watchdog
-  readonly startTimeoutMs?: number
-  /** How long it may take to end by itself after SIGTERM. */
-  readonly stopTimeoutMs?: number
 }
 
 /** A server that can be started, stopped, killed and started again with the same arguments. */
@@ -42,34 +42,34 @@ export class ServerProcess {
     return this.#child !== undefined
   }
 
-  /** Resolves when it serves. Throws with the end of its log when it ends before, or takes too long. */
+  /** Resolves when the server is ready. Throws an error with the end of its log if it exits first or takes too long. */
   async start(): Promise<void> {
-    const { name, startTimeoutMs = 60_000 } = this.#options
+    const { name } = this.#options
     if (this.#child !== undefined) throw new Error(`${name} is running already`)
     const child = this.#spawn()
-    const deadline = performance.now() + startTimeoutMs
+    const deadline = performance.now() + START_TIMEOUT_MS
     while (!(await this.#isReady())) {
       if (this.#child !== child) throw new Error(`${name} ended before it served:\n${await this.#logTail()}`)
       if (performance.now() > deadline) {
         await this.kill()
-        throw new Error(`${name} did not serve within ${startTimeoutMs / 1_000} s:\n${await this.#logTail()}`)
+        throw new Error(`${name} did not serve within ${START_TIMEOUT_MS / 1_000} s:\n${await this.#logTail()}`)
       }
       await sleep(READY_POLL_MS)
     }
   }
 
-  /** SIGTERM, then SIGKILL when it takes too long. Resolves when the process is gone. */
+  /** Sends SIGTERM, then SIGKILL if the process takes too long to exit. Resolves when it is gone. */
   async stop(): Promise<void> {
     const child = this.#child
     if (child === undefined) return
     child.ref()
     child.kill('SIGTERM')
-    const force = setTimeout(() => child.kill('SIGKILL'), this.#options.stopTimeoutMs ?? 15_000)
+    const force = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
     await this.#exited
     clearTimeout(force)
   }
 
-  /** SIGKILL. Resolves when the process is gone. */
+  /** Sends SIGKILL. Resolves when the process is gone. */
   async kill(): Promise<void> {
     this.#child?.ref()
     this.#child?.kill('SIGKILL')
@@ -86,7 +86,7 @@ export class ServerProcess {
     const log = openSync(logFile, 'a')
     const child = spawn(binary, args, {
       stdio: ['ignore', log, log],
-      // Its own process group: a Ctrl-C in the terminal is ours to handle, and the servers end after their clients.
+      // Its own process group: we handle Ctrl-C in the terminal, so that servers stop after their clients.
       detached: true,
     })
     closeSync(log)

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 
 /**
- * Reads lines of process ids from the pipe; each replaces the last. The pipe closes when our process is gone, however
- * it went (SIGKILL included). Then everything on the last line is killed and the folder removed. `-1 2`-style negative
- * ids are process groups.
+ * Reads lines of process IDs from the pipe. Each line replaces the previous one. The pipe closes when our process is
+ * gone, for any reason (including SIGKILL). The script then kills everything on the last line and removes the folder.
+ * Negative IDs are process groups.
  */
 const SCRIPT = `
 trap '' INT TERM HUP
@@ -13,7 +13,7 @@ for pid in $pids; do kill -9 "$pid" 2>/dev/null; done
 if [ -n "$1" ]; then rm -rf "$1" || { sleep 1; rm -rf "$1"; }; fi
 `
 
-/** Lets children die with this process. One small shell, which notices our end by a pipe that nobody else holds. */
+/** Kills children when this process ends. A small shell detects the end by a pipe that no other process holds. */
 export class Watchdog {
   readonly #process: ChildProcess
   readonly #pids = new Set<number>()
@@ -22,11 +22,11 @@ export class Watchdog {
   constructor(folder?: string) {
     this.#process = spawn('/bin/sh', ['-c', SCRIPT, 'watchdog', folder ?? ''], {
       stdio: ['pipe', 'ignore', 'ignore'],
-      // Its own process group: a Ctrl-C in the terminal must not end it before it has done its work.
+      // Its own process group: Ctrl-C in the terminal must not kill it before it has cleaned up.
       detached: true,
     })
     this.#process.unref()
-    // A pipe is a handle that keeps the event loop alive unless told otherwise.
+    // A pipe is a handle that keeps the event loop alive unless it is unreferenced.
     const pipe = this.#process.stdin as unknown as { unref?: () => void; on: (event: 'error', f: () => void) => void }
     pipe.unref?.()
     pipe.on('error', () => {})
@@ -41,7 +41,7 @@ export class Watchdog {
     if (this.#pids.delete(pid)) this.#send()
   }
 
-  /** The work is over: kills what is still watched, removes the folder, and ends. */
+  /** Kills the processes that are still watched, removes the folder, and exits. */
   async close(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
     const ended = new Promise<void>((resolve) => this.#process.once('exit', () => resolve()))

@@ -18,20 +18,20 @@ import { type Manifest, readManifests } from './manifests.ts'
 const MIB = 2 ** 20
 /** Slow enough to be watched: with the sizes below a download takes 2 to 8 seconds. */
 const BYTES_PER_SECOND = 4 * MIB
-/** An image is served with so many bytes for each of its disk. */
+/** An image is served with one byte for so many of its disk. */
 const SCALE = 1_024n
 
-/** What an image goes through in the demo. */
+/** What happens to an image in the demo. */
 export type Role = 'good' | 'refreshed' | 'failing' | 'late' | 'deleted' | 'templated' | 'released' | 'workspace'
 
 export interface Performer {
   readonly name: string
   readonly role: Role
-  /** The image, the virtual machine whose template it is made from, or the DataSync or Workspace that has it made. */
+  /** The image, the virtual machine from whose template it is created, or the DataSync or Workspace that has it created. */
   readonly manifest: Manifest
   /** Undefined for an empty disk. */
   readonly url: string | undefined
-  /** What one download costs; of the failing one, what its source sends before it cuts the connection. */
+  /** Bytes of one download. For the failing image: the bytes that its source sends before it cuts the connection. */
   readonly bytes: number
 }
 
@@ -45,12 +45,12 @@ export const RELEASE = 'sync-workspace-123'
 /** Has an image made in a namespace of its own. */
 export const WORKSPACE_NAME = 'demo-workspace-1'
 export const IMAGE_URL_TEMPLATE = 'https://images.example.com/{baseVm}/{version}/{name}.qcow2'
-/** Of such an image. */
+/** Size of the image of the workspace. */
 const WORKSPACE_IMAGE_BYTES = 8 * MIB
-/** Another pipeline releases the same with it. */
+/** Another pipeline releases the same images with it. */
 export const SAME_RELEASE = 'same-images-elsewhere'
 export const LATE_SECRET = 'arrives-later'
-/** They follow each other in the queue, behind {@link REFRESHED}, and download until the limit has been lowered under them. */
+/** They follow each other in the queue, behind {@link REFRESHED}, and download until the limit has been lowered. */
 export const LASTING: readonly string[] = ['windows-2022', 'lab-152-domain-controller', 'lab-152-workstation']
 
 const CUT_AFTER_BYTES = 6 * MIB
@@ -78,8 +78,8 @@ const ORDERED_BY_MISTAKE = sceneImage(DELETED, {
 })
 
 /**
- * All images, in the order in which they are created. The one that is deleted comes when others wait behind it; the one of the
- * machine when enough wait before it.
+ * Returns all images, in the order of their creation. The one that is deleted is placed where others wait behind it;
+ * the one of the machine, where enough wait before it.
  */
 export async function gatherCast(): Promise<Performer[]> {
   const files = ['vmdiskimage.yaml', 'fleet.yaml', 'lab-machine.yaml', 'datasync.yaml']
@@ -97,7 +97,7 @@ export async function gatherCast(): Promise<Performer[]> {
   return [...images, await gatherWorkspace()]
 }
 
-/** The workspace of the proposal. Its machine is deployed, so that all kinds of components show. */
+/** Returns the workspace of the proposal. Its machine is deployed, so that all kinds of components show. */
 async function gatherWorkspace(): Promise<Performer> {
   const [manifest] = await readManifests('workspace.yaml')
   const { vms = [], ...spec } = (manifest?.spec ?? {}) as WorkspaceSpec
@@ -116,7 +116,7 @@ async function gatherWorkspace(): Promise<Performer> {
   }
 }
 
-/** The images of the DataSync. */
+/** Returns the images of the DataSync. */
 export function releasedIn(cast: readonly Performer[]): Performer[] {
   return cast.filter(({ role }) => role === 'released')
 }
@@ -162,9 +162,9 @@ function roleOf(name: string): Role {
 }
 
 /**
- * Tells the image server how large and how fast each image is, and which one breaks off. What a scene is about while it
- * downloads has no end before that scene, however late a busy machine comes to it: the rest of those that last is sent when
- * `isLowered` is settled, the rest of the one that is deleted never.
+ * Configures the image server: the size and speed of each image, and which download breaks off. A download that a scene
+ * depends on cannot finish before that scene, however late a busy machine gets to it. The rest of the {@link LASTING}
+ * images is sent when `isLowered` resolves. The rest of the deleted image is never sent.
  */
 export function stock(imageServer: ImageServer, cast: readonly Performer[], isLowered: Promise<unknown>): void {
   for (const { name, url, role, bytes } of cast) {

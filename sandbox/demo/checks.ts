@@ -17,7 +17,7 @@ import {
 } from './timeline.ts'
 import { goesWithAll, standsUpAsOne } from './workspace-checks.ts'
 
-/** The promises, in the order of the summary. */
+/** Checks all promises, in the order of the summary. */
 export function check(evidence: Evidence): Check[] {
   return [
     parallelDownloads(evidence),
@@ -69,7 +69,7 @@ function parallelDownloads(evidence: Evidence): Check {
   return judge('downloads in parallel', problems, detail)
 }
 
-/** Each change of the policy came to be the ledger's limit. How long it took is reported, not judged: machines differ. */
+/** Each change of the policy became the limit of the ledger. The delay is reported, not judged, because machines differ. */
 function policyInForce({ journal, acts }: Evidence): Check {
   const states = ledgers(journal)
   const results = acts.policyChanges.map(({ to, revision }) => {
@@ -190,7 +190,7 @@ function deleted(evidence: Evidence): Check {
   return judge('image deleted while it downloads', problems, detail)
 }
 
-/** The slot may only go when nothing can download any more. */
+/** The slot must not be freed while anything can still download. */
 function earlyRelease(journal: Evidence['journal'], uid: string): string[] {
   const states = ledgers(journal)
   const isHeld = ({ ledger }: (typeof states)[number]) => ledger.holders.some((holder) => holder.uid === uid)

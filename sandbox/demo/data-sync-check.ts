@@ -2,7 +2,7 @@ import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 import { RELEASE, releasedIn, SAME_RELEASE } from './cast.ts'
 import { type Check, type Evidence, historyOf, judge, lastImage } from './evidence.ts'
 
-/** A pipeline that waits for a release goes on when its images are there, and not before; a second one of the same shares them. */
+/** A pipeline that waits for a release continues when its images are ready, and not before. A second one of the same release shares them. */
 export function preloadsARelease(evidence: Evidence): Check {
   const images = releasedIn(evidence.cast).map(({ name }) => name)
   const [first, second] = [RELEASE, SAME_RELEASE].map((name) => settledOf(evidence, name))

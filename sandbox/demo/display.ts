@@ -8,11 +8,11 @@ import { Terminal } from './terminal.ts'
 
 const KEPT_EVENTS = 50
 
-/** Where people see what happens. */
+/** Shows people what happens. */
 export interface Display {
-  /** Something that the demo does, rather than something that happens. */
+  /** Shows an action of the demo, as opposed to an observed event. */
   say(text: string): void
-  /** Nothing is drawn any more; what is printed from now on comes below. */
+  /** Stops drawing. Later output appears below. */
   close(): void
 }
 
@@ -71,7 +71,7 @@ function openLive(observer: Observer, cast: readonly Performer[]): Display {
   }
 }
 
-/** A workspace, and below it each of its components. */
+/** Returns the lines of each workspace, with its components below it. */
 function liveWorkspaces(observer: Observer): LiveMachine[] {
   return [...observer.workspaces.values()].flatMap(({ metadata: { name }, status }) => [
     { name, phase: status.phase, message: `${status.ready ?? ''} ${status.message ?? ''}` },

@@ -3,22 +3,22 @@ import type { Entry, Fact } from './facts.ts'
 import type { Acts } from './scenes.ts'
 import type { TransferStart } from './timeline.ts'
 
-/** What the image server sent of one image. */
+/** What the image server sent for one image. */
 export interface Sent {
   readonly requests: number
   readonly bytes: number
-  /** Downloads that nobody has ended. */
+  /** Downloads that are still open. */
   readonly open: number
 }
 
-/** Everything that was seen from outside, by watches, by the image server and by the simulated importers. */
+/** Everything that was observed from outside: by watches, by the image server and by the simulated importers. */
 export interface Evidence {
   readonly journal: readonly Entry[]
   readonly cast: readonly Performer[]
   readonly acts: Acts
   /** By URL. */
   readonly sent: ReadonlyMap<string, Sent>
-  /** The most downloads that the image server had open at once. */
+  /** Highest number of downloads that the image server had open at once. */
   readonly mostOpen: number
   readonly transfers: readonly TransferStart[]
   readonly operator: { readonly code: number | null; readonly signal: string | null; readonly ms: number }
@@ -31,7 +31,7 @@ export interface Check {
   readonly detail: string
 }
 
-/** It held when there are no problems; `detail` says what was seen then. */
+/** The check held if there are no problems. `detail` then says what was observed. */
 export function judge(name: string, problems: readonly string[], detail: string): Check {
   const [first, ...others] = problems
   if (first === undefined) return { name, held: true, detail }
@@ -40,7 +40,7 @@ export function judge(name: string, problems: readonly string[], detail: string)
 
 type FactOf<K extends Fact['kind']> = Extract<Fact, { readonly kind: K }>
 
-/** Every state of one object that was seen, its end among them, in order. */
+/** Returns every observed state of one object, including its deletion, in order. */
 export function historyOf<K extends Fact['kind']>(
   { journal }: Pick<Evidence, 'journal'>,
   kind: K,
@@ -50,12 +50,12 @@ export function historyOf<K extends Fact['kind']>(
   return journal.filter(isOf).filter(({ fact }) => fact.metadata.name === name)
 }
 
-/** The last state of an image, also of one that is gone. */
+/** Returns the last state of an image, even if it is gone. */
 export function lastImage(evidence: Pick<Evidence, 'journal'>, name: string): FactOf<'image'> | undefined {
   return historyOf(evidence, 'image', name).at(-1)?.fact
 }
 
-/** Uid of an image, also of one that is gone; empty where it was never seen. */
+/** Returns the UID of an image, even if it is gone; empty if it was never observed. */
 export function uidOf(evidence: Pick<Evidence, 'journal'>, name: string): string {
   return lastImage(evidence, name)?.metadata.uid ?? ''
 }

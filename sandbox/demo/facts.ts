@@ -9,17 +9,17 @@ import {
 import { controllerOf } from '../../operator/kube/controller-of.ts'
 import type { KubeObject, ObjectMeta } from '../../operator/kube/kube-object.ts'
 
-/** What the observer keeps of each object that it sees: what is shown, and what is checked. */
+/** What the observer keeps of each object: what is shown, and what is checked. */
 
 export interface ImageFact {
   readonly kind: 'image'
   readonly metadata: ObjectMeta
   readonly status: VMDiskImageStatus
-  /** Why it stands where it stands. */
+  /** Reason of its condition `Reconciling`. */
   readonly reason: string
   /** Whether it has an artifact that can be cloned. */
   readonly isReady: boolean
-  /** Who its deletion waits for; undefined where it waits for nobody. */
+  /** What its deletion waits for; undefined if it waits for nothing. */
   readonly blocked: string | undefined
 }
 
@@ -28,7 +28,7 @@ export interface MachineFact {
   readonly kind: 'machine'
   readonly metadata: ObjectMeta
   readonly status: VirtualMachineStatus
-  /** Why it stands where it stands. */
+  /** Reason of its condition `Reconciling`. */
   readonly reason: string
 }
 
@@ -37,7 +37,7 @@ export interface DataSyncFact {
   readonly kind: 'dataSync'
   readonly metadata: ObjectMeta
   readonly status: DataSyncStatus
-  /** Whether a pipeline that waits for it goes on. */
+  /** Whether a pipeline that waits for it continues. */
   readonly isSettled: boolean
 }
 
@@ -52,7 +52,7 @@ export interface WorkspaceFact {
 export interface DiskFact {
   readonly kind: 'disk'
   readonly metadata: ObjectMeta
-  /** Of our VirtualMachine. */
+  /** UID of our VirtualMachine. */
   readonly machineUid: string
   readonly phase: string
 }
@@ -61,7 +61,7 @@ export interface DiskFact {
 export interface KubeVirtFact {
   readonly kind: 'kubevirt'
   readonly metadata: ObjectMeta
-  /** Of our VirtualMachine. */
+  /** UID of our VirtualMachine. */
   readonly machineUid: string
   readonly printableStatus: string
 }
@@ -116,17 +116,17 @@ export type Fact =
   | SnapshotFact
   | DataSourceFact
 
-/** Something that was seen of one object; revisions of etcd put all of them in one order. */
+/** One observed state of one object. All entries are ordered by revisions of etcd. */
 export interface Entry<F extends Fact = Fact> {
   readonly revision: string
-  /** When it was seen, in milliseconds of the monotonic clock. */
+  /** When it was observed, in milliseconds of the monotonic clock. */
   readonly at: number
   readonly isDeleted: boolean
-  /** The last state, where it was deleted. */
+  /** The last state, if the object was deleted. */
   readonly fact: F
 }
 
-/** Fields of others' objects, which may be missing whatever a schema says. */
+/** Fields of objects of other systems, which can be missing whatever a schema says. */
 // biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
 type Raw = any
 
@@ -165,7 +165,7 @@ export function kubevirtFact(object: KubeObject): KubeVirtFact {
   return { kind: 'kubevirt', metadata: object.metadata, machineUid, printableStatus }
 }
 
-/** Tells by the source, not by who made it, what a DataVolume is. */
+/** Classifies a DataVolume by its source, not by its creator. */
 export function dataVolumeFact(object: KubeObject): DataVolumeFact | DiskFact {
   const { metadata } = object
   const { phase = '', progress = '' } = (object as Raw).status ?? {}
@@ -209,13 +209,13 @@ export interface Ledger {
 
 export const LEDGER_NAME = 'sync-operator-slots'
 
-/** The slot ledger, read from its ConfigMap as anybody could; undefined for another ConfigMap. */
+/** Returns the slot ledger from its ConfigMap, which anyone can read; undefined for another ConfigMap. */
 export function ledgerOf({ metadata, data }: ConfigMapFact): Ledger | undefined {
   if (metadata.name !== LEDGER_NAME) return undefined
   return { limit: Number(data['limit']), holders: JSON.parse(data['holders'] ?? '[]') as Ledger['holders'] }
 }
 
-/** Whether it may download, as far as anybody can see from outside. */
+/** Reports whether the DataVolume may be downloading, as far as can be seen from outside. */
 export function isUnfinished({ isDeleted, fact }: Entry<DataVolumeFact>): boolean {
   return !isDeleted && fact.phase !== 'Succeeded'
 }

@@ -3,12 +3,12 @@ import { withoutControls } from './plain-lines.ts'
 /** What the live view shows, at one moment. */
 export interface LiveState {
   readonly seconds: number
-  /** The scene on stage, in a few words. */
+  /** The current scene, in a few words. */
   readonly title: string
   readonly slots: { readonly used: number; readonly limit: number }
   readonly machines: readonly LiveMachine[]
   readonly images: readonly LiveImage[]
-  /** The latest last. */
+  /** Latest event last. */
   readonly events: readonly string[]
 }
 
@@ -20,7 +20,7 @@ export interface LiveMachine {
 }
 
 export interface LiveImage extends LiveMachine {
-  /** That of its status, or `Terminating` where its deletion waits for somebody. */
+  /** The phase of its status, or `Terminating` if its deletion is blocked. */
   readonly phase: string | undefined
   readonly reason: string
   /** Place in the queue, from 1. */
@@ -51,19 +51,19 @@ const PHASE_STYLES: Readonly<Record<string, Style>> = {
   Failed: 'bad',
 }
 const PHASES = Object.keys(PHASE_STYLES)
-/** What is not counted in the head. */
+/** Phases that the header does not count. */
 const OTHER_STYLES: Readonly<Record<string, Style>> = { Provisioning: 'busy', Ready: 'good', Terminating: 'waiting' }
 const PHASE_WIDTH = 'Snapshotting'.length + 1
 const BAR_WIDTH = 20
-/** So many at least, where the terminal is high enough. */
+/** Minimum number of events, if the terminal is tall enough. */
 const EVENTS = 6
-/** What people look at first comes first, and is the last to be left out when the terminal is low. */
+/** What matters most comes first, and is left out last if the terminal is short. */
 const SHOWN_FIRST = ['Terminating', 'Syncing', 'Snapshotting', 'Queued', 'Failed', 'Succeeded']
 
-/** The frame, never more lines and columns than there are. */
+/** Returns the frame, with no more lines and columns than the terminal has. */
 export function renderFrame(state: LiveState, { columns, rows }: Size): Line[] {
   const head = [header(state), counts(state)]
-  // Two empty lines set the parts apart, where there is room for parts.
+  // Two empty lines separate the parts, if there is room for them.
   const room = rows - head.length - 2
   if (room < 4) return [...head, ...objectLines(state, columns, rows - head.length)].slice(0, rows).map(cutTo(columns))
   const fewest = Math.min(EVENTS, Math.floor(room / 3))

@@ -29,7 +29,7 @@ const kubevirt = (printableStatus: string) => {
 }
 const snapshot = { kind: 'snapshot', metadata: meta('snapshot'), isReady: true }
 
-/** What an observer sees when all goes well, in order; deletions have a cross. */
+/** What an observer sees if all goes well, in order. Deletions have a cross. */
 const STORY = {
   'machine created': machine('', ''),
   'image created': image(false),
@@ -61,7 +61,7 @@ const story = Object.entries(STORY)
 const without = (moment: Moment) => toEvidence(story.filter(([one]) => one !== moment))
 const changed = (moment: Moment, fact: object) =>
   toEvidence(story.map(([one, before]) => [one, one === moment ? fact : before]))
-/** One moment happens right before another. */
+/** Returns the evidence if one moment happens right before another. */
 const moved = (moment: Moment, before: Moment) => {
   const others = story.filter(([one]) => one !== moment)
   const place = others.findIndex(([one]) => one === before)
@@ -82,10 +82,10 @@ describe('a machine that comes before its image', () => {
     [moved('machine ready', 'KubeVirt runs'), 'the machine was Ready before KubeVirt ran the machine'],
     [without('machine ready'), 'it was never seen that the machine was Ready'],
     [without('KubeVirt runs'), 'it was never seen that KubeVirt ran the machine'],
-    [without('machine waits'), 'it never told its place in the queue while it waited for its image'],
+    [without('machine waits'), 'it never reported its place in the queue while it waited for its image'],
     [
       changed('machine waits', machine('Provisioning', 'WaitingForImage', {}, { image: { queuePosition: 3 } })),
-      'it never told its place in the queue while it waited for its image',
+      'it never reported its place in the queue while it waited for its image',
     ],
     [changed('machine ready', machine('Ready', 'Running', { generation: 2 })), 'somebody changed its spec'],
   ])('has not held where it was otherwise (%#)', (evidence, problem) => {

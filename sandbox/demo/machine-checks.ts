@@ -3,7 +3,7 @@ import { type Check, type Evidence, historyOf, judge } from './evidence.ts'
 import type { DiskFact, Entry, KubeVirtFact, MachineFact } from './facts.ts'
 import { outOfOrder } from './steps.ts'
 
-/** A virtual machine that comes before its image waits for it in the queue, and runs without anybody doing anything more. */
+/** A virtual machine that is created before its image waits for it in the queue, and then runs without any further action. */
 export function standsUpByItself(evidence: Evidence): Check {
   const { machines, images, disks, kubevirt } = traces(evidence)
   const readyAt = machines.findIndex(isReady)
@@ -17,8 +17,8 @@ export function standsUpByItself(evidence: Evidence): Check {
     ['KubeVirt ran the machine', kubevirt.find(({ fact }) => fact.printableStatus === 'Running')],
     ['the machine was Ready', ready],
   ])
-  const place = machines.map(({ fact }) => toldPlace(fact)).find((told) => told !== undefined)
-  if (place === undefined) problems.push('it never told its place in the queue while it waited for its image')
+  const place = machines.map(({ fact }) => reportedPlace(fact)).find((one) => one !== undefined)
+  if (place === undefined) problems.push('it never reported its place in the queue while it waited for its image')
   if (machines.slice(0, readyAt + 1).some(({ fact }) => fact.metadata.generation !== 1))
     problems.push('somebody changed its spec')
   const [address] = ready?.fact.status.addresses ?? []
@@ -26,19 +26,19 @@ export function standsUpByItself(evidence: Evidence): Check {
   return judge('machine created before its image', problems, detail)
 }
 
-/** An image that is deleted while a machine has a disk of it stays until the disk has gone, and no longer; the machine never notices. */
+/** An image that is deleted while a machine has a disk of it stays until the disk is gone, and no longer. The machine is not affected. */
 export function diesAfterItsUsers(evidence: Evidence): Check {
   const { machines, images, disks, artifact } = traces(evidence)
   const { left } = evidence.acts.machine
-  const asked = images.find(isAsked)
+  const imageDeleted = images.find(isBeingDeleted)
   const blocked = images.find(({ fact }) => fact.blocked !== undefined)
-  const machineAsked = machines.find(isAsked)
+  const machineDeleted = machines.find(isBeingDeleted)
   const diskGone = disks.find(isGone)
   const imageGone = images.find(isGone)
   const problems = outOfOrder([
-    ['the image was deleted', asked],
+    ['the image was deleted', imageDeleted],
     ['its condition DeletionBlocked was True', blocked],
-    ['the machine was deleted', machineAsked],
+    ['the machine was deleted', machineDeleted],
     ['its disk was gone', diskGone],
     ['the snapshot of the image was gone', historyOf(evidence, 'snapshot', artifact).find(isGone)],
     ['the image was gone', imageGone],
@@ -46,7 +46,7 @@ export function diesAfterItsUsers(evidence: Evidence): Check {
   const user = `VirtualMachine/${machines[0]?.fact.metadata.namespace}/${MACHINE_NAME}`
   const named = blocked?.fact.blocked ?? ''
   if (!named.includes(user)) problems.push(`DeletionBlocked does not name ${user}, it says "${named}"`)
-  const alive = machines.slice(0, machines.findIndex(isAsked))
+  const alive = machines.slice(0, machines.findIndex(isBeingDeleted))
   if (!alive.slice(alive.findIndex(isReady)).every(isReady))
     problems.push('the machine was not Ready until it was deleted itself')
   if (!machines.some(isGone)) problems.push('the machine is still there')
@@ -56,7 +56,7 @@ export function diesAfterItsUsers(evidence: Evidence): Check {
   return judge('image deleted while a machine uses it', problems, detail)
 }
 
-/** Everything that was seen of the machine, and of what was made for it. */
+/** Returns everything that was observed of the machine and of what was created for it. */
 function traces(evidence: Evidence) {
   const { journal } = evidence
   const machines = historyOf(evidence, 'machine', MACHINE_NAME)
@@ -73,8 +73,8 @@ function traces(evidence: Evidence) {
   }
 }
 
-/** The place in the queue that a machine tells, with its time. */
-function toldPlace({ reason, status }: MachineFact): number | undefined {
+/** Returns the queue position that a machine reports, if it also reports the time of the position. */
+function reportedPlace({ reason, status }: MachineFact): number | undefined {
   const { queuePosition, queuePositionTime } = status.image ?? {}
   return reason === 'WaitingForImage' && queuePositionTime !== undefined ? queuePosition : undefined
 }
@@ -83,7 +83,7 @@ function isReady({ fact }: Entry<MachineFact>): boolean {
   return fact.status.phase === 'Ready'
 }
 
-function isAsked({ fact }: Entry): boolean {
+function isBeingDeleted({ fact }: Entry): boolean {
   return fact.metadata.deletionTimestamp !== undefined
 }
 

@@ -9,7 +9,7 @@ import { summaryLines } from './plain-lines.ts'
 import { type Acts, createImages, play, setStage } from './scenes.ts'
 import { openTheatre, sentBy, type Theatre } from './theatre.ts'
 
-/** A minute or two is usual; this is for what hangs, on any machine. */
+/** A run usually takes a minute or two. This limit is for runs that hang, on any machine. */
 const DEFAULT_TIMEOUT_SECONDS = 1_200
 const REPEATED_SIGNAL_MS = 1_000
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
@@ -22,7 +22,7 @@ const { values } = parseArgs({
   },
 })
 
-/** Why the demo ends before its end. */
+/** Why the demo ends early. */
 class Ended extends Error {
   readonly exitCode: number
 
@@ -52,25 +52,27 @@ async function run(): Promise<number> {
   process.stdout.write('Starting a Kubernetes control plane on this machine ...\n')
   const ending = new AbortController()
   await using stack = new AsyncDisposableStack()
-  // Until the cluster is up a signal ends us at once, and its watchdog cleans up.
+  // Until the cluster is up, a signal ends us at once, and the watchdog of the cluster cleans up.
   const theatre = await openTheatre(stack, () => endOnSignal(ending))
   ending.signal.throwIfAborted()
   const display = openDisplay(theatre.observer, theatre.cast)
   stack.defer(() => display.close())
   const isGood = await perform(theatre, display, ending, stack)
+  // A signal may have arrived while the operator was stopping.
+  ending.signal.throwIfAborted()
   if (values.keep) await keep(theatre, ending, stack)
   return isGood ? 0 : 1
 }
 
-/** The demo itself, from the empty cluster to the summary. */
+/** Runs the demo itself, from the empty cluster to the summary. */
 async function perform(
   theatre: Theatre,
   display: Display,
   ending: AbortController,
   stack: AsyncDisposableStack,
 ): Promise<boolean> {
-  const { client, observer, cast, cluster, transfers, imageServer, letGo } = theatre
-  const stage = { client, observer, cast, signal: ending.signal, say: display.say, letGo }
+  const { client, observer, cast, cluster, transfers, imageServer, releaseDownloads } = theatre
+  const stage = { client, observer, cast, signal: ending.signal, say: display.say, releaseDownloads }
   const retryLimit = await setStage(stage)
   const operator = startOperator(theatre, ending, stack)
   display.say(`started the operator, a process of its own; its log: ${operator.logFile}`)
@@ -116,7 +118,7 @@ function startOperator({ cluster }: Theatre, ending: AbortController, stack: Asy
   return operator
 }
 
-/** Prints the table, and names what did not hold. */
+/** Prints the table and the names of the checks that failed. */
 function summarize(checks: readonly Check[], foreignCrds: string): boolean {
   const failed = checks.filter(({ held }) => !held).map(({ name }) => name)
   const lines = summaryLines(checks, process.stdout.columns ?? 160)
@@ -132,7 +134,7 @@ async function showLog(operator: OperatorProcess): Promise<void> {
   process.stdout.write(`\nThe last lines of the operator's log:\n${lines.map((line) => `  ${line}`).join('\n')}\n`)
 }
 
-/** Leaves everything up, with an operator, until a signal comes. */
+/** Keeps everything up, with an operator, until a signal arrives. */
 async function keep(theatre: Theatre, ending: AbortController, stack: AsyncDisposableStack): Promise<void> {
   const { kubeconfigPath } = theatre.cluster.controlPlane
   const { logFile } = startOperator(theatre, ending, stack)
@@ -167,20 +169,20 @@ async function keep(theatre: Theatre, ending: AbortController, stack: AsyncDispo
   process.stdout.write('stopping\n')
 }
 
-/** The first signal ends the demo in good order; at a later one nobody wants to wait, and watchdogs clean up. */
+/** The first signal ends the demo gracefully. A later one ends it at once, and watchdogs clean up. */
 function endOnSignal(ending: AbortController): void {
   let firstAt: number | undefined
   for (const [name, exitCode] of Object.entries(SIGNALS)) {
     process.on(name, () => {
       firstAt ??= performance.now()
-      // One Ctrl-C may come twice: from the terminal, and passed on by the process that started us.
+      // One Ctrl-C can arrive twice: from the terminal, and forwarded by the process that started us.
       if (performance.now() - firstAt > REPEATED_SIGNAL_MS) process.exit(exitCode)
       ending.abort(new Ended(`${name}: stopping`, exitCode))
     })
   }
 }
 
-/** Gives up after a while, and says what was still waited for. Returns how to stop that clock. */
+/** Gives up after `seconds`, and reports what is still pending. Returns a function that cancels the timeout. */
 function endAfter(seconds: number, ending: AbortController, pending: () => readonly string[]): () => void {
   const timer = setTimeout(() => {
     const what = pending().map((one) => `\n  ${one}`)

@@ -8,13 +8,13 @@ import { CONFIG_MAP, SECRET, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../../
 
 export const EXAMPLES = join(import.meta.dirname, '../../examples')
 
-/** An object as people write it. */
+/** An object as users write it. */
 export interface Manifest extends KubeObject {
   readonly spec?: unknown
   readonly data?: Readonly<Record<string, string>>
 }
 
-/** Of the API server's own kinds, which nothing of ours writes. */
+/** Resource type of a built-in kind that our code does not write. */
 const clusterScoped = (group: string, kind: string, plural: string): ResourceType => {
   return { group, version: 'v1', kind, plural, namespaced: false }
 }
@@ -37,14 +37,14 @@ const TYPES: readonly ResourceType[] = [
   clusterScoped('rbac.authorization.k8s.io', 'ClusterRoleBinding', 'clusterrolebindings'),
 ]
 
-/** Where the API server serves objects like this one. Throws on a kind that no example has. */
+/** Returns the resource type of an object. Throws for a kind that no example has. */
 export function resourceTypeOf({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): ResourceType {
   const type = TYPES.find((one) => one.kind === kind && apiVersionOf(one) === apiVersion)
   if (type === undefined) throw new Error(`no example is a ${apiVersion} ${kind}`)
   return type
 }
 
-/** All objects in one file of the examples. Throws on YAML that is not right. */
+/** Returns all objects in one file of the examples. Throws on invalid YAML. */
 export async function readManifests(file: string): Promise<Manifest[]> {
   const documents = parseAllDocuments(await readFile(join(EXAMPLES, file), 'utf8'))
   return documents.map((document) => {

@@ -46,7 +46,7 @@ import {
   workspaceFact,
 } from './facts.ts'
 
-/** Also keeps every state that was seen, not only the last one. */
+/** Also keeps every observed state, not only the last one. */
 class JournalStore<F extends Fact> extends Store<F> {
   readonly #write: (fact: F, isDeleted: boolean, before: F | undefined) => void
 
@@ -86,7 +86,7 @@ const silent = {
   error: () => undefined,
 } as unknown as Logger
 
-/** Sees the cluster through watches of its own, and knows nothing of the operator but the objects that it leaves there. */
+/** Observes the cluster through its own watches. It knows nothing of the operator except the objects that the operator writes. */
 export class Observer {
   readonly images: Store<ImageFact>
   readonly machines: Store<MachineFact>
@@ -123,7 +123,7 @@ export class Observer {
     this.dataSources = this.#watch(DATA_SOURCE, dataSourceFact)
   }
 
-  /** Resolves when it sees everything that there is. */
+  /** Resolves when all existing objects are observed. */
   async start(): Promise<void> {
     this.#running = Promise.all(this.#reflectors.map((reflector) => reflector.run(this.#stopping.signal)))
     await Promise.all(this.#reflectors.map(({ synced }) => synced))
@@ -134,12 +134,12 @@ export class Observer {
     await this.#running
   }
 
-  /** Everything that was seen, in the order in which it happened. */
+  /** Returns everything that was observed, in the order in which it happened. */
   journal(): Entry[] {
     return this.#entries.toSorted((a, b) => compareResourceVersions(a.revision, b.revision))
   }
 
-  /** The slot ledger as it was last seen. */
+  /** The slot ledger as last observed. */
   get ledger(): Ledger {
     const found = this.configMaps.get(`${OPERATOR_NAMESPACE}/${LEDGER_NAME}`)
     return (found && ledgerOf(found)) ?? { limit: 0, holders: [] }
@@ -166,13 +166,13 @@ export class Observer {
     return this.workspaces.get(name)
   }
 
-  /** DataVolumes that may download. */
+  /** Returns the DataVolumes that may be downloading. */
   unfinished(): DataVolumeFact[] {
     const downloads = [...this.dataVolumes.values()].filter((fact) => fact.kind === 'dataVolume')
     return downloads.filter(({ phase }) => phase !== 'Succeeded')
   }
 
-  /** The DataVolume that downloads an image now. */
+  /** Returns the DataVolume that downloads an image now. */
   downloadOf({ metadata }: Pick<ImageFact, 'metadata'>): DataVolumeFact | undefined {
     return this.unfinished().find(({ imageUid }) => imageUid === metadata.uid)
   }
@@ -182,12 +182,12 @@ export class Observer {
     this.#listeners.push(listener)
   }
 
-  /** Calls `listener` for each state that is seen, with the one before of the same object. */
+  /** Calls `listener` for each observed state, with the previous state of the same object. */
   onEntry(listener: EntryListener): void {
     this.#entryListeners.push(listener)
   }
 
-  /** Resolves as soon as it holds; rejects with the signal's reason. */
+  /** Resolves as soon as `holds` returns true. Rejects with the signal's reason if the signal aborts first. */
   async until(what: string, signal: AbortSignal, holds: () => boolean): Promise<void> {
     signal.throwIfAborted()
     if (holds()) return
@@ -204,7 +204,7 @@ export class Observer {
     }
   }
 
-  /** What is still waited for, or was when a signal ended the wait. */
+  /** What is still pending, or was when a signal ended the wait. */
   get pending(): string[] {
     return [...this.#waiters].map(({ what }) => what)
   }

@@ -14,7 +14,7 @@ interface ProcessEnd {
   readonly signal: NodeJS.Signals | null
 }
 
-/** The operator as it is shipped: a process of its own, which knows the cluster by its kubeconfig alone. */
+/** The operator as it is shipped: a separate process, which knows the cluster only by its kubeconfig. */
 export class OperatorProcess {
   readonly logFile: string
   readonly #ended: Promise<ProcessEnd>
@@ -22,7 +22,7 @@ export class OperatorProcess {
   readonly #child: ChildProcess
   readonly #watchdog = new Watchdog()
 
-  /** @param onLost called when it ends though nobody stopped it */
+  /** @param onLost called when the process ends and `stop` was not called */
   constructor(kubeconfig: string, logFile: string, onLost: (end: ProcessEnd) => void) {
     this.logFile = logFile
     const log = openSync(logFile, 'a')
@@ -30,7 +30,7 @@ export class OperatorProcess {
       cwd: ROOT,
       env: { ...process.env, KUBECONFIG: kubeconfig, OPERATOR_NAMESPACE, POD_NAME: 'demo' },
       stdio: ['ignore', log, log],
-      // Its own process group: a Ctrl-C in the terminal is ours to handle, and it ends in our order.
+      // Its own process group: we handle Ctrl-C in the terminal, so that it ends in our order.
       detached: true,
     })
     closeSync(log)
@@ -47,7 +47,7 @@ export class OperatorProcess {
     })
   }
 
-  /** SIGTERM, and SIGKILL when it does not listen. Resolves when it is gone: how, and after how long. */
+  /** Sends SIGTERM, then SIGKILL if the process does not exit. Resolves when it is gone, with its exit status and the duration. */
   async stop(): Promise<ProcessEnd & { readonly ms: number }> {
     const startedAt = performance.now()
     this.#isStopping = true

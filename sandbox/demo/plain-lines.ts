@@ -9,11 +9,11 @@ import {
   type WorkspaceFact,
 } from './facts.ts'
 
-/** One sentence for each thing that happens, the same for a pipe and for the last lines of the live view. */
+/** One sentence for each event, the same for a pipe and for the last lines of the live view. */
 
 const REASONS_OF_PHASE: ReadonlySet<string> = new Set(['Queued', 'Syncing', 'Snapshotting', 'Synced'])
 
-/** What is new about an object; undefined when nothing is that people would want to hear of. */
+/** Describes what is new about an object; undefined if it is nothing that people want to know. */
 export function describe({ fact, isDeleted }: Entry, before: Fact | undefined): string | undefined {
   switch (fact.kind) {
     case 'configMap':
@@ -69,27 +69,27 @@ function describeWorkspace({ metadata, status }: WorkspaceFact, isDeleted: boole
   return phase === undefined || isSame ? undefined : `Workspace ${metadata.name}: ${phase}${share}: ${message}`
 }
 
-/** A machine may be called like its image. */
+/** A machine can have the same name as its image. */
 function nameOf({ metadata }: MachineFact): string {
   return `VirtualMachine ${metadata.name}`
 }
 
-/** That its image has got a place in the queue is news. */
+/** Reports whether the image has a place in the queue. People want to know when it gets one. */
 function hasPlace(fact: MachineFact | undefined): boolean {
   return fact?.status.image?.queuePosition !== undefined
 }
 
-/** `12:04:31.204  sentence`, in one line and without control characters, wherever the text came from. */
+/** Returns `12:04:31.204  sentence` in one line, without control characters, wherever the text came from. */
 export function plainLine(at: Date, text: string): string {
   return `${at.toISOString().slice(11, 23)}  ${withoutControls(text)}`
 }
 
-/** Status messages quote servers; what those send must not steer a terminal. */
+/** Status messages quote servers. Text from servers must not control a terminal. */
 export function withoutControls(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ')
 }
 
-/** The table at the end; long details are broken to the width. */
+/** Returns the table at the end. Long details are wrapped to the width. */
 export function summaryLines(
   rows: readonly { readonly name: string; readonly held: boolean; readonly detail: string }[],
   width: number,

@@ -22,7 +22,7 @@ import { type Manifest, readManifests, resourceTypeOf } from './manifests.ts'
 import type { Observer } from './observer.ts'
 import { standUpWorkspace, WORKSPACE_POLICY, type WorkspaceEnd } from './workspace-scene.ts'
 
-/** In the files it is minutes; nobody wants to watch that. */
+/** The example files use minutes, which is too long for a demo. */
 const RETRY_BACKOFF = '3s'
 const POLICY_KEY = { namespace: OPERATOR_NAMESPACE, name: 'sync-operator-policy' }
 const NAMESPACE = 'default'
@@ -34,30 +34,30 @@ export interface Stage {
   readonly signal: AbortSignal
   /** Tells people what is done to the cluster, and why. */
   readonly say: (text: string) => void
-  /** Lets the downloads that last come to their end. */
-  readonly letGo: () => void
+  /** Lets the held downloads finish. */
+  readonly releaseDownloads: () => void
 }
 
 export interface PolicyChange {
   readonly from: number
   readonly to: number
-  /** Revision of etcd that the change made. */
+  /** Revision of etcd that the change created. */
   readonly revision: string
 }
 
-/** What was done to the cluster, and at which revision of etcd, for those who check what came of it. */
+/** What was done to the cluster, and at which revision of etcd, for the checks. */
 export interface Acts {
   readonly retryLimit: number
   readonly policyChanges: readonly PolicyChange[]
   readonly refresh: { readonly revision: string; readonly waiting: number }
   readonly secretRevision: string
   readonly deletion: { readonly uid: string; readonly importersLeft: number }
-  /** What was left of the virtual machine when it was gone, as `kind name`. */
+  /** What was left of the virtual machine after it was gone, as `kind name`. */
   readonly machine: { readonly left: readonly string[] }
   readonly workspace: WorkspaceEnd
 }
 
-/** Everything that must be there before the operator starts: classes, credentials, and a policy for a short demo. */
+/** Creates everything that must exist before the operator starts: classes, credentials, and a policy for a short demo. */
 export async function setStage({ client, say }: Pick<Stage, 'client' | 'say'>): Promise<number> {
   const files = ['sandbox-classes.yaml', 'secret.yaml', 'policy.yaml']
   const manifests = (await Promise.all(files.map(readManifests))).flat()
@@ -69,14 +69,14 @@ export async function setStage({ client, say }: Pick<Stage, 'client' | 'say'>): 
   return Number(manifests.find(({ kind }) => kind === 'ConfigMap')?.data?.['retryLimit'])
 }
 
-/** All images at once, as a pipeline would, and among them a virtual machine whose image does not exist yet. */
+/** Creates all images at once, as a pipeline would, and among them a virtual machine whose image does not exist yet. */
 export async function createImages({ client, observer, cast, signal, say }: Stage): Promise<void> {
   for (const { name, role, manifest } of cast) {
     if (role === 'released' || role === 'workspace') continue
     await create(client, manifest)
     if (role !== 'templated') continue
     say(`created VirtualMachine ${MACHINE_NAME} (lab-machine.yaml of the examples), whose image ${name} does not exist`)
-    // Otherwise it would be the last in the queue, and everybody would wait for its scene.
+    // Otherwise its image would be the last in the queue, and everything would wait for its scene.
     await observer.until(`${name} to be made from the template`, signal, () => observer.image(name) !== undefined)
   }
   const count = cast.filter(({ role }) => isImage(role)).length
@@ -87,10 +87,10 @@ export async function createImages({ client, observer, cast, signal, say }: Stag
   say(`created DataSync ${RELEASE} (datasync.yaml of the examples), which has its images made behind all others`)
 }
 
-/** Plays all scenes; resolves when every image has come to its end. */
+/** Plays all scenes. Resolves when every image has reached its final state. */
 export async function play(stage: Stage, retryLimit: number): Promise<Acts> {
   const { observer, cast, signal } = stage
-  // While downloads last that only the other scene lets go, some wait behind them: the refresh is to wait its turn.
+  // While the held downloads last, which only the other scene releases, some images wait behind them: the refresh must wait its turn.
   const refreshAsked = Promise.withResolvers<void>()
   const [refresh, policyChanges, secretRevision, deletion, machine] = await Promise.all([
     refreshOne(stage, refreshAsked.resolve),
@@ -106,14 +106,14 @@ export async function play(stage: Stage, retryLimit: number): Promise<Acts> {
     const phase = role === 'failing' ? 'Failed' : 'Succeeded'
     return [observer.until(`${name} to be ${phase}`, signal, () => hasPhase(name, phase))]
   })
-  // Slots are freed just before the last statuses; what is checked is the end, not the moment before it.
+  // Slots are freed just before the last statuses. The checks need the end, not the moment before it.
   ends.push(observer.until('all slots to be free', signal, () => observer.ledger.holders.length === 0))
   await Promise.all(ends)
   const workspace = await standUpWorkspace(stage)
   return { retryLimit, policyChanges, refresh, secretRevision, deletion, machine, workspace }
 }
 
-/** Whether a person creates it, and not something that needs it. */
+/** Reports whether a person creates it, not an object that needs it. */
 function isImage(role: Performer['role']): boolean {
   return role !== 'templated' && role !== 'released' && role !== 'workspace'
 }
@@ -136,8 +136,8 @@ async function refreshOne({ client, observer, signal, say }: Stage, onAsked: () 
   return { revision: metadata.resourceVersion ?? '0', waiting }
 }
 
-/** Down while more are running than will be allowed, and up again when that has drained and two more got a slot. */
-async function changeConcurrency({ client, observer, signal, say, letGo }: Stage): Promise<PolicyChange[]> {
+/** Lowers the limit while more downloads run than it allows, and raises it when they have drained and two more got a slot. */
+async function changeConcurrency({ client, observer, signal, say, releaseDownloads }: Stage): Promise<PolicyChange[]> {
   const ended = () => [...observer.images.values()].filter(({ isReady }) => isReady).length
   const last = () => LASTING.map((name) => observer.image(name)).filter((image) => image && observer.downloadOf(image))
   await observer.until('4 images to download, 3 of them for long, and 2 to be ready', signal, () => {
@@ -147,7 +147,7 @@ async function changeConcurrency({ client, observer, signal, say, letGo }: Stage
   const lowered = await setConcurrency(client, 4, 2)
   await observer.until('the limit of 2 to be in force', signal, () => observer.ledger.limit === 2)
   const running = new Set(observer.unfinished().map(({ metadata }) => metadata.uid))
-  letGo()
+  releaseDownloads()
   say(`lowered concurrency from 4 to 2 while ${running.size} images download: they go on, and none starts before`)
   await observer.until('two images to start under the limit of 2', signal, () => {
     const unfinished = observer.unfinished()
@@ -203,7 +203,7 @@ async function deleteOne({ client, observer, signal, say }: Stage): Promise<Acts
   return { uid, importersLeft: await importersOf(client, uid) }
 }
 
-/** Once the virtual machine runs, its image is deleted under it, and then the machine. */
+/** Deletes the image while its virtual machine runs, and then the machine. */
 async function deleteInUse({ client, observer, signal, say }: Stage): Promise<Acts['machine']> {
   await observer.until(`VirtualMachine ${MACHINE_NAME} to be Ready`, signal, () => {
     return observer.machine(MACHINE_NAME)?.status.phase === 'Ready'
@@ -223,7 +223,7 @@ async function deleteInUse({ client, observer, signal, say }: Stage): Promise<Ac
   return { left: await childrenOf(client, uid) }
 }
 
-/** A pipeline waits until the images of a release are there; then another one releases the same, and has nothing to wait for. */
+/** A pipeline waits until the images of a release are ready. Then another one releases the same images and has nothing to wait for. */
 async function releaseTwice({ client, observer, cast, signal, say }: Stage): Promise<void> {
   const isSettled = (name: string) => observer.dataSync(name)?.isSettled === true
   await observer.until(`DataSync ${RELEASE} to be Settled`, signal, () => isSettled(RELEASE))
@@ -237,7 +237,7 @@ async function releaseTwice({ client, observer, cast, signal, say }: Stage): Pro
   await observer.until(`the images of ${RELEASE} to tell that two refer to them`, signal, () => released.every(isNamed))
 }
 
-/** Asks the API server itself, as below. */
+/** A live read, as below. */
 async function childrenOf(client: KubeClient, machineUid: string): Promise<string[]> {
   const selection = { namespace: NAMESPACE, labelSelector: `${LABELS.vmUid}=${machineUid}` }
   const lists = [KUBEVIRT_VIRTUAL_MACHINE, DATA_VOLUME, SECRET].map(async (type) => {
@@ -247,13 +247,13 @@ async function childrenOf(client: KubeClient, machineUid: string): Promise<strin
   return (await Promise.all(lists)).flat()
 }
 
-/** Asks the API server itself: an observer could have missed what is still there. */
+/** A live read: an observer could have missed what still exists. */
 async function importersOf(client: KubeClient, uid: string): Promise<number> {
   const { items } = await client.list(POD, { namespace: NAMESPACE, labelSelector: `${LABELS.imageUid}=${uid}` })
   return items.length
 }
 
-/** Images that wait for a slot and for nothing else, the next one first. */
+/** Returns the images that wait only for a slot, the next one first. */
 export function waitingImages(observer: Observer) {
   return [...observer.images.values()]
     .filter(({ status, reason }) => status.phase === 'Queued' && (reason === 'Queued' || reason === 'Paused'))

@@ -1,10 +1,10 @@
 import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 import type { Entry } from './facts.ts'
 
-/** What has to happen, as a sentence, and where it was seen first. */
+/** What must happen, as a sentence, and the entry that showed it first. */
 export type Step = readonly [what: string, entry: Entry | undefined]
 
-/** Each step has to come after the one before it, by revisions of etcd. */
+/** Returns the steps that did not come after the one before, by revisions of etcd, or were never observed. */
 export function outOfOrder(steps: readonly Step[]): string[] {
   return steps.flatMap(([what, entry], at) => {
     if (entry === undefined) return [`it was never seen that ${what}`]

@@ -35,17 +35,17 @@ export class Terminal {
     this.#isOpen = true
     this.#stream.write(`${ESCAPE}?25l`)
     this.#stream.on('resize', this.#onResize)
-    // Also when something throws: a terminal without a cursor is a nuisance.
+    // Also when something throws: the cursor must come back.
     process.on('exit', this.#onExit)
     this.#draw()
   }
 
-  /** Something changed: draws it, though not more often than anybody could see. */
+  /** Redraws after a change, at most once per `FRAME_MS`. */
   update(): void {
     if (this.#isOpen) this.#drawIn(FRAME_MS)
   }
 
-  /** Leaves the last frame where it is, and gives the cursor back. */
+  /** Leaves the last frame in place, and restores the cursor. */
   close(): void {
     if (!this.#isOpen) return
     this.#draw()
@@ -68,7 +68,7 @@ export class Terminal {
   #draw(): void {
     this.#pendingMs = Number.POSITIVE_INFINITY
     const { columns = 80, rows = 24 } = this.#stream
-    // One row stays free for the line end after the last line.
+    // One row stays free for the newline after the last line.
     const lines = this.#render({ columns: columns - 1, rows: rows - 1 })
     const up = this.#drawn > 0 ? `${ESCAPE}${this.#drawn}A` : ''
     const text = lines.map((line) => `${this.#paint(line)}${ESCAPE}K\n`).join('')
@@ -77,7 +77,7 @@ export class Terminal {
     this.#drawIn(IDLE_FRAME_MS)
   }
 
-  /** Lines may have been wrapped by now, so that nobody knows where they are. */
+  /** The terminal may have wrapped lines, so their positions are unknown. */
   #redrawAll(): void {
     this.#stream.write(`${ESCAPE}2J${ESCAPE}H`)
     this.#drawn = 0

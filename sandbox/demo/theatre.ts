@@ -11,7 +11,7 @@ import { Observer } from './observer.ts'
 import type { TransferStart } from './timeline.ts'
 import { metered } from './transfer-meter.ts'
 
-/** As slow as the real ones are at best, so that each step can be seen. */
+/** As slow as the real systems are at best, so that each step is visible. */
 const SIMULATOR_DELAYS = {
   provisionMs: 150,
   scheduleMs: 150,
@@ -24,20 +24,20 @@ const SIMULATOR_DELAYS = {
   shutdownMs: 750,
 }
 
-/** Everything around the operator: the cluster, what it downloads from, and who watches it. */
+/** Everything around the operator: the cluster, the source of its downloads, and the observer. */
 export interface Theatre {
   readonly cluster: Cluster
   readonly client: KubeClient
   readonly cast: readonly Performer[]
   readonly imageServer: ImageServer
   readonly observer: Observer
-  /** Each download that began, in order. */
+  /** Each download that was started, in order. */
   readonly transfers: readonly TransferStart[]
-  /** Lets the downloads that last come to their end. */
-  readonly letGo: () => void
+  /** Lets the held downloads finish. */
+  readonly releaseDownloads: () => void
 }
 
-/** Starts it all; `stack` ends it, in the opposite order. */
+/** Starts everything. `stack` stops it, in reverse order. */
 export async function openTheatre(stack: AsyncDisposableStack, onCluster: () => void): Promise<Theatre> {
   const cluster = stack.use(await startCluster({ access: true }))
   onCluster()
@@ -64,10 +64,10 @@ export async function openTheatre(stack: AsyncDisposableStack, onCluster: () => 
   stack.defer(() => simulators.stop())
   await observer.start()
   stack.defer(() => observer.stop())
-  return { cluster, client, cast, imageServer, observer, transfers, letGo: lowered.resolve }
+  return { cluster, client, cast, imageServer, observer, transfers, releaseDownloads: lowered.resolve }
 }
 
-/** What the image server sent, by URL of the cast. */
+/** Returns what the image server sent, by URL of the cast. */
 export function sentBy({ imageServer, cast }: Pick<Theatre, 'imageServer' | 'cast'>): Map<string, Sent> {
   const urls = cast.flatMap(({ url }) => url ?? [])
   return new Map(

@@ -2,8 +2,8 @@ import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 import { type DataVolumeFact, type Entry, type ImageFact, isUnfinished, type Ledger, ledgerOf } from './facts.ts'
 
 /**
- * Goes through what was seen, revision of etcd by revision, and finds where a promise was broken. Nothing here trusts the
- * operator's word on how many download: that is counted from DataVolumes.
+ * Goes through what was observed, by revision of etcd, and finds where a promise was broken. Nothing here trusts the
+ * operator's own count of downloads: they are counted from DataVolumes.
  */
 
 type Journal = readonly Entry[]
@@ -12,7 +12,7 @@ type Journal = readonly Entry[]
 export interface Watermark {
   readonly revisions: number
   readonly most: number
-  /** Rises to above the limit. Staying above a limit that was lowered is none: lowering stops nobody. */
+  /** Rises above the limit. Staying above a lowered limit is not a breach: lowering stops no download. */
   readonly breaches: readonly string[]
 }
 
@@ -24,7 +24,7 @@ export function isDataVolume(entry: Entry): entry is Entry<DataVolumeFact> {
   return entry.fact.kind === 'dataVolume'
 }
 
-/** Each state of the ledger that was seen. */
+/** Returns each observed state of the ledger. */
 export function ledgers(
   journal: Journal,
 ): { readonly revision: string; readonly at: number; readonly ledger: Ledger }[] {
@@ -34,7 +34,7 @@ export function ledgers(
   })
 }
 
-/** Unfinished DataVolumes against the ledger's limit at the same revision. */
+/** Compares unfinished DataVolumes with the limit of the ledger at the same revision. */
 export function watchDataVolumes(journal: Journal): Watermark {
   const unfinished = new Map<string, string>()
   const breaches: string[] = []
@@ -57,7 +57,7 @@ export function watchDataVolumes(journal: Journal): Watermark {
   return { revisions, most, breaches }
 }
 
-/** Holders of slots against the limit in the same object. */
+/** Compares the holders of slots with the limit in the same object. */
 export function watchLedger(journal: Journal): Watermark {
   const breaches: string[] = []
   let before = 0
@@ -72,18 +72,18 @@ export function watchLedger(journal: Journal): Watermark {
   return { revisions: states.length, most, breaches }
 }
 
-/** A download that an importer began, as the simulator saw it. */
+/** A download that an importer started, as the simulator saw it. */
 export interface TransferStart {
   readonly url: string
-  /** How many downloads were under way then, this one included. */
+  /** Number of downloads in flight then, including this one. */
   readonly importing: number
-  /** Revision of the last ledger that was known then. */
+  /** Revision of the last ledger that was observed then. */
   readonly ledgerRevision: string
 }
 
 /**
- * Real downloads against the limits. A download may begin a moment after its image was admitted, so that the limit that
- * counts is the highest one from then on.
+ * Compares real downloads with the limits. A download can start a moment after its image was admitted, so the limit
+ * that counts is the highest one since then.
  */
 export function watchTransfers(
   journal: Journal,
@@ -107,7 +107,7 @@ function holds(ledger: Ledger | undefined, uid: string): boolean {
   return ledger?.holders.some((holder) => holder.uid === uid) ?? false
 }
 
-/** The first state of each DataVolume, in order of creation. */
+/** Returns the first state of each DataVolume, in order of creation. */
 export function creations(journal: Journal): Entry<DataVolumeFact>[] {
   const seen = new Set<string>()
   return journal.filter(isDataVolume).filter(({ fact }) => {
@@ -119,8 +119,8 @@ export function creations(journal: Journal): Entry<DataVolumeFact>[] {
 }
 
 /**
- * DataVolumes that were created although an image with an earlier ticket could have started. What could start is judged
- * at the moment of the claim: the ledger write that gave the slot.
+ * Returns the DataVolumes that were created although an image with an earlier ticket could have started. Which images
+ * could start is judged at the moment of the claim: the ledger write that gave the slot.
  */
 export function inversions(journal: Journal): string[] {
   const images = Map.groupBy(journal.filter(isImage), ({ fact }) => fact.metadata.uid ?? '')
@@ -158,7 +158,7 @@ function canStart({ fact, isDeleted }: Entry<ImageFact>): boolean {
   return isEnqueued && reason === 'Queued' && !isDeleted && metadata.deletionTimestamp === undefined
 }
 
-/** The ticket of an image that could start at this claim. */
+/** Returns the ticket of an image that could start at this claim. */
 function startableTicket(history: readonly Entry<ImageFact>[], claim: string, journal: Journal): string | undefined {
   const now = stateAt(history, claim)
   const state = history[now]
@@ -167,7 +167,7 @@ function startableTicket(history: readonly Entry<ImageFact>[], claim: string, jo
   const wasBlocked =
     history[lastOther]?.fact.status.ticket === state.fact.status.ticket && isBlocked(history[lastOther])
   if (!wasBlocked) return state.fact.status.ticket
-  // What it waited for has just come: the write that was on its way at that moment could not know.
+  // What it waited for has only just appeared. The write that was in flight at that moment could not know.
   const since = history[lastOther + 1]?.revision ?? '0'
   const isFirstWrite = !ledgers(journal).some(
     ({ revision }) => compareResourceVersions(revision, since) > 0 && compareResourceVersions(revision, claim) < 0,
@@ -179,7 +179,7 @@ function isBlocked(entry: Entry<ImageFact> | undefined): boolean {
   return entry?.fact.status.phase === 'Queued' && entry.fact.reason !== 'Queued' && entry.fact.reason !== ''
 }
 
-/** Whether a DataVolume was created for this ticket up to a revision. */
+/** Reports whether a DataVolume was created for this ticket up to a revision. */
 function hasStarted(created: readonly Entry<DataVolumeFact>[], uid: string, ticket: string, until: string): boolean {
   return created.some(({ fact, revision }) => {
     const isInTime = compareResourceVersions(revision, ticket) > 0 && compareResourceVersions(revision, until) <= 0
@@ -187,7 +187,7 @@ function hasStarted(created: readonly Entry<DataVolumeFact>[], uid: string, tick
   })
 }
 
-/** DataVolumes that were unfinished when the limit went down, and were deleted before they had succeeded. */
+/** Counts the DataVolumes that were unfinished when the limit was lowered, and names those that never succeeded. */
 export function stoppedByLowering(journal: Journal, loweredAt: string, mayStop: ReadonlySet<string>) {
   const before = journal.filter(isDataVolume).filter((one) => compareResourceVersions(one.revision, loweredAt) < 0)
   const last = new Map(before.map((entry) => [entry.fact.metadata.uid, entry]))

@@ -1,6 +1,6 @@
 import type { Transfer } from '../simulators/index.ts'
 
-/** Tells of each download as it begins, and how many are under way then: a count that no controller has a hand in. */
+/** Reports each download as it starts, and how many are in flight then: a count that no controller influences. */
 export function metered(transfer: Transfer, onStart: (url: string, importing: number) => void): Transfer {
   let importing = 0
   return {

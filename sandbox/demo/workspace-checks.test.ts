@@ -28,7 +28,7 @@ const pod = {
   metadata: { name: 'p', uid: 'p', namespace: WORKSPACE_NAME, labels: { 'pelotech.ot/container-cluster': 'app' } },
 }
 
-/** What an observer sees when all goes well, in order; deletions have a cross. */
+/** What an observer sees if all goes well, in order. Deletions have a cross. */
 const STORY = {
   'workspace created': workspace('Provisioning', '0/7'),
   'image created': image(false),

@@ -5,7 +5,7 @@ import { type Check, type Evidence, historyOf, judge, lastImage } from './eviden
 import type { Entry, MachineFact, PodFact, WorkspaceFact } from './facts.ts'
 import { outOfOrder } from './steps.ts'
 
-/** Of which the workspace of the proposal has one at least, where its machine is deployed. */
+/** The workspace of the proposal has at least one of each, if its machine is deployed. */
 const KINDS: readonly string[] = [
   'Namespace',
   'Image',
@@ -16,7 +16,7 @@ const KINDS: readonly string[] = [
   'VirtualMachine',
 ]
 
-/** A whole lab comes of one object, without anybody doing anything more, and says of each component how it is. */
+/** One object creates a whole lab without any further action, and reports the state of each component. */
 export function standsUpAsOne(evidence: Evidence): Check {
   const { workspaces, machines, image, imageName } = traces(evidence)
   const ready = workspaces.find(isReady)
@@ -44,7 +44,7 @@ export function standsUpAsOne(evidence: Evidence): Check {
   return judge('workspace from nothing to Ready', problems, detail)
 }
 
-/** What was made for it goes, what uses other things before those; images have their own rule. */
+/** What was created for it is deleted, and what uses other things is deleted before those. Images have their own rule. */
 export function goesWithAll(evidence: Evidence): Check {
   const { workspaces, machines, pods, imageName } = traces(evidence)
   const asked = workspaces.find(({ fact }) => fact.metadata.deletionTimestamp !== undefined)
@@ -68,7 +68,7 @@ export function goesWithAll(evidence: Evidence): Check {
   return judge('workspace deleted', problems, detail)
 }
 
-/** Everything that was seen of the workspace, and of what was made for it. */
+/** Returns everything that was observed of the workspace and of what was created for it. */
 function traces(evidence: Evidence) {
   const { journal, cast } = evidence
   const imageName = cast.find(({ role }) => role === 'workspace')?.name ?? ''

@@ -13,15 +13,15 @@ export interface WorkspaceStage {
   readonly say: (text: string) => void
 }
 
-/** What was left of the workspace when it was gone, as `Kind name`, but for the image that the policy retains. */
+/** What was left of the workspace after it was gone, as `Kind name`, except for the image that the policy retains. */
 export interface WorkspaceEnd {
   readonly left: readonly string[]
 }
 
-/** Folder of a node in which the volumes of workspaces lie. */
+/** Folder of a node that contains the volumes of workspaces. */
 const LOCAL_VOLUME_ROOT = '/var/lib/open-terrain'
 
-/** Of what a workspace consists, and what that makes. */
+/** The kinds of a workspace's parts, and of what those create. */
 const PARTS = [
   types.NETWORK_POLICY,
   types.NETWORK_ATTACHMENT_DEFINITION,
@@ -36,18 +36,18 @@ const PARTS = [
   types.NAMESPACE,
 ]
 
-/** Of the policy: where images of workspaces come from, and where their volumes lie. */
+/** Keys of the policy: where images of workspaces come from, and where their volumes are. */
 export const WORKSPACE_POLICY: Readonly<Record<string, string>> = {
   imageUrlTemplate: IMAGE_URL_TEMPLATE,
   defaultSourceType: 'http',
-  // As the machine wants its disk: to grow one CDI would have to copy it.
+  // The size that the machine wants for its disk: to grow a disk, CDI would have to copy it.
   defaultDiskSize: '18Gi',
   defaultStorageClass: 'gp3',
   defaultSnapshotClass: 'ebs-snapshot',
   localVolumeRoot: LOCAL_VOLUME_ROOT,
 }
 
-/** A whole lab in one object comes from nothing, and goes again. */
+/** Creates a whole lab with one object, and deletes it again. */
 export async function standUpWorkspace({ client, observer, cast, signal, say }: WorkspaceStage): Promise<WorkspaceEnd> {
   const performer = cast.find(({ role }) => role === 'workspace')
   if (performer === undefined) return { left: ['there was no workspace'] }
@@ -62,7 +62,7 @@ export async function standUpWorkspace({ client, observer, cast, signal, say }: 
   return { left: await leftOf(client, uid) }
 }
 
-/** Asks the API server itself: an observer could have missed what is still there. */
+/** A live read: an observer could have missed what still exists. */
 async function leftOf(client: KubeClient, uid: string): Promise<string[]> {
   const lists = PARTS.map(async (type) => {
     const { items } = await client.list(type)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 const BLOCK = 64 * 1024
 
-/** A block of bytes that depends on the seed alone; images repeat theirs, so that none needs a file or memory. */
+/** Returns a block of bytes that depends only on the seed. Images repeat their block, so none is held in a file or in memory. */
 export function blockOf(seed: string): Buffer {
   const block = Buffer.alloc(BLOCK)
   const start = createHash('sha256').update(seed).digest()
@@ -16,13 +16,13 @@ export function blockOf(seed: string): Buffer {
   return block
 }
 
-/** The bytes of an image from `offset` on, at most `count` of them and never past the end of a block. */
+/** Returns the bytes of an image from `offset`, at most `count` of them and never past the end of a block. */
 export function slice(block: Buffer, offset: number, count: number): Buffer {
   const at = offset % BLOCK
   return block.subarray(at, Math.min(BLOCK, at + count))
 }
 
-/** `algorithm:hex` of a whole image, as a DataVolume's `checksum` wants it. */
+/** Returns `algorithm:hex` of a whole image, in the format of a DataVolume's `checksum`. */
 export function checksumOf(seed: string, sizeBytes: number, algorithm: string): string {
   const hash = createHash(algorithm)
   const block = blockOf(seed)

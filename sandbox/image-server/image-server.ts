@@ -1,37 +1,33 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Clock, sleep, systemClock } from '../../operator/runtime/clock.ts'
+import { sleep, systemClock } from '../../operator/runtime/clock.ts'
 import { blockOf, checksumOf, slice } from './content.ts'
 import { type ImageAnswer, type ImageRule, RuleBook } from './rules.ts'
 import { type ImageStats, type ServerStats, StatsBook } from './stats.ts'
 
 const DEFAULT_SIZE_BYTES = 4 * 1024 * 1024
-/** A throttled download sends this often. */
+/** Interval at which a throttled download sends data. */
 const TICK_MS = 20
 
 export interface ImageServerOptions {
-  /** Size of an image that no rule speaks of. */
+  /** Size of an image for which no rule sets a size. */
   readonly defaultSizeBytes?: number
-  readonly clock?: Clock
-  readonly port?: number
 }
 
 /**
- * Serves an image under every host name and path, on loopback. Rules say how large, how fast and how faulty; unknown
- * paths get a small image, so that any URL downloads. `GET /__stats` answers what was downloaded, as JSON.
+ * Serves an image for every host name and path, on loopback. Rules set size, speed and faults. Unknown paths return a
+ * small image, so that any URL can be downloaded. `GET /__stats` returns the download statistics as JSON.
  */
 export class ImageServer {
   readonly #server: Server
   readonly #rules: RuleBook
   readonly #stats = new StatsBook()
-  readonly #clock: Clock
   readonly #blocks = new Map<string, Buffer>()
   readonly #stopping = new AbortController()
 
   private constructor(options: ImageServerOptions) {
     this.#rules = new RuleBook(options.defaultSizeBytes ?? DEFAULT_SIZE_BYTES)
-    this.#clock = options.clock ?? systemClock
     this.#server = createServer((request, response) => {
       this.#serve(request, response).catch(() => response.destroy())
     })
@@ -39,7 +35,7 @@ export class ImageServer {
 
   static async start(options: ImageServerOptions = {}): Promise<ImageServer> {
     const server = new ImageServer(options)
-    server.#server.listen(options.port ?? 0, '127.0.0.1')
+    server.#server.listen(0, '127.0.0.1')
     await once(server.#server, 'listening')
     return server
   }
@@ -48,7 +44,7 @@ export class ImageServer {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** Puts a rule in force, for requests that come from now on. Returns how to take it back. */
+  /** Applies a rule to all later requests. Returns a function that removes the rule. */
   set(rule: ImageRule): () => void {
     return this.#rules.set(rule)
   }
@@ -57,12 +53,12 @@ export class ImageServer {
     return this.#stats.all()
   }
 
-  /** Of one image, by its URL. */
+  /** Returns the statistics of one image, by its URL. */
   statsOf(url: string): ImageStats {
     return this.#stats.of(imageOf(url))
   }
 
-  /** What the image at this URL sums up to, as a DataVolume's `checksum`. */
+  /** Returns the checksum of the image at this URL, in the format of a DataVolume's `checksum`. */
   checksum(url: string, algorithm: 'md5' | 'sha1' | 'sha256' | 'sha512' = 'sha256'): string {
     const image = imageOf(url)
     const slash = image.indexOf('/')
@@ -108,7 +104,7 @@ export class ImageServer {
     isComplete = await this.#send(image, answer, response, (bytes) => download.sent(bytes), signal)
   }
 
-  /** Resolves true when every byte was handed over. */
+  /** Resolves with true if all bytes were sent. */
   async #send(
     image: string,
     answer: ImageAnswer,
@@ -120,13 +116,13 @@ export class ImageServer {
     const block = this.#block(fault.corrupt ? `${image} corrupt` : image)
     const end = Math.min(sizeBytes, fault.cutAfterBytes ?? sizeBytes, fault.stallAfterBytes ?? sizeBytes)
     const pour = async (from: number, to: number) => {
-      const startedAt = this.#clock.monotonic()
+      const startedAt = systemClock.monotonic()
       let sent = from
       while (sent < to && !signal.aborted) {
-        const allowed = from + bytesWithin(this.#clock.monotonic() - startedAt, answer)
+        const allowed = from + bytesWithin(systemClock.monotonic() - startedAt, answer)
         const bytes = slice(block, sent, Math.floor(Math.min(to, allowed)) - sent)
         if (bytes.length === 0) {
-          await sleep(this.#clock, TICK_MS, signal).catch(() => undefined)
+          await sleep(systemClock, TICK_MS, signal).catch(() => undefined)
           continue
         }
         sent += bytes.length
@@ -146,7 +142,7 @@ export class ImageServer {
     const known = this.#blocks.get(seed)
     if (known !== undefined) return known
     const block = blockOf(seed)
-    // Ten thousand images would hold 640 MB; making a block again takes well under a millisecond.
+    // Ten thousand images would hold 640 MB. Recreating a block takes well under a millisecond.
     if (this.#blocks.size > 256) this.#blocks.clear()
     this.#blocks.set(seed, block)
     return block
@@ -157,12 +153,12 @@ function bytesWithin(ms: number, { bytesPerSecond }: ImageAnswer): number {
   return bytesPerSecond === undefined ? Number.POSITIVE_INFINITY : (ms * bytesPerSecond) / 1_000
 }
 
-/** Ends an answer whose bytes are all written: well, not at all, or by breaking the connection. */
+/** Ends a response after its last byte: normally, not at all (a stall), or by breaking the connection. */
 async function finish(response: ServerResponse, { sizeBytes, fault }: ImageAnswer): Promise<boolean> {
   const { stallAfterBytes = sizeBytes, cutAfterBytes = sizeBytes } = fault
   if (stallAfterBytes < sizeBytes) return false
   if (cutAfterBytes < sizeBytes) {
-    // Let what was written leave first, or the other side would see less than we counted.
+    // Flush what was written first. Otherwise the client would get fewer bytes than we counted.
     await new Promise<void>((resolve) => response.write('', () => resolve()))
     response.socket?.end()
     return false
@@ -171,7 +167,7 @@ async function finish(response: ServerResponse, { sizeBytes, fault }: ImageAnswe
   return true
 }
 
-/** Host and path, where the image server files an image. Object store and registry schemes become paths of their host. */
+/** Returns the host and path of an image on the image server. Object store and registry URLs become paths of their host. */
 export function addressOf(url: string): { readonly host: string; readonly path: string } {
   const gcs = /^gs:\/\/(.*)$/.exec(url)
   if (gcs?.[1] !== undefined) return addressOf(`https://storage.googleapis.com/${gcs[1]}`)

@@ -1,12 +1,12 @@
-/** What goes wrong with a download. One of `status`, `cutAfterBytes`, `stallAfterBytes` and `corrupt` is the usual use. */
+/** Faults of a download. Usually, one of `status`, `cutAfterBytes`, `stallAfterBytes` and `corrupt` is set. */
 export interface ImageFault {
-  /** Answer with this status and an error body instead of the image. */
+  /** Answer with this status and no body instead of the image. */
   readonly status?: number
-  /** Break the connection after so many bytes. */
+  /** Break the connection after this many bytes. */
   readonly cutAfterBytes?: number
-  /** Send nothing any more after so many bytes, and keep the connection open. */
+  /** Send nothing more after this many bytes, and keep the connection open. */
   readonly stallAfterBytes?: number
-  /** Send another content than the checksum promises. */
+  /** Send content that does not match the checksum. */
   readonly corrupt?: boolean
 }
 
@@ -23,14 +23,14 @@ export interface ImageRule {
   /** `path` must be the whole path. */
   readonly exact?: boolean
   readonly sizeBytes?: number
-  /** Absent: as fast as it goes. */
+  /** Absent: no limit. */
   readonly bytesPerSecond?: number
   readonly fault?: ImageFault
-  /** What comes after so many bytes is only sent when this is settled: so long, no download can come to its end. */
+  /** Bytes after `afterBytes` are sent only when `until` resolves. Until then, no download can finish. */
   readonly hold?: Hold
-  /** The fault hits only so many requests that this rule answers; absent: all of them. */
+  /** The fault affects only the first `times` requests that this rule answers. Absent: all of them. */
   readonly times?: number
-  /** `times` counts for each image apart. */
+  /** `times` counts separately for each image. */
   readonly perImage?: boolean
 }
 
@@ -44,11 +44,11 @@ export interface ImageAnswer {
 
 interface Entry {
   readonly rule: ImageRule
-  /** Requests that it answered: of each image, or of all together under the empty name. */
+  /** Number of requests that the rule answered: for each image, or for all together under the empty name. */
   readonly answered: Map<string, number>
 }
 
-/** The rules in force: the latest that matches decides, so a later `set` overrides an earlier, broader one. */
+/** The active rules. The latest rule that matches wins, so a later `set` overrides an earlier, broader one. */
 export class RuleBook {
   readonly #entries: Entry[] = []
   readonly #defaultSizeBytes: number
@@ -57,7 +57,7 @@ export class RuleBook {
     this.#defaultSizeBytes = defaultSizeBytes
   }
 
-  /** Returns how to take the rule back. */
+  /** Returns a function that removes the rule. */
   set(rule: ImageRule): () => void {
     const entry: Entry = { rule, answered: new Map() }
     const same = this.#entries.findIndex(({ rule: other }) => sameTarget(other, rule))
@@ -67,10 +67,6 @@ export class RuleBook {
       const at = this.#entries.indexOf(entry)
       if (at >= 0) this.#entries.splice(at, 1)
     }
-  }
-
-  clear(): void {
-    this.#entries.length = 0
   }
 
   /** Counts the request against the rule's `times`. */

@@ -1,6 +1,6 @@
 import type { ImageRule } from './rules.ts'
 
-/** A path that makes any host misbehave, for people who try things out. */
+/** A path that misbehaves on any host, for people who try things out. */
 export interface ScriptedPath {
   readonly rule: ImageRule & { readonly path: string }
   readonly effect: string
@@ -8,7 +8,7 @@ export interface ScriptedPath {
 
 const MIB = 1024 * 1024
 
-/** What `npm run sandbox` serves beside images that just download: `https://any.host/<path>/name.qcow2`. */
+/** Paths that `npm run sandbox` serves besides images that download normally: `https://any.host/<path>/name.qcow2`. */
 export const SCRIPTED_PATHS: readonly ScriptedPath[] = [
   { rule: { path: '/404/', fault: { status: 404 } }, effect: 'does not exist: NotFound, no retry' },
   { rule: { path: '/403/', fault: { status: 403 } }, effect: 'is refused: AccessDenied, no retry' },

@@ -1,4 +1,4 @@
-/** What became of the downloads of one image. */
+/** Download statistics of one image. */
 export interface ImageStats {
   readonly requests: number
   readonly bytesSent: number
@@ -9,7 +9,7 @@ export interface ImageStats {
 }
 
 export interface ServerStats extends ImageStats {
-  /** By host and path. Query strings may hold credentials and never get here. */
+  /** By host and path. Query strings are never recorded, because they can contain credentials. */
   readonly images: Readonly<Record<string, ImageStats>>
 }
 
@@ -17,12 +17,12 @@ type Counts = { -readonly [K in keyof ImageStats]: number }
 
 const none = (): Counts => ({ requests: 0, bytesSent: 0, completed: 0, open: 0, maxOpen: 0 })
 
-/** Counts downloads, each alone and all together. */
+/** Counts downloads, per image and in total. */
 export class StatsBook {
   #total = none()
   readonly #images = new Map<string, Counts>()
 
-  /** A request that gets an image begins. */
+  /** Records the start of a request for an image. */
   open(image: string): { sent(bytes: number): void; close(isComplete: boolean): void } {
     const counts = [this.#total, this.#of(image)]
     for (const count of counts) {

@@ -29,13 +29,13 @@ export interface ApiServerOptions {
   readonly store: ObjectStore
   /** Wall clock, milliseconds since the epoch. */
   readonly now: () => number
-  /** What may refuse an object that is complete and new. Throws ApiErrors. */
+  /** Admission of a new, complete object. Throws an ApiError to reject it. */
   readonly admit: (type: ResourceType, object: KubeObject) => void
 }
 
 /**
- * What kube-apiserver does with a request, at one instant. Throws the ApiErrors of its answers. No schemas are checked,
- * and no fields are defaulted but the few that somebody relies on.
+ * Handles requests as kube-apiserver does, each at one instant. Throws the ApiErrors that it returns. Checks no
+ * schemas, and defaults only the few fields that something relies on.
  */
 export class ApiServer {
   readonly #store: ObjectStore
@@ -135,7 +135,7 @@ export class ApiServer {
     else if (!isSameJson(before, after)) this.#store.put(actor, table, after)
   }
 
-  /** The namespace controller's last act: the namespace may go. */
+  /** Clears `spec.finalizers`, the last step of the namespace controller. The namespace can then be removed. */
   finalizeNamespace(actor: string, namespace: KubeObject): void {
     const table = this.#store.table(NAMESPACE)
     const after = { ...namespace, spec: {} }
@@ -143,7 +143,7 @@ export class ApiServer {
     else this.#store.put(actor, table, after)
   }
 
-  /** The main resource as a writer wants it, as far as it may want anything. */
+  /** Writes the main resource as requested, except for the fields that a writer cannot change. */
   #update(actor: string, table: Table, before: KubeObject, wanted: KubeObject): KubeObject {
     const { type, traits } = table
     const { labels, annotations, finalizers, ownerReferences } = wanted.metadata
@@ -175,7 +175,7 @@ export class ApiServer {
   }
 }
 
-/** PartialObjectMetadata, under the name of its kind as the client gives it back. */
+/** Returns PartialObjectMetadata with the apiVersion and kind of the object, as the client returns it. */
 export function metadataOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   return Object.freeze({ apiVersion, kind, metadata })
 }
@@ -199,7 +199,7 @@ function startOf({ continueToken }: ListOptions, revision: number): { revision: 
   }
 }
 
-/** Different in every part, as those who shorten uids expect. */
+/** Different in the first part and in the last, as those who shorten uids expect. */
 function uidNumber(count: number): string {
   const first = (Math.imul(count, 0x9e37_79b1) >>> 0).toString(16).padStart(8, '0')
   return `${first}-0000-4000-8000-${count.toString(16).padStart(12, '0')}`
@@ -207,7 +207,7 @@ function uidNumber(count: number): string {
 
 type Writable = Pick<ObjectMeta, 'labels' | 'annotations' | 'finalizers' | 'ownerReferences'>
 
-/** Without what is empty: the server leaves it out. */
+/** Drops empty fields, as the server does. */
 function filled(metadata: { readonly [K in keyof Writable]: Writable[K] | undefined }): Writable {
   return Object.fromEntries(
     Object.entries(metadata).filter(([, value]) => value !== undefined && Object.keys(value).length > 0),
@@ -226,7 +226,7 @@ function withStatusOf(before: KubeObject, wanted: KubeObject): KubeObject {
   return { ...withoutStatus(wanted), ...(status !== undefined && { status }) } as KubeObject
 }
 
-/** A write of a pod's status takes the metadata along: Multus and kubelets count on that. */
+/** A write of a pod's status also writes its metadata. Multus and kubelets rely on that. */
 function statusMetadata(type: ResourceType, before: ObjectMeta, wanted: ObjectMeta): ObjectMeta {
   if (type !== POD) return before
   const { labels, annotations, finalizers } = wanted
@@ -253,7 +253,7 @@ function checkUid(type: ResourceType, before: KubeObject, uid: string | undefine
   throw conflict(type, before.metadata.name, why)
 }
 
-/** In a patch another uid is an attempt to change it, not a precondition. */
+/** In a patch, a different UID is an attempt to change the UID, not a precondition. */
 function checkSameUid(type: ResourceType, before: KubeObject, uid: string | undefined): void {
   if (uid === undefined || uid === before.metadata.uid) return
   const why = `metadata.uid: Invalid value: ${JSON.stringify(uid)}: field is immutable`

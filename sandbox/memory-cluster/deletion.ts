@@ -2,7 +2,7 @@ import type { DeleteOptions } from '../../operator/kube/kube-client.ts'
 import type { KubeObject, ObjectMeta } from '../../operator/kube/kube-object.ts'
 import type { Traits } from './served-types.ts'
 
-/** The garbage collector removes them when it has deleted the dependents, or has taken the owner out of them. */
+/** The garbage collector removes these finalizers when it has deleted the dependents, or removed their owner references. */
 export const FOREGROUND = 'foregroundDeletion'
 export const ORPHAN = 'orphan'
 
@@ -23,13 +23,13 @@ export function isWaitingForDependents(object: KubeObject): boolean {
   return isTerminating(object) && object.metadata.finalizers?.includes(FOREGROUND) === true
 }
 
-/** Deleted, and nothing holds it any more. */
+/** Reports whether the object is deleted and no finalizer holds it. */
 export function isOver(object: KubeObject): boolean {
   if (!isTerminating(object) || (object.metadata.finalizers?.length ?? 0) > 0) return false
   return object.kind !== 'Namespace' || ((object as Finalized).spec?.finalizers?.length ?? 0) === 0
 }
 
-/** The object after a DELETE of it, which may be all over now ({@link isOver}). */
+/** Returns the object after a DELETE request. It can be removed at once if {@link isOver} holds. */
 export function afterDelete(
   traits: Traits,
   before: KubeObject,
@@ -55,7 +55,7 @@ export function afterDelete(
   } as KubeObject
 }
 
-/** Without a policy what earlier requests asked for stands. */
+/** Without a policy, the finalizers that earlier requests set stay. */
 function finalizersFor(policy: DeleteOptions['propagationPolicy'], finalizers: readonly string[]): readonly string[] {
   if (policy === undefined) return finalizers
   const others = finalizers.filter((finalizer) => finalizer !== FOREGROUND && finalizer !== ORPHAN)

@@ -24,8 +24,8 @@ const REVISION = 'deployment.kubernetes.io/revision'
 const DEFAULT_HISTORY = 10
 
 /**
- * Rolls out Deployments. Their pods are replaced one set after the other: with strategy `Recreate` the old ones are gone before, with any
- * other one they go when the new ones are available (real rolling updates mix both sets).
+ * Rolls out Deployments. Pods are replaced one ReplicaSet after the other: with strategy `Recreate`, the old pods are gone before new
+ * ones are created; with any other strategy, the old pods are removed when the new ones are available (real rolling updates mix both).
  */
 export class DeploymentController {
   readonly #parts: WorkloadParts
@@ -62,7 +62,7 @@ export class DeploymentController {
     this.#parts.server.replaceStatus(ACTOR, DEPLOYMENT, { ...fresh, status } as KubeObject)
   }
 
-  /** Returns false where nothing can be done any more, as in a namespace that goes. */
+  /** Returns false if nothing more can be done, for example in a terminating namespace. */
   #rollOut(deployment: Deployment): boolean {
     const [all, current] = this.#replicaSets(deployment)
     const others = all.filter((one) => one !== current)
@@ -79,7 +79,7 @@ export class DeploymentController {
     return true
   }
 
-  /** Returns whether there was anything to stop. */
+  /** Reports whether there was anything to stop. */
   #stop(replicaSets: readonly ReplicaSet[]): boolean {
     const running = replicaSets.filter(({ spec }) => (spec.replicas ?? 1) > 0)
     for (const replicaSet of running) this.#scale(replicaSet, 0)
@@ -105,7 +105,7 @@ export class DeploymentController {
     try {
       server.create(ACTOR, REPLICA_SET, made)
     } catch (error) {
-      // One of that name that is somebody else's, or a namespace that goes.
+      // Another owner's object has this name, or the namespace is terminating.
       if (!isApiError(error)) throw error
       return undefined
     }
@@ -136,7 +136,7 @@ export class DeploymentController {
     return this.#parts.store.table(DEPLOYMENT).objects.get(key) as Deployment | undefined
   }
 
-  /** All of a Deployment, and the one of its present template. */
+  /** Returns all ReplicaSets of a Deployment, and the one of its current template. */
   #replicaSets({ metadata, spec }: Deployment): readonly [readonly ReplicaSet[], ReplicaSet | undefined] {
     const found = [...this.#parts.store.table(REPLICA_SET).objects.values()] as ReplicaSet[]
     const own = found.filter((one) => controllerUid(one, 'Deployment') === metadata.uid)

@@ -13,20 +13,20 @@ const DEFAULT_DEADLINE_S = 600
 export interface RolloutView {
   readonly deployment: Deployment
   readonly replicaSets: readonly ReplicaSet[]
-  /** The one of the present template. */
+  /** The ReplicaSet of the current template. */
   readonly current: ReplicaSet | undefined
-  /** Milliseconds since the epoch, and the same in RFC 3339. */
+  /** The current time in milliseconds since the epoch. `timestamp` is the same in RFC 3339. */
   readonly nowMs: number
   readonly timestamp: string
 }
 
 export interface RolloutStatus {
   readonly status: NonNullable<Deployment['status']>
-  /** When to look again whether it takes too long; undefined where it does not matter. */
+  /** Delay until the progress deadline must be checked again; undefined if no check is needed. */
   readonly lookAgainMs: number | undefined
 }
 
-/** The status of a Deployment as its controller writes it. */
+/** Returns the status of a Deployment as its controller writes it. */
 export function rolloutStatus(view: RolloutView): RolloutStatus {
   const { deployment, replicaSets, current, timestamp } = view
   const wanted = deployment.spec.replicas ?? 1
@@ -69,7 +69,7 @@ export function rolloutStatus(view: RolloutView): RolloutStatus {
 
 type Progress = Pick<WorkloadCondition, 'status' | 'reason' | 'message'>
 
-/** What a rollout says of its progress; undefined where it says no more than before. */
+/** Returns the progress that a rollout reports, or undefined if the condition stays as it is. */
 function progressOf(view: RolloutView, counts: Readonly<Record<string, number>>, wanted: number): Progress | undefined {
   const { deployment, current, nowMs } = view
   const before = conditionOf(deployment.status?.conditions, 'Progressing')
@@ -95,7 +95,7 @@ function progressOf(view: RolloutView, counts: Readonly<Record<string, number>>,
   return { status: 'False', reason: 'ProgressDeadlineExceeded', message: `${about} has timed out progressing.` }
 }
 
-/** Progress of the same sort as before is reported again: the deadline counts from it. */
+/** `ReplicaSetUpdated` is reported again even if it is unchanged, because the deadline counts from it. */
 function withProgress(
   conditions: readonly WorkloadCondition[],
   progress: Progress,

@@ -1,12 +1,12 @@
 import type { Commit, ObjectStore } from './object-store.ts'
 
-/** Keys that a controller of the cluster has to look at: each once, a moment later, however often it changes until then. */
+/** Keys that a controller must reconcile. Each key is handled once, after a delay, however often it is added until then. */
 export class DueKeys {
   readonly #later: (work: () => void) => void
   readonly #look: (key: string) => void
   readonly #due = new Set<string>()
 
-  /** @param later runs what is to be done, a moment later */
+  /** @param later runs work after a short delay */
   constructor(later: (work: () => void) => void, look: (key: string) => void) {
     this.#later = later
     this.#look = look
@@ -27,7 +27,7 @@ export interface DueKeysParts {
   readonly later: (work: () => void) => void
 }
 
-/** @param keysOf what has to be looked at after a commit */
+/** @param keysOf returns the keys to reconcile after a commit */
 export function dueAfterCommits(
   { store, later }: DueKeysParts,
   keysOf: (commit: Commit) => readonly string[],

@@ -1,7 +1,7 @@
 import { ApiError, classify } from '../../operator/kube/api-error.ts'
 import type { ResourceType } from '../../operator/kube/kube-object.ts'
 
-/** What a real API server answers, in its words. */
+/** The errors of a real API server, with its messages. */
 
 const resourceOf = ({ plural, group }: ResourceType): string => (group === '' ? plural : `${plural}.${group}`)
 
@@ -9,7 +9,7 @@ function answer(status: number, serverReason: string, message: string, causes: r
   return new ApiError({ reason: classify(status, serverReason), status, serverReason, message, causes })
 }
 
-/** No such kind: an answer without a Status. */
+/** The kind is not served: a response without a Status. */
 export function notServed({ plural }: ResourceType): ApiError {
   return answer(404, '', `${plural}: the API server answered 404`)
 }
@@ -50,7 +50,7 @@ export function namespaceTerminating(type: ResourceType, name: string, namespace
   return answer(403, 'Forbidden', `${resourceOf(type)} "${name}" is forbidden: ${why}`, ['NamespaceTerminating'])
 }
 
-/** @param why in the words of the admission plug-in */
+/** @param why the message of the admission plug-in */
 export function forbidden(type: ResourceType, name: string, why: string): ApiError {
   return answer(403, 'Forbidden', `${resourceOf(type)} "${name}" is forbidden: ${why}`)
 }
@@ -59,7 +59,7 @@ export function expired(message: string): ApiError {
   return answer(410, 'Expired', message)
 }
 
-/** A watch cache that has not come so far. */
+/** The watch cache has not reached the requested resourceVersion yet. */
 export function tooLarge(wanted: string, current: number): ApiError {
   return new ApiError({
     reason: classify(504, 'Timeout'),
@@ -72,7 +72,7 @@ export function tooLarge(wanted: string, current: number): ApiError {
 }
 
 const REFUSALS: Readonly<Record<number, readonly [serverReason: string, message: string]>> = {
-  // CDI's webhooks give no reason.
+  // CDI's webhooks set no reason.
   400: ['', 'the request was denied'],
   403: ['Forbidden', 'the request is forbidden'],
   422: ['', 'the request was denied'],
@@ -83,7 +83,7 @@ const REFUSALS: Readonly<Record<number, readonly [serverReason: string, message:
   504: ['Timeout', 'the server was unable to return a response in the time allotted'],
 }
 
-/** A refusal that has nothing to do with what was asked. */
+/** A rejection that does not depend on the content of the request. */
 export function refused(status: number, retryAfterMs: number | undefined, text?: string): ApiError {
   const [serverReason, usual] = REFUSALS[status] ?? ['InternalError', `refused with ${status}`]
   const message = text ?? usual

@@ -10,7 +10,7 @@ const ACTOR = 'garbage-collector'
 export interface CollectorParts {
   readonly store: ObjectStore
   readonly server: ApiServer
-  /** Runs what is to be done, a moment later. */
+  /** Runs work after a short delay. */
   readonly later: (work: () => void) => void
 }
 
@@ -20,13 +20,13 @@ interface Node {
 }
 
 /**
- * Deletes what has no owner any more, and lets go of owners that wait for their dependents, as
- * kube-controller-manager's garbage collector does: in its own time, and from what is there when it looks.
+ * Deletes objects whose owners are gone, and releases owners that wait for their dependents, like the garbage collector
+ * of kube-controller-manager: with a delay, and based on the state at that time.
  */
 export class GarbageCollector {
   readonly #parts: CollectorParts
   readonly #nodes = new Map<string, Node>()
-  /** Uids of dependents by the uid of the owner that they name, whether it exists or not. */
+  /** UIDs of dependents by the UID of the owner in their owner references, whether that owner exists or not. */
   readonly #dependents = new Map<string, Set<string>>()
   readonly #due: DueKeys
 
@@ -101,7 +101,7 @@ export class GarbageCollector {
     else if (finalizers.includes(FOREGROUND)) this.#attendWaiting(node, object)
   }
 
-  /** An owner that is deleted in the foreground goes when no dependent that blocks it is left. */
+  /** An owner that is deleted in the foreground is released when no blocking dependent is left. */
   #attendWaiting(node: Node, object: KubeObject): void {
     const { uid = '' } = object.metadata
     const isBlocked = [...(this.#dependents.get(uid) ?? [])].some((dependent) =>
@@ -166,7 +166,7 @@ export class GarbageCollector {
   }
 }
 
-/** What an earlier request asked for stands. */
+/** Returns the policy that an earlier request set by a finalizer. Default: Background. */
 function policyIn(finalizers: readonly string[]): DeleteOptions['propagationPolicy'] {
   if (finalizers.includes(ORPHAN)) return 'Orphan'
   return finalizers.includes(FOREGROUND) ? 'Foreground' : 'Background'

@@ -1,6 +1,6 @@
-/** Objects as JSON carries them: no undefined members, no prototypes, and here deep-frozen, so that they can be shared. */
+/** Objects as in JSON: no undefined members and no prototypes. Here they are also deep-frozen, so that they can be shared. */
 
-/** A deep-frozen copy of what `value` is as JSON. Parts that are deep-frozen already are shared, not copied. */
+/** Returns a deep-frozen copy of `value` as JSON. Parts that are already deep-frozen are shared, not copied. */
 export function frozenCopy<T>(value: T): T {
   return freeze(value) as T
 }
@@ -11,7 +11,7 @@ function freeze(value: unknown): unknown {
   const copy: Record<string, unknown> = {}
   for (const [key, member] of Object.entries(value)) {
     if (member === undefined) continue
-    // A member of that name is data, and assigning it would set the prototype.
+    // A member of this name is data. Assigning it would set the prototype.
     if (key === '__proto__') Object.defineProperty(copy, key, { value: freeze(member), enumerable: true })
     else copy[key] = freeze(member)
   }
@@ -29,7 +29,7 @@ function isDeepFrozen(value: object): boolean {
   return true
 }
 
-/** Whether both are the same JSON, whatever the order of their members. */
+/** Reports whether both are the same JSON, regardless of the order of members. */
 export function isSameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
@@ -45,7 +45,7 @@ export function isSameJson(a: unknown, b: unknown): boolean {
   return members === 0
 }
 
-/** RFC 7386. Shares what the patch does not touch. */
+/** Applies a JSON merge patch (RFC 7386). Shares the parts that the patch does not change. */
 export function mergePatched(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch
   const merged: Record<string, unknown> = isRecord(target) ? { ...target } : {}

@@ -28,10 +28,10 @@ export interface ClientParts {
   readonly process: SimulatedProcess
   readonly fateOf: (request: RequestInfo) => Fate
   readonly passageOf: (event: WatchEvent<KubeObject>, request: RequestInfo) => Passage
-  /** Of a watch. Undefined: a server that is up to date. */
+  /** The server that serves a watch. Undefined: a server that is up to date. */
   readonly viewOf: (request: RequestInfo) => ServerView | undefined
   readonly timeline: Timeline
-  /** Every request that the server or a refusal answered, with the HTTP status. */
+  /** Called for each request that was carried out or refused, with the HTTP status. */
   readonly onAnswer: (request: RequestInfo, code: string) => void
   readonly watches: Set<MemoryWatch>
 }
@@ -44,7 +44,7 @@ interface Call<T> {
   readonly reject: (error: unknown) => void
 }
 
-/** One process's connection to the API server in memory, over a network that does to each request what its fate is. */
+/** The connection of one process to the in-memory API server, over a network that applies its fate to each request. */
 export class MemoryClient implements KubeClient {
   readonly #parts: ClientParts
 
@@ -111,7 +111,7 @@ export class MemoryClient implements KubeClient {
       passageOf: (event) => passageOf(event, request),
       dial: (arrived, failed) => {
         watches.add(watch)
-        // The answer is the stream: it has no deadline, and its first event is the first that the client hears.
+        // The response is the stream. It has no deadline, and its first event is the first thing that the client receives.
         const requestOptions = { timeoutMs: Number.POSITIVE_INFINITY }
         this.#send(request, requestOptions, () => arrived(store.table(type), () => store.revision)).catch(failed)
       },
@@ -216,7 +216,7 @@ class Exchange<T> {
     this.#arriveAfter(answerMs, () => this.#call.reject(error))
   }
 
-  /** At the server. Returns how the answer is taken in. */
+  /** Runs at the server. Returns the function by which the client receives the response. */
   #carryOut(): () => void {
     const { request, carryOut, resolve, reject } = this.#call
     try {
@@ -224,7 +224,7 @@ class Exchange<T> {
       this.#parts.onAnswer(request, request.verb === 'create' ? '201' : '200')
       return () => resolve(answer)
     } catch (error) {
-      // What a listener throws ends the run.
+      // An error thrown by a listener ends the run.
       if (!(error instanceof ApiError)) throw error
       this.#parts.onAnswer(request, String(error.status))
       return () => reject(error)
@@ -235,13 +235,13 @@ class Exchange<T> {
     this.#parts.time.schedule(delayMs, () => this.#parts.process.deliver(() => this.#arrive(takeIn)))
   }
 
-  /** A process that was frozen may find an answer and its deadline passed; the deadline counts. */
+  /** A process that was frozen can find both a response and an expired deadline. The deadline wins. */
   #arrive(takeIn: () => void): void {
     if (this.#parts.time.elapsedMs > this.#deadline) this.#fail('timed out')
     else this.#settle(takeIn)
   }
 
-  /** Only an answer that would come too late needs a timer. */
+  /** Only a response that would arrive after the deadline needs a timer. */
   #expect(delayMs: number): void {
     const { time, process } = this.#parts
     const leftMs = this.#deadline - time.elapsedMs

@@ -27,20 +27,20 @@ import { Timeline } from './timeline.ts'
 import type { Time } from './virtual-time.ts'
 
 const ADMINISTRATOR = 'administrator'
-/** One way, when nobody decides otherwise. */
+/** Default network delay, one way. */
 const HOP_MS = { least: 0.5, spread: 3 }
-/** From a change to what the controllers of Kubernetes do about it. */
+/** Delay from a change to the reaction of a Kubernetes controller. */
 const CONTROLLER_MS = { least: 2, spread: 20 }
-/** From a namespace to its default ServiceAccount. */
+/** Delay from a namespace to its default ServiceAccount. */
 const ACCOUNT_MS = 1
 
 export interface MemoryClusterOptions {
   readonly time: Time
-  /** 0 to below 1. Seeded, where a run must repeat. */
+  /** Returns a number in [0, 1). Seeded if a run must be reproducible. */
   readonly random: () => number
-  /** The kinds that are served from the beginning. */
+  /** Kinds that are served from the start. */
   readonly types: readonly ResourceType[]
-  /** Whether Deployments are rolled out. Default: true; else who tests plays their controllers. */
+  /** Whether Deployments are rolled out. Default: true. If false, the test acts as their controllers. */
   readonly rollsOut?: boolean
 }
 
@@ -50,11 +50,11 @@ export interface ConnectOptions {
   readonly fateOf?: (request: RequestInfo) => Fate
   /** Default: passes after a few random milliseconds. */
   readonly passageOf?: (event: WatchEvent<KubeObject>, request: RequestInfo) => Passage
-  /** Asked for each watch. Default: an API server that is up to date. */
+  /** Called for each watch. Default: an API server that is up to date. */
   readonly viewOf?: (request: RequestInfo) => ServerView | undefined
 }
 
-/** The administrator's own door: at once, without faults. Throws what the API server answers. */
+/** Direct access as the administrator: immediate and without faults. Throws the errors of the API server. */
 export interface Admin {
   get<T extends KubeObject>(type: ResourceType, key: ObjectKey): T
   list<T extends KubeObject>(type: ResourceType, options?: ListOptions): ListPage<T>
@@ -66,8 +66,8 @@ export interface Admin {
 }
 
 /**
- * A Kubernetes API server with its admission, garbage collector and controllers, in memory and on the {@link Time} it is given. The
- * same seed, types and requests give the same commits. `test/conformance` holds it to the real one.
+ * A Kubernetes API server with its admission, garbage collector and controllers, in memory, on the given {@link Time}.
+ * The same seed, types and requests produce the same commits. `test/conformance` compares it with a real one.
  */
 export class MemoryCluster {
   readonly admin: Admin
@@ -108,7 +108,7 @@ export class MemoryCluster {
     for (const type of types) this.install(type)
   }
 
-  /** The same door for somebody else: commits bear this name. */
+  /** The same access as another actor. Commits record this name. */
   doorOf(actor: string): Admin {
     return adminOf(this.#server, actor)
   }
@@ -136,28 +136,28 @@ export class MemoryCluster {
     })
   }
 
-  /** Synchronously, in the order of revisions, at the moment of each commit. It must not write. */
+  /** Calls `listener` synchronously at each commit, in revision order. The listener must not write. */
   onCommit(listener: (commit: Commit) => void): void {
     this.#store.onCommit(listener)
   }
 
-  /** When a request was carried out or refused, with the HTTP status of the answer, which may still get lost. */
+  /** Calls `listener` when a request was carried out or refused, with the HTTP status of the response, which can still be lost. */
   onRequest(listener: (request: RequestInfo, code: string) => void): void {
     this.#requestListeners.push(listener)
   }
 
-  /** Older resourceVersions and continue tokens answer 410 Expired; open watches that lag behind end so. */
+  /** Older resourceVersions and continue tokens then return 410 Expired. Open watches with undelivered events end with it too. */
   compact(): void {
     this.#store.compact()
     for (const watch of this.#openWatches()) watch.expire()
   }
 
-  /** Every open watch, or every one of an actor, ends with a broken connection. */
+  /** Breaks the connection of every open watch, or of every open watch of an actor. */
   breakWatches(actor?: string): void {
     for (const watch of this.#openWatches(actor)) watch.break()
   }
 
-  /** Serves a kind, and has the CustomResourceDefinition that says so. */
+  /** Serves a kind, and for a custom kind creates its CustomResourceDefinition. */
   install(type: ResourceType): void {
     this.#store.install(type)
     const definition = definitionOf(type)
@@ -166,7 +166,7 @@ export class MemoryCluster {
     if (!table.objects.has(definition.metadata.name)) this.admin.create(CUSTOM_RESOURCE_DEFINITION, definition)
   }
 
-  /** All objects of the kind are gone, its watches end, and requests for it are answered NotFound. */
+  /** Removes all objects of the kind and ends its watches. Requests for the kind then return NotFound. */
   uninstall(type: ResourceType): void {
     const table = this.#store.table(type)
     for (const object of [...table.objects.values()]) this.#store.remove(ADMINISTRATOR, table, object)
@@ -177,8 +177,8 @@ export class MemoryCluster {
   }
 
   /**
-   * An object as it is from now on, however it came to be so: as after a restore of etcd, with the uid, the times and the status that
-   * it says. Its version is new.
+   * Sets an object to the given state, with the UID, times and status that it has there, as after a restore of etcd.
+   * Its resourceVersion is new.
    */
   restore<T extends KubeObject>(type: ResourceType, object: T): T {
     const { metadata } = object
@@ -189,7 +189,7 @@ export class MemoryCluster {
     return this.#store.put(ADMINISTRATOR, table, { ...object, metadata: { ...metadata, uid } }) as unknown as T
   }
 
-  /** An object is gone at once, whoever would keep it. */
+  /** Removes an object at once, regardless of its finalizers. */
   erase(type: ResourceType, key: string): void {
     const table = this.#store.table(type)
     const before = table.objects.get(key)

@@ -12,12 +12,12 @@ import type { Time } from './virtual-time.ts'
 
 const UP_TO_DATE: ServerView = { lagMs: 0, whenAhead: 'wait' }
 const BOOKMARK_MS = 60_000
-/** The last bookmark comes so long before the server ends the watch. */
+/** Time from the last bookmark until the server ends the watch. */
 const BEFORE_END_MS = 2_000
 
 type ObjectEvent = Exclude<WatchEvent<KubeObject>, { type: 'BOOKMARK' }>
 
-/** What travels to the watcher. */
+/** What is sent to the watcher. */
 type Parcel = WatchEvent<KubeObject> | Error | 'end'
 
 export interface WatchParts {
@@ -28,14 +28,14 @@ export interface WatchParts {
   readonly timeline: Timeline
   readonly view: ServerView | undefined
   readonly passageOf: (event: WatchEvent<KubeObject>) => Passage
-  /** Delivers the request; calls back at the server with its table, or with the error that is the answer. */
+  /** Sends the request. At the server, calls `arrived` with its table; calls `failed` if the response is an error. */
   readonly dial: (arrived: (table: Table, revision: () => number) => void, failed: (error: Error) => void) => void
   readonly onClose: () => void
 }
 
 /**
- * One watch, both ends of it and the wire in between: what the server sends arrives in the order of sending, after the
- * delays that its {@link Passage} tells.
+ * One watch: both ends and the connection between them. What the server sends arrives in the order of sending, after
+ * the delays of its {@link Passage}.
  */
 export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>> {
   readonly #parts: WatchParts
@@ -46,11 +46,11 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
   #transit: { readonly at: number; readonly parcel: Parcel }[] = []
   #cancelArrival: (() => void) | undefined
   #undelivered = 0
-  /** Events that come again, and after how many others. */
+  /** Events to send again, and after how many other events. */
   #again: { readonly event: WatchEvent<KubeObject>; readonly after: number }[] = []
   // The server's end
   #table: Table | undefined
-  /** What the watcher knows from the start. */
+  /** The revision that the watcher has at the start. */
   #from = 0
   #revision: () => number = () => 0
   #cancelTimer: (() => void) | undefined
@@ -84,12 +84,12 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
     return Promise.resolve({ done: true, value: undefined })
   }
 
-  /** The connection breaks: what was on its way is lost. */
+  /** Breaks the connection. Events in flight are lost. */
   break(): void {
     this.#fail(this.#reset())
   }
 
-  /** The history is gone: a watcher that has not been told everything yet cannot be told any more. */
+  /** The history is compacted: a watcher with undelivered events cannot get them anymore. */
   expire(): void {
     if (this.#state === 'open' && this.#transit.length + this.#undelivered > 0) {
       this.#fail(expired('The resourceVersion for the provided watch is too old.'))
@@ -100,13 +100,13 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
     return this.#table === table
   }
 
-  /** The server ends it in good order. */
+  /** The server ends the watch normally. */
   end(): void {
     this.#hangUp()
     this.#send('end', 0)
   }
 
-  /** Whether anybody is there to be told. Otherwise it cleans up. */
+  /** Reports whether the watch still has a watcher. Closes it if its process was killed. */
   get isAlive(): boolean {
     if (this.#parts.process.state === 'killed') this.#stop()
     return this.#state !== 'closed'
@@ -148,7 +148,7 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
     this.#tick(time.elapsedMs + endMs)
   }
 
-  /** After which revision it begins to tell. Throws where it refuses that. */
+  /** Returns the revision after which it sends events. Throws if the server rejects the request. */
   #start(resourceVersion: string): number {
     const wanted = Number(resourceVersion)
     this.#from = wanted
@@ -164,7 +164,7 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
     return this.#view.lagMs === 0 ? this.#revision() : timeline.revisionAt(time.elapsedMs - this.#view.lagMs)
   }
 
-  /** A server that lags behind hears of it later, if the watch lasts so long. */
+  /** A server that lags behind sees the commit later, if the watch is still open then. */
   #learn(commit: Commit): void {
     const { time, timeline } = this.#parts
     const { lagMs } = this.#view
@@ -176,7 +176,7 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
       })
   }
 
-  /** The next thing that happens by itself: a bookmark, or the end. */
+  /** Schedules the next bookmark, or the end of the watch. */
   #tick(endsAt: number): void {
     const { time } = this.#parts
     const leftMs = endsAt - time.elapsedMs
@@ -190,7 +190,7 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
     })
   }
 
-  /** Everything as it is now, and that this was everything; a server that lags behind first has to hear of it. */
+  /** Sends all current objects, then the bookmark that ends them. A server that lags behind sends them after its lag. */
   #tellAll(table: Table): void {
     const inOrder = [...table.objects].toSorted(([a], [b]) => (a < b ? -1 : 1))
     const revision = this.#revision()
@@ -205,7 +205,7 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
     else this.#parts.time.schedule(lagMs, tell)
   }
 
-  /** Never of what the watcher is past. */
+  /** Sends a bookmark, but never one that is older than the start of the watch. */
   #bookmark(): void {
     const known = this.#known
     if (known >= this.#from) this.#post({ type: 'BOOKMARK', resourceVersion: String(known) })
@@ -232,7 +232,7 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
     this.#send(this.#reset(), delayMs)
   }
 
-  /** One more event was sent: for some of those before it that was the last to wait for. */
+  /** Counts one more sent event, and sends again the events that waited for it. */
   #tellAgain(delayMs: number): void {
     const waiting = this.#again.map(({ event, after }) => ({ event, after: after - 1 }))
     this.#again = waiting.filter(({ after }) => after > 0)
@@ -319,7 +319,7 @@ export class MemoryWatch implements AsyncIterableIterator<WatchEvent<KubeObject>
   }
 }
 
-/** An object that comes into the selection is new to the watcher, and one that leaves it is gone. */
+/** An object that enters the selection is ADDED for the watcher, and one that leaves it is DELETED. */
 function eventFor({ type, object, before }: Commit, matches: Matcher): ObjectEvent | undefined {
   const was = before !== undefined && matches(before)
   const is = type !== 'DELETED' && matches(object)

@@ -10,11 +10,11 @@ const ACTOR = 'namespace-controller'
 export interface NamespaceControllerParts {
   readonly store: ObjectStore
   readonly server: ApiServer
-  /** Runs what is to be done, a moment later. */
+  /** Runs work after a short delay. */
   readonly later: (work: () => void) => void
 }
 
-/** Empties namespaces that are being deleted, and lets them go when they are empty. */
+/** Empties terminating namespaces, and finalizes them when they are empty. */
 export class NamespaceController {
   readonly #parts: NamespaceControllerParts
   readonly #terminating = new Set<string>()

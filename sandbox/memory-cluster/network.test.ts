@@ -16,7 +16,7 @@ const configMap = (name: string): KubeObject => ({
   metadata: { name, namespace: 'one' },
 })
 
-/** One process at one API server, and a network under the control of the test. */
+/** One process, one API server, and a network that the test controls. */
 class Scene {
   readonly time = new VirtualTime()
   readonly process = new SimulatedProcess(this.time, 'client')
@@ -35,7 +35,7 @@ class Scene {
   constructor() {
     this.cluster.admin.create(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'one' } })
     this.cluster.onCommit(({ type, resource, object }) => {
-      // The namespace gets one by itself.
+      // The namespace gets a ServiceAccount automatically.
       if (resource !== SERVICE_ACCOUNT) this.note(`${type} ${object.metadata.name}`)
     })
     this.cluster.onRequest(({ verb }, code) => this.note(`${verb} ${code}`))

@@ -3,19 +3,19 @@ import { expired, notServed } from './errors.ts'
 import { frozenCopy } from './json.ts'
 import { idOf, type Traits, traitsOf } from './served-types.ts'
 
-/** One write, as etcd keeps it. Objects are deep-frozen. */
+/** One write, as etcd records it. Objects are deep-frozen. */
 export interface Commit {
   readonly revision: number
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly resource: ResourceType
-  /** As it is now; of a deletion the last state, with the resourceVersion of the deletion. */
+  /** The new state. For a deletion: the last state, with the resourceVersion of the deletion. */
   readonly object: KubeObject
   readonly before?: KubeObject
-  /** Whose request it was. */
+  /** Name of the process or controller that made the request. */
   readonly actor: string
 }
 
-/** So many commits of one kind can be watched or paged from before they are forgotten. */
+/** At least this many commits of each kind are kept for watches and paging. */
 const KEPT_COMMITS = 1_000
 
 /** All objects of one kind, and the last changes to them. */
@@ -25,7 +25,7 @@ export class Table {
   readonly objects = new Map<string, KubeObject>()
   readonly listeners = new Set<(commit: Commit) => void>()
   #history: Commit[] = []
-  /** What happened up to this revision is forgotten. */
+  /** Commits up to this revision are forgotten. */
   #compacted: number
 
   constructor(type: ResourceType, revision: number) {
@@ -46,7 +46,7 @@ export class Table {
     this.#history = this.#history.filter((commit) => commit.revision > revision)
   }
 
-  /** Commits after a revision, oldest first. Throws Expired when some are forgotten. */
+  /** Returns the commits after a revision, oldest first. Throws Expired if some of them are forgotten. */
   since(revision: number): readonly Commit[] {
     if (revision < this.#compacted) throw expired(`too old resource version: ${revision} (${this.#compacted})`)
     let from = this.#history.length
@@ -54,7 +54,7 @@ export class Table {
     return this.#history.slice(from)
   }
 
-  /** All objects as they were at a revision, by key. Throws Expired when that is forgotten. */
+  /** Returns all objects as of a revision, by key. Throws Expired if that revision is forgotten. */
   at(revision: number): ReadonlyMap<string, KubeObject> {
     const objects = new Map(this.objects)
     for (const { object, before } of this.since(revision).toReversed()) {
@@ -66,7 +66,7 @@ export class Table {
   }
 }
 
-/** What etcd is to an API server: objects of all kinds under one counter of revisions. */
+/** The equivalent of etcd: objects of all kinds, with one revision counter. */
 export class ObjectStore {
   readonly #tables = new Map<string, Table>()
   readonly #listeners: ((commit: Commit) => void)[] = []
@@ -99,7 +99,7 @@ export class ObjectStore {
     return table
   }
 
-  /** Synchronously, in the order of revisions. A listener must not write: what it has to write, it writes later. */
+  /** Calls `listener` synchronously, in revision order. The listener must not write during the call, only later. */
   onCommit(listener: (commit: Commit) => void): void {
     this.#listeners.push(listener)
   }
@@ -126,7 +126,7 @@ export class ObjectStore {
     return last
   }
 
-  /** Forgets everything that is not the present. */
+  /** Forgets all commits. Only the current state is kept. */
   compact(): void {
     for (const table of this.#tables.values()) table.compact(this.#revision)
   }

@@ -5,7 +5,7 @@ import type { ObjectStore } from './object-store.ts'
 import { podSecurityRefusal, type SecuredPodSpec } from './pod-security.ts'
 import type { ServiceAccounts } from './service-accounts.ts'
 
-/** What admission asks of a new pod before quotas are looked at. Throws what the API server answers. */
+/** Runs the admission checks of a new pod that come before quotas. Throws the error that the API server returns. */
 export function admitPod(store: ObjectStore, accounts: ServiceAccounts, type: ResourceType, object: KubeObject): void {
   if (type !== POD) return
   const { name, namespace = '' } = object.metadata

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 
-/** What the checks of Pod Security look at. */
+/** The fields that the Pod Security checks read. */
 export interface SecuredPodSpec {
   readonly hostNetwork?: boolean
   readonly hostPID?: boolean
@@ -58,8 +58,8 @@ const SECCOMP_TYPES: readonly (string | undefined)[] = ['RuntimeDefault', 'Local
 type Check = (spec: SecuredPodSpec) => string | undefined
 
 /**
- * Why the Pod Security level of a namespace refuses a pod, in the words of the API server; undefined where it does not. The checks are
- * those that a workload of ours can come across, not the ones of Windows, SELinux, AppArmor, sysctls and probes.
+ * Returns why the Pod Security level of a namespace rejects a pod, with the message of the API server, or undefined if it does
+ * not. Has only the checks that our workloads can run into, not those for Windows, SELinux, AppArmor, sysctls and probes.
  */
 export function podSecurityRefusal(namespace: KubeObject | undefined, spec: SecuredPodSpec): string | undefined {
   const level = namespace?.metadata.labels?.[ENFORCE]
@@ -161,7 +161,7 @@ function containersOf({ initContainers = [], containers: others = [] }: SecuredP
   return [...initContainers, ...others]
 }
 
-/** Containers for which neither they nor their pod say what is asked for. */
+/** Returns the containers for which neither the container nor its pod sets the required value. */
 function unset(
   spec: SecuredPodSpec,
   ask: (context: SecurityContext) => boolean | undefined,

@@ -15,7 +15,7 @@ interface ResourcePod extends KubeObject {
 
 const COMPUTE: readonly string[] = ['cpu', 'memory']
 
-/** What a pod takes of each resource that a quota can limit. One that has ended takes no room but that of `count/pods`. */
+/** Returns what a pod uses of each resource that a quota can limit. A finished pod counts only toward `count/pods`. */
 export function podUsage(pod: KubeObject): ReadonlyMap<string, bigint> {
   const amounts = new Map([['count/pods', 1n]])
   if (hasEnded(pod)) return amounts
@@ -27,7 +27,7 @@ export function podUsage(pod: KubeObject): ReadonlyMap<string, bigint> {
   return amounts
 }
 
-/** What the containers of a pod do not say, and have to: where a quota limits processors or memory, each says what it takes of them. */
+/** Returns what containers must specify but do not: if a quota limits CPU or memory, each container must state its requests or limits. */
 export function unspecified(pod: KubeObject, limited: readonly string[]): string | undefined {
   const { containers = [], initContainers = [] } = (pod as ResourcePod).spec ?? {}
   const asked = limited.filter((name) => COMPUTE.includes(name.replace(/^(requests|limits)\./, ''))).sort()
@@ -43,7 +43,7 @@ export function hasEnded(object: KubeObject): boolean {
   return phase === 'Succeeded' || phase === 'Failed'
 }
 
-/** The API server takes a limit for the request that is not there. */
+/** If there is no request, the API server uses the limit as the request. */
 function containerUsage({ resources: { requests = {}, limits = {} } = {} }: Container): ReadonlyMap<string, bigint> {
   const amounts = new Map<string, bigint>()
   for (const [name, quantity] of Object.entries({ ...limits, ...requests })) {

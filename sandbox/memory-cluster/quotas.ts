@@ -8,7 +8,7 @@ import { amountOf, quantityOf } from './resource-amounts.ts'
 const ADMISSION = 'quota-admission'
 const CONTROLLER = 'quota-controller'
 
-/** By resource, as in `persistentvolumeclaims`. */
+/** Amounts by resource, such as `persistentvolumeclaims`. */
 type Amounts = ReadonlyMap<string, bigint>
 
 interface Exceeded {
@@ -31,22 +31,22 @@ interface Counted extends KubeObject {
 }
 
 /**
- * ResourceQuotas of claims and pods: admission counts what is created at once, and by the status of the quota alone; its controller
- * writes that status when the quota changes, and counts again a moment after something has gone or ended. Quotas have no scopes here.
+ * ResourceQuotas of claims and pods. Admission counts a new object at once, and reads only the status of the quota. The quota controller
+ * writes that status when the quota changes, and counts again shortly after an object is gone or finished. Quotas have no scopes here.
  */
 export class Quotas {
   readonly #store: ObjectStore
   readonly #later: (work: () => void) => void
   readonly #due = new Set<string>()
 
-  /** @param later runs what is to be done, a moment later */
+  /** @param later runs work after a short delay */
   constructor(store: ObjectStore, later: (work: () => void) => void) {
     this.#store = store
     this.#later = later
     store.onCommit((commit) => this.#onCommit(commit))
   }
 
-  /** Throws where a quota has no room for the object; otherwise its room is taken. */
+  /** Throws if a quota has no room for the object. Otherwise adds the object to the used amounts. */
   admit(type: ResourceType, object: KubeObject): void {
     const requested = usageOf(type, object)
     if (requested.size === 0) return
@@ -99,7 +99,7 @@ export class Quotas {
     return found.sort((a, b) => (keyOf(a.metadata) < keyOf(b.metadata) ? -1 : 1))
   }
 
-  /** Only what the quota limits is reported. */
+  /** Writes only the resources that the quota limits. */
   #setUsed(actor: string, quota: Quota, amounts: Amounts): void {
     const hard = actor === CONTROLLER ? (quota.spec?.hard ?? {}) : (quota.status?.hard ?? {})
     const used = Object.fromEntries(
@@ -111,7 +111,7 @@ export class Quotas {
   }
 }
 
-/** What a quota has no room for, in the order of its resources. */
+/** Returns the message about the exceeded resources, in the order of their names. */
 function exceededText(quota: string, exceeded: readonly Exceeded[]): string {
   const ordered = [...exceeded].sort((a, b) => (a.resource < b.resource ? -1 : 1))
   const said = (of: 'amount' | 'before' | 'most') =>
@@ -119,7 +119,7 @@ function exceededText(quota: string, exceeded: readonly Exceeded[]): string {
   return `exceeded quota: ${quota}, requested: ${said('amount')}, used: ${said('before')}, limited: ${said('most')}`
 }
 
-/** What an object takes of each resource. */
+/** Returns what an object uses of each resource. */
 function usageOf(type: ResourceType, object: KubeObject): Amounts {
   if (type === POD) return podUsage(object)
   if (type !== PERSISTENT_VOLUME_CLAIM) return new Map()

@@ -14,7 +14,7 @@ const RETRY_MS = 5
 const RETRY_MAX_MS = 1_000_000
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789'
 
-/** Keeps as many pods of a ReplicaSet as it asks for. A pod that is refused is tried again, later each time. */
+/** Keeps the number of pods that a ReplicaSet asks for. Retries a rejected pod with an increasing delay. */
 export class ReplicaSetController {
   readonly #parts: WorkloadParts
   readonly #due: DueKeys
@@ -40,7 +40,7 @@ export class ReplicaSetController {
     if (fresh !== undefined) this.#show(fresh, this.#podsOf(fresh), refusal)
   }
 
-  /** Returns why a pod could not be made. */
+  /** Returns why a pod could not be created. */
   #manage(replicaSet: ReplicaSet, pods: readonly ReplicaPod[]): string | undefined {
     const { server } = this.#parts
     const missing = (replicaSet.spec.replicas ?? 1) - pods.length
@@ -50,7 +50,7 @@ export class ReplicaSetController {
       if (!isApiError(error)) throw error
       return error.message
     }
-    // Those that are not ready go first.
+    // Pods that are not ready are deleted first.
     const spare = [...pods].sort((a, b) => Number(isReady(a)) - Number(isReady(b)))
     for (const { metadata } of spare.slice(0, Math.max(0, -missing))) server.delete(ACTOR, POD, metadata)
     return undefined
@@ -67,7 +67,7 @@ export class ReplicaSetController {
     const before = replicaSet.status?.conditions ?? []
     const failure = conditionOf(before, 'ReplicaFailure')
     const kept = refusal === undefined ? without(before, 'ReplicaFailure') : before
-    // Its first text stays until a pod is made.
+    // The first message stays until a pod is created.
     const added = refusal !== undefined && failure === undefined
     const told = { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: refusal ?? '' } as const
     const conditions = added ? [...kept, { ...told, lastTransitionTime: timestamp() }] : kept
@@ -100,7 +100,7 @@ export class ReplicaSetController {
     } as KubeObject
   }
 
-  /** Those that run or are to run. */
+  /** Returns the pods that are neither terminating nor finished. */
   #podsOf({ metadata }: ReplicaSet): ReplicaPod[] {
     const pods = [...this.#parts.store.table(POD).objects.values()] as ReplicaPod[]
     return pods.filter(

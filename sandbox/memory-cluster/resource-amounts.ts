@@ -1,16 +1,17 @@
 import { parseQuantity } from '@open-terrain/constructs'
 
-/** How much of a resource: thousandths of a processor, bytes, or a number of objects. */
+/** Amounts of a resource: thousandths of a CPU, bytes, or a number of objects. */
 
-/** @param resource as in `requests.cpu`, `memory`, `pods` */
+/** @param resource such as `requests.cpu`, `memory`, `pods` */
 export function amountOf(resource: string, quantity: string): bigint {
   if (!isProcessors(resource)) return parseQuantity(quantity) ?? 0n
-  const fraction = /^(\d*\.?\d+)$/.exec(quantity)
-  if (fraction !== null) return BigInt(Math.ceil(Number(quantity) * 1_000))
-  return quantity.endsWith('m') ? BigInt(quantity.slice(0, -1)) : (parseQuantity(quantity) ?? 0n) * 1_000n
+  const [, number, milli] = /^([\d.]+)(m?)$/.exec(quantity) ?? []
+  if (number === undefined) return (parseQuantity(quantity) ?? 0n) * 1_000n
+  // The suffix stands for the factor: a product of fractions would not be exact.
+  return parseQuantity(milli === 'm' ? number : `${number}k`) ?? 0n
 }
 
-/** As Kubernetes writes it: sizes in the largest unit that leaves a whole number. */
+/** Formats an amount as Kubernetes does: sizes in the largest unit that gives a whole number. */
 export function quantityOf(resource: string, amount: bigint): string {
   if (isProcessors(resource)) return amount % 1_000n === 0n ? String(amount / 1_000n) : `${amount}m`
   if (!/(^|\.)(memory|storage|ephemeral-storage)$/.test(resource) || amount === 0n) return String(amount)

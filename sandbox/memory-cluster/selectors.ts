@@ -5,10 +5,10 @@ import { badRequest } from './errors.ts'
 
 type Predicate = (object: KubeObject) => boolean
 
-/** Says of an object whether a list or watch is about it. */
+/** Reports whether a list or watch selects an object. */
 export type Matcher = Predicate
 
-/** Parses once what is asked for many objects. */
+/** Parses the selectors once, for use on many objects. */
 export function matcherOf(type: ResourceType, { namespace, labelSelector, fieldSelector }: Selection): Matcher {
   const predicates: Predicate[] = []
   if (namespace !== undefined) predicates.push(({ metadata }) => metadata.namespace === namespace)
@@ -20,7 +20,7 @@ export function matcherOf(type: ResourceType, { namespace, labelSelector, fieldS
   return (object) => predicates.every((holds) => holds(object))
 }
 
-/** Commas separate requirements, but not the values within parentheses. */
+/** Splits at commas, except between the values within parentheses. */
 function requirementsIn(selector: string | undefined): string[] {
   return selector === undefined || selector === '' ? [] : selector.split(/,(?![^(]*\))/).map((part) => part.trim())
 }
@@ -44,7 +44,7 @@ function labelPredicate(requirement: string): Predicate {
 
 type Fields = Readonly<Record<string, (object: KubeObject) => string>>
 
-/** Fields that every kind can be selected by. */
+/** Fields by which every kind can be selected. */
 const FIELDS: Fields = {
   'metadata.name': ({ metadata }) => metadata.name,
   'metadata.namespace': ({ metadata }) => metadata.namespace ?? '',
@@ -56,7 +56,7 @@ interface Event extends KubeObject {
   readonly involvedObject?: { readonly kind?: string; readonly name?: string; readonly uid?: string }
 }
 
-/** Events can be selected by what they are about as well. */
+/** Events can also be selected by type, reason and involved object. */
 const EVENT_FIELDS: Fields = {
   ...FIELDS,
   type: ({ type }: Event) => type ?? '',
@@ -66,7 +66,7 @@ const EVENT_FIELDS: Fields = {
   'involvedObject.uid': ({ involvedObject }: Event) => involvedObject?.uid ?? '',
 }
 
-/** Of the fields that Pods can be selected by the one that is asked for. */
+/** Of the fields by which only Pods can be selected, the one that is used. */
 const POD_FIELDS: Fields = {
   ...FIELDS,
   'status.phase': ({ status }: KubeObject & { readonly status?: { readonly phase?: string } }) => status?.phase ?? '',

@@ -32,7 +32,7 @@ const WITHOUT_STATUS: readonly ResourceType[] = [
   types.VOLUME_SNAPSHOT_CLASS,
   types.NETWORK_ATTACHMENT_DEFINITION,
   types.NETWORK_POLICY,
-  // KubeVirt has its status in the main resource.
+  // KubeVirt keeps this status in the main resource.
   types.VIRTUAL_MACHINE_INSTANCE,
 ]
 const COUNTED_BUILT_INS: readonly ResourceType[] = [
@@ -46,10 +46,10 @@ const COUNTED_BUILT_INS: readonly ResourceType[] = [
 /** How the API server treats one kind. */
 export interface Traits {
   readonly isCustom: boolean
-  /** Status is a subresource: the main resource ignores it, and it ignores everything else. */
+  /** Status is a subresource: writes of the main resource ignore status, and writes of status ignore everything else. */
   readonly hasStatus: boolean
   readonly hasGeneration: boolean
-  /** What the server adds to a new object, besides what it adds to all. */
+  /** Adds what the server sets on a new object of this kind, besides what it sets on all objects. */
   readonly complete: (object: KubeObject) => KubeObject
 }
 
@@ -69,7 +69,7 @@ export function traitsOf(type: ResourceType): Traits {
   }
 }
 
-/** Names a kind within a cluster. */
+/** Returns the ID of a kind within a cluster. */
 export function idOf({ plural, group }: ResourceType): string {
   return `${plural}.${group}`
 }

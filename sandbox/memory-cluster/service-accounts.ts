@@ -11,7 +11,7 @@ interface PodOfAccount extends KubeObject {
   readonly spec?: { readonly serviceAccountName?: string }
 }
 
-/** Gives each namespace its default ServiceAccount, and takes no pod of one that does not exist. */
+/** Creates the default ServiceAccount of each namespace, and rejects pods whose ServiceAccount does not exist. */
 export class ServiceAccounts {
   readonly #store: ObjectStore
   readonly #now: () => number
@@ -19,7 +19,7 @@ export class ServiceAccounts {
 
   /**
    * @param now wall clock, milliseconds since the epoch
-   * @param soon runs what is to be done, always after the same short time: nothing that happens meanwhile depends on chance
+   * @param soon runs work after a short, constant delay, so that nothing that happens meanwhile depends on chance
    */
   constructor(store: ObjectStore, now: () => number, soon: (work: () => void) => void) {
     this.#store = store
@@ -32,7 +32,7 @@ export class ServiceAccounts {
     })
   }
 
-  /** Why a pod is refused; undefined where it is not. Admission waits for the default one, which is sure to come. */
+  /** Returns why a pod is rejected, or undefined. Real admission waits for the default ServiceAccount, so it is created at once. */
   refusalOf(pod: KubeObject): string | undefined {
     const { namespace = '' } = pod.metadata
     const name = (pod as PodOfAccount).spec?.serviceAccountName ?? DEFAULT

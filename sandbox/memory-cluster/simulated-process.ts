@@ -2,9 +2,8 @@ import type { Clock } from '../../operator/runtime/clock.ts'
 import type { Time } from './virtual-time.ts'
 
 /**
- * Something that can be killed or frozen as a Unix process can: its timers and the answers to its requests go through
- * it. What comes while it is frozen happens when it thaws, one after the other in the order in which it came; its clocks
- * run on meanwhile.
+ * Can be killed or frozen like a Unix process: its timers and the responses to its requests go through it. What arrives
+ * while it is frozen is handled when it thaws, one at a time and in order of arrival. Its clocks never stop.
  */
 export class SimulatedProcess {
   readonly name: string
@@ -28,7 +27,7 @@ export class SimulatedProcess {
     return this.#state
   }
 
-  /** Runs it now, or when thawed, or never when killed. */
+  /** Runs `callback` now, or when the process thaws, or never if it is killed. */
   deliver(callback: () => void): void {
     if (this.#state === 'killed') return
     if (this.#state === 'frozen' || this.#held.length > 0) this.#held.push(callback)
@@ -45,7 +44,7 @@ export class SimulatedProcess {
     this.#catchUp()
   }
 
-  /** For good: what it was waiting for never comes. Requests that it sent are carried out all the same. */
+  /** Kills the process for good: pending timers and responses are dropped. Requests that it sent are still carried out. */
   kill(): void {
     this.#state = 'killed'
     this.#held.length = 0
@@ -63,7 +62,7 @@ export class SimulatedProcess {
     }
   }
 
-  /** Each in a step of its own, as an event loop lets promises rest after every callback. */
+  /** Runs each callback in a step of its own, as an event loop drains microtasks after every callback. */
   #catchUp(): void {
     if (this.#held.length === 0) return
     this.#time.schedule(0, () => {

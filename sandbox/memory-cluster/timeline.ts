@@ -1,11 +1,11 @@
-/** So many changes are remembered at least: more than anybody lags behind. */
+/** At least this many changes are kept: more than any server lags behind. */
 const KEPT = 10_000
 
-/** When each revision came about, for those who see the store as it was a while ago. Times are virtual milliseconds. */
+/** Records when each revision was created, for readers of an earlier state of the store. Times are virtual milliseconds. */
 export class Timeline {
   #marks: { readonly revision: number; readonly at: number }[] = []
 
-  /** In the order of revisions. */
+  /** Must be called in revision order. */
   note(revision: number, at: number): void {
     this.#marks.push({ revision, at })
     if (this.#marks.length > 2 * KEPT) this.#marks = this.#marks.slice(-KEPT)

@@ -2,7 +2,7 @@ import type { Clock } from '../../operator/runtime/clock.ts'
 
 /** Later than any other time that a test is likely to print. */
 const DEFAULT_EPOCH_MS = Date.parse('2026-01-01T00:00:00Z')
-/** The real event loop gets a turn this often: test runners and signals wait for it. */
+/** Number of steps after which the real event loop gets a turn. Test runners and signals wait for it. */
 const STEPS_A_TURN = 512
 
 interface Due {
@@ -11,11 +11,11 @@ interface Due {
   callback: (() => void) | undefined
 }
 
-/** What a world runs on. All durations are milliseconds. */
+/** The time of a simulated world. All durations are in milliseconds. */
 export interface Time {
   readonly epochMs: number
   readonly elapsedMs: number
-  /** Calls back at elapsed + delayMs; at the same instant in the order of scheduling. Returns how to cancel it. */
+  /** Calls `callback` at `elapsedMs + delayMs`; at the same instant in scheduling order. Returns a function that cancels the call. */
   schedule(delayMs: number, callback: () => void): () => void
 }
 
@@ -24,7 +24,7 @@ export class VirtualTime implements Time {
   readonly epochMs: number
   #elapsedMs = 0
   #order = 0
-  /** A binary heap by time, then by order. Cancelled entries stay until they come up, or until they are the most. */
+  /** A binary heap by time, then by order. Canceled entries stay until they are due, or until they are the majority. */
   #heap: Due[] = []
   #cancelled = 0
   #steps = 0
@@ -50,9 +50,9 @@ export class VirtualTime implements Time {
   }
 
   /**
-   * Runs one due callback after the other, letting what it sets off come to rest in between, until `isDone()` holds
-   * (asked after every step) or time reaches `untilMs`. Resolves with whether it held. What a callback throws ends the
-   * run and is thrown.
+   * Runs due callbacks one at a time, and drains the microtasks that each one queues before the next. Stops when
+   * `isDone()` returns true (checked after every step) or time reaches `untilMs`. Resolves with whether `isDone()` was
+   * true. An error thrown by a callback ends the run and is thrown.
    */
   async run(options: { readonly untilMs: number; readonly isDone?: () => boolean }): Promise<boolean> {
     const { untilMs, isDone = () => false } = options
@@ -77,7 +77,7 @@ export class VirtualTime implements Time {
     return true
   }
 
-  /** A plain clock on this timeline, for what is never killed or frozen. */
+  /** Returns a clock on this timeline, for code that is never killed or frozen. */
   clock(): Clock {
     return {
       now: () => this.epochMs + this.#elapsedMs,
@@ -87,8 +87,8 @@ export class VirtualTime implements Time {
   }
 
   /**
-   * Resolves when no promise has anything left to do. Node empties the queue of microtasks, with all that they add,
-   * before it takes the next tick; ticks alone would starve timers and sockets of the real process.
+   * Resolves when no promise has work left. Node drains the microtask queue, including what microtasks add, before the
+   * next tick. Ticks alone would starve the timers and sockets of the real process.
    */
   #settle(): Promise<void> {
     this.#steps += 1

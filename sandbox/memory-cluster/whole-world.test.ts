@@ -16,7 +16,7 @@ import { IMAGE, MemoryCluster, SERVED_TYPES, SimulatedProcess, VirtualTime } fro
 const IMAGES = 5
 const LIMIT = 2
 
-/** A small generator of random numbers that a seed repeats (mulberry32). */
+/** A small random number generator, reproducible by its seed (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -33,7 +33,7 @@ interface Outcome {
   readonly mostImporting: number
 }
 
-/** The operator and the simulators as they are, with five images, until all have succeeded. */
+/** Runs the real operator and simulators with five images, until all images have succeeded. */
 async function bringUpImages(seed: number): Promise<Outcome> {
   const random = seeded(seed)
   const time = new VirtualTime()

@@ -19,7 +19,7 @@ export interface PodTemplate {
   readonly spec?: object
 }
 
-/** Counts of pods; those that are zero are left out, but for `replicas` of a ReplicaSet. */
+/** Counts of pods. Zero counts are omitted, except `replicas` of a ReplicaSet. */
 export interface ReplicaCounts {
   readonly observedGeneration?: number
   readonly replicas?: number
@@ -65,7 +65,7 @@ export function conditionOf(
   return conditions?.find((condition) => condition.type === type)
 }
 
-/** Those before with one more, or another of its type. One that says the same stays as it is. */
+/** Returns the conditions with `wanted` added or replaced. A condition with the same status and reason stays as it is. */
 export function withCondition(
   conditions: readonly WorkloadCondition[],
   wanted: Omit<WorkloadCondition, 'lastTransitionTime'>,
@@ -81,7 +81,7 @@ export function without(conditions: readonly WorkloadCondition[], type: string):
   return conditions.filter((condition) => condition.type !== type)
 }
 
-/** A status without its zeros, as the API server writes it. */
+/** Returns a status without its zeros and empty lists, as the API server writes it. */
 export function counted<T extends object>(status: T): T {
   const isNothing = (value: unknown) => value === 0 || (Array.isArray(value) && value.length === 0)
   return Object.fromEntries(Object.entries(status).filter(([, value]) => !isNothing(value))) as T

@@ -1,4 +1,4 @@
-/** CDI's own names, where the simulator keeps what must survive its restart. */
+/** Annotations that the real CDI uses. The simulator keeps in them what must survive its restart. */
 export const POD_PHASE = 'cdi.kubevirt.io/storage.pod.phase'
 export const POD_RESTARTS = 'cdi.kubevirt.io/storage.pod.restarts'
 export const USE_POPULATOR = 'cdi.kubevirt.io/storage.usePopulator'
@@ -26,24 +26,24 @@ export const CLONE_FALLBACK = 'cdi.kubevirt.io/cloneFallbackReason'
 export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed'
 export const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
 
-/** Not CDI's: from a prime claim or importer pod back to its DataVolume, so that a restarted simulator finds it. */
+/** Not a CDI annotation: links a prime claim or importer pod to its DataVolume, so that a restarted simulator finds it. */
 export const DATA_VOLUME_NAME = 'sandbox.open-terrain.dev/data-volume'
-/** Not CDI's: from a clone's helpers, which may be in another namespace, back to its DataVolume, as `namespace/name`. */
+/** Not a CDI annotation: links the helpers of a clone, possibly in another namespace, to its DataVolume, as `namespace/name`. */
 export const CLONE = 'sandbox.open-terrain.dev/clone'
-/** Not CDI's: what a claim is cloned from, as `kind/namespace/name`; CDI looks through a DataSource once only. */
+/** Not a CDI annotation: what a claim is cloned from, as `kind/namespace/name`. CDI resolves a DataSource only once. */
 export const CLONE_SOURCE = 'sandbox.open-terrain.dev/clone-source'
-/** Not Kubernetes': holds a deleted pod until what it runs has stopped, as a kubelet's grace period does. */
+/** Not a Kubernetes finalizer: holds a deleted pod until what it runs has stopped, as the grace period of a kubelet does. */
 export const KUBELET_FINALIZER = 'sandbox.open-terrain.dev/kubelet'
 
 export const IMPORTER_LABEL = 'cdi.kubevirt.io'
 export const IMPORTER_LABEL_VALUE = 'importer'
 
-/** What CDI puts on a clone's helpers instead of an owner: the uid of the claim that is to be filled. */
+/** CDI sets this on the helpers of a clone instead of an owner reference: the UID of the claim to fill. */
 export const OWNED_BY_UID = 'cdi.kubevirt.io/OwnedByUID'
-/** On the DataVolume of a clone from another namespace, until it is over. */
+/** On the DataVolume of a clone from another namespace, until the clone has ended. */
 export const DATA_VOLUME_FINALIZER = 'cdi.kubevirt.io/dataVolumeFinalizer'
-/** On the claim that a clone fills, until it is over. */
+/** On the claim that a clone fills, until the clone has ended. */
 export const CLONE_FINALIZER = 'cdi.kubevirt.io/clonePopulator'
 
-/** Not Kubernetes': the node that a pod runs on, which only a binding could write into its spec. */
+/** Not a Kubernetes annotation: the node that a pod runs on. Only a binding could write it into the spec. */
 export const SANDBOX_NODE = 'sandbox.open-terrain.dev/node'

@@ -7,8 +7,8 @@ const NAMESPACE_NAME = 'cdi'
 const KEY = { namespace: NAMESPACE_NAME, name: 'cdi-controller-leader-election-helper' }
 
 /**
- * The Lease of cdi-controller, in the namespace of CDI. As observed of the real one: renewed every 2 s for 15 s; one that ends leaves it as it
- * is, and the next one waits until it has expired.
+ * The Lease of cdi-controller, in the namespace of CDI. As observed on the real one: it lasts 15 s and is renewed every
+ * 2 s. A controller that stops leaves it as it is, and the next one waits until it has expired.
  */
 export class CdiLease {
   readonly #world: World
@@ -57,7 +57,7 @@ export class CdiLease {
   }
 }
 
-/** As MicroTime. */
+/** Formats a time as MicroTime. */
 function timeOf(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z')
 }

@@ -12,7 +12,7 @@ import {
 import { withFilesystemOverhead } from './quantity.ts'
 import { type Source, sourceOf } from './source.ts'
 
-/** The objects that CDI makes for one import, with its names, owners, labels and annotations. */
+/** The objects that CDI creates for one import, with the same names, owners, labels and annotations. */
 
 const CORE = 'v1'
 const IMPORTER_IMAGE = 'registry.example.com/kubevirt/cdi-importer:v1.66.0'
@@ -32,7 +32,7 @@ const claim = (metadata: Claim['metadata'], spec: ClaimSpec): Claim => ({
 export const primeName = (claim: Claim): string => `prime-${uidOf(claim)}`
 export const importerName = (claim: Claim): string => `importer-prime-${uidOf(claim)}`
 
-/** The claim that people see. It gets no volume before it is populated: its data source is CDI's. */
+/** The claim that users see. It gets no volume before it is populated, because its data source belongs to CDI. */
 export function targetClaim(
   dataVolume: DataVolume,
   storageClassName: string | undefined,
@@ -65,7 +65,7 @@ export function targetClaim(
 
 const SOURCE_NAMES = { VolumeImportSource: 'volume-import-source', VolumeCloneSource: 'volume-clone-source' } as const
 
-/** The claim that the importer fills; its volume moves to the target afterwards. */
+/** The claim that the importer fills. Its volume then moves to the target. */
 export function primeClaim(dataVolume: DataVolume, target: Claim): Claim {
   const { kind, type, fields } = importFields(sourceOf(dataVolume))
   return claim(
@@ -128,7 +128,7 @@ export function needsScratch(prime: Claim): boolean {
   return prime.metadata.annotations?.[annotation.REQUIRES_SCRATCH] === 'true'
 }
 
-/** Owned by the pod: it goes after the pod. */
+/** Owned by the pod, so it is deleted after the pod. */
 export function scratchClaim(prime: Claim, pod: Pod): Claim {
   return claim(
     {
@@ -145,7 +145,7 @@ export function scratchName(prime: Claim): string {
   return `${prime.metadata.name}-scratch`
 }
 
-/** What the DataVolume wants of its claim. */
+/** Returns the claim spec that the DataVolume asks for. */
 export function wantedClaim(dataVolume: DataVolume): ClaimSpec {
   return dataVolume.spec.storage ?? dataVolume.spec.pvc ?? {}
 }

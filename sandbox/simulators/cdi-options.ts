@@ -4,18 +4,18 @@ import type { KubeletOptions } from './kubelet.ts'
 export interface CdiOptions extends KubeletOptions {
   /** How often an importer's progress is read. */
   readonly progressMs: number
-  /** How long "Scratch space required" shows. */
+  /** How long "Scratch space required" is shown. */
   readonly scratchMs: number
   /** How long the prime claim outlives the import. */
   readonly primeLingerMs: number
-  /** From a helper claim with the data of a clone to a finished clone. */
+  /** From a helper claim that has the data of a clone to a finished clone. */
   readonly cloneMs: number
-  /** How long a clone's disk is made bigger, or waits for its node. */
+  /** How long it takes to expand the disk of a clone, or to get its node. */
   readonly prepareMs: number
-  /** How long a clone takes that has to be copied byte by byte. */
+  /** Duration of a clone that must be copied byte by byte. */
   readonly copyMs: number
-  /** How often its controller renews its Lease; 0 where it has none. */
+  /** How often its controller renews its Lease; 0 if it has none. */
   readonly leaseRenewMs: number
-  /** How often a creation that a quota refused is tried again. */
+  /** How often a creation that a quota rejected is retried. */
   readonly retryMs: number
 }

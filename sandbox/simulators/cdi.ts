@@ -1,4 +1,5 @@
 import { isApiError } from '../../operator/kube/api-error.ts'
+import { keyOf } from '../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, POD } from '../../operator/kube/resource-types.ts'
 import { CdiLease } from './cdi-lease.ts'
 import type { CdiOptions } from './cdi-options.ts'
@@ -17,12 +18,12 @@ import { BY_CLAIM, BY_DATA_VOLUME, dataVolumeKey, type World } from './world.ts'
 /**
  * CDI's controller as an ordinary API client: imports, blank disks and clones by the populator path.
  *
- * Left out: its admission webhooks (a spec change and a taken name are not refused, and anybody may clone anything),
- * VolumeImportSource and VolumeCloneSource objects (no such kinds here), the legacy path (a class that is missing at first
- * is waited for), the making of StorageProfiles (a class without one has ReadWriteOnce) and uploads. Garbage collection is kube-controller-manager's.
+ * Not simulated: admission webhooks (a spec change and a taken name are not rejected, and anyone can clone anything), VolumeImportSource
+ * and VolumeCloneSource objects (these kinds do not exist here), the legacy path (a class that is missing at first is waited for), the
+ * creation of StorageProfiles (a class without one has ReadWriteOnce) and uploads. kube-controller-manager does the garbage collection.
  */
 export class CdiSimulator {
-  /** What importers download. */
+  /** Counts what importers download. */
   readonly observed = new Egress()
   readonly #world: World
   readonly #faults: FaultScript
@@ -31,9 +32,9 @@ export class CdiSimulator {
   readonly #populator: Populator
   readonly #clones: ClonePopulator
   readonly #lease: CdiLease
-  /** Its controller is stopped. Kubelets and provisioners go on, and so do importers. */
-  #isAway = false
-  /** DataVolumes without a claim: they may wait for a class. */
+  /** During these, the controller is stopped. Kubelets, provisioners and importers keep running. */
+  readonly #outages = new Set<symbol>()
+  /** Keys of DataVolumes without a claim. They may wait for a class. */
   readonly #claimless = new Set<string>()
 
   constructor(world: World, options: CdiOptions, transfer: Transfer, faults: FaultScript) {
@@ -61,7 +62,7 @@ export class CdiSimulator {
     })
   }
 
-  /** Makes imports of the DataVolumes that `target` describes go wrong. The latest script wins. Returns how to end it. */
+  /** Injects a fault into the imports and clones of the DataVolumes that match `target`. The latest script wins. Returns a function that ends it. */
   script(target: Target, fault: Fault, options?: ScriptOptions): () => void {
     return this.#faults.add(target, fault, options)
   }
@@ -73,27 +74,32 @@ export class CdiSimulator {
   }
 
   /**
-   * Stops cdi-controller alone, as when its Deployment is scaled to 0: DataVolumes that are created show nothing at all, failing importers are
-   * restarted by their kubelets, finished ones stay, and deletions go through by the garbage collector. Nothing says how far running ones
-   * are, and nobody renews its Lease. Returns how to start it again.
+   * Stops only cdi-controller, as if its Deployment were scaled to 0. New DataVolumes show nothing at all, kubelets restart
+   * failing importers, finished importers stay, and deletions are done by the garbage collector. Nothing reports the
+   * progress of running importers, and nothing renews the Lease. Returns a function that ends this outage: the controller
+   * is back when no outage is left.
    */
   stopController(): () => void {
-    this.#isAway = true
+    const outage = Symbol()
+    this.#outages.add(outage)
     return () => {
-      this.#isAway = false
-      for (const { metadata } of [...this.#world.dataVolumes.values(), ...this.#world.claims.values()])
-        this.#worker.queue.add(`${metadata.namespace}/${metadata.name}`)
+      this.#outages.delete(outage)
+      if (this.#isAway) return
+      for (const { metadata } of this.#world.dataVolumes.values()) this.#worker.queue.add(keyOf(metadata))
+      for (const claim of this.#world.claims.values()) {
+        this.#worker.queue.add(dataVolumeKey(claim) ?? keyOf(claim.metadata))
+      }
     }
   }
 
-  /** All downloads are over when it resolves; the cluster stays as it is. */
+  /** Resolves when all downloads have ended. The cluster stays as it is. */
   async stop(): Promise<void> {
     this.#lease.stop()
     await this.#worker.stop()
     await this.#kubelet.stop()
   }
 
-  /** The script changed: what it held up may go on. */
+  /** Called when the fault script changes. Requeues what the script may have held up. */
   wake(): void {
     this.#kubelet.wake()
     for (const { metadata, status } of this.#world.dataVolumes.values()) {
@@ -101,9 +107,13 @@ export class CdiSimulator {
     }
   }
 
+  get #isAway(): boolean {
+    return this.#outages.size > 0
+  }
+
   async #reconcile(key: string): Promise<void> {
     if (this.#isAway) return
-    await this.#clones.letGo(key)
+    await this.#clones.releaseTarget(key)
     await this.#endPodsOfDeletedPrimes(key)
     const dataVolume = this.#world.dataVolumes.get(key)
     this.#noteClaim(key, dataVolume)
@@ -131,13 +141,13 @@ export class CdiSimulator {
     return dataSource && targetOf(dataSource)
   }
 
-  /** CDI does not hold a clone from another namespace back for its helpers. */
+  /** CDI does not hold back the deletion of a clone from another namespace until its helpers are gone. */
   async #end(key: string, dataVolume: DataVolume): Promise<void> {
     if (await this.#clones.release(dataVolume)) return
     await this.#showEnd(key, dataVolume)
   }
 
-  /** A deleted prime claim waits for its pod; CDI ends it, also when the DataVolume is long gone. */
+  /** A deleted prime claim waits for its pod. CDI deletes the pod, even if the DataVolume is long gone. */
   async #endPodsOfDeletedPrimes(key: string): Promise<void> {
     for (const prime of this.#world.claims.find(BY_DATA_VOLUME, key)) {
       if (!isTerminating(prime)) continue
@@ -148,7 +158,7 @@ export class CdiSimulator {
     }
   }
 
-  /** While it is being deleted a DataVolume keeps its phase; last of all its claim is not found. */
+  /** A terminating DataVolume keeps its phase. At the end, its status reports that its claim is not found. */
   async #showEnd(key: string, dataVolume: DataVolume): Promise<void> {
     if (this.#world.claims.get(key) !== undefined) return
     const previous = dataVolume.status ?? {}

@@ -3,16 +3,16 @@ import { targetClaim, wantedClaim, withoutSource } from './cdi-objects.ts'
 import { type Claim, type DataVolume, type Pod, uidOf } from './models.ts'
 import { type CloneSource, keyOfSource } from './source.ts'
 
-/** The objects that CDI makes for one clone. Its helpers live beside the source, so they have a label instead of an owner. */
+/** The objects that CDI creates for one clone. Its helpers are in the namespace of the source, so they have a label instead of an owner reference. */
 
-/** By the driver, from a snapshot or a claim; or byte by byte. */
+/** `snapshot`, `csi-clone`: by the driver, from a snapshot or a claim. `copy`: byte by byte. */
 export type CloneType = 'snapshot' | 'csi-clone' | 'copy'
 
 export const helperClaimName = (target: Claim, type: CloneType): string =>
   `${type === 'copy' ? 'tmp-source-pvc' : 'tmp-pvc'}-${uidOf(target)}`
 export const prepPodName = (target: Claim): string => `prep-${uidOf(target)}`
 
-/** The claim that is filled. @param size of the source; taken where the DataVolume names none */
+/** The claim to fill. @param size size of the source, used if the DataVolume sets none */
 export function cloneTarget(
   dataVolume: DataVolume,
   source: CloneSource,
@@ -36,7 +36,7 @@ export function cloneTarget(
   }
 }
 
-/** Takes the data from the source by the means of the storage; its volume moves to the target afterwards. */
+/** The claim that the storage fills from the source. Its volume then moves to the target. */
 export function helperClaim(
   dataVolume: DataVolume,
   target: Claim,
@@ -64,7 +64,7 @@ export function helperClaim(
   }
 }
 
-/** Uses the helper claim, so that it gets a node or becomes bigger. */
+/** The pod that uses the helper claim, so that the claim gets a node or is expanded. */
 export function prepPod(target: Claim, helper: Claim): Pod {
   const { namespace = '' } = helper.metadata
   return {

@@ -4,24 +4,24 @@ import { bytesOf } from './quantity.ts'
 import type { CloneSource } from './source.ts'
 import type { World } from './world.ts'
 
-/** Why a clone may not begin yet: the reason and message of its conditions. */
+/** Why a clone cannot start yet: reason and message of its conditions. */
 export interface Blockage {
   readonly reason: 'CloneWithoutSource' | 'CloneValidationFailed'
   readonly message: string
 }
 
-/** What is known of a clone's source. */
+/** What is known about the source of a clone. */
 export interface SourceFacts {
   /** A quantity. */
   readonly size: string
-  /** The driver that holds it; undefined where nothing tells. */
+  /** The driver that holds the source; undefined if unknown. */
   readonly driver: string | undefined
   readonly volumeMode: string | undefined
-  /** It can be read from. */
+  /** Whether the source can be read. */
   readonly isReady: boolean
 }
 
-/** Looks at the source of a clone. A clone that asks for less than the source has is refused. */
+/** Inspects the source of a clone. Rejects a clone that asks for less storage than the source has. */
 export function inspect(world: World, source: CloneSource, dataVolume: DataVolume): SourceFacts | Blockage {
   const facts = source.of === 'snapshot' ? snapshotFacts(world, source) : claimFacts(world, source)
   if ('reason' in facts) return facts
@@ -31,7 +31,7 @@ export function inspect(world: World, source: CloneSource, dataVolume: DataVolum
   return invalid(`target resources requests storage size is smaller than the source ${asked} < ${has}`)
 }
 
-/** Why the data of a source has to be copied byte by byte; undefined when the driver clones it. */
+/** Why the data of a source must be copied byte by byte; undefined if the driver clones it. */
 export interface Fallback {
   readonly reason: string
   readonly message: string
@@ -62,7 +62,7 @@ export function fallbackFor(
   return undefined
 }
 
-/** Compares two quantities; one that is absent or none counts as nothing. */
+/** Reports whether one quantity is larger than another. An absent or invalid quantity counts as 0. */
 export function isBigger(quantity: string | undefined, than: string | undefined): boolean {
   return (bytesOf(quantity ?? '') ?? 0) > (bytesOf(than ?? '') ?? 0)
 }
@@ -72,7 +72,7 @@ function snapshotFacts(world: World, { namespace, name }: CloneSource): SourceFa
   if (snapshot === undefined) return missing('snapshot', name)
   if (snapshot.status?.restoreSize === undefined) return invalid('no status on source snapshot yet')
   const { restoreSize, readyToUse = false } = snapshot.status
-  // A VolumeSnapshotContent would tell the mode also when the claim is gone; there is none here.
+  // A VolumeSnapshotContent would have the mode even after the claim is gone. There is none here.
   const claim = world.claims.get(`${namespace}/${snapshot.spec.source.persistentVolumeClaimName}`)
   return {
     size: restoreSize,

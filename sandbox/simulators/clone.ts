@@ -32,11 +32,11 @@ export interface CloneParts {
 }
 
 /**
- * Brings one cloned DataVolume a step further: target claim, a helper claim beside the source, and then the helper's volume
- * moves to the target. Each step is decided from what the cluster shows.
+ * Advances one cloned DataVolume by a step: target claim, helper claim in the namespace of the source, move of the
+ * helper's volume to the target. Each step is decided from the state of the cluster.
  *
- * Left out: the pods and the prime claim of a copy (it just takes longer), and the snapshot that CDI may take of a source
- * claim (such a clone is the driver's own).
+ * Not simulated: the pods and the prime claim of a copy (it only takes longer), and the snapshot that CDI may take of a
+ * source claim (the driver does such a clone).
  */
 export class ClonePopulator {
   readonly #world: World
@@ -45,7 +45,7 @@ export class ClonePopulator {
   readonly #worker: Worker
   readonly #filling: Delays
   readonly #preparing: Delays
-  /** What each unfinished clone reads from, by key of its DataVolume; undefined while nothing tells. */
+  /** The source of each unfinished clone, by key of its DataVolume; undefined while unknown. */
   readonly #unfinished = new Map<string, string | undefined>()
   readonly #warned = new Map<string, string>()
 
@@ -68,7 +68,7 @@ export class ClonePopulator {
     this.#warned.delete(key)
   }
 
-  /** @param source undefined when a DataSource is missing or empty: then CDI says nothing, and tries again */
+  /** @param source undefined if a DataSource is missing or empty; CDI then reports nothing and retries */
   async reconcile(key: string, dataVolume: DataVolume, source: CloneSource | undefined): Promise<void> {
     const target = this.#world.claims.get(key)
     const noted = sourceWithKey(target?.metadata.annotations?.[annotation.CLONE_SOURCE] ?? '') ?? source
@@ -82,8 +82,8 @@ export class ClonePopulator {
     if (noted !== undefined) await this.#fill(key, dataVolume, target, noted)
   }
 
-  /** A target claim that is deleted takes its helpers with it; nobody waits for their end. */
-  async letGo(key: string): Promise<void> {
+  /** The helpers of a deleted target claim are deleted with it. Nothing waits until they are gone. */
+  async releaseTarget(key: string): Promise<void> {
     const target = this.#world.claims.get(key)
     if (target === undefined || !isTerminating(target)) return
     if (!target.metadata.finalizers?.includes(annotation.CLONE_FINALIZER)) return
@@ -91,13 +91,18 @@ export class ClonePopulator {
     await this.#unfinalize(target)
   }
 
-  /** Lets a deleted DataVolume go. False when nothing of a clone held it. */
+  /** Removes the clone finalizer from a deleted DataVolume. Resolves with false if it has none. */
   release(dataVolume: DataVolume): Promise<boolean> {
-    return this.#world.letGo(DATA_VOLUME, this.#world.dataVolumes, dataVolume, annotation.DATA_VOLUME_FINALIZER)
+    return this.#world.releaseFinalizer(
+      DATA_VOLUME,
+      this.#world.dataVolumes,
+      dataVolume,
+      annotation.DATA_VOLUME_FINALIZER,
+    )
   }
 
   async #begin(key: string, dataVolume: DataVolume, source: CloneSource | undefined): Promise<void> {
-    // What has succeeded stays so while it cannot be cloned again.
+    // A DataVolume that has succeeded stays so while it cannot be cloned again.
     const hasSucceeded = dataVolume.status?.phase === 'Succeeded'
     const wanted = wantedClaim(dataVolume)
     const className = wanted.storageClassName ?? defaultClass(this.#world)
@@ -182,13 +187,13 @@ export class ClonePopulator {
       return await this.#show(dataVolume, this.#cloning(target, 'PrepClaimInProgress'))
     }
     await this.#show(dataVolume, this.#cloning(target, PHASES[type]))
-    // The pod that reads from it is its first consumer.
+    // The pod that reads from the helper is its first consumer.
     if (type === 'copy' && this.#isLate(helper)) await this.#annotate(helper, { [annotation.SELECTED_NODE]: ANY_NODE })
     if (helper.status?.phase !== 'Bound' || !this.#hasData(key, dataVolume, target, type)) return
     await bind(this.#world, target, type === 'copy' ? `pvc-${uidOf(target)}` : (helper.spec.volumeName ?? ''))
   }
 
-  /** A claim of an immediate class is looked at by its provisioner at once, and has to wait. */
+  /** The provisioner handles a claim of an immediate class at once, so the claim has an event that says that it waits. */
   #cloning(target: Claim, phase: string): Extract<Situation, { at: 'cloning' }> {
     const storageClass = this.#classOf(target)
     if (storageClass === undefined || storageClass.volumeBindingMode === 'WaitForFirstConsumer')
@@ -196,7 +201,7 @@ export class ClonePopulator {
     return { at: 'cloning', phase, event: provisioningText(storageClass) }
   }
 
-  /** A helper claim that needs a node, or has to grow, gets a pod that uses it, and some time. */
+  /** A helper claim that needs a node or must be expanded gets a pod that uses it, and takes some time. */
   async #isPreparing(key: string, target: Claim, helper: Claim, type: CloneType): Promise<boolean> {
     const isLate = this.#isLate(target)
     const grows = isBigger(target.spec.resources?.requests?.storage, helper.spec.resources?.requests?.storage)
@@ -243,10 +248,10 @@ export class ClonePopulator {
   }
 
   async #unfinalize(target: Claim): Promise<void> {
-    await this.#world.letGo(PERSISTENT_VOLUME_CLAIM, this.#world.claims, target, annotation.CLONE_FINALIZER)
+    await this.#world.releaseFinalizer(PERSISTENT_VOLUME_CLAIM, this.#world.claims, target, annotation.CLONE_FINALIZER)
   }
 
-  /** How a claim is cloned is decided once. */
+  /** Decides once how a claim is cloned. */
   async #noteType(
     key: string,
     target: Claim,
@@ -299,7 +304,7 @@ export class ClonePopulator {
     await this.#world.writeStatus(DATA_VOLUME, this.#world.dataVolumes, dataVolume, status)
   }
 
-  /** Once for each reason, not with every look. */
+  /** Emits an event when the reason changes, not on every reconcile. */
   #warn(key: string, about: KubeObject, reason: string, message: string, kind = 'DataVolume'): void {
     if (this.#warned.get(key) === reason) return
     this.#warned.set(key, reason)

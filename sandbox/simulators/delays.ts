@@ -2,8 +2,8 @@ import type { Worker } from './worker.ts'
 import type { World } from './world.ts'
 
 /**
- * Waits of a level-triggered controller: asks for another look at a key when a wait is over. Kept in memory only; a
- * restarted simulator waits again.
+ * Delays of a level-triggered controller: requeues a key when a delay is over. Kept only in memory: a restarted
+ * simulator starts them again.
  */
 export class Delays {
   readonly #world: World
@@ -13,7 +13,7 @@ export class Delays {
     this.#world = world
   }
 
-  /** Whether `delayMs` passed since this was first asked for `label`; if not, `worker` gets the key again then. */
+  /** Reports whether `delayMs` has passed since the first call with `label`. If not, requeues the key for then. */
   passed(worker: Worker, key: string, label: string, delayMs: number): boolean {
     if (delayMs <= 0) return true
     const now = this.#world.clock.monotonic()

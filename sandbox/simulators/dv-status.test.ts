@@ -45,7 +45,7 @@ const runningAgain = pod('Running', {
   lastState: { terminated: { exitCode: 1, reason: 'Error', message: ERROR } },
 })
 
-/** The status after a history of situations. */
+/** Returns the status after a sequence of situations. */
 function after(...history: Situation[]): DataVolumeStatus {
   return history.reduce((status, situation) => statusIn(situation, 'x', status, NOW), {} as DataVolumeStatus)
 }

@@ -8,13 +8,13 @@ import {
   type Pod,
 } from './models.ts'
 
-/** Where a DataVolume stands, as far as its status is concerned. */
+/** The state of a DataVolume, as far as its status depends on it. */
 export type Situation =
-  /** Neither accessModes nor a class to choose them from. */
+  /** There are no accessModes, and no class to take them from. */
   | { readonly at: 'claim not valid'; readonly message: string }
   | { readonly at: 'claim refused'; readonly message: string }
   | { readonly at: 'no claim' }
-  /** Somebody else's claim has the name; or our predecessor's, which is going. */
+  /** A claim of another owner has the name, or the terminating claim of our predecessor. */
   | { readonly at: 'name taken'; readonly claim: Claim }
   /** No prime claim with a volume yet. */
   | { readonly at: 'pending'; readonly message: string; readonly needsConsumer?: boolean }
@@ -26,11 +26,11 @@ export type Situation =
       readonly isPodRefused: boolean
     }
   | { readonly at: 'fatal'; readonly message: string }
-  /** A clone without a claim yet; nothing but a wait is ahead. */
+  /** A clone without a claim yet. Nothing blocks it. */
   | { readonly at: 'clone scheduled'; readonly message: string }
-  /** A clone that may not begin; as soon as it may, it does. */
+  /** A clone that cannot start yet. It starts as soon as it can. */
   | { readonly at: 'clone blocked'; readonly reason: string; readonly message: string }
-  /** `phase` says how it is cloned. With an error the data does not come any nearer. `event` is the newest one of its claim. */
+  /** `phase` says how it is cloned. With `error`, the clone makes no progress. `event` is the newest event of its claim. */
   | { readonly at: 'cloning'; readonly phase: string; readonly event?: string; readonly error?: string }
   | { readonly at: 'clone failed'; readonly message: string }
   | { readonly at: 'cloned' }
@@ -56,7 +56,7 @@ const NONE: Short = ['False', '', '']
 const TRANSFERRING: Short = ['False', 'TransferRunning', '']
 const COMPLETED: Short = ['False', 'Completed', 'Import Complete']
 
-/** The status that CDI shows in a situation; the same object as `previous` when nothing is new. */
+/** Returns the status that CDI shows in a situation, or `previous` itself if nothing changed. */
 export function statusIn(
   situation: Situation,
   name: string,
@@ -86,7 +86,7 @@ export function statusIn(
   }
 }
 
-/** Says of a container that ended whether its message is the one error that CDI gives up on. */
+/** Reports whether the container ended with the one error that CDI does not retry. */
 export function isChecksumMismatch(pod: Pod): boolean {
   const { exitCode = 0, message = '' } = lastEnd(pod) ?? {}
   return exitCode !== 0 && message.toLowerCase().includes('checksum mismatch')
@@ -100,13 +100,13 @@ export function isOomKilled(pod: Pod): boolean {
   return lastEnd(pod)?.reason === OOM_KILLED
 }
 
-/** Of a container that is down. Also while it backs off, so that a slow look does not miss what needs an answer. */
+/** Returns how a container that is down ended. Also while it backs off, so that a late reconcile does not miss an end that it must handle. */
 function lastEnd(pod: Pod): ContainerState['terminated'] {
   const { state, lastState } = pod.status?.containerStatuses?.[0] ?? {}
   return state?.terminated ?? (state?.waiting?.reason === CRASH_LOOP ? lastState?.terminated : undefined)
 }
 
-/** What counts as restarts of a prime claim: the most that any of its pods had. */
+/** Returns the restart count of a prime claim: the highest count of any of its pods. */
 export function restartsOf(prime: Claim, pod: Pod | undefined): number {
   const kept = Number(prime.metadata.annotations?.[annotation.POD_RESTARTS] ?? 0)
   return Math.max(kept, pod?.status?.containerStatuses?.[0]?.restartCount ?? 0)
@@ -149,7 +149,7 @@ function draft(situation: Situation, name: string, previous: DataVolumeStatus): 
       }
     }
     case 'pending': {
-      // A DataVolume that succeeded once keeps saying so until its import starts over for real.
+      // A DataVolume that has succeeded keeps reporting so until its import really starts over.
       const hasSucceeded = previous.phase === 'Succeeded'
       return {
         ...waiting,
@@ -193,7 +193,7 @@ function cloneDraft(situation: CloneSituation, name: string, waiting: Draft): Dr
     }
     case 'cloning': {
       const { phase, event, error } = situation
-      // The real one repeats the provisioner's words on clones that take no second longer than others.
+      // The real CDI repeats the provisioner's message even on clones that take no longer than others.
       const told: Short = event === undefined ? bound : ['False', 'Pending', `target PVC ${name} Pending and ${event}`]
       if (error === undefined) return { ...waiting, phase, bound: told, running: ['True', 'Populator is running', ''] }
       return { ...waiting, phase, bound: told, running: ['False', 'Error', error] }
@@ -220,7 +220,7 @@ function importing(
   const restarts = restartsOf(prime, pod)
   const base: Draft = {
     ...keep(previous),
-    // An unstarted import of a DataVolume that succeeded before has no progress, and no old 100 % either.
+    // If a DataVolume succeeded before and its new import has not started, it has no progress, not even the old 100%.
     progress: progress ?? (previous.phase === 'Succeeded' ? 'N/A' : (previous.progress ?? 'N/A')),
     restartCount: restarts > 0 ? restarts : undefined,
     claimName: name,
@@ -257,7 +257,7 @@ function ended(pod: Pod, previous: DataVolumeStatus): Partial<Draft> {
   return { phase: 'ImportInProgress', running: ['False', 'Error', message], ready: NONE }
 }
 
-/** CDI does not look at a container's last state: it shows what it saw while the container was `terminated`, which may be nothing. */
+/** CDI ignores a container's last state. It shows what it observed while the container was `terminated`, which may be nothing. */
 function crashLooping(previous: DataVolumeStatus): Partial<Draft> {
   const before = short(previous, 'Running')
   const hasSeen = before[0] === 'False' && before[1] !== '' && before[1] !== 'ContainerCreating'
@@ -294,7 +294,7 @@ function populated(claim: Claim, prime: Claim | undefined, name: string, previou
   return done
 }
 
-/** Bound repeats the newest event of the prime claim, so an error stays in it while the importer runs again. */
+/** The Bound condition repeats the newest event of the prime claim, so an error stays in it while the importer runs again. */
 function newestEvent(prime: Claim | undefined, pod: Pod | undefined): string {
   const container = pod?.status?.containerStatuses?.[0]
   const terminated = container?.state.terminated ?? container?.lastState?.terminated

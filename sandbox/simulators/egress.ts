@@ -1,26 +1,26 @@
 import { publicUrl } from './transfer.ts'
 
 export interface ImageEgress {
-  /** Downloads that began. */
+  /** Downloads that were started. */
   readonly attempts: number
   /** Downloads that got the whole image. */
   readonly downloads: number
   readonly bytes: number
 }
 
-/** Counts what importers download, from the start of each transfer to the moment when it can move nothing any more. */
+/** Counts what importers download, from the start of each transfer until it can move no more data. */
 export class Egress {
   #importing = 0
   #maxImporting = 0
   #bytes = 0
   readonly #images = new Map<string, { attempts: number; downloads: number; bytes: number }>()
 
-  /** Transfers under way now. */
+  /** Number of transfers in flight. */
   get importing(): number {
     return this.#importing
   }
 
-  /** The most transfers that were ever under way at once. */
+  /** Highest number of transfers that were in flight at once. */
   get maxImporting(): number {
     return this.#maxImporting
   }
@@ -29,7 +29,7 @@ export class Egress {
     return this.#bytes
   }
 
-  /** By URL, without user and query. */
+  /** Returns the counts of one image, by its URL without user and query. */
   image(url: string): ImageEgress {
     return { ...(this.#images.get(publicUrl(url)) ?? { attempts: 0, downloads: 0, bytes: 0 }) }
   }

@@ -1,50 +1,50 @@
 import type { DataVolume } from './models.ts'
 import { type Script, Scripts } from './scripts.ts'
 
-/** Counted in bytes of the image, or after the last one. */
+/** In bytes of the image, or after the last byte. */
 export type FaultMoment = number | 'end'
 
-/** How a running importer container ends otherwise than its download says. */
+/** How a running importer container ends, other than by the result of its download. */
 export type RunFault =
-  /** Exit 1 with `message`. `hidden`: the controller never sees `terminated`, only CrashLoopBackOff. Default: at once. */
+  /** Exits with code 1 and `message`. `hidden`: the controller never observes `terminated`, only CrashLoopBackOff. Default: at once. */
   | { readonly type: 'error'; readonly message?: string; readonly after?: FaultMoment; readonly hidden?: boolean }
-  /** Killed by the kernel; CDI replaces the pod, and no restart is counted. Default: at the end. */
+  /** Killed by the kernel. CDI replaces the pod and counts no restart. Default: at the end. */
   | { readonly type: 'oomKilled'; readonly after?: FaultMoment }
-  /** The pod fails as a whole and stays like that. Default: at once. */
+  /** The whole pod fails and stays failed. Default: at once. */
   | { readonly type: 'evicted'; readonly after?: FaultMoment }
   /** Fatal: the DataVolume becomes Failed. Default: at the end. */
   | { readonly type: 'checksumMismatch'; readonly after?: FaultMoment }
-  /** The first container only finds that it needs scratch space. Default: at once. */
+  /** The first container run only finds that it needs scratch space. Default: at once. */
   | { readonly type: 'scratchSpaceRequired'; readonly after?: FaultMoment }
-  /** Downloads no more, and says nothing. Default: at once. */
+  /** Stops downloading without any error. Default: at once. */
   | { readonly type: 'stall'; readonly after?: FaultMoment }
 
-/** What holds for an import or a clone as long as the script lasts. */
+/** A fault of an import or a clone that holds while the script is active. */
 export type StateFault =
   | { readonly type: 'imagePull' }
   | { readonly type: 'unschedulable' }
-  /** Which object the quota refuses. A real ResourceQuota works as well. */
+  /** `of` is the object that the quota rejects. A real ResourceQuota works as well. */
   | { readonly type: 'quota'; readonly of: 'target' | 'prime' | 'pod' }
   /** The prime claim gets no volume. */
   | { readonly type: 'unprovisioned' }
-  /** A deleted importer pod takes so long to end. `downloading`: and goes on downloading until then. */
+  /** A deleted importer pod takes `delayMs` to end. `downloading`: it keeps downloading until then. */
   | { readonly type: 'slowEnd'; readonly delayMs: number; readonly downloading?: boolean }
-  /** Clones show this error; `fatal`: they are Failed. */
+  /** Clones show this error. `fatal`: they become Failed. */
   | { readonly type: 'cloneError'; readonly message: string; readonly fatal?: boolean }
-  /** Clones take so much longer. */
+  /** Clones take `delayMs` longer. */
   | { readonly type: 'slowClone'; readonly delayMs: number }
-  /** Clones begin, and never end. */
+  /** Clones start and never finish. */
   | { readonly type: 'cloneStalls' }
 
 export type Fault = RunFault | StateFault
 
-/** Which DataVolumes a script is about. Everything that is given must be equal; `image` is the URL. */
+/** The DataVolumes that a script applies to. All given fields must match. `image` is the URL. */
 export type Target =
   | ((dataVolume: DataVolume) => boolean)
   | { readonly namespace?: string; readonly name?: string; readonly image?: string }
 
 export interface ScriptOptions {
-  /** Strike only the first so many container runs of each DataVolume name. Without meaning for a {@link StateFault}. */
+  /** Affects only the first `times` container runs of each DataVolume name. Ignored for a {@link StateFault}. */
   readonly times?: number
 }
 
@@ -57,7 +57,7 @@ const RUN_FAULTS: ReadonlySet<Fault['type']> = new Set<RunFault['type']>([
   'stall',
 ])
 
-/** The faults of downloads and clones that are in force. */
+/** The active faults of downloads and clones. */
 export class FaultScript {
   readonly #scripts: Scripts<Target, Fault>
 
@@ -65,13 +65,13 @@ export class FaultScript {
     this.#scripts = new Scripts(onChange)
   }
 
-  /** Returns how to end the script: what it held up goes on. */
+  /** Returns a function that ends the script. What the script held up then continues. */
   add(target: Target, fault: Fault, options: ScriptOptions = {}): () => void {
-    // A container finds out once that it needs scratch space; with it, the next one goes on.
+    // A container finds only once that it needs scratch space. The next one has it and continues.
     return this.#scripts.add(target, fault, options.times ?? (fault.type === 'scratchSpaceRequired' ? 1 : undefined))
   }
 
-  /** The state fault of one type that holds for this DataVolume now. */
+  /** Returns the active state fault of one type for this DataVolume. */
   state<K extends StateFault['type']>(
     type: K,
     dataVolume: DataVolume | undefined,
@@ -88,7 +88,7 @@ export class FaultScript {
     return found !== undefined
   }
 
-  /** The fault that the container run which starts now will meet. Counts it. */
+  /** Returns the fault for the container run that starts now, and counts the run. */
   takeRun(dataVolume: DataVolume): RunFault | undefined {
     const isMet = ({ target, fault }: Script<Target, Fault>) =>
       RUN_FAULTS.has(fault.type) && matches(target, dataVolume)
@@ -98,7 +98,7 @@ export class FaultScript {
   }
 }
 
-/** When a fault strikes that does not say so itself. */
+/** Returns when a fault strikes: `after`, or the default of its type. */
 export function momentOf(fault: RunFault): FaultMoment {
   if (fault.after !== undefined) return fault.after
   return fault.type === 'checksumMismatch' || fault.type === 'oomKilled' ? 'end' : 0

@@ -5,8 +5,8 @@ import { checksumText, refusedText, TRUNCATED_TEXT, unreachableText } from './im
 import { ImportFailure, type Transfer, type TransferJob } from './transfer.ts'
 
 /**
- * Really downloads, over plain HTTP, from the image server, whatever host the URL names: the effect of a hosts file.
- * The Host header stays the URL's.
+ * Downloads over plain HTTP from the image server, whatever host the URL names, as with a hosts file. The Host header
+ * keeps the host of the URL.
  */
 export function httpTransfer(imageServer: { readonly port: number }): Transfer {
   return { start: (job) => new Download(imageServer.port, job).run() }
@@ -18,7 +18,7 @@ class Download {
   readonly #request: ClientRequest
   readonly #hash: Hash | undefined
   #bytes = 0
-  /** Undefined until the answer has begun. */
+  /** Undefined until the response has started. */
   #total: number | undefined
   #isEnough = false
   #outcome: Error | undefined
@@ -39,7 +39,7 @@ class Download {
         if (this.#total === undefined)
           this.#outcome ??= new ImportFailure(unreachableText(sourceType, url, error.message))
       })
-      // The last event in any case: the socket is closed.
+      // Always the last event: the socket is closed.
       this.#request.on('close', () => {
         if (signal.aborted) return reject(signal.reason as Error)
         const outcome = this.#outcome ?? this.#judge()
@@ -67,11 +67,11 @@ class Download {
       this.#isEnough = this.#bytes >= stopAfterBytes
       if (this.#isEnough) this.#request.destroy()
     })
-    // A broken answer may say so only after the request has closed, which is where it is judged.
+    // A broken response may emit `error` only after the request has closed, and the outcome is decided at that close.
     response.on('error', () => undefined)
   }
 
-  /** What the importer makes of the bytes that came before the connection closed. */
+  /** Returns the error that the importer reports for the bytes received before the connection closed, or undefined on success. */
   #judge(): Error | undefined {
     if (this.#isEnough) return undefined
     if (this.#bytes < (this.#total ?? 1)) return new ImportFailure(TRUNCATED_TEXT)

@@ -40,13 +40,13 @@ export class ImportRun {
     return this.#end
   }
 
-  /** As CDI prints it; undefined without data. 100 is only for what succeeded. */
+  /** Progress as CDI prints it; undefined without data. Never 100%, which is only for a finished import. */
   get progress(): string | undefined {
     if (this.#bytes === 0 || this.#total === 0) return undefined
     return `${Math.min(99.99, (this.#bytes / this.#total) * 100).toFixed(2)}%`
   }
 
-  /** Resolves when nothing is downloaded any more. */
+  /** Stops the run. Resolves when nothing is downloaded anymore. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#settled

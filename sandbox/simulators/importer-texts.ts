@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { publicUrl } from './transfer.ts'
 
-/** What CDI's importer says, source by source. The operator tells permanent errors from passing ones by these texts. */
+/** Messages of CDI's importer, by source. The operator distinguishes permanent from transient errors by these texts. */
 
 export function refusedText(sourceType: string, url: string, status: number, requestId: string): string {
   switch (sourceType) {

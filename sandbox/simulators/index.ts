@@ -31,7 +31,7 @@ export interface SimulatorOptions extends CdiOptions, KubevirtOptions, WorkloadO
   readonly snapshotMs: number
 }
 
-/** Quick everywhere but in the restarts of what fails: an importer's are a kubelet's, a virtual machine's are KubeVirt's. */
+/** Short delays, except for restarts after failures: those of importers are as in a kubelet, those of virtual machines as in KubeVirt. */
 export const DEFAULT_OPTIONS: SimulatorOptions = {
   provisionMs: 20,
   scheduleMs: 20,
@@ -62,13 +62,13 @@ export interface Simulators {
   readonly snapshotter: Snapshotter
   readonly storage: Storage
   readonly workloads: Workloads
-  /** Ends all downloads and watches, and leaves the cluster as it is: new simulators go on from there. */
+  /** Ends all downloads and watches, and leaves the cluster as it is. New simulators continue from there. */
   stop(): Promise<void>
 }
 
 /**
- * Starts what an operator needs around it: CDI, KubeVirt, a scheduler and a kubelet for their pods and those of Deployments, Multus, a
- * provisioner and a snapshotter.
+ * Starts the systems that an operator depends on: CDI, KubeVirt, a scheduler and a kubelet for their pods and those of
+ * Deployments, Multus, a provisioner and a snapshotter.
  */
 export async function startSimulators(
   parts: WorldOptions & { readonly transfer: Transfer; readonly options?: Partial<SimulatorOptions> },
@@ -87,7 +87,7 @@ export async function startSimulators(
   const simulators = [cdi, storage, snapshotter, kubevirt, ...(world.hasWorkloads ? [workloads] : [])]
   await world.start()
   if (world.hasWorkloads) await workloads.register()
-  // Only now: a cache that is half full looks as if objects were missing.
+  // Not before all caches are synced: in a partly filled cache, objects appear to be missing.
   for (const simulator of simulators) simulator.start()
   return {
     cdi,

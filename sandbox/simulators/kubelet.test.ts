@@ -5,7 +5,7 @@ import { SimulatedCluster, TEAM } from './simulated-cluster.fixtures.ts'
 
 const URL = 'https://images.example.com/disk.qcow2'
 const DISK = { namespace: TEAM, name: 'disk' }
-/** As long as a container takes to end. */
+/** Time that a container takes to end. */
 const POD_END_MS = 5_000
 
 let world: SimulatedCluster
@@ -23,7 +23,7 @@ function createDisk(source: object = { http: { url: URL } }): void {
   world.create(DATA_VOLUME, DISK, { spec: { source, storage } })
 }
 
-/** A download that lasts until the returned function lets downloads go through. */
+/** Starts a download that stalls for good. The returned function lets later ones go through. */
 async function startDownload(): Promise<() => void> {
   const letThrough = world.simulators.cdi.script(DISK, { type: 'stall' })
   createDisk()
@@ -32,7 +32,7 @@ async function startDownload(): Promise<() => void> {
   return letThrough
 }
 
-/** How long the pod is there from now on, in virtual milliseconds, and how long its download goes on. */
+/** Returns how long the pod still exists from now on, in virtual milliseconds, and how long its download continues. */
 async function lives(uid: string | undefined): Promise<{ readonly podMs: number; readonly downloadMs: number }> {
   const from = world.time.elapsedMs
   let downloadMs: number | undefined
@@ -172,7 +172,7 @@ describe('an importer', () => {
   })
 })
 
-/** What is downloaded to, before it becomes the claim of the DataVolume. */
+/** The claim that is downloaded to, before its volume moves to the claim of the DataVolume. */
 function primeClaim() {
   return world.claims().find(({ metadata }) => metadata.name.startsWith('prime-'))
 }

@@ -11,9 +11,9 @@ import type { Transfer } from './transfer.ts'
 import { Worker } from './worker.ts'
 import { BY_CLAIM, type World } from './world.ts'
 
-/** Importers that are looked after at once, each by one worker. */
+/** Number of importers handled at once, each by one worker. */
 export const IMPORTERS_AT_ONCE = 16
-/** A kubelet shows `terminated` for about so long before it says CrashLoopBackOff. */
+/** Time for which a kubelet shows `terminated` before it shows CrashLoopBackOff, approximately. */
 const TERMINATED_MS = 1_000
 
 export interface KubeletOptions {
@@ -32,13 +32,13 @@ interface Held {
 }
 
 /**
- * Runs importer pods: waits for their claims, secrets and config maps, starts the container, restarts it for ever
+ * Runs importer pods: waits for their claims, Secrets and ConfigMaps, starts the container, restarts it indefinitely
  * with back-off, and ends it when the pod is deleted.
  *
- * A deleted pod is held by a finalizer of ours until its transfer has stopped; a real kubelet holds it by the grace
- * period, which {@link KubeClient} cannot confirm. What a container was doing is in the pod's status; a run that the
- * status tells of and this process does not know was lost with another process, as in a crash of its node: the
- * container starts again from byte 0, with one restart more.
+ * Our own finalizer holds a deleted pod until its transfer has stopped. A real kubelet uses the grace period, which
+ * {@link KubeClient} cannot confirm. The state of a container is in the pod's status. A run that the status shows and
+ * this process does not know was lost with another process, as in a node crash: the container starts again from byte 0,
+ * with one more restart.
  */
 export class Kubelet {
   readonly worker: Worker
@@ -49,7 +49,7 @@ export class Kubelet {
   readonly #egress: Egress
   readonly #delays: Delays
   readonly #held = new Map<string, Held>()
-  /** Starts that were told, and are still to begin because nobody answered whether that was taken, by key of the pod. */
+  /** Starts whose status write is pending or lost its response: the container still has to begin. By key of the pod. */
   readonly #told = new Map<string, string>()
 
   constructor(world: World, options: KubeletOptions, faults: FaultScript, transfer: Transfer, egress: Egress) {
@@ -83,18 +83,18 @@ export class Kubelet {
     this.#held.clear()
   }
 
-  /** Looks at all pods again: the script changed. */
+  /** Called when the fault script changes. Requeues all importer pods that have not succeeded. */
   wake(): void {
     this.#wakeWaiting(undefined)
   }
 
-  /** What the importer's metrics endpoint would say. */
+  /** Returns the progress that the importer's metrics endpoint would report. */
   progressOf(pod: Pod): string | undefined {
     const held = this.#held.get(keyOf(pod.metadata))
     return held?.uid === uidOf(pod) ? held.run.progress : undefined
   }
 
-  /** Only pods that have not started wait for anything in their namespace. */
+  /** Requeues importer pods that have not succeeded. Only those that have not started wait for anything in their namespace. */
   #wakeWaiting(namespace: string | undefined): void {
     for (const pod of this.#world.pods.values()) {
       if (namespace !== undefined && pod.metadata.namespace !== namespace) continue
@@ -136,7 +136,7 @@ export class Kubelet {
     const container = pod.status?.containerStatuses?.[0]
     if (held === undefined) {
       const restarts = container?.restartCount ?? 0
-      // Any other container without a download died with the kubelet before this one.
+      // Any other container without a download was lost with the previous kubelet.
       if (this.#told.get(key) === startOf(pod, restarts)) this.#begin(key, pod)
       else await this.#run(key, pod, restarts + 1, podStatus.lost(pod, this.#world.timestamp()))
     } else if (held.run.end !== undefined) {
@@ -161,7 +161,7 @@ export class Kubelet {
     return Math.min(this.#options.restartMaxMs, this.#options.restartBaseMs * 2 ** Math.min(restarts, 20))
   }
 
-  /** Says so first, then downloads: a download that no status tells of could start twice. */
+  /** Writes the status first, then downloads. A download that no status shows could start twice. */
   async #run(key: string, pod: Pod, restartCount: number, lastState: ContainerState | undefined): Promise<void> {
     this.#told.set(key, startOf(pod, restartCount))
     await this.#write(pod, podStatus.running(pod, restartCount, lastState, this.#world.timestamp()))
@@ -191,26 +191,20 @@ export class Kubelet {
     if (isRunning && !this.#delays.passed(this.worker, key, `end ${uidOf(pod)}`, delayMs)) return
     await held?.run.stop()
     this.#held.delete(key)
-    const { finalizers = [] } = pod.metadata
-    if (!finalizers.includes(KUBELET_FINALIZER)) return
+    if (!pod.metadata.finalizers?.includes(KUBELET_FINALIZER)) return
     const end = this.#endOf(pod)
     const last = end === undefined ? pod : await this.#write(pod, end)
-    await this.#world.patch(POD, this.#world.pods, last, {
-      metadata: {
-        resourceVersion: last.metadata.resourceVersion,
-        finalizers: (last.metadata.finalizers ?? []).filter((finalizer) => finalizer !== KUBELET_FINALIZER),
-      },
-    })
+    await this.#world.releaseFinalizer(POD, this.#world.pods, last, KUBELET_FINALIZER)
   }
 
-  /** What a kubelet says of a pod that was deleted; undefined where it has said its last word, or never had the pod. */
+  /** Returns the last status that a kubelet writes for a deleted pod; undefined if it is written already, or if the kubelet never had the pod. */
   #endOf(pod: Pod): podStatus.PodStatus | undefined {
     const { phase, containerStatuses } = pod.status ?? {}
     if (phase === 'Running') return podStatus.stopped(pod, this.#world.timestamp())
     return phase === 'Pending' && containerStatuses !== undefined ? podStatus.neverRan(pod) : undefined
   }
 
-  /** The status of a pod whose container cannot start; `wait` where a kubelet says nothing. */
+  /** Returns the status of a pod whose container cannot start; `wait` if a kubelet reports nothing. */
   #obstacle(pod: Pod): podStatus.PodStatus | 'wait' | undefined {
     const { namespace = '' } = pod.metadata
     const dataVolume = this.#dataVolumeOf(pod)
@@ -246,7 +240,7 @@ export class Kubelet {
   }
 }
 
-/** One start of a pod's container. */
+/** Identifies one start of a pod's container. */
 function startOf(pod: Pod, restartCount: number): string {
   return `${uidOf(pod)} ${restartCount}`
 }

@@ -4,17 +4,17 @@ import { instanceSpecFrom } from './kubevirt-objects.ts'
 import { conditionOf } from './kubevirt-status.ts'
 import { bytesOf } from './quantity.ts'
 
-/** What a change of a template does to the instance that runs. */
+/** The effect of a template change on the running instance. */
 export interface TemplateChange {
-  /** A merge patch of the instance, for what may change while it runs. */
+  /** A merge patch of the instance, for changes that are possible while it runs. */
   readonly patch: object | undefined
-  /** What only a restart brings in; undefined again when the change is taken back. */
+  /** Why the change needs a restart; undefined again when the change is reverted. */
   readonly restartRequired: string | undefined
-  /** Why a change cannot be carried out now: the virtual machine has `Failure`, and its guest runs on. */
+  /** Why a change cannot be applied now. The virtual machine has `Failure`, and its guest keeps running. */
   readonly failure?: MachineFailure
 }
 
-/** Compares the template with the running instance, as far as KubeVirt's live update goes: more sockets, more memory, placement. */
+/** Compares the template with the running instance, within KubeVirt's live update: more sockets, more memory, placement. */
 export function templateChange(machine: Machine, instance: Instance): TemplateChange {
   const wanted = instanceSpecFrom(machine.spec.template.spec)
   const sockets = changedSockets(wanted, instance)
@@ -47,7 +47,7 @@ function changedSockets({ domain: { cpu: wanted } }: InstanceSpec, instance: Ins
   const { cpu: current } = instance.spec.domain
   const [asked = 1, has = 1] = [wanted?.sockets, current?.sockets]
   if (asked === has) return {}
-  // Even one that would take back the first.
+  // Even a change that would revert the first one.
   if (conditionOf(instance, 'HotVCPUChange')?.status === 'True') return { failure: ANOTHER_HOTPLUG }
   if (asked < has) return { refusal: 'Reduction of CPU socket count requires a restart' }
   if (asked > (current?.maxSockets ?? asked)) {
@@ -73,7 +73,7 @@ function changedPlacement(wanted: InstanceSpec, current: InstanceSpec): object {
   return Object.fromEntries(changed.map((field) => [field, wanted[field] ?? null]))
 }
 
-/** A template without what may change while an instance runs. */
+/** Returns the spec without the parts that can change while an instance runs. */
 function fixedPart({ nodeSelector: _n, affinity: _a, tolerations: _t, domain, ...rest }: InstanceSpec): object {
   const { cpu: { sockets: _s, maxSockets: _m, ...cpu } = {}, memory: _memory, ...others } = domain
   return { ...rest, domain: { ...others, cpu } }

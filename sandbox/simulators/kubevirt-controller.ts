@@ -9,7 +9,7 @@ export interface KubevirtParts {
   readonly faults: MachineFaults
 }
 
-/** One controller of KubeVirt: looks at a key when something of it changed, or when it said so itself. */
+/** One controller of KubeVirt: reconciles a key when a related object changed, or when it requeued the key itself. */
 export abstract class KubevirtController {
   readonly worker: Worker
   protected readonly world: World

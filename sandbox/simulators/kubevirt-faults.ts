@@ -2,33 +2,33 @@ import { keyOf } from '../../operator/kube/kube-object.ts'
 import type { Instance, Machine } from './kubevirt-models.ts'
 import { Scripts } from './scripts.ts'
 
-/** What keeps a virtual machine from running, as long as the script lasts. */
+/** A fault that keeps a virtual machine from running while the script is active. */
 export type MachineStateFault =
-  /** The instance is refused at its creation: the machine stays `Stopped`, with `Failure` `FailedCreate`. */
+  /** The creation of the instance is rejected: the machine stays `Stopped`, with `Failure` `FailedCreate`. */
   | { readonly type: 'instanceRefused'; readonly message: string }
-  /** The launcher pod is refused, as by a quota: `Synchronized` False `FailedCreate`. A real ResourceQuota works as well. */
+  /** The launcher pod is rejected, as by a quota: `Synchronized` False `FailedCreate`. A real ResourceQuota works as well. */
   | { readonly type: 'podRefused'; readonly message: string }
   /** `ErrorUnschedulable`. */
   | { readonly type: 'unschedulable'; readonly message?: string }
   /** `ErrImagePull`, then `ImagePullBackOff`. */
   | { readonly type: 'imagePull' }
   /**
-   * The container never starts: `Starting` for ever, only events of the pod tell why: one for each try, with this reason (default
-   * `FailedCreatePodSandBox`). `<id>` in the message is another id in each.
+   * The container never starts: the machine stays `Starting`, and only events of the pod show why. There is one event for
+   * each try, with this reason (default `FailedCreatePodSandBox`). `<id>` in the message is another ID in each event.
    */
   | { readonly type: 'notCreated'; readonly message: string; readonly reason?: string; readonly everyMs?: number }
-  /** The guest hangs: it runs, is not ready, and its agent is silent. */
+  /** The guest hangs: it runs, is not ready, and its agent does not respond. */
   | { readonly type: 'neverReady' }
-  /** The guest works, as its agent shows; only its pod is not ready. */
+  /** The guest works, as its agent shows. Only its pod is not ready. */
   | { readonly type: 'podUnready' }
-  /** Its CPUs stand still: a person, an error of its storage or a migration did that. */
+  /** The CPUs of the guest are paused, by a person, a storage error or a migration. */
   | { readonly type: 'paused'; readonly reason: PauseReason }
-  /** Its node is gone without a word: the pod is Terminating for ever, and the instance says Running. */
+  /** The node is lost without notice: the pod stays Terminating, and the instance still shows Running. */
   | { readonly type: 'nodeLost' }
-  /** The guest takes so much longer to run. */
+  /** The guest takes `delayMs` longer until it runs. */
   | { readonly type: 'slowStart'; readonly delayMs: number }
 
-/** By whom or what a guest is paused, in the words of virt-handler. Any other pause of libvirt is no condition at all. */
+/** What paused a guest, with the messages of virt-handler. Any other pause of libvirt sets no condition. */
 export const PAUSES = {
   PausedByUser: 'VMI was paused by user',
   PausedIOError: 'VMI was paused, low-level IO error detected',
@@ -40,22 +40,22 @@ export type PauseReason = keyof typeof PAUSES
 export type MachineRunFault =
   /** The launcher pod fails before its guest runs: a crash loop. */
   | { readonly type: 'launcherFails' }
-  /** The guest shuts itself down so long after it began to run. Default: at once. */
+  /** The guest shuts down `afterMs` after it started to run. Default: at once. */
   | { readonly type: 'guestShutdown'; readonly afterMs?: number }
-  /** The guest crashes so long after it began to run. Default: at once. */
+  /** The guest crashes `afterMs` after it started to run. Default: at once. */
   | { readonly type: 'guestCrash'; readonly afterMs?: number }
 
 export type MachineFault = MachineStateFault | MachineRunFault
 
-/** Which virtual machines a script is about. Everything that is given must be equal. */
+/** The virtual machines that a script applies to. All given fields must match. */
 export type MachineTarget = { readonly namespace?: string; readonly name?: string }
 
 export interface MachineScriptOptions {
-  /** Strike only the first so many starts of each name. Without meaning for a {@link MachineStateFault}. */
+  /** Affects only the first `times` starts of each name. Ignored for a {@link MachineStateFault}. */
   readonly times?: number
 }
 
-/** The faults of virtual machines that are in force. */
+/** The active faults of virtual machines. */
 export class MachineFaults {
   readonly #scripts: Scripts<MachineTarget, MachineFault>
 
@@ -63,7 +63,7 @@ export class MachineFaults {
     this.#scripts = new Scripts(onChange)
   }
 
-  /** Returns how to end the script: what it held up goes on. */
+  /** Returns a function that ends the script. What the script held up then continues. */
   add(target: MachineTarget, fault: MachineFault, { times }: MachineScriptOptions = {}): () => void {
     return this.#scripts.add(target, fault, times)
   }
@@ -76,7 +76,7 @@ export class MachineFaults {
     return found as (MachineStateFault & { type: K }) | undefined
   }
 
-  /** The fault of one of these types that this start will meet. Counts it. */
+  /** Returns the fault of one of these types for this start, and counts the start. */
   take<K extends MachineRunFault['type']>(
     types: readonly K[],
     machine: Machine | Instance,

@@ -63,7 +63,7 @@ describe('what was refused', () => {
       const ends = [first, script('another text')]
       await world.pass(65_000)
       expect(text()).toContain('the first text')
-      // After 1, 3, 7, 15, 31 and 63 s; the next try is a minute later.
+      // The tries are after 1, 3, 7, 15, 31 and 63 s. The next one is a minute later.
       for (const end of ends) end()
       const isMade = () => (type === 'podRefused' ? world.pods().length > 0 : world.instance('vm') !== undefined)
       await world.pass(55_000)

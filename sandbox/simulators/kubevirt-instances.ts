@@ -11,7 +11,7 @@ import { INSTANCE_FINALIZER, launcherPod } from './kubevirt-objects.ts'
 import { type ShortCondition, shortened, withTimes } from './kubevirt-status.ts'
 import { disksOf, hasFailed, isReadyToLaunch, type MachineDisk, needsTemporaryPod } from './kubevirt-volumes.ts'
 import { isTerminating, type Pod, uidOf } from './models.ts'
-import { Retries, toldOf } from './retries.ts'
+import { Retries, watchedPartOf } from './retries.ts'
 import { nodeOf } from './scheduler.ts'
 import { BY_INSTANCE } from './world.ts'
 
@@ -31,7 +31,7 @@ const NOT_SCHEDULED: ShortCondition = ['Ready', 'False', 'PodNotExists', 'virt-l
 const POD_TERMINATING: ShortCondition = ['Ready', 'False', 'PodTerminating', 'virt-launcher pod is terminating']
 const NOT_RUNNING: ShortCondition = ['Ready', 'False', 'GuestNotRunning', 'Guest VM is not reported as running']
 
-/** From a guest that goes on to a pod that is ready. */
+/** From a resumed guest to a ready pod. */
 const GATE_MS = 1_000
 const CONTAINERS_NOT_READY: ShortCondition = [
   'Ready',
@@ -46,13 +46,13 @@ const GATE_CLOSED: ShortCondition = [
   'the status of pod readiness gate "kubevirt.io/virtual-machine-unpaused" is not "True", but False',
 ]
 
-/** KubeVirt's controller of instances, with the guests that they run: waits for the disks, makes the launcher pod, boots. */
+/** KubeVirt's instance controller, with the guests of the instances: waits for the disks, creates the launcher pod, boots. */
 export class Instances extends KubevirtController {
   readonly #boots = new Delays(this.world)
   readonly #ends = new Delays(this.world)
   readonly #gates = new Delays(this.world)
   readonly #retries = new Retries(this.world, this.options)
-  /** How the run of a guest is to end, by uid of its instance; undefined when nothing is scripted. */
+  /** How the run of a guest ends, by UID of its instance; undefined if no fault is scripted. */
   readonly #runs = new Map<string, MachineRunFault | undefined>()
 
   constructor(parts: KubevirtParts) {
@@ -77,7 +77,7 @@ export class Instances extends KubevirtController {
     await this.#follow(key, instance, pod)
   }
 
-  /** An instance is over when its launcher pod is; what its guest was doing then says how. */
+  /** An instance ends with its launcher pod. Its final phase depends on whether its guest ever ran. */
   async #windDown(instance: Instance, pod: Pod | undefined): Promise<void> {
     const isOver = pod === undefined || hasEnded(pod)
     if (pod !== undefined && !isTerminating(pod) && (isTerminating(instance) || !isOver)) {
@@ -88,7 +88,7 @@ export class Instances extends KubevirtController {
     const ended = isFinal(instance) ? instance : await this.#finish(instance, hasRun(instance) ? 'Succeeded' : 'Failed')
     if (!isTerminating(ended)) return
     this.#runs.delete(uidOf(ended))
-    await this.world.letGo(VIRTUAL_MACHINE_INSTANCE, this.world.instances, ended, INSTANCE_FINALIZER)
+    await this.world.releaseFinalizer(VIRTUAL_MACHINE_INSTANCE, this.world.instances, ended, INSTANCE_FINALIZER)
   }
 
   async #prepare(key: string, instance: Instance, disks: readonly MachineDisk[]): Promise<void> {
@@ -109,18 +109,18 @@ export class Instances extends KubevirtController {
       const provisioning: ShortCondition[] = disks.some(needsTemporaryPod) ? [['Provisioning', 'True']] : []
       return await this.#enter(instance, 'Pending', [NOT_SCHEDULED, NOT_ALL_READY, ...provisioning, ...stale])
     }
-    const told = JSON.stringify([uidOf(instance), toldOf(instance)])
-    if (!this.#retries.isDue(this.worker, key, told)) return
+    const state = JSON.stringify([uidOf(instance), watchedPartOf(instance)])
+    if (!this.#retries.isDue(this.worker, key, state)) return
     const refusal = await this.#launch(instance)
     if (refusal === undefined) return this.#retries.forget(key)
-    this.#retries.refused(this.worker, key, told)
-    // Each try has its own text; that of the condition is the first.
+    this.#retries.refused(this.worker, key, state)
+    // Each try has its own event message. The condition keeps the first one.
     this.world.event(instance, instance.kind, 'FailedCreate', `Error creating pod: ${refusal}`)
     const text = sticky(instance, 'FailedCreate') ?? `failed to create virtual machine pod: ${refusal}`
     await this.#enter(instance, 'Pending', [NOT_SCHEDULED, ['Synchronized', 'False', 'FailedCreate', text], ...stale])
   }
 
-  /** Returns why the pod is refused; undefined when it was created. */
+  /** Returns why the pod was rejected, or undefined if it was created. */
   async #launch(instance: Instance): Promise<string | undefined> {
     const scripted = this.faults.state('podRefused', instance)
     if (scripted !== undefined) return scripted.message
@@ -142,7 +142,7 @@ export class Instances extends KubevirtController {
     if (pod.status?.phase !== 'Running') return await this.#enter(instance, 'Scheduling', waitingConditions(pod))
     const delayMs = this.options.bootMs + (this.faults.state('slowStart', instance)?.delayMs ?? 0)
     const hasBooted = hasRun(instance) || this.#boots.passed(this.worker, key, `boot ${uidOf(instance)}`, delayMs)
-    // It is virt-handler's from here on, which says on which node it is.
+    // From here on the instance belongs to virt-handler, which sets the node.
     if (!hasBooted) return await this.#enter(instance, 'Scheduled', [NOT_RUNNING, ALL_READY], nodeOf(pod))
     await this.#run(key, instance)
   }
@@ -158,7 +158,7 @@ export class Instances extends KubevirtController {
     await this.#finish(running, end.type === 'guestShutdown' ? 'Succeeded' : 'Failed')
   }
 
-  /** It runs a moment before anybody says that it is ready. */
+  /** The guest runs for a moment before it is reported as ready. */
   async #switchOn(instance: Instance): Promise<Instance> {
     const { status = {} } = instance
     const conditions = withTimes([NOT_RUNNING, ALL_READY], status.conditions ?? [], this.world.timestamp())
@@ -171,7 +171,7 @@ export class Instances extends KubevirtController {
     const topology = status.currentCPUTopology ?? { sockets, cores, threads }
     const interfaces = status.interfaces ?? (await guestInterfaces(this.world, instance))
     const conditions = [...this.#guestConditions(instance), ALL_READY, this.#migratable(instance)]
-    // A socket more is there for the guest only after a migration.
+    // The guest gets an added socket only after a migration.
     if (topology.sockets !== sockets) conditions.push(['HotVCPUChange', 'True'])
     return {
       ...this.#inPhase(status, 'Running'),
@@ -181,18 +181,18 @@ export class Instances extends KubevirtController {
     }
   }
 
-  /** What can be seen of a guest that runs. The readiness gate of its pod is open only while it is not paused. */
+  /** Returns the conditions of a running guest. The readiness gate of its pod is open only while the guest is not paused. */
   #guestConditions(instance: Instance): ShortCondition[] {
     if (this.faults.state('neverReady', instance)) return [CONTAINERS_NOT_READY]
     const paused = this.faults.state('paused', instance)
-    // As of a guest without an agent: nothing else shows that it is well.
+    // As for a guest without an agent: nothing else shows that it works.
     if (paused !== undefined) return [GATE_CLOSED, ['Paused', 'True', paused.reason, PAUSES[paused.reason]]]
     if (this.#opensGate(instance)) return [GATE_CLOSED]
     const ready: ShortCondition = this.faults.state('podUnready', instance) ? CONTAINERS_NOT_READY : ['Ready', 'True']
     return [ready, ['AgentConnected', 'True']]
   }
 
-  /** A kubelet looks at the gate of a pod a moment after its guest went on. */
+  /** A kubelet evaluates the readiness gate of a pod a moment after its guest resumed. */
   #opensGate(instance: Instance): boolean {
     const wasClosed = instance.status?.conditions?.some(({ reason }) => reason === GATE_CLOSED[2]) === true
     const label = `gate ${uidOf(instance)} ${instance.status?.conditions?.[0]?.lastTransitionTime}`
@@ -246,13 +246,13 @@ export function hasEnded(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
 }
 
-/** What was said before of a guest stays when it ends, but for one condition. */
+/** Keeps the earlier conditions of a guest when it ends, except for the given one. */
 function withOthers({ status }: Instance, last: ShortCondition): ShortCondition[] {
   const others = (status?.conditions ?? []).filter(({ type }) => type !== last[0])
   return [last, ...others.map(shortened)]
 }
 
-/** What a launcher pod that does not run yet lets shine through. */
+/** Returns the conditions that an instance shows for a launcher pod that does not run yet. */
 function waitingConditions(pod: Pod): ShortCondition[] {
   const conditions = [NOT_RUNNING, ALL_READY]
   const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
@@ -266,7 +266,7 @@ function waitingConditions(pod: Pod): ShortCondition[] {
   return conditions
 }
 
-/** As long as the reason stays, the message is the first one. */
+/** Returns the first message, which stays as long as the reason does. */
 function sticky({ status }: Instance, wanted: string): string | undefined {
   return status?.conditions?.find(({ type, reason }) => type === 'Synchronized' && reason === wanted)?.message
 }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { EVENT, SECRET } from '../../operator/kube/resource-types.ts'
+import { NODE } from '../resource-types.ts'
 import { SimulatedCluster, short, TEAM } from './simulated-cluster.fixtures.ts'
 
 const KEY = `${TEAM}/vm`
@@ -28,6 +29,30 @@ describe('a launcher pod that does not start', () => {
     await world.until('the text', () => short(world.machine('vm'), 'PodScheduled') === 'False/Unschedulable/0/3 nodes')
     expect(world.machine('vm')?.status?.printableStatus).toBe('ErrorUnschedulable')
     go()
+    await world.untilStatus('vm', 'Running')
+  })
+
+  it('waits for a node that takes it, which is then selected for its claims', async () => {
+    world.cluster.admin.mergePatch(NODE, { name: 'node-1' }, { spec: { unschedulable: true } })
+    world.createClaim('root', TEAM, '1Gi', { storageClassName: 'late' })
+    world.createMachine('vm', 'root')
+    await world.untilStatus('vm', 'ErrorUnschedulable')
+    const selected = () => world.claim('root')?.metadata.annotations?.['volume.kubernetes.io/selected-node']
+    await world.pass(60_000)
+    expect(selected()).toBeUndefined()
+    world.create(NODE, { name: 'node-2' })
+    await world.untilStatus('vm', 'Running')
+    expect(selected()).toBe('node-2')
+  })
+
+  it('starts when its node takes pods again', async () => {
+    const cordon = (unschedulable: boolean) =>
+      world.cluster.admin.mergePatch(NODE, { name: 'node-1' }, { spec: { unschedulable } })
+    cordon(true)
+    start()
+    await world.untilStatus('vm', 'ErrorUnschedulable')
+    await world.pass(60_000)
+    cordon(false)
     await world.untilStatus('vm', 'Running')
   })
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
-import { KUBELET_FINALIZER, SELECTED_NODE } from './annotations.ts'
+import { POD } from '../../operator/kube/resource-types.ts'
+import { KUBELET_FINALIZER } from './annotations.ts'
 import { Delays } from './delays.ts'
 import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
 import type { MachineFault } from './kubevirt-faults.ts'
@@ -8,12 +8,12 @@ import { hasEnded } from './kubevirt-instances.ts'
 import { type Instance, isFinal } from './kubevirt-models.ts'
 import { type Claim, isTerminating, type Pod, uidOf } from './models.ts'
 import { type Attaching, attach, attached } from './multus/multus.ts'
+import { bindsLate, claimsOf, lostClaim, selectNode } from './pod-claims.ts'
 import * as podStatus from './pod-status.ts'
-import { NODE_NAME, on, type Placement, placePod } from './scheduler.ts'
-import { needsConsumer } from './storage.ts'
+import { on, type Placement, placePod } from './scheduler.ts'
 import { instanceUid } from './world.ts'
 
-/** Its longest back-off for an image. */
+/** The longest back-off of a kubelet for an image. */
 const PULL_EVERY_MS = 300_000
 const TRY = 'try'
 const UNBOUND = '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.'
@@ -21,7 +21,7 @@ const UNBOUND = '0/1 nodes are available: pod has unbound immediate PersistentVo
 /** Why a kubelet does not start a container. */
 type Stuck = Omit<Extract<MachineFault, { type: 'notCreated' }>, 'type'>
 
-/** Scheduler and kubelet of launcher pods, the first consumers of their claims. A deleted one ends as importer pods do. */
+/** Scheduler and kubelet of launcher pods, which are the first consumers of their claims. A deleted pod ends as importer pods do. */
 export class Launchers extends KubevirtController {
   readonly #delays = new Delays(this.world)
 
@@ -39,7 +39,7 @@ export class Launchers extends KubevirtController {
     await this.#schedule(key, pod, instance)
   }
 
-  /** The pod ends with its guest. Of a node that is gone it is evicted, and nobody there hears of it. */
+  /** The pod ends with its guest. The pod of a lost node is evicted, but nothing on that node notices. */
   async #watchOver(pod: Pod, instance: Instance): Promise<void> {
     if (this.faults.state('nodeLost', instance) !== undefined) return await this.world.remove(POD, pod)
     if (!isFinal(instance)) return
@@ -48,11 +48,16 @@ export class Launchers extends KubevirtController {
   }
 
   async #schedule(key: string, pod: Pod, instance: Instance): Promise<void> {
-    const unbound = this.#claimsOf(pod).filter(({ status }) => status?.phase !== 'Bound')
-    const unplaced = this.#unplaced(pod, instance, unbound)
-    const networks = unplaced === undefined ? await attach(this.world, pod) : undefined
-    const obstacle = unplaced ?? this.#obstacle(key, pod, instance, networks)
-    if (this.faults.state('unschedulable', instance) === undefined) await this.#selectNodes(unbound)
+    const claims = claimsOf(this.world, pod)
+    const unbound = claims.filter(({ status }) => status?.phase !== 'Bound')
+    const placement = this.#place(pod, instance, claims, unbound)
+    if ('refusal' in placement) {
+      await this.#write(pod, podStatus.unschedulable(this.#now(), placement.refusal))
+      return
+    }
+    const networks = await attach(this.world, pod)
+    const obstacle = this.#obstacle(key, pod, instance, networks)
+    await selectNode(this.world, unbound, placement.node)
     if (obstacle !== undefined || unbound.length > 0) {
       await this.#write(pod, obstacle ?? { phase: 'Pending' })
       return
@@ -62,42 +67,23 @@ export class Launchers extends KubevirtController {
       await this.#write(pod, podStatus.ended(pod, { type: 'evicted' }, this.#now()))
     } else {
       const connected = networks !== undefined && 'status' in networks ? attached(pod, networks.status) : pod
-      const placement = this.#place(pod)
-      const placed = 'node' in placement ? on(connected, placement.node) : connected
-      await this.#write(placed, podStatus.running(pod, 0, undefined, this.#now()))
+      await this.#write(on(connected, placement.node), podStatus.running(pod, 0, undefined, this.#now()))
     }
   }
 
-  /** What the scheduler says of a pod that finds no node. Claims that wait for it are no reason: they get the node. */
-  #unplaced(pod: Pod, instance: Instance, unbound: readonly Claim[]): podStatus.PodStatus | undefined {
-    const scripted = this.faults.state('unschedulable', instance)
-    if (scripted !== undefined) return podStatus.unschedulable(this.#now(), scripted.message)
-    const lost = pod.status?.containerStatuses === undefined ? this.#lostClaim(pod) : undefined
-    if (lost !== undefined) return podStatus.unschedulable(this.#now(), `0/1 nodes are available: ${lost}.`)
-    if (unbound.some((claim) => !this.#bindsLate(claim))) return podStatus.unschedulable(this.#now(), UNBOUND)
-    const placement = this.#place(pod)
-    return 'refusal' in placement ? podStatus.unschedulable(this.#now(), placement.refusal) : undefined
-  }
-
-  #place(pod: Pod): Placement {
+  /** Finds a node, unless a script or a claim prevents it. Claims that wait for the pod do not: they get its node. */
+  #place(pod: Pod, instance: Instance, claims: readonly Claim[], unbound: readonly Claim[]): Placement {
     const { nodes, pods, volumes } = this.world
-    const known = this.#claimsOf(pod).flatMap(({ spec }) => volumes.get(spec.volumeName ?? '') ?? [])
+    const scripted = this.faults.state('unschedulable', instance)
+    if (scripted !== undefined) return { refusal: scripted.message ?? podStatus.NO_MEMORY }
+    const lost = pod.status?.containerStatuses === undefined ? lostClaim(this.world, pod) : undefined
+    if (lost !== undefined) return { refusal: `0/1 nodes are available: ${lost}` }
+    if (unbound.some((claim) => !bindsLate(this.world, claim))) return { refusal: UNBOUND }
+    const known = claims.flatMap(({ spec }) => volumes.get(spec.volumeName ?? '') ?? [])
     return placePod(pod, { nodes: [...nodes.values()], pods: [...pods.values()], volumes: known })
   }
 
-  /** Without which no node takes the pod. */
-  #lostClaim({ metadata, spec }: Pod): string | undefined {
-    for (const { persistentVolumeClaim } of spec.volumes ?? []) {
-      if (persistentVolumeClaim === undefined) continue
-      const { claimName } = persistentVolumeClaim
-      const claim = this.world.claims.get(`${metadata.namespace}/${claimName}`)
-      if (claim === undefined) return `persistentvolumeclaim "${claimName}" not found`
-      if (isTerminating(claim)) return `persistentvolumeclaim "${claimName}" is being deleted`
-    }
-    return undefined
-  }
-
-  /** What keeps the kubelet from starting the container. Each of its tries is an event, and only the first one changes the pod. */
+  /** Returns the status if the kubelet cannot start the container. Each try emits an event, and only the first try changes the pod. */
   #obstacle(
     key: string,
     pod: Pod,
@@ -140,7 +126,7 @@ export class Launchers extends KubevirtController {
     return imagePull(pod)
   }
 
-  /** Whether the kubelet is at it now: at first, and again after each `everyMs`. */
+  /** Reports whether the kubelet tries now: the first time, and again after each `everyMs`. */
   #tries(key: string, pod: Pod, everyMs: number | undefined): boolean {
     const isFirst = pod.status?.containerStatuses === undefined
     if (everyMs === undefined || !this.#delays.passed(this.worker, key, TRY, everyMs)) return isFirst
@@ -154,36 +140,11 @@ export class Launchers extends KubevirtController {
     if (isRunning && instance !== undefined && this.faults.state('nodeLost', instance) !== undefined) return
     const delayMs = this.options.shutdownMs
     if (isRunning && !this.#delays.passed(this.worker, key, `end ${uidOf(pod)}`, delayMs)) return
-    const { finalizers = [] } = pod.metadata
-    if (!finalizers.includes(KUBELET_FINALIZER)) return
+    if (!pod.metadata.finalizers?.includes(KUBELET_FINALIZER)) return
     const isClean = isRunning && instance !== undefined
     const end = isClean ? podStatus.ended(pod, { type: 'completed' }, this.#now()) : podStatus.stopped(pod, this.#now())
     const last = hasEnded(pod) ? pod : await this.#write(pod, end)
-    await this.world.patch(POD, this.world.pods, last, {
-      metadata: {
-        resourceVersion: last.metadata.resourceVersion,
-        finalizers: (last.metadata.finalizers ?? []).filter((finalizer) => finalizer !== KUBELET_FINALIZER),
-      },
-    })
-  }
-
-  /** What the scheduler tells a provisioner that waits for the first consumer. */
-  async #selectNodes(claims: readonly Claim[]): Promise<void> {
-    for (const claim of claims) {
-      const storageClass = this.world.storageClasses.get(claim.spec.storageClassName ?? '')
-      if (storageClass === undefined || !needsConsumer(storageClass, claim)) continue
-      const patch = { metadata: { annotations: { [SELECTED_NODE]: NODE_NAME } } }
-      await this.world.patch(PERSISTENT_VOLUME_CLAIM, this.world.claims, claim, patch)
-    }
-  }
-
-  #bindsLate({ spec }: Claim): boolean {
-    return this.world.storageClasses.get(spec.storageClassName ?? '')?.volumeBindingMode === 'WaitForFirstConsumer'
-  }
-
-  #claimsOf({ metadata, spec }: Pod): Claim[] {
-    const names = (spec.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) => claim?.claimName ?? [])
-    return names.flatMap((name) => this.world.claims.get(`${metadata.namespace}/${name}`) ?? [])
+    await this.world.releaseFinalizer(POD, this.world.pods, last, KUBELET_FINALIZER)
   }
 
   #instanceOf(pod: Pod): Instance | undefined {
@@ -202,7 +163,7 @@ export class Launchers extends KubevirtController {
   }
 }
 
-/** A kubelet says the error first, and then that it waits. */
+/** A kubelet reports the error first, and then the back-off. */
 function imagePull(pod: Pod): podStatus.PodStatus {
   const hasTried = pod.status?.containerStatuses?.[0]?.state.waiting !== undefined
   return hasTried

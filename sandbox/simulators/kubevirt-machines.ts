@@ -7,15 +7,15 @@ import { completionOf, MACHINE_FINALIZER, newInstance } from './kubevirt-objects
 import { hasStartRequest, hasStopRequest, machineStatusIn, restarts, startFailureAfter } from './kubevirt-status.ts'
 import { disksOf } from './kubevirt-volumes.ts'
 import { isTerminating, uidOf } from './models.ts'
-import { Retries, toldOf } from './retries.ts'
+import { Retries, watchedPartOf } from './retries.ts'
 
 const NO_MEMORY =
   "no memory requested, at least one of 'spec.domain.memory.guest', 'spec.domain.memory.hugepages.size' or 'spec.domain.resources.requests.memory' must be set"
 
-/** KubeVirt's controller of virtual machines: makes an instance of each, and another one when that is over. */
+/** KubeVirt's virtual machine controller: creates an instance for each machine, and another one when that has ended. */
 export class Machines extends KubevirtController {
   readonly #retries = new Retries(this.world, this.options)
-  /** Why the last creation of an instance was refused, by key of the machine. */
+  /** Why the last creation of an instance was rejected, by key of the machine. */
   readonly #refusals = new Map<string, string>()
 
   constructor(parts: KubevirtParts) {
@@ -31,7 +31,7 @@ export class Machines extends KubevirtController {
     const { startFailure: before } = machine.status ?? {}
     const { random, clock } = this.world
     const startFailure = startFailureAfter(before, instance, this.options, clock.now(), random)
-    // What an instance ended as is kept before the instance may go.
+    // How an instance ended is recorded before the instance can be removed.
     const noted = await this.#show(key, machine, instance, startFailure)
     if (instance !== undefined) await this.#attend(noted, instance)
     else if (isTerminating(noted)) await this.#release(noted)
@@ -51,7 +51,7 @@ export class Machines extends KubevirtController {
 
   async #attend(machine: Machine, instance: Instance): Promise<void> {
     if (isTerminating(instance)) {
-      if (isFinal(instance)) await this.#letGo(instance)
+      if (isFinal(instance)) await this.#releaseInstance(instance)
       return
     }
     const isToStop = machine.spec.runStrategy === 'Halted' || hasStopRequest(machine, instance)
@@ -64,28 +64,28 @@ export class Machines extends KubevirtController {
     }
   }
 
-  async #letGo(instance: Instance): Promise<void> {
-    await this.world.letGo(VIRTUAL_MACHINE_INSTANCE, this.world.instances, instance, MACHINE_FINALIZER)
+  async #releaseInstance(instance: Instance): Promise<void> {
+    await this.world.releaseFinalizer(VIRTUAL_MACHINE_INSTANCE, this.world.instances, instance, MACHINE_FINALIZER)
   }
 
-  /** The last act: nothing of the machine is left but the machine. */
+  /** The last step of a deletion: nothing but the machine itself is left. */
   async #release(machine: Machine): Promise<void> {
-    await this.world.letGo(KUBEVIRT_VIRTUAL_MACHINE, this.world.machines, machine, MACHINE_FINALIZER)
+    await this.world.releaseFinalizer(KUBEVIRT_VIRTUAL_MACHINE, this.world.machines, machine, MACHINE_FINALIZER)
   }
 
   async #start(key: string, machine: Machine, startFailure: StartFailure | undefined): Promise<void> {
-    const isAsked = hasStartRequest(machine)
-    if (isAsked && machine.spec.runStrategy === 'Halted') return await this.#switchOn(machine)
-    if (!restarts(machine) && !(isAsked && machine.spec.runStrategy === 'Manual')) return
+    const isRequested = hasStartRequest(machine)
+    if (isRequested && machine.spec.runStrategy === 'Halted') return await this.#switchOn(machine)
+    if (!restarts(machine) && !(isRequested && machine.spec.runStrategy === 'Manual')) return
     const waitMs = Date.parse(startFailure?.retryAfterTimestamp ?? '') - this.world.clock.now()
     if (waitMs > 0) return this.worker.queue.addAfter(key, waitMs)
-    if (!this.#retries.isDue(this.worker, key, toldOf(machine))) return
+    if (!this.#retries.isDue(this.worker, key, watchedPartOf(machine))) return
     const refusal = await this.#create(machine)
     if (refusal === undefined) {
       this.#forget(key)
       return
     }
-    this.#retries.refused(this.worker, key, toldOf(machine))
+    this.#retries.refused(this.worker, key, watchedPartOf(machine))
     const message = `Error creating virtual machine instance: ${refusal}`
     this.world.event(machine, machine.kind, 'FailedCreate', message)
     if (this.#refusals.get(key) === refusal) return
@@ -93,13 +93,13 @@ export class Machines extends KubevirtController {
     await this.#show(key, machine, undefined, startFailure)
   }
 
-  /** What is off, and asked to start, runs from then on. */
+  /** A halted machine that is asked to start gets run strategy `Always`. */
   async #switchOn(machine: Machine): Promise<void> {
     const { machines } = this.world
     await this.world.patch(KUBEVIRT_VIRTUAL_MACHINE, machines, machine, { spec: { runStrategy: 'Always' } })
   }
 
-  /** Returns why the instance is refused; undefined when it was created. */
+  /** Returns why the instance was rejected, or undefined if it was created. */
   async #create(machine: Machine): Promise<string | undefined> {
     const { memory, resources } = machine.spec.template.spec.domain
     const hasMemory = memory?.guest !== undefined || resources?.requests?.['memory'] !== undefined

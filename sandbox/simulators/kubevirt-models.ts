@@ -67,10 +67,10 @@ export interface MachineFailure {
   readonly message: string
 }
 
-/** What a person asked for by virtctl. */
+/** What a user requested with virtctl. */
 export interface StateChangeRequest {
   readonly action: 'Start' | 'Stop'
-  /** Of the instance that is to stop. */
+  /** UID of the instance to stop. */
   readonly uid?: string
 }
 
@@ -131,7 +131,7 @@ export interface Instance extends KubeObject {
   readonly status?: InstanceStatus
 }
 
-/** Names of the claims that a machine needs, in order. A DataVolume's claim has its name. */
+/** Returns the names of the claims that a machine needs, in order. The claim of a DataVolume has the same name. */
 export function claimNamesOf(spec: InstanceSpec): string[] {
   return (spec.volumes ?? []).flatMap(({ dataVolume, persistentVolumeClaim }) => {
     const name = dataVolume?.name ?? persistentVolumeClaim?.claimName
@@ -139,7 +139,7 @@ export function claimNamesOf(spec: InstanceSpec): string[] {
   })
 }
 
-/** Names of the Secrets that the guest's first boot reads. */
+/** Returns the names of the Secrets that the guest reads at its first boot. */
 export function secretNamesOf(spec: InstanceSpec): string[] {
   const refs = (spec.volumes ?? []).flatMap(({ cloudInitNoCloud: source }) => [
     source?.secretRef?.name,
@@ -152,7 +152,7 @@ export function isFinal({ status }: Instance): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed'
 }
 
-/** Whether its guest has ever run. */
+/** Reports whether the guest has ever run. */
 export function hasRun({ status }: Instance): boolean {
   return status?.phaseTransitionTimestamps?.some(({ phase }) => phase === 'Running') ?? false
 }

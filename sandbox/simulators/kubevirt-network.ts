@@ -19,8 +19,8 @@ interface Ethernets {
 }
 
 /**
- * What a running guest tells of its interfaces: those on the pod network have an address of the pod, the others the ones
- * that cloud-init's network configuration gives to their MAC address.
+ * What a running guest tells of its interfaces: those on the pod network have an address that is made up from instance and
+ * interface, the others the ones that cloud-init's network configuration gives to their MAC address.
  */
 export async function guestInterfaces(world: World, instance: Instance): Promise<InterfaceStatus[]> {
   const addresses = await staticAddresses(world, instance)

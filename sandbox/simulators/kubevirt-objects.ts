@@ -13,11 +13,11 @@ import { ownedBy, type Pod, type PodVolume, uidOf } from './models.ts'
 import { MULTUS_NETWORKS } from './multus/multus.ts'
 import { bytesOf, canonicalQuantity } from './quantity.ts'
 
-/** The objects that KubeVirt makes of a virtual machine, with its names, owners, labels and defaults. */
+/** The objects that KubeVirt creates for a virtual machine, with the same names, owners, labels and defaults. */
 
-/** On a virtual machine, and on its instance until the machine has taken note of its end. */
+/** On a virtual machine, and on its instance until the machine has recorded how the instance ended. */
 export const MACHINE_FINALIZER = 'kubevirt.io/virtualMachineControllerFinalize'
-/** On an instance until its launcher pod is over. */
+/** On an instance until its launcher pod has ended. */
 export const INSTANCE_FINALIZER = 'foregroundDeleteVirtualMachine'
 /** The generation of the virtual machine that an instance was made from. */
 export const GENERATION = 'kubevirt.io/vm-generation'
@@ -37,8 +37,8 @@ const API_VERSIONS = {
 }
 
 /**
- * What is missing of what KubeVirt writes into every virtual machine, as a merge patch; undefined when nothing is. The
- * real one fills in spec before the object is stored, in its webhook; this one a moment later.
+ * Returns a merge patch with the missing fields of those that KubeVirt sets on every virtual machine; undefined if none is
+ * missing. The real one sets spec fields in its webhook, before the object is stored; this one sets them a moment later.
  */
 export function completionOf(machine: Machine, random: () => number): object | undefined {
   const { finalizers = [], annotations = {} } = machine.metadata
@@ -71,7 +71,7 @@ export function completionOf(machine: Machine, random: () => number): object | u
   }
 }
 
-/** The spec of an instance that is made from a template, with what is filled in on instances only. */
+/** Returns the spec of an instance created from a template, with the defaults that only instances get. */
 export function instanceSpecFrom(template: InstanceSpec): InstanceSpec {
   const { cpu, memory, devices } = template.domain
   const sockets = cpu?.sockets ?? 1
@@ -154,7 +154,7 @@ export function launcherPod(instance: Instance, random: () => number): Pod {
   }
 }
 
-/** A tenth of each virtual processor, and what KubeVirt adds to the memory of the guest. */
+/** Requests a tenth of a CPU for each virtual CPU, and the guest's memory plus what KubeVirt adds. */
 function requestsOf({ spec: { domain } }: Instance): Readonly<Record<string, string>> {
   const { sockets = 1, cores = 1, threads = 1 } = domain.cpu ?? {}
   const guest = bytesOf(domain.memory?.guest ?? String(domain.resources?.requests?.['memory'] ?? '')) ?? 0
@@ -166,7 +166,7 @@ export function isLauncher(pod: Pod | undefined): boolean {
   return pod?.metadata.labels?.[LAUNCHER_LABEL] === LAUNCHER_LABEL_VALUE
 }
 
-/** What Multus is to attach. Addresses are not its business: the guest sets them itself. */
+/** Returns the networks that Multus must attach. Without addresses: the guest sets them itself. */
 function multusNetworks({ metadata, spec }: Instance): string | undefined {
   const attached = (spec.networks ?? []).flatMap(({ name, multus }) => {
     if (multus === undefined) return []
@@ -178,7 +178,7 @@ function multusNetworks({ metadata, spec }: Instance): string | undefined {
   return attached.length === 0 ? undefined : JSON.stringify(attached)
 }
 
-/** A name that fits into a label: the launcher is found by it. */
+/** Returns a name that fits into a label. The launcher is found by it. */
 function instanceId(name: string): string {
   if (name.length <= LONGEST_LABEL) return name
   return `${name.slice(0, 54)}-${createHash('sha1').update(name).digest('hex').slice(0, 8)}`
@@ -198,7 +198,7 @@ function canonical(domain: Domain): Domain {
   } as Domain
 }
 
-/** Huge pages are no quantity. */
+/** Huge pages are not a quantity. */
 function rewritten<T>(value: T): T | string {
   return typeof value === 'string' || typeof value === 'number' ? canonicalQuantity(value) : value
 }

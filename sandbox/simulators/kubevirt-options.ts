@@ -6,12 +6,12 @@ export interface KubevirtOptions {
   readonly bootMs: number
   /** From the deletion of a running launcher pod to its end. */
   readonly shutdownMs: number
-  /** First wait before a virtual machine whose start failed is tried again; grows with the square of the failures. */
+  /** First wait before a failed start of a virtual machine is retried; grows with the square of the failures. */
   readonly startBackoffMs: number
   readonly startBackoffMaxMs: number
-  /** First wait before a creation that was refused is tried again; doubles with each refusal. */
+  /** First wait before a rejected creation is retried; doubles with each rejection. */
   readonly retryMs: number
   readonly retryMaxMs: number
-  /** From one try of a kubelet to make a pod's sandbox to the next. */
+  /** Interval between the tries of a kubelet to create the sandbox of a pod. */
   readonly sandboxRetryMs: number
 }

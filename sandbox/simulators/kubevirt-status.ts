@@ -28,7 +28,7 @@ export interface MachineSituation {
 
 const MOST_BACKOFF_JITTER = 0.5
 
-/** The status that KubeVirt shows in a situation; the same object as before when nothing is new. */
+/** Returns the status that KubeVirt shows in a situation, or the previous object itself if nothing changed. */
 export function machineStatusIn(situation: MachineSituation, now: string): MachineStatus {
   const { machine, instance, startFailure } = situation
   const previous = machine.status ?? {}
@@ -51,7 +51,7 @@ export function machineStatusIn(situation: MachineSituation, now: string): Machi
   return isDeepStrictEqual(previous, next) ? previous : next
 }
 
-/** The first that holds, in KubeVirt's order. Migrating and WaitingForReceiver do not happen here. */
+/** Returns the first status that applies, in KubeVirt's order. Migrating and WaitingForReceiver do not occur here. */
 function printableStatusOf({ machine, instance, disks, startFailure }: MachineSituation): string {
   const isAlive = instance !== undefined && !isFinal(instance)
   const isRunning = instance?.status?.phase === 'Running'
@@ -77,15 +77,15 @@ function printableStatusOf({ machine, instance, disks, startFailure }: MachineSi
   return table.find(([, holds]) => holds)?.[0] ?? 'Unknown'
 }
 
-/** Whether KubeVirt starts the machine again when a start failed. */
+/** Reports whether KubeVirt starts the machine again after a failed start. */
 export function restarts({ spec }: Machine): boolean {
   return spec.runStrategy === 'Always' || spec.runStrategy === 'RerunOnFailure'
 }
 
-/** Conditions of the virtual machine itself; all others are those of its instance. */
+/** Conditions of the virtual machine itself. All others are those of its instance. */
 const OWN: ReadonlySet<string> = new Set(['Ready', 'Failure', 'RestartRequired'])
 
-/** Under `Manual` KubeVirt starts and stops as virtctl asks, and does nothing by itself. */
+/** Under `Manual`, KubeVirt starts and stops only when virtctl requests it. */
 export function hasStartRequest({ status }: Machine): boolean {
   return (status?.stateChangeRequests ?? []).some(({ action }) => action === 'Start')
 }
@@ -97,7 +97,7 @@ export function hasStopRequest({ spec, status }: Machine, instance: Instance): b
 
 function conditionsOf({ machine, instance, failure, restartRequired }: MachineSituation): ShortCondition[] {
   const before = machine.status?.conditions ?? []
-  // What an instance said last is there until another instance says something.
+  // The last conditions of an instance stay until another instance reports its own.
   const said =
     instance === undefined ? before.filter(({ type }) => !OWN.has(type)) : (instance.status?.conditions ?? [])
   const copied = said.map(shortened)
@@ -111,7 +111,7 @@ export function shortened({ type, status, reason, message }: Condition): ShortCo
   return [type, status === 'True' ? 'True' : 'False', reason, message]
 }
 
-/** As long as its reason stays, its message is the first one: only events have a newer text. */
+/** The first message stays as long as the reason does. Only events have newer messages. */
 function failed({ reason, message }: MachineFailure, before: readonly Condition[]): ShortCondition {
   const first = before.find((one) => one.type === 'Failure' && one.status === 'True' && one.reason === reason)
   return ['Failure', 'True', reason, first?.message ?? message]
@@ -131,7 +131,7 @@ export function conditionOf(object: Machine | Instance | undefined, type: string
   return object?.status?.conditions?.find((condition) => condition.type === type)
 }
 
-/** Conditions with the times of those before that say the same. */
+/** Adds transition times. A condition whose status did not change keeps its time. */
 export function withTimes(
   conditions: readonly ShortCondition[],
   previous: readonly Condition[],
@@ -150,8 +150,8 @@ export interface BackoffRule {
 }
 
 /**
- * What is known of failed starts, once `instance` is looked at: only an instance whose guest never ran counts, and only
- * once. A guest that runs clears it.
+ * Returns the record of failed starts after `instance` is observed. Only an instance whose guest never ran counts, and
+ * only once. A guest that runs clears the record.
  * @param nowMs wall clock, milliseconds since the epoch
  */
 export function startFailureAfter(

@@ -88,7 +88,7 @@ describe('a virtual machine with a full disk', () => {
     await world.pass(1_000)
     const written: string[] = []
     world.cluster.onCommit(({ resource: { kind }, object }) => {
-      // Of CDI's controller: it is renewed all the time.
+      // The Lease of CDI's controller is renewed all the time.
       if (kind !== 'Lease') written.push(`${kind} ${object.metadata.name}`)
     })
     await world.pass(600_000)

@@ -6,16 +6,18 @@ import { Machines } from './kubevirt-machines.ts'
 import { isLauncher } from './kubevirt-objects.ts'
 import type { KubevirtOptions } from './kubevirt-options.ts'
 import type { Pod } from './models.ts'
+import { isUnschedulable } from './pod-status.ts'
+import { watchRoom } from './scheduler.ts'
 import { BY_CLAIM, BY_INSTANCE, type World } from './world.ts'
 
 /**
- * KubeVirt as an ordinary API client: a VirtualMachine has a VirtualMachineInstance, that has a launcher pod, and in it
- * a guest runs. Nothing is kept in memory that matters: a restarted simulator goes on from what the cluster shows.
+ * KubeVirt as an ordinary API client: a VirtualMachine has a VirtualMachineInstance, which has a launcher pod, in which
+ * a guest runs. No essential state is in memory: a restarted simulator continues from the state of the cluster.
  *
- * Left out: the admission webhooks. A missing or unknown `runStrategy` is not refused, such a machine just rests, and the
- * defaults of a spec arrive a moment after its creation. Also migration (so more sockets stay pending), `Once`,
- * dataVolumeTemplates, the temporary pod for DataVolumes in WaitForFirstConsumer, and the subresources: deleting the instance
- * restarts, a request in the status starts and stops under `Manual`, and a pause is scripted.
+ * Not simulated: admission webhooks (a missing or unknown `runStrategy` is not rejected, such a machine stays idle, and
+ * spec defaults are set a moment after the creation), migration (so added sockets stay pending), `Once`,
+ * dataVolumeTemplates, the temporary pod for DataVolumes in WaitForFirstConsumer, and subresources. Deleting the
+ * instance restarts the machine, a request in the status starts and stops it under `Manual`, and a pause is scripted.
  */
 export class KubevirtSimulator {
   readonly #world: World
@@ -47,11 +49,12 @@ export class KubevirtSimulator {
     })
     for (const store of [world.claims, world.dataVolumes]) store.onChange(({ key }) => this.#wakeUsersOf(key))
     world.secrets.onChange(({ before, after }) => {
-      if (before === undefined) this.#wakeLaunchers((after ?? before)?.metadata.namespace)
+      if (before === undefined) this.#wakeLaunchers(({ metadata }) => metadata.namespace === after?.metadata.namespace)
     })
+    watchRoom(world, () => this.#wakeLaunchers(isUnschedulable))
   }
 
-  /** Makes the virtual machines that `target` describes go wrong. The latest script wins. Returns how to end it. */
+  /** Injects a fault into the virtual machines that match `target`. The latest script wins. Returns a function that ends it. */
   script(target: MachineTarget, fault: MachineFault, options?: MachineScriptOptions): () => void {
     return this.#faults.add(target, fault, options)
   }
@@ -71,7 +74,7 @@ export class KubevirtSimulator {
   #wake(): void {
     for (const key of this.#world.machines.keys()) this.#machines.worker.queue.add(key)
     for (const key of this.#world.instances.keys()) this.#instances.worker.queue.add(key)
-    this.#wakeLaunchers(undefined)
+    this.#wakeLaunchers(() => true)
   }
 
   #wakeUsersOf(claim: string): void {
@@ -86,10 +89,9 @@ export class KubevirtSimulator {
     }
   }
 
-  #wakeLaunchers(namespace: string | undefined): void {
+  #wakeLaunchers(isMeant: (pod: Pod) => boolean): void {
     for (const pod of this.#world.pods.values()) {
-      if (namespace !== undefined && pod.metadata.namespace !== namespace) continue
-      if (isLauncher(pod)) this.#launchers.worker.queue.add(keyOf(pod.metadata))
+      if (isLauncher(pod) && isMeant(pod)) this.#launchers.worker.queue.add(keyOf(pod.metadata))
     }
   }
 }

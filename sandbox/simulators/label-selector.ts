@@ -1,11 +1,11 @@
-/** One condition on labels. */
+/** One requirement on labels. */
 export interface LabelExpression {
   readonly key: string
   readonly operator: string
   readonly values?: readonly string[]
 }
 
-/** All of it has to hold. Empty: every object. */
+/** All requirements must hold. Empty: matches every object. */
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>
   readonly matchExpressions?: readonly LabelExpression[]

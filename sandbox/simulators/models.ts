@@ -12,7 +12,7 @@ export interface Condition {
   readonly lastHeartbeatTime?: string
 }
 
-/** One member of a DataVolume's `spec.source`; which fields there are depends on the kind of source. */
+/** One member of a DataVolume's `spec.source`. Which fields it has depends on the kind of source. */
 export interface SourceFields {
   readonly url?: string
   readonly secretRef?: string
@@ -139,7 +139,7 @@ export interface Pod extends KubeObject {
   }
 }
 
-/** What a pod asks of the node that takes it; preferences are not looked at. */
+/** What a pod requires of its node. Preferences are ignored. */
 export interface Affinity {
   readonly nodeAffinity?: { readonly requiredDuringSchedulingIgnoredDuringExecution?: NodeSelector }
   readonly podAffinity?: { readonly requiredDuringSchedulingIgnoredDuringExecution?: readonly AffinityTerm[] }
@@ -152,7 +152,7 @@ export interface AffinityTerm {
   readonly namespaces?: readonly string[]
 }
 
-/** One of the terms has to hold, with all of its expressions. */
+/** One of the terms must hold, with all of its expressions. */
 export interface NodeSelector {
   readonly nodeSelectorTerms: readonly { readonly matchExpressions?: readonly LabelExpression[] }[]
 }
@@ -179,7 +179,7 @@ export interface StorageClass extends KubeObject {
   readonly volumeBindingMode?: string
 }
 
-/** CDI's own; the simulator makes none, and believes those that are there. */
+/** Belongs to CDI. The simulator creates none, and relies on those that exist. */
 export interface StorageProfile extends KubeObject {
   readonly status?: { readonly claimPropertySets?: readonly unknown[] }
 }
@@ -202,7 +202,7 @@ export interface VolumeSnapshot extends KubeObject {
   }
 }
 
-/** The uid of the controlling owner of the given kind. */
+/** Returns the UID of the controlling owner of the given kind. */
 export function ownerUid(metadata: ObjectMeta, kind: string): string | undefined {
   return metadata.ownerReferences?.find((owner) => owner.controller && owner.kind === kind)?.uid
 }
@@ -215,7 +215,7 @@ export function uidOf(object: { readonly metadata: ObjectMeta }): string {
   return object.metadata.uid ?? ''
 }
 
-/** An ownerReference as CDI writes all of its own: foreground deletion of the owner waits for this object. */
+/** Returns an owner reference as CDI writes all of its own: foreground deletion of the owner waits for this object. */
 export function ownedBy(owner: KubeObject): NonNullable<ObjectMeta['ownerReferences']> {
   const { apiVersion, kind, metadata } = owner
   return [{ apiVersion, kind, name: metadata.name, uid: uidOf(owner), controller: true, blockOwnerDeletion: true }]

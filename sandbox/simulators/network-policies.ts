@@ -10,7 +10,7 @@ interface Peer {
 }
 
 interface PolicyPort {
-  /** A number, or the name of a port of the pod that is called. */
+  /** A number, or the name of a port of the destination pod. */
   readonly port?: number | string
   readonly endPort?: number
   readonly protocol?: string
@@ -25,10 +25,10 @@ export interface NetworkPolicy extends KubeObject {
   }
 }
 
-/** What of a cluster NetworkPolicies depend on. */
+/** The parts of a cluster that NetworkPolicies depend on. */
 export interface PolicedCluster {
   readonly policies: readonly NetworkPolicy[]
-  /** Their labels count. */
+  /** Namespaces, for their labels. */
   readonly namespaces: readonly KubeObject[]
 }
 
@@ -41,8 +41,8 @@ export interface Destination {
 type Direction = 'Ingress' | 'Egress'
 
 /**
- * Whether NetworkPolicies let one pod reach a port of another over the network that all pods are on. A direction of a pod that any policy names is
- * open only as far as one of them says so, and both ends have to let a connection through. Networks of Multus are not reached by any.
+ * Reports whether NetworkPolicies let one pod reach a port of another on the pod network. If any policy selects a pod for a direction,
+ * only what one of these policies allows is open. Both ends must allow a connection. Policies do not apply to Multus networks.
  */
 export function mayReach(cluster: PolicedCluster, from: Pod, to: Pod, destination: Destination): boolean {
   const call = { from, to, port: destination.port, protocol: destination.protocol ?? 'TCP' }
@@ -65,7 +65,7 @@ function isOpen(cluster: PolicedCluster, direction: Direction, call: Call): bool
   return own.length === 0 || own.some((policy) => allows(cluster, policy, direction, peer, call))
 }
 
-/** Every policy is one of Ingress, and of Egress where it has such rules, unless it says otherwise. */
+/** By default, a policy is of type Ingress, and also of type Egress if it has egress rules. */
 function typesOf({ spec }: NetworkPolicy): readonly string[] {
   return spec.policyTypes ?? (spec.egress === undefined ? ['Ingress'] : ['Ingress', 'Egress'])
 }

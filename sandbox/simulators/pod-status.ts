@@ -2,19 +2,26 @@ import { OOM_KILLED, SCRATCH_MESSAGE } from './dv-status.ts'
 import type { RunEnd } from './import-run.ts'
 import type { ContainerState, ContainerStatus, Pod } from './models.ts'
 
-/** What a scheduler and a kubelet write into the status of a pod with one container. */
+/** What a scheduler and a kubelet write to the status of a pod with one container. */
 export type PodStatus = NonNullable<Pod['status']>
 
-export function unschedulable(now: string, message = '0/1 nodes are available: 1 Insufficient memory.'): PodStatus {
+export const NO_MEMORY = '0/1 nodes are available: 1 Insufficient memory.'
+
+export function unschedulable(now: string, message = NO_MEMORY): PodStatus {
   const scheduled = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime: now }
   return { phase: 'Pending', conditions: [scheduled] }
+}
+
+/** Reports whether the scheduler has found no node for a pod. */
+export function isUnschedulable({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: holds }) => type === 'PodScheduled' && holds === 'False') ?? false
 }
 
 export function waiting(pod: Pod, reason: string, message: string): PodStatus {
   return { phase: 'Pending', containerStatuses: [container(pod, { waiting: { reason, message } })] }
 }
 
-/** Whether a pod waits for the same as before; times alone are no news. */
+/** Reports whether a pod waits for the same thing as before. A change of times alone does not count. */
 export function isSameWait(before: Pod['status'], after: PodStatus): boolean {
   if (before?.phase !== 'Pending' || after.phase !== 'Pending') return false
   const [a, b] = [before.containerStatuses?.[0]?.state.waiting, after.containerStatuses?.[0]?.state.waiting]
@@ -28,7 +35,7 @@ export function running(pod: Pod, restartCount: number, lastState: ContainerStat
   }
 }
 
-/** `hidden` ends skip `terminated`, as when the controller looks too late. */
+/** `hidden` ends skip `terminated`, as if the controller looked too late. */
 export function ended(pod: Pod, end: RunEnd, now: string): PodStatus {
   const terminated = (exitCode: number, reason: string, message?: string) => endOf(pod, exitCode, reason, message, now)
   switch (end.type) {
@@ -40,7 +47,7 @@ export function ended(pod: Pod, end: RunEnd, now: string): PodStatus {
       return finished(pod, 'Running', terminated(137, OOM_KILLED))
     case 'evicted': {
       const message = 'The node was low on resource: ephemeral-storage.'
-      // A kubelet keeps what it knows of the containers.
+      // A kubelet keeps what it knows about the containers.
       return { ...finished(pod, 'Failed', terminated(137, 'Error')), reason: 'Evicted', message }
     }
     case 'stopped':
@@ -51,14 +58,14 @@ export function ended(pod: Pod, end: RunEnd, now: string): PodStatus {
   }
 }
 
-/** A deleted pod at its end. A container that was down already keeps what it died of. */
+/** Returns the last status of a deleted pod. A container that was down already keeps its termination. */
 export function stopped(pod: Pod, now: string): PodStatus {
   const { state, lastState } = pod.status?.containerStatuses?.[0] ?? {}
   const died = state?.terminated ?? (state?.running === undefined ? lastState?.terminated : undefined)
   return finished(pod, 'Failed', died === undefined ? endOf(pod, 143, 'Error', undefined, now) : { terminated: died })
 }
 
-/** A deleted pod whose container never started. The kubelet gives it an end, too: without a time, and in its own words. */
+/** Returns the last status of a deleted pod whose container never started: a termination without times, with the kubelet's own message. */
 export function neverRan(pod: Pod): PodStatus {
   const message = 'The container could not be located when the pod was terminated'
   return finished(pod, 'Failed', { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown', message } })
@@ -69,7 +76,7 @@ export function crashLooping(pod: Pod, lastState: ContainerState): PodStatus {
   return { phase: 'Running', containerStatuses: [container(pod, state, lastState)] }
 }
 
-/** What a kubelet keeps of a container that it finds dead when it starts: that it ended, and nothing of how. */
+/** Returns what a kubelet records for a container that it finds dead at its start: that it ended, but not how. */
 export function lost(pod: Pod, now: string): ContainerState {
   return endOf(pod, 255, 'Unknown', undefined, now)
 }
@@ -78,7 +85,7 @@ function finished(pod: Pod, phase: string, state: ContainerState): PodStatus {
   return { phase, containerStatuses: [container(pod, state, pod.status?.containerStatuses?.[0]?.lastState)] }
 }
 
-/** Of a container that ran: when it began tells it from one that never did. */
+/** Termination of a container that ran. `startedAt` distinguishes it from one that never did. */
 function endOf(
   pod: Pod,
   exitCode: number,

@@ -31,7 +31,7 @@ import { bind, defaultClass, needsConsumer, provisioningText } from './storage.t
 import type { Worker } from './worker.ts'
 import type { World } from './world.ts'
 
-/** How often CDI repeats "No PVC found" before it sees the claim that it just made: a race, here by chance. */
+/** How often CDI repeats "No PVC found" before it sees the claim that it just created: a race, random here. */
 const BLIND_CHANCE = 0.3
 const BIND_MS = { least: 12, spread: 54 }
 
@@ -44,8 +44,8 @@ export interface PopulatorParts {
 }
 
 /**
- * Brings one imported DataVolume a step further: target claim, prime claim, importer pod, and then the volume moves to the target.
- * Each step is decided from what the cluster shows; what must not be forgotten is an annotation of a claim.
+ * Advances one imported DataVolume by a step: target claim, prime claim, importer pod, move of the volume to the
+ * target. Each step is decided from the state of the cluster. What must not be lost is an annotation of a claim.
  */
 export class Populator {
   readonly #world: World
@@ -55,7 +55,7 @@ export class Populator {
   readonly #worker: Worker
   readonly #binding: Delays
   readonly #ending: Delays
-  /** What progress was last read from a pod, and when. */
+  /** The progress that was last read from a pod, and when. */
   readonly #scraped = new Map<
     string,
     { readonly pod: string; readonly at: number; readonly text: string | undefined }
@@ -129,7 +129,7 @@ export class Populator {
     this.#worker.queue.addAfter(keyOfVolume(dataVolume), this.#options.retryMs)
   }
 
-  /** CDI writes its choice of path onto the DataVolume itself. */
+  /** CDI records its choice of path on the DataVolume itself. */
   async #markPopulator(dataVolume: DataVolume): Promise<DataVolume> {
     if (dataVolume.metadata.annotations?.[annotation.USE_POPULATOR] === 'true') return dataVolume
     const patch = { metadata: { annotations: { [annotation.USE_POPULATOR]: 'true' } } }
@@ -168,7 +168,7 @@ export class Populator {
       await this.#world.create(PERSISTENT_VOLUME_CLAIM, this.#world.claims, primeClaim(dataVolume, target))
     } catch (error) {
       if (refusal === undefined && !isQuota(error)) throw error
-      // Nothing of it reaches the DataVolume.
+      // The DataVolume shows nothing of this.
       this.#warn(target, 'ErrCreatingPVCPrime', (error as Error).message, 'PersistentVolumeClaim')
       this.#worker.queue.addAfter(key, this.#options.retryMs)
       return
@@ -176,7 +176,7 @@ export class Populator {
     await this.#show(dataVolume, { at: 'pending', message: `PVC ${target.metadata.name} Pending` })
   }
 
-  /** False when the quota refuses it. */
+  /** Resolves with false if a quota rejects the pod. */
   async #createPod(dataVolume: DataVolume, target: Claim, prime: Claim): Promise<boolean> {
     try {
       if (this.#faults.quota('pod', dataVolume)) {
@@ -251,7 +251,7 @@ export class Populator {
     await this.#annotate(target, { [annotation.POD_RESTARTS]: String(restarts) })
   }
 
-  /** The mark comes before the pod goes: a simulator that dies in between must not import again. */
+  /** Sets the mark before the pod is deleted: a simulator that dies in between must not import again. */
   async #markPopulated(key: string, dataVolume: DataVolume, target: Claim, prime: Claim): Promise<void> {
     const marked = await this.#annotate(target, {
       [annotation.POD_PHASE]: 'Succeeded',
@@ -264,7 +264,7 @@ export class Populator {
     await this.#handOver(key, dataVolume, marked)
   }
 
-  /** Succeeded is said first; the volume follows a moment later, and the prime claim goes after that. */
+  /** Reports Succeeded first. The volume follows a moment later, and then the prime claim is deleted. */
   async #handOver(key: string, dataVolume: DataVolume, target: Claim): Promise<void> {
     const { namespace = '' } = target.metadata
     const prime = this.#world.claims.get(`${namespace}/${primeName(target)}`)
@@ -288,13 +288,13 @@ export class Populator {
     return dataVolume.metadata.annotations?.[annotation.RETAIN_POD] === 'true'
   }
 
-  /** Read from the pod at most once an interval, as CDI scrapes it. */
+  /** Read from the pod at most once per interval, as CDI scrapes it. */
   #progressOf(key: string, pod: Pod): string | undefined {
     const now = this.#world.clock.monotonic()
     const run = `${uidOf(pod)} ${pod.status?.containerStatuses?.[0]?.restartCount ?? 0}`
     const last = this.#scraped.get(key)
     if (last?.pod === run && now - last.at < this.#options.progressMs) return last.text
-    // A run just started has told nothing yet: the first look comes an interval later.
+    // A run that just started has reported nothing yet. The first read is one interval later.
     const text = last?.pod === run ? (this.#kubelet.progressOf(pod) ?? last.text) : undefined
     this.#scraped.set(key, { pod: run, at: now, text })
     return text
@@ -304,7 +304,7 @@ export class Populator {
     await this.#write(dataVolume, situation)
   }
 
-  /** False when the status says so already. */
+  /** Resolves with false if the status is already up to date. */
   async #write(dataVolume: DataVolume, situation: Situation): Promise<boolean> {
     const previous = dataVolume.status ?? {}
     const status = statusIn(situation, dataVolume.metadata.name, previous, this.#world.timestamp())
@@ -324,7 +324,7 @@ export class Populator {
     this.#world.event(dataVolume, 'DataVolume', 'Error', message)
   }
 
-  /** Once for each reason, not with every look. */
+  /** Emits an event when the reason changes, not on every reconcile. */
   #warn(about: KubeObject, reason: string, message: string, kind = 'DataVolume'): void {
     const key = `${about.metadata.namespace}/${about.metadata.name}`
     if (this.#warned.get(key) === reason) return

@@ -12,14 +12,14 @@ const FACTORS: Readonly<Record<string, number>> = {
   Pi: 2 ** 50,
 }
 
-/** Bytes of a Kubernetes quantity such as `24Gi`; undefined for what is none. */
+/** Returns the bytes of a Kubernetes quantity such as `24Gi`, or undefined if it is not a quantity. */
 export function bytesOf(quantity: string): number | undefined {
   const [, digits, suffix] = /^(\d+(?:\.\d+)?)([kMGTP]|[KMGTP]i)?$/.exec(quantity) ?? []
   const factor = FACTORS[suffix ?? '']
   return digits === undefined || factor === undefined ? undefined : Number(digits) * factor
 }
 
-/** CDI asks for 6 % more than wanted where a file system takes its share. */
+/** CDI asks for 6% more than wanted if a file system takes its share. */
 export function withFilesystemOverhead(quantity: string): string {
   const bytes = bytesOf(quantity)
   return bytes === undefined ? quantity : String(Math.ceil(bytes * 1.06))
@@ -28,8 +28,8 @@ export function withFilesystemOverhead(quantity: string): string {
 const UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'] as const
 
 /**
- * A quantity as Kubernetes writes it: the largest unit of its kind that leaves a whole number, so `2048Mi` is `2Gi` and
- * `1.5Gi` is `1536Mi`. Decimal quantities and what is no quantity stay as they are.
+ * Returns a quantity as Kubernetes writes it, in the largest unit that gives a whole number: `2048Mi` becomes `2Gi`,
+ * and `1.5Gi` becomes `1536Mi`. Decimal quantities and invalid texts stay as they are.
  */
 export function canonicalQuantity(quantity: string | number): string {
   const text = String(quantity)

@@ -4,25 +4,25 @@ import type { Worker } from './worker.ts'
 import type { World } from './world.ts'
 
 export interface RetryRule {
-  /** First wait after a refusal; doubles with each. */
+  /** First wait after a rejection; doubles with each rejection. */
   readonly retryMs: number
   readonly retryMaxMs: number
 }
 
-/** What of an object has its controller try at once when it changes: not the status, what that says is the controller's own. */
-export function toldOf({ metadata }: KubeObject): string {
+/** Returns the parts of an object whose change makes its controller retry at once. Not the status, which the controller writes itself. */
+export function watchedPartOf({ metadata }: KubeObject): string {
   const { generation, labels, annotations } = metadata
   return JSON.stringify([generation, labels, annotations])
 }
 
 interface Refused {
-  /** How the object was when it was refused. */
+  /** State of the object when it was rejected. */
   readonly seen: string
   readonly count: number
 }
 
 /**
- * A work queue of KubeVirt, by keys: what was refused is tried again after a wait that doubles, up to a quarter of an hour, and at once when
+ * A work queue of KubeVirt, by keys: what was refused is tried again after a wait that doubles up to `retryMaxMs`, and at once when
  * the object itself changes. Nobody tells KubeVirt that what was in the way is gone. A success forgets the waits.
  */
 export class Retries {
@@ -35,7 +35,7 @@ export class Retries {
     this.#delays = new Delays(world)
   }
 
-  /** @param seen what of the object KubeVirt reacts to when it changes */
+  /** @param seen the state of the object to whose changes KubeVirt reacts */
   isDue(worker: Worker, key: string, seen: string): boolean {
     const refused = this.#refused.get(key)
     return refused === undefined || refused.seen !== seen || this.#passed(worker, key, refused.count)

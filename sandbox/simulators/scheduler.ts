@@ -1,6 +1,7 @@
 import { SANDBOX_NODE } from './annotations.ts'
 import { holdAll, isSelected } from './label-selector.ts'
 import type { AffinityTerm, ContainerPort, Node, NodeSelector, PersistentVolume, Pod } from './models.ts'
+import type { World } from './world.ts'
 
 /** The node of a sandbox. */
 export const NODE_NAME = 'node-1'
@@ -13,45 +14,58 @@ export const NODE_LABELS: Readonly<Record<string, string>> = {
   [LOCAL_VOLUMES]: 'true',
 }
 
-/** Where nobody has made Node objects there is one all the same. */
+/** Used if there are no Node objects. */
 const ONLY_NODE: Node = { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE_NAME, labels: NODE_LABELS } }
 
-/** What a scheduler looks at. */
+/** What a scheduler considers. */
 export interface Surroundings {
   readonly nodes: readonly Node[]
-  /** All that exist; those without a node count for nothing. */
+  /** All pods. Those without a node are ignored. */
   readonly pods: readonly Pod[]
-  /** Those of the claims of the pod. */
+  /** Volumes of the claims of the pod. */
   readonly volumes: readonly PersistentVolume[]
 }
 
 export type Placement =
   | { readonly node: string }
-  /** Why no node takes the pod, in the words of the scheduler. */
+  /** Why no node takes the pod, with the message of the scheduler. */
   | { readonly refusal: string }
 
-/** The node of a pod: not its `spec.nodeName`, which only a binding sets, but an annotation of the sandbox. */
+/** Returns the node of a pod. It is in an annotation of the sandbox, because only a binding sets `spec.nodeName`. */
 export function nodeOf({ metadata }: Pod): string | undefined {
   return metadata.annotations?.[SANDBOX_NODE]
 }
 
-/** A pod with its node, to be written together with its status. */
+/** Returns a pod with its node, to be written together with its status. */
 export function on(pod: Pod, node: string): Pod {
   const { annotations } = pod.metadata
   return { ...pod, metadata: { ...pod.metadata, annotations: { ...annotations, [SANDBOX_NODE]: node } } }
 }
 
+/** Calls `onRoom` when a pod that fitted no node may fit one: a node or volume has changed, or another pod has taken or left a place. */
+export function watchRoom({ nodes, pods, volumes }: World, onRoom: () => void): void {
+  pods.onChange(({ before, after }) => {
+    if (placeOf(before) !== placeOf(after)) onRoom()
+  })
+  for (const store of [nodes, volumes]) store.onChange(onRoom)
+}
+
+/** Returns the node on which a pod takes room. */
+function placeOf(pod: Pod | undefined): string | undefined {
+  if (pod === undefined || pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return undefined
+  return nodeOf(pod)
+}
+
 /**
- * Finds a node for a pod by what is required: labels of nodes, where volumes are, host ports, and other pods. Room for processors and
- * memory, taints and preferences are not looked at.
+ * Finds a node for a pod by its requirements: node labels, location of volumes, host ports, and other pods. Ignores
+ * room for CPU and memory, taints and preferences.
  */
 export function placePod(pod: Pod, { nodes: known, pods, volumes }: Surroundings): Placement {
   const nodes = known.length === 0 ? [ONLY_NODE] : known
-  const others = pods.filter((other) => nodeOf(other) !== undefined && other.metadata.uid !== pod.metadata.uid)
-  const alive = others.filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed')
+  const others = pods.filter((other) => placeOf(other) !== undefined && other.metadata.uid !== pod.metadata.uid)
   const refusals = new Map<string, number>()
   for (const node of [...nodes].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))) {
-    const refusal = refusalOf(node, pod, { nodes, pods: alive, volumes })
+    const refusal = refusalOf(node, pod, { nodes, pods: others, volumes })
     if (refusal === undefined) return { node: node.metadata.name }
     refusals.set(refusal, (refusals.get(refusal) ?? 0) + 1)
   }
@@ -59,7 +73,7 @@ export function placePod(pod: Pod, { nodes: known, pods, volumes }: Surroundings
   return { refusal: unavailable(nodes.length, `${reasons.join(', ')}.`) }
 }
 
-/** @param why ends with a full stop */
+/** @param why ends with a period */
 export function unavailable(nodes: number, why: string): string {
   const help = why.includes('free ports')
     ? `${nodes} No preemption victims found for incoming pod.`
@@ -95,7 +109,7 @@ function affinityRefusal(node: Node, pod: Pod, { nodes, pods }: Surroundings): s
     const names = new Set(around.map(({ metadata }) => metadata.name))
     return pods.some((other) => names.has(nodeOf(other) ?? '') && isMeant(term, pod, other))
   }
-  // The first of a group that asks for its own members has nobody to join.
+  // The first pod of a group that asks for its own members has none to join.
   const isFirst = terms.every((term) => isMeant(term, pod, pod) && !pods.some((other) => isMeant(term, pod, other)))
   const hasTopology = terms.every(({ topologyKey }) => node.metadata.labels?.[topologyKey] !== undefined)
   if (!hasTopology || !(terms.every(near) || isFirst)) return "node(s) didn't match pod affinity rules"

@@ -1,14 +1,14 @@
-/** A fault that somebody asked for, and of whom. */
+/** A requested fault and its target. */
 export interface Script<Target, Fault> {
   readonly target: Target
   readonly fault: Fault
-  /** It strikes only the first so many runs of each name. */
+  /** Affects only the first `times` runs of each name. */
   readonly times: number
-  /** By `namespace/name`, so that an object that is made again does not start over. */
+  /** By `namespace/name`, so that a recreated object does not start over. */
   readonly struck: Map<string, number>
 }
 
-/** The faults in force. The latest script that matches wins. */
+/** The active faults. The latest script that matches wins. */
 export class Scripts<Target, Fault> {
   readonly #scripts: Script<Target, Fault>[] = []
   readonly #onChange: () => void
@@ -17,7 +17,7 @@ export class Scripts<Target, Fault> {
     this.#onChange = onChange
   }
 
-  /** Returns how to end the script: what it held up goes on. */
+  /** Returns a function that ends the script. What the script held up then continues. */
   add(target: Target, fault: Fault, times = Number.POSITIVE_INFINITY): () => void {
     const script = { target, fault, times, struck: new Map() }
     this.#scripts.push(script)
@@ -33,7 +33,7 @@ export class Scripts<Target, Fault> {
     return this.#scripts.findLast(matches)?.fault
   }
 
-  /** The fault that the run which starts now will meet. Counts it. */
+  /** Returns the fault for the run that starts now, and counts the run. */
   take(key: string, matches: (script: Script<Target, Fault>) => boolean): Fault | undefined {
     const isLeft = ({ struck, times }: Script<Target, Fault>) => (struck.get(key) ?? 0) < times
     const script = this.#scripts.findLast((one) => isLeft(one) && matches(one))

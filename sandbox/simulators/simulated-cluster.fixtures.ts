@@ -23,15 +23,15 @@ export const DRIVER = 'sandbox.example.com'
 /** NetworkAttachmentDefinitions of the team. */
 export const NETWORKS = ['net', 'control-net', 'net-0', 'net-1', 'net-2']
 const PATIENCE_MS = 600_000
-/** In a URL: the download takes an hour, and moves all the time. */
+/** In a URL: the download takes an hour, and makes progress all the time. */
 export const HOUR_LONG = '/an-hour/'
 const AN_HOUR = { durationMs: 3_600_000, steps: 1_800 }
 
-/** An in-memory cluster with the simulators alone: what a test writes as administrator, they react to, in virtual time. */
+/** An in-memory cluster with only the simulators. They react in virtual time to what a test writes as administrator. */
 export class SimulatedCluster {
   readonly time = new VirtualTime()
   readonly cluster: MemoryCluster
-  /** What each virtual machine and DataVolume showed, in order, by `namespace/name`: printableStatus, or phase. */
+  /** What each virtual machine (printableStatus) and DataVolume (phase) showed, in order, by `namespace/name`. */
   readonly shown = new Map<string, string[]>()
   readonly #random = digits()
   #simulators: Simulators | undefined
@@ -64,7 +64,7 @@ export class SimulatedCluster {
     return this.#simulators
   }
 
-  /** In place of those before, which are killed. */
+  /** Kills the current simulators and starts new ones in their place. */
   async startSimulators(options: Partial<SimulatorOptions> = {}): Promise<void> {
     this.#process?.kill()
     this.#process = new SimulatedProcess(this.time, 'simulators')
@@ -78,7 +78,7 @@ export class SimulatedCluster {
     await this.until('the simulators', () => this.#simulators !== undefined)
   }
 
-  /** Lets time pass until it holds. */
+  /** Advances time until `holds` returns true. */
   async until(what: string, holds: () => boolean): Promise<void> {
     const untilMs = this.time.elapsedMs + PATIENCE_MS
     if (holds() || (await this.time.run({ untilMs, isDone: holds }))) return
@@ -98,7 +98,7 @@ export class SimulatedCluster {
     for (const name of NETWORKS) this.createNetwork(name)
   }
 
-  /** For virtual machines: without addresses. */
+  /** Creates a network for virtual machines: without addresses. */
   createNetwork(
     name: string,
     config = '{"cniVersion":"1.0.0","name":"lab","type":"bridge","bridge":"lab0","ipam":{}}',
@@ -110,7 +110,7 @@ export class SimulatedCluster {
     this.cluster.admin.delete(NETWORK_ATTACHMENT_DEFINITION, { namespace: TEAM, name })
   }
 
-  /** A virtual machine with one disk. */
+  /** Creates a virtual machine with one disk. */
   createMachine(name: string, disk: string, spec: Partial<InstanceSpec> = {}, runStrategy = 'Always'): Machine {
     const template: InstanceSpec = {
       domain: {
@@ -130,20 +130,20 @@ export class SimulatedCluster {
     )
   }
 
-  /** The virtual machine `vm`, until it runs from the disk `root`, which is full. */
+  /** Creates the virtual machine `vm` with the filled disk `root`, and waits until it runs. */
   async runMachine(): Promise<void> {
     this.createClaim('root')
     this.createMachine('vm', 'root')
     await this.untilStatus('vm', 'Running')
   }
 
-  /** A claim that the provisioner binds. */
+  /** Creates a claim that the provisioner binds. */
   createClaim(name: string, namespace = TEAM, storage = '1Gi', rest: object = {}): void {
     const spec = { accessModes: ['ReadWriteOnce'], storageClassName: 'fast', resources: { requests: { storage } } }
     this.create(PERSISTENT_VOLUME_CLAIM, { namespace, name }, { spec: { ...spec, ...rest } })
   }
 
-  /** A snapshot, ready to be cloned, of a claim that lasts. */
+  /** Creates a snapshot of a claim that stays, and waits until it can be cloned. */
   async createSnapshot(name: string, storage = '1Gi', rest: object = {}): Promise<void> {
     this.createClaim(`${name}-claim`, FARM, storage, rest)
     const spec = { source: { persistentVolumeClaimName: `${name}-claim` }, volumeSnapshotClassName: 'snap' }
@@ -151,7 +151,7 @@ export class SimulatedCluster {
     await this.until('the snapshot', () => this.snapshot(name)?.status?.readyToUse === true)
   }
 
-  /** A clone of a snapshot of the farm, for the team. */
+  /** Creates a clone of a snapshot in the farm, by default for the team. */
   createClone(name: string, snapshot: string, storage: object = {}, namespace = TEAM): DataVolume {
     const spec = {
       source: { snapshot: { namespace: FARM, name: snapshot } },
@@ -168,7 +168,7 @@ export class SimulatedCluster {
     this.cluster.admin.replaceStatus(DATA_VOLUME, { ...found, status })
   }
 
-  /** A DataVolume that only {@link setDataVolume} moves. */
+  /** Creates a DataVolume that only {@link setDataVolume} changes. */
   createScriptedDataVolume(name: string): void {
     this.create(DATA_VOLUME, { namespace: TEAM, name }, { spec: { source: { upload: {} }, storage: {} } })
   }
@@ -227,13 +227,13 @@ export class SimulatedCluster {
   }
 }
 
-/** A condition in short, `status/reason/message`. */
+/** Returns a condition in short, `status/reason/message`. */
 export function short(object: Machine | Instance | DataVolume | undefined, type: string): string | undefined {
   const found = object?.status?.conditions?.find((condition: Condition) => condition.type === type)
   return found && [found.status, found.reason, found.message].filter((part) => part).join('/')
 }
 
-/** Numbers that look random, and are the same in each run. */
+/** Returns a source of pseudo-random numbers that are the same in each run. */
 function digits(): () => number {
   let count = 0
   return () => {

@@ -5,15 +5,15 @@ import { isTerminating, uidOf, type VolumeSnapshot } from './models.ts'
 import { Worker } from './worker.ts'
 import type { World } from './world.ts'
 
-/** A failed snapshot is tried again; the error stays until one succeeds. */
+/** Wait before a failed snapshot is retried. The error stays until one succeeds. */
 const RETRY_MS = 200
 
 export type SnapshotFault =
-  /** The driver refuses; `times` absent: as long as the script lasts. */
+  /** The driver rejects the snapshot. `times` absent: while the script is active. */
   | { readonly type: 'error'; readonly message: string; readonly times?: number }
   /** Taken, but never ready. */
   | { readonly type: 'neverReady' }
-  /** Ready only so late. */
+  /** Ready only after `readyMs`. */
   | { readonly type: 'slow'; readonly readyMs: number }
 
 export type SnapshotTarget = { readonly namespace?: string; readonly name?: string; readonly claim?: string }
@@ -26,15 +26,14 @@ interface Script {
 
 type Status = NonNullable<VolumeSnapshot['status']>
 
-/** Takes VolumeSnapshots: needs their class and a bound claim. Makes no VolumeSnapshotContent objects, it only names them. */
+/** Takes VolumeSnapshots that have their class and a bound claim. Creates no VolumeSnapshotContent objects, but names them. */
 export class Snapshotter {
   readonly worker: Worker
-  /** From a taken snapshot to a usable one; may be changed at any time. */
+  /** From a taken snapshot to a usable one; can be changed at any time. */
   readyMs: number
   readonly #world: World
   readonly #delays: Delays
   readonly #scripts: Script[] = []
-  #taken = 0
 
   constructor(world: World, readyMs: number) {
     this.#world = world
@@ -45,12 +44,7 @@ export class Snapshotter {
     world.snapshotClasses.onChange(() => this.#wake())
   }
 
-  /** Snapshots taken so far. */
-  get taken(): number {
-    return this.#taken
-  }
-
-  /** The latest script that matches wins. Returns how to end it. */
+  /** The latest script that matches wins. Returns a function that ends it. */
   script(target: SnapshotTarget, fault: SnapshotFault): () => void {
     const script = { target, fault, struck: new Map<string, number>() }
     this.#scripts.push(script)
@@ -79,9 +73,11 @@ export class Snapshotter {
     const snapshot = this.#world.snapshots.get(key)
     if (snapshot === undefined || isTerminating(snapshot)) return this.#delays.forget(key)
     if (snapshot.status?.readyToUse) return
-    const fault = this.#faultOf(snapshot)
-    const error = this.#missing(snapshot) ?? (fault?.type === 'error' ? fault.message : undefined)
-    if (error !== undefined) return await this.#refuse(key, snapshot, error)
+    const missing = this.#missing(snapshot)
+    if (missing !== undefined) return await this.#refuse(key, snapshot, missing)
+    const script = this.#scriptOf(snapshot)
+    const fault = script?.fault
+    if (fault?.type === 'error') return await this.#refuse(key, snapshot, fault.message, script)
     if (snapshot.status?.boundVolumeSnapshotContentName === undefined) return await this.#take(snapshot)
     if (fault?.type === 'neverReady') return
     const readyMs = fault?.type === 'slow' ? fault.readyMs : this.readyMs
@@ -92,7 +88,6 @@ export class Snapshotter {
   }
 
   async #take(snapshot: VolumeSnapshot): Promise<void> {
-    this.#taken += 1
     await this.#write(snapshot, {
       boundVolumeSnapshotContentName: `snapcontent-${uidOf(snapshot)}`,
       creationTime: this.#world.timestamp(),
@@ -101,7 +96,8 @@ export class Snapshotter {
     })
   }
 
-  async #refuse(key: string, snapshot: VolumeSnapshot, message: string): Promise<void> {
+  /** @param script what rejects the snapshot, if it is not its class or claim */
+  async #refuse(key: string, snapshot: VolumeSnapshot, message: string, script?: Script): Promise<void> {
     const attempt = `refused ${uidOf(snapshot)} ${message}`
     if (snapshot.status?.error?.message !== message) {
       const error = { time: this.#world.timestamp(), message }
@@ -109,9 +105,7 @@ export class Snapshotter {
     }
     if (!this.#delays.passed(this.worker, key, attempt, RETRY_MS)) return
     this.#delays.forget(key)
-    for (const { target, fault, struck } of this.#scripts) {
-      if (fault.type === 'error' && matches(target, snapshot)) struck.set(key, (struck.get(key) ?? 0) + 1)
-    }
+    script?.struck.set(key, (script.struck.get(key) ?? 0) + 1)
     this.worker.queue.add(key)
   }
 
@@ -133,12 +127,12 @@ export class Snapshotter {
     return this.#world.claims.get(`${snapshot.metadata.namespace}/${snapshot.spec.source.persistentVolumeClaimName}`)
   }
 
-  #faultOf(snapshot: VolumeSnapshot): SnapshotFault | undefined {
+  #scriptOf(snapshot: VolumeSnapshot): Script | undefined {
     const key = keyOf(snapshot.metadata)
     return this.#scripts.findLast(({ target, fault, struck }) => {
       const isSpent = fault.type === 'error' && (struck.get(key) ?? 0) >= (fault.times ?? Number.POSITIVE_INFINITY)
       return !isSpent && matches(target, snapshot)
-    })?.fault
+    })
   }
 
   async #write(snapshot: VolumeSnapshot, status: Status): Promise<void> {

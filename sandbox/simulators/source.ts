@@ -14,12 +14,12 @@ export interface CloneSource {
 export type Source =
   /** An importer pod downloads it. */
   | { readonly kind: 'import'; readonly type: string; readonly fields: SourceFields }
-  /** An importer pod only makes an empty disk. */
+  /** An importer pod only creates an empty disk. */
   | { readonly kind: 'blank' }
   | CloneSource
-  /** By way of a DataSource, of which the key is given. */
+  /** Through a DataSource, given by its key. */
   | { readonly kind: 'alias'; readonly dataSource: string }
-  /** Uploads, say: none of this simulator's populators takes them, so the DataVolume stays as it is. */
+  /** For example uploads: no populator of this simulator handles them, so the DataVolume stays as it is. */
   | { readonly kind: 'unsupported'; readonly type: string }
 
 export function sourceOf(dataVolume: DataVolume): Source {
@@ -34,7 +34,7 @@ export function sourceOf(dataVolume: DataVolume): Source {
   return cloneSourceIn(source ?? {}, namespace) ?? { kind: 'unsupported', type }
 }
 
-/** What a DataSource leads to; undefined while it leads nowhere. */
+/** Returns what a DataSource points to; undefined while it points to nothing. */
 export function targetOf({ metadata, spec }: DataSource): CloneSource | undefined {
   return cloneSourceIn(spec.source, metadata.namespace ?? '')
 }

@@ -4,6 +4,7 @@ import { BIND_COMPLETED, DATA_VOLUME_NAME, DEFAULT_CLASS, IMMEDIATE_BINDING, SEL
 import { Delays } from './delays.ts'
 import type { FaultScript } from './faults.ts'
 import { type Claim, isTerminating, type Pod, type StorageClass, uidOf } from './models.ts'
+import { isUnschedulable } from './pod-status.ts'
 import { type Match, Volumes } from './volumes.ts'
 import { Worker } from './worker.ts'
 import { BY_CLAIM, type World } from './world.ts'
@@ -11,18 +12,18 @@ import { BY_CLAIM, type World } from './world.ts'
 const PROTECTION = 'kubernetes.io/pvc-protection'
 
 /**
- * Provisions and binds claims, and lets go of deleted ones that no pod uses. What it provisions is no PersistentVolume object:
- * a claim just names one. Claims with a populator's data source are bound by the populator.
+ * Provisions and binds claims, and releases deleted claims that no pod uses. It creates no PersistentVolume objects: a
+ * claim only names one. The populator binds claims with a populator's data source.
  */
 export class Storage {
   readonly worker: Worker
-  /** From a claim that can be provisioned to a bound one; may be changed at any time. */
+  /** From a claim that can be provisioned to a bound one; can be changed at any time. */
   provisionMs: number
   readonly #world: World
   readonly #faults: FaultScript
   readonly #delays: Delays
   readonly #volumes: Volumes
-  /** Why claims cannot have the volumes that they name, by key. */
+  /** Why claims cannot have the volumes that they name, as last reported in an event, by key. */
   readonly #told = new Map<string, string>()
 
   constructor(world: World, provisionMs: number, faults: FaultScript) {
@@ -52,7 +53,7 @@ export class Storage {
     await Promise.all([this.worker.stop(), this.#volumes.stop()])
   }
 
-  /** Looks at all unbound claims again. */
+  /** Requeues all unbound claims. */
   wake(): void {
     for (const claim of this.#world.claims.values()) {
       if (claim.status?.phase !== 'Bound') this.worker.queue.add(keyOf(claim.metadata))
@@ -65,7 +66,7 @@ export class Storage {
       this.#told.delete(key)
       return this.#delays.forget(key)
     }
-    if (isTerminating(claim)) return await this.#letGo(key, claim)
+    if (isTerminating(claim)) return await this.#release(key, claim)
     if (claim.status?.phase === 'Bound') return
     const match = this.#volumes.matchOf(claim)
     if (match !== undefined) return await this.#bindTo(claim, match)
@@ -89,7 +90,7 @@ export class Storage {
   #canProvision(claim: Claim): boolean {
     const { dataSourceRef, volumeName } = claim.spec
     if (dataSourceRef?.apiGroup === 'cdi.kubevirt.io') return false
-    // One that somebody else is to make.
+    // Another component creates this volume.
     if (volumeName !== undefined && volumeName !== `pvc-${uidOf(claim)}`) return false
     const storageClass = this.#world.storageClasses.get(claim.spec.storageClassName ?? defaultClass(this.#world) ?? '')
     if (storageClass === undefined) return false
@@ -99,21 +100,20 @@ export class Storage {
     return this.#faults.state('unprovisioned', owner) === undefined
   }
 
-  /** What kube-controller-manager's claim protection does, which the sandbox does not run. */
-  async #letGo(key: string, claim: Claim): Promise<void> {
-    // A pod that no node has is started with no claim that is being deleted: it is no user.
+  /** What kube-controller-manager's claim protection does, which only the in-memory cluster lacks. */
+  async #release(key: string, claim: Claim): Promise<void> {
+    // A pod without a node cannot start with a terminating claim, so it does not count as a user.
     const isUsable = claim.status?.phase === 'Bound'
     if (isUsable && this.#world.pods.find(BY_CLAIM, key).some(isUser)) return
-    await this.#world.letGo(PERSISTENT_VOLUME_CLAIM, this.#world.claims, claim, PROTECTION)
+    await this.#world.releaseFinalizer(PERSISTENT_VOLUME_CLAIM, this.#world.claims, claim, PROTECTION)
   }
 }
 
-function isUser({ status }: Pod): boolean {
-  const isPlaced = !status?.conditions?.some(({ type, status: holds }) => type === 'PodScheduled' && holds === 'False')
-  return isPlaced && status?.phase !== 'Succeeded' && status?.phase !== 'Failed'
+function isUser(pod: Pod): boolean {
+  return !isUnschedulable(pod) && pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed'
 }
 
-/** Gives a claim its volume. */
+/** Binds a claim to its volume. */
 export async function bind(world: World, claim: Claim, volumeName: string, capacity?: string): Promise<Claim> {
   let bound = claim
   if (claim.spec.volumeName === undefined) {
@@ -127,14 +127,14 @@ export async function bind(world: World, claim: Claim, volumeName: string, capac
   })
 }
 
-/** Whether a claim waits for the pod that will use it. */
+/** Reports whether a claim waits for the pod that will use it. */
 export function needsConsumer(storageClass: StorageClass, claim: Claim): boolean {
   if (storageClass.volumeBindingMode !== 'WaitForFirstConsumer') return false
   const { annotations = {} } = claim.metadata
   return !(IMMEDIATE_BINDING in annotations) && !(SELECTED_NODE in annotations)
 }
 
-/** The class that a claim gets which names none. */
+/** Returns the class of a claim that names none. */
 export function defaultClass(world: World): string | undefined {
   for (const { metadata } of world.storageClasses.values()) {
     if (metadata.annotations?.[DEFAULT_CLASS] === 'true') return metadata.name
@@ -142,7 +142,7 @@ export function defaultClass(world: World): string | undefined {
   return undefined
 }
 
-/** What Kubernetes says of every claim of an immediate class that has no volume yet, however quickly one comes. */
+/** Returns the event message of Kubernetes for every claim of an immediate class without a volume, however soon it gets one. */
 export function provisioningText({ provisioner = '' }: StorageClass): string {
   return `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`
 }

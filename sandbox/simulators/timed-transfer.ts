@@ -3,13 +3,13 @@ import type { Transfer, TransferJob } from './transfer.ts'
 
 export interface TransferPlan {
   readonly durationMs: number
-  /** Default 1 GiB; nothing is moved. */
+  /** Default: 1 GiB. No data is moved. */
   readonly sizeBytes?: number
-  /** How many times progress is reported on the way. Default 4. */
+  /** Number of progress reports. Default: 4. */
   readonly steps?: number
 }
 
-/** Downloads that only take time, on any clock: for benchmarks and deterministic schedules. Bytes are accounted evenly over it. */
+/** Returns downloads that only take time, on any clock: for benchmarks and deterministic schedules. Bytes are spread evenly over the time. */
 export function timedTransfer(clock: Clock, planOf: (job: TransferJob) => TransferPlan): Transfer {
   return {
     async start(job) {

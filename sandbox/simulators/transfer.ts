@@ -5,22 +5,22 @@ export interface TransferJob {
   readonly sourceType: string
   /** `algorithm:hex`, checked over the whole content. */
   readonly checksum?: string
-  /** Stop, as if complete, after so many bytes: a scripted fault strikes then. */
+  /** Stop after this many bytes as if complete: a scripted fault then strikes. */
   readonly stopAfterBytes?: number
-  /** Bytes so far, and of how many. */
+  /** Called with the bytes so far and the total. */
   readonly onProgress: (bytes: number, total: number) => void
   readonly signal: AbortSignal
 }
 
 /**
- * Moves the bytes of an image. A download always starts at byte 0. It settles only when nothing can move any more: the
- * connection is closed. Rejects with {@link ImportFailure} for what the importer would say, else with the signal's reason.
+ * Downloads an image, always from byte 0. Settles only when no more data can move: the connection is closed. Rejects
+ * with {@link ImportFailure} for an error that the importer reports, otherwise with the signal's reason.
  */
 export interface Transfer {
   start(job: TransferJob): Promise<{ readonly bytes: number }>
 }
 
-/** The importer's last words. */
+/** An error that the importer reports. */
 export class ImportFailure extends Error {
   constructor(message: string) {
     super(message)
@@ -28,7 +28,7 @@ export class ImportFailure extends Error {
   }
 }
 
-/** A URL without what may hold credentials: user and query. For counters and messages. */
+/** Returns a URL without user and query, which can contain credentials. For counters and messages. */
 export function publicUrl(url: string): string {
   return url.replace(/[?#].*$/, '').replace(/^([a-z0-9+.-]+:\/\/)[^/@]*@/i, '$1')
 }

@@ -8,15 +8,15 @@ import type { World } from './world.ts'
 const PARALLEL = 4
 const PROTECTION = 'kubernetes.io/pv-protection'
 
-/** What becomes of a claim that names a volume, or is named by one. */
+/** The result for a claim that names a volume, or is named by one. */
 export type Match =
   | { readonly volume: PersistentVolume }
-  /** An event about the claim, which goes on waiting. */
+  /** An event about the claim, which stays pending. */
   | { readonly reason: string; readonly message: string }
 
 /**
- * The binder of PersistentVolumes that people and operators make: such a volume and its claim name each other. One whose claim has gone is
- * `Released`, and serves no other. Volumes of a class are no objects here: their claims just name them.
+ * Binds PersistentVolumes that people and operators create: such a volume and its claim name each other. A volume whose
+ * claim is gone is `Released`, and serves no other. Volumes of a class are not objects here: their claims only name them.
  */
 export class Volumes {
   readonly worker: Worker
@@ -41,7 +41,7 @@ export class Volumes {
     await this.worker.stop()
   }
 
-  /** Undefined where no volume has to do with the claim: its class provisions one. */
+  /** Returns undefined if no volume is related to the claim: its class provisions one. */
   matchOf(claim: Claim): Match | undefined {
     const { volumeName } = claim.spec
     if (volumeName !== undefined) {
@@ -52,7 +52,7 @@ export class Volumes {
     return reserved && unfit(reserved, claim) === undefined ? { volume: reserved } : undefined
   }
 
-  /** The volume's half of a binding, which comes first. */
+  /** Writes the volume's half of a binding, which comes first. */
   async take(volume: PersistentVolume, { metadata }: Claim): Promise<void> {
     const { namespace, name, uid, resourceVersion } = metadata
     if (volume.spec.claimRef?.uid === uid) return
@@ -69,15 +69,11 @@ export class Volumes {
       ? volume
       : await this.#world.writeStatus(PERSISTENT_VOLUME, this.#world.volumes, volume, { phase })
     if (!isTerminating(shown) || phase === 'Bound') return
-    const { finalizers = [], resourceVersion } = shown.metadata
-    if (!finalizers.includes(PROTECTION)) return
-    const others = finalizers.filter((finalizer) => finalizer !== PROTECTION)
-    const patch = { metadata: { resourceVersion, finalizers: others } }
-    await this.#world.patch(PERSISTENT_VOLUME, this.#world.volumes, shown, patch)
+    await this.#world.releaseFinalizer(PERSISTENT_VOLUME, this.#world.volumes, shown, PROTECTION)
   }
 
   #phaseOf({ spec: { claimRef } }: PersistentVolume): 'Available' | 'Bound' | 'Released' {
-    // Reserved by name for a claim that is to come.
+    // Reserved by name for a future claim.
     if (claimRef?.uid === undefined) return 'Available'
     const claim = this.#world.claims.get(`${claimRef.namespace}/${claimRef.name}`)
     return claim !== undefined && uidOf(claim) === claimRef.uid ? 'Bound' : 'Released'
@@ -89,7 +85,7 @@ function isFor({ spec: { claimRef } }: PersistentVolume, claim: Claim): boolean 
   return claimRef.uid === undefined || claimRef.uid === uidOf(claim)
 }
 
-/** Why a claim cannot have the volume that it names: where they name each other nobody looks at their sizes. */
+/** Returns why a claim cannot have the volume that it names. If they name each other, their sizes are not checked. */
 function mismatch(volume: PersistentVolume, claim: Claim): { reason: string; message: string } | undefined {
   const { name } = volume.metadata
   if (volume.spec.claimRef !== undefined) {
@@ -101,7 +97,7 @@ function mismatch(volume: PersistentVolume, claim: Claim): { reason: string; mes
   return { reason: 'VolumeMismatch', message: `Cannot bind to requested volume "${name}": ${why}` }
 }
 
-/** In the words of kube-controller-manager. */
+/** Returns why a volume does not fit, with the message of kube-controller-manager. */
 function unfit({ spec: volume }: PersistentVolume, { spec: claim }: Claim): string | undefined {
   const size = (quantity = '0') => bytesOf(quantity) ?? 0
   if (size(volume.capacity?.['storage']) < size(claim.resources?.requests?.storage)) return 'requested PV is too small'

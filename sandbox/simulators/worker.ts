@@ -3,13 +3,13 @@ import { backoffMs } from '../../operator/runtime/backoff.ts'
 import { WorkQueue } from '../../operator/runtime/work-queue.ts'
 import type { World } from './world.ts'
 
-/** So many keys at once, where a simulator does not say otherwise. */
+/** Number of keys handled at once, if a simulator does not set it. */
 const PARALLEL = 8
 const RETRY = { baseMs: 50, maxMs: 5_000 }
-/** A write met a newer object, or its child is not gone yet: the cache has it in a moment. */
+/** A write conflicted with a newer object, or a child is not gone yet. The cache catches up in a moment. */
 const RACE = { baseMs: 10, maxMs: 500 }
 
-/** Runs `reconcile` for keys, several at once but each key at most once at a time; errors come again later. */
+/** Runs `reconcile` for several keys at once, but never twice at a time for the same key. Requeues a key after an error. */
 export class Worker {
   readonly queue: WorkQueue
   readonly #world: World

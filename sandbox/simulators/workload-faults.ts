@@ -1,22 +1,22 @@
 import type { Pod } from './models.ts'
 import { Scripts } from './scripts.ts'
 
-/** What keeps the pods of a Deployment from being ready, as long as the script lasts. */
+/** A fault that keeps the pods of a Deployment from being ready while the script is active. */
 export type WorkloadFault =
   | { readonly type: 'unschedulable'; readonly message?: string }
   /** `ErrImagePull`, then `ImagePullBackOff`. */
   | { readonly type: 'imagePull'; readonly message?: string }
-  /** The sandbox of the containers cannot be made: only events tell. `<id>` in the message is another id in each. */
+  /** The sandbox of the containers cannot be created, and only events show it. `<id>` in the message is another ID in each event. */
   | { readonly type: 'notCreated'; readonly message: string; readonly reason?: string }
-  /** Its containers end as soon as they run: `CrashLoopBackOff`, with more restarts. */
+  /** The containers end as soon as they run: `CrashLoopBackOff`, with more restarts. */
   | { readonly type: 'crashLoop'; readonly exitCode?: number }
-  /** They run, and are not ready. */
+  /** The containers run but are not ready. */
   | { readonly type: 'notReady' }
 
-/** Which Deployments a script is about. Everything that is given must be equal. */
+/** The Deployments that a script applies to. All given fields must match. */
 export type WorkloadTarget = { readonly namespace?: string; readonly name?: string }
 
-/** The faults of the pods of Deployments that are in force. */
+/** The active faults of the pods of Deployments. */
 export class WorkloadFaults {
   readonly #scripts: Scripts<WorkloadTarget, WorkloadFault>
 
@@ -24,7 +24,7 @@ export class WorkloadFaults {
     this.#scripts = new Scripts(onChange)
   }
 
-  /** Returns how to end the script: what it held up goes on. */
+  /** Returns a function that ends the script. What the script held up then continues. */
   add(target: WorkloadTarget, fault: WorkloadFault): () => void {
     return this.#scripts.add(target, fault)
   }
@@ -35,7 +35,7 @@ export class WorkloadFaults {
   }
 }
 
-/** The Deployment of a pod, by the names that its controllers give; undefined where it has none. */
+/** Returns the Deployment of a pod, by the names that its controllers give; undefined if it has none. */
 function deploymentOf({ metadata }: Pod): string | undefined {
   const replicaSet = metadata.ownerReferences?.find(({ controller, kind }) => controller && kind === 'ReplicaSet')?.name
   const hash = metadata.labels?.['pod-template-hash']

@@ -2,7 +2,7 @@ import type { Condition, Container, ContainerState, ContainerStatus, Pod } from 
 import { podAddress } from './multus/multus.ts'
 import type { PodStatus } from './pod-status.ts'
 
-/** What a scheduler and a kubelet write into the status of a pod of several containers. What has not changed keeps its times. */
+/** What a scheduler and a kubelet write to the status of a pod with several containers. What did not change keeps its times. */
 
 const SCHEDULED = ['PodScheduled', 'True'] as const
 
@@ -15,12 +15,12 @@ export function unplaced(pod: Pod, message: string, now: string): PodStatus {
   }
 }
 
-/** A node has the pod, and nothing of it runs. */
+/** The pod has a node, and none of its containers runs. */
 export function placed(pod: Pod, now: string): PodStatus {
   return { ...pod.status, phase: 'Pending', conditions: conditions(pod, [SCHEDULED], now) }
 }
 
-/** All containers wait for the same. */
+/** All containers wait for the same reason. */
 export function held(pod: Pod, reason: string, messageOf: (container: Container) => string, now: string): PodStatus {
   const statuses = pod.spec.containers.map((container) => {
     const message = messageOf(container)
@@ -38,7 +38,7 @@ export function running(pod: Pod, isReady: boolean, now: string): PodStatus {
   return { ...state, phase: 'Running', podIP: podAddress(pod), containerStatuses: statuses }
 }
 
-/** Its containers have ended, and are started again later. */
+/** The containers have ended, and are restarted later. */
 export function crashLooping(pod: Pod, exitCode: number, restartCount: number, now: string): PodStatus {
   const { namespace, name, uid } = pod.metadata
   const statuses = pod.spec.containers.map((container) => {

@@ -199,6 +199,15 @@ describe('a node', () => {
       conditionOf(podOf('lost'), 'PodScheduled').includes('match pod affinity rules'),
     )
   })
+
+  it('has a virtual machine as soon as it has the pod that the machine must run beside', async () => {
+    world.createClaim('root')
+    world.createMachine('vm', 'root', { affinity: together('team', 'blue').affinity })
+    await world.untilStatus('vm', 'ErrorUnschedulable')
+    await world.pass(60_000)
+    deploy('app')
+    await world.untilStatus('vm', 'Running')
+  })
 })
 
 describe('a local volume', () => {

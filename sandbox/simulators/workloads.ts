@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { keyOf } from '../../operator/kube/kube-object.ts'
-import { PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
+import { POD } from '../../operator/kube/resource-types.ts'
 import { NODE } from '../resource-types.ts'
-import { KUBELET_FINALIZER, SELECTED_NODE } from './annotations.ts'
+import { KUBELET_FINALIZER } from './annotations.ts'
 import { Delays } from './delays.ts'
 import { type Claim, type Container, isTerminating, type Pod, uidOf } from './models.ts'
 import { attach, attached } from './multus/multus.ts'
 import { isOperatorPod } from './operator-pods/template.ts'
+import { bindsLate, claimsOf, lostClaim, selectNode } from './pod-claims.ts'
 import type { PodStatus } from './pod-status.ts'
-import { NODE_LABELS, NODE_NAME, nodeOf, on, placePod, unavailable } from './scheduler.ts'
-import { needsConsumer } from './storage.ts'
+import { NODE_LABELS, NODE_NAME, nodeOf, on, placePod, unavailable, watchRoom } from './scheduler.ts'
 import { Worker } from './worker.ts'
 import { type WorkloadFault, WorkloadFaults, type WorkloadTarget } from './workload-faults.ts'
 import * as workloadStatus from './workload-status.ts'
@@ -25,7 +25,7 @@ export interface WorkloadOptions {
   readonly launchMs: number
   /** From the deletion of a running pod to its end. */
   readonly podEndMs: number
-  /** From one try of a kubelet to make a pod's sandbox to the next. */
+  /** Interval between the tries of a kubelet to create the sandbox of a pod. */
   readonly sandboxRetryMs: number
   /** Back-off before the first restart of a container; doubles with each, up to `restartMaxMs`. */
   readonly restartBaseMs: number
@@ -33,9 +33,9 @@ export interface WorkloadOptions {
 }
 
 /**
- * Scheduler and kubelet of the pods of Deployments, but for the operator's own; all other pods are somebody else's. Containers do nothing: they run and are ready, until
- * a script says otherwise. Nothing is kept in memory that matters: a restarted simulator goes on from what the cluster shows. The node of a
- * pod stands in an annotation, and a finalizer holds a deleted one until it has ended, as for all pods of the sandbox.
+ * Scheduler and kubelet of the pods of Deployments, except for the operator's own. Other simulators handle all other pods. Containers do nothing:
+ * they run and are ready, unless a script says otherwise. No essential state is in memory: a restarted simulator continues from the state of the
+ * cluster. As for all pods of the sandbox, the node of a pod is in an annotation, and a finalizer holds a deleted pod until it has ended.
  */
 export class Workloads {
   readonly worker: Worker
@@ -54,16 +54,11 @@ export class Workloads {
     this.worker = new Worker(world, 'workloads', (key) => this.#reconcile(key))
     world.pods.onChange(({ key, before, after }) => {
       if (isWorkload(after ?? before)) this.worker.queue.add(key)
-      // What it had of its node, somebody else may wait for.
-      const [then, now] = [before, after].map((pod) => pod && [nodeOf(pod), pod.status?.phase])
-      if (!isDeepStrictEqual(then, now)) this.#wake((pod) => nodeOf(pod) === undefined)
     })
+    watchRoom(world, () => this.#wake((pod) => nodeOf(pod) === undefined))
     world.claims.onChange(({ key }) => {
       for (const pod of world.pods.find(BY_CLAIM, key)) if (isWorkload(pod)) this.worker.queue.add(keyOf(pod.metadata))
     })
-    for (const store of [world.nodes, world.volumes]) {
-      store.onChange(() => this.#wake((pod) => nodeOf(pod) === undefined))
-    }
     for (const store of [world.secrets, world.configMaps]) {
       store.onChange(({ before, after }) => {
         const namespace = before === undefined ? after?.metadata.namespace : undefined
@@ -72,7 +67,7 @@ export class Workloads {
     }
   }
 
-  /** Makes the pods of the Deployments that `target` describes go wrong. The latest script wins. Returns how to end it. */
+  /** Injects a fault into the pods of the Deployments that match `target`. The latest script wins. Returns a function that ends it. */
   script(target: WorkloadTarget, fault: WorkloadFault): () => void {
     return this.#faults.add(target, fault)
   }
@@ -85,7 +80,7 @@ export class Workloads {
     await this.worker.stop()
   }
 
-  /** A kubelet registers its node. One that people have changed, or others beside it, stay as they are. */
+  /** Registers the node, as a kubelet does. A node that people have changed, and other nodes, stay as they are. */
   async register(): Promise<void> {
     if (this.#world.nodes.get(NODE_NAME) !== undefined) return
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE_NAME, labels: NODE_LABELS } }
@@ -114,7 +109,7 @@ export class Workloads {
   }
 
   async #schedule(key: string, pod: Pod): Promise<void> {
-    const claims = this.#claimsOf(pod)
+    const claims = claimsOf(this.#world, pod)
     const unbound = claims.filter(({ status }) => status?.phase !== 'Bound')
     const volumes = claims.flatMap(({ spec }) => this.#world.volumes.get(spec.volumeName ?? '') ?? [])
     const surroundings = { nodes: [...this.#world.nodes.values()], pods: [...this.#world.pods.values()], volumes }
@@ -125,8 +120,8 @@ export class Workloads {
         : (scripted.message ?? unavailable(1, '1 Insufficient memory.'))
     const placement = obstacle === undefined ? placePod(pod, surroundings) : { refusal: obstacle }
     if ('refusal' in placement) return await this.#unplaced(pod, placement.refusal)
-    await this.#selectNodes(unbound, placement.node)
-    // The scheduler binds a pod after its claims.
+    await selectNode(this.#world, unbound, placement.node)
+    // The scheduler binds a pod only after its claims.
     if (unbound.length > 0) return
     if (!this.#delays.passed(this.worker, key, `schedule ${uidOf(pod)}`, this.#options.scheduleMs)) return
     const { finalizers = [] } = pod.metadata
@@ -150,17 +145,9 @@ export class Workloads {
 
   #claimObstacle(pod: Pod, unbound: readonly Claim[]): string | undefined {
     const nodes = Math.max(1, this.#world.nodes.size)
-    for (const { persistentVolumeClaim: asked } of pod.spec.volumes ?? []) {
-      if (asked === undefined) continue
-      const claim = this.#world.claims.get(`${pod.metadata.namespace}/${asked.claimName}`)
-      if (claim === undefined) return unavailable(nodes, `persistentvolumeclaim "${asked.claimName}" not found.`)
-      if (isTerminating(claim)) {
-        return unavailable(nodes, `persistentvolumeclaim "${asked.claimName}" is being deleted.`)
-      }
-    }
-    const isLate = ({ spec }: Claim) =>
-      this.#world.storageClasses.get(spec.storageClassName ?? '')?.volumeBindingMode === 'WaitForFirstConsumer'
-    if (unbound.every(isLate)) return undefined
+    const lost = lostClaim(this.#world, pod)
+    if (lost !== undefined) return unavailable(nodes, lost)
+    if (unbound.every((claim) => bindsLate(this.#world, claim))) return undefined
     return unavailable(nodes, 'pod has unbound immediate PersistentVolumeClaims. not found.')
   }
 
@@ -177,7 +164,7 @@ export class Workloads {
     await this.#write(ready, workloadStatus.running(pod, !this.#faults.state('notReady', pod), this.#now()))
   }
 
-  /** Each try of a kubelet is an event, and only the first one changes the pod. */
+  /** Each try of a kubelet emits an event, and only the first one changes the pod. */
   async #stuck(
     key: string,
     pod: Pod,
@@ -216,7 +203,7 @@ export class Workloads {
     return undefined
   }
 
-  /** A kubelet says the error first, and then that it waits. */
+  /** A kubelet reports the error first, and then the back-off. */
   #unpulled(pod: Pod): PodStatus | undefined {
     const fault = this.#faults.state('imagePull', pod)
     if (fault === undefined) return undefined
@@ -264,27 +251,9 @@ export class Workloads {
   }
 
   async #end(key: string, pod: Pod): Promise<void> {
-    const { finalizers = [], resourceVersion } = pod.metadata
-    if (!finalizers.includes(KUBELET_FINALIZER)) return
     const isRunning = pod.status?.phase === 'Running'
     if (isRunning && !this.#delays.passed(this.worker, key, `end ${uidOf(pod)}`, this.#options.podEndMs)) return
-    const others = finalizers.filter((finalizer) => finalizer !== KUBELET_FINALIZER)
-    await this.#world.patch(POD, this.#world.pods, pod, { metadata: { resourceVersion, finalizers: others } })
-  }
-
-  /** What the scheduler tells a provisioner that waits for the first consumer. */
-  async #selectNodes(claims: readonly Claim[], node: string): Promise<void> {
-    for (const claim of claims) {
-      const storageClass = this.#world.storageClasses.get(claim.spec.storageClassName ?? '')
-      if (storageClass === undefined || !needsConsumer(storageClass, claim)) continue
-      const patch = { metadata: { annotations: { [SELECTED_NODE]: node } } }
-      await this.#world.patch(PERSISTENT_VOLUME_CLAIM, this.#world.claims, claim, patch)
-    }
-  }
-
-  #claimsOf({ metadata, spec }: Pod): Claim[] {
-    const names = (spec.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) => claim?.claimName ?? [])
-    return names.flatMap((name) => this.#world.claims.get(`${metadata.namespace}/${name}`) ?? [])
+    await this.#world.releaseFinalizer(POD, this.#world.pods, pod, KUBELET_FINALIZER)
   }
 
   async #write(pod: Pod, status: PodStatus): Promise<void> {

@@ -30,20 +30,20 @@ import {
   type VolumeSnapshotClass,
 } from './models.ts'
 
-/** Prime claims by `namespace/name` of the DataVolume that they are made for. */
+/** Prime and helper claims by `namespace/name` of the DataVolume that they are created for. */
 export const BY_DATA_VOLUME = 'data volume'
-/** Pods, instances and virtual machines by `namespace/claim` of each claim that they mount. */
+/** Pods, instances and virtual machines by `namespace/name` of each claim that they use. */
 export const BY_CLAIM = 'claim'
-/** Pods by the uid of the instance that they run. */
+/** Pods by the UID of the instance that they run. */
 export const BY_INSTANCE = 'instance'
 
 export interface WorldOptions {
   readonly client: KubeClient
   readonly clock: Clock
-  /** 0 to below 1. Seeded, where a run must repeat. */
+  /** Returns a number in [0, 1). Seeded if a run must be reproducible. */
   readonly random: () => number
   readonly log?: Logger
-  /** Also nodes, their volumes, and the pods of Deployments. Default: true. */
+  /** Whether to simulate nodes, their volumes, and the pods of Deployments too. Default: true. */
   readonly workloads?: boolean
 }
 
@@ -63,7 +63,7 @@ const silent: Logger = {
   },
 } as unknown as Logger
 
-/** What all simulators share: one cache of the cluster, kept by watches, and writes that the cache takes in at once. */
+/** Shared by all simulators: one cache of the cluster, kept current by watches, and writes whose results enter the cache at once. */
 export class World {
   readonly client: KubeClient
   readonly clock: Clock
@@ -101,7 +101,7 @@ export class World {
     return this.#stopping.signal
   }
 
-  /** Starts to watch; resolves once every kind was listed, or is known not to be installed. Add listeners before. */
+  /** Starts the watches. Resolves once every kind was listed, or is known not to be installed. The caller must add listeners first. */
   async start(): Promise<void> {
     const reflectors = [
       this.#watch(types.DATA_VOLUME, this.dataVolumes),
@@ -114,7 +114,7 @@ export class World {
       this.#watch(types.VOLUME_SNAPSHOT_CLASS, this.snapshotClasses),
       this.#watch(types.KUBEVIRT_VIRTUAL_MACHINE, this.machines),
       this.#watch(types.VIRTUAL_MACHINE_INSTANCE, this.instances),
-      // That they exist is all that matters of these.
+      // Only the existence of these objects matters.
       this.#watch(types.SECRET, this.secrets, { metadataOnly: true }),
       this.#watch(types.CONFIG_MAP, this.configMaps, { metadataOnly: true }),
       ...(this.hasWorkloads ? [this.#watch(NODE, this.nodes), this.#watch(types.PERSISTENT_VOLUME, this.volumes)] : []),
@@ -133,7 +133,7 @@ export class World {
     return created
   }
 
-  /** A merge patch of exactly this object; a namesake that came after it is left alone (422: a uid is immutable). */
+  /** Applies a merge patch to exactly this object. A later object of the same name is left alone (422: the UID is immutable). */
   async patch<T extends KubeObject>(type: ResourceType, store: Store<T>, object: T, patch: object): Promise<T> {
     const guarded = { ...patch, metadata: { ...(patch as Partial<KubeObject>).metadata, uid: uidOf(object) } }
     const patched = slim(await this.client.mergePatch<T>(type, keyFor(object), guarded, { signal: this.signal }))
@@ -159,8 +159,8 @@ export class World {
     return replaced
   }
 
-  /** Takes a finalizer off exactly this version of an object. False where it has none. */
-  async letGo<T extends KubeObject>(
+  /** Removes a finalizer from exactly this version of an object. Resolves with false if the object does not have it. */
+  async releaseFinalizer<T extends KubeObject>(
     type: ResourceType,
     store: Store<T>,
     object: T,
@@ -173,7 +173,7 @@ export class World {
     return true
   }
 
-  /** Deletes exactly this object; it being gone already is fine. */
+  /** Deletes exactly this object. It is not an error if the object is already gone. */
   async remove(type: ResourceType, object: KubeObject, options: DeleteOptions = {}): Promise<void> {
     try {
       const preconditions = { uid: uidOf(object), signal: this.signal, ...options }
@@ -183,7 +183,7 @@ export class World {
     }
   }
 
-  /** A Kubernetes Event for people; nothing depends on it, so losing one is fine. */
+  /** Emits a Kubernetes Event for people. Nothing depends on it, so it does not matter if one is lost. */
   event(about: KubeObject, kind: string, reason: string, message: string, type = 'Warning'): void {
     const { namespace = 'default', name, uid, resourceVersion } = about.metadata
     const now = this.timestamp()
@@ -208,7 +208,7 @@ export class World {
     })
   }
 
-  /** RFC 3339 in whole seconds, as Kubernetes keeps times. */
+  /** Returns the current time in RFC 3339, in whole seconds, as Kubernetes stores times. */
   timestamp(): string {
     return new Date(this.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')
   }
@@ -231,7 +231,7 @@ export class World {
   }
 }
 
-/** Without the record of who wrote which field, the larger half of most objects. The server keeps it when we leave it out. */
+/** Removes `managedFields`, the larger half of most objects. The server keeps them if a write omits them. */
 function slim<T extends KubeObject>(object: T): T {
   const { managedFields: _dropped, ...metadata } = object.metadata as T['metadata'] & {
     readonly managedFields?: unknown
@@ -251,12 +251,12 @@ function claimsOf(pod: Pod): string[] {
   )
 }
 
-/** The uid of the instance that a launcher pod runs. */
+/** Returns the UID of the instance that a launcher pod runs. */
 export function instanceUid(pod: Pod | undefined): string | undefined {
   return pod && ownerUid(pod.metadata, 'VirtualMachineInstance')
 }
 
-/** `namespace/name` of the DataVolume that a helper claim or pod of CDI is for. */
+/** Returns `namespace/name` of the DataVolume that a helper claim or pod of CDI is for. */
 export function dataVolumeKey(object: Claim | Pod | undefined): string | undefined {
   const clone = object?.metadata.annotations?.[CLONE]
   if (clone !== undefined) return clone

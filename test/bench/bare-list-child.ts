@@ -18,11 +18,11 @@ export interface BareListPlan {
 
 export interface BareList {
   readonly seconds: number
-  /** Of all kinds together. */
+  /** Sum over all kinds. */
   readonly objects: number
 }
 
-/** Reads what the operator's caches read, as they read it, and keeps nothing of it. */
+/** Reads the same objects as the operator's caches, in the same way, and drops them. */
 async function main({ kubeconfig }: BareListPlan): Promise<void> {
   const connection = Connection.fromEnvironment(null, kubeconfig)
   const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-bare-list' })
@@ -35,7 +35,7 @@ async function main({ kubeconfig }: BareListPlan): Promise<void> {
   })
 }
 
-/** The caches of the operator, which are never run here: they say what they would ask for at a start without machines and workspaces. */
+/** Returns what the operator's caches would list at a start without machines and workspaces. The caches never run here. */
 function kindsOfOperator(client: KubeClient): readonly Kept[] {
   const options = { client, clock: systemClock, random: Math.random, log: silentLog, onRelist: () => undefined }
   const reflectors = new Reflectors(options)
@@ -47,7 +47,7 @@ function kindsOfOperator(client: KubeClient): readonly Kept[] {
   return reflectors.kept.filter(({ onDemand }) => !onDemand)
 }
 
-/** To the end of what exists. None of a kind that is not installed. */
+/** Counts the objects that exist. 0 for a kind that is not installed. */
 async function countObjects(client: KubeClient, { type, selection }: Kept): Promise<number> {
   let count = 0
   try {

@@ -26,9 +26,9 @@ interface KubeVirtMachine extends KubeObject {
 const PREFIX = 'bare-'
 
 /**
- * What CDI and KubeVirt take for machines by themselves: a bare client creates, for each machine, all that the operator would create, and
- * waits for nothing in between. No operator may run meanwhile. The images of the cluster, which must be Succeeded, are taken in turn.
- * Resolves with the seconds until all guests run.
+ * Measures how long CDI and KubeVirt alone take for machines: a bare client creates all objects that the operator would create for each
+ * machine, without waiting in between. No operator may run at the same time. Uses the images of the cluster, which must be Succeeded, in
+ * turn. Resolves with the seconds until all guests run.
  */
 export async function runBareMachines(client: KubeClient, count: number, timeoutMs: number): Promise<number> {
   const { items } = await client.list<ReadyImage>(IMAGE)
@@ -47,7 +47,7 @@ export async function runBareMachines(client: KubeClient, count: number, timeout
   return passed()
 }
 
-/** What the operator creates for a machine, in its order. */
+/** The objects that the operator creates for a machine, in the same order. */
 function objectsOf(image: ReadyImage, name: string): (readonly [ResourceType, KubeObject])[] {
   const { namespace = '' } = image.metadata
   const vm = { namespace, name, uid: crypto.randomUUID() }
@@ -73,7 +73,7 @@ function objectsOf(image: ReadyImage, name: string): (readonly [ResourceType, Ku
   ]
 }
 
-/** The owner would be a machine of ours, which does not exist: the garbage collector would delete the object. */
+/** The owner would be a VirtualMachine of Open Terrain that does not exist, so the garbage collector would delete the object. */
 function withoutOwner({ metadata, ...rest }: object & Pick<KubeObject, 'metadata'>): KubeObject {
   const { ownerReferences: _owner, ...others } = metadata
   return { ...rest, metadata: others } as KubeObject

@@ -5,7 +5,7 @@ import * as types from '../../operator/kube/resource-types.ts'
 import { inParallel } from './stage.ts'
 import { stopwatch } from './stopwatch.ts'
 
-/** What the operator creates in the namespace of a workspace, in its order. */
+/** The kinds that the operator creates in the namespace of a workspace, in the same order. */
 const TYPES: readonly ResourceType[] = [
   types.NETWORK_POLICY,
   types.NETWORK_ATTACHMENT_DEFINITION,
@@ -17,22 +17,22 @@ const TYPES: readonly ResourceType[] = [
   types.KUBEVIRT_VIRTUAL_MACHINE,
 ]
 
-/** An object as somebody may create it in a namespace of any name. */
+/** An object that can be created in a namespace of any name. */
 interface Model {
   readonly type: ResourceType
   readonly text: string
 }
 
 /**
- * What a workspace consists of that is ready, machines of KubeVirt and their disks included, so that {@link runBareWorkspaces} can create it again without the
- * operator.
+ * Returns the objects of a Ready workspace, including KubeVirt machines and their disks, so that {@link runBareWorkspaces} can create them again
+ * without the operator.
  */
 export async function modelOf(client: KubeClient, workspace: string): Promise<readonly Model[]> {
   const models: Model[] = []
   for (const type of TYPES) {
     const { items } = await client.list<KubeObject>(type, { namespace: workspace })
     for (const item of items) {
-      // Claims of disks come from CDI, and the certificates of the cluster from its own controllers.
+      // CDI creates the claims of disks, and controllers of the cluster create its certificates.
       if (item.metadata.labels?.[LABELS.managedBy] !== MANAGER) continue
       models.push({ type, text: JSON.stringify(blank(type, item)) })
     }
@@ -41,8 +41,8 @@ export async function modelOf(client: KubeClient, workspace: string): Promise<re
 }
 
 /**
- * What the simulators take for workspaces by themselves: a bare client creates all that the operator would create, and waits for nothing in between. No
- * operator may run meanwhile. Resolves with the seconds until all guests and all containers run.
+ * Measures how long the simulators alone take for workspaces: a bare client creates all objects that the operator would create, without waiting in
+ * between. No operator may run at the same time. Resolves with the seconds until all guests and all containers run.
  */
 export async function runBareWorkspaces(
   client: KubeClient,
@@ -72,7 +72,7 @@ export async function runBareWorkspaces(
 
 const PREFIX = 'bare-'
 
-/** Without what the API server and controllers have added. */
+/** Removes the fields that the API server and controllers have added. */
 function blank(type: ResourceType, object: KubeObject): object {
   const { metadata, status: _status, ...rest } = object as KubeObject & { status?: unknown; spec?: object }
   const { name, namespace, labels, annotations } = metadata

@@ -15,7 +15,7 @@ const POLL_MS = 50
 const KEPT_LINES = 200
 const MESSAGE = /"msg":"([^"]*)"/
 
-/** Makes `dist/operator.mjs` of the sources as they are. */
+/** Builds `dist/operator.mjs` from the current sources. */
 export function buildBundle(): void {
   execFileSync(process.execPath, ['operator/build.ts'], { cwd: ROOT, stdio: 'pipe' })
 }
@@ -27,14 +27,14 @@ export interface BundledOperatorOptions {
   readonly entry?: string
   /** Name of its pod: the first part of its identity. */
   readonly name?: string
-  /** More of its environment. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>
 }
 
 /** Requests to the API server by `<verb> <resource>`. */
 export type Requests = ReadonlyMap<string, number>
 
-/** The operator as it is shipped: the bundle in a process of its own. It dies with this process. */
+/** The operator as shipped: the bundle in its own process, which ends with this one. */
 export class BundledOperator implements AsyncDisposable {
   readonly name: string
   readonly startedAt = performance.now()
@@ -83,26 +83,26 @@ export class BundledOperator implements AsyncDisposable {
     return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** When it first logged this message, by the monotonic clock. Throws when it has not. */
+  /** Time of the first log line with this message, on the monotonic clock. Throws if there is none. */
   loggedAt(message: string): number {
     const at = this.#loggedAt.get(message)
     if (at === undefined) throw new Error(`the operator has not logged "${message}"`)
     return at
   }
 
-  /** Throws when it does not answer. */
+  /** Throws if the operator does not respond. */
   async metrics(): Promise<Sample[]> {
     const answer = await fetch(`http://127.0.0.1:${this.#port}/metrics`, { signal: AbortSignal.timeout(10_000) })
     return parseExposition(await answer.text())
   }
 
-  /** What its caches hold, by `<apiVersion>/<plural>`. Throws when it does not answer. */
+  /** Digests of its caches, by `<apiVersion>/<plural>`. Throws if the operator does not respond. */
   async caches(): Promise<Readonly<Record<string, CacheDigest>>> {
     const answer = await fetch(`http://127.0.0.1:${this.#port}/caches`, { signal: AbortSignal.timeout(10_000) })
     return (await answer.json()) as Record<string, CacheDigest>
   }
 
-  /** Requests that were answered, or given up, since its start. A watch that begins with what exists is a `list`. */
+  /** Completed and abandoned requests since its start. A watch that begins with what exists counts as `list`. */
   async requests(): Promise<Requests> {
     const requests = new Map<string, number>()
     for (const { name, labels, value } of await this.metrics()) {
@@ -117,12 +117,12 @@ export class BundledOperator implements AsyncDisposable {
     return sumOf(await this.metrics(), 'leader_election_master_status') === 1
   }
 
-  /** Throws when it ends before, takes longer than `timeoutMs`, or nobody waits for it any more. */
+  /** Throws if it ends first, takes longer than `timeoutMs`, or `signal` aborts. */
   async untilLeading(timeoutMs = 60_000, signal?: AbortSignal): Promise<void> {
     await this.#until('leads', () => this.leads(), timeoutMs, signal)
   }
 
-  /** Resolves when its caches are complete: it looked at the Lease before, and knocks at it after. */
+  /** Resolves when its caches have synced: it reads the Lease once before that, and again after it. */
   async untilCampaigning(timeoutMs = 60_000): Promise<void> {
     const hasAskedForLease = async () => ((await this.requests()).get('get leases') ?? 0) > 1
     await this.#until('asks for the lead', hasAskedForLease, timeoutMs)
@@ -151,7 +151,7 @@ export class BundledOperator implements AsyncDisposable {
     return this.#child.exitCode
   }
 
-  /** So that a signal is timed from when it was sent, not from when it was obeyed. */
+  /** Does not wait for the exit, so that the caller can measure from the moment when the signal is sent. */
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name)
   }

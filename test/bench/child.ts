@@ -11,7 +11,7 @@ interface Reply extends Question {
   readonly answer: unknown
 }
 
-/** A module of this folder in a process of its own, so that its work delays nobody else's. It ends when its parent does. */
+/** Runs a module of this folder in its own process, so that its work delays no other. The process ends when its parent does. */
 export class Child implements AsyncDisposable {
   readonly #child: ChildProcess
   /** Rejects when it has ended. */
@@ -23,7 +23,7 @@ export class Child implements AsyncDisposable {
     this.#ended = ended
   }
 
-  /** Resolves when the module calls {@link serveParent}. @param plan what it finds in {@link planOf}: plain JSON */
+  /** Resolves when the module calls {@link serveParent}. @param plan plain JSON, which {@link planOf} returns in the child */
   static async start(module: string, plan: object): Promise<Child> {
     const child = fork(join(import.meta.dirname, module), [JSON.stringify(plan)], { execArgv: [] })
     const ended = once(child, 'exit').then(() => {
@@ -34,7 +34,7 @@ export class Child implements AsyncDisposable {
     return new Child(child, ended)
   }
 
-  /** What it answers. Rejects when it ends before. */
+  /** Returns the child's answer. Rejects if the child ends first. */
   async ask<Answer>(): Promise<Answer> {
     const id = ++this.#asked
     const answer = Promise.withResolvers<Answer>()
@@ -63,12 +63,12 @@ export class Child implements AsyncDisposable {
   }
 }
 
-/** In the child: what it was started with. */
+/** In the child: returns the plan that it was started with. */
 export function planOf<Plan>(): Plan {
   return JSON.parse(process.argv[2] ?? '{}') as Plan
 }
 
-/** In the child: tells the parent that it is ready, answers each of its questions, and ends with it. An error ends it as well. */
+/** In the child: reports to the parent that it is ready, answers each of its questions, and ends with it. An error ends it too. */
 export function serveParent(answer: () => Promise<unknown>): void {
   process.on('message', async ({ id }: Question) => {
     process.send?.({ id, answer: await answer() } satisfies Reply)

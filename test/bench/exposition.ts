@@ -7,7 +7,7 @@ export interface Sample {
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g
 
-/** Reads the Prometheus text format; comments and lines that are none of its samples are left out. */
+/** Parses the Prometheus text format. Skips comments and lines that are not samples. */
 export function parseExposition(text: string): Sample[] {
   return text.split('\n').flatMap((line) => {
     const match = LINE.exec(line)
@@ -18,7 +18,7 @@ export function parseExposition(text: string): Sample[] {
   })
 }
 
-/** The sum over all samples of that name whose labels are these. 0 where there are none. */
+/** Sum of all samples with this name and at least these labels. 0 if there are none. */
 export function sumOf(samples: readonly Sample[], name: string, labels: Readonly<Record<string, string>> = {}): number {
   const wanted = Object.entries(labels)
   return samples

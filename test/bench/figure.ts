@@ -1,7 +1,7 @@
-/** So often a chapter measures that has no load of its own to say so. */
+/** Number of runs of a chapter whose load does not set one. */
 export const RUNS = 3
 
-/** What a figure has to reach, and whether a value does. */
+/** The target of a figure, with the check that a value meets it. */
 export interface Target {
   readonly text: string
   readonly isMetBy: (value: number) => boolean
@@ -12,9 +12,9 @@ export interface Figure {
   readonly title: string
   readonly unit: string
   readonly values: readonly number[]
-  /** Absent: reported, and judged by nobody. */
+  /** Absent: the figure is reported without a verdict. */
   readonly target?: Target
-  /** What the older operator was measured with, in its own run. */
+  /** The same figure of the older operator, from a separate run. */
   readonly older?: string
   /** Digits after the decimal point. Default 0. */
   readonly digits?: number

@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../..')
 
 type Facts = (readonly [string, string])[]
 
-/** What a figure depends on besides the code: rows of a table. */
+/** What figures depend on besides the code, as rows of a table. */
 export async function machineFacts(): Promise<Facts> {
   const binaries = await resolveBinaries()
   const apiServer = execFileSync(binaries['kube-apiserver'], ['--version'], { encoding: 'utf8' }).trim()
@@ -15,7 +15,7 @@ export async function machineFacts(): Promise<Facts> {
   return [...hardwareFacts(), ['API server', `${apiServer}, ${etcd}, on loopback, without fsync`]]
 }
 
-/** The same, for what needs no API server. */
+/** The same, for measurements without an API server. */
 export function hardwareFacts(): Facts {
   return [
     ['processor', processorFact()],
@@ -49,7 +49,7 @@ export function commitFact(): string {
   }
 }
 
-/** Two builds of one version are the same machine. */
+/** Two builds of one version count as the same machine. */
 function versionOf(release: string): string {
   return release.split('.').slice(0, 2).join('.')
 }

@@ -65,7 +65,7 @@ const DATA_SYNCS: DataSyncLoad = { dataSyncs: 40, vms: 5, runs: 3 }
 
 type Measure = (tell: (line: string) => void) => Promise<Chapter>
 
-/** What can be asked for by `--only`, in the order of the report. */
+/** Measurements that `--only` accepts, in the order of the report. */
 const MEASURES: Readonly<Record<string, Measure>> = {
   'queue-24': (tell) => measureQueue(SMALL, tell),
   'queue-200': (tell) => measureQueue(MEDIUM, tell),
@@ -83,7 +83,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   'take-over': measureTakeOver,
   cost: measureCost,
 }
-/** Longer than a quarter of an hour: only when asked for. */
+/** Take longer than 15 minutes, so they run only on request. */
 const LONG: ReadonlySet<string> = new Set(['queue-10k'])
 
 const USAGE = `usage: npm run bench -- [--images-10k] [--only NAME,...] [--report FILE]
@@ -107,7 +107,7 @@ else await main()
 
 async function main(): Promise<void> {
   const names = chosen()
-  // Each chapter says which processor it was.
+  // Each chapter names its processor.
   const facts = (await machineFacts()).filter(([name]) => name !== 'processor')
   const { report: path } = values
   const earlier = path !== undefined && existsSync(path) ? readFileSync(path, 'utf8') : ''
@@ -122,7 +122,7 @@ async function main(): Promise<void> {
       failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`)
       process.stderr.write(`${name}: failed: ${error instanceof Error ? error.stack : String(error)}\n`)
     }
-    // After each chapter: the next ones may take an hour, and not end well.
+    // Written after each chapter, because the next ones may take an hour and fail.
     if (path !== undefined) writeFileSync(path, render())
   }
   if (path === undefined) process.stdout.write(render())

@@ -5,7 +5,7 @@ import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/admission/
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { WORKSPACE } from '../../operator/controllers/workspace/caches.ts'
 import type { KubeClient, Selection } from '../../operator/kube/kube-client.ts'
-import { type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { compareResourceVersions, type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME } from '../../operator/kube/resource-types.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
@@ -15,7 +15,7 @@ import { Waiting } from '../harness/waiting.ts'
 import type { Download, Turn } from './queue-arithmetic.ts'
 
 interface Seen extends KubeObject {
-  /** When the event came in, milliseconds on the monotonic clock. */
+  /** When the event was received, in milliseconds of the monotonic clock. */
   readonly at: number
 }
 
@@ -23,7 +23,7 @@ interface SeenImage extends Seen {
   readonly phase: string | undefined
   readonly ticket: string | undefined
   readonly isAdmissible: boolean
-  /** Everything but what moves while nothing happens: progress and queue position. */
+  /** Everything except what changes by itself: progress and queue position. */
   readonly news: string
 }
 
@@ -44,14 +44,14 @@ export interface LedgerWrite {
   readonly holders: readonly { readonly uid: string; readonly claimant: string }[]
 }
 
-/** Status writes that tell how far something is, and no news. */
+/** Status writes that only report progress or a queue position. */
 export interface SideWrites {
   progress: number
   positions: number
 }
 
-/** Tells of every event before the store takes it in. */
-class TellingStore<T extends KubeObject> extends Store<T> {
+/** Tells of every event when the store has taken it in, with what it had before. */
+class ObservedStore<T extends KubeObject> extends Store<T> {
   readonly #tell: (item: T, before: T | undefined, isDeleted: boolean) => void
 
   constructor(tell: (item: T, before: T | undefined, isDeleted: boolean) => void) {
@@ -75,13 +75,13 @@ class TellingStore<T extends KubeObject> extends Store<T> {
 type Created = Omit<Download, 'endedAt' | 'endedRevision'>
 
 /**
- * Sees images, DataVolumes, virtual machines and the ledger through watches of its own, and notes when it saw what. It knows nothing of the
- * operator but the objects that it leaves in the cluster.
+ * Observes images, DataVolumes, virtual machines and the ledger through its own watches, and records when it saw what. All that it knows of
+ * the operator are the objects in the cluster.
  */
 export class Observer implements AsyncDisposable {
-  /** DataVolumes of images, as they came. */
+  /** DataVolumes of images, in the order in which they were observed. */
   readonly created: Created[] = []
-  /** Those that have ended, in the order of their ends. */
+  /** Ended downloads, in the order of their ends. */
   readonly downloads: Download[] = []
   /** By uid of the image. */
   readonly turns = new Map<string, Turn>()
@@ -91,7 +91,7 @@ export class Observer implements AsyncDisposable {
   readonly readyMachines = new Set<string>()
   /** Uids of DataSyncs that have Succeeded. */
   readonly readyDataSyncs = new Set<string>()
-  /** Those that there are, by name. */
+  /** Existing workspaces, by name. */
   readonly workspaces = new Map<string, { readonly phase: string | undefined; readonly total: number }>()
   readonly images: Store<SeenImage>
   readonly dataVolumes: Store<SeenDataVolume>
@@ -127,7 +127,7 @@ export class Observer implements AsyncDisposable {
     )
   }
 
-  /** Resolves when it sees all that there is. @param namespace of the ledger */
+  /** Resolves when its watches have synced. @param namespace of the ledger */
   static async start(client: KubeClient, namespace: string): Promise<Observer> {
     const observer = new Observer(client, namespace)
     await Promise.all(observer.#synced)
@@ -139,7 +139,7 @@ export class Observer implements AsyncDisposable {
     await Promise.all(this.#running)
   }
 
-  /** Images that are in this phase. Those that were there before the observer came do not count. */
+  /** Number of images in this phase. Images that existed before the observer started do not count. */
   countIn(phase: string): number {
     return this.#phases.get(phase) ?? 0
   }
@@ -149,7 +149,7 @@ export class Observer implements AsyncDisposable {
     this.#onEnded.add(listener)
   }
 
-  /** Resolves with what `look` finds, looking again at each event. Rejects, saying what was waited for, when it takes too long. */
+  /** Resolves with the result of `look`, which is called again at each event. Rejects after the timeout, with `what` in the message. */
   async until<T>(what: string, look: () => T | undefined | false, timeoutMs: number): Promise<T> {
     const late = () => new Error(`waited ${timeoutMs / 1_000} s in vain until ${what}`)
     return await this.#waiting.until(look, timeoutMs, late)
@@ -161,7 +161,7 @@ export class Observer implements AsyncDisposable {
     onEvent: (item: T, before: T | undefined, isDeleted: boolean) => void,
     selection: Selection = {},
   ): Store<T> {
-    const store = new TellingStore<T>((...event) => {
+    const store = new ObservedStore<T>((...event) => {
       onEvent(...event)
       this.#waiting.wake()
     })
@@ -183,12 +183,20 @@ export class Observer implements AsyncDisposable {
         ticket: image.ticket,
         admissibleAt: image.at,
         admissibleRevision: resourceVersion,
-        decidedAfterRevision: undefined,
+        decidedAfterRevision: this.#decidedAfter(uid, resourceVersion),
       })
     }
     if (before === undefined || before.news !== image.news) return
     if (image.phase === 'Syncing') this.sideWrites.progress += 1
     else if (image.phase === 'Queued') this.sideWrites.positions += 1
+  }
+
+  /** Its claim may have been seen before it was: they have different watches. */
+  #decidedAfter(uid: string, admissibleRevision: string): string | undefined {
+    const isBefore = ({ revision }: LedgerWrite) => compareResourceVersions(revision, admissibleRevision) < 0
+    const from = this.ledger.findLastIndex(isBefore) + 1
+    const later = this.ledger.slice(from).findIndex(({ holders }) => holders.some((holder) => holder.uid === uid))
+    return later < 0 ? undefined : this.ledger[from + later - 1]?.revision
   }
 
   #countPhase(phase: string | undefined, by: number): void {

@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 
-/** Of the `USER_HZ` that Linux reports process times in; it is 100 wherever Node runs. */
+/** Linux reports process times in units of `USER_HZ`, which is 100 wherever Node runs. */
 const TICKS_PER_SECOND = 100
 
 /** Bytes. */
@@ -9,13 +9,13 @@ export interface Memory {
   readonly resident: number
   /** Of these, pages that belong to no file: heap, stacks, buffers. */
   readonly anonymous: number
-  /** The most that was ever resident. */
+  /** Peak of the resident memory. */
   readonly peak: number
 }
 
 /**
- * Memory of a process from `smaps_rollup`, which walks its page table: `VmRSS` in `status` is a sum of counters that the
- * kernel keeps per core and that may be off by a few MB. Throws when the process is gone.
+ * Memory of a process, from `smaps_rollup`, which walks its page table. `VmRSS` in `status` is a sum of per-core
+ * counters, and may be off by a few MB. Throws if the process is gone.
  */
 export async function memoryOf(pid: number): Promise<Memory> {
   const [rollup, status] = await Promise.all([
@@ -32,12 +32,12 @@ export async function memoryOf(pid: number): Promise<Memory> {
 /** Seconds of processor time that the process has used, in user and kernel mode. */
 export async function cpuSecondsOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // The name of the program stands in parentheses and may hold blanks.
+  // The name of the program is in parentheses and may contain blanks.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
-/** How many sockets a process holds open. */
+/** Number of open sockets of a process. */
 export async function socketsOf(pid: number): Promise<number> {
   const folder = `/proc/${pid}/fd`
   const links = await Promise.all((await readdir(folder)).map((fd) => readlink(`${folder}/${fd}`).catch(() => '')))

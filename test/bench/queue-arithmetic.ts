@@ -4,9 +4,9 @@ import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 export interface Download {
   readonly imageUid: string
   readonly createdAt: number
-  /** The revision of etcd at which it came to be. */
+  /** The etcd revision of its creation. */
   readonly createdRevision: string
-  /** Of the event that first said Succeeded, or that it was deleted before. */
+  /** Time of the event that first showed Succeeded, or of its deletion if that came first. */
   readonly endedAt: number
   readonly endedRevision: string
 }
@@ -18,16 +18,16 @@ export interface Turn {
   readonly ticket: string
   readonly admissibleAt: number
   readonly admissibleRevision: string
-  /** Of the last ledger write before the one that gave it a slot; undefined where there was none. */
+  /** Revision of the last ledger write before the one that gave it a slot. Undefined if there was none. */
   readonly decidedAfterRevision: string | undefined
 }
 
-/** The time that the downloads take when `limit` of them run from first to last without a gap. */
+/** How long the downloads take if `limit` of them run at any time, without a gap. */
 export function idealMs(downloads: readonly Download[], limit: number): number {
   return downloads.reduce((sum, { createdAt, endedAt }) => sum + endedAt - createdAt, 0) / limit
 }
 
-/** The most downloads between their creation and their end at any revision. */
+/** The most downloads that are unfinished at any revision. */
 export function mostInParallel(downloads: readonly Download[]): number {
   const steps = downloads.flatMap(({ createdRevision, endedRevision }) => [
     { revision: createdRevision, by: 1 },
@@ -43,9 +43,9 @@ export function mostInParallel(downloads: readonly Download[]): number {
 }
 
 /**
- * Milliseconds from each freed slot to the download that took it. A slot is freed by a download that ends; free slots are
- * taken in the order in which they became free. Slots that nobody could have taken at that moment do not count: the image
- * that took them became admissible only later.
+ * Milliseconds from each freed slot to the download that took it. A download that ends frees a slot; free slots are taken
+ * in the order in which they became free. A slot does not count if no image could have taken it at that moment: the image
+ * that took it became admissible only later.
  */
 export function handOvers(downloads: readonly Download[], turns: ReadonlyMap<string, Turn>, limit: number): number[] {
   const ends = downloads.map(({ endedAt }) => endedAt).toSorted((a, b) => a - b)
@@ -60,8 +60,8 @@ export function handOvers(downloads: readonly Download[], turns: ReadonlyMap<str
 }
 
 /**
- * Pairs of downloads in the wrong order: the later one has the earlier ticket, and could have started when the other one
- * was chosen. What became admissible only after the ledger write before the choice was not known to the one that chose.
+ * Number of pairs of downloads in the wrong order: the later one has the earlier ticket, and could have started when the other one was chosen. An
+ * image that became admissible only after the ledger write before the choice was not known to the operator that chose.
  */
 export function inversions(downloads: readonly Download[], turns: ReadonlyMap<string, Turn>): number {
   const inOrder = downloads.toSorted((a, b) => compareResourceVersions(a.createdRevision, b.createdRevision))

@@ -1,8 +1,9 @@
+import { table } from '../harness/markdown-table.ts'
 import type { Chapter, Figure, Table } from './figure.ts'
 import { median } from './statistics.ts'
 
 export interface Report {
-  /** Rows of a table: what is the same for all chapters. */
+  /** Rows of a table: facts that hold for all chapters. */
   readonly facts: readonly (readonly [string, string])[]
   readonly chapters: readonly MeasuredChapter[]
   /** What could not be measured, and why. */
@@ -10,7 +11,7 @@ export interface Report {
 }
 
 export interface MeasuredChapter extends Chapter {
-  /** Commit and circumstances, as people read it. */
+  /** Commit and conditions, as text for readers. */
   readonly measured: string
 }
 
@@ -33,8 +34,8 @@ figures of two seeds. What is in parallel is counted at each revision of etcd, a
 was the observer's own delay, and is withdrawn. The column is there for the order of magnitude; nobody has to measure it again.`
 
 /**
- * The whole report in Markdown.
- * @param earlier a report of this program: its chapters that were not measured again stay, if all facts are the same
+ * Returns the whole report in Markdown.
+ * @param earlier a report of this program: its chapters that were not measured again are kept, if the introduction and all facts are the same
  */
 export function renderReport({ facts, chapters, failures }: Report, earlier = ''): string {
   const failed = failures.map((failure) => `- **Could not be measured:** ${failure}`)
@@ -47,7 +48,7 @@ export function renderReport({ facts, chapters, failures }: Report, earlier = ''
 
 const CHAPTER = /^## (.+)$/gm
 
-/** Chapters of a report as they are written there, by title, in their order. */
+/** The text of each chapter of a report, by title, in order. */
 function chaptersIn(report: string): Map<string, string> {
   const starts = [...report.matchAll(CHAPTER)]
   const ends = [...starts.slice(1).map(({ index }) => index), report.length]
@@ -75,9 +76,8 @@ function renderChapter({ title, method, figures, tables = [], measured }: Measur
 }
 
 function renderTable({ title, head, rows }: Table): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  const table = [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
-  return title === '' ? table : `### ${title}\n\n${table}`
+  const text = table(head, rows)
+  return title === '' ? text : `### ${title}\n\n${text}`
 }
 
 /** `1.014 (1.012 to 1.018)`, or one value. */

@@ -1,7 +1,7 @@
 import type { Requests } from './bundled-operator.ts'
 import type { Table } from './figure.ts'
 
-/** How often each kind of request was sent in each run, and for each of what the run was about. */
+/** Counts of each kind of request in each run, and the mean per item, such as per image. */
 export function requestTable(
   runs: readonly Requests[],
   { count, of }: { readonly count: number; readonly of: string },

@@ -9,13 +9,13 @@ export function total(requests: Requests): number {
   return [...requests.values()].reduce((sum, count) => sum + count, 0)
 }
 
-/** What came after `before`; kinds with nothing new are left out. */
+/** The requests since `before`. Omits kinds without new ones. */
 export function difference(after: Requests, before: Requests): Requests {
   const changes = [...after].map(([kind, count]) => [kind, count - (before.get(kind) ?? 0)] as const)
   return new Map(changes.filter(([, count]) => count !== 0))
 }
 
-/** The renewal of the Lease, and of watches, goes on whatever happens, and is reported apart. */
+/** Renewals of the Lease and of watches never stop, and are reported separately. */
 export function withoutRenewals(requests: Requests): Requests {
   return only(requests, (kind) => !isOfLease(kind) && !isOfWatch(kind))
 }
@@ -36,7 +36,7 @@ export function writesIn(requests: Requests): Requests {
   return only(requests, (kind) => !isRead(kind))
 }
 
-/** Resolves with all requests so far once none but renewals has come for two seconds. */
+/** Resolves with all requests so far, once there were only renewals for two seconds. */
 export async function untilQuiet(operator: BundledOperator): Promise<Requests> {
   const deadline = performance.now() + LONGEST_MS
   let requests = await operator.requests()

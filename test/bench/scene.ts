@@ -4,14 +4,14 @@ import { difference, untilQuiet, withoutRenewals } from './requests.ts'
 import type { Stage } from './stage.ts'
 import { stopwatch } from './stopwatch.ts'
 
-/** Downloads at once, and how long each takes: next to nothing, where something else is measured. */
+/** Limit and duration of downloads. They take almost no time, because something else is measured. */
 export const LIMIT = 10
 export const IMPORT_MS = 100
 const IMAGES_TIMEOUT_MS = 60_000
 
 export interface Memory {
   readonly residentMb: number
-  /** The most that was resident. */
+  /** Peak of the resident memory. */
   readonly peakMb: number
 }
 
@@ -20,7 +20,7 @@ export async function memoryOf(operator: BundledOperator): Promise<Memory> {
   return { residentMb: resident / 1e6, peakMb: peak / 1e6 }
 }
 
-/** What it took until everything rested. */
+/** What an action took, until the operator was idle again. */
 export interface Span {
   readonly requests: Requests
   readonly seconds: number
@@ -29,15 +29,15 @@ export interface Span {
   readonly simulatorsCpu: number
 }
 
-/** Who is on a stage beside quick simulators: an observer, and an operator that leads. */
+/** What is on a stage beside quick simulators: an observer, and an operator that leads. */
 export interface Scene {
   readonly observer: Observer
   readonly operator: BundledOperator
-  /** Measures from a quiet moment, over `begin` and until `end` has come true, to the next quiet moment. */
+  /** Measures from a quiet moment, over `begin` and `end`, to the next quiet moment. */
   readonly span: (begin: () => Promise<void>, end: () => Promise<unknown>) => Promise<Span>
 }
 
-/** @param images so many are there, Succeeded, before it begins */
+/** @param images number of Succeeded images before it begins */
 export async function sceneOn(stage: Stage, images = 0): Promise<Scene> {
   const simulators = await stage.startSimulators({ durationMs: IMPORT_MS })
   const observer = await stage.observe()

@@ -5,7 +5,7 @@ import { startSimulators, timedTransfer } from '../../sandbox/simulators/index.t
 import { planOf, serveParent } from './child.ts'
 import type { EgressReport, SimulatorPlan } from './simulators-process.ts'
 
-/** Runs the simulators, and says what was downloaded. */
+/** Runs the simulators, and reports what was downloaded. */
 async function main({ kubeconfig, sizeBytes, durationMs, failing }: SimulatorPlan): Promise<void> {
   const connection = Connection.fromEnvironment(null, kubeconfig)
   const simulators = await startSimulators({

@@ -3,10 +3,10 @@ import { Child } from './child.ts'
 
 export interface SimulatorPlan {
   readonly kubeconfig: string
-  /** How long each download takes. Nothing is moved, only counted. */
+  /** Duration of each download. Bytes are only counted, not moved. */
   readonly durationMs: number
   readonly sizeBytes: number
-  /** Downloads into DataVolumes whose name begins so end with an error, each time. */
+  /** Every download into a DataVolume whose name has this prefix ends with an error. */
   readonly failing?: { readonly namePrefix: string; readonly afterBytes: number }
 }
 
@@ -18,7 +18,7 @@ export interface EgressReport {
   readonly images: Readonly<Record<string, ImageEgress>>
 }
 
-/** The simulators in a process of their own, so that their work does not delay what the observer sees. */
+/** Runs the simulators in their own process, so that their work does not delay the observer. */
 export class SimulatorsProcess implements AsyncDisposable {
   readonly #child: Child
 

@@ -20,21 +20,18 @@ import { Yardstick } from './yardstick.ts'
 import type { YardstickPlan } from './yardstick-child.ts'
 
 const CONNECTIONS = 32
-/** Requests of ours under way at once. */
+/** The most requests of the stage in flight at once. */
 const PARALLEL = 16
 const GIB = 1024 ** 3
 
 export interface StageOptions {
   readonly policy: Readonly<Record<string, string>>
-  /** How many namespaces the images are spread over. Default 1. */
+  /** Number of namespaces that the images are spread over. Default 1. */
   readonly spread?: number
   readonly apiServerFlags?: Flags
 }
 
-/**
- * A control plane of its own for one measurement, with everything around the operator. What is started here ends with it,
- * the last one first.
- */
+/** A control plane for one measurement, with everything around the operator. Disposal ends what was started here, the last one first. */
 export class Stage implements AsyncDisposable {
   readonly client: HttpKubeClient
   readonly namespaces: readonly string[]
@@ -89,14 +86,14 @@ export class Stage implements AsyncDisposable {
     return this.#started.use(await SimulatorsProcess.start({ kubeconfig, durationMs: 1_000, sizeBytes: GIB, ...plan }))
   }
 
-  /** A bare client beside the operator. @param limit how many slots there are */
+  /** Starts a bare client beside the operator. @param limit number of slots */
   async startYardstick(limit: number): Promise<Yardstick> {
     const plan: YardstickPlan = { kubeconfig: this.kubeconfig, slots: limit }
     const child = this.#started.use(await Child.start('yardstick-child.ts', plan))
     return new Yardstick(() => child.ask<number>(), systemClock)
   }
 
-  /** Reads what the operator would read at its start, in a new process that does nothing else. */
+  /** Reads the objects that the operator would read at its start, in a new process that does nothing else. */
   async readBare(): Promise<BareList> {
     const plan: BareListPlan = { kubeconfig: this.kubeconfig }
     await using child = await Child.start('bare-list-child.ts', plan)
@@ -125,21 +122,21 @@ export class Stage implements AsyncDisposable {
     }
   }
 
-  /** Creates images named `<prefix>-0` and so on, round the namespaces, several at a time. */
+  /** Creates images named `<prefix>-0` and so on, spread over the namespaces, several at a time. */
   async createImages(prefix: string, count: number, spec: Partial<VMDiskImageSpecInput> = {}): Promise<void> {
     await inParallel(count, async (at) => {
       await this.client.create(IMAGE, this.image(`${prefix}-${at}`, at, spec))
     })
   }
 
-  /** Creates machines named `<prefix>-0` and so on, round the namespaces, several at a time; each of an image in its own namespace. */
+  /** Creates machines named `<prefix>-0` and so on, spread over the namespaces, several at a time. Each uses an image in its own namespace. */
   async createMachines(prefix: string, count: number, imageOf: (at: number) => string): Promise<void> {
     await inParallel(count, async (at) => {
       await this.client.create(MACHINE, this.machine(`${prefix}-${at}`, imageOf(at), at))
     })
   }
 
-  /** Creates DataSyncs of so many vms, named `<prefix>-0` and so on, round the namespaces. Those of the same number share their images. */
+  /** Creates DataSyncs of `vms` vms, named `<prefix>-0` and so on, spread over the namespaces. Those with the same number share their images. */
   async createDataSyncs(prefix: string, count: number, vms: number): Promise<void> {
     await inParallel(count, async (at) => {
       await this.client.create(DATA_SYNC, this.#dataSync(`${prefix}-${at}`, at, vms))
@@ -151,7 +148,7 @@ export class Stage implements AsyncDisposable {
     await inParallel(count, (at) => this.createWorkspace(`${prefix}-${at}`, imageOf(at)))
   }
 
-  /** Two machines, two container clusters, two networks, two volumes, and roles for Ansible. */
+  /** Creates a Workspace with two machines, two container clusters, two networks, two volumes, and roles for Ansible. */
   async createWorkspace(name: string, image: string): Promise<void> {
     const spec = workspaceSpec(image)
     await this.client.create(WORKSPACE, {
@@ -232,7 +229,7 @@ function workspaceSpec(image: string): WorkspaceSpecInput {
   }
 }
 
-/** Does the work for 0 to `count` - 1, in that order, several at a time. */
+/** Runs `work` for 0 to `count` - 1, in that order, several at a time. */
 export async function inParallel(count: number, work: (at: number) => Promise<void>): Promise<void> {
   let next = 0
   const worker = async () => {

@@ -1,16 +1,16 @@
-/** The smallest value that at least `share` (0 to 1) of all values do not exceed: nearest rank, no interpolation. NaN of none. */
+/** The smallest value that at least `share` (0 to 1) of all values do not exceed: nearest rank, no interpolation. NaN without values. */
 export function percentile(values: readonly number[], share: number): number {
   if (values.length === 0) return Number.NaN
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
 }
 
-/** Nearest rank as well: always a value that was measured. */
+/** Also by nearest rank, so it is always a measured value. */
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5)
 }
 
-/** Each value by the one that was measured beside it. */
+/** Divides each value by the one at the same index. */
 export function quotients(values: readonly number[], by: readonly number[]): number[] {
   return values.map((value, at) => value / (by[at] ?? Number.NaN))
 }

@@ -1,6 +1,6 @@
 import { systemClock } from '../../operator/runtime/clock.ts'
 
-/** Started by the call; tells the seconds since, each time it is asked. */
+/** Starts now. The returned function returns the seconds since then. */
 export function stopwatch(): () => number {
   const startedAt = systemClock.monotonic()
   return () => (systemClock.monotonic() - startedAt) / 1_000

@@ -29,9 +29,9 @@ interface Model {
 }
 
 /**
- * Stores finished images with all their children, without a download for each: one is really synced, the others are copies
- * of what it left, with names, uids, revisions and tickets of their own. Everything that is started for it has ended when
- * this resolves.
+ * Stores finished images with all their children, without a download for each. The first one is synced; the others are
+ * copies of its objects, with their own names, uids, revisions and tickets. Everything that was started for this has ended
+ * when it resolves.
  */
 export async function storeFinishedImages(stage: Stage, count: number): Promise<void> {
   const model = await makeModel(stage)
@@ -85,13 +85,13 @@ async function copy(stage: Stage, model: Model, at: number): Promise<void> {
   await client.replaceStatus(IMAGE, { ...rewritten(image, texts), metadata: createdImage.metadata })
 }
 
-/** Creates an object that has a status of its own. */
+/** Creates an object, and then writes its status. */
 async function store(client: KubeClient, type: ResourceType, object: KubeObject): Promise<KubeObject> {
   const created = await client.create(type, object)
   return await client.replaceStatus(type, { ...object, metadata: created.metadata })
 }
 
-/** The object with texts replaced, longest first, and without what the API server writes. */
+/** Returns the object with texts replaced, longest first, and without the metadata that the API server writes. */
 function rewritten<T extends KubeObject>(object: T, texts: ReadonlyMap<string, string>): T {
   let json = JSON.stringify(object)
   for (const [from, to] of [...texts].toSorted(([a], [b]) => b.length - a.length)) json = json.replaceAll(from, to)

@@ -6,14 +6,14 @@ import { dataVolumeLike, ledgerLike, YARDSTICK } from './yardstick-objects.ts'
 
 export interface YardstickPlan {
   readonly kubeconfig: string
-  /** Holders that the real ledger has when all slots are taken. */
+  /** Number of holders in the real ledger when all slots are taken. */
   readonly slots: number
 }
 
-/** A client that has just been started takes several times as long. */
+/** Pairs that do not count: a client that has just started is several times slower. */
 const WARM_UP = 20
 
-/** Does a pair of writes whenever it is asked to, and says how many milliseconds they took. */
+/** Does a pair of writes whenever it is asked to, and returns the milliseconds that they took. */
 async function main({ kubeconfig, slots }: YardstickPlan): Promise<void> {
   const connection = Connection.fromEnvironment(1, kubeconfig)
   const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-yardstick' })

@@ -2,15 +2,15 @@ import { renderLedger } from '../../operator/controllers/vm-disk-image/admission
 import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
 import { DATA_VOLUME } from '../../operator/kube/resource-types.ts'
 
-/** Namespace of all that is written to measure with, and name of the ledger in it. */
+/** Namespace of all objects that are written for the measurement, and name of the ledger in it. */
 export const YARDSTICK = 'yardstick'
 
-/** About what labels, annotations, owner and URL take in a DataVolume of the operator. */
+/** About the size of labels, annotations, owner and URL in a DataVolume of the operator. */
 const FILLER = 'x'.repeat(620)
 
 /**
- * As large as the operator's ledger when all slots are taken. Different for each pair of writes: one that changes nothing does not reach
- * etcd.
+ * As large as the operator's ledger when all slots are taken. Differs for each pair of writes, because a write that changes nothing does not
+ * reach etcd.
  */
 export function ledgerLike(slots: number, pair: number, resourceVersion?: string): KubeObject {
   const metadata = { namespace: YARDSTICK, name: YARDSTICK, ...(resourceVersion !== undefined && { resourceVersion }) }
@@ -26,8 +26,8 @@ export function ledgerLike(slots: number, pair: number, resourceVersion?: string
 }
 
 /**
- * As large as the operator's. It waits for an upload: CDI does nothing about it until somebody uploads. It has no owner, so the operator and the
- * observer count it for nothing.
+ * As large as a DataVolume of the operator. It waits for an upload: CDI does nothing until somebody uploads. It has no owner, so the operator
+ * and the observer ignore it.
  */
 export function dataVolumeLike(pair: number): KubeObject {
   const annotations = { 'bench.example.com/filler': FILLER }

@@ -7,7 +7,7 @@ import { readYaml } from './verdict.ts'
 const SAMPLES = 2_000
 const cloudInit = inject('cloudInit')
 
-/** What YAML 1.1 takes for something else than this text. */
+/** Texts that YAML 1.1 reads as something else. */
 const TRAPS = [
   ...['yes', 'no', 'On', 'off', 'y', 'N', 'True', '~', 'null', '', '<<', '=', '-', '?', ':', '---', '...', '%YAML 1.1'],
   ...['007', '0o7', '0x1f', '1_000', '1:30', '12:30:45', '2001-01-01', '1e3', '.inf', '.NaN', '+1', '4.'],
@@ -29,7 +29,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }))
 
-/** As it arrives: JSON, in which half a character is none. */
+/** The variables as they arrive: through JSON, without lone surrogates. */
 function asJson(variables: unknown): unknown {
   return JSON.parse(JSON.stringify(variables), (_key, member: unknown) => {
     if (typeof member === 'string') return member.toWellFormed()

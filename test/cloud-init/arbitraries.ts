@@ -7,7 +7,7 @@ import {
 } from '@open-terrain/constructs'
 import fc from 'fast-check'
 
-/** What YAML, cloud-init, its templates or a shell take for more than text. */
+/** Texts that YAML, cloud-init, its templates or a shell interpret. */
 const HOSTILE = [
   ...[
     '"',
@@ -53,7 +53,7 @@ const HOSTILE = [
   ...['MIME-Version: 1.0', 'mime-version:', 'Content-Type: text/x-shellscript', '#!/bin/sh', '#include', '__proto__'],
   ...['0123', '1e3', 'é', 'ß', '漢', '😀', '\u202e'],
 ]
-/** What the rules of the spec refuse, but a Secret may hold. */
+/** Characters that the rules of the spec reject, but a Secret may contain. */
 const CONTROL = ['\n', '\r\n', '\t', '\u0000', '\u007f', '\u0085', '\u2028', '\u2029', '\ufeff', '\ufffe', '\uffff']
 
 function textOf(fragments: readonly string[], max: number): fc.Arbitrary<string> {
@@ -112,7 +112,7 @@ const nic = fc
     ipAddress: cidr,
     routes: optional(fc.array(route, { maxLength: 3 })),
     nameservers: optional(fc.array(fc.oneof(v4, v6), { maxLength: 2 })),
-    /** A next hop at random is hardly ever on the network: the neighbour mostly is. */
+    /** A random next hop is hardly ever on the network. The neighbor address mostly is. */
     defaultRoute: fc.boolean(),
   })
   .map(({ defaultRoute, ...rest }) => (defaultRoute ? { ...rest, routes: [routeOverNeighbour(rest.ipAddress)] } : rest))
@@ -125,7 +125,7 @@ function routeOverNeighbour(ipAddress: string): { to: string; via: string } {
   return { to: isV6 ? '::/0' : '0.0.0.0/0', via: host.slice(0, -last.length) + next }
 }
 
-/** What the spec of a machine that was accepted can lead to, of any size. */
+/** Props that any valid spec of a machine can lead to, of any size. */
 export const cloudInitProps: fc.Arbitrary<CloudInitProps> = fc
   .record({
     hostname: label,
@@ -134,5 +134,5 @@ export const cloudInitProps: fc.Arbitrary<CloudInitProps> = fc
   })
   .map(({ hostname, users, nics }) => ({ hostname, users, interfaces: withMacAddresses('scope', hostname, nics) }))
 
-/** Text that no rule has looked at, as in a Secret. */
+/** Text that no rule has checked, as in a Secret. */
 export const anyText: fc.Arbitrary<string> = textOf([...HOSTILE, ...CONTROL], 256)

@@ -3,21 +3,21 @@ import { promisify } from 'node:util'
 import { type Apt, resolveDebianTool } from '../harness/debian-packages.ts'
 
 const run = promisify(execFile)
-/** Nothing that we run is slower on a machine that has what it needs. */
+/** Longer than any command takes on a machine that has what it needs. */
 const TIMEOUT_MS = 180_000
 const MODULES = 'import jsonschema, yaml, cloudinit.config.schema, cloudinit.net.sysconfig'
 const PYTHONS = ['/usr/bin/python3', 'python3']
 
-/** A Python that can import cloud-init and what it needs. */
+/** A Python that can import cloud-init and its dependencies. */
 export interface CloudInit {
   readonly python: string
-  /** For the environment of that Python. */
+  /** Environment of that Python. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * Finds cloud-init, or gets it: the one in the folder that `CLOUD_INIT` names, that of this machine, our cache, the distribution's packages. Throws one sentence that says what
- * to do when none is possible.
+ * Finds or installs cloud-init: from the folder in `CLOUD_INIT`, from this machine, from our cache, or from the distribution's packages. If none
+ * works, throws an error that says what to do.
  */
 export async function resolveCloudInit(report: (line: string) => void): Promise<CloudInit> {
   const kept = 'usr/lib/python3/dist-packages'
@@ -31,7 +31,7 @@ export async function resolveCloudInit(report: (line: string) => void): Promise<
 
 async function findIn(cache: string): Promise<CloudInit | undefined> {
   const named = process.env['CLOUD_INIT']
-  // What it needs beside itself may be in the cache.
+  // Its dependencies may be in the cache.
   const places = named ? [`${named}:${cache}`] : [undefined, cache]
   for (const PYTHONPATH of places) {
     for (const python of PYTHONS) {
@@ -52,7 +52,7 @@ async function withModules(apt: Apt): Promise<readonly string[]> {
   )
   const closure = await apt('apt-cache', 'depends', '--recurse', ...optional, 'cloud-init')
   const names = new Set(closure.split('\n').filter((line) => /^python3-[a-z0-9.+-]+$/.test(line)))
-  // Compiled for one version of Python alone, and nothing that we use needs it.
+  // Compiled for one version of Python only, and nothing that we use needs it.
   names.delete('python3-minimal')
   return ['cloud-init', ...names]
 }

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { cloudInitProps } from './arbitraries.ts'
 import type { Verdict } from './verdict.ts'
 
-/** So many machines at random, each of which cloud-init has to accept, and to read as it was meant. */
+/** Checks `count` random machines: cloud-init must accept each one, and read it as intended. */
 export async function expectReadAsMeant(
   count: number,
   check: (documents: readonly CloudInitData[]) => Promise<Verdict[]>,

@@ -26,7 +26,7 @@ interface UserData {
   readonly chpasswd?: { readonly expire: boolean; readonly users: readonly object[] }
 }
 
-/** As a parser of YAML 1.1 reads it, which cloud-init's is; it must be the one line of JSON that it looks like. */
+/** Parses the text as YAML 1.1, as cloud-init does. The result must be the same as for JSON. */
 function readBack(text: string): unknown {
   const fromYaml: unknown = parse(text, { version: '1.1' })
   expect(fromYaml).toEqual(JSON.parse(text))
@@ -39,7 +39,7 @@ function readUserData(userdata: string): UserData {
   return readBack(line) as UserData
 }
 
-/** The user that an entry stands for; members that were not asked for show. */
+/** Returns the user that an entry stands for. Members that were not requested stay in it. */
 function asked({ shell, gecos, primary_group, groups, ...entry }: Entry): CloudInitUser {
   expect(shell).toBe('/bin/bash')
   expect(entry.name).toMatch(LOGIN)
@@ -100,7 +100,7 @@ function checkNetwork({ interfaces = [] }: CloudInitProps, networkdata: string |
   expect(readBack(networkdata ?? '')).toEqual({ version: 2, ethernets })
 }
 
-/** @param runs so many specs, and so many texts */
+/** @param runs number of specs, and number of texts */
 export function roundTripSuite(runs: number): void {
   it('parses back to exactly what was asked for', () => {
     fc.assert(
@@ -118,9 +118,9 @@ export function roundTripSuite(runs: number): void {
       fc.property(anyText, (text) => {
         const userdata = renderUserData({ hostname: 'vm', users: [{ name: 'demo', plain_text_passwd: text }] })
         expect(readUserData(userdata).users?.[1]?.plain_text_passwd).toBe(text)
-        // cloud-init takes the whole for an e-mail if it finds this.
+        // cloud-init reads the whole text as an e-mail if it contains this.
         expect(userdata.toLowerCase()).not.toContain('mime-version:')
-        // What PyYAML refuses to read at all, or reads as the end of a line or of the text.
+        // Characters that PyYAML rejects, or reads as the end of a line or of the text.
         expect(userdata).not.toMatch(
           /[^\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u,
         )

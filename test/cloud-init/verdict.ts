@@ -5,17 +5,17 @@ import { text } from 'node:stream/consumers'
 import type { CloudInitData } from '@open-terrain/constructs'
 import type { CloudInit } from './package.ts'
 
-/** What cloud-init says of one machine's data. */
+/** cloud-init's verdict on the data of one machine. */
 export interface Verdict {
   readonly problems: readonly string[]
-  /** As it reads them. */
+  /** As cloud-init reads them. */
   readonly config: unknown
   readonly network: unknown
   /** The users that it would make, by login. */
   readonly logins: Readonly<Record<string, Readonly<Record<string, unknown>>>> | null
 }
 
-/** What a guest is given, in the image that it is tried in. */
+/** The data of a guest, and the image that it is tested in. */
 export interface FirstStart {
   readonly userdata: string
   /** A key of `IMAGES` in images.py. */
@@ -32,7 +32,7 @@ export interface Guest {
       {
         readonly shell: string
         readonly groups: readonly string[]
-        /** Null where none can be used. */
+        /** Null if none can be used. */
         readonly password: string | null
         readonly keys: readonly string[]
       }
@@ -48,12 +48,12 @@ export function firstStarts(cloudInit: CloudInit, documents: readonly FirstStart
   return ask(cloudInit, 'guest.py', documents)
 }
 
-/** What YAML texts say, as PyYAML reads them. */
+/** The values of YAML texts, as PyYAML reads them. */
 export function readYaml(cloudInit: CloudInit, texts: readonly string[]): Promise<unknown[]> {
   return ask(cloudInit, 'read_yaml.py', texts)
 }
 
-/** All in one process: starting it takes longer than a few hundred checks. */
+/** Checks all documents in one process, because starting it takes longer than a few hundred checks. */
 async function ask<Answer>(
   { python, env }: CloudInit,
   script: string,

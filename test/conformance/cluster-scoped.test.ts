@@ -11,19 +11,19 @@ const WORKSPACE: ResourceType = workspace
 
 const isGoing = ({ metadata }: Full) => metadata.deletionTimestamp !== undefined
 
-/** An object without a namespace; no other test has its name. */
+/** Creates a cluster-scoped object with a name that no other test has. */
 function createOne({ client }: Subject, type: ResourceType, metadata: Meta = {}): Promise<Full> {
   const name = `conformance-${randomBytes(4).toString('hex')}`
   const object = { apiVersion: apiVersionOf(type), kind: type.kind, metadata: { name, ...metadata } }
   return client.create<Full>(type, type === WORKSPACE ? { ...object, spec: {} } : object)
 }
 
-/** For watches of what has no namespace. */
+/** For watches of cluster-scoped objects. */
 function everywhere({ client }: Subject): Subject {
   return { client } as Subject
 }
 
-/** No label, owner or namespace of another test. */
+/** Metadata with labels of this test only. */
 function here(subject: Subject, tier: string): Meta {
   return { labels: { test: subject.namespace, tier } }
 }

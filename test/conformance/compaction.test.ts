@@ -14,9 +14,9 @@ import {
   untilServed,
 } from './subjects.ts'
 
-/** A server that can be made to forget its past. */
+/** A server whose history can be compacted. */
 interface Forgetful extends Server {
-  /** Resolves when versions that are older than the last change are gone. */
+  /** Resolves when versions older than the last change are compacted. */
   forget(isGone: () => Promise<boolean>): Promise<void>
 }
 
@@ -26,7 +26,7 @@ async function realForgetful(): Promise<Forgetful> {
   return {
     ...server,
     async forget(isGone) {
-      // Only a new process has no memory of old events, and asks etcd for old pages, which are gone when it compacted them.
+      // Only a new process has no old events in memory, and reads old pages from etcd, where they are gone after the compaction.
       await controlPlane.apiServer.kill()
       await controlPlane.apiServer.start()
       await untilServed(server.client, IMAGE)

@@ -148,7 +148,7 @@ conform('propagation', {
     const { client } = subject
     const owner = await create(IMAGE, subject, 'owner')
     const dependent = await create(CONFIG_MAP, subject, 'dependent', ownedBy(owner))
-    // The collector orphans what it knows of; when it has collected a later one, it knows of this one.
+    // The garbage collector orphans only what it has observed. When it has collected a later object, it has observed this one.
     const gone = { ...owner, metadata: { ...owner.metadata, uid: 'gone' } }
     await untilGone(subject, CONFIG_MAP, await create(CONFIG_MAP, subject, 'late', ownedBy(gone)))
     await client.delete(IMAGE, owner.metadata, { propagationPolicy: 'Orphan' })
@@ -197,7 +197,7 @@ conform('garbage collection', {
   },
 })
 
-/** One that is deleted, and has a finalizer. */
+/** Creates an object with a finalizer, deletes it, and returns its state. */
 async function heldBack(type: ResourceType, subject: Subject): Promise<Full> {
   const { metadata } = await create(type, subject, 'a', { finalizers: [HOLD] })
   await subject.client.delete(type, metadata)

@@ -7,7 +7,7 @@ import { conform, type Subject } from './subjects.ts'
 
 const LABELS = { app: 'chef' }
 
-/** One pod at a time, and the old one gone before the new one comes. */
+/** A Deployment that runs one pod at a time: the old one is gone before the new one is created. */
 function deployment({ namespace }: Subject, image: string): Full {
   const containers = [{ name: 'chef', image }]
   return {
@@ -45,21 +45,21 @@ async function onlyPod(subject: Subject): Promise<Full> {
   })
 }
 
-/** What a kubelet does. */
+/** Does what a kubelet does. */
 async function makeReady(subject: Subject, pod: Full): Promise<void> {
   const fresh = await subject.client.get<Full>(POD, pod.metadata)
   const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }]
   await subject.client.replaceStatus<Full>(POD, { ...fresh, status: { ...fresh.status, phase: 'Running', conditions } })
 }
 
-/** As `type=status/reason/message`, in the order of types; without what names change from run to run. */
+/** Conditions as `type=status/reason/message`, ordered by type, without the parts of names that change from run to run. */
 function told({ status }: Full): string[] {
   const conditions = (status?.['conditions'] ?? []) as readonly Readonly<Record<string, string>>[]
   const lines = conditions.map(({ type, status: holds, reason, message }) => `${type}=${holds}/${reason}/${message}`)
   return lines.map((line) => line.replaceAll(/chef-[0-9a-z]+(-[0-9a-z]{5})?/g, 'chef-HASH')).sort()
 }
 
-async function untilTold(subject: Subject, lines: readonly string[]): Promise<Full> {
+async function untilStatus(subject: Subject, lines: readonly string[]): Promise<Full> {
   return await vi.waitFor(
     async () => {
       const [found] = await all(subject, DEPLOYMENT)
@@ -83,7 +83,7 @@ conform('a Deployment', {
   'has one pod by a ReplicaSet, and says when it is ready': async (subject) => {
     await subject.client.create<Full>(DEPLOYMENT, deployment(subject, 'example.com/chef:1'))
     const pod = await onlyPod(subject)
-    const waiting = await untilTold(subject, WAITING)
+    const waiting = await untilStatus(subject, WAITING)
     expect(waiting.status).toMatchObject({ observedGeneration: 1, replicas: 1, unavailableReplicas: 1 })
     const [replicaSet] = await all(subject, REPLICA_SET)
     const hash = pod.metadata.labels?.['pod-template-hash']
@@ -103,7 +103,7 @@ conform('a Deployment', {
       },
     ])
     await makeReady(subject, pod)
-    const ready = await untilTold(subject, READY)
+    const ready = await untilStatus(subject, READY)
     const counts = { observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1, updatedReplicas: 1 }
     expect(ready.status).toMatchObject(counts)
     expect(ready.status).not.toHaveProperty('unavailableReplicas')
@@ -115,7 +115,7 @@ conform('a Deployment', {
     await client.create<Full>(DEPLOYMENT, deployment(subject, 'example.com/chef:1'))
     const old = await onlyPod(subject)
     await makeReady(subject, old)
-    await untilTold(subject, READY)
+    await untilStatus(subject, READY)
     await client.mergePatch(POD, old.metadata, { metadata: { finalizers: [HOLD] } })
     const containers = [{ name: 'chef', image: 'example.com/chef:2' }]
     await client.mergePatch(DEPLOYMENT, old.metadata.namespace ? { ...old.metadata, name: 'chef' } : old.metadata, {
@@ -135,7 +135,7 @@ conform('a Deployment', {
     })
     expect(next.spec).toMatchObject({ containers: [{ image: 'example.com/chef:2' }] })
     await makeReady(subject, next)
-    const ready = await untilTold(subject, READY)
+    const ready = await untilStatus(subject, READY)
     expect(ready.metadata.annotations).toMatchObject({ 'deployment.kubernetes.io/revision': '2' })
     expect(await all(subject, REPLICA_SET)).toHaveLength(2)
   },
@@ -162,14 +162,14 @@ conform('a Deployment', {
     const containers = [{ name: 'chef', image: 'example.com/chef:1', ports }]
     const template = { metadata: { labels: LABELS }, spec: { automountServiceAccountToken: false, containers } }
     await client.create<Full>(DEPLOYMENT, { ...privileged, spec: { ...spec, template } })
-    await untilTold(subject, [
+    await untilStatus(subject, [
       'Available=False/MinimumReplicasUnavailable/Deployment does not have minimum availability.',
       'Progressing=True/NewReplicaSetCreated/Created new replica set "chef-HASH"',
       'ReplicaFailure=True/FailedCreate/pods "chef-HASH" is forbidden: violates PodSecurity "baseline:latest": hostPort (container "chef" uses hostPort 53)',
     ])
     await enforce('privileged')
     await onlyPod(subject)
-    await untilTold(subject, WAITING)
+    await untilStatus(subject, WAITING)
   },
 
   'goes with its ReplicaSets and pods': async (subject) => {

@@ -16,12 +16,12 @@ import {
   untilServed,
 } from './subjects.ts'
 
-/** A path that nobody serves is answered with a plain 404 that holds no Status. */
+/** The response to a path that is not served: a plain 404 without a Status. */
 const NOT_SERVED: Refusal = { reason: 'NotFound', status: 404, serverReason: '', causes: [] }
-/** An open watch of a kind that is removed may go on until its own end. */
+/** An open watch of a removed kind may continue until its own end. */
 const WATCH_SECONDS = 10
 
-/** A server that can be told to serve a kind, and to serve it no more. */
+/** A server on which a kind can be installed and uninstalled. */
 interface Growing extends Server {
   /** Resolves when it is served. */
   install(type: ResourceType): Promise<void>
@@ -43,7 +43,7 @@ async function realGrowing(): Promise<Growing> {
       const definition = await client.get(CUSTOM_RESOURCE_DEFINITION, metadata)
       await client.delete(CUSTOM_RESOURCE_DEFINITION, metadata)
       await untilGone({ client } as Subject, CUSTOM_RESOURCE_DEFINITION, definition)
-      // The part of the server that serves kinds hears of it a moment later.
+      // The part of the server that serves kinds observes the deletion a moment later.
       while (await isServed(server, type));
     },
   }
@@ -101,7 +101,7 @@ async function expectNotServed(subject: Subject, type: ResourceType): Promise<vo
   expect(await refusalOf(client.get(CUSTOM_RESOURCE_DEFINITION, { name }))).toMatchObject({ serverReason: 'NotFound' })
 }
 
-/** It is empty, and takes an object, of which it tells. Resolves with the position before that, and the uid. */
+/** Expects the kind to be empty, to accept an object and to send its event. Resolves with the position before that, and the uid. */
 async function expectServed(subject: Subject, type: ResourceType): Promise<{ resourceVersion: string; uid: string }> {
   const { client, namespace } = subject
   expect((await client.list(type, { namespace })).items).toEqual([])
@@ -116,7 +116,7 @@ async function expectServed(subject: Subject, type: ResourceType): Promise<{ res
   return { resourceVersion, uid: metadata.uid ?? '' }
 }
 
-/** `opened` resolves with its first event, `told` with all when it has ended in good order. */
+/** `opened` resolves at the first event, `told` with all events when the watch has ended normally. */
 function watchToTheEnd(subject: Subject, type: ResourceType, resourceVersion: string) {
   const first = Promise.withResolvers<void>()
   const isLast = () => {
@@ -138,7 +138,7 @@ async function isServed({ client }: Server, type: ResourceType): Promise<boolean
   }
 }
 
-/** No other test knows it. */
+/** A kind that no other test uses. */
 function throwAway(): ResourceType {
   const group = `t${randomBytes(4).toString('hex')}.conformance.example.com`
   return { group, version: 'v1', kind: 'Visitor', plural: 'visitors', namespaced: true }

@@ -4,7 +4,7 @@ import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import { create, type Full, HOLD, untilGone, untilIs } from './objects.ts'
 import { conform, refusalOf, type Subject } from './subjects.ts'
 
-/** Watches of what has no namespace. */
+/** For watches of cluster-scoped objects. */
 function clusterWide({ client }: Subject): Subject {
   return { client } as Subject
 }

@@ -5,7 +5,7 @@ import { CONFIG_MAP, DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, SECRET } from '.
 import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import type { Subject } from './subjects.ts'
 
-/** Objects that a real API server takes, and ways to look at what it makes of them. */
+/** Objects that a real API server accepts, and functions to inspect what it makes of them. */
 
 export type Meta = Partial<ObjectMeta>
 export type Full = KubeObject & {
@@ -61,7 +61,7 @@ export function ownedBy(owner: KubeObject, blockOwnerDeletion = true): Meta {
   return { ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', blockOwnerDeletion }] }
 }
 
-/** Without what only a real server keeps, and its clock. */
+/** Removes what only a real server keeps, with the times of its clock. */
 export function essence({ metadata, ...rest }: KubeObject): unknown {
   const { managedFields: _who, ...kept } = metadata as ObjectMeta & { managedFields?: unknown }
   return { ...rest, metadata: kept }
@@ -80,15 +80,13 @@ export function summary(events: readonly WatchEvent<KubeObject>[]): string[] {
 }
 
 export interface Looking {
-  /** Where to start; default: now, when {@link Recording} is made. */
-  readonly resourceVersion?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
   readonly metadataOnly?: boolean
   readonly timeoutSeconds?: number
 }
 
-/** The events of one kind in the namespace of the test, from a position on until one that ends it. */
+/** The events of one kind in the namespace of the test, from a position on until the one for which `isLast` is true. */
 export async function eventsUntil(
   { client, namespace }: Subject,
   type: ResourceType,
@@ -105,12 +103,12 @@ export async function eventsUntil(
   return seen
 }
 
-/** Where a watch has to start that is to see everything from now on. */
+/** The position from which a watch sees everything that happens from now on. */
 export async function position({ client, namespace }: Subject, type: ResourceType): Promise<string> {
   return (await client.list(type, { namespace })).resourceVersion
 }
 
-/** Resolves when an object is gone, with its last state. */
+/** Resolves with the last state of an object when it is gone. */
 export async function untilGone(subject: Subject, type: ResourceType, { metadata }: KubeObject): Promise<Full> {
   const from = metadata.resourceVersion ?? '0'
   const fieldSelector = `metadata.name=${metadata.name}`
@@ -120,7 +118,7 @@ export async function untilGone(subject: Subject, type: ResourceType, { metadata
   return last.object
 }
 
-/** Resolves with an object as soon as it is as wanted. */
+/** Resolves with an object as soon as `isWanted` is true for it. */
 export async function untilIs(
   subject: Subject,
   type: ResourceType,

@@ -10,7 +10,7 @@ function createPod(subject: Subject, name: string, spec: object): Promise<Full> 
   return subject.client.create<Full>(POD, { ...object(POD, subject, name), spec: spec as Full['spec'] } as Full)
 }
 
-/** What admission says of a pod, without what it begins with; `taken` where it takes it. Asked until it is that: it has caches of its own. */
+/** Expects this verdict of admission: its message without the prefix, or `taken`. Retries, because admission has its own caches. */
 async function verdict(subject: Subject, name: string, spec: object, expected: string): Promise<void> {
   const intro = `pods "${name}" is forbidden: `
   await vi.waitFor(

@@ -6,7 +6,7 @@ import { conform, refusalOf, type Subject } from './subjects.ts'
 
 const REFUSED = { reason: 'Rejected', status: 403, serverReason: 'Forbidden', causes: [] }
 
-/** One whose status tells what is used, as admission wants it. */
+/** Creates a quota, and waits until its status shows what is used, which admission needs. */
 async function createQuota(subject: Subject, hard: Readonly<Record<string, string>>): Promise<KubeObject> {
   const { client } = subject
   const quota = await client.create<Full>(RESOURCE_QUOTA, {
@@ -23,12 +23,12 @@ function untilUsed(subject: Subject, quota: KubeObject, used: Readonly<Record<st
   })
 }
 
-/** Admission reads quotas from a cache of its own, which comes to know of room a moment after everybody else. */
+/** Retries a creation: admission reads quotas from its own cache, which sees free room a moment later than others do. */
 function createSoon(...args: Parameters<typeof create>): Promise<KubeObject> {
   return vi.waitFor(async () => await create(...args), { timeout: 30_000, interval: 20 })
 }
 
-/** What admission says of an object that there is no room for, once it knows the quota. */
+/** Returns the message of admission for an object that exceeds the quota, once admission knows the quota. */
 async function refusedFor(type: ResourceType, subject: Subject, name: string): Promise<string> {
   return await vi.waitFor(
     async () => {

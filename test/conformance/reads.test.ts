@@ -81,7 +81,7 @@ conform('a watch', {
     const created = await create(CONFIG_MAP, subject, 'a')
     let seen = await allEvents(subject, from)
     expect(summary(seen)[0]).toBe('ADDED a')
-    // A real server may miss the moment for the bookmark when it is busy.
+    // A busy real server may miss the moment for the bookmark.
     while (summary(seen).length === 1) seen = await allEvents(subject, from)
     expect(summary(seen)).toEqual(['ADDED a', 'BOOKMARK'])
     const bookmark = seen.at(-1)
@@ -140,7 +140,7 @@ conform('a watch', {
   },
 })
 
-/** Names that a selector finds among objects with the labels below. */
+/** Names that each selector finds among the objects with the labels below. */
 const SELECTORS: readonly (readonly [labelSelector: string, names: readonly string[]])[] = [
   ['tier', ['gold', 'gold-old', 'silver']],
   ['!tier', ['none']],
@@ -153,7 +153,7 @@ const SELECTORS: readonly (readonly [labelSelector: string, names: readonly stri
   ['tier in (gold),age notin (old)', ['gold']],
 ]
 
-/** Events as `[name, kind and name of what it is about, type]`. */
+/** Events as `[name, kind and name of the involved object, type]`. */
 const EVENTS: readonly (readonly [name: string, kind: string, about: string, type: string])[] = [
   ['a', 'Pod', 'one', 'Warning'],
   ['b', 'Pod', 'one', 'Normal'],
@@ -260,7 +260,7 @@ conform('a list', {
   },
 })
 
-/** Of a watch that the server ends. */
+/** All events of a watch, until the server ends it. */
 async function allEvents({ client, namespace }: Subject, resourceVersion: string): Promise<WatchEvent<Full>[]> {
   const seen: WatchEvent<Full>[] = []
   const options = { namespace, resourceVersion, timeoutSeconds: 8 }

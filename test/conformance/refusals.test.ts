@@ -13,7 +13,7 @@ const INVALID: Refusal = { reason: 'Rejected', status: 422, serverReason: 'Inval
 
 type Request = (subject: Subject, type: ResourceType) => Promise<unknown>
 
-/** Of kinds built in and of custom ones alike. */
+/** The same for built-in kinds and custom ones. */
 const REQUESTS: readonly (readonly [name: string, request: Request, refusal: Refusal])[] = [
   [
     'get of what is not there',

@@ -15,7 +15,7 @@ import {
 } from '../../sandbox/memory-cluster/index.ts'
 import { persist } from '../harness/persist.ts'
 
-/** An API server under test, as one client sees it. Every case has a namespace of its own. */
+/** An API server under test, as one client sees it. Every case has its own namespace. */
 export interface Subject {
   readonly client: KubeClient
   readonly namespace: string
@@ -46,7 +46,7 @@ export function conform(title: string, cases: Readonly<Record<string, Case>>): v
   })
 }
 
-/** Runs a test against servers of both sorts that can do more than answer; each has one of its own. */
+/** Runs a test against both kinds of servers, with methods beyond those of the API. Each run has its own server. */
 export function conformAlone<S extends Server>(
   title: string,
   start: { readonly memory: () => Promise<S>; readonly real: () => Promise<S> },
@@ -78,7 +78,7 @@ export async function realServer(kubeconfig: string): Promise<Server> {
   return { client, close: () => connection.close() }
 }
 
-/** Kinds that were just installed, and servers that have just started, need a moment. */
+/** Waits until a kind is served: kinds that were just installed, and servers that have just started, need a moment. */
 export async function untilServed(client: KubeClient, type: ResourceType): Promise<void> {
   await persist(`${type.plural} are served`, ['NotFound', 'Unavailable'], () => client.list(type))
 }
@@ -91,7 +91,7 @@ export function memoryServer(): Server & { readonly cluster: MemoryCluster } {
   return { cluster, client, close: async () => undefined }
 }
 
-/** Lets virtual time run as long as somebody waits for an answer. */
+/** Advances virtual time while a caller waits for a response. */
 class Driver {
   readonly #time: VirtualTime
   #waiting = 0
@@ -150,7 +150,7 @@ class Driver {
   }
 }
 
-/** What a client can tell of an answer that is not a success. */
+/** What a client can see of an error response. */
 export interface Refusal {
   readonly reason: string
   readonly status: number
@@ -158,10 +158,10 @@ export interface Refusal {
   readonly causes: readonly string[]
 }
 
-/** Of a position or page that the server has forgotten. */
+/** The response to a position or page that is compacted. */
 export const EXPIRED: Refusal = { reason: 'Expired', status: 410, serverReason: 'Expired', causes: [] }
 
-/** How a request was refused; throws when it was not. */
+/** Returns how a request was refused. Throws if it was not. */
 export async function refusalOf(request: Promise<unknown>): Promise<Refusal> {
   try {
     await request

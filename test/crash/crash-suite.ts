@@ -10,13 +10,16 @@ import { leaksOf } from './secrecy.ts'
 import { kindOf, tally } from './writes.ts'
 
 /**
- * A real kubelet restarts a failed importer for the first time after 10 s. The next operator is there sooner, but on a
- * machine that is busy with other tests a process may take that long to start.
+ * A real kubelet restarts a failed importer for the first time after 10 s. The next operator starts sooner, but on a machine that is busy with other
+ * tests a process may take that long to start.
  */
 const IMPORTER_RESTART_MS = 90_000
-/** Of a machine: long enough to be seen and told of. */
+/** Of a machine: long enough to be observed and reported. */
 const SHUTDOWN_MS = 500
 const START_BACKOFF_MS = 2_000
+
+/** The step of a long run: every n-th crash, or `all`. */
+const PLANS = process.env['CRASH_PLANS']
 
 interface Played {
   readonly outcome: Outcome
@@ -24,10 +27,12 @@ interface Played {
 }
 
 /**
- * The operator is killed at writes of its own: before the API server sees one, or after it is carried out but before the
- * operator knows. The next one starts at once. In the end everything must be as if nothing had happened.
+ * Kills the operator at its own writes: before the API server receives the write, or after it is executed but before the operator knows. The next
+ * operator starts at once. The final state must be the same as without the crash.
+ * @param usualStep every how many-th crash of a flow is tried; an odd number, so that those before and those after a write alternate
  */
-export function crashSuite(flows: readonly Flow[], crashesOf: (flow: Flow) => readonly Crash[]): void {
+export function crashSuite(flows: readonly Flow[], usualStep: number): void {
+  const step = PLANS === 'all' ? 1 : Number(PLANS ?? usualStep)
   const cluster = useOwnCluster()
   let world: World
   let plays = 0
@@ -69,22 +74,24 @@ export function crashSuite(flows: readonly Flow[], crashesOf: (flow: Flow) => re
       expect(compared(done, flow), log).toEqual(compared(tally(flow.writes.map(kindOf)), flow))
     })
 
-    it.concurrent.each(crashesOf(flow))('$when write $nth of: $write', async (crash) => {
-      const { outcome, writes } = await perform(flow, crash)
-      expect(outcome).toEqual(reference.outcome)
-      expectWrites(writes, reference.writes, crash, flow)
-    })
+    it.concurrent.each(crashesIn(flow).filter((_, at) => at % step === 0))(
+      '$when write $nth of: $write',
+      async (crash) => {
+        const { outcome, writes } = await perform(flow, crash)
+        expect(outcome).toEqual(reference.outcome)
+        expectWrites(writes, reference.writes, crash, flow)
+      },
+    )
   })
 }
 
 /**
- * As many writes as without the crash, but for:
- * - the one whose answer was lost. What it wrote is seen by the next operator, which has no reason to write it again,
- *   unless its cache is a moment behind: then the API server refuses the repetition (409), or a repeated DELETE does
- *   nothing.
- * - the ledger, which a new leader first makes its own where slots are held.
+ * Expects as many writes as without the crash, except for:
+ * - the one whose response was lost. The next operator sees what it wrote and has no reason to write it again, unless its
+ *   cache is stale: then the API server refuses the repetition (409), or a repeated DELETE does nothing.
+ * - the ledger, which a new leader first takes over where slots are held.
  *
- * No status says again what the one before it had said, again but for the one whose answer was lost.
+ * No status repeats the one before it, except the one whose response was lost.
  */
 function expectWrites(writes: WriteCounts, reference: WriteCounts, crash: Crash, flow: Flow): void {
   const lost = kindOf(crash.write)
@@ -107,15 +114,15 @@ function expectWrites(writes: WriteCounts, reference: WriteCounts, crash: Crash,
 }
 
 /**
- * - What is deleted is deleted as it was seen, while CDI, KubeVirt and others write to it: of a failed importer, CDI says first that it failed, then that it
- *   starts again. A deletion is refused for each of these at most.
- * - What tells how far things are comes when figures change, and somebody may edit or delete the object while it is on its way.
+ * - An object is deleted at the version that was observed, while CDI, KubeVirt and others write to it: for a failed importer, CDI first
+ *   reports the failure, then the restart. A deletion may be refused once for each of these.
+ * - Progress is reported when figures change, and somebody may edit or delete the object while that write is in flight.
  */
-function unexpected({ refused, done }: WriteCounts, { telling = [] }: Flow): readonly string[] {
+function unexpected({ refused, done }: WriteCounts, { reporting = [] }: Flow): readonly string[] {
   const isUsual = (deletion: string) =>
     refused.filter((write) => write === `${deletion}: 409`).length <= 2 * (done[deletion] ?? 0)
   const deletions = Object.keys(done).filter((write) => write.startsWith('delete ') && isUsual(write))
-  const statuses = telling.filter((write) => write.endsWith('/status'))
+  const statuses = reporting.filter((write) => write.endsWith('/status'))
   const usual = [
     ...deletions.map((write) => `${write}: 409`),
     ...statuses.flatMap((write) => [`${write}: 404`, `${write}: 409`]),
@@ -123,24 +130,16 @@ function unexpected({ refused, done }: WriteCounts, { telling = [] }: Flow): rea
   return refused.filter((write) => !usual.includes(write))
 }
 
-/** Events may be lost with a process, and the next one says again what only the first one knew to have said. */
-function compared(done: Readonly<Record<string, number>>, { telling }: Flow): Record<string, number> {
-  const isCompared = (write: string) => !telling?.includes(write) && !write.endsWith(' events')
+/** Ignores Events, which may be lost with a process, or repeated by the next one, which cannot know that they were sent. */
+function compared(done: Readonly<Record<string, number>>, { reporting }: Flow): Record<string, number> {
+  const isCompared = (write: string) => !reporting?.includes(write) && !write.endsWith(' events')
   return Object.fromEntries(Object.entries(done).filter(([write]) => isCompared(write)))
 }
 
-/** At every write of a flow, before it and after it. */
-export function crashesIn({ writes }: Flow): Crash[] {
+/** A crash before and after every write of a flow. */
+function crashesIn({ writes }: Flow): Crash[] {
   return writes.flatMap((write, at) => {
     const nth = writes.slice(0, at + 1).filter((one) => one === write).length
     return (['before', 'after'] as const).map((when) => ({ write, nth, when }))
   })
-}
-
-/** Which crashes of a long run: `all`, or with a number n every n-th one. Unset: as the flows say. */
-const PLANS = process.env['CRASH_PLANS']
-
-export function askedCrashesIn(flow: Flow): Crash[] {
-  const step = PLANS === 'all' ? 1 : Number(PLANS ?? flow.sample ?? 1)
-  return crashesIn(flow).filter((_, at) => at % step === 0)
 }

@@ -3,15 +3,13 @@ import { type Flow, FROM_DOWNLOAD_TO_SNAPSHOT, PUBLICATION, QUICK, success } fro
 import type { Play } from './play.ts'
 import { REMOVAL } from './removal-flows.ts'
 
-/** Every third crash: an odd number, so that those before and those after a write take turns. */
-const SAMPLE = 3
 const STATUS = 'update datasyncs/status'
 const IMAGE_STATUS = 'update vmdiskimages/status'
-const TELLING = [STATUS, IMAGE_STATUS]
-/** What no DataSync wants any more goes at once. */
+const REPORTING = [STATUS, IMAGE_STATUS]
+/** Images that no DataSync refers to any more are deleted at once. */
 const POLICY = { ...QUICK, reclaimPolicy: 'Delete', unreferencedTTL: '0s' }
-const USUAL = { policy: POLICY, sample: SAMPLE, telling: TELLING }
-/** From an image that is created to one that is ready, where the slot of the one before it is taken over. */
+const USUAL = { policy: POLICY, reporting: REPORTING }
+/** From the creation of an image until it is ready, when it takes over the slot of the image before it. */
 const NEXT_IMAGE = [
   'create vmdiskimages',
   'patch vmdiskimages',
@@ -21,9 +19,9 @@ const NEXT_IMAGE = [
 ]
 const FIRST_IMAGE = ['create vmdiskimages', ...success.writes]
 
-const telling = (...reasons: string[]) => reasons.map((reason) => `${STATUS} ${reason}`)
+const statusWrites = (...reasons: string[]) => reasons.map((reason) => `${STATUS} ${reason}`)
 
-/** The DataSyncs of a play. Their images have files of the same name, unless a vm says otherwise. */
+/** The DataSyncs of a play. The file of an image has the image's name, unless a vm says otherwise. */
 class PlayedDataSyncs {
   readonly dataSyncs: DataSyncs
   readonly #play: Play
@@ -43,7 +41,7 @@ class PlayedDataSyncs {
     await this.dataSyncs.create(name, [], { vms: vms.map((vm) => this.vm(vm, version)), ...more })
   }
 
-  /** One after the other: the limit lets no two download at once. */
+  /** Releases downloads one after the other, because the limit allows only one at a time. */
   async letDownload(...images: readonly string[]): Promise<void> {
     for (const image of images) {
       await this.#play.untilDownloading(1, image)
@@ -52,7 +50,7 @@ class PlayedDataSyncs {
     }
   }
 
-  /** The status counts no more often than every 2 s: without this wait it may say nothing between Queued and Synced. */
+  /** The status is counted at most every 2 s: without this wait it may show nothing between Queued and Synced. */
   async untilSyncing(name: string): Promise<void> {
     await this.dataSyncs.untilReason(name, 'Syncing', 'Syncing')
   }
@@ -61,7 +59,7 @@ class PlayedDataSyncs {
     await this.dataSyncs.untilReason(name, 'Succeeded', 'Synced')
   }
 
-  /** The only one that refers to an image is this DataSync. */
+  /** Waits until this DataSync is the only object that refers to an image. */
   async untilLeftTo(name: string, image: string): Promise<void> {
     await this.#play.until(`only ${name} refers to ${image}`, () => {
       const references = this.dataSyncs.referencesOf(image)
@@ -84,15 +82,15 @@ const creation: Flow = {
     await of.letDownload('035-attacker', '035-victim')
     await of.untilSynced('lab')
   },
-  writes: [...FIRST_IMAGE, ...NEXT_IMAGE, ...telling('Queued', 'Syncing', 'Synced')],
+  writes: [...FIRST_IMAGE, ...NEXT_IMAGE, ...statusWrites('Queued', 'Syncing', 'Synced')],
 }
 
 export const update: Flow = {
   name: 'a DataSync of which a vm is changed, one added and one removed',
   ...USUAL,
-  // Two of its images download at once: their claims come together, or one after the other.
+  // Two of its images download at once: their slots are claimed together, or one after the other.
   policy: { ...POLICY, concurrency: '2' },
-  telling: [...TELLING, 'update configmaps'],
+  reporting: [...REPORTING, 'update configmaps'],
   prepare: async (play) => {
     await creation.act(play)
     await play.untilQuiet()
@@ -115,7 +113,7 @@ export const update: Flow = {
     'patch datasources',
     ...NEXT_IMAGE,
     ...REMOVAL,
-    ...telling('Synced'),
+    ...statusWrites('Synced'),
   ],
 }
 
@@ -138,7 +136,7 @@ const newVersion: Flow = {
     await of.dataSyncs.delete('lab')
     await play.untilGone('035-1.0.0-attacker')
   },
-  writes: [...NEXT_IMAGE, 'update configmaps', ...telling('Queued', 'Syncing', 'Synced'), ...REMOVAL],
+  writes: [...NEXT_IMAGE, 'update configmaps', ...statusWrites('Queued', 'Syncing', 'Synced'), ...REMOVAL],
 }
 
 const sharing: Flow = {
@@ -162,7 +160,7 @@ const sharing: Flow = {
     await of.dataSyncs.delete('two')
     await play.untilGone('035-attacker')
   },
-  writes: [...telling('Synced'), ...REMOVAL],
+  writes: [...statusWrites('Synced'), ...REMOVAL],
 }
 
 const deletion: Flow = {

@@ -1,28 +1,23 @@
 import type { ImageFault } from '../../sandbox/image-server/rules.ts'
 import type { Play } from './play.ts'
 
-/** A part of the life of an image, a machine, a DataSync or a Workspace, played by the users of the cluster, in steps that wait for what they follow. */
+/** A part of the life of an image, a machine, a DataSync or a Workspace: actions of users, each of which waits for the effects of others. */
 export interface Flow {
   readonly name: string
   /** `<namespace>` is that of the play. */
   readonly policy: Readonly<Record<string, string>>
-  /** Whether it has a Workspace, and with it a second namespace. */
+  /** Whether it has a Workspace, and therefore a second namespace. */
   readonly hasWorkspace?: boolean
-  /** What comes before the part in question. */
+  /** Runs before the part that is tested. */
   readonly prepare?: (play: Play) => Promise<void>
   readonly act: (play: Play) => Promise<void>
   /**
-   * The operator's writes during that part, the Lease aside. Of those that tell how far things are, the ones that come in
-   * any case, where they can be told apart with the reason that they tell.
+   * The operator's writes during that part, except those for the Lease. Of those that only report progress, it has the ones that always occur, if
+   * their reason tells them apart.
    */
   readonly writes: readonly string[]
-  /**
-   * Kinds of writes that only tell how far things are: how often depends on what is seen at once. Their number is not
-   * compared.
-   */
-  readonly telling?: readonly string[]
-  /** Every so many crashes are tried unless more are asked for. Default: all. */
-  readonly sample?: number
+  /** Kinds of writes that only report progress. How many there are depends on what is observed at once, so their number is not compared. */
+  readonly reporting?: readonly string[]
 }
 
 export const QUICK = { concurrency: '1', retryLimit: '1', retryBackoffDuration: '10ms' }
@@ -79,7 +74,7 @@ const handOver: Flow = {
     await play.untilSynced()
     await play.untilSynced('next')
   },
-  // The release of the first slot is the claim of the second.
+  // One write releases the first slot and claims the second.
   writes: [
     ...FROM_DOWNLOAD_TO_SNAPSHOT,
     ...PUBLICATION,
@@ -89,7 +84,7 @@ const handOver: Flow = {
   ],
 }
 
-/** The download under way goes wrong, until `then` is over. */
+/** The download in flight fails, until `then` is over. */
 const failing = (fault: ImageFault, then: (play: Play) => Promise<unknown>): Pick<Flow, 'prepare' | 'act'> => ({
   prepare: download,
   act: async (play) => {
@@ -168,7 +163,7 @@ const deletion: Flow = {
     'delete datavolumes',
     'patch vmdiskimages',
   ],
-  telling: ['update vmdiskimages/status'],
+  reporting: ['update vmdiskimages/status'],
 }
 
 export const cancellation: Flow = {
@@ -181,7 +176,7 @@ export const cancellation: Flow = {
     await play.untilStopped()
   },
   writes: ['update vmdiskimages/status', 'delete datavolumes', 'update configmaps', 'patch vmdiskimages'],
-  telling: ['update vmdiskimages/status'],
+  reporting: ['update vmdiskimages/status'],
 }
 
 const suspension: Flow = {

@@ -2,18 +2,16 @@ import { type Flow, QUICK, success } from './flows.ts'
 import type { Play } from './play.ts'
 import { PlayedMachine } from './played-machine.ts'
 
-/** Every third crash: an odd number, so that those before and those after a write take turns. */
-const SAMPLE = 3
 const STATUS = 'update virtualmachines/status'
-const TELLING = [STATUS, 'update vmdiskimages/status']
-/** So soon a machine is kicked that the next operator always comes later. */
+const REPORTING = [STATUS, 'update vmdiskimages/status']
+/** So short that a machine is always kicked before the next operator starts. */
 const IMPATIENT = { ...QUICK, vmProvisionTimeout: '1s' }
 
-const USUAL = { policy: QUICK, sample: SAMPLE, telling: TELLING }
+const USUAL = { policy: QUICK, reporting: REPORTING }
 
-const telling = (...reasons: string[]) => reasons.map((reason) => `${STATUS} ${reason}`)
+const statusWrites = (...reasons: string[]) => reasons.map((reason) => `${STATUS} ${reason}`)
 
-/** From a machine without an image to one that runs; every stage lasts until the status reports it. */
+/** From a machine without an image to one that runs. Every stage lasts until the status reports it. */
 async function standUp(play: Play): Promise<void> {
   const vm = new PlayedMachine(play)
   const letClone = vm.holdClone()
@@ -31,7 +29,7 @@ async function standUp(play: Play): Promise<void> {
   await vm.untilReady()
 }
 
-/** @param policy from when the machine runs */
+/** @param policy applies when the machine runs */
 function runningMachine(
   name: string,
   act: (vm: PlayedMachine, play: Play) => Promise<void>,
@@ -57,7 +55,7 @@ export const creation: Flow = {
   act: standUp,
   writes: [
     ...success.writes,
-    ...telling('ImageMissing', 'WaitingForImage', 'ImageSyncing', 'Cloning', 'Starting', 'Running'),
+    ...statusWrites('ImageMissing', 'WaitingForImage', 'ImageSyncing', 'Cloning', 'Starting', 'Running'),
     'patch virtualmachines',
     'create vmdiskimages',
     'create secrets',
@@ -75,14 +73,14 @@ const kick = runningMachine(
     await vm.untilKicked(instance)
     const letStart = vm.holdStart()
     heal()
-    // From here on it has all the time that it needs.
+    // From here on it has as much time as it needs.
     await play.setPolicy(QUICK)
     await vm.untilShown('Starting')
     await vm.untilReason('Starting')
     letStart()
     await vm.untilReady()
   },
-  [...telling('NotReady', 'Kicked', 'Starting', 'Running'), 'delete virtualmachineinstances.kubevirt.io'],
+  [...statusWrites('NotReady', 'Kicked', 'Starting', 'Running'), 'delete virtualmachineinstances.kubevirt.io'],
   IMPATIENT,
 )
 
@@ -95,7 +93,7 @@ const crashLoop = runningMachine(
     await vm.untilShown('Running')
     await vm.untilReady()
   },
-  telling('Stopping', 'CrashLoop', 'Running'),
+  statusWrites('Stopping', 'CrashLoop', 'Running'),
 )
 
 const deletion = runningMachine(

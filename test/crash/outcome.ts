@@ -4,23 +4,23 @@ import { type Image, isFinished, reasonOf } from '../harness/kinds.ts'
 import type { Play } from './play.ts'
 import { isWrite, nameOf, tally } from './writes.ts'
 
-/** What is left of a play when it is over, without what differs from run to run: times, uids, names of its own. */
+/** The final state of a play, without what differs from run to run: times, uids, its own names. */
 export interface Outcome {
   readonly images: unknown
   readonly machines: unknown
   readonly dataSyncs: unknown
   readonly workspaces: unknown
-  /** What else the API server was given for a workspace, as it keeps it. */
+  /** Other objects of a workspace, as the API server stores them. */
   readonly rendered: unknown
-  /** What KubeVirt has to run. */
+  /** The specs that KubeVirt runs. */
   readonly guests: unknown
   /** Their content, by name. */
   readonly secrets: unknown
-  /** How often each image and volume, and each run of a machine, was made. */
+  /** How often each image, each volume and each run of a machine was created. */
   readonly made: Readonly<Record<string, number>>
   readonly children: readonly string[]
   readonly holders: readonly unknown[]
-  /** By image: downloads begun, downloads that got everything, bytes moved. */
+  /** By image: downloads that started, downloads that completed, bytes transferred. */
   readonly egress: unknown
 }
 
@@ -73,20 +73,20 @@ function told({ metadata, spec, status }: KubeObject & { readonly spec?: unknown
 }
 
 export interface WriteCounts {
-  /** How often each kind was carried out. */
+  /** How often each kind of write succeeded. */
   readonly done: Readonly<Record<string, number>>
-  /** With the API server's status. */
+  /** With the status code of the API server. */
   readonly refused: readonly string[]
-  /** Statuses that said what the one before them had said. */
+  /** Statuses that repeat the one before them. */
   readonly repeated: readonly string[]
-  /** All, in their order, for people. */
+  /** All writes in order, for people. */
   readonly log: string
 }
 
-/** What a download waits for that does not run yet is reported where it lasts 2 s, which a busy machine decides. */
+/** That a download waits and does not run yet is reported if it lasts 2 s, which depends on the load of the machine. */
 const STARTING = 'update vmdiskimages/status Starting'
 
-/** @param since index of the first one that counts */
+/** @param since index of the first write that counts */
 export function countWrites(all: readonly SeenRequest[], since: number): WriteCounts {
   const isDone = ({ status }: SeenRequest) => status >= 200 && status < 300
   const writes = all.slice(since)
@@ -102,31 +102,31 @@ export function countWrites(all: readonly SeenRequest[], since: number): WriteCo
   }
 }
 
-/** How a download goes on is reported as it is seen: its beginning and its first progress by one write, or by two. */
+/** The progress of a download is reported as it is observed: its start and its first progress by one write, or by two. */
 function stepsIn(writes: readonly SeenRequest[]): ReadonlySet<SeenRequest> {
   const ofImages = writes.filter(({ resource }) => resource === 'vmdiskimages/status')
   const starting = ofImages.filter((write) => isWrite(write, STARTING))
   const others = ofImages.filter((write) => !starting.includes(write))
   const stand = (write: SeenRequest) => `${statusIn(write)?.phase} ${reasonOf(write.body as Image | undefined)}`
-  return new Set([...starting, ...saidAgain(others, stand)])
+  return new Set([...starting, ...repeatedStatuses(others, stand)])
 }
 
 function repeatedIn(done: readonly SeenRequest[]): string[] {
   const withoutTimes = (key: string, member: unknown) => (/Time$/.test(key) ? undefined : member)
-  const repeated = saidAgain(done, (write) => JSON.stringify(statusIn(write), withoutTimes))
+  const repeated = repeatedStatuses(done, (write) => JSON.stringify(statusIn(write), withoutTimes))
   return repeated.map((write) => `${nameOf(write)} ${write.name}`)
 }
 
-/** Statuses that say what the one before them had said of the same object. */
-function saidAgain(writes: readonly SeenRequest[], saidBy: (write: SeenRequest) => string): SeenRequest[] {
+/** Statuses that repeat the one before them of the same object. */
+function repeatedStatuses(writes: readonly SeenRequest[], statusOf: (write: SeenRequest) => string): SeenRequest[] {
   const last = new Map<string, string>()
   return writes
     .filter(({ resource }) => resource.endsWith('/status'))
     .filter((write) => {
       const object = `${nameOf(write)} ${write.name}`
-      const said = saidBy(write)
-      const isRepeated = last.get(object) === said
-      last.set(object, said)
+      const status = statusOf(write)
+      const isRepeated = last.get(object) === status
+      last.set(object, status)
       return isRepeated
     })
 }
@@ -142,20 +142,20 @@ function describe(write: SeenRequest): string {
   return [time, nameOf(write), name, status, phase, message].filter((part) => part !== undefined).join(' ')
 }
 
-/** Whether the importer's pod was seen already, how long an attempt took, versions, and a hash over the namespace's names. */
+/** Whether the importer's pod was already observed, how long an attempt took, versions, and a hash over the namespace's names. */
 const MOMENTARY = ['importerPodUID', 'durationSeconds', 'ticket', 'key']
 
-/** Names and addresses that a machine's uid, or chance, decides. */
+/** Names and addresses that depend on a machine's uid, or on chance. */
 const MADE_OF_UIDS: readonly (readonly [RegExp, string])[] = [
   [/\b02(:[0-9a-f]{2}){5}\b/g, '<mac>'],
   [/(?<=virt-launcher-[a-z-]+-)[a-z0-9]{5}\b/g, '<suffix>'],
-  // Of the template of a Deployment, which has the uid of its workspace; and of a pod of that.
+  // A hash of the template of a Deployment, which has the uid of its workspace; and the suffix of its pod.
   [/(?<=(demo-app|ansible)-)[0-9a-z]{6,10}-[0-9a-z]{5}\b/g, '<pod>'],
-  // Bridges and networks are called by a hash over the namespace.
+  // The names of bridges and networks are a hash over the namespace.
   [/\bot[0-9a-f]{12}\b/g, '<bridge>'],
   [/(?<=-)[0-9a-f]{16}\b/g, '<hash>'],
   [/(?<=rendered":")[0-9a-f]+/g, '<hash>'],
-  [/(?<="specHash":")[0-9a-f]+/g, '<hash>'],
+  [/(?<="(?:specHash|secretHash)":")[0-9a-f]+/g, '<hash>'],
 ]
 
 function normalised(play: Play, value: Outcome): Outcome {
@@ -168,6 +168,6 @@ function normalised(play: Play, value: Outcome): Outcome {
   text = text.replaceAll(play.namespace, '<namespace>').replaceAll(isTime, '<time>').replaceAll(isUid, '<uid>')
   for (const [madeOfUids, name] of MADE_OF_UIDS) text = text.replaceAll(madeOfUids, name)
   const outcome: Outcome = JSON.parse(text)
-  // Before, they are in an order that revisions decide.
+  // Before this, their order depends on revisions.
   return { ...outcome, children: outcome.children.toSorted() }
 }

@@ -7,16 +7,20 @@ import type { SpecInput, World } from '../harness/world.ts'
 import { isWrite } from './writes.ts'
 
 const NAME = 'image'
-const LEASE = { LEASE_DURATION: '2s', LEASE_RENEW_DEADLINE: '1700ms', LEASE_RETRY_PERIOD: '150ms' }
-/** After so many renewals of the Lease without a write, an operator has no more to say. */
+/**
+ * Long enough that a leader on a busy machine does not lose it: what a lost leadership repeats would count as writes of the crash. Not longer,
+ * because the operator after a crash waits until it has expired.
+ */
+const LEASE = { LEASE_DURATION: '5s', LEASE_RENEW_DEADLINE: '4500ms', LEASE_RETRY_PERIOD: '150ms' }
+/** After this many renewals of the Lease without a write, an operator is idle. */
 const QUIET_RENEWALS = 4
 
 export interface Crash {
-  /** As `verb resource`, or as `verb resource Reason` for a status that tells this reason. */
+  /** As `verb resource`, or as `verb resource Reason` for a status with this reason. */
   readonly write: string
-  /** Which one of these writes, from 1. */
+  /** The number of this write among them, from 1. */
   readonly nth: number
-  /** Before the API server sees the write, or after it has carried it out and before the operator knows. */
+  /** Before the API server receives the write, or after it has executed it and before the operator knows. */
   readonly when: 'before' | 'after'
 }
 
@@ -26,12 +30,12 @@ interface PlayOptions {
   readonly hasWorkspace?: boolean
 }
 
-/** The name of the Workspace of a play, and of the namespace that it has. */
+/** The name of the Workspace of a play, and of its namespace. */
 export function workspaceOf(namespace: string): string {
   return `${namespace}-lab`
 }
 
-/** What belongs to a play. What is in no namespace is shared, but for the Workspaces of others. */
+/** Reports whether an object belongs to a play. Cluster-scoped objects are shared, except the Workspaces of other plays. */
 function seenIn(namespace: string): (object: KubeObject) => boolean {
   const places = [namespace, workspaceOf(namespace)]
   return ({ kind, metadata }) => {
@@ -41,16 +45,15 @@ function seenIn(namespace: string): (object: KubeObject) => boolean {
 }
 
 /**
- * The life of one image, of a machine with its image, of DataSyncs with theirs, or of a Workspace, under an operator process that knows of its namespaces alone,
- * which lets many plays run at the same time in one cluster. All that the operator says to the API server goes through a
- * proxy.
+ * The life of one image, of a machine with its image, of DataSyncs with their images, or of a Workspace. Its operator process sees only the
+ * namespaces of the play, so that many plays can run in one cluster at the same time. All requests of the operator pass a proxy.
  */
 export class Play implements AsyncDisposable {
   readonly world: World
   readonly namespace: string
   readonly proxy: FaultProxy
   readonly #bundle: string
-  /** How to let the downloads of an image through, by its name. */
+  /** Functions that release the downloads of an image, by its name. */
   readonly #held = new Map<string, () => void>()
   readonly #operators: OperatorProcess[] = []
   #restarted: Promise<void> | undefined
@@ -76,12 +79,12 @@ export class Play implements AsyncDisposable {
     return this.world.urlOf(name, this.namespace)
   }
 
-  /** On the image server. */
+  /** The path on the image server. */
   pathOf(name = NAME): string {
     return new URL(this.urlOf(name)).pathname
   }
 
-  /** Kills the operator at a write that is yet to come, and starts the next one at once. */
+  /** Kills the operator at a future write, and starts the next one at once. */
   crashAt(crash: Crash): void {
     let seen = 0
     this.proxy.rule = (request) => {
@@ -99,9 +102,9 @@ export class Play implements AsyncDisposable {
     return this.#restarted !== undefined
   }
 
-  // What people do
+  // Actions of people
 
-  /** Its downloads are held back, each until it is let through. */
+  /** Each of its downloads is held until it is released. */
   async createImage(name = NAME, spec: SpecInput = {}): Promise<void> {
     this.holdDownloads(name)
     await this.world.createImage(name, { url: this.urlOf(name), ...spec }, { namespace: this.namespace })
@@ -124,7 +127,7 @@ export class Play implements AsyncDisposable {
     await this.world.deleteImage(NAME, this.namespace)
   }
 
-  /** The artifact in use was published so long ago: what is due after a time is due now. */
+  /** Pretends that the artifact in use was published this long ago, so that what is due after that time is due now. */
   async pretendPublished(agoMs: number): Promise<void> {
     const image = await this.world.client.get<Image>(IMAGE, { namespace: this.namespace, name: NAME })
     const publishedAt = new Date(Date.now() - agoMs).toISOString().replace(/\.\d+Z$/, 'Z')
@@ -132,14 +135,14 @@ export class Play implements AsyncDisposable {
     await this.world.client.replaceStatus(IMAGE, { ...image, status: { ...image.status, artifact } } as Image)
   }
 
-  /** Lets the download under way go on; the next one is held again. */
+  /** Releases the download in flight. The next one is held again. */
   letThrough(name = NAME): void {
     const release = this.#held.get(name)
     this.holdDownloads(name)
     release?.()
   }
 
-  // What there is
+  // State
 
   getImage(name = NAME): Image | undefined {
     return this.world.getImage(name, this.namespace)
@@ -159,7 +162,7 @@ export class Play implements AsyncDisposable {
     return JSON.parse(data?.['holders'] ?? '[]')
   }
 
-  /** Of this play. */
+  /** The events of this play. */
   get history(): SeenEvent[] {
     return this.world.history.events.filter(({ object }) => seenIn(this.namespace)(object))
   }
@@ -171,7 +174,7 @@ export class Play implements AsyncDisposable {
     await mirror.until(`${this.namespace}: ${what}`, look, () => this.describe())
   }
 
-  /** It has begun, and the operator has told so: the next operator may take longer to start than a download takes. */
+  /** The download has started and the status shows it: the next operator may take longer to start than a download takes. */
   async untilDownloading(download = 1, name = NAME): Promise<void> {
     await this.until(`download ${download} of ${name} runs`, () => {
       const isRunning = this.dataVolumes.some(
@@ -183,7 +186,7 @@ export class Play implements AsyncDisposable {
     })
   }
 
-  /** The wanted artifact serves, and its slot is free. */
+  /** The wanted artifact is in use, and the slot of the image is free. */
   async untilSynced(name = NAME): Promise<void> {
     await this.until(`${name} is Succeeded and up to date`, () => {
       const image = this.getImage(name)
@@ -199,7 +202,7 @@ export class Play implements AsyncDisposable {
     await this.until(`${name} has the reason ${reason}`, () => reasonOf(this.getImage(name)) === reason)
   }
 
-  /** The image is deleted, and somebody uses it. */
+  /** The image is being deleted, and something uses it. */
   async untilBlocked(): Promise<void> {
     await this.until('the deletion of the image is blocked', () => {
       const blocked = conditionOf(this.getImage(), 'DeletionBlocked')
@@ -215,7 +218,7 @@ export class Play implements AsyncDisposable {
     await this.until('nothing downloads', () => this.dataVolumes.every(isFinished) && this.holders.length === 0)
   }
 
-  /** CDI removes the claim that it filled a while after the volume has moved, whatever the operator does. */
+  /** CDI removes the claim that it filled a while after the volume was moved, independent of the operator. */
   async untilCdiIsDone(): Promise<void> {
     const isPrime = ({ metadata }: KubeObject) => metadata.name.startsWith('prime-')
     await this.until(
@@ -224,7 +227,7 @@ export class Play implements AsyncDisposable {
     )
   }
 
-  /** The crash is over, the operator leads, and has nothing left to do. */
+  /** The crash is over, the operator leads, and it has nothing left to do. */
   async untilQuiet(): Promise<void> {
     await this.#restarted
     let since = this.#renewals
@@ -239,14 +242,14 @@ export class Play implements AsyncDisposable {
     })
   }
 
-  /** Requests that change something, the Lease aside. */
+  /** All writes, except those for the Lease. */
   get writes(): SeenRequest[] {
     const isWrite = ({ verb, resource }: SeenRequest) =>
       ['create', 'update', 'patch', 'delete'].includes(verb) && resource !== 'leases'
     return this.proxy.seen.filter(isWrite)
   }
 
-  /** Of all operators. */
+  /** The logs of all operators. */
   get logs(): string[] {
     return this.#operators.flatMap(({ lines }) => lines)
   }

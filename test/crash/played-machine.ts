@@ -14,10 +14,10 @@ import type { Play } from './play.ts'
 
 const NAME = 'vm'
 const LOGIN = { name: 'login', key: 'password' }
-/** A canary: it may be in Secrets, and nowhere else. */
+/** A canary: it may appear in Secrets, and nowhere else. */
 export const PASSWORD = 'canary-Kx7-password'
 
-/** The virtual machine of a play: what people do with it, what goes wrong with it, and waiting for it. */
+/** The virtual machine of a play: actions of people, faults, and waits. */
 export class PlayedMachine {
   readonly #play: Play
   readonly #key: { readonly namespace: string; readonly name: string }
@@ -27,9 +27,9 @@ export class PlayedMachine {
     this.#key = { namespace: play.namespace, name: NAME }
   }
 
-  // What people do
+  // Actions of people
 
-  /** Its image does not exist: it is to be made from the template, and its downloads are held back. */
+  /** Its image does not exist, but is created from the template. The downloads of the image are held. */
   async create(more: object = {}): Promise<void> {
     const { world, namespace } = this.#play
     this.#play.holdDownloads()
@@ -49,7 +49,7 @@ export class PlayedMachine {
     })
   }
 
-  /** What a machine called `other` would have, and nobody owns: it is to be left alone. */
+  /** Creates the children that a machine named `other` would have, without an owner. The operator must leave them alone. */
   async createNeighbours(): Promise<void> {
     const { clone, cloudInit } = vmChildNames('other')
     await this.#put(SECRET, cloudInit, { stringData: { userdata: '#cloud-config\n{}' } })
@@ -66,13 +66,13 @@ export class PlayedMachine {
     await this.#play.world.client.delete(VIRTUAL_MACHINE_INSTANCE, this.#key)
   }
 
-  // What goes wrong; each returns how to end it
+  // Faults. Each returns a function that ends it
 
   breaks(fault: MachineFault, options?: MachineScriptOptions): () => void {
     return this.#play.world.simulators.kubevirt.script(this.#key, fault, options)
   }
 
-  /** Its launcher pod waits for something, and its guest with it. */
+  /** Its launcher pod waits for something, and so does its guest. */
   holdStart(): () => void {
     return this.breaks({ type: 'notCreated', message: 'a volume is not there yet' })
   }
@@ -82,7 +82,7 @@ export class PlayedMachine {
     return world.simulators.cdi.script({ namespace, name: vmChildNames(NAME).clone }, { type: 'cloneStalls' })
   }
 
-  // What there is
+  // State
 
   get machine(): Machine | undefined {
     return this.#play.of(this.#play.world.mirror.machines)[0]
@@ -103,7 +103,7 @@ export class PlayedMachine {
     await this.#play.until(`the machine has the reason ${reason}`, () => reasonOf(this.machine) === reason)
   }
 
-  /** KubeVirt shows this state. */
+  /** Waits until KubeVirt shows this state. */
   async untilShown(printableStatus: string): Promise<void> {
     const { kubevirtMachines } = this.#play.world.mirror
     await this.#play.until(`KubeVirt says ${printableStatus}`, () =>
@@ -111,7 +111,7 @@ export class PlayedMachine {
     )
   }
 
-  /** KubeVirt's machine is there, though the disk is not complete. */
+  /** KubeVirt's machine exists, but the disk is not complete. */
   async untilDiskIsAwaited(): Promise<void> {
     const { kubevirtMachines } = this.#play.world.mirror
     await this.#play.until(
@@ -120,7 +120,7 @@ export class PlayedMachine {
     )
   }
 
-  /** The instance is going, or gone. */
+  /** The instance is being deleted, or gone. */
   async untilKicked({ metadata: { uid } }: Instance): Promise<void> {
     await this.#play.until('the instance is deleted', () => {
       const { metadata } = this.instance ?? {}
@@ -128,7 +128,7 @@ export class PlayedMachine {
     })
   }
 
-  /** It runs, and its guest was told its password. */
+  /** It runs, and its guest received its password. */
   async untilReady(): Promise<void> {
     await this.#play.until('the machine is Ready', () => {
       const { metadata, status } = this.machine ?? {}

@@ -1,10 +1,8 @@
 import { download, type Flow, FROM_DOWNLOAD_TO_SNAPSHOT, PUBLICATION, QUICK } from './flows.ts'
 import { PlayedMachine } from './played-machine.ts'
 
-/** Every third crash: an odd number, so that those before and those after a write take turns. */
-const SAMPLE = 3
 const STATUS = 'update vmdiskimages/status'
-/** The image, by the operator itself, and then all that it has. */
+/** The operator deletes the image itself, and then all its children. */
 export const REMOVAL = [
   'delete vmdiskimages',
   'create events',
@@ -19,7 +17,7 @@ export const atOnce: Flow = {
   name: 'an image of ours that goes with its last reference',
   policy: { ...QUICK, reclaimPolicy: 'Delete', unreferencedTTL: '0s' },
   prepare: async (play) => {
-    // It refers to the image, has it made, and never uses it.
+    // It refers to the image and causes its creation, but never uses it.
     await new PlayedMachine(play).create({ ignoreOnDeploy: true })
     await play.untilDownloading()
     play.letThrough()
@@ -33,7 +31,7 @@ export const atOnce: Flow = {
     await play.untilGone()
   },
   writes: ['patch virtualmachines', STATUS, ...REMOVAL],
-  telling: [STATUS, 'update virtualmachines/status'],
+  reporting: [STATUS, 'update virtualmachines/status'],
 }
 
 const afterTime: Flow = {
@@ -51,7 +49,7 @@ const afterTime: Flow = {
     await play.untilGone()
   },
   writes: [STATUS, ...REMOVAL],
-  telling: [STATUS],
+  reporting: [STATUS],
 }
 
 const spareVolume: Flow = {
@@ -69,8 +67,5 @@ const spareVolume: Flow = {
   writes: [...FROM_DOWNLOAD_TO_SNAPSHOT, ...PUBLICATION, 'delete datavolumes'],
 }
 
-/** What the operator deletes without being asked. */
-export const REMOVAL_FLOWS: readonly Flow[] = [atOnce, afterTime, spareVolume].map((flow) => ({
-  ...flow,
-  sample: SAMPLE,
-}))
+/** What the operator deletes without a request. */
+export const REMOVAL_FLOWS: readonly Flow[] = [atOnce, afterTime, spareVolume]

@@ -4,15 +4,12 @@ import { SNAPSHOTS, STORAGE } from '../harness/world.ts'
 import { type Flow, QUICK, success } from './flows.ts'
 import { type Play, workspaceOf } from './play.ts'
 
-/** Every third crash: an odd number, so that those before and those after a write take turns. */
-const SAMPLE = 3
 const STATUS = 'update workspaces/status'
 const MACHINE_STATUS = 'update virtualmachines/status'
 const IMAGE = 'demo-vmdi'
 const USUAL = {
   hasWorkspace: true,
-  sample: SAMPLE,
-  telling: [STATUS, MACHINE_STATUS, 'update vmdiskimages/status'],
+  reporting: [STATUS, MACHINE_STATUS, 'update vmdiskimages/status'],
   policy: {
     ...QUICK,
     imageNamespace: '<namespace>',
@@ -25,7 +22,7 @@ const USUAL = {
   },
 }
 
-/** The proposal's, with its machine deployed; without the port of the node, which but one of many plays could have. */
+/** The workspace of the proposal, with its machine deployed, but without the node port, which only one of many plays could have. */
 const LAB = {
   ...DEPLOYED,
   containerClusters: DEPLOYED.containerClusters.map((cluster) => ({
@@ -35,7 +32,7 @@ const LAB = {
 } satisfies WorkspaceSpecInput
 type Container = NonNullable<WorkspaceSpecInput['containerClusters']>[number]['containers'][number]
 
-const telling = (...reasons: string[]) => reasons.map((reason) => `${STATUS} ${reason}`)
+const statusWrites = (...reasons: string[]) => reasons.map((reason) => `${STATUS} ${reason}`)
 const times = (count: number, write: string) => Array<string>(count).fill(write)
 
 /** The Workspace of a play. */
@@ -50,7 +47,7 @@ class PlayedWorkspace {
     this.#workspaces = new Workspaces(play.world)
   }
 
-  /** Each stage lasts until the status reports it. */
+  /** Creates the workspace. Each stage lasts until the status reports it. */
   async standUp(): Promise<void> {
     this.#play.holdDownloads(IMAGE)
     await this.#workspaces.create(this.name, LAB)
@@ -65,7 +62,7 @@ class PlayedWorkspace {
     })
   }
 
-  /** A network more, a container cluster less, another image of a container. */
+  /** Adds a network, removes a container cluster, and changes the image of a container. */
   async edit(): Promise<void> {
     const [first] = LAB.containerClusters
     const containers = first?.containers.map((one) => ({ ...one, image: 'registry.example.com/other:2' }))
@@ -85,7 +82,7 @@ class PlayedWorkspace {
   }
 }
 
-/** Something that people do with a workspace that stands. */
+/** An action of people on a workspace that is Ready. */
 function standing(name: string, act: (workspace: PlayedWorkspace) => Promise<void>, writes: readonly string[]): Flow {
   return {
     name,
@@ -119,7 +116,7 @@ export const creation: Flow = {
     'create secrets',
     'create datavolumes',
     'create virtualmachines.kubevirt.io',
-    ...telling('Provisioning', 'Ready'),
+    ...statusWrites('Provisioning', 'Ready'),
   ],
 }
 
@@ -128,11 +125,11 @@ const change = standing('a workspace that is edited', (workspace) => workspace.e
   'patch configmaps',
   'patch deployments',
   'delete deployments',
-  ...telling('Ready'),
+  ...statusWrites('Ready'),
 ])
 
 const deletion = standing('deletion of a workspace', (workspace) => workspace.delete(), [
-  ...telling('Deleting'),
+  ...statusWrites('Deleting'),
   'delete virtualmachines',
   'delete virtualmachines.kubevirt.io',
   'delete datavolumes',

@@ -4,9 +4,9 @@ import { FaultStage } from './fault-stage.ts'
 import { type Server, surviveOutage } from './outage.ts'
 import { PATIENT_LEASE, STORM_SHARE, weatherStorm } from './storm.ts'
 
-/** How long three of ten requests go wrong. `FAULT_MINUTES=10` for more. */
+/** How long three of ten requests meet a fault. `FAULT_MINUTES=10` for more. */
 const STORM_MS = Number(process.env['FAULT_MINUTES'] ?? 0.5) * 60_000
-/** How often each of the servers dies. `FAULT_OUTAGES=20` for more. */
+/** How often each server is killed. `FAULT_OUTAGES=20` for more. */
 const OUTAGES = Number(process.env['FAULT_OUTAGES'] ?? 3)
 const LIMIT = 3
 

@@ -12,7 +12,7 @@ export interface FaultStageOptions {
   readonly lease?: LeaseEnvironment
 }
 
-/** An operator process in a world of its own, with a way to the API server that can be disturbed. */
+/** An operator process in its own world, with a proxy to the API server that can cause faults. */
 export class FaultStage implements AsyncDisposable {
   readonly world: World
   readonly proxy: FaultProxy
@@ -38,7 +38,7 @@ export class FaultStage implements AsyncDisposable {
   }
 }
 
-/** Throws where a sync failed, or something was downloaded twice or paid for. */
+/** Throws if an attempt failed, an image was downloaded twice, or a download counted against the budget. */
 export function assertOneDownload(world: World, { metadata: { name }, status }: Image): void {
   const attempts = (status?.attempts ?? []).map(({ number, outcome, downloads }) => `${number} ${outcome} ${downloads}`)
   const paid = status?.budget?.downloads

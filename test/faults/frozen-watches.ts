@@ -2,17 +2,17 @@ import type { FaultProxy } from '../harness/fault-proxy.ts'
 import type { ProxiedWatch } from '../harness/fault-proxy-watch.ts'
 import type { FaultStage } from './fault-stage.ts'
 
-/** A watch that fell silent without a word, and was given up. */
+/** A watch that froze without an error, and that the operator dropped. */
 export interface FrozenWatch {
   readonly resource: string
   readonly ms: number
-  /** How often the operator renewed its Lease meanwhile: time as the operator itself measures it, however busy the machine is. */
+  /** Renewals of the Lease in that time: time as the operator itself measures it, however busy the machine is. */
   readonly renewals: number
 }
 
 /**
- * Freezes all watches of the operator, each at its next event, while images download, and lets those finish. Resolves when
- * all that froze have been given up, and all images are synced all the same.
+ * Freezes all watches of the operator, each at its next event, while images download, and then releases the downloads. Resolves
+ * when all images are synced, and the operator has dropped all frozen watches.
  */
 export async function freezeWatches({ world, proxy }: FaultStage, names: readonly string[]): Promise<FrozenWatch[]> {
   const release = world.gate.hold('https://images.example.com/')

@@ -66,7 +66,7 @@ async function disturb(minutes: number, outages: number, freezes: number): Promi
   let storm: StormTally | undefined
   const times = new Map<Server, number[]>()
   const frozen: FrozenWatch[] = []
-  /** Each part has a cluster of its own: what goes wrong in one is no matter of the others. */
+  /** Each part has its own cluster, so that a failure in one does not affect the others. */
   const part = async (name: string, act: (stage: FaultStage) => Promise<void>, lease?: LeaseEnvironment) => {
     process.stderr.write(`${name}\n`)
     try {

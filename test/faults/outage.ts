@@ -4,13 +4,12 @@ import { assertOneDownload, type FaultStage } from './fault-stage.ts'
 export type Server = 'API server' | 'etcd'
 
 const IMAGES = 20
-/** Downloads while the server dies. */
+/** Index of the image that downloads while the server is killed. */
 const HELD = 4
 
 /**
- * Kills one of the servers in the middle of twenty syncs, one of which ends while it is away, and starts it again. Throws
- * where a sync failed for it, or something was downloaded twice. Returns the milliseconds from when it was ready to the
- * next DataVolume.
+ * Kills a server during twenty syncs, one of which ends while the server is down, and restarts it. Throws if a sync
+ * failed or was downloaded twice. Returns the milliseconds from when the server was ready to the next DataVolume.
  */
 export async function surviveOutage({ world }: FaultStage, server: Server, round: number): Promise<number> {
   const { controlPlane } = world.cluster
@@ -21,12 +20,16 @@ export async function surviveOutage({ world }: FaultStage, server: Server, round
   await world.untilDownloading(held)
   const struck = server === 'etcd' ? controlPlane.etcd : controlPlane.apiServer
   await struck.kill()
-  // Nothing more is written, but the last of it may not have been told yet.
+  // Nothing more is written, but the history may not have received the last writes yet. A killed etcd tells of them when it is back.
   if (server === 'API server') await world.history.catchUp()
-  const before = starts(world).length
+  let before = starts(world).length
   release()
   await struck.start()
   const backAt = performance.now()
+  if (server === 'etcd') {
+    await world.history.catchUp()
+    before = starts(world).length
+  }
   await world.until('somebody is admitted again', () => starts(world).length > before)
   const waited = performance.now() - backAt
   for (const name of names) assertOneDownload(world, await world.untilSynced(name))

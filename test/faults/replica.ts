@@ -9,7 +9,7 @@ export const NAMES = Array.from({ length: 8 }, (_, at) => `image-${at}`)
 export const LIMIT = 2
 const LEASE = 'sync-operator'
 
-/** An operator process with a way to the API server of its own. */
+/** An operator process with its own proxy to the API server. */
 export class Replica implements AsyncDisposable {
   readonly proxy: FaultProxy
   readonly process: OperatorProcess
@@ -40,7 +40,7 @@ export function startWorld(cluster: Cluster): Promise<World> {
   return World.start(cluster, { policy: { concurrency: String(LIMIT) }, idle: true })
 }
 
-/** Two replicas, of which `one` leads, in a world where downloads stand still until their release. */
+/** Two replicas, of which `one` leads, in a world where downloads are held until `release`. */
 export class Pair implements AsyncDisposable {
   readonly world: World
   readonly one: Replica
@@ -71,7 +71,7 @@ export class Pair implements AsyncDisposable {
   }
 }
 
-/** Freezes a leader at the first of these writes, made for an image that is created now, and does this to the write. */
+/** Creates an image, freezes the leader at its first `write`, and applies `fault` to that write. */
 export async function freezeAt(world: World, { proxy, process }: Replica, write: string, fault: Fault): Promise<void> {
   const struck = Promise.withResolvers<void>()
   proxy.rule = ({ verb, resource }) => {
@@ -101,14 +101,14 @@ export async function untilLeft(world: World, { process }: Replica): Promise<voi
   )
 }
 
-/** All images are synced with one download each, and no invariant was broken on the way. */
+/** Checks that all images are synced with one download each, and that no invariant was violated. */
 export async function finish(world: World): Promise<void> {
   for (const name of NAMES) await world.untilSynced(name)
   for (const name of NAMES) expect(world.downloads(name), name).toBe(1)
   await world.finish()
 }
 
-/** Answers for the Lease in place of the API server: each one that asks holds it, for ever. */
+/** Answers Lease requests in place of the API server: each replica that asks holds the Lease, forever. */
 export function forgedLease(): Rule {
   let lease: KubeObject | undefined
   let version = 0

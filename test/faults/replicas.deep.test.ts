@@ -45,7 +45,7 @@ describe('two replicas', () => {
     })
     for (const name of NAMES.slice(1)) await world.createImage(name)
     await untilLeader(world, 'two')
-    // On its way for a few seconds: the slots are safe from requests that take up to ten.
+    // The request was in flight for a few seconds. The slots are safe from requests that take up to ten.
     later.resolve()
     one.process.thaw()
     await untilLeft(world, one)
@@ -59,7 +59,7 @@ describe('two replicas', () => {
     await using honest = await Replica.start(world, 'honest')
     await untilLeader(world, 'honest')
     await world.until('the other leads as well', () => forged.process.lines.some((line) => line.includes('"leading"')))
-    // With the same news they decide the same: one of them lives in the past.
+    // With the same observations they decide the same, so one of them receives its watch events late.
     for (const watch of forged.proxy.watches) watch.delayMs = 300
     for (const name of NAMES) await world.createImage(name)
     await world.until('most are synced', () => NAMES.filter((name) => isSynced(world, name)).length >= 6)

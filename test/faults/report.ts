@@ -1,4 +1,5 @@
 import { percentile } from '../bench/statistics.ts'
+import { table } from '../harness/markdown-table.ts'
 import type { FrozenWatch } from './frozen-watches.ts'
 import type { Server } from './outage.ts'
 import { STORM_SHARE, type StormTally } from './storm.ts'
@@ -7,7 +8,7 @@ export interface FaultReport {
   /** Rows of a table: commit, date, machine. */
   readonly facts: readonly (readonly [string, string])[]
   readonly stormMinutes: number
-  /** Undefined: it went wrong, and the findings say how. */
+  /** Undefined if it failed. The findings say why. */
   readonly storm: StormTally | undefined
   /** Milliseconds from when the server was ready to the next DataVolume, one for each time. */
   readonly outages: ReadonlyMap<Server, readonly number[]>
@@ -64,9 +65,4 @@ function range(times: readonly number[]): string[] {
 
 function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }

@@ -23,16 +23,16 @@ it('the operator counts its requests as a proxy does that sees them pass', async
   for (const name of GOOD) await world.untilSynced(name)
   await world.untilPhase('broken', 'Failed')
   await world.finish()
-  // Requests that are under way are counted on one side only, and the Lease is renewed all the time.
+  // Requests in flight are counted on one side only, and the Lease is renewed all the time.
   await expect.poll(async () => differences(await told(operator), seen(proxy)), POLL).toEqual({})
-  // And it is what eight successes and two failed attempts take.
+  // The counts are those of eight successes and two failed attempts.
   expect(proxy.countOf('create', 'datavolumes')).toBe(GOOD.length + 2)
   expect(proxy.countOf('create', 'volumesnapshots')).toBe(GOOD.length)
 })
 
 type Counts = ReadonlyMap<string, number>
 
-/** By `verb resource status`. */
+/** The operator's counts, by `verb resource status`. */
 async function told(operator: BundledOperator): Promise<Counts> {
   const counts = new Map<string, number>()
   for (const { name, labels, value } of await operator.metrics()) {
@@ -42,7 +42,7 @@ async function told(operator: BundledOperator): Promise<Counts> {
   return counts
 }
 
-/** The same; the metric does not tell a subresource apart, and calls a watch that begins with what exists a list. */
+/** The proxy's counts, by the same key. The metric ignores subresources, and counts a watch that begins with what exists as a list. */
 function seen(proxy: FaultProxy): Counts {
   const counts = new Map<string, number>()
   for (const { verb, isList, resource, status } of proxy.seen) {

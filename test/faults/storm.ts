@@ -7,11 +7,11 @@ import { randomFrom } from '../simulation/random.ts'
 import { assertOneDownload, type FaultStage } from './fault-stage.ts'
 
 export const STORM_SHARE = 0.3
-/** Long enough that the lead is not lost by errors alone: that is the matter of other tests. */
+/** Long enough that errors alone do not cost the leader its Lease. Other tests cover that. */
 export const PATIENT_LEASE = { LEASE_DURATION: '10s', LEASE_RENEW_DEADLINE: '8s', LEASE_RETRY_PERIOD: '300ms' }
-/** So many images wait or sync at any time of the storm. */
+/** Number of images that wait or sync at any time of the storm. */
 const CROWD = 24
-/** A fixed seed makes the shares the same; the moments are the machine's. */
+/** A fixed seed gives the same shares of faults. Their moments depend on the machine. */
 const SEED = 4
 
 const WATCH_FAULTS: readonly Fault[] = [
@@ -33,17 +33,17 @@ const FAULTS: readonly Fault[] = [
 
 export interface StormTally {
   readonly images: number
-  /** Those made during the storm. */
+  /** Requests during the storm. */
   readonly requests: number
-  /** Faults by what they were. */
+  /** Number of faults by description. */
   readonly faults: ReadonlyMap<string, number>
-  /** Images whose way into the queue met no fault: the order of all these was checked. */
+  /** Images that entered the queue without a fault. The order of all these was checked. */
   readonly undelayed: number
 }
 
 /**
- * Keeps the operator busy for so long while three of ten requests go wrong, at random. Throws where a sync failed for it,
- * something was downloaded twice, an invariant was broken, or the operator calls something an error.
+ * Keeps the operator busy for `durationMs` while random faults hit three of ten requests. Throws if a sync failed, an image was
+ * downloaded twice, an invariant was violated, or the operator logged an error.
  */
 export async function weatherStorm(stage: FaultStage, durationMs: number): Promise<StormTally> {
   const { world, proxy, operator } = stage
@@ -53,7 +53,7 @@ export async function weatherStorm(stage: FaultStage, durationMs: number): Promi
   const names = await keepBusy(world, durationMs)
   proxy.rule = undefined
   const requests = proxy.seen.length - before
-  // A failed attempt is reported at once: its retry may be minutes away.
+  // A failed attempt ends the wait, because its retry may be minutes away.
   const isOver = (image: Image) =>
     isSynced(image) || image.status?.attempts?.some(({ outcome }) => outcome === 'Failed') === true
   for (const name of names) assertOneDownload(world, await world.untilImage(name, 'synced, or failed', isOver))
@@ -70,7 +70,7 @@ export async function weatherStorm(stage: FaultStage, durationMs: number): Promi
   }
 }
 
-/** The order is that of the images whose way into the queue met no error; a DataVolume may have met one on its own way. */
+/** Checks the order of the images that entered the queue without a fault. The requests for their DataVolumes may have met one. */
 function checkOrderOfOthers(world: World, delayed: ReadonlySet<string>): void {
   const counted = world.history.events.filter(
     ({ kind, object }) => kind !== 'VMDiskImage' || !delayed.has(object.metadata.name),
@@ -83,12 +83,12 @@ function delayedImages(struck: readonly ProxiedRequest[]): Set<string> {
   return new Set(onTheWay.flatMap(({ name }) => name ?? []))
 }
 
-/** Creates images until the operator has led for so long in the storm, each as soon as another one is synced. Returns all names. */
+/** Creates images until the operator has led for `durationMs` in the storm, a new one whenever there is room. Returns all names. */
 async function keepBusy(world: World, durationMs: number): Promise<string[]> {
   const names: string[] = []
   const open = new Set<string>()
   let end = Number.POSITIVE_INFINITY
-  // On a busy machine its process may take longer to start than the storm lasts.
+  // On a busy machine the operator may take longer to start than the storm lasts.
   const leading = world.untilRenewed(1).then(() => {
     end = performance.now() + durationMs
   })

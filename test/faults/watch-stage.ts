@@ -4,16 +4,16 @@ import type { FaultProxy } from '../harness/fault-proxy.ts'
 import { FaultStage } from './fault-stage.ts'
 
 export const NAMES = Array.from({ length: 6 }, (_, at) => `image-${at}`)
-/** Between two renewals of the Lease, at the least: the clock of the operator, as the proxy sees it. */
+/** Minimum time between two renewals of the Lease: the operator's clock, as the proxy sees it. */
 export const RETRY_PERIOD_MS = 500
-/** Long enough that no lead is lost on a busy machine, or while an API server starts: a new leader lists again, and waits before it admits. */
+/** Long enough to keep the Lease on a busy machine, and while an API server starts. A new leader would list again, and wait before it admits. */
 const LEASE = {
   LEASE_DURATION: '40s',
   LEASE_RENEW_DEADLINE: '30s',
   LEASE_RETRY_PERIOD: `${RETRY_PERIOD_MS}ms`,
 }
 
-/** Whatever becomes of its watches: in the end every image has been downloaded once. */
+/** Runs `act`, and then checks that every image was downloaded once, whatever happened to the watches. */
 export async function withOperator(cluster: Cluster, act: (stage: FaultStage) => Promise<void>): Promise<void> {
   const options = { entry: inject('operatorBundle'), concurrency: 2, lease: LEASE }
   await using stage = await FaultStage.start(cluster, options)
@@ -22,7 +22,7 @@ export async function withOperator(cluster: Cluster, act: (stage: FaultStage) =>
   for (const name of NAMES) expect(stage.world.downloads(name), name).toBe(1)
 }
 
-/** Lists of images that the operator was given. */
+/** Number of successful lists of images. */
 export function countLists({ seen }: FaultProxy): number {
   return seen.filter(({ isList, resource, status }) => isList && resource === 'vmdiskimages' && status === 200).length
 }

@@ -3,7 +3,7 @@ import { useOwnCluster } from '../harness/cluster.ts'
 import { freezeWatches } from './frozen-watches.ts'
 import { NAMES, RETRY_PERIOD_MS, withOperator } from './watch-stage.ts'
 
-/** A frozen watch is given up when the server should have ended it: after a minute at the latest. */
+/** The operator drops a frozen watch when the server should have ended it: after a minute at the latest. */
 const GIVEN_UP_WITHIN_MS = 60_000
 
 describe('watches that are late', () => {
@@ -23,7 +23,7 @@ describe('watches that are late', () => {
       const frozen = await freezeWatches(stage, NAMES)
       expect(frozen.length).toBeGreaterThan(2)
       for (const { resource, renewals } of frozen) {
-        // That many fit into the time at most, on a machine of any speed.
+        // At most this many renewals fit into that time, on a machine of any speed.
         expect(renewals, `renewals of the Lease until the watch of ${resource} was given up`).toBeLessThanOrEqual(
           GIVEN_UP_WITHIN_MS / RETRY_PERIOD_MS,
         )

@@ -4,7 +4,7 @@ import { useOwnCluster } from '../harness/cluster.ts'
 import type { Interruption } from '../harness/fault-proxy-watch.ts'
 import { countLists, NAMES, withOperator } from './watch-stage.ts'
 
-/** So many watches in a row break at their first event: each kind's more than once. */
+/** Number of watches of each kind, from the first one on, that break at their first event. */
 const BROKEN_WATCHES = 3
 
 describe('watches that break', () => {
@@ -20,7 +20,7 @@ describe('watches that break', () => {
         for (const name of NAMES) await world.untilSynced(name)
         const images = proxy.seen.filter(({ verb, resource }) => verb === 'watch' && resource === 'vmdiskimages')
         expect(images.length).toBeGreaterThan(BROKEN_WATCHES)
-        // The first watch begins with a list; where that is broken off itself, pages take its place.
+        // The first watch begins with a list. If that one breaks too, the operator lists in pages.
         expect(countLists(proxy)).toBeLessThanOrEqual(2)
       })
     },
@@ -33,7 +33,7 @@ describe('watches that break', () => {
       await world.createImage('image-0')
       await world.untilDownloading('image-0')
       proxy.rule = ({ verb }) => (verb === 'watch' ? { type: 'reset' } : undefined)
-      // At the next event: so what the operator knows of images is certainly older than what is forgotten.
+      // At the next event, so that the operator's version of images is certainly older than the compaction.
       for (const watch of proxy.watches) watch.interrupt('cut')
       for (const name of NAMES.slice(1)) await world.createImage(name)
       await world.client.create(CONFIG_MAP, {
@@ -41,10 +41,10 @@ describe('watches that break', () => {
         kind: 'ConfigMap',
         metadata: { name: 'news', namespace: world.namespace },
       })
-      // Or the history of this test would have a hole.
+      // Otherwise the history of this test would miss revisions.
       await world.history.catchUp()
       await controlPlane.compact()
-      // Its watch caches start with the present.
+      // The watch caches of a new API server begin with the present.
       await controlPlane.apiServer.kill()
       await controlPlane.apiServer.start()
       proxy.rule = undefined

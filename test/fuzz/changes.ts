@@ -3,13 +3,13 @@ import { anyJson } from './odd-values.ts'
 import { rawNumber, UNKNOWN } from './spec-manifests.ts'
 
 export type Path = readonly (string | number)[]
-/** Something odd, at its place in a spec. */
+/** An odd value, and its place in a spec. */
 export type Change = readonly [path: Path, value: unknown]
 
 export const at = <T>(path: Path, value: fc.Arbitrary<T>): fc.Arbitrary<Change> =>
   value.map((one) => [path, one] as const)
 
-/** A copy with the value at its place, or without it where an earlier change has taken the place away. */
+/** Returns a copy with the value at its place, or without it if an earlier change has removed the place. */
 function changed(whole: unknown, [path, value]: Change): unknown {
   const [field, ...rest] = path
   if (field === undefined) return value
@@ -17,22 +17,22 @@ function changed(whole: unknown, [path, value]: Change): unknown {
   if (Array.isArray(whole)) return whole.map((item, index) => (index === field ? changed(item, [rest, value]) : item))
   const others = Object.entries(whole).filter(([name]) => name !== field)
   const old = Object.entries(whole).find(([name]) => name === field)?.[1]
-  // As JSON.parse would: a field `__proto__` is a field like any other.
+  // As in JSON.parse, a field `__proto__` is an ordinary field.
   return Object.fromEntries([...others, [field, changed(old, [rest, value])]])
 }
 
 export interface Changeable {
-  /** With all that changes are made to. */
+  /** Valid specs with everything that changes apply to. */
   readonly right: fc.Arbitrary<object>
-  /** Changes to what is nearly right. */
+  /** Changes that make a spec slightly wrong. */
   readonly odd: fc.Arbitrary<Change>
-  /** What may be left out, or have a value of any kind. */
+  /** Fields that may be missing, or have a value of any kind. */
   readonly fields: readonly Path[]
-  /** Where a field that nobody knows may be. */
+  /** Objects that an unknown field can be added to. */
   readonly places: readonly Path[]
 }
 
-/** Specs that are right but for a few changes, and such as consist of changes alone. */
+/** Specs that are valid except for a few changes, and specs that consist only of changes. */
 export function changedSpecs({ right, odd, fields, places }: Changeable) {
   const change: fc.Arbitrary<Change> = fc.oneof(
     { arbitrary: odd, weight: 8 },

@@ -11,7 +11,7 @@ const text = fc.oneof(
   fc.constantFrom('035', 'Ä 世 😀', '😀'.repeat(63), '1.0.0'),
 )
 
-/** The part of an image's spec that a vm has too. */
+/** A vm with the fields of an image's spec that vms have too. */
 const vmOf = (image: fc.Arbitrary<object>) =>
   fc.tuple(text, image).map(([name, spec]): Fields => {
     const { name: _name, reclaimPolicy: _policy, unreferencedTTL: _ttl, suspend: _suspend, ...fields } = spec as Fields
@@ -30,7 +30,7 @@ const shared = fc.record({
 })
 const head = fc.record({ workspaceId: text, version: maybe(text) })
 
-/** With one type for all that have the same, and without. */
+/** With a sourceType for all vms that have the same one, and without. */
 const validSpec = fc.tuple(head, shared, vms, fc.boolean()).map(([one, fields, list, isShared]): Fields => {
   const [{ sourceType } = {}] = list
   if (!isShared || sourceType === undefined) return { ...one, ...fields, vms: list }
@@ -55,7 +55,7 @@ const oddFields: fc.Arbitrary<Fields> = fc.oneof(
   fc.oneof(anyJson, fc.constantFrom(many(100), many(101), [])).map((list) => ({ vms: list })),
   vm.map((one) => ({ vms: [one, one] })),
   { arbitrary: fc.tuple(vms, oddVm).map(([list, odd]) => ({ vms: [odd, ...list.slice(1)] })), weight: 12 },
-  // Of a type that only the spec names, or nobody.
+  // With a type that only the spec sets, or without one.
   {
     arbitrary: fc.tuple(oddVm, maybe(fc.constantFrom(...SOURCE_TYPES))).map(([odd, sourceType]) => {
       const { sourceType: _type, ...one } = odd

@@ -106,7 +106,7 @@ const validSpec = fc.record({
   vmDiskImageMode: maybe(fc.constantFrom(...VM_DISK_IMAGE_MODES)),
 })
 
-/** A line in which one character ends it for somebody. */
+/** A line with one character that some parsers read as its end. */
 const oddLine = (length: number) =>
   fc.oneof(
     fc
@@ -138,7 +138,7 @@ const withTwoPasswords = fc.tuple(user, password, secret).map(([one, plain_text_
   return { ...one, plain_text_passwd, passwordSecretRef }
 })
 
-/** One thing that is odd, at its place. */
+/** One odd value, at its place. */
 const oddField: fc.Arbitrary<Change> = fc.oneof(
   ...['baseVm', 'baseVmVersion', 'version'].map((name) => at([name], oddLabelValue)),
   at(['name'], fc.oneof(oddName, slipOf(label), textAround(63, ['a', '-']))),

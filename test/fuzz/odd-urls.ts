@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { oddText, slipOf, textAround } from './odd-values.ts'
 
-/** Addresses that must not be reached, some beside them, and any other. */
+/** Addresses that must not be reached, addresses next to them, and any other. */
 const address = fc.oneof(
   fc.constantFrom(0x7f000001, 0x7fffffff, 0xa9fea9fe, 0xa9fe0001, 0, 0x00010203, 0x646464c8, 0xa83f8110, 0xc00000c0),
   fc.constantFrom(0x7effffff, 0x80000000, 0xa9fdffff, 0xa9ff0000, 0x01000000, 0x08080808, 0x0a000001, 0xc0a80101),
@@ -147,7 +147,7 @@ const query = fc.oneof(
   fc.constantFrom('?', '?a=b', '#', '#x', '?X-Amz-Signature=a%2Fb&x=1#top', '?@', '#@', '? ', '?\u0000', '?://'),
 )
 
-/** URLs in every odd spelling; about one in five is one that we take. */
+/** URLs in every odd spelling. About one in five is accepted. */
 export const oddUrl: fc.Arbitrary<string> = fc.oneof(
   { arbitrary: fc.tuple(scheme, mark, userinfo, host, port, path, query).map((parts) => parts.join('')), weight: 8 },
   { arbitrary: slipOf(fc.tuple(scheme, mark, host, path).map((parts) => parts.join(''))), weight: 2 },
@@ -165,7 +165,7 @@ const finePath = fc.oneof(
   fc.webPath({ size: 'small' }).map((rest) => `/${rest}`),
 )
 
-/** URLs of one scheme that we take. */
+/** Valid URLs of one scheme. */
 export function fineUrl(name: string): fc.Arbitrary<string> {
   if (name === 'oci-archive') return finePath.map((rest) => `oci-archive:/${rest.startsWith('//') ? rest : `/${rest}`}`)
   const repository = finePath.map((rest) => (name === 'docker' ? `/x${rest}` : rest))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Values of every kind that JSON has, for a place where something else is expected. */
+/** Values of every JSON type, for a place where something else is expected. */
 export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, 0, 1, -1, 1.5, 2 ** 53, [], {}, '', 'true', '1', [''], { a: null }),
   fc.jsonValue({ maxDepth: 2 }),
@@ -34,14 +34,14 @@ export const oddText: fc.Arbitrary<string> = fc.oneof(
   fc.tuple(fc.constantFrom(...UNITS), fc.constantFrom(1_000, 70_000)).map(([unit, times]) => unit.repeat(times)),
 )
 
-/** Texts of nearly this many characters, counted in any of the ways in which programs count them. */
+/** Texts of nearly this many characters, in any of the ways in which programs count characters. */
 export function textAround(length: number, units: readonly string[] = UNITS): fc.Arbitrary<string> {
   return fc
     .tuple(fc.constantFrom(...units), fc.constantFrom(1, 2), fc.integer({ min: -1, max: 1 }))
     .map(([unit, share, off]) => unit.repeat(Math.max(0, Math.floor(length / share) + off)))
 }
 
-/** The text with something put in, taken out, replaced or turned around at one place. */
+/** Returns the text with an insertion, a deletion or a replacement at one place, or a similar slip. */
 export function slipOf(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const slip = fc.constantFrom<(text: string, at: number, odd: string) => string>(
     (whole, at, odd) => whole.slice(0, at) + odd + whole.slice(at),
@@ -63,7 +63,7 @@ const label = fc
   .tuple(edge, fc.string({ unit: fc.constantFrom(...LABEL_EDGES, '-'), maxLength: 8 }), edge)
   .map((parts) => parts.join(''))
 
-/** Names of Kubernetes objects, up to the longest. */
+/** Names of Kubernetes objects, up to the longest one. */
 export const objectName: fc.Arbitrary<string> = fc.oneof(
   label,
   edge,
@@ -71,7 +71,7 @@ export const objectName: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom('a'.repeat(63), 'a'.repeat(253), `${'a.'.repeat(126)}a`, 'a--b', 'xn--bcher-kva.example', '0'),
 )
 
-/** Names that are not, or just about. */
+/** Names that are invalid, or only just valid. */
 export const oddName: fc.Arbitrary<string> = fc.oneof(
   slipOf(objectName),
   textAround(253, ['a', 'a.', '-', 'A', 'ä', '😀']),
@@ -99,10 +99,10 @@ const suffix = fc.oneof(
 )
 const sign = fc.oneof({ arbitrary: fc.constant(''), weight: 6 }, fc.constantFrom('+', '-', '--', '−', ' '))
 
-/** Quantities in every spelling, right and wrong. */
+/** Quantities in every spelling, valid and invalid. */
 export const oddQuantity: fc.Arbitrary<string> = fc.tuple(sign, digits, fraction, suffix).map((parts) => parts.join(''))
 
-/** Quantities that a disk may have. */
+/** Valid sizes of a disk. */
 export const diskSize: fc.Arbitrary<string> = fc.oneof(
   fc.nat(1_000).map((size) => `${size + 1}Gi`),
   fc.nat(1_000).map((size) => `${size + 2}M`),
@@ -123,7 +123,7 @@ export const diskSize: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom('1125899906842624', '1125899906842624000m', '1048575000000001n', '1024Ki', '1024Ti', '1P', '1.1P'),
 )
 
-/** Durations in Go's syntax, as far as ours goes. */
+/** Durations in the part of Go's syntax that is accepted. */
 export const duration: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom('0', '0s', '72h', '1h30m', '9999999h', '1.5h', '0.001ms', '0000001s', '1s1s1s1s'),
   fc

@@ -9,18 +9,18 @@ import { silentLog } from '../harness/log.ts'
 import { PolicyModel } from './policy-model.ts'
 import { type PolicyWrite, policyWrites } from './policy-writes.ts'
 
-/** Of a ledger that is there before the policy. */
+/** The limit of a ledger that exists before the policy. */
 const LEDGER_LIMIT = 17
 
 export interface PolicyFinding {
-  /** Arguments that make just these writes again. */
+  /** Arguments that repeat exactly these writes. */
   readonly replay: string
   readonly difference: string
   readonly writes: string
 }
 
 export interface PolicyTally {
-  /** ConfigMaps written, of which had a value that is not used. */
+  /** Writes of the policy, including deletions; and ConfigMaps with a value that is not used. */
   writes: number
   withBadValues: number
   deletions: number
@@ -29,13 +29,13 @@ export interface PolicyTally {
 
 export interface PolicyCampaign {
   readonly seed: number
-  /** How many sequences of writes. */
+  /** Number of sequences of writes. */
   readonly count: number
-  /** Place of one run to make again. */
+  /** Path of one run to repeat. */
   readonly path?: string | undefined
 }
 
-/** Plays sequences of writes to the policy watch of the operator, and compares it with the model after each of them. */
+/** Sends sequences of writes to the operator's policy watch, and compares it with the model after each write. */
 export async function comparePolicies({ seed, count, path = '' }: PolicyCampaign): Promise<PolicyTally> {
   const tally: PolicyTally = { writes: 0, withBadValues: 0, deletions: 0, finding: undefined }
   const property = fc.asyncProperty(policyWrites, async (writes) => {
@@ -77,7 +77,7 @@ async function play(writes: readonly PolicyWrite[], tally: PolicyTally): Promise
 const NO_KEYS = /^Warning (.*): (?:is not a key|are not keys) of the policy/
 const NAMES_SHOWN = 5
 
-/** Whether the text gives the first few of the names, shortened where they are long, and how many more there are. */
+/** Reports whether the text contains the first few of the names, shortened if they are long, and the number of the others. */
 function isNaming(text: string, names: readonly string[]): boolean {
   const more = names.length - NAMES_SHOWN
   const list = more > 0 ? text.replace(` and ${more} more`, '') : text
@@ -88,7 +88,20 @@ function isNaming(text: string, names: readonly string[]): boolean {
   )
 }
 
-/** The product's own watch, on an API server in memory. */
+/** Expects one warning for each key whose value is not used, and one for all unknown keys together, with their number and the first few. */
+export function differenceOfWarnings(warnings: readonly string[], badKeys: readonly string[]): string | undefined {
+  const told = warnings.filter((text) => text.startsWith('Warning ') && !text.includes('was deleted'))
+  const unusable = badKeys.filter((key) => Object.hasOwn(POLICY_SCHEMA, key))
+  const unknown = badKeys.filter((key) => !Object.hasOwn(POLICY_SCHEMA, key))
+  const onKeys = told.filter((text) => !NO_KEYS.test(text))
+  const isEachNamed = unusable.every((key) => onKeys.some((text) => text.startsWith(`Warning ${key}: `)))
+  const onNames = told.flatMap((text) => NO_KEYS.exec(text)?.[1] ?? [])
+  const isRight = isEachNamed && onKeys.length === unusable.length && onNames.length === (unknown.length === 0 ? 0 : 1)
+  if (isRight && onNames.every((names) => isNaming(names, unknown))) return undefined
+  return `told: ${JSON.stringify(told)}; bad: ${JSON.stringify(badKeys)}`
+}
+
+/** The operator's own policy watch, on an in-memory API server. */
 class PolicyStage {
   readonly #client = new ScriptedClient()
   readonly #clock = this.#client.clock
@@ -148,21 +161,7 @@ class PolicyStage {
     if (write.values === undefined) return undefined
     if (this.#isValid !== (badKeys.length === 0))
       return `the metric says ${this.#isValid} of ${badKeys.length} bad values`
-    return this.#differenceOfWarnings(badKeys)
-  }
-
-  /** One for each key whose value is not used, and one for all names together that are no keys: it counts them, and gives the first few. */
-  #differenceOfWarnings(badKeys: readonly string[]): string | undefined {
-    const told = this.#warnings.filter((text) => text.startsWith('Warning ') && !text.includes('was deleted'))
-    const unusable = badKeys.filter((key) => Object.hasOwn(POLICY_SCHEMA, key))
-    const unknown = badKeys.filter((key) => !Object.hasOwn(POLICY_SCHEMA, key))
-    const toldOfKeys = told.filter((text) => !NO_KEYS.test(text))
-    const isEachTold = unusable.every((key) => toldOfKeys.some((text) => text.startsWith(`Warning ${key}: `)))
-    const toldOfNames = told.flatMap((text) => NO_KEYS.exec(text)?.[1] ?? [])
-    const isRight =
-      isEachTold && toldOfKeys.length === unusable.length && toldOfNames.length === (unknown.length === 0 ? 0 : 1)
-    if (isRight && toldOfNames.every((names) => isNaming(names, unknown))) return undefined
-    return `told: ${JSON.stringify(told)}; bad: ${JSON.stringify(badKeys)}`
+    return differenceOfWarnings(this.#warnings, badKeys)
   }
 
   #remove(): void {
@@ -177,7 +176,7 @@ function configMap(write: PolicyWrite, generation: number): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, ...dataOf(write) } as KubeObject
 }
 
-/** What the ConfigMap of a write holds. */
+/** The content of the ConfigMap of a write. */
 export function dataOf({ values, binary, isWithoutData }: PolicyWrite): object {
   if (values === undefined) return { deleted: true }
   const data = Object.fromEntries(Object.entries(values).map(([key, { text }]) => [key, text]))

@@ -1,12 +1,12 @@
 import { POLICY_DEFAULTS, POLICY_SCHEMA, type Policy, type PolicyKeyName } from '@open-terrain/constructs'
 import type { PolicyValue, PolicyWrite } from './policy-writes.ts'
 
-/** The policy as it has to be: per key the last usable value since the key was last left out. */
+/** The policy as it must be: for each key the last usable value since the key was last absent. */
 export class PolicyModel {
   policy: Policy = POLICY_DEFAULTS
-  /** Keys of the ConfigMap as it is whose value is not used. */
+  /** Keys of the current ConfigMap whose value is not used. */
   badKeys: readonly string[] = []
-  /** Whether a usable `concurrency` was ever there: before that the ledger's limit holds. */
+  /** Whether there was ever a usable `concurrency`. Before that, the ledger's limit applies. */
   isConcurrencyKnown = false
 
   take({ values, binary }: PolicyWrite): void {
@@ -25,7 +25,7 @@ export class PolicyModel {
   }
 }
 
-/** Values that are good each for itself: a longest wait may be shorter than the first one. */
+/** Values that are valid on their own, but contradict another one: a longest wait may be shorter than the first one. */
 function contradictions(values: NonNullable<PolicyWrite['values']>, { retryBackoffMs }: Policy): string[] {
   const { retryBackoffMax: longest } = values
   return longest?.reading !== undefined && Number(longest.reading.value) < retryBackoffMs ? ['retryBackoffMax'] : []

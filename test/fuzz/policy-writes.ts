@@ -3,21 +3,21 @@ import fc from 'fast-check'
 import { BAD_QUOTAS } from '../../constructs/api/policy.fixtures.ts'
 import { objectName, oddDuration, oddName, oddQuantity, oddText } from './odd-values.ts'
 
-/** A value of a key and, known without asking the product, what it means. */
+/** A value of a key, and its meaning, which is known without the product. */
 export interface PolicyValue {
   readonly text: string
-  /** Absent: it cannot be used. */
+  /** Absent if the value cannot be used. */
   readonly reading?: { readonly value: unknown }
 }
 
 export interface PolicyWrite {
-  /** Undefined: somebody deletes the ConfigMap. */
+  /** Undefined: the ConfigMap is deleted. */
   readonly values: Readonly<Record<string, PolicyValue>> | undefined
-  /** Keys that are written as binary data, which no key of ours is. */
+  /** Keys that are written as binary data, which is invalid for all our keys. */
   readonly binary: readonly string[]
-  /** No field `data` at all, where there are no values. */
+  /** Omits the field `data` if there are no values. */
   readonly isWithoutData: boolean
-  /** The ConfigMap is deleted and created again rather than changed. */
+  /** The ConfigMap is deleted and created again instead of changed. */
   readonly isNew: boolean
 }
 
@@ -25,7 +25,7 @@ const good = (text: string, value: unknown): PolicyValue => ({ text, reading: { 
 const bad = (text: string): PolicyValue => ({ text })
 
 const MEGABYTE = 2 ** 20
-/** Nobody means anything by these. */
+/** Values without a meaning. */
 const nonsense = fc.oneof(
   { arbitrary: fc.constantFrom('NaN', '-1', '٤', '😀', 'Null', '{}', '[1]', '\u0000', '∞', 'x y'), weight: 9 },
   { arbitrary: fc.tuple(fc.constant('!'), oddText).map((parts) => parts.join('')), weight: 3 },
@@ -80,7 +80,7 @@ function duration(isZeroAllowed: boolean) {
   return goodAndBad(fc.oneof(seconds, fc.constantFrom(...DURATIONS, ...zeros)), unusable)
 }
 
-/** An empty value says that there is none. */
+/** An empty value means that there is none. */
 const durationOrNone = fc.oneof(
   { arbitrary: duration(true).filter(({ text }) => text.trim() !== ''), weight: 5 },
   { arbitrary: blank.map((text) => good(text, undefined)), weight: 1 },
@@ -260,7 +260,7 @@ const put: fc.Arbitrary<PolicyWrite> = fc
   .map(({ values, binary, ...rest }) => ({
     ...rest,
     binary,
-    // The API server lets no key be in both.
+    // The API server does not allow a key in both.
     values: Object.fromEntries(Object.entries(values).filter(([key]) => !binary.includes(key))),
   }))
 const remove: fc.Arbitrary<PolicyWrite> = fc.constant({
@@ -270,11 +270,11 @@ const remove: fc.Arbitrary<PolicyWrite> = fc.constant({
   isNew: true,
 })
 
-/** What happens to the ConfigMap of the policy, one write after the other. */
+/** Consecutive writes of the policy ConfigMap. */
 export const policyWrites: fc.Arbitrary<PolicyWrite[]> = fc.array(
   fc.oneof({ arbitrary: put, weight: 9 }, { arbitrary: remove, weight: 1 }),
   { minLength: 1, maxLength: 6 },
 )
 
-/** Values of `concurrency` alone. */
+/** Values of `concurrency` only. */
 export const concurrencyValue: fc.Arbitrary<PolicyValue> = VALUES.concurrency

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { commitFact } from '../bench/machine.ts'
+import { table } from '../harness/markdown-table.ts'
 import type { PolicyTally } from './policy-campaign.ts'
 import type { SpecFinding, SpecTally } from './spec-campaign.ts'
 import { MANIFEST_CLASSES } from './spec-manifests.ts'
@@ -16,7 +17,7 @@ export function hasFindings({ specs, policies }: FuzzResult): boolean {
   return specs.findings.length > 0 || policies.finding !== undefined
 }
 
-/** What was found, with all that is needed to see it again. */
+/** The findings, with everything that is needed to repeat them. */
 export function resultText({ specs, policies }: FuzzResult): string {
   const counts =
     `${specs.judged} specs judged by the API server and by the schema, ${specs.findings.length} differences; ` +
@@ -47,13 +48,15 @@ function reportOf(result: FuzzResult): string {
 
 Written by \`npm run fuzz\`; do not edit.
 
-${table([
+${table(
   ['', ''],
-  ['commit', commitFact()],
-  ['started', startedAt.toISOString()],
-  ['duration', `${seconds} s`],
-  ['seed', String(seed)],
-])}
+  [
+    ['commit', commitFact()],
+    ['started', startedAt.toISOString()],
+    ['duration', `${seconds} s`],
+    ['seed', String(seed)],
+  ],
+)}
 
 ## Specs
 
@@ -61,36 +64,46 @@ Random manifests of VMDiskImages, VirtualMachines, DataSyncs and Workspaces go t
 operator and authors use. Both have to accept or to refuse, for a reason in the same field, and what is stored has to be read as what was
 written; no accepted URL may lead to a local address. \`test/fuzz/spec-differences.ts\` says it in full.
 
-${table([
+${table(
   ['made as', 'accepted', 'refused'],
-  ...MANIFEST_CLASSES.map((made) => [made, String(specs.byClass[made].accepted), String(specs.byClass[made].refused)]),
-  ['all', String(sumOf(specs, 'accepted')), String(sumOf(specs, 'refused'))],
-])}
+  [
+    ...MANIFEST_CLASSES.map((made) => [
+      made,
+      String(specs.byClass[made].accepted),
+      String(specs.byClass[made].refused),
+    ]),
+    ['all', String(sumOf(specs, 'accepted')), String(sumOf(specs, 'refused'))],
+  ],
+)}
 
 Differences: ${specs.findings.length}. Allowed differences (a whole number written as \`1e7\` or \`1048576.0\`): ${specs.floatSpellings}.
 
 What the API server said where it had one reason alone:
 
-${table([
+${table(
   ['times', 'reason'],
-  ...[...specs.soleReasons]
-    .toSorted((a, b) => b[1] - a[1])
-    .slice(0, 40)
-    .map(([reason, times]) => [String(times), cell(reason)]),
-])}
+  [
+    ...[...specs.soleReasons]
+      .toSorted((a, b) => b[1] - a[1])
+      .slice(0, 40)
+      .map(([reason, times]) => [String(times), cell(reason)]),
+  ],
+)}
 
 ## Policies
 
 Random sequences of writes of the policy ConfigMap go to the watch of the operator and to a model: per key the last usable value stays in
 force, every other one is reported by a Warning and by \`ot_config_valid\`.
 
-${table([
+${table(
   ['', ''],
-  ['ConfigMaps written', String(policies.writes - policies.deletions)],
-  ['of which with a value that is not used', String(policies.withBadValues)],
-  ['deletions', String(policies.deletions)],
-  ['differences', policies.finding === undefined ? '0' : '1'],
-])}
+  [
+    ['ConfigMaps written', String(policies.writes - policies.deletions)],
+    ['of which with a value that is not used', String(policies.withBadValues)],
+    ['deletions', String(policies.deletions)],
+    ['differences', policies.finding === undefined ? '0' : '1'],
+  ],
+)}
 ${hasFindings(result) ? `\n## Findings\n\n\`\`\`\n${resultText(result)}\n\`\`\`\n` : ''}`
 }
 
@@ -99,10 +112,5 @@ function sumOf({ byClass }: SpecTally, verdict: 'accepted' | 'refused'): number 
 }
 
 function cell(text: string): string {
-  return `\`${text.slice(0, 140).replaceAll('|', '\\|').replaceAll('`', "'")}\``
-}
-
-function table([head = [], ...rows]: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+  return `\`${text.slice(0, 140).replaceAll('`', "'")}\``
 }

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { World } from '../harness/world.ts'
-import { dataOf } from './policy-campaign.ts'
+import { dataOf, differenceOfWarnings } from './policy-campaign.ts'
 import { PolicyModel } from './policy-model.ts'
 import { concurrencyValue, type PolicyWrite, policyWrites } from './policy-writes.ts'
 
@@ -17,10 +17,10 @@ const LIMIT_AT_START = 2
 const isTakenByServer = (key: string) => /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== '.' && key !== '..'
 const isSmall = ({ text }: { readonly text: string }) => text.length < 1_000 && (Number(text.trim()) || 0) <= IMAGES
 
-/** Keys that, with a usable value, make running downloads fail or images wait for something else. */
+/** Keys whose usable values can make running downloads fail, or make images wait for something else. */
 const STEERS_IMAGES = /^(default|attemptTimeout|stallTimeout|allowedSourceUrls)/
 
-/** Such as the API server takes, in which a usable concurrency is a small one: the images there are have to show it. */
+/** Writes that the API server accepts. A usable concurrency is small, because the existing images have to show it. */
 const write = fc.tuple(policyWrites, concurrencyValue.filter(isSmall)).map(([[first], concurrency]): PolicyWrite => {
   const { values = {}, binary = [], isWithoutData = false, isNew = false } = first ?? {}
   const kept = Object.entries(values).filter(
@@ -31,7 +31,7 @@ const write = fc.tuple(policyWrites, concurrencyValue.filter(isSmall)).map(([[fi
   return { values: { ...Object.fromEntries(kept), concurrency }, binary: keys, isWithoutData, isNew }
 })
 
-/** @param writes of the policy, one after the other */
+/** @param writes number of consecutive writes of the policy */
 export function runningPolicySuite(writes: number): void {
   const cluster = useOwnCluster()
 
@@ -49,16 +49,15 @@ export function runningPolicySuite(writes: number): void {
     })
     let most = LIMIT_AT_START
     for (const [at, one] of fc.sample(write, { seed: SEED, numRuns: writes }).entries()) {
-      const told = world.logs.lines.filter(isAboutPolicy).length
+      const before = world.logs.lines.length
       await writePolicy(world, one)
       model.take(one)
       const { concurrency } = model.policy
       most = Math.max(most, concurrency)
       const place = `write ${at} of seed ${SEED}: ${JSON.stringify(dataOf(one)).slice(0, 2_000)}`
-      await world.until(
-        `the policy was read after ${place}`,
-        () => world.logs.lines.filter(isAboutPolicy).length > told,
-      )
+      const told = () => world.logs.lines.slice(before)
+      await world.until(`the policy was read after ${place}`, () => told().some(isAboutPolicy))
+      expect(differenceOfWarnings(told().flatMap(warningIn), model.badKeys), place).toBeUndefined()
       await world.until(`limit ${concurrency} after ${place}`, () => world.ledger?.limit === concurrency)
       await world.until(`${most} slots after ${place}`, () => world.ledger?.holders.length === Math.min(most, IMAGES))
       const text = (await world.operator?.operator.metrics.render()) ?? ''
@@ -74,6 +73,13 @@ export function runningPolicySuite(writes: number): void {
 }
 
 const isAboutPolicy = (line: string) => line.includes('policy in force')
+
+/** The logger tells its facts and then the message. */
+function warningIn(line: string): string[] {
+  const [, level, facts, message] = JSON.parse(line)
+  return level === 'warn' && facts.reason === 'InvalidPolicy' ? [`Warning ${message}`] : []
+}
+
 const isWarned = (world: World) =>
   world.eventsOf(POLICY_NAME).some(({ type, reason }) => type === 'Warning' && reason === 'InvalidPolicy')
 

@@ -7,12 +7,12 @@ import { judgeBySchema, judgeByServer } from './spec-judges.ts'
 import { imageManifest, MANIFEST_CLASSES, type Manifest, type ManifestClass } from './spec-manifests.ts'
 import { workspaceManifest } from './workspace-manifests.ts'
 
-/** So many are made from one seed; also so many that a replay has to make again at most. */
+/** Number of manifests that are made from one seed. A replay makes at most this many again. */
 const CHUNK = 1_000
 const PARALLEL = 24
-/** To the API server; each is kept. */
+/** Connections to the API server. Each is kept open. */
 export const SPEC_CONNECTIONS = PARALLEL
-/** More than that are one and the same, and shrinking takes its time. */
+/** More findings usually have the same cause, and shrinking takes time. */
 const FINDINGS_MAX = 5
 
 const manifest = fc.oneof(imageManifest, machineManifest, dataSyncManifest, workspaceManifest)
@@ -20,16 +20,16 @@ const manifest = fc.oneof(imageManifest, machineManifest, dataSyncManifest, work
 export interface SpecCampaign {
   readonly connection: Connection
   readonly seed: number
-  /** How many manifests. */
+  /** Number of manifests. */
   readonly count: number
   readonly onProgress?: (judged: number) => void
 }
 
 export interface SpecFinding {
-  /** Arguments that make just this manifest again. */
+  /** Arguments that make exactly this manifest again. */
   readonly replay: string
   readonly difference: string
-  /** The smallest manifest that shows it. */
+  /** The smallest manifest that shows the difference. */
   readonly body: string
 }
 
@@ -38,12 +38,12 @@ export interface SpecTally {
   /** Allowed differences, see `isFloatSpelling`. */
   floatSpellings: number
   readonly byClass: Record<ManifestClass, { accepted: number; refused: number }>
-  /** Refusals by the message of a rule or check, where it was the only one. */
+  /** Refusals by the message of a rule or check, if it was the only one. */
   readonly soleReasons: Map<string, number>
   readonly findings: SpecFinding[]
 }
 
-/** Has both judges judge many manifests, and shrinks what they differ about. */
+/** Judges many manifests by both judges, and shrinks those with different verdicts. */
 export async function compareVerdicts({ connection, seed, count, onProgress }: SpecCampaign): Promise<SpecTally> {
   const tally = emptyTally()
   for (let from = 0; from < count && tally.findings.length < FINDINGS_MAX; from += CHUNK) {
@@ -60,7 +60,7 @@ export async function compareVerdicts({ connection, seed, count, onProgress }: S
   return tally
 }
 
-/** Makes one manifest again, and shrinks it. Undefined where the two judges agree about it. */
+/** Makes one manifest again, and shrinks it. Undefined if both judges agree about it. */
 export async function replaySpec(connection: Connection, seed: number, path: string): Promise<SpecFinding | undefined> {
   const property = fc.asyncProperty(manifest, async (one) => {
     const difference = await judge(connection, one)
@@ -76,7 +76,7 @@ export async function replaySpec(connection: Connection, seed: number, path: str
   }
 }
 
-/** A judge that changes its mind is a finding too. */
+/** A judge that gives two different verdicts on the same manifest is a finding too. */
 function unsteady(seed: number, at: number, one: Manifest | undefined): SpecFinding {
   const difference = 'the two judges differed about it once, and not when they were asked again'
   return { replay: `--seed ${seed} --path ${at}`, difference, body: one?.body ?? '' }
@@ -93,7 +93,7 @@ function emptyTally(): SpecTally {
   }
 }
 
-/** Places in the list of those that are judged differently. */
+/** Indexes of the manifests with different verdicts. */
 async function judgeAll(connection: Connection, manifests: readonly Manifest[], tally: SpecTally): Promise<number[]> {
   const different: number[] = []
   const rest = manifests.entries()
@@ -116,7 +116,7 @@ async function judge(connection: Connection, one: Manifest, tally?: SpecTally): 
   return differenceOf(one, server, judgeBySchema(one))
 }
 
-/** Without what is different in each message: the value that is refused, the names of unknown fields. */
+/** Removes what differs in each message: the refused value, the names of unknown fields. */
 function reasonOf(message: string): string {
   return message
     .replace(/^Invalid value: (("[\s\S]*"|[-+.0-9e]+): )?/, '')

@@ -4,15 +4,15 @@ import { readSpec, type Verdict } from './spec-judges.ts'
 import type { Manifest } from './spec-manifests.ts'
 
 /**
- * In what way the two verdicts differ, or undefined where they are equal. Equal means:
+ * Describes how the two verdicts differ, or returns undefined if they are equal. Equal means:
  *
  * - both accept, or both refuse;
- * - where both refuse and both name fields, they name at least one in common; unless the server says that it left rules out, which
- *   it does where the name of the object is bad;
- * - where both accept, the operator reads of what is stored just what it reads of what was written: nothing was dropped,
- *   filled in or changed that it would use. Halves of surrogate pairs aside, which the API server stores as U+FFFD;
+ * - if both refuse and both name fields, they have at least one in common, unless the server says that it skipped rules, which
+ *   it does if the name of the object is invalid;
+ * - if both accept, the operator reads the stored spec exactly as the sent one: nothing that it would use was dropped,
+ *   defaulted or changed. Lone surrogates are ignored; the API server stores them as U+FFFD;
  * - no accepted URL leads to a loopback, link-local or metadata address or carries a user, as the URL standard reads it;
- * - every accepted address of an interface is one, and none that no machine can have.
+ * - every accepted address of an interface is an address, and one that a machine can have.
  *
  * One difference is allowed, {@link isFloatSpelling}.
  */
@@ -28,9 +28,9 @@ export function differenceOf(manifest: Manifest, server: Verdict, schema: Verdic
 }
 
 /**
- * A whole number that is written with a point or an exponent (`1048576.0`, `1e7`): to the API server it is no integer and so no
- * int-or-string, while JavaScript cannot tell it from one. Nothing is stored, JavaScript writes no such number itself, and the
- * server converts the value before any rule of ours sees it: neither side can be mended.
+ * A whole number that is written with a point or an exponent (`1048576.0`, `1e7`). To the API server it is not an integer, and so not an
+ * int-or-string; JavaScript cannot tell it from one. Nothing is stored, JavaScript never writes such a number, and the server converts the value
+ * before any of our rules sees it. So neither side can be fixed.
  */
 export function isFloatSpelling({ body }: Manifest, server: Verdict): boolean {
   const isRefused =
@@ -49,7 +49,7 @@ function isSameField(server: Verdict, schema: Verdict): boolean {
   return !isNamed || one.some((path) => other.includes(path)) || hasLeftOutRules(server, one)
 }
 
-/** A bad spec does not excuse it: the rule that both know has to be among what is wrong with that. */
+/** A bad spec is not excused: the rule that both know must be among its problems. */
 function hasLeftOutRules(server: Verdict, paths: readonly string[]): boolean {
   if (server.isAccepted || paths.some((path) => path.startsWith('spec'))) return false
   return server.problems.some(({ message }) => message.includes('some validation rules were not checked'))
@@ -77,7 +77,7 @@ LOCAL.addAddress('100.100.100.200')
 LOCAL.addAddress('168.63.129.16')
 LOCAL.addAddress('fd00:ec2::254', 'ipv6')
 
-/** One list for each version: an IPv4 address counts as one of `::/16` too. */
+/** One list for each version, because an IPv4 address would also match `::/16`. */
 const NO_MACHINE = { 4: new BlockList(), 6: new BlockList() }
 NO_MACHINE[4].addSubnet('0.0.0.0', 8)
 NO_MACHINE[4].addSubnet('127.0.0.0', 8)
@@ -91,7 +91,7 @@ interface WithInterfaces {
   readonly interfaces?: readonly { readonly ipAddress: string }[]
 }
 
-/** What a second opinion is had of: a VMDiskImage, a VirtualMachine and its template, the vms of a DataSync, or machines and containers of a Workspace. */
+/** What is checked again: a VMDiskImage, a VirtualMachine and its template, vms of a DataSync, or machines and containers of a Workspace. */
 interface Accepted extends WithInterfaces {
   readonly url?: string
   readonly vmDiskImageTemplate?: { readonly url?: string }
@@ -116,10 +116,10 @@ function falseAddress(cidr: string): string | undefined {
   return isForbidden ? `no machine can have the accepted address ${cidr}` : undefined
 }
 
-/** A second opinion on addresses, by a parser and a table that are not ours. Only what is fetched by HTTP has a standard. */
+/** A second check of addresses, by a parser and a table that are not ours. An archive has no host; the standard says most of hosts that HTTP asks. */
 function dangerOf(url: string | undefined): string | undefined {
-  if (url === undefined || !/^https?:/.test(url)) return undefined
-  const parsed = URL.parse(url)
+  if (url === undefined || url.startsWith('oci-archive:')) return undefined
+  const parsed = URL.parse(url.replace(/^(docker|gs):/, 'http:'))
   if (parsed === null) return undefined
   if (parsed.username !== '' || parsed.password !== '') return 'the accepted URL carries a user'
   const host = parsed.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')

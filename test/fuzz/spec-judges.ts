@@ -24,12 +24,12 @@ const PARSERS = {
 }
 const CONSTRUCTS = { VMDiskImage, VirtualMachine, DataSync, Workspace }
 const RESOURCES = { VMDiskImage: vmDiskImage, VirtualMachine: virtualMachine, DataSync: dataSync, Workspace: workspace }
-/** Too busy, or a server in trouble, has not judged anything. */
+/** A server that is too busy, or in trouble, has not given a verdict. */
 const NO_VERDICT = [429, 500, 502, 503, 504]
 const TRIES = 20
 
 export interface Problem {
-  /** Such as `spec.url`; empty where the whole manifest is refused. */
+  /** Such as `spec.url`. Empty if the whole manifest is refused. */
   readonly path: string
   readonly message: string
 }
@@ -49,7 +49,7 @@ interface Answer {
   readonly details?: { readonly causes?: readonly { readonly field?: string; readonly message?: string }[] }
 }
 
-/** The verdict of the API server: a create that is checked in full and not carried out. */
+/** The verdict of the API server: a create request that is fully checked but not persisted. */
 export async function judgeByServer(connection: Connection, { kind, body, isStrict }: Manifest): Promise<Verdict> {
   const { apiVersion, plural, namespaced } = RESOURCES[kind]
   const root = `/apis/${apiVersion}/${namespaced ? 'namespaces/default/' : ''}${plural}`
@@ -82,15 +82,15 @@ function problemsIn({ message = '', details }: Answer): Problem[] {
 }
 
 /**
- * Our own verdict, by the functions that are used in earnest: the operator's on a spec that it watches, then that of the
- * construct on what authors write, which judges the name too and refuses unknown fields as `kubectl apply` does.
+ * Our own verdict, by the functions that are used in production: that of the operator on a spec that it watches, then that of the construct on what
+ * authors write. The construct also checks the name, and refuses unknown fields as `kubectl apply` does.
  */
 export function judgeBySchema({ kind, body, isStrict }: Manifest): Verdict {
   const { metadata, spec } = JSON.parse(body) as { metadata: { name: string }; spec?: unknown }
   const read = readSpec(kind, spec)
   if (!read.ok) return { isAccepted: false, problems: read.problems }
   try {
-    // Without strictness the API server drops unknown fields, so that nobody gets to see them.
+    // Without strict validation the API server drops unknown fields, so nothing sees them.
     const written = isStrict ? (spec as object) : read.spec
     const Construct = CONSTRUCTS[kind] as new (scope: Chart, id: string, props: object) => unknown
     new Construct(new Chart(new App(), 'authored'), 'one', { ...written, metadata })
@@ -100,7 +100,7 @@ export function judgeBySchema({ kind, body, isStrict }: Manifest): Verdict {
   }
 }
 
-/** As the operator reads it. */
+/** Parses a spec as the operator does. */
 export function readSpec(kind: ManifestKind, spec: unknown): Parsed {
   return PARSERS[kind](spec)
 }

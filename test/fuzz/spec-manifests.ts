@@ -14,25 +14,25 @@ import {
   textAround,
 } from './odd-values.ts'
 
-/** How a manifest was made: meant to be right, right but for a few fields, or anything at all. */
+/** How a manifest was made: meant to be valid, valid except for a few fields, or arbitrary. */
 export const MANIFEST_CLASSES = ['valid', 'near-valid', 'noise'] as const
 export type ManifestClass = (typeof MANIFEST_CLASSES)[number]
 
-/** Kinds of ours whose manifests are made. */
+/** Our kinds that manifests are made of. */
 export type ManifestKind = 'VMDiskImage' | 'VirtualMachine' | 'DataSync' | 'Workspace'
 
 export interface Manifest {
   readonly kind: ManifestKind
   readonly made: ManifestClass
-  /** Unknown fields and repeated ones are refused, as `kubectl apply` asks for. Otherwise they are dropped. */
+  /** Unknown and repeated fields are refused, as `kubectl apply` requests it. Otherwise they are dropped. */
   readonly isStrict: boolean
-  /** The manifest as it goes over the wire. */
+  /** The manifest as it is sent. */
   readonly body: string
 }
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
 
-/** Numbers as people and programs write them, which JavaScript would all write alike. */
+/** Numbers as people and programs write them. JavaScript would write many of them the same way. */
 export const rawNumber = fc
   .oneof(
     fc.constantFrom('1048575', '1048576', '1048576.0', '1.048576e6', '1048576E0', '2000000.5', '-0', '0.0', '-1'),
@@ -63,7 +63,7 @@ const SCHEMES_OF: Readonly<Record<Exclude<SourceType, 'blank'>, readonly string[
 const fineUrlOf = (type: Exclude<SourceType, 'blank'>) => fc.constantFrom(...SCHEMES_OF[type]).chain(fineUrl)
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
 
-/** Where an image comes from, in all combinations that fit together. */
+/** Sources of an image, in all valid combinations. */
 const source = fc.oneof(
   fc.record({ sourceType: fc.constant('s3'), url: fineUrlOf('s3') }),
   fc.record({ sourceType: fc.constant('http'), url: fineUrlOf('http'), checksum: maybe(checksum) }),
@@ -117,7 +117,7 @@ export const UNKNOWN = [
   '',
 ]
 
-/** Only in the path of an archive is a user all that is wrong: elsewhere it is no host either. */
+/** Only in the path of an archive is the user the only problem: elsewhere it is not a valid host either. */
 const urlWithUser = fc
   .constantFrom('oci-archive', 'https')
   .chain(fineUrl)
@@ -136,7 +136,7 @@ const fieldChange: fc.Arbitrary<Change> = fc.oneof(
   fc.tuple(fc.constant('name'), textAround(253)),
   { arbitrary: fc.tuple(fc.constant('diskSize'), ODD_FIELDS['diskSize'] as fc.Arbitrary<unknown>), weight: 2 },
   fc.tuple(fc.constantFrom(...FIELDS), fc.oneof(anyJson, rawNumber)),
-  // Undefined is left out of JSON: the field is missing.
+  // JSON omits undefined: the field is missing.
   fc.tuple(fc.constantFrom(...FIELDS), fc.constant(undefined)),
   fc.tuple(fc.constantFrom(...UNKNOWN), anyJson),
 )
@@ -156,12 +156,12 @@ const noiseSpec = fc.oneof(
   fc.array(fieldChange, { maxLength: 8 }).map(withEntries),
 )
 
-/** As JSON.parse would: a field `__proto__` is a field like any other. */
+/** As in JSON.parse, a field `__proto__` is an ordinary field. */
 function withEntries(entries: readonly Change[]): object {
   return Object.fromEntries(entries)
 }
 
-/** Manifests of one kind: most of them nearly right, which is where two judges could come to differ. */
+/** Manifests of one kind. Most are nearly valid, which is where two judges are most likely to differ. */
 export function manifestsOf(
   kind: ManifestKind,
   specs: Readonly<Record<'valid' | 'nearValid' | 'noise', fc.Arbitrary<unknown>>>,

@@ -6,13 +6,13 @@ import { useOwnCluster } from '../harness/cluster.ts'
 import { findingText } from './report.ts'
 import { compareVerdicts, SPEC_CONNECTIONS } from './spec-campaign.ts'
 
-/** The same one each time, so that a change is judged by what it does; `npm run fuzz` takes a new one. */
+/** The same seed in every run, so that a change is judged by its own effect. `npm run fuzz` uses a new one. */
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20778)
 
 export interface SpecSuite {
-  /** How many manifests. */
+  /** Number of manifests. */
   readonly count: number
-  /** Whether each rule has to refuse one of them alone: one that never did could be missing, and nobody would know. */
+  /** Whether each rule must refuse one of the manifests alone. A rule that never did could be missing unnoticed. */
   readonly isEachRuleNeeded: boolean
 }
 
@@ -35,7 +35,7 @@ export function specSuite({ count, isEachRuleNeeded }: SpecSuite): void {
 }
 
 function messagesOfRules(): Set<string> {
-  // Nobody but the operator writes a status.
+  // Only the operator writes a status.
   return new Set(RESOURCES.flatMap((resource) => messagesBelow(resourceSchema(resource), 'status')))
 }
 
@@ -45,7 +45,7 @@ function messagesBelow({ items, properties, ...schema }: StructuralSchema, witho
   return [...(schema['x-kubernetes-validations'] ?? []).map(said), ...below.flatMap((field) => messagesBelow(field))]
 }
 
-/** What is the same in all that a rule says: its message, or the longest part of its sentence without values. */
+/** The constant part of a rule's message: its message, or the longest part of its sentence without values. */
 function said({ message, messageExpression = '' }: ValidationRule): string {
   const parts = [...messageExpression.matchAll(/'((?:[^'\\]|\\.)*)'\.format\(/g)].flatMap(([, text = '']) =>
     text.split('%s'),

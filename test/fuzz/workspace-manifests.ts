@@ -15,11 +15,11 @@ import { anyJson, diskSize, objectName, oddName, oddQuantity, oddText, slipOf, t
 import { manifestsOf, nearValidImageSpec, rawNumber, validImageSpec } from './spec-manifests.ts'
 
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
-/** Few, so that they meet. */
+/** Few names, so that they collide. */
 const NAMES = ['a', 'b', 'control-net', 'x'.repeat(63)] as const
 const names = fc.shuffledSubarray([...NAMES], { minLength: 2, maxLength: 3 })
 
-/** Networks with the first parts of their addresses, their length, and the numbers of hosts in them. */
+/** Networks with a function for the addresses of hosts, and their prefix length. */
 const NETS = [
   { cidr: '10.10.0.0/24', address: (host: number) => `10.10.0.${host}`, length: 24 },
   { cidr: '4.29.163.0/28', address: (host: number) => `4.29.163.${host}`, length: 28 },
@@ -31,7 +31,7 @@ const GATEWAY = 14
 const path = fc.constantFrom('/config', '/a/.ssh', '/var/lib/app_1', '/a/')
 const role = fc.record({
   role: fc.constantFrom('specialize', 'lab.net.router', 'a-b_c'),
-  // Undefined is left out of JSON; a key may be anything, `__proto__` too.
+  // JSON omits undefined. A key may be anything, even `__proto__`.
   variables: maybe(
     fc
       .array(
@@ -169,7 +169,7 @@ const machineAt = (name: string, ...addresses: readonly string[]) => ({
 })
 const LAB = { name: 'a', cidr: '10.10.0.0/24', rangeGateway: '10.10.0.14' }
 
-/** Small ones, in which nothing else can be wrong: what one rule refuses in a large one, another one often does too. */
+/** Small specs in which nothing else can be wrong: in a large spec, other rules often refuse the same thing. */
 const smallSpec = fc.oneof(
   fc
     .oneof(cidr, oddAddress, fc.constantFrom('127.0.0.0/8', '224.0.0.0/8', 'fe80::/64'))
@@ -198,7 +198,7 @@ const smallSpec = fc.oneof(
   })),
 )
 
-/** One thing that is odd, at its place. */
+/** One odd value, at its place. */
 const oddField: fc.Arbitrary<Change> = fc.oneof(
   { arbitrary: at([...VM, 'interfaces', 0, 'ipAddress'], fc.oneof(address, oddAddress)), weight: 6 },
   { arbitrary: at([...CLUSTER, 'interfaces', 0, 'ipAddress'], fc.oneof(address, oddAddress)), weight: 4 },

@@ -15,7 +15,7 @@ export type Plural = 'vmdiskimages' | 'virtualmachines' | 'datasyncs' | 'workspa
 export const pathOf = (namespace: string, plural: Plural, name = ''): string =>
   `${OURS}/${plural === 'workspaces' ? '' : `namespaces/${namespace}/`}${plural}${name === '' ? '' : `/${name}`}`
 
-/** Where objects of the kinds that we install are created. */
+/** Paths of the collections of the kinds that we install. */
 const COLLECTIONS: Readonly<Record<string, (namespace: string | undefined) => string>> = {
   ClusterRole: () => `${RBAC}/clusterroles`,
   ClusterRoleBinding: () => `${RBAC}/clusterrolebindings`,
@@ -25,7 +25,7 @@ const COLLECTIONS: Readonly<Record<string, (namespace: string | undefined) => st
   ValidatingAdmissionPolicyBinding: () => `${ADMISSION}/validatingadmissionpolicybindings`,
 }
 
-/** Creates those of the objects that have to do with rights and admission. */
+/** Creates the RBAC and admission policy objects among `objects`. */
 export async function install(admin: ApiUser, objects: readonly object[]): Promise<void> {
   for (const object of objects as readonly KubeObject[]) {
     const collection = COLLECTIONS[object.kind]?.(object.metadata.namespace)
@@ -33,7 +33,7 @@ export async function install(admin: ApiUser, objects: readonly object[]): Promi
   }
 }
 
-/** A cluster with nothing but its API, as an administrator finds it after the installation. */
+/** A cluster without operator or simulators, with the RBAC and admission policies of an installation. */
 export class AdmissionCluster {
   readonly #cluster: () => Cluster
   readonly #users: ApiUser[] = []
@@ -63,7 +63,7 @@ export class AdmissionCluster {
     await this.admin.must('POST', '/api/v1/namespaces', { metadata: { name } })
   }
 
-  /** Somebody with ClusterRoles in namespaces, and no other rights. */
+  /** Adds a user with ClusterRoles by namespace, and no other permissions. */
   async addUser(
     name: string,
     roles: Readonly<Record<string, readonly string[]>>,
@@ -79,7 +79,7 @@ export class AdmissionCluster {
     return user
   }
 
-  /** A ClusterRole in all namespaces, and for what is in none. */
+  /** Binds a ClusterRole in all namespaces and for cluster-scoped objects. */
   async bindEverywhere(user: string, role: string): Promise<void> {
     await this.admin.must('POST', `${RBAC}/clusterrolebindings`, binding(user, role))
   }
@@ -88,7 +88,7 @@ export class AdmissionCluster {
     await this.admin.must('POST', `${RBAC}/clusterroles`, { metadata: { name }, rules })
   }
 
-  /** The policy's ConfigMap; undefined removes it. */
+  /** Replaces the policy ConfigMap. Undefined removes it. */
   async setPolicy(data: Readonly<Record<string, string>> | undefined): Promise<void> {
     const path = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/configmaps`
     const { status } = await this.admin.ask('DELETE', `${path}/sync-operator-policy`)
@@ -105,7 +105,7 @@ function binding(user: string, role: string): object {
   }
 }
 
-/** A control plane of its own for a file, since the rules hold for all of it. */
+/** A control plane for one test file, because admission rules apply to the whole cluster. */
 export function useAdmissionCluster(): AdmissionCluster {
   const cluster = useOwnCluster({ controllers: [...CONTROLLERS, 'clusterrole-aggregation-controller'] })
   const admission = new AdmissionCluster(cluster)

@@ -4,14 +4,14 @@ import { persist } from './persist.ts'
 
 const PARALLEL = 24
 
-/** What the API server answers. */
+/** A response of the API server. */
 export interface Answer {
   readonly status: number
-  /** The server's sentence; empty where the request was granted. */
+  /** The server's error message. Empty if the request succeeded. */
   readonly message: string
 }
 
-/** Content types of requests, by what the request is called. */
+/** Content type of each kind of request. */
 const CONTENT_TYPES = {
   GET: 'application/json',
   POST: 'application/json',
@@ -23,7 +23,7 @@ const CONTENT_TYPES = {
 
 export type Write = keyof typeof CONTENT_TYPES
 
-/** Somebody at the API server, who only wants to know the answer: every answer is one, refusals too. */
+/** A user of the API server. `ask` returns every response, also a refusal. */
 export class ApiUser implements AsyncDisposable {
   readonly #connection: Connection
 
@@ -45,13 +45,13 @@ export class ApiUser implements AsyncDisposable {
     return { status: statusCode, message: isGranted ? '' : ((JSON.parse(text) as { message?: string }).message ?? '') }
   }
 
-  /** For what has to be granted for a test to make sense. */
+  /** Sends a request that must succeed for the test to make sense. Throws if it does not. */
   async must(write: Write, path: string, body?: unknown): Promise<void> {
     const { status, message } = await this.ask(write, path, body)
     if (status >= 300) throw new Error(`${write} ${path} is answered with ${status}: ${message}`)
   }
 
-  /** Asks until the answer is as wanted: nothing shows when an admission policy has come into force. */
+  /** Repeats a request until it gets the wanted response. Nothing shows when an admission policy takes effect. */
   async askUntil(wanted: RegExp | 'granted', write: Write, path: string, body?: unknown): Promise<void> {
     await persist(`${path} is ${wanted}`, ['Unavailable'], async () => {
       const { status, message } = await this.ask(write, path, body)

@@ -3,12 +3,12 @@ import { type Cluster, type ClusterOptions, startCluster } from '../../sandbox/c
 import { auditFlags } from './audit-log.ts'
 import { READABLE_STORAGE } from './etcd-history.ts'
 
-/** Of this worker: an operator serves every image of its cluster, so two tests that run at the same time need two clusters. */
+/** The cluster of this worker. An operator serves every image of its cluster, so tests that run in parallel need different clusters. */
 let shared: Promise<Cluster> | undefined
 
 /**
- * The control plane that the files of a worker share one after another, where the project lets its modules live on (`isolate: false`).
- * It ends with the process of the worker.
+ * The control plane that the test files of a worker share, one after another, if the project keeps modules between files
+ * (`isolate: false`). It stops with the worker process.
  */
 export function useCluster(): () => Cluster {
   return clusterOf(() => {
@@ -17,7 +17,7 @@ export function useCluster(): () => Cluster {
   })
 }
 
-/** A control plane for one file, which may break it or change its kinds, or needs another one. */
+/** A control plane for one test file that may break it, changes its kinds, or needs other options. */
 export function useOwnCluster(options: ClusterOptions = {}): () => Cluster {
   let own: Promise<Cluster> | undefined
   afterAll(async () => {

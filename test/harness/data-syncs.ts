@@ -1,9 +1,9 @@
 import type { DataSyncSpecInput } from '@open-terrain/constructs'
 import { apiVersionOf, keyOf } from '../../operator/kube/kube-object.ts'
-import { DATA_SYNC, type DataSync, toldOf } from './kinds.ts'
+import { currentIf, DATA_SYNC, type DataSync } from './kinds.ts'
 import { SNAPSHOTS, STORAGE, type World } from './world.ts'
 
-/** What people and pipelines do with DataSyncs in a {@link World}, and see of them. */
+/** Actions of people and pipelines on DataSyncs in a {@link World}, and what they observe. */
 export class DataSyncs {
   readonly #world: World
   readonly #namespace: string
@@ -13,7 +13,7 @@ export class DataSyncs {
     this.#namespace = namespace
   }
 
-  /** One of workspace 035, with a vm for each name, unless `spec` says otherwise. */
+  /** Creates a DataSync of workspace 035 with one vm per name. `spec` overrides fields. */
   async create(name: string, vms: readonly string[], spec: Partial<DataSyncSpecInput> = {}): Promise<DataSync> {
     const metadata = { namespace: this.#namespace, name }
     const object = { apiVersion: apiVersionOf(DATA_SYNC), kind: DATA_SYNC.kind, metadata }
@@ -40,10 +40,10 @@ export class DataSyncs {
     return this.#world.mirror.dataSyncs.get(keyOf({ namespace: this.#namespace, name }))
   }
 
-  /** Only what is said of the present spec counts. */
+  /** Ignores a status that does not reflect the current generation. */
   async until(name: string, what: string, holds: (dataSync: DataSync) => boolean): Promise<DataSync> {
     const seen = () => JSON.stringify([...this.#world.mirror.dataSyncs.values()].map(({ status }) => status))
-    const look = () => toldOf(this.get(name), holds)
+    const look = () => currentIf(this.get(name), holds)
     return await this.#world.mirror.until(
       `DataSync ${name}: ${what}`,
       look,
@@ -59,7 +59,7 @@ export class DataSyncs {
     )
   }
 
-  /** Who it is that refers to an image. */
+  /** The names in the image's `status.references`. */
   referencesOf(image: string): readonly string[] {
     return this.#world.getImage(image, this.#namespace)?.status?.references?.names ?? []
   }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { holdLock } from '../../sandbox/control-plane/directory-lock.ts'
 
 const run = promisify(execFile)
-/** Nothing that we run is slower on a machine that has what it needs. */
+/** Longer than any command takes on a machine that has what it needs. */
 const TIMEOUT_MS = 180_000
 const NO_CONNECTION = [
   '-o',
@@ -17,23 +17,23 @@ const NO_CONNECTION = [
   'Acquire::https::Timeout=20',
 ]
 
-/** Calls a command of apt, and returns what it says. */
+/** Runs an apt command and returns its output. */
 export type Apt = (command: string, ...args: readonly string[]) => Promise<string>
 
 export interface DebianTool<T> {
-  /** For people, and for the folder in the cache. */
+  /** Used in messages, and as the name of the cache folder. */
   readonly name: string
-  /** Which packages it takes. */
+  /** Returns the packages that it needs. */
   readonly packages: (apt: Apt) => Promise<readonly string[]>
-  /** What of the unpacked packages is kept, as a path from the root. */
+  /** The part of the unpacked packages that is kept, as a path from their root. */
   readonly kept: string
-  /** Looks for it on this machine, and in the folder of the cache. */
+  /** Looks for the tool on this machine and in the cache folder. */
   readonly findIn: (cache: string) => Promise<T | undefined>
 }
 
 /**
- * Finds a tool, or gets it: what `findIn` finds, else the distribution's packages taken out of their archives into `~/.cache/open-terrain/<name>/<distribution and its version>`
- * (needs apt and dpkg-deb, no rights). Undefined where neither is possible; `report` was told why.
+ * Finds a tool or installs it. If `findIn` finds nothing, unpacks the distribution's packages into
+ * `~/.cache/open-terrain/<name>/<distribution and its version>` (needs apt and dpkg-deb, not root). Undefined if both fail; `report` gets the reason.
  */
 export async function resolveDebianTool<T>(
   tool: DebianTool<T>,
@@ -66,7 +66,7 @@ function fieldOf(release: string, key: string): string | undefined {
   return new RegExp(`^${key}="?([A-Za-z0-9._-]+)"?$`, 'm').exec(release)?.[1]
 }
 
-/** Under its final name only once it is whole. */
+/** Gives the folder its final name only when it is complete. */
 async function obtain(
   { packages, kept }: Pick<DebianTool<unknown>, 'packages' | 'kept'>,
   cache: string,
@@ -86,7 +86,7 @@ async function obtain(
   }
 }
 
-/** With the package lists of this machine; with fresh ones of our own where those are missing or out of date. */
+/** Uses the package lists of this machine. If they are missing or stale, downloads fresh ones into `folder`. */
 async function download(packages: DebianTool<unknown>['packages'], folder: string): Promise<void> {
   try {
     await downloadWith([], packages, folder)
@@ -108,7 +108,7 @@ async function downloadWith(
 }
 
 async function callApt(command: string, args: readonly string[], cwd: string): Promise<string> {
-  // As root apt would become another user, who may not write here.
+  // When run as root, apt switches to another user, which cannot write here.
   const options = ['-q', '-o', 'APT::Sandbox::User=root', ...NO_CONNECTION]
   const { stdout } = await run(command, [...options, ...args], {
     cwd,

@@ -2,6 +2,7 @@ import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { type Image, reasonOf } from './kinds.ts'
 import type { LogBook } from './log.ts'
 import type { Mirror } from './mirror.ts'
+import { inNamespaces } from './own-objects.ts'
 
 interface Describable {
   readonly mirror: Mirror
@@ -12,12 +13,11 @@ interface Describable {
 
 const SHOWN = 12
 
-/** What there is, for the message of a wait that was in vain. What is not finished comes first, since a report may be cut. */
+/** Describes the objects of a world, for the error of a wait that timed out. Unfinished ones come first, because the text may be truncated. */
 export function describeWorld(world: Describable): string {
   const { images, dataVolumes, claims, pods, snapshots } = world.mirror
   const mine = <T extends KubeObject>(store: { values(): IterableIterator<T> }) =>
-    [...store.values()]
-      .filter(({ metadata }) => world.namespaces.includes(metadata.namespace ?? ''))
+    inNamespaces(store, world.namespaces)
       .sort((one, other) => Number(isSucceeded(one)) - Number(isSucceeded(other)))
       .slice(0, SHOWN)
   const volumes = mine(dataVolumes).map(

@@ -6,10 +6,10 @@ import { systemClock } from '../../operator/runtime/clock.ts'
 import { type EtcdChange, EtcdWatch, latestRevision } from './etcd-watch.ts'
 import type { Image } from './kinds.ts'
 
-/** Flag of the API server that makes what etcd holds readable. */
+/** API server flag that stores objects in etcd as JSON, so that tests can read them. */
 export const READABLE_STORAGE = { 'storage-media-type': 'application/json' }
 
-/** Where the API server keeps what the checks look at. */
+/** The etcd prefixes of the kinds that the checks need. */
 const RANGES: readonly (readonly [ResourceType, string])[] = [
   [IMAGE, `/registry/${IMAGE.group}/${IMAGE.plural}/`],
   [DATA_VOLUME, `/registry/${DATA_VOLUME.group}/${DATA_VOLUME.plural}/`],
@@ -21,18 +21,18 @@ const RANGES: readonly (readonly [ResourceType, string])[] = [
 export interface SeenEvent {
   readonly kind: string
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
-  /** As it is after it, or was last; its resourceVersion is that of the event. Only what the checks look at is kept. */
+  /** The object after the change, or before its deletion, with the resourceVersion of the event. Has only the fields that the checks need. */
   readonly object: KubeObject
   /** When it was seen, milliseconds on the monotonic clock. */
   readonly at: number
 }
 
 /**
- * Every revision of all images, DataVolumes, instances and slot ledgers, told by etcd itself: also while no API server runs, and of
- * what a watch that has to list again would leave out. So nothing has to be guessed, and no check has to be left out.
+ * Records every revision of all images, DataVolumes, instances and slot ledgers, as reported by etcd itself. This works while no API server runs, and
+ * includes the revisions that a watch misses when it lists again. So no check has to guess, and none has to be skipped.
  */
 export class EtcdHistory implements AsyncDisposable {
-  /** Those of one kind are in their order; {@link catchUp} before all of them are needed. */
+  /** Events of one kind are in order. Call {@link catchUp} before reading all of them. */
   readonly events: SeenEvent[] = []
   readonly #watches: readonly EtcdWatch[]
   readonly #listeners: (() => void)[] = []
@@ -44,7 +44,7 @@ export class EtcdHistory implements AsyncDisposable {
     })
   }
 
-  /** From now on. The API server needs {@link READABLE_STORAGE}. */
+  /** Records from now on. The API server needs {@link READABLE_STORAGE}. */
   static async start(etcdUrl: string): Promise<EtcdHistory> {
     return new EtcdHistory(etcdUrl, (await latestRevision(etcdUrl)) + 1)
   }
@@ -54,7 +54,7 @@ export class EtcdHistory implements AsyncDisposable {
     this.#listeners.push(listener)
   }
 
-  /** Resolves when all that was written before this call is in {@link events}. Throws when there is a hole. */
+  /** Resolves when {@link events} contains everything that was written before this call. Throws if revisions are missing. */
   async catchUp(): Promise<void> {
     await Promise.all(this.#watches.map((watch) => watch.catchUp()))
   }
@@ -76,7 +76,7 @@ export class EtcdHistory implements AsyncDisposable {
   }
 }
 
-/** What the checks look at; an hour of history has to fit into memory. */
+/** Keeps only the fields that the checks need: an hour of history must fit into memory. */
 function slim(type: ResourceType, object: KubeObject, resourceVersion: string): KubeObject {
   const { name, namespace, uid, generation, labels, finalizers, deletionTimestamp, ownerReferences } = object.metadata
   const metadata = { name, namespace, uid, generation, labels, finalizers, deletionTimestamp, ownerReferences }

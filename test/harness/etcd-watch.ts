@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readLines } from '../../operator/kube/watch-lines.ts'
 import { HANGS_AFTER_MS } from './mirror.ts'
 
-/** How soon to knock again at an etcd that is away. */
+/** How long to wait before reconnecting to an etcd that is down. */
 const RETRY_MS = 50
 
 /** One change of a key. Keys and values are in base64. */
@@ -31,55 +31,55 @@ interface WatchAnswer {
 
 interface Waiting {
   readonly revision: number
-  readonly told: PromiseWithResolvers<void>
+  readonly reached: PromiseWithResolvers<void>
 }
 
-/** The latest revision of all keys. Throws when etcd does not answer. */
+/** The latest revision of all keys. Throws if etcd does not respond. */
 export async function latestRevision(etcdUrl: string): Promise<number> {
   return await post(`${etcdUrl}/v3/kv/range`, { key: btoa('/') })
 }
 
 /**
- * Every change below a prefix of etcd's keys from one revision on, told once and in order. An etcd that dies is waited for,
- * and asked to go on from the last change: nothing can have been written meanwhile.
+ * Reports every change below an etcd key prefix, from one revision on, once and in order. If etcd dies, the watch reconnects and
+ * continues after the last change. Nothing can have been written in the meantime.
  */
 export class EtcdWatch implements AsyncDisposable {
   readonly #url: string
   readonly #prefix: string
-  /** The key right behind those of the prefix. No API server looks there, so what is written to it tells how far the watch is. */
+  /** The first key after those with the prefix. No API server uses it, so a write to it shows how far the watch has come. */
   readonly #marker: string
   readonly #onChange: (change: EtcdChange) => void
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>
   readonly #waiting = new Set<Waiting>()
-  #told: number
+  #upTo: number
   #failure: unknown
 
   /**
    * @param prefix with a slash at its end
-   * @param from the first revision to tell of
+   * @param from the first revision to report
    */
   constructor(options: { url: string; prefix: string; from: number; onChange: (change: EtcdChange) => void }) {
     this.#url = options.url
     this.#prefix = options.prefix
     this.#marker = `${options.prefix.slice(0, -1)}0`
-    this.#told = options.from - 1
+    this.#upTo = options.from - 1
     this.#onChange = options.onChange
     this.#running = this.#run()
   }
 
-  /** Resolves when all that was written before this call has been told. Throws when there is a hole, or etcd is silent. */
+  /** Resolves when everything that was written before this call was reported. Throws if revisions are missing, or etcd is silent. */
   async catchUp(): Promise<void> {
     const revision = await post(`${this.#url}/v3/kv/put`, { key: btoa(this.#marker) })
     if (this.#failure !== undefined) throw this.#failure
-    if (this.#told >= revision) return
-    const waiting: Waiting = { revision, told: Promise.withResolvers() }
+    if (this.#upTo >= revision) return
+    const waiting: Waiting = { revision, reached: Promise.withResolvers() }
     this.#waiting.add(waiting)
     const tooLate = setTimeout(() => {
-      waiting.told.reject(new Error(`etcd did not tell of revision ${revision} of ${this.#prefix}`))
+      waiting.reached.reject(new Error(`etcd did not tell of revision ${revision} of ${this.#prefix}`))
     }, HANGS_AFTER_MS)
     try {
-      await waiting.told.promise
+      await waiting.reached.promise
     } finally {
       clearTimeout(tooLate)
       this.#waiting.delete(waiting)
@@ -96,11 +96,11 @@ export class EtcdWatch implements AsyncDisposable {
       for await (const answer of this.#answers()) this.#take(answer)
     } catch (error) {
       this.#failure = error
-      for (const { told } of this.#waiting) told.reject(error)
+      for (const { reached } of this.#waiting) reached.reject(error)
     }
   }
 
-  /** Over as many connections as it takes. */
+  /** Reconnects as often as necessary. */
   async *#answers(): AsyncGenerator<WatchAnswer> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
@@ -111,16 +111,16 @@ export class EtcdWatch implements AsyncDisposable {
           yield answer
         }
       } catch {
-        // Etcd is away, or just starting.
+        // etcd is down or starting.
       }
       await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
     }
   }
 
-  /** Without a limit of time: a range may be quiet for minutes. */
+  /** Has no timeout: a range may have no changes for minutes. */
   async #connect(signal: AbortSignal): Promise<IncomingMessage> {
     const range = { key: btoa(this.#prefix), range_end: btoa(`${this.#marker}\0`) }
-    const watch = { ...range, prev_kv: true, start_revision: this.#told + 1 }
+    const watch = { ...range, prev_kv: true, start_revision: this.#upTo + 1 }
     const asked = request(`${this.#url}/v3/watch`, { method: 'POST', signal, agent: false })
     asked.on('error', () => undefined)
     asked.end(JSON.stringify({ create_request: watch }))
@@ -131,17 +131,17 @@ export class EtcdWatch implements AsyncDisposable {
   #take({ result = {} }: WatchAnswer): void {
     if (result.canceled) {
       const why = result.compact_revision === undefined ? result.cancel_reason : 'it has forgotten that revision'
-      throw new Error(`etcd does not tell of ${this.#prefix} from revision ${this.#told + 1} on: ${why}`)
+      throw new Error(`etcd does not tell of ${this.#prefix} from revision ${this.#upTo + 1} on: ${why}`)
     }
     for (const change of result.events ?? []) {
       if (atob(change.kv.key) !== this.#marker) this.#onChange(change)
-      this.#told = Number(change.kv.mod_revision)
+      this.#upTo = Number(change.kv.mod_revision)
     }
-    for (const { revision, told } of this.#waiting) if (this.#told >= revision) told.resolve()
+    for (const { revision, reached } of this.#waiting) if (this.#upTo >= revision) reached.resolve()
   }
 }
 
-/** Returns the revision of the answer. */
+/** Returns the revision in the header of the response. */
 async function post(url: string, body: object): Promise<number> {
   const answer = await fetch(url, {
     method: 'POST',

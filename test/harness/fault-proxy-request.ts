@@ -11,9 +11,9 @@ export interface ProxiedRequest {
   readonly resource: string
   readonly namespace: string | undefined
   readonly name: string | undefined
-  /** Whether it asks for everything that there is: a list, or a watch that begins with one. */
+  /** Whether it requests all objects: a list, or a watch that begins with one. */
   readonly isList: boolean
-  /** Which one of its verb and resource this is, from 1. */
+  /** The number of this request among those with the same verb and resource, from 1. */
   readonly nth: number
   readonly body: KubeObject | undefined
 }
@@ -35,7 +35,7 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
 
 const VERBS: Readonly<Record<string, Verb>> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
 
-/** Reads method and URL. Throws for what is no path of a resource: the operator asks for nothing else. */
+/** Parses method and URL. Throws if the path is not that of a resource. The operator requests nothing else. */
 export function readRequest(method: string, url: URL): Omit<ProxiedRequest, 'nth' | 'body'> {
   const { root, namespace, resource, name, subresource } = locate(url.pathname)
   const reading = url.searchParams.has('watch') ? 'watch' : name === undefined ? 'list' : 'get'
@@ -50,7 +50,7 @@ export function readRequest(method: string, url: URL): Omit<ProxiedRequest, 'nth
   }
 }
 
-/** The same path, where it asks for all namespaces, in this one alone. */
+/** Restricts a path for all namespaces to this one. Returns other paths unchanged. */
 export function narrow(path: string, namespace: string): string {
   const { root, namespace: given, resource, name } = locate(path)
   if (given !== undefined || name !== undefined || CLUSTER_SCOPED.has(resource)) return path

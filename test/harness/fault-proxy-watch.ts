@@ -5,15 +5,15 @@ import { readLines } from '../../operator/kube/watch-lines.ts'
 import type { ProxiedRequest } from './fault-proxy-request.ts'
 
 /**
- * What happens to a watch at its next event. `end`: it ends in good order, and the event is not told; `cut`: its connection
- * breaks; `truncate`: it breaks in the middle of the event; `freeze`: nothing comes any more, and nobody says so.
+ * What happens to a watch at its next event. `end`: it ends normally, without that event; `cut`: its connection breaks;
+ * `truncate`: the connection breaks in the middle of the event; `freeze`: nothing arrives any more, without an error.
  */
 export type Interruption = 'end' | 'cut' | 'truncate' | 'freeze'
 
-/** A watch that is under way through the proxy. */
+/** A watch that passes through the proxy. */
 export class ProxiedWatch {
   readonly request: ProxiedRequest
-  /** Milliseconds by which each event is late. */
+  /** Delay of each event, in milliseconds. */
   delayMs = 0
   readonly #source: IncomingMessage
   readonly #sees: (object: KubeObject) => boolean
@@ -22,7 +22,7 @@ export class ProxiedWatch {
   #frozenAt: number | undefined
   #leftAt: number | undefined
 
-  /** @param sees whether the watcher is to learn of an object; default: of all */
+  /** @param sees whether the watcher receives an object; default: all objects */
   constructor(
     request: ProxiedRequest,
     source: IncomingMessage,
@@ -35,28 +35,28 @@ export class ProxiedWatch {
     this.#response = response
   }
 
-  /** By the wall clock, as the other requests; undefined: it is not frozen. */
+  /** Wall clock time, as for other requests. Undefined if it is not frozen. */
   get frozenAt(): number | undefined {
     return this.#frozenAt
   }
 
-  /** When the watcher gave it up, or saw its end. */
+  /** When the watcher closed it, or saw its end. */
   get leftAt(): number | undefined {
     return this.#leftAt
   }
 
-  /** From the next event on. */
+  /** Takes effect at the next event. */
   interrupt(how: Interruption): void {
     this.#interruption = how
   }
 
-  /** Resolves when it has ended on either side. */
+  /** Resolves when either side has ended it. */
   async relay(): Promise<void> {
     const response = this.#response
     const left = new Promise<void>((resolve) => response.once('close', resolve)).then(() => {
       this.#leftAt = Date.now()
     })
-    // A frozen one is not ended by what happens behind the proxy.
+    // A frozen watch stays open when the API server ends its side.
     const told = this.#tell().then(() => (this.#frozenAt === undefined ? undefined : left))
     await Promise.race([left, told]).finally(() => this.#source.destroy())
   }
@@ -77,7 +77,7 @@ export class ProxiedWatch {
     }
   }
 
-  /** Bookmarks and errors are meant for every watcher. */
+  /** Every watcher receives bookmarks and errors. */
   #isMeant(line: string): boolean {
     const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: KubeObject }
     return type === 'BOOKMARK' || type === 'ERROR' || this.#sees(object)
@@ -93,7 +93,7 @@ export class ProxiedWatch {
         response.destroy()
         return
       case 'truncate':
-        // Destroyed only when it has left, or nothing of it would arrive.
+        // Destroys the connection only after the write, or no part of it would arrive.
         response.write(line.slice(0, line.length / 2), () => response.destroy())
         return
       case 'freeze':

@@ -13,30 +13,30 @@ import { narrow, type ProxiedRequest, readRequest } from './fault-proxy-request.
 import { type Interruption, ProxiedWatch } from './fault-proxy-watch.ts'
 import { readKubeconfig } from './kubeconfig.ts'
 
-/** What becomes of a request. */
+/** What the proxy does with a request. */
 export type Fault =
-  /** The API server never sees it; the proxy answers by itself. */
+  /** The proxy responds by itself. The API server does not receive the request. */
   | { readonly type: 'answer'; readonly status: number; readonly retryAfterSeconds?: number; readonly body?: unknown }
-  /** The API server never sees it, and the connection breaks. */
+  /** The connection breaks. The API server does not receive the request. */
   | { readonly type: 'reset' }
-  /** It waits before it is sent on, or never is. */
+  /** The proxy holds the request, and then forwards or drops it. */
   | { readonly type: 'hold'; readonly until: () => Promise<'forward' | 'drop'> }
-  /** It is carried out, and its answer waits. */
+  /** The API server executes the request, and the proxy holds the response. */
   | { readonly type: 'withhold'; readonly until: () => Promise<unknown> }
-  /** It is carried out; then `after` happens, and the connection breaks instead of an answer. */
+  /** Lost response: the API server executes the request, then `after` runs, and the connection breaks. */
   | { readonly type: 'lose'; readonly after?: () => Promise<void> }
-  /** It is sent on so many milliseconds late. */
+  /** The proxy forwards the request after this many milliseconds. */
   | { readonly type: 'delay'; readonly ms: number }
-  /** A watch that is interrupted at its first event. */
+  /** The watch is interrupted at its first event. */
   | { readonly type: 'interrupt'; readonly how: Interruption }
 
-/** Decides about each request, in the order in which they come. Undefined: let it pass. */
+/** Decides about each request, in the order of arrival. Undefined lets it pass. */
 export type Rule = (request: ProxiedRequest) => Fault | undefined
 
 export interface SeenRequest extends ProxiedRequest {
-  /** By the wall clock. */
+  /** Wall clock time. */
   readonly at: number
-  /** The API server's answer; 0 as long as it gave none, and for what it never saw. */
+  /** Status code of the API server. 0 until it responds, and for requests that it did not receive. */
   status: number
 }
 
@@ -47,15 +47,15 @@ interface Answer {
 }
 
 /**
- * Stands between an operator and the API server, counts what passes, and does to it what a network does: plain HTTP on
- * loopback towards the operator, TLS with somebody's credentials towards the API server.
+ * Proxy between an operator and the API server. It records requests and causes the faults of a network. It speaks plain HTTP on loopback to the
+ * operator, and TLS with the credentials of a user to the API server.
  */
 export class FaultProxy implements AsyncDisposable {
   /** For the operator. */
   readonly kubeconfigPath: string
   readonly seen: SeenRequest[] = []
   readonly watches = new Set<ProxiedWatch>()
-  /** In force for every request that comes from now on. */
+  /** Applies to every request that arrives from now on. */
   rule: Rule | undefined
   readonly #upstream: URL
   readonly #agent: Agent
@@ -87,8 +87,8 @@ export class FaultProxy implements AsyncDisposable {
   }
 
   /**
-   * `namespace`: all that the operator learns of; without it, of the whole cluster. `sees`: the same where that is more than one namespace, asked for
-   * each object of a list or watch. `kubeconfig`: who asks the API server; default: an administrator.
+   * `namespace`: the operator receives only objects of this namespace; default: of the whole cluster. `sees`: the same for more than one namespace,
+   * called for each object of a list or watch. `kubeconfig`: credentials for the API server; default: an administrator's.
    */
   static async start(
     cluster: Cluster,
@@ -117,7 +117,7 @@ export class FaultProxy implements AsyncDisposable {
     })
   }
 
-  /** Requests of this verb and resource that the API server answered with success. */
+  /** The number of successful requests with this verb and resource. */
   countOf(verb: string, resource: string): number {
     return this.seen.filter((one) => one.verb === verb && one.resource === resource && isSuccess(one)).length
   }
@@ -204,14 +204,14 @@ export class FaultProxy implements AsyncDisposable {
     return { status: seen.status, headers, body: isPage ? this.#cut(read) : read }
   }
 
-  /** A page of a list without what the operator is not to learn of. */
+  /** Removes the objects that the operator must not see from a page of a list. */
   #cut(body: string): string {
     if (this.#sees === undefined) return body
     const page = JSON.parse(body) as { readonly items?: readonly KubeObject[] }
     return JSON.stringify({ ...page, items: (page.items ?? []).filter(this.#sees) })
   }
 
-  /** It is sent on though the one that asked may be gone by now: so does a network. */
+  /** Forwards the request even if the client has disconnected, as a network does. */
   async #send(incoming: IncomingMessage, body: string): Promise<IncomingMessage> {
     const url = new URL(incoming.url ?? '/', this.#upstream)
     if (this.#namespace !== undefined) url.pathname = narrow(url.pathname, this.#namespace)
@@ -235,7 +235,7 @@ function reply(response: ServerResponse, { status, headers, body }: Answer): voi
   response.writeHead(status, headersOf(headers)).end(body)
 }
 
-/** Those that the operator reads; the others are about the connection that they came by. */
+/** Keeps the headers that the operator reads. The others concern the upstream connection. */
 function headersOf(headers: IncomingMessage['headers']): Record<string, string> {
   return defined({ 'content-type': headers['content-type'], 'retry-after': headers['retry-after'] })
 }

@@ -1,10 +1,10 @@
 import type { Transfer } from '../../sandbox/simulators/transfer.ts'
 
-/** Holds downloads back until they are let through, so that a test owns how long one takes. */
+/** Holds downloads until they are released, so that a test controls how long one takes. */
 export class Gate {
   readonly #held: { readonly prefix: string; readonly opened: PromiseWithResolvers<void> }[] = []
 
-  /** Holds the downloads of every URL with this prefix. Returns how to let them through, now and later. */
+  /** Holds downloads of every URL with this prefix. Returns a function that releases them and lets later ones pass. */
   hold(prefix: string): () => void {
     const entry = { prefix, opened: Promise.withResolvers<void>() }
     this.#held.push(entry)

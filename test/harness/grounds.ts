@@ -16,7 +16,7 @@ import { persist } from './persist.ts'
 
 export const STORAGE = 'fast'
 export const SNAPSHOTS = 'snap'
-/** Of a network that guests give themselves addresses on. */
+/** Config of a network on which guests configure their own addresses. */
 export const NETWORK_CONFIG = '{"cniVersion":"1.0.0","name":"lab","type":"bridge","bridge":"lab0","ipam":{}}'
 
 /** Names of the namespaces of images and of the operator. */
@@ -25,17 +25,17 @@ export interface WorldNames {
   readonly operator: string
 }
 
-/** Such as no other world has. */
+/** Returns names that no other world has. */
 export function newNames(): WorldNames {
   const id = randomBytes(3).toString('hex')
   return { images: `images-${id}`, operator: `operator-${id}` }
 }
 
-/** What images and machines stand on, and people create: namespaces, classes, the policy, Secrets and networks. */
+/** The objects that people create and that images and machines need: namespaces, classes, the policy, Secrets and networks. */
 export class Grounds {
   readonly cluster: Cluster
   readonly client: HttpKubeClient
-  /** Of the images. */
+  /** Namespace of the images. */
   readonly namespace: string
   readonly operatorNamespace: string
   readonly namespaces: string[] = []
@@ -86,7 +86,7 @@ export class Grounds {
     await this.#ensure(STORAGE_CLASS, { ...manifest, provisioner: 'sandbox.example.com' } as KubeObject)
   }
 
-  /** That an interface of a machine can name. */
+  /** Creates a network that an interface of a machine can refer to. */
   async createNetwork(name: string, namespace = this.namespace): Promise<void> {
     const [type, metadata] = [NETWORK_ATTACHMENT_DEFINITION, { namespace, name }]
     const object = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, spec: { config: NETWORK_CONFIG } }
@@ -99,13 +99,13 @@ export class Grounds {
     await this.#ensure(VOLUME_SNAPSHOT_CLASS, { ...manifest, ...rest } as KubeObject)
   }
 
-  /** Those that images name unless a test says otherwise. */
+  /** Creates the classes that images use by default. */
   async createClasses(): Promise<void> {
     await this.createStorageClass(STORAGE)
     if (this.cluster.foreign.crds.length > 0) await this.createSnapshotClass(SNAPSHOTS).catch(ignoreNotFound)
   }
 
-  /** A kind that was just installed is served a moment later. */
+  /** Waits until a kind is served, which happens a moment after its installation. */
   async untilServed(type: ResourceType): Promise<void> {
     await persist(`${type.plural} are served`, ['NotFound', 'Unavailable'], () => this.client.list(type))
   }

@@ -11,14 +11,14 @@ export function starts(world: World): string[] {
   })
 }
 
-/** What the image server counted for an image. */
+/** The image server's counts for an image. */
 export function served(world: World, name: string): ImageStats {
   return world.imageServer.statsOf(world.urlOf(name))
 }
 
 /**
- * Status writes that told how far something is, and no news, which the limit of requests does not count: a newer place in the queue (at most one a second
- * for all images together, however many wait), and what a download is at.
+ * Number of status writes that only report progress. The limit on requests does not count these: a newer queue position (at most one write a second
+ * for all images together, however many wait), and the progress of a download.
  */
 export function sideWrites(world: World): number {
   const last = new Map<string, Image>()
@@ -30,9 +30,9 @@ export function sideWrites(world: World): number {
     last.set(image.metadata.uid ?? '', image)
     const isWaiting = before?.status?.phase === 'Queued' && image.status?.phase === 'Queued'
     const isSameTicket = before?.status?.ticket === image.status?.ticket
-    const isTold = before?.status?.queuePositionTime !== image.status?.queuePositionTime
-    if (isWaiting && isSameTicket && isTold) writes += 1
-    // All that the history keeps of it is as before: the write told of progress.
+    const isPlaceReported = before?.status?.queuePositionTime !== image.status?.queuePositionTime
+    if (isWaiting && isSameTicket && isPlaceReported) writes += 1
+    // No field that the history keeps has changed, so the write reported progress.
     const isDownloading = before?.status?.phase === 'Syncing' && image.status?.phase === 'Syncing'
     if (isDownloading && JSON.stringify(before.status) === JSON.stringify(image.status)) writes += 1
   }

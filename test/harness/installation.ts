@@ -26,17 +26,17 @@ interface Deployment extends Manifest {
 }
 
 /** A line of an operator's log. */
-export interface Said {
+export interface LogLine {
   readonly pod: string
   readonly line: string
 }
 
 /**
- * The manifests of an installation in a world, applied as a platform engineer does it, and the node that runs the operator of their
- * Deployment. Two releases of it can be pulled.
+ * The manifests of an installation, applied to a world as a platform engineer does it, and a simulated node that runs the pods of
+ * its Deployment. The node can pull two releases.
  */
 export class Installation implements AsyncDisposable {
-  readonly said: Said[] = []
+  readonly logLines: LogLine[] = []
   readonly admin: ApiUser
   readonly #world: World
   #pods: OperatorPods | undefined
@@ -55,7 +55,7 @@ export class Installation implements AsyncDisposable {
       imageOf: (image) => (image === FIRST_RELEASE || image === NEXT_RELEASE ? entry : undefined),
       log: world.logs.log,
       onLine: (pod, line) => {
-        installation.said.push({ pod: pod.metadata.name, line })
+        installation.logLines.push({ pod: pod.metadata.name, line })
         world.logs.lines.push(`${pod.metadata.name}: ${line}`)
         world.mirror.nudge()
       },
@@ -67,29 +67,29 @@ export class Installation implements AsyncDisposable {
     return renderInstallation({ image: FIRST_RELEASE, namespace: this.#world.operatorNamespace, ...props })
   }
 
-  /** All parts, in their order, or some of them. */
+  /** Applies all parts in order, or only `parts`. */
   async apply(props: Partial<InstallationProps> = {}, parts: readonly InstallationPart[] = INSTALLATION_PARTS) {
     const installation = this.render(props)
     for (const part of parts) for (const object of installation[part]) await this.applyObject(object)
   }
 
-  /** `kubectl apply --server-side`. What belongs to a kind or namespace that was made a moment before is tried again. */
+  /** Works like `kubectl apply --server-side`. Retries, because a kind or namespace may have been created a moment before. */
   async applyObject(object: Manifest): Promise<void> {
     const query = '?fieldManager=kubectl&force=true'
     await this.admin.askUntil('granted', 'APPLY', `${pathOf(object)}${query}`, object)
   }
 
-  /** `kubectl delete --wait=false`; the answer's status. */
+  /** Works like `kubectl delete --wait=false`. Returns the response. */
   async remove(object: Manifest): Promise<{ status: number; message: string }> {
     return await this.admin.ask('DELETE', `${pathOf(object)}?propagationPolicy=Background`)
   }
 
-  /** Until its guard is in force: nothing shows when an admission policy is. */
+  /** Waits until deletion is refused: nothing shows when an admission policy takes effect. */
   async untilRefused(object: Manifest): Promise<void> {
     await this.admin.askUntil(/allow-deletion/, 'DELETE', `${pathOf(object)}?dryRun=All`)
   }
 
-  /** As the message of the refusal says. */
+  /** Does what the message of the refusal says. */
   async allowDeletion(object: Manifest): Promise<void> {
     const annotations = { 'pelotech.ot/allow-deletion': 'true' }
     await this.admin.must('PATCH', pathOf(object), { metadata: { annotations } })
@@ -111,7 +111,7 @@ export class Installation implements AsyncDisposable {
     return this.#world.client.delete(POD, { namespace: this.#world.operatorNamespace, name })
   }
 
-  /** As `kubectl rollout status` waits: the latest template is in all replicas, and all of them are ready. */
+  /** Waits like `kubectl rollout status`: all replicas have the latest template and are ready. */
   async untilRolledOut(image = FIRST_RELEASE, replicas = 2): Promise<void> {
     const key = { namespace: this.#world.operatorNamespace, name: NAME }
     await this.#world.until(`${replicas} ready replicas of ${image}`, () => {
@@ -129,27 +129,27 @@ export class Installation implements AsyncDisposable {
     })
   }
 
-  /** Takes the operator away, so that nobody is left to do its work. */
+  /** Removes the operator and waits until no replica is left. */
   async removeOperator(): Promise<void> {
     await this.#world.client.delete(DEPLOYMENT, { namespace: this.#world.operatorNamespace, name: NAME })
     await this.#world.until('no replica is left', () => this.pods.length === 0)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // While there is a node: nobody else lets its pods go, and their namespace waits for them.
+    // The node must still run: only it removes the pods, and their namespace waits for them.
     await this.removeOperator().catch(() => undefined)
     await this.#pods?.stop()
     await this.admin[Symbol.asyncDispose]()
   }
 }
 
-/** By kind and name with its uid: what no removal of the operator may touch. Throws where one of them is being deleted. */
+/** UIDs, by kind and name, of the objects that removing the operator must not touch. Throws if one of them is being deleted. */
 export function belongings({ mirror, namespace }: World): Record<string, string | undefined> {
   const { images, snapshots, dataSources, machines, kubevirtMachines, instances, dataVolumes, claims } = mirror
   const stores = [images, snapshots, dataSources, machines, kubevirtMachines, instances, dataVolumes, claims]
   const namespaced = stores
     .flatMap((store) => [...(store.values() as IterableIterator<KubeObject>)])
-    // CDI lets its own claims go when a download is over.
+    // CDI deletes its own claims when a download is over.
     .filter(({ metadata }) => metadata.namespace === namespace && !metadata.name.startsWith('prime-'))
   const ours = [...mirror.definitions.values()].filter(({ metadata }) => metadata.name.endsWith('.pelotech.ot'))
   const kept = [...namespaced, ...ours, ...[mirror.namespaces.get('vmdi-farm') ?? []].flat()]
@@ -162,7 +162,7 @@ export function belongings({ mirror, namespace }: World): Record<string, string 
   )
 }
 
-/** What the Dockerfile starts, with the bundle where the image has it. */
+/** The entry point and environment of the Dockerfile, with `bundle` in place of the bundle in the image. */
 export async function entryOf(bundle: string): Promise<ContainerImage> {
   const text = await readFile(DOCKERFILE, 'utf8')
   const words = JSON.parse(text.match(/^ENTRYPOINT (\[.*\])$/m)?.[1] ?? '[]') as string[]
@@ -172,7 +172,7 @@ export async function entryOf(bundle: string): Promise<ContainerImage> {
   return { entrypoint, env: Object.fromEntries(env) }
 }
 
-/** Where the API server has an object. */
+/** The API path of an object. */
 export function pathOf({ apiVersion, kind, metadata: { name, namespace } }: Manifest): string {
   const singular = kind.toLowerCase()
   const plural = singular.endsWith('y') ? `${singular.slice(0, -1)}ies` : `${singular}s`

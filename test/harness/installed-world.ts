@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { type FinishOptions, World, type WorldOptions } from './world.ts'
 
-/** A world whose operator works on one download at a time. */
+/** Starts a world whose operator runs one download at a time. */
 export function startInstalled(cluster: Cluster, options: WorldOptions = {}): Promise<World> {
   return World.start(cluster, { policy: { concurrency: '1' }, ...options })
 }

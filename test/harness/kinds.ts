@@ -104,7 +104,7 @@ export interface Lease extends KubeObject {
   readonly spec?: { readonly holderIdentity?: string; readonly renewTime?: string }
 }
 
-/** Its present spec is downloaded, and can be cloned. */
+/** Reports whether the current spec is downloaded and can be cloned. */
 export function isSynced(image: Image): boolean {
   return (
     image.status?.phase === 'Succeeded' &&
@@ -120,23 +120,23 @@ export function conditionOf(object: Ours | undefined, type: string): ConditionOf
   return conditions?.find((condition) => condition.type === type)
 }
 
-/** Why an object of ours stands where it stands. */
+/** The reason of the Reconciling condition. */
 export function reasonOf(object: Ours | undefined): string | undefined {
   return conditionOf(object, 'Reconciling')?.reason
 }
 
-/** As the operator sees it: the importer of such a DataVolume cannot download any more. */
+/** Reports whether the importer of a DataVolume cannot download any more, as the operator decides it. */
 export function isFinished({ status }: DataVolume): boolean {
   return status?.phase === 'Succeeded'
 }
 
-/** The object, if what it says is about its present spec, and holds. */
-export function toldOf<T extends KubeObject & { readonly status?: { readonly observedGeneration?: number } }>(
+/** Returns the object if its status reflects the current generation, and `holds` returns true for it. */
+export function currentIf<T extends KubeObject & { readonly status?: { readonly observedGeneration?: number } }>(
   found: T | undefined,
   holds: (object: T) => boolean,
 ): T | undefined {
-  const isTold = found?.status?.observedGeneration === found?.metadata.generation
-  return found !== undefined && isTold && holds(found) ? found : undefined
+  const isCurrent = found?.status?.observedGeneration === found?.metadata.generation
+  return found !== undefined && isCurrent && holds(found) ? found : undefined
 }
 
 /** Name of the snapshot that a disk is cloned from. */

@@ -6,7 +6,7 @@ interface Kubeconfig {
   readonly users: readonly [{ readonly user: Readonly<Record<string, string>> }]
 }
 
-/** Where a sandbox's API server is, and the PEM credentials as node:https takes them. */
+/** The URL of a sandbox's API server, and the PEM credentials for node:https. */
 export async function readKubeconfig(path: string): Promise<{ server: string; ca: string; cert: string; key: string }> {
   const { clusters, users } = parse(await readFile(path, 'utf8')) as Kubeconfig
   const decoded = (data: string | undefined) => Buffer.from(data ?? '', 'base64').toString()

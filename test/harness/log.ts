@@ -1,6 +1,6 @@
 import type { Logger } from '../../operator/runtime/log.ts'
 
-/** A log that is kept as lines of JSON. */
+/** A log that is kept as JSON lines. */
 export class LogBook {
   readonly lines: string[] = []
   readonly log: Logger

@@ -1,13 +1,13 @@
 import type { VirtualMachineSpecInput } from '@open-terrain/constructs'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { apiVersionOf } from '../../operator/kube/kube-object.ts'
-import { conditionOf, type DataVolume, MACHINE, type Machine, reasonOf, toldOf } from './kinds.ts'
+import { conditionOf, currentIf, type DataVolume, MACHINE, type Machine, reasonOf } from './kinds.ts'
 import type { World } from './world.ts'
 
-/** Of a machine that runs: it may wait for a restart, or for a new disk. */
+/** Reasons of a running machine. It may need a restart or a new disk. */
 const RUNNING = ['Running', 'RestartRequired', 'RebuildRequired']
 
-/** What people do with machines in a {@link World}, and see of them. */
+/** Actions of people on machines in a {@link World}, and what they observe. */
 export class Machines {
   readonly #world: World
   readonly #namespace: string
@@ -18,7 +18,7 @@ export class Machines {
     this.#namespace = namespace
   }
 
-  /** Creates one of the image `golden`, which has a template, unless `spec` says otherwise. */
+  /** Creates a machine of the image `golden`, with an image template. `spec` overrides fields. */
   async create(name: string, spec: Partial<VirtualMachineSpecInput> = {}): Promise<Machine> {
     const { namespace, client } = this.#world
     const usual = {
@@ -33,7 +33,7 @@ export class Machines {
     return await client.create<Machine>(MACHINE, object as Machine)
   }
 
-  /** Resolves when another machine, `other` with an image of its own, has come to run: time enough for what should not happen. */
+  /** Resolves when another machine, `other`, runs from its own image: enough time for what must not happen. */
   async untilAnotherRuns(): Promise<void> {
     const vmDiskImageTemplate = this.#world.image('other').spec as never
     await this.create('other', { vmDiskImageRef: { name: 'other' }, vmDiskImageTemplate })
@@ -59,7 +59,7 @@ export class Machines {
     return this.#world.mirror.dataVolumes.get(`${this.#namespace}/${name}-root`)
   }
 
-  /** Names of what the operator made in the namespace for its machines, by kind. */
+  /** Children that the operator created for the machines of the namespace, as `Kind/name`. */
   children(): string[] {
     const { kubevirtMachines, dataVolumes, secrets } = this.#world.mirror
     return [kubevirtMachines, dataVolumes, secrets].flatMap((store) =>
@@ -83,9 +83,9 @@ export class Machines {
     return await this.until(name, reason, (machine) => reasonOf(machine) === reason)
   }
 
-  /** Only what is said of the present spec counts. */
+  /** Ignores a status that does not reflect the current generation. */
   async until(name: string, what: string, holds: (machine: Machine) => boolean): Promise<Machine> {
-    return await this.#until(`machine ${name}: ${what}`, () => toldOf(this.get(name), holds))
+    return await this.#until(`machine ${name}: ${what}`, () => currentIf(this.get(name), holds))
   }
 
   async #until<T>(what: string, look: () => T | undefined | false): Promise<T> {

@@ -1,5 +1,5 @@
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
-import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import { compareResourceVersions, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
@@ -27,37 +27,47 @@ import {
 import { silentLog } from './log.ts'
 import { Waiting } from './waiting.ts'
 
-/** What takes so long hangs, on a machine of any speed: no verdict depends on it. */
+/** A wait this long is a hang, on a machine of any speed. No verdict depends on it. */
 export const HANGS_AFTER_MS = 5 * 60_000
 
-/** A copy of the cluster, kept by watches of its own, in which tests wait for states. */
+/** Also keeps what was deleted, with the version of the deletion. */
+class MirrorStore<T extends KubeObject> extends Store<T> {
+  readonly deleted: T[] = []
+
+  override remove(item: T): void {
+    this.deleted.push(item)
+    super.remove(item)
+  }
+}
+
+/** A copy of the cluster, maintained by its own watches, in which tests wait for states. */
 export class Mirror {
-  readonly images = new Store<Image>()
-  readonly dataVolumes = new Store<DataVolume>()
-  readonly claims = new Store<Claim>()
-  readonly pods = new Store<KubeObject>()
-  readonly snapshots = new Store<Snapshot>()
-  readonly dataSources = new Store<DataSource>()
-  readonly machines = new Store<Machine>()
-  readonly dataSyncs = new Store<DataSync>()
-  readonly workspaces = new Store<Workspace>()
-  readonly deployments = new Store<KubeObject>()
-  readonly networks = new Store<KubeObject>()
-  readonly kubevirtMachines = new Store<KubeVirtMachine>()
-  readonly instances = new Store<Instance>()
-  readonly secrets = new Store<Secret>()
-  readonly configMaps = new Store<ConfigMap>()
-  readonly namespaces = new Store<KubeObject>()
-  readonly definitions = new Store<KubeObject>()
-  readonly leases = new Store<Lease>()
-  readonly events = new Store<KubeEvent>()
+  readonly images = new MirrorStore<Image>()
+  readonly dataVolumes = new MirrorStore<DataVolume>()
+  readonly claims = new MirrorStore<Claim>()
+  readonly pods = new MirrorStore<KubeObject>()
+  readonly snapshots = new MirrorStore<Snapshot>()
+  readonly dataSources = new MirrorStore<DataSource>()
+  readonly machines = new MirrorStore<Machine>()
+  readonly dataSyncs = new MirrorStore<DataSync>()
+  readonly workspaces = new MirrorStore<Workspace>()
+  readonly deployments = new MirrorStore<KubeObject>()
+  readonly networks = new MirrorStore<KubeObject>()
+  readonly kubevirtMachines = new MirrorStore<KubeVirtMachine>()
+  readonly instances = new MirrorStore<Instance>()
+  readonly secrets = new MirrorStore<Secret>()
+  readonly configMaps = new MirrorStore<ConfigMap>()
+  readonly namespaces = new MirrorStore<KubeObject>()
+  readonly definitions = new MirrorStore<KubeObject>()
+  readonly leases = new MirrorStore<Lease>()
+  readonly events = new MirrorStore<KubeEvent>()
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>[] = []
   readonly #waiting = new Waiting()
-  readonly #inventory: readonly (readonly [ResourceType, Store<KubeObject>])[]
+  readonly #inventory: readonly (readonly [ResourceType, MirrorStore<KubeObject>])[]
 
   private constructor() {
-    const inventory: [ResourceType, Store<never>][] = [
+    const inventory: [ResourceType, MirrorStore<never>][] = [
       [IMAGE, this.images],
       [types.DATA_VOLUME, this.dataVolumes],
       [types.PERSISTENT_VOLUME_CLAIM, this.claims],
@@ -100,14 +110,21 @@ export class Mirror {
     return mirror
   }
 
+  /** What was deleted, in that order: the versions of all kinds count the writes of one etcd. */
+  get deleted(): KubeObject[] {
+    const version = ({ metadata }: KubeObject) => metadata.resourceVersion ?? '0'
+    const deleted = this.#inventory.flatMap(([, store]) => store.deleted)
+    return deleted.toSorted((a, b) => compareResourceVersions(version(a), version(b)))
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.allSettled(this.#running)
   }
 
   /**
-   * Resolves with what `look` returns as soon as that is neither undefined nor false, looking again at each change in
-   * the cluster. Rejects when that hangs, saying what was waited for and what was seen instead.
+   * Resolves with the result of `look` as soon as that is neither undefined nor false. Calls `look` again at each change in the cluster. Rejects
+   * after {@link HANGS_AFTER_MS}, with an error that contains `what` and the result of `seen`.
    */
   async until<T>(what: string, look: () => T | undefined | false, seen: () => string): Promise<T> {
     const late = new Error(`waited ${HANGS_AFTER_MS / 1_000} s in vain for ${what}`)
@@ -117,7 +134,7 @@ export class Mirror {
     })
   }
 
-  /** Looks again for those who wait for something that no object tells. */
+  /** Repeats the checks of pending waits, for states that no object shows. */
   nudge(): void {
     this.#waiting.wake()
   }

@@ -24,8 +24,8 @@ const RIGHTS: readonly ResourceType[] = [
 }))
 
 /**
- * The kubeconfig of the operator's ServiceAccount in this namespace, with the rights of the manifest that it is installed from. They
- * are taken from the operator of another namespace of the same cluster.
+ * Returns the kubeconfig of the operator's ServiceAccount in this namespace, with the permissions of its installation manifest. An
+ * operator in another namespace of the same cluster loses them.
  */
 export async function operatorAccount(cluster: Cluster, client: KubeClient, namespace: string): Promise<string> {
   const objects = render((chart) => new Operator(chart, 'Operator', { image: 'operator', namespace })) as KubeObject[]
@@ -44,12 +44,12 @@ async function ensure(client: KubeClient, type: ResourceType, object: KubeObject
     await client.create(type, object)
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error
-    // Not made again: nobody who has rights is without them for a moment.
+    // Patches instead of recreating, so that permissions are never missing in between.
     await client.mergePatch(type, object.metadata, object)
   }
 }
 
-/** The API server's authorizer hears of new rights a moment later, of a Role and a ClusterRole by watches of their own. */
+/** The API server's authorizer sees new permissions a moment later, those of Roles and ClusterRoles by separate watches. */
 async function untilGranted(kubeconfig: string, namespace: string): Promise<void> {
   const connection = Connection.fromEnvironment(1, kubeconfig)
   const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-scenario' })

@@ -9,7 +9,7 @@ import type { Logger } from '../../operator/runtime/log.ts'
 /** Short enough for a test, long enough for two busy cores. */
 export const LEASE = { durationMs: 5_000, renewDeadlineMs: 4_000, retryPeriodMs: 300 }
 
-/** The whole operator in this process, as `main.ts` puts it together. */
+/** The whole operator in this process, as `main.ts` assembles it. */
 export class OperatorInProcess {
   /** Every request but those for the Lease. */
   readonly requests: RequestReport[] = []
@@ -37,7 +37,7 @@ export class OperatorInProcess {
       lease: LEASE,
     })
     this.#running = this.operator.run(this.#stopping.signal)
-    // A test that fails meanwhile must not be hidden by this; stop() tells.
+    // An unhandled rejection would hide the failure of a test. stop() throws the error.
     this.#running.catch(() => undefined)
   }
 
@@ -45,7 +45,7 @@ export class OperatorInProcess {
     return this.requests.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb))
   }
 
-  /** Resolves when it has handed over and all its work has ended; again and again, if need be. */
+  /** Resolves when it has released the Lease and all its work has ended. Can be called again. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#running

@@ -4,40 +4,41 @@ import { join } from 'node:path'
 
 const MAIN = join(import.meta.dirname, '../../operator/main.ts')
 
-/** In the operator's words. */
+/** Environment variables, in the format of the operator. */
 export interface LeaseEnvironment {
   readonly LEASE_DURATION: string
   readonly LEASE_RENEW_DEADLINE: string
   readonly LEASE_RETRY_PERIOD: string
 }
 
+/** Short, because the operator after one that is killed waits for its end; long enough that a busy machine does not cost the lead. */
 const SHORT_LEASE: LeaseEnvironment = {
-  LEASE_DURATION: '2s',
-  LEASE_RENEW_DEADLINE: '1500ms',
+  LEASE_DURATION: '4s',
+  LEASE_RENEW_DEADLINE: '3500ms',
   LEASE_RETRY_PERIOD: '300ms',
 }
 
-/** What an operator needs to know; a world is a cluster of its own in this sense. */
+/** What an operator process needs. A World has all of it. */
 interface Surroundings {
   readonly cluster: { readonly controlPlane: { readonly kubeconfigPath: string } }
   readonly operatorNamespace: string
   readonly operatorKubeconfig?: string
-  /** Where what it says is kept too, for the message of a wait that was in vain. */
+  /** Also receives its output, for the error of a wait that times out. */
   readonly logs?: { readonly lines: string[] }
 }
 
 export interface OperatorProcessOptions {
-  /** Default: that of the operator's ServiceAccount; an administrator's where the surroundings have none. */
+  /** Default: the kubeconfig of the operator's ServiceAccount, or an administrator's if there is none. */
   readonly kubeconfig?: string
   /** What to run. Default: the operator from source; a bundle starts sooner. */
   readonly entry?: string
   /** Null: the operator's own defaults. */
   readonly lease?: LeaseEnvironment | null
-  /** More of its environment. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** The operator as people run it: a process of its own, which can be killed. */
+/** The operator as people run it: in its own process, which can be killed. */
 export class OperatorProcess implements AsyncDisposable {
   readonly lines: string[] = []
   readonly #child: ChildProcess
@@ -70,13 +71,13 @@ export class OperatorProcess implements AsyncDisposable {
     })
   }
 
-  /** SIGKILL: no last word to anybody. */
+  /** Sends SIGKILL: the process cannot finish or release anything. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL')
     await this.#exited
   }
 
-  /** SIGSTOP: it does nothing at all, and does not notice. */
+  /** Sends SIGSTOP: the process does nothing, and does not notice. */
   freeze(): void {
     this.#child.kill('SIGSTOP')
   }

@@ -4,7 +4,7 @@ import { sleep, systemClock } from '../../operator/runtime/clock.ts'
 const TRIES = 200
 const PAUSE_MS = 50
 
-/** Repeats a request that no watch could tell the time for, as long as the API server refuses it for one of these reasons. */
+/** Repeats a request while the API server refuses it for one of these reasons. For requests where no watch shows when they succeed. */
 export async function persist<T>(
   what: string,
   reasons: readonly ApiErrorReason[],

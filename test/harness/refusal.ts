@@ -8,13 +8,13 @@ export interface RefusedCreation {
   readonly version: string
   /** In the plural. */
   readonly resource: string
-  /** What the API server answers. */
+  /** The message of the refusal. */
   readonly message: string
-  /** An object of the kind that it would take. */
+  /** A valid object of the kind. */
   readonly probe: object
 }
 
-/** Nobody may create objects of a kind in a namespace any more. Resolves when that counts, with how to end it. */
+/** Forbids the creation of objects of a kind in a namespace. Resolves when that is in force, with a function that ends it. */
 export async function refuseCreation({ cluster }: World, refused: RefusedCreation): Promise<() => Promise<void>> {
   const { controlPlane } = cluster
   const { namespace, group, version, resource, message, probe } = refused
@@ -39,7 +39,11 @@ export async function refuseCreation({ cluster }: World, refused: RefusedCreatio
     if (status !== 201) throw new Error(`${plural}: ${text}`)
   }
   const path = `${group === '' ? '/api' : `/apis/${group}`}/${version}/namespaces/${namespace}/${resource}?dryRun=All`
-  for (let status = 201; status === 201; ) status = (await controlPlane.request('POST', path, probe)).status
+  for (;;) {
+    const { status, text } = await controlPlane.request('POST', path, probe)
+    if (text.includes(message)) break
+    if (status !== 201) throw new Error(`the probe is refused for another reason: ${text}`)
+  }
   return async () => {
     for (const plural of Object.keys(objects)) await controlPlane.request('DELETE', `${ADMISSION}/${plural}/${name}`)
   }

@@ -9,7 +9,7 @@ import {
 } from '../../sandbox/simulators/index.ts'
 import type { Gate } from './gate.ts'
 
-/** Those of a sandbox, only quicker. */
+/** Starts the simulators of a sandbox, with shorter times. */
 export function simulatorsFor(
   client: KubeClient,
   imageServer: ImageServer,

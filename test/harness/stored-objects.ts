@@ -6,14 +6,14 @@ import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import type { WorldNames } from './grounds.ts'
 
 const FILE = join(import.meta.dirname, '../fixtures/release-before/stored.yaml')
-/** Where the objects are. */
+/** The namespaces of the objects. */
 export const STORED_NAMES: WorldNames = { images: 'images-stored', operator: 'operator-stored' }
-/** Moved to the present when the objects are restored: nothing in them has been waiting for long. */
+/** A timestamp. Timestamps move to the present when the objects are restored, so that nothing seems to have waited for long. */
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g
 
 /**
- * Puts what the release before has stored into a cluster's etcd, in one transaction, as if that release had been stopped just now: uids,
- * statuses, owners and finalizers are what they were. Returns the objects.
+ * Writes the objects of the previous release into a cluster's etcd, in one transaction, as if that release had just been stopped. UIDs,
+ * statuses, owners and finalizers are unchanged. Returns the objects.
  */
 export async function restoreStoredObjects(cluster: Cluster): Promise<readonly KubeObject[]> {
   const text = await readFile(FILE, 'utf8')
@@ -30,7 +30,7 @@ export async function restoreStoredObjects(cluster: Cluster): Promise<readonly K
   return Object.values(stored)
 }
 
-/** A simulated kubelet cannot take over a container that another one has started: it starts it. */
+/** A simulated kubelet cannot adopt a container that another one started. Without a status, it starts the container. */
 function unstarted(pod: KubeObject & { status?: unknown }): void {
   delete pod.status
 }

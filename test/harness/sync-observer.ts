@@ -16,17 +16,17 @@ interface Seen {
 
 interface Claim extends Seen {
   readonly version: string
-  /** Of the last act before it. */
+  /** The time of the last act before it. */
   readonly actedAt: number
 }
 
 /**
- * What somebody outside of the operator counts, by watches of its own and with the times at which they told. It knows no more
- * than the objects say, so a time inside the operator is known as an interval: what happens at all is set off by the last
- * {@link act}, and was over when an object told that it was.
+ * Counts what an observer outside the operator sees through its own watches, with the times of the watch events. Objects do
+ * not show times inside the operator, so such a time is known as an interval: everything is triggered by the last {@link
+ * act}, and was over when an object showed it.
  */
 export class SyncObserver {
-  /** DataVolumes of images that came to be, by uid. */
+  /** Created DataVolumes of images, by uid. */
   readonly #downloads = new Map<string, Seen>()
   readonly #claims: Claim[] = []
   readonly #queued: { readonly uid: string; readonly version: string; readonly queuedAt: number }[] = []
@@ -49,12 +49,12 @@ export class SyncObserver {
     })
   }
 
-  /** Before whatever makes the operator move. */
+  /** Must be called before every action that the operator reacts to. */
   act(): void {
     this.#actedAt = Date.now()
   }
 
-  /** Before the download of this image is let through. */
+  /** Must be called before the download of this image is released. */
   release(image: Image): void {
     this.act()
     this.#released.push({ uid: image.metadata.uid ?? '', at: this.#actedAt })
@@ -68,7 +68,7 @@ export class SyncObserver {
     return this.#claims.length
   }
 
-  /** Attempts that ended, by `result reason`. */
+  /** Ended attempts, by `outcome reason`. */
   get attempts(): Readonly<Record<string, number>> {
     const counts: Record<string, number> = {}
     for (const { attempt } of this.#ended) {
@@ -79,8 +79,8 @@ export class SyncObserver {
   }
 
   /**
-   * From ticket to slot, summed over all claims. The operator had the slot after the last act before its ledger write was
-   * seen, and before it created the DataVolume, which it does next: the first of an image for its first claim, and so on.
+   * From ticket to slot, summed over all claims. The operator got the slot after the last act before its ledger write was observed, and before its
+   * next step, the creation of the DataVolume. The first DataVolume of an image belongs to its first claim, and so on.
    */
   get waits(): Interval {
     const rest = [...this.#downloads.values()]
@@ -96,8 +96,8 @@ export class SyncObserver {
   }
 
   /**
-   * Of successful downloads, summed. One began after the last act before its slot was seen, and before its image said that it
-   * syncs; it was over after it was let through, and before its image said so.
+   * Durations of successful downloads, summed. A download began after the last act before its slot was observed, and before
+   * the image's status showed it. It was over after its release, and before the image's status showed that.
    */
   get durations(): Interval {
     const succeeded = this.#ended.filter(({ attempt }) => attempt.outcome === 'Succeeded')

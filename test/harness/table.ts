@@ -8,7 +8,7 @@ interface Table {
   readonly rows: readonly { readonly cells: readonly unknown[] }[]
 }
 
-/** What `kubectl get` (with `-o wide`) prints of a path: the server computes it, kubectl only aligns it. */
+/** Returns what `kubectl get -o wide` prints for a path. The server computes the cells; kubectl only aligns them. */
 export async function tableOf(kubeconfigPath: string, path: string): Promise<Record<string, unknown>[]> {
   const { server, ...credentials } = await readKubeconfig(kubeconfigPath)
   const asked = request(`${server}${path}`, {

@@ -1,6 +1,6 @@
 import { systemClock } from '../../operator/runtime/clock.ts'
 
-/** Those who wait for a state: each looks again whenever something has changed. */
+/** Pending waits for a state. Each one checks again when something has changed. */
 export class Waiting {
   readonly #looks = new Set<() => void>()
 
@@ -8,7 +8,7 @@ export class Waiting {
     for (const look of [...this.#looks]) look()
   }
 
-  /** Resolves with what `look` returns as soon as that is neither undefined nor false. Rejects with what it throws, or after so long with `late()`. */
+  /** Resolves with the result of `look` once it is neither undefined nor false. Rejects with the error of `look`, or `late()` after the timeout. */
   async until<T>(look: () => T | undefined | false, timeoutMs: number, late: () => Error): Promise<T> {
     const done = Promise.withResolvers<T>()
     const tryAgain = () => {

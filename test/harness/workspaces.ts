@@ -1,23 +1,23 @@
 import type { WorkspaceComponent, WorkspaceSpecInput } from '@open-terrain/constructs'
 import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
-import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
+import { apiVersionOf } from '../../operator/kube/kube-object.ts'
 import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ignoreNotFound } from './grounds.ts'
-import { reasonOf, toldOf, WORKSPACE, type Workspace } from './kinds.ts'
+import { currentIf, reasonOf, WORKSPACE, type Workspace } from './kinds.ts'
 import { SNAPSHOTS, STORAGE, World } from './world.ts'
 
-/** The class of claims that name none. */
+/** The storage class of claims that name none. */
 const DEFAULT_CLASS = 'usual'
 const VM = PROPOSED_WORKSPACE.spec.vms[0] as NonNullable<WorkspaceSpecInput['vms']>[number]
 
-/** The proposal's, with its machine deployed so that all kinds of components show. Its passwords and images are those of a sandbox. */
+/** The workspace of the proposal, with its machine deployed, so that all kinds of components exist. Passwords and images are those of a sandbox. */
 export const DEPLOYED = {
   ...PROPOSED_WORKSPACE.spec,
   vms: [{ ...VM, ignoreOnDeploy: false }],
 } satisfies WorkspaceSpecInput
 
-/** What people do with Workspaces in a {@link World}, and see of them. Those that a test leaves behind are removed with it. */
+/** Actions of people on Workspaces in a {@link World}, and what they observe. Disposal removes those that a test leaves behind. */
 export class Workspaces implements AsyncDisposable {
   readonly world: World
   readonly #world: World
@@ -27,10 +27,7 @@ export class Workspaces implements AsyncDisposable {
     this.#world = world
   }
 
-  /**
-   * A world with the policy and the classes that the proposal's workspace needs. Images are those of its
-   * namespace of images.
-   */
+  /** Starts a world with the policy and classes that the proposal's workspace needs. Images are in the world's image namespace. */
   static async start(cluster: Cluster, policy: Readonly<Record<string, string>> = {}): Promise<Workspaces> {
     const world = await World.start(cluster, { idle: true, mostDownloads: 2 })
     await world.createStorageClass(DEFAULT_CLASS, { 'storageclass.kubernetes.io/is-default-class': 'true' })
@@ -61,7 +58,7 @@ export class Workspaces implements AsyncDisposable {
     await this.#world[Symbol.asyncDispose]()
   }
 
-  /** A name that no other test has. */
+  /** Returns a name that no other test has. */
   name(short: string): string {
     return `${short}-${this.#world.namespace.replace(/^images-/, '')}`
   }
@@ -71,7 +68,7 @@ export class Workspaces implements AsyncDisposable {
     return await this.#world.client.create<Workspace>(WORKSPACE, object)
   }
 
-  /** Resolves when those who wait here have seen it. */
+  /** Resolves when the mirror has the new generation. */
   async patch(name: string, spec: Partial<WorkspaceSpecInput>): Promise<void> {
     const { generation = 0 } = (await this.#world.client.mergePatch(WORKSPACE, { name }, { spec })).metadata
     await this.#until(
@@ -80,7 +77,7 @@ export class Workspaces implements AsyncDisposable {
     )
   }
 
-  /** Resolves when it is gone, and its namespace too. */
+  /** Resolves when the workspaces and their namespaces are gone. */
   async delete(...names: readonly string[]): Promise<void> {
     for (const name of names) await this.#world.client.delete(WORKSPACE, { name })
     const { workspaces, namespaces } = this.#world.mirror
@@ -93,7 +90,7 @@ export class Workspaces implements AsyncDisposable {
     return this.#world.mirror.workspaces.get(name)
   }
 
-  /** Of the present status. */
+  /** Returns a component of the current status. */
   component(name: string, kind: string, component: string): WorkspaceComponent | undefined {
     return this.get(name)?.status?.components?.find((one) => one.kind === kind && one.name === component)
   }
@@ -118,23 +115,17 @@ export class Workspaces implements AsyncDisposable {
     })
   }
 
-  /** Only what is said of the present spec counts. */
+  /** Ignores a status that does not reflect the current generation. */
   async until(name: string, what: string, holds: (workspace: Workspace) => boolean): Promise<Workspace> {
-    return await this.#until(`workspace ${name}: ${what}`, () => toldOf(this.get(name), holds))
+    return await this.#until(`workspace ${name}: ${what}`, () => currentIf(this.get(name), holds))
   }
 
-  /** Writes down what goes, as `Kind name`, in the order in which it goes. */
-  recordEnds(name: string): readonly string[] {
-    const ends: string[] = []
-    const { machines, kubevirtMachines, deployments, networks, namespaces, workspaces } = this.#world.mirror
-    for (const store of [machines, kubevirtMachines, deployments, networks, namespaces, workspaces]) {
-      store.onChange(({ before, after }: { readonly before?: KubeObject; readonly after?: KubeObject }) => {
-        if (before === undefined || after !== undefined) return
-        const { namespace = before.metadata.name } = before.metadata
-        if (namespace === name) ends.push(`${before.apiVersion.split('/')[0]}/${before.kind} ${before.metadata.name}`)
-      })
-    }
-    return ends
+  /** What of a workspace was deleted, as `group/Kind name` (`v1/Kind name` in the core group), in that order. */
+  endsOf(name: string): string[] {
+    return this.#world.mirror.deleted.flatMap(({ apiVersion, kind, metadata }) => {
+      const { namespace = metadata.name } = metadata
+      return namespace === name ? [`${apiVersion.split('/')[0]}/${kind} ${metadata.name}`] : []
+    })
   }
 
   async #until<T>(what: string, look: () => T | undefined | false): Promise<T> {

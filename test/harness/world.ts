@@ -7,7 +7,6 @@ import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ImageServer } from '../../sandbox/image-server/image-server.ts'
 import type { SimulatorOptions, Simulators } from '../../sandbox/simulators/index.ts'
-import { isOperatorPod } from '../../sandbox/simulators/operator-pods/template.ts'
 import { describeWorld } from './describe-world.ts'
 import { EtcdHistory } from './etcd-history.ts'
 import { Gate } from './gate.ts'
@@ -18,6 +17,7 @@ import { LogBook } from './log.ts'
 import { Mirror } from './mirror.ts'
 import { operatorAccount } from './operator-account.ts'
 import { OperatorInProcess } from './operator-in-process.ts'
+import { inNamespaces, leftovers } from './own-objects.ts'
 import { persist } from './persist.ts'
 import { checkRights, checkSchemas } from './request-checks.ts'
 import { simulatorsFor } from './simulators.ts'
@@ -29,44 +29,46 @@ export { SNAPSHOTS, STORAGE }
 export type SpecInput = Partial<VMDiskImageSpecInput>
 
 export interface WorldOptions {
-  /** Names of its namespaces. Default: such as no other world has. */
+  /** Names of the namespaces. Default: names that no other world has. */
   readonly names?: WorldNames
   readonly policy?: Readonly<Record<string, string>>
-  /** Start no operator: the test does it itself. */
+  /** Do not start an operator. The test starts it. */
   readonly idle?: boolean
-  /** The most downloads at once that the test ever allows, for the check at the end. Default: from the first policy. */
+  /** The most downloads at once that the test ever allows, for the check at the end. Default: `concurrency` of `policy`, or 4. */
   readonly mostDownloads?: number
-  /** How long things take in the simulators, where they are not to be as quick as can be. */
+  /** Durations of the simulators that are not to be as short as possible. */
   readonly pace?: Partial<SimulatorOptions>
 }
 
 export interface FinishOptions extends OrderOptions {
   readonly isOrderChecked?: boolean
   readonly isLedgerChecked?: boolean
-  /** An API server that has just started knows of no rights for a moment. */
+  /** An API server that has just started knows no permissions for a moment. */
   readonly areRightsChecked?: boolean
-  /** In these namespaces somebody makes what only looks like downloads of ours. */
+  /** Namespaces where somebody creates objects that only look like downloads of the operator. Their events are not checked. */
   readonly forgers?: readonly string[]
 }
 
 /**
- * The surroundings of one test: namespaces of its own, simulators, an image server and, unless told otherwise, an
- * operator in this process. {@link finish} ends a test that went well: it removes all images while the operator runs,
- * and checks that nothing is left and that no invariant was broken on the way.
+ * The environment of one test: its own namespaces, simulators, an image server and, unless `idle`, an operator in this process.
+ * {@link finish} ends a test that went well: it removes all images while the operator runs, and checks that nothing is left and
+ * that no invariant was violated.
  */
 export class World extends Grounds implements AsyncDisposable {
   readonly mirror: Mirror
-  /** Every revision of what the checks look at. */
+  /** Every revision of the objects that the checks need. */
   readonly history: EtcdHistory
   readonly imageServer: ImageServer
   readonly gate: Gate
   readonly logs = new LogBook()
-  /** Of the operator's ServiceAccount: it has the rights that it is installed with, and no others. */
+  /** Kubeconfig of the operator's ServiceAccount, which has the permissions of an installation and no others. */
   operatorKubeconfig = ''
   simulators: Simulators
+  /** The last one that was started. */
   operator: OperatorInProcess | undefined
   mostDownloads: number
-  /** Requests of people and of simulators that the API server answered with a warning. */
+  readonly #operators: OperatorInProcess[] = []
+  /** Requests of people and of simulators for which the API server returned a warning. */
   readonly #warned: readonly RequestReport[]
   readonly #connection: Connection
 
@@ -87,7 +89,7 @@ export class World extends Grounds implements AsyncDisposable {
     this.#connection = parts.connection
     this.mirror = parts.mirror
     this.history = parts.history
-    // Those who wait may look at the history as well.
+    // Waits may depend on the history too.
     this.history.onEvent(() => this.mirror.nudge())
     this.imageServer = parts.imageServer
     this.gate = parts.gate
@@ -131,10 +133,11 @@ export class World extends Grounds implements AsyncDisposable {
       namespace: this.operatorNamespace,
       log: this.logs.log,
     })
+    this.#operators.push(this.operator)
     return this.operator
   }
 
-  // What people do
+  // Actions of people
 
   async createImage(
     name: string,
@@ -144,12 +147,12 @@ export class World extends Grounds implements AsyncDisposable {
     return await this.client.create<Image>(IMAGE, this.image(name, spec, metadata))
   }
 
-  /** Creates an image as soon as the API server takes it: a schema that was just replaced serves a moment later. */
+  /** Creates an image as soon as the API server accepts it: a replaced schema takes effect a moment later. */
   async createWhenTaken(name: string, spec: SpecInput): Promise<Image> {
     return await persist(`image ${name} is taken`, ['Rejected'], () => this.createImage(name, spec))
   }
 
-  /** An image by http with a snapshot, unless `spec` says otherwise; undefined takes a field out. */
+  /** An image with an http source and a snapshot. `spec` overrides fields; undefined removes one. */
   image(name: string, spec: SpecInput = {}, metadata: Partial<KubeObject['metadata']> = {}): Image {
     const namespace = metadata.namespace ?? this.namespace
     const defaults = { sourceType: 'http', url: this.urlOf(name), diskSize: '16Mi', storageClass: STORAGE }
@@ -178,7 +181,7 @@ export class World extends Grounds implements AsyncDisposable {
     await this.client.delete(IMAGE, { namespace, name })
   }
 
-  // What a test looks at
+  // Observations
 
   getImage(name: string, namespace = this.namespace): Image | undefined {
     return this.mirror.images.get(`${namespace}/${name}`)
@@ -191,7 +194,7 @@ export class World extends Grounds implements AsyncDisposable {
     )
   }
 
-  /** Downloads of an image that began. */
+  /** The number of downloads of an image that started. */
   downloads(name: string): number {
     return this.downloadsOf(this.urlOf(name))
   }
@@ -253,7 +256,7 @@ export class World extends Grounds implements AsyncDisposable {
     await this.until(`CustomResourceDefinition ${name} is gone`, () => this.mirror.definitions.get(name) === undefined)
   }
 
-  /** The importer of this image runs. */
+  /** Waits until the importer of this image runs. */
   untilDownloading(name: string, downloads = 1): Promise<true> {
     return this.until(`download ${downloads} of image ${name} runs`, () => {
       const running = this.childrenOf(name).find((one) => !isFinished(one) && one.status?.phase === 'ImportInProgress')
@@ -261,7 +264,7 @@ export class World extends Grounds implements AsyncDisposable {
     })
   }
 
-  /** Waits until the operator has renewed its Lease so many times: a measure of time that means that it is alive. */
+  /** Waits for this many renewals of the Lease: a measure of time that shows that the operator is alive. */
   async untilRenewed(times: number): Promise<void> {
     const seen = new Set<string>()
     await this.until(`${times} renewals of the Lease`, () => {
@@ -277,15 +280,15 @@ export class World extends Grounds implements AsyncDisposable {
 
   // The end
 
-  /** Removes all images and checks what has to hold after every scenario. Where errors are injected, some of it cannot be asked. */
+  /** Removes all images and checks what must hold after every scenario. Where errors are injected, some checks do not apply. */
   async finish(options: FinishOptions = {}): Promise<void> {
     const { isOrderChecked = true, isLedgerChecked = true, areBatchesChecked = true, areRightsChecked = true } = options
     this.gate.releaseAll()
-    for (const { metadata } of this.#mine(this.mirror.images)) {
+    for (const { metadata } of inNamespaces(this.mirror.images, this.namespaces)) {
       await this.client.delete(IMAGE, metadata).catch(ignoreNotFound)
     }
-    await this.until('nothing is left behind', () => this.#leftovers().length === 0 || undefined)
-    await this.operator?.stop()
+    await this.until('nothing is left behind', () => leftovers(this.mirror, this.namespaces).length === 0 || undefined)
+    await this.#stopOperators()
     await this.history.catchUp()
     const { forgers } = options
     const events = this.history.events.filter(({ object }) => !forgers?.includes(object.metadata.namespace ?? ''))
@@ -295,7 +298,7 @@ export class World extends Grounds implements AsyncDisposable {
     if (maxImporting > this.mostDownloads) {
       throw new Error(`${maxImporting} downloads ran at once; at most ${this.mostDownloads} were allowed`)
     }
-    const requests = this.operator?.requests ?? []
+    const requests = this.#operators.flatMap((operator) => operator.requests)
     if (areRightsChecked) checkRights(requests)
     checkSchemas([...this.#warned, ...requests])
   }
@@ -307,7 +310,7 @@ export class World extends Grounds implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.gate.releaseAll()
-    await this.operator?.stop()
+    await this.#stopOperators()
     await this.#force().catch(() => undefined)
     await this.simulators.stop()
     await this.imageServer.stop()
@@ -316,31 +319,17 @@ export class World extends Grounds implements AsyncDisposable {
     await this.#connection.close()
   }
 
-  /** After a test that failed, the next one must not find its images. */
+  async #stopOperators(): Promise<void> {
+    await Promise.all(this.#operators.map((operator) => operator.stop()))
+  }
+
+  /** After a failed test, the next one must not find its images. */
   async #force(): Promise<void> {
-    for (const image of this.#mine(this.mirror.images)) {
+    for (const image of inNamespaces(this.mirror.images, this.namespaces)) {
       const finalizers = image.metadata.finalizers?.filter((finalizer) => finalizer !== FINALIZERS.vmDiskImage) ?? []
       await this.client.mergePatch(IMAGE, image.metadata, { metadata: { finalizers } }).catch(ignoreNotFound)
       await this.client.delete(IMAGE, image.metadata).catch(ignoreNotFound)
     }
     for (const name of this.namespaces) await this.client.delete(NAMESPACE, { name }).catch(ignoreNotFound)
   }
-
-  #leftovers(): string[] {
-    const { images, dataVolumes, claims, pods, snapshots, dataSources } = this.mirror
-    const stores = [images, dataVolumes, claims, pods, snapshots, dataSources]
-    return stores.flatMap((store) =>
-      this.#mine(store as Valued<KubeObject>)
-        .filter((object) => !isOperatorPod(object))
-        .map(({ kind, metadata }) => `${kind} ${metadata.name}`),
-    )
-  }
-
-  #mine<T extends KubeObject>(store: Valued<T>): T[] {
-    return [...store.values()].filter(({ metadata }) => this.namespaces.includes(metadata.namespace ?? ''))
-  }
-}
-
-interface Valued<T> {
-  values(): IterableIterator<T>
 }

@@ -1,26 +1,26 @@
 import type { AlertName } from '@open-terrain/constructs/platform'
 
-/** A series by its name and labels, and its values minute by minute as promtool writes them. */
+/** Series by name and labels, with one value per minute in promtool's notation. */
 export type Series = Readonly<Record<string, string>>
 
 export interface AlertCase {
   readonly fires: {
     readonly series: Series
-    /** By then, as a duration; a minute before its `for` is over it does not. */
-    readonly after: string
-    /** Beside its name and severity. */
+    /** The first minute in which it fires: when its `for` is over. */
+    readonly at: string
+    /** Labels besides its name and severity. */
     readonly labels?: Readonly<Record<string, string>>
     readonly summary: string
     readonly description: string
   }
-  /** What must not set it off, by what it is. */
+  /** Series that must not fire it, by description. */
   readonly silent: Readonly<Record<string, Series>>
 }
 
 const NS = 'namespace="sync-operator"'
 const gauge = (name: string, value: string) => ({
   [`${name}{${NS},pod="a"}`]: `${value}x240`,
-  // The replica that stands by.
+  // The standby replica.
   [`${name}{${NS},pod="b"}`]: '0x240',
 })
 const labelled = (name: string, labels: string, values: string) => ({ [`${name}{${NS},pod="a",${labels}}`]: values })
@@ -49,7 +49,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
   QueueStuck: {
     fires: {
       series: slots(4, 4, 7, '9x240'),
-      after: '47m',
+      at: '46m',
       labels: OPERATOR,
       summary: 'Images wait for a slot, and no download has begun for an hour',
       description:
@@ -65,7 +65,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
   SlotIdle: {
     fires: {
       series: slots(1, 4, 7),
-      after: '11m',
+      at: '10m',
       labels: OPERATOR,
       summary: 'Images wait for a slot while slots are free',
       description: '3 slots are free, and the images that wait do not get them.',
@@ -80,7 +80,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
   OverLimit: {
     fires: {
       series: { ...slots(2, 2, 0), ...gauge('ot_sync_without_slot', '1') },
-      after: '3m',
+      at: '2m',
       labels: OPERATOR,
       summary: 'More images download than the policy allows',
       description: 'Downloads run without a slot, or one began while more than the limit were running. 1 are too many.',
@@ -101,7 +101,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
   RetriesExhausted: {
     fires: {
       series: labelled('ot_vmdi_failed', 'reason="RetryLimitExceeded"', '2x240'),
-      after: '6m',
+      at: '5m',
       labels: { ...OPERATOR, reason: 'RetryLimitExceeded' },
       summary: 'Images have failed and are not tried again: RetryLimitExceeded',
       description: '2 images are Failed with the reason RetryLimitExceeded. They stay so until somebody acts.',
@@ -114,7 +114,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
   PolicyInvalid: {
     fires: {
       series: { [`ot_config_valid{${NS},pod="a"}`]: '1x240', [`ot_config_valid{${NS},pod="b"}`]: '0x240' },
-      after: '2m',
+      at: '1m',
       labels: OPERATOR,
       summary: 'A value of the policy is not used',
       description:
@@ -125,7 +125,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
   NoLeader: {
     fires: {
       series: { ...leads('a', '0x240'), ...leads('b', '0x240') },
-      after: '3m',
+      at: '2m',
       labels: OPERATOR,
       summary: 'No replica of the operator leads',
       description:
@@ -139,7 +139,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
   StaleWatch: {
     fires: {
       series: labelled('ot_informer_silent_seconds', 'kind="DataVolume"', '0+60x240'),
-      after: '8m',
+      at: '8m',
       labels: { ...OPERATOR, pod: 'a', kind: 'DataVolume' },
       summary: 'A replica of the operator receives no changes of DataVolume',
       description:
@@ -157,7 +157,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
   LookAlikes: {
     fires: {
       series: labelled('ot_look_alikes_total', 'kind="Pod"', '0x5 3x240'),
-      after: '7m',
+      at: '6m',
       labels: { ...OPERATOR, kind: 'Pod' },
       summary: 'Objects of kind Pod pretend to belong to images',
       description: 'Somebody made objects that look like those of the operator and are not. The operator ignores them.',
@@ -170,8 +170,8 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
   MachineWaiting: {
     fires: {
       ...machines.fires,
-      after: '8m',
-      summary: 'A virtual machine has not become ready for 1h 6m 20s',
+      at: '7m',
+      summary: 'A virtual machine has not become ready for 1h 5m 20s',
       description: 'The machine that has waited longest is still Provisioning.',
     },
     silent: machines.silent,
@@ -179,8 +179,8 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
   WorkspaceWaiting: {
     fires: {
       ...workspaces.fires,
-      after: '8m',
-      summary: 'A workspace has not become ready for 1h 6m 20s',
+      at: '7m',
+      summary: 'A workspace has not become ready for 1h 5m 20s',
       description: 'The workspace that has waited longest is still Provisioning.',
     },
     silent: workspaces.silent,
@@ -188,7 +188,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
   UnusedImageBytes: {
     fires: {
       series: gauge('ot_vmdi_unreferenced_bytes', `${2 * 2 ** 40}`),
-      after: '61m',
+      at: '60m',
       labels: OPERATOR,
       summary: 'Images that nothing refers to take 2TiB',
       description: 'They are deleted automatically when their TTL is over, if their reclaimPolicy is Delete.',

@@ -9,7 +9,7 @@ const DOCS = readFileSync(join(import.meta.dirname, '../../docs/operations.md'),
 const NAMES = Object.keys(ALERTS) as AlertName[]
 const OWN = /\bot_\w+/g
 
-/** What the operator serves, whether anything has happened or not. */
+/** The metrics that the operator serves, whether or not anything has happened. */
 let served: readonly string[] = []
 beforeAll(async () => {
   const text = await scriptedOperator(new ScriptedClient()).metrics.render()

@@ -8,7 +8,7 @@ import { Watchdog } from '../../sandbox/control-plane/watchdog.ts'
 import type { Prometheus } from './prometheus.ts'
 import type { RuleGroups } from './rendered.ts'
 
-/** An alert that fires, or is about to. */
+/** A pending or firing alert. */
 export interface ActiveAlert {
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
@@ -19,11 +19,11 @@ export interface PrometheusServerOptions {
   readonly rules: RuleGroups
   /** `host:port` of each pod that is scraped, by its name. */
   readonly targets: Readonly<Record<string, string>>
-  /** Label of all of them. */
+  /** The same label for all of them. */
   readonly namespace: string
 }
 
-/** A Prometheus of its own on loopback, which scrapes and evaluates once a second. */
+/** A Prometheus server on loopback, which scrapes and evaluates once a second. */
 export class PrometheusServer implements AsyncDisposable {
   readonly lines: string[] = []
   readonly #child: ChildProcess
@@ -42,7 +42,7 @@ export class PrometheusServer implements AsyncDisposable {
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => this.lines.push(...text.split('\n')))
   }
 
-  /** It answers a moment later. */
+  /** Returns before the server responds to requests. */
   static async start({ prometheus }: Prometheus, options: PrometheusServerOptions): Promise<PrometheusServer> {
     const { rules, targets, namespace } = options
     const folder = await mkdtemp(join(tmpdir(), 'open-terrain-prometheus-'))
@@ -61,13 +61,13 @@ export class PrometheusServer implements AsyncDisposable {
     return new PrometheusServer(prometheus, folder, port)
   }
 
-  /** What fires. Throws where it does not answer (yet), with its last words where it has ended. */
+  /** Returns the firing alerts. Throws if the server does not respond (yet), with its last output if it has ended. */
   async firing(): Promise<ActiveAlert[]> {
     const { alerts } = (await this.#get('/api/v1/alerts')) as { alerts: readonly ActiveAlert[] }
     return alerts.filter(({ state }) => state === 'firing')
   }
 
-  /** How many series a query of PromQL finds. */
+  /** Number of series that a PromQL query returns. */
   async count(query: string): Promise<number> {
     const { result } = (await this.#get(`/api/v1/query?query=${encodeURIComponent(query)}`)) as { result: unknown[] }
     return result.length

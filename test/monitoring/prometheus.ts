@@ -12,8 +12,8 @@ export interface Prometheus {
 }
 
 /**
- * Finds Prometheus, or gets it: the programs in the folder that `PROMETHEUS` names, those on the PATH, our cache, the distribution's package. Undefined with `PROMETHEUS=skip`.
- * Throws one sentence that says what to do when none is possible.
+ * Finds or installs Prometheus: from the folder in `PROMETHEUS`, the PATH, our cache, or the distribution's package. Undefined with
+ * `PROMETHEUS=skip`. If none works, throws an error that says what to do.
  */
 export async function resolvePrometheus(report: (line: string) => void): Promise<Prometheus | undefined> {
   if (process.env['PROMETHEUS'] === 'skip') return undefined

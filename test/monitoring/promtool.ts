@@ -9,7 +9,7 @@ import type { RuleGroups } from './rendered.ts'
 
 const run = promisify(execFile)
 
-/** Calls promtool on files that it finds in its folder. Throws its words where it is not content. */
+/** Runs promtool in a folder with these files. Throws with its output if it fails. */
 export async function promtool(
   { promtool: path }: Prometheus,
   args: readonly string[],
@@ -28,7 +28,7 @@ export async function promtool(
   }
 }
 
-/** Has promtool play tests of its own against rules. Throws its words where one of them fails. */
+/** Runs unit tests of promtool against rules. Throws with its output if one of them fails. */
 export async function testRules(prometheus: Prometheus, rules: RuleGroups, tests: readonly object[]): Promise<void> {
   const file = { rule_files: ['rules.yaml'], evaluation_interval: '1m', tests }
   await promtool(prometheus, ['test', 'rules', 'tests.yaml'], { 'rules.yaml': rules, 'tests.yaml': file })

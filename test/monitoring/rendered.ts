@@ -8,12 +8,12 @@ export interface Rule {
   readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string }
 }
 
-/** As in a file of rules of Prometheus. */
+/** The content of a Prometheus rule file. */
 export interface RuleGroups {
   readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[]
 }
 
-/** What the PrometheusRule holds. */
+/** The spec of the PrometheusRule. */
 export function renderedRules(props: MonitoringProps = {}): RuleGroups {
   const rule = renderMonitoring(props).find(({ kind }) => kind === 'PrometheusRule')
   return rule?.['spec'] as RuleGroups

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const RUNBOOK = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
 const NAMES = Object.keys(ALERTS) as AlertName[]
 
-/** Text of each section, by the anchor that its heading has. */
+/** Text of each section, by the anchor of its heading. */
 const SECTIONS = new Map(
   RUNBOOK.split(/^#+ /m).map((section) => {
     const [heading = '', ...lines] = section.split('\n')
@@ -31,6 +31,6 @@ describe('the runbook', () => {
     expect(path).toBe('docs/operations.md')
     const text = SECTIONS.get(anchor) ?? ''
     expect(text.split(/[.:] |[.:]\n/).length, `section ${anchor}`).toBeGreaterThan(3)
-    expect(text).toContain(`severity ${ALERTS[name].severity}`)
+    expect(text).toContain(`Severity: ${ALERTS[name].severity}. `)
   })
 })

@@ -17,12 +17,12 @@ export interface Rights {
   readonly own: readonly AccessRule[]
 }
 
-/** What no audit log shows, as `verb resource`, and who asks for it. */
+/** Permissions that no audit log shows, as `verb resource`, with who checks them. */
 export type Unseen = Readonly<Record<string, string>>
 
 /**
- * What is granted and never used, and what is used and not granted, in words. A right in every namespace counts as used only where it
- * was used outside the operator's own namespace: otherwise it is to be granted there alone.
+ * Describes permissions that are granted but never used, and those that are used but not granted. A permission in every namespace
+ * counts as used only if it was used outside the operator's own namespace: otherwise it should be granted only there.
  */
 export function differences({ cluster, own }: Rights, uses: readonly Use[], unseen: Unseen): readonly string[] {
   const grants = [...grantsOf(cluster, false), ...grantsOf(own, true)]
@@ -51,7 +51,7 @@ function grantsOf(rules: readonly AccessRule[], isOwn: boolean): readonly Grant[
   )
 }
 
-/** The narrowest one that allows it. */
+/** Its grant, with the same reach: a use in the own namespace is none of a grant in every namespace. */
 function grantFor(use: Use, grants: readonly Grant[]): Grant | undefined {
   return grants.find((grant) => grant.isOwn === use.isOwn && covers(grant, use))
 }

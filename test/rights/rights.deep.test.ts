@@ -20,7 +20,7 @@ const UNSEEN: Unseen = {
   'create datavolumes/source': 'CDI asks for it by a SubjectAccessReview of its own',
 }
 
-/** Given: where all scenarios, the quick ones and the deep ones, have left their audit logs. Else they run now. */
+/** The folder with the audit logs of all scenarios, quick and deep. If unset, the scenarios run now. */
 const given = process.env[AUDIT_LOGS]
 let folder = given ?? ''
 let uses: readonly Use[] = []
@@ -37,10 +37,10 @@ afterAll(async () => {
   if (given === undefined && folder !== '') await rm(folder, { recursive: true, force: true })
 })
 
-/** Whether they succeed is told by the runs that are for it. */
+/** Other runs show whether the scenarios succeed. */
 async function runScenarios(mode: string): Promise<void> {
   const args = [VITEST, 'run', '--mode', mode, '--project', 'scenario', '--reporter', 'dot']
-  // Without what this run tells its own workers.
+  // Without the variables that this run sets for its own workers.
   const kept = Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST$|NODE_ENV$)/.test(name))
   const env = { ...Object.fromEntries(kept), [AUDIT_LOGS]: folder }
   const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'inherit'] })

@@ -3,16 +3,16 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** What an operator asked of an API server, however often. */
+/** A request of an operator to an API server, no matter how often it was sent. */
 export interface Use {
   readonly verb: string
   readonly group: string
-  /** With its subresource: `vmdiskimages/status`. */
+  /** With its subresource, such as `vmdiskimages/status`. */
   readonly resource: string
   readonly name?: string
-  /** Of the operator's own namespace. */
+  /** Whether it was in the operator's own namespace. */
   readonly isOwn: boolean
-  /** By RBAC; what admission refuses is allowed. An API server that has just started allows nothing for a moment. */
+  /** Whether RBAC allowed it, even if admission refused it. An API server that has just started allows nothing for a moment. */
   readonly isAllowed: boolean
 }
 
@@ -32,10 +32,10 @@ interface AuditEvent {
 }
 
 const ACCOUNT = /^system:serviceaccount:(?<namespace>[^:]+):open-terrain-operator$/
-/** Tests ask in the name of the account too: whether it has its rights, and what admission says of it. */
+/** Tests use the account too, to check its permissions and what admission allows it. */
 const OPERATOR = /^(open-terrain-)?operator(\/|$)/
 
-/** What a line of an audit log tells; undefined where it is about somebody else, or about no object. */
+/** Parses a line of an audit log. Undefined if it is about another account, or about no object. */
 export function parseUse(line: string): Use | undefined {
   const { verb, user, userAgent = '', objectRef, annotations = {} } = JSON.parse(line) as AuditEvent
   const own = ACCOUNT.exec(user.username)?.groups?.['namespace']
@@ -51,16 +51,16 @@ export function parseUse(line: string): Use | undefined {
   }
 }
 
-/** What all audit logs of a folder tell. */
+/** Reads all audit logs of a folder. */
 export async function readUses(folder: string): Promise<readonly Use[]> {
   const uses = new Map<string, Use>()
   for (const file of (await readdir(folder)).filter((one) => one.endsWith('.log'))) {
     for await (const line of createInterface({ input: createReadStream(join(folder, file)) })) {
-      // The last line of an API server that was killed may be cut.
+      // The last line of an API server that was killed may be truncated.
       const use = line.endsWith('}') ? parseUse(line) : undefined
       if (use === undefined) continue
       const { name, ...rest } = use
-      // Thousands of names; those that are granted by name are of these.
+      // There are thousands of names. Only these can be granted by name.
       const isNamed = use.isOwn || use.group === 'coordination.k8s.io'
       uses.set(JSON.stringify(isNamed ? use : rest), use)
     }

@@ -20,7 +20,7 @@ interface Parts {
   readonly pods: OperatorPods
 }
 
-/** With any tag. */
+/** Matches any tag. */
 const REPOSITORY = 'registry.example.com/open-terrain/operator:'
 
 const CLASSES: readonly (readonly [ResourceType, KubeObject])[] = [
@@ -46,8 +46,8 @@ const CLASSES: readonly (readonly [ResourceType, KubeObject])[] = [
 ]
 
 /**
- * A cluster as a platform engineer finds it: CDI, KubeVirt, snapshots, a class of each kind of storage, a node that runs the pods of our operator as processes, and nothing of
- * ours.
+ * A cluster as a platform engineer finds it before the installation: CDI, KubeVirt, snapshots, a class of each kind of storage, and a node that runs
+ * the pods of our operator as processes, but no objects of ours.
  */
 export class Environment {
   readonly controlPlane: ControlPlane
@@ -87,12 +87,12 @@ export class Environment {
     return this.controlPlane.kubeconfigYaml
   }
 
-  /** The environment variables of somebody whose current context is this cluster. */
+  /** The environment variables of a user whose current context is this cluster. */
   get asContext(): { readonly KUBECONFIG: string } {
     return { KUBECONFIG: this.controlPlane.kubeconfigPath }
   }
 
-  /** The object, or undefined where there is none. */
+  /** Returns the object, or undefined if there is none. */
   async find<T extends KubeObject>(type: ResourceType, name: string, namespace?: string): Promise<T | undefined> {
     const { items } = await this.client.list<T>(type, {
       fieldSelector: `metadata.name=${name}`,

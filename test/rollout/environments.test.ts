@@ -10,7 +10,7 @@ import { type Rollout, Workshop } from './rollout.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const IMAGE = 'registry.example.com/open-terrain/operator:1.0.0'
-/** Turns off what `dev` need not keep. */
+/** Turns off the policies that `dev` need not meet. */
 const FOR_DEV = join(ROOT, 'infra/policy-pack/dev.json')
 const OPERATOR = { name: 'open-terrain-operator', namespace: 'sync-operator' }
 const POLICY = { name: 'sync-operator-policy', namespace: 'sync-operator' }
@@ -104,7 +104,7 @@ describe('two environments, each in a cluster of its own', () => {
   })
 })
 
-/** The commands of the first block of a shell under a heading of docs/pulumi.md. */
+/** The commands of the first shell block under a heading of docs/pulumi.md. */
 function documentedCommands(heading: string): string[] {
   const text = readFileSync(join(ROOT, 'docs/pulumi.md'), 'utf8')
   const block = /```sh\n(.*?)```/s.exec(text.slice(text.indexOf(`\n${heading}\n`)))?.[1]

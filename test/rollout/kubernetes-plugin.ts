@@ -6,15 +6,15 @@ import { delimiter, dirname, join } from 'node:path'
 const NAME = 'pulumi-resource-kubernetes'
 const STAND_IN = join(import.meta.dirname, 'stand-in-provider/main.ts')
 
-/** What talks to clusters for the engine. */
+/** The plugin through which the engine accesses clusters. */
 export interface KubernetesPlugin {
   readonly type: 'real' | 'stand-in'
-  /** Has to be on the PATH of the CLI, in front. */
+  /** Must be first on the PATH of the CLI. */
   readonly folder: string
 }
 
 /**
- * The Kubernetes plugin of Pulumi on PATH, else the newest one that somebody installed, else a script in `folder` that starts our stand-in.
+ * Returns the Kubernetes plugin of Pulumi on the PATH, or else the newest installed one, or else a script in `folder` that starts our stand-in.
  */
 export async function findKubernetesPlugin(folder: string): Promise<KubernetesPlugin> {
   const home = process.env['PULUMI_HOME'] || join(homedir(), '.pulumi')

@@ -17,7 +17,7 @@ const OPERATOR = { name: 'open-terrain-operator', namespace: 'sync-operator' }
 const POLICY = { name: 'sync-operator-policy', namespace: 'sync-operator' }
 const POLICY_VALUES = {
   concurrency: 2,
-  // What fails is to fail at once.
+  // Failures must be final at once.
   retryLimit: 0,
   defaultSourceType: 'http',
   defaultDiskSize: '1Gi',
@@ -42,7 +42,7 @@ interface ConfigMap extends KubeObject {
   readonly data: Readonly<Record<string, string>>
 }
 
-/** One installation, from its first day to its last and after that: each test goes on where the one before has ended. */
+/** One installation, from its first rollout until after its removal. Each test continues where the one before has ended. */
 describe('a stack', () => {
   let environment: Environment
   let workshop: Workshop
@@ -67,7 +67,7 @@ describe('a stack', () => {
   const deployment = () => environment.client.get<Deployment>(DEPLOYMENT, OPERATOR)
   const policy = () => environment.client.get<ConfigMap>(CONFIG_MAP, POLICY)
 
-  /** CRDs and namespaces of ours, and the image, by kind and name with their uid: what a removal has to leave. */
+  /** CRDs and namespaces of ours, and the image, by name with their uid: what a removal has to leave. */
   async function kept(): Promise<Record<string, string | undefined>> {
     const [definitions, namespaces] = await Promise.all([
       environment.client.list<KubeObject>(CUSTOM_RESOURCE_DEFINITION),
@@ -150,7 +150,7 @@ describe('a stack', () => {
     const images = (broken: string) => ({ base: { url: `${SOURCE}/base.qcow2` }, broken: { url: broken } })
     await rollout.configure({ images: images(url) })
     await expect(rollout.up()).rejects.toThrow(/VMDiskImage vmdi-farm\/broken has failed: \w+: .*checksum/i)
-    // Its status is still that of the failed one when the update begins.
+    // When the update begins, the status still shows the earlier failure.
     await rollout.configure({ images: images(`${SOURCE}/mended.qcow2`) })
     const { steps, outputs } = await rollout.up()
     expect(steps).toEqual(['update VMDiskImage broken'])

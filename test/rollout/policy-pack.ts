@@ -8,16 +8,16 @@ const RUNTIME = 'stand-in'
 
 export interface PolicyPack {
   readonly startedBy: 'language host' | 'stand-in'
-  /** What `--policy-pack` takes. */
+  /** The value for `--policy-pack`. */
   readonly folder: string
-  /** Has to be on the PATH of the CLI. */
+  /** Must be on the PATH of the CLI. */
   readonly path?: string
 }
 
 /**
- * The policy pack of this repository as it is, where the CLI came with a language host. The one that can be built here starts no policy packs, so
- * `folder` then gets a pack of a runtime without a host: for such a one the engine calls a script on PATH, which starts ours by Pulumi's own
- * runner, as the host would.
+ * Returns the policy pack of this repository if the CLI has its own language host. The host that can be built here starts no policy packs, so
+ * then `folder` gets a pack with a runtime that has no host: for such a runtime the engine calls a script on the PATH, which starts our pack with
+ * Pulumi's own runner, as the host would.
  */
 export async function policyPack(folder: string, hasOwnHost: boolean): Promise<PolicyPack> {
   if (hasOwnHost) return { startedBy: 'language host', folder: PACK }

@@ -17,7 +17,7 @@ import { environmentsIn } from '../../infra/stack-files.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** No command of a stack takes so long; one that does hangs. */
+/** A command of a stack that takes this long hangs. */
 const HANGS_AFTER_MS = 4 * 60_000
 
 /** Operations that leave an object as it is. */
@@ -33,8 +33,8 @@ export interface Outcome {
 }
 
 /**
- * The state of stacks on this machine, and the CLI that works on it in a folder that looks like this repository. The files of stacks there
- * are copies: Pulumi writes to them.
+ * The state of stacks on this machine, and the CLI that uses it in a folder that looks like this repository. The stack files there are
+ * copies, because Pulumi writes to them.
  */
 export class Workshop {
   readonly folder: string
@@ -54,9 +54,9 @@ export class Workshop {
       PULUMI_BACKEND_URL: `file://${join(folder, 'state')}`,
       PULUMI_CONFIG_PASSPHRASE: '',
       PULUMI_SKIP_UPDATE_CHECK: '1',
-      // What is missing fails at once, instead of after many tries to download it.
+      // A missing plugin fails at once, instead of after many attempts to download it.
       PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: '1',
-      // People who run the tests may have clusters of their own.
+      // People who run the tests may have their own clusters.
       KUBECONFIG: join(folder, 'none'),
     }
   }
@@ -74,17 +74,17 @@ export class Workshop {
     return workshop
   }
 
-  /** Stands for the top folder of this repository. */
+  /** Takes the place of the top folder of this repository. */
   get project(): string {
     return join(this.folder, 'project')
   }
 
-  /** A stack of the program of this repository, whose commands run with `env` besides. */
+  /** Selects a stack of this repository's program. Its commands run with `env` in addition. */
   async stack(name: string, env: Environment = {}): Promise<Rollout> {
     return await this.#select(name, this.project, env)
   }
 
-  /** A stack of `examples/<example>`. */
+  /** Selects a stack of `examples/<example>`. */
   async example(example: string, name: string, env: Environment = {}): Promise<Rollout> {
     const [from, to] = [join(ROOT, 'examples', example), join(this.folder, example)]
     await mkdir(to)
@@ -94,7 +94,7 @@ export class Workshop {
     return await this.#select(name, to, env)
   }
 
-  /** Runs a line of a shell in the top folder, as people type it, and answers yes to what it asks. Throws with what the command says. */
+  /** Runs a shell line in the top folder, as people type it, and answers yes to its questions. Throws with the output if it fails. */
   async type(line: string, env: Environment): Promise<string> {
     const options = { cwd: this.project, timeout: HANGS_AFTER_MS, maxBuffer: 64 * 1024 ** 2 }
     const answers = { PULUMI_SKIP_CONFIRMATIONS: 'true' }
@@ -115,7 +115,7 @@ export class Workshop {
   }
 }
 
-/** The commands of one stack, each of which fails instead of hanging. */
+/** The commands of one stack. Each one fails instead of hanging. */
 export class Rollout {
   readonly stack: Stack
   readonly #project: string
@@ -125,7 +125,7 @@ export class Rollout {
     this.#project = project
   }
 
-  /** Writes keys into the file of the stack, without their prefix, and leaves the others as they are. */
+  /** Writes keys, given without their prefix, to the file of the stack, and leaves the others unchanged. */
   async configure(values: Readonly<Record<string, unknown>>): Promise<void> {
     const file = join(this.stack.workspace.workDir, `Pulumi.${this.stack.name}.yaml`)
     const content = parseDocument(await readFile(file, 'utf8'))
@@ -141,7 +141,7 @@ export class Rollout {
     return this.#watch((common) => this.stack.preview({ ...common, ...options }))
   }
 
-  /** Looks at the cluster. The steps are what has changed there since the last command. */
+  /** Reads the cluster. The steps are the changes there since the last command. */
   refresh(): Promise<Outcome> {
     return this.#watch((options) => this.stack.refresh(options))
   }

@@ -7,7 +7,7 @@ const TEAM = 'team-a'
 const FARM = 'vmdi-farm'
 const OPERATOR = 'system:serviceaccount:sync-operator:open-terrain-operator'
 const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
-/** Of the service accounts of the operator's namespace and of all. */
+/** Groups of every service account. */
 const ACCOUNTS = ['system:serviceaccounts', 'system:authenticated']
 
 const cluster = useAdmissionCluster()
@@ -48,7 +48,7 @@ const image = (name: string, spec: object) => ({
 beforeAll(async () => {
   await cluster.addNamespace(TEAM)
   await cluster.addNamespace(FARM)
-  // A rule comes into force a moment after it was written.
+  // A rule takes effect a moment after it is written.
   const local = 'https://images.example.com/a'
   await cluster.setPolicy({ allowedSourceUrls: 'https://other.example' })
   await cluster.admin.askUntil(
@@ -79,7 +79,7 @@ describe('who may use an image', () => {
   } as const
   type Verdict = 'granted' | keyof typeof REFUSALS
 
-  /** Machines that an administrator has written, on which people try their hands. */
+  /** Machines that an administrator created, for the requests of the users. */
   const MACHINES = {
     own: { vmDiskImageRef: { name: 'mine' } },
     'own-templated': { vmDiskImageRef: { name: 'mine', namespace: TEAM }, vmDiskImageTemplate: template },
@@ -125,7 +125,7 @@ describe('who may use an image', () => {
   } as const satisfies Record<string, Request>
   type What = keyof typeof REQUESTS
 
-  /** Of those that a rule looks at: where nothing is said here, everybody may. */
+  /** What the rules require. Requests that are not listed are allowed for everybody. */
   const NEEDS: Partial<Record<What, 'use' | 'use of secret' | 'use and create'>> = {
     'create, image elsewhere': 'use',
     'create, image elsewhere, with a template': 'use and create',
@@ -148,7 +148,7 @@ describe('who may use an image', () => {
   const everything: Verdicts = { use: 'granted', 'use of secret': 'granted', 'use and create': 'granted' }
 
   const WRITER = 'machine-writer'
-  /** Everybody writes machines in the team's namespace; what they may do where the images are differs. */
+  /** Everybody can write machines in the team's namespace. What they may do in the namespace of the images differs. */
   interface Person {
     readonly there: readonly string[]
     readonly verdicts: Verdicts
@@ -178,7 +178,7 @@ describe('who may use an image', () => {
       await cluster.admin.must('POST', pathOf(TEAM, 'virtualmachines'), machine(name, spec))
     for (const [name, { there, groups }] of Object.entries(PEOPLE))
       users.set(name, await cluster.addUser(name, { [TEAM]: [WRITER], [FARM]: there }, groups))
-    // Controllers put what is ours into the roles of Kubernetes, a moment after both are there.
+    // Controllers aggregate our roles into those of Kubernetes, a moment after both exist.
     await users
       .get('the owner of both')
       ?.askUntil('granted', 'POST', `${pathOf(FARM, 'vmdiskimages')}?dryRun=All`, image('a', template))
@@ -191,7 +191,7 @@ describe('who may use an image', () => {
     return (users.get(who) as ApiUser).ask(write, path, body)
   }
 
-  /** The verdict in the words of the table, or the answer where it is none of them. */
+  /** The verdict as the table names it, or the response if it is none of them. */
   function verdictOf(who: string, { status, message }: Answer): string {
     if (status < 300) return 'granted'
     const isAboutThem = status === 403 && message.includes(`user "${who}"`)
@@ -225,7 +225,7 @@ describe('where an image may come from', () => {
   const of: Readonly<Record<Plural, (url: string) => object>> = {
     vmdiskimages: (url) => image('a', specOf(url)),
     virtualmachines: (url) => machine('a', { vmDiskImageRef: { name: 'a' }, vmDiskImageTemplate: specOf(url) }),
-    // Only the last of three vms says what is to be judged.
+    // Only the last of three vms has the URL to judge.
     datasyncs: (url) =>
       dataSync('a', [...['b', 'c'].map((name) => ({ name, sourceType: 'blank' })), { name: 'a', url }]),
     workspaces: (url) => workspace('a', [{ name: 'b' }, { name: 'a', vmDiskImageTemplate: specOf(url) }]),
@@ -241,7 +241,7 @@ describe('where an image may come from', () => {
   const tryCreate = (plural: Plural, url: string) =>
     cluster.admin.ask('POST', `${pathOf(TEAM, plural)}?dryRun=All`, of[plural](url))
 
-  /** The URLs that are answered otherwise. */
+  /** The URLs with another response. */
   async function answeredOtherwise(plural: Plural, urls: readonly string[], isRight: (answer: Answer) => boolean) {
     const answers = await Promise.all(urls.map(async (url) => ({ url, ...(await tryCreate(plural, url)) })))
     return answers.filter((answer) => !isRight(answer))
@@ -271,7 +271,7 @@ describe('where an image may come from', () => {
     )
     expect(await tryCreate(plural, 'https://a.example/b/c')).toMatchObject({ status: 201 })
     expect(await tryCreate(plural, 'https://10.0.0.8/c')).toMatchObject({ status: 201 })
-    // The list says nothing about these.
+    // The list does not apply to these.
     expect(await answeredOtherwise(plural, FORBIDDEN, isRefused)).toEqual([])
 
     await cluster.setPolicy({ allowedSourceUrls: 'https://images.example.com' })
@@ -309,7 +309,7 @@ describe('where an image may come from', () => {
       metadata: { labels: { a: 'b' } },
       spec: { vmDiskImageTemplate: { diskSize: '5Gi' } },
     })
-    // Of the vms of a DataSync only new sources are looked at.
+    // Of the vms of a DataSync, only new sources are checked.
     const kept = { name: 'renamed', url }
     await must('PATCH', stored.datasyncs, {
       spec: { version: '2', vms: [kept, { name: 'b', url: 'https://a.example/b' }] },

@@ -17,7 +17,7 @@ const NAMES = Object.keys(ALERTS) as AlertName[]
 /** How long each has to hold is what promtool's tests are about. */
 const AT_ONCE = {
   ...Object.fromEntries(NAMES.map((name): [AlertName, AlertOverride] => [name, { for: '0s' }])),
-  // What takes hours, or a TiB, by default.
+  // Alerts that need hours, or a TiB, by default.
   ...Object.fromEntries(
     (['MachineWaiting', 'WorkspaceWaiting', 'UnusedImageBytes'] as const).map((name) => [
       name,
@@ -57,7 +57,7 @@ it.skipIf(prometheus === undefined)(
       }))
       await expect.poll(firing, { ...POLL, message: what }).toEqual(wanted)
     }
-    // Two scrapes of a leader: from then on an increase is seen.
+    // Two scrapes of a leader: from then on Prometheus sees an increase.
     await expect
       .poll(
         () =>

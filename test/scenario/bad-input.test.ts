@@ -32,7 +32,7 @@ const KINDS = [
   { ...workspace, fixtures: WORKSPACE_FIXTURES, parse: parseWorkspaceSpec },
 ]
 
-/** Of each kind a spec in which nothing is wrong. */
+/** A valid spec, by kind. */
 const FINE: Readonly<Record<string, object>> = {
   [vmDiskImage.kind]: { sourceType: 's3', url: 'https://a.example/b' },
   [virtualMachine.kind]: { vmDiskImageRef: { name: 'a' }, resources: { cpu: 1, memory: '1Gi' } },
@@ -43,7 +43,7 @@ const LABEL = 'must be lower-case letters, digits and "-", at most 63'
 const QUANTITY = 'must be a quantity such as'
 const KEY = 'ssh-ed25519 something'
 
-/** Each field with a form: a value that breaks it, and words that tell the form. */
+/** Each field with a format: a value that violates it, and words of the message that describe it. */
 const WORDS = [
   ...['storageClass', 'snapshotClass', 'secretRef', 'certConfigMap'].map((field) =>
     of(vmDiskImage, field, 'Gp3', NAME),
@@ -108,7 +108,7 @@ function of(kind: Resource, path: string, value: unknown, rule: string, inner?: 
   return { kind, path: path.split('.'), value, rule, inner, field: [path, ...(inner ? [inner] : [])].join('.') }
 }
 
-/** Where the API server is asked what it would answer to a new one. */
+/** The path for the creation of an object by dry run. */
 function urlOf({ apiVersion, plural, namespaced }: Resource): string {
   return `/apis/${apiVersion}/${namespaced ? 'namespaces/default/' : ''}${plural}?dryRun=All`
 }
@@ -132,8 +132,8 @@ describe('a bad spec', () => {
         const isAccepted = status === 201
         if (isAccepted !== valid) differences.push(`${name}: the API server answers ${status}: ${text.slice(0, 300)}`)
         if (one.parse(spec).ok !== valid) differences.push(`${name}: the schema disagrees`)
-        const unsaid = isAccepted ? [] : [path, says].filter((part) => !messageIn(text).includes(part))
-        for (const part of unsaid) differences.push(`${name}: ${part} is not said: ${text.slice(0, 300)}`)
+        const missing = isAccepted ? [] : [path, says].filter((part) => !messageIn(text).includes(part))
+        for (const part of missing) differences.push(`${name}: ${part} is not said: ${text.slice(0, 300)}`)
         if (/should match|failed rule/.test(text)) differences.push(`${name}: no words, but ${text.slice(0, 300)}`)
       }),
     )
@@ -200,7 +200,7 @@ describe('a bad spec', () => {
   })
 })
 
-/** The same kinds, with everything allowed in a spec. */
+/** The same kinds, but any spec is valid. */
 function withoutRules(crd: Crd): Crd {
   const copy = structuredClone(crd) as unknown as {
     spec: { versions: { schema: { openAPIV3Schema: { properties: Record<string, unknown> } } }[] }

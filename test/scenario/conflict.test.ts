@@ -13,7 +13,7 @@ import { World } from '../harness/world.ts'
 
 const SIZE = { resources: { requests: { storage: '16Mi' } } }
 
-/** Keeps an object that is being deleted, as protection does while a pod uses it. */
+/** A finalizer that keeps a deleted object, as protection does while a pod uses it. */
 const IN_USE = 'scenario.example.com/in-use'
 
 interface Stranger {
@@ -22,7 +22,7 @@ interface Stranger {
 }
 
 const STRANGERS: readonly Stranger[] = [
-  // A kind of source that no simulator takes: it stays as it is.
+  // No simulator handles this kind of source, so it stays unchanged.
   { type: DATA_VOLUME, spec: { source: { upload: {} }, storage: { ...SIZE, accessModes: ['ReadWriteOnce'] } } },
   {
     type: PERSISTENT_VOLUME_CLAIM,
@@ -135,7 +135,7 @@ describe('a stranger with the name that an image needs', () => {
   })
 })
 
-/** A suspended image says which revision it wants, and starts nothing. */
+/** The name of the image's child. A suspended image shows its revision, but starts nothing. */
 async function nameOfChild(world: World, image = 'wanted'): Promise<string> {
   await world.createImage(image, { suspend: true })
   const { status } = await world.untilImage(image, 'a revision', ({ status }) => status?.revision !== undefined)

@@ -24,7 +24,7 @@ describe('a DataSync', () => {
     await world.untilImage('035-victim', 'referenced', () => dataSyncs.referencesOf('035-victim').length === 1)
     expect(dataSyncs.referencesOf('035-victim')).toEqual([`DataSync/${world.namespace}/lab`])
 
-    // An image that is referred to stays, also when a person deletes it.
+    // A referenced image stays, even if a user deletes it.
     await world.deleteImage('035-victim')
     await world.untilImage(
       '035-victim',

@@ -31,7 +31,7 @@ describe('the deletion of an image', () => {
     await world.createImage('next')
     await world.untilReason('next', 'Queued')
     await world.deleteImage('doomed')
-    // The next one has a slot only once no importer pod of the first is left.
+    // The next image gets a slot only when no importer pod of the first one is left.
     await world.until('the next image has the slot', () => {
       const isNext = world.holds('next')
       const pods = [...world.mirror.pods.values()].filter(
@@ -147,7 +147,7 @@ function keyOf({ namespace }: World, name: string) {
   return { namespace, name }
 }
 
-/** What the operator made for an image, whether or not that owns it any more. */
+/** The objects that the operator created for an image, whether or not the image still owns them. */
 function childrenOf({ mirror, namespace }: World, name: string): KubeObject[] {
   const all: KubeObject[] = [mirror.dataSources, mirror.snapshots, mirror.dataVolumes].flatMap((one) => [
     ...one.values(),
@@ -155,7 +155,7 @@ function childrenOf({ mirror, namespace }: World, name: string): KubeObject[] {
   return all.filter(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[LABELS.imageName] === name)
 }
 
-/** It is the business of the one who asked for it. */
+/** A user who orphans objects must also delete them. */
 async function remove({ client }: World, objects: readonly KubeObject[]): Promise<void> {
   const types = [DATA_SOURCE, VOLUME_SNAPSHOT, DATA_VOLUME]
   for (const { kind, metadata } of objects) {

@@ -13,7 +13,7 @@ import { served } from '../harness/history.ts'
 import { conditionOf, type Image } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
-/** Keeps an object that is being deleted, as protection does while a pod uses it. */
+/** A finalizer that keeps a deleted object, as protection does while a pod uses it. */
 const IN_USE = 'scenario.example.com/in-use'
 
 describe('a child that somebody takes the owner off', () => {
@@ -104,7 +104,7 @@ describe('a child that somebody deletes', () => {
     const release = await heldDownload(world, 'running')
     const [before] = world.childrenOf('drifting')
     world.mostDownloads = 2
-    // Else the second import may be over before anybody can stop it.
+    // Otherwise the second import may end before the operator can stop it.
     const releaseAgain = world.gate.hold(world.urlOf('drifting'))
     await remove(world, PERSISTENT_VOLUME_CLAIM, before?.metadata.name ?? '')
     await world.until('the DataVolume is gone', () => world.childrenOf('drifting').length === 0)

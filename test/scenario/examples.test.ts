@@ -22,7 +22,7 @@ describe('the examples', () => {
 
   afterAll(() => connection.close())
 
-  /** Creates it in all but deed; unknown fields, which `kubectl` only warns of, are errors. */
+  /** Creates it by dry run. Unknown fields, of which `kubectl` only warns, are errors. */
   async function dryRun(manifest: Manifest): Promise<{ status: number; text: string }> {
     const { group, version, plural, namespaced } = resourceTypeOf(manifest)
     const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`

@@ -16,7 +16,7 @@ describe('an image that fails', () => {
     const recover = world.imageServer.set({ path, fault: { cutAfterBytes: 64 * 1024 } })
     await world.createImage('broken')
 
-    // In backoff it holds no slot, and somebody else gets it.
+    // In backoff it holds no slot, so another image gets it.
     const waiting = await world.untilReason('broken', 'RetryBackoff')
     expect(waiting.status).toMatchObject({ phase: 'Queued', nextRetryTime: expect.any(String) })
     await world.until('the slot is free', () => !world.holds('broken'))
@@ -176,8 +176,8 @@ describe('an image that fails', () => {
 })
 
 /**
- * Each wait is the first one doubled, give or take the jitter; the end of a wait is when the next attempt starts. Of one that failed before anybody
- * saw it run, that is the second in which its DataVolume was created.
+ * Expects the waits to double, within the jitter. A wait ends when the next attempt starts. For an attempt that failed before it was observed
+ * running, that is the second in which its DataVolume was created.
  */
 function expectBackoff(
   attempts: readonly { startedAt?: string | undefined; endedAt?: string | undefined }[],

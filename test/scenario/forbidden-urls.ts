@@ -20,7 +20,7 @@ const each = (from: string, change: (digit: number) => string) =>
 
 type Spelling = (address: (typeof FORBIDDEN_V4)[number]) => string
 
-/** What resolvers, browsers and URL parsers are known to read as that IPv4 address. */
+/** Spellings that resolvers, browsers and URL parsers are known to read as that IPv4 address. */
 const AS_V4: Readonly<Record<string, Spelling>> = {
   plain: (bytes) => bytes.join('.'),
   'one number': (bytes) => String(whole(bytes)),
@@ -65,7 +65,7 @@ const AS_V4: Readonly<Record<string, Spelling>> = {
   'IPv6, translated, local prefix': (bytes) => `[0064:ff9b:1::${groups(bytes)}]`,
 }
 
-/** More that name the machine itself, its link or its cloud. */
+/** More hosts that name the machine itself, its link or its cloud. */
 const OTHER_HOSTS: readonly string[] = [
   'localhost',
   'LOCALHOST',
@@ -127,7 +127,7 @@ const OTHER_HOSTS: readonly string[] = [
   '::1]',
 ]
 
-/** In which an importer would look for a host. */
+/** Forms of a URL in which an importer would look for a host. */
 const FORMS: readonly ((host: string) => string)[] = [
   (host) => `http://${host}/a.qcow2`,
   (host) => `https://${host}/a.qcow2`,
@@ -135,7 +135,7 @@ const FORMS: readonly ((host: string) => string)[] = [
   (host) => `gs://${host}/a.qcow2`,
 ]
 
-/** A host in other writings of a URL. */
+/** Other forms of a URL with a host. */
 const ODD_FORMS: readonly ((host: string) => string)[] = [
   (host) => `HTTP://${host}/a`,
   (host) => `http:/${host}/a`,
@@ -157,17 +157,17 @@ const ODD_FORMS: readonly ((host: string) => string)[] = [
 export function forbiddenUrls(): string[] {
   const spelled = FORBIDDEN_V4.flatMap((address) => Object.values(AS_V4).map((spell) => spell(address)))
   const usual = [...spelled, ...OTHER_HOSTS].flatMap((host, at) => {
-    // Every host in one of the forms, by turns, and the plainest ones in all of them.
+    // Every host in one of the forms, by turns, and each seventh in all of them.
     const forms = at % 7 === 0 ? FORMS : [FORMS[at % 2] as (typeof FORMS)[number]]
     return forms.map((form) => form(host))
   })
-  const odd = ['127.0.0.1', '169.254.169.254', 'localhost', '[::1]'].flatMap((host) =>
-    ODD_FORMS.map((form) => form(host)),
+  const plainest = ['127.0.0.1', '169.254.169.254', 'localhost', '[::1]'].flatMap((host) =>
+    [...FORMS, ...ODD_FORMS].map((form) => form(host)),
   )
-  return [...new Set([...usual, ...odd])]
+  return [...new Set([...usual, ...plainest])]
 }
 
-/** What looks like one of those, and is none. */
+/** URLs that look like these, but are allowed. */
 export const LEGITIMATE_URLS: readonly string[] = [
   'https://images.example.com/a.qcow2',
   'http://images.example.com:8080/a/b.img?version=1#top',

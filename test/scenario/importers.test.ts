@@ -14,7 +14,7 @@ function importersOf(world: World, name: string): KubeObject[] {
   return [...world.mirror.pods.values()].filter(({ metadata }) => metadata.labels?.[LABELS.imageUid] === uid)
 }
 
-/** Deletes the importer pods of an image, as the drain of their node does. */
+/** Deletes the importer pods of an image, as draining their node does. */
 async function drain(world: World, name: string): Promise<void> {
   const importers = importersOf(world, name)
   expect(importers).not.toEqual([])
@@ -48,8 +48,8 @@ describe('a node that is drained', () => {
     const recover = world.simulators.cdi.script({ namespace: world.namespace }, { type: 'imagePull' })
     await world.createImage('waiting')
     await world.untilReason('waiting', 'Starting')
-    const isTold = ({ status }: Image) => status?.message?.includes('failed to pull image') === true
-    await world.untilImage('waiting', 'says what it waits for', isTold)
+    const isReported = ({ status }: Image) => status?.message?.includes('failed to pull image') === true
+    await world.untilImage('waiting', 'says what it waits for', isReported)
     const first = importersOf(world, 'waiting').map(({ metadata }) => metadata.uid)
     await drain(world, 'waiting')
     await world.until('the next pod', () =>

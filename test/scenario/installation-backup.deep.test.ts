@@ -7,17 +7,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { DataSyncs } from '../harness/data-syncs.ts'
+import { HAS_KUBECTL, isThere } from '../harness/kubectl.ts'
 import { Machines } from '../harness/machines.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 import { World } from '../harness/world.ts'
 
 const run = promisify(execFile)
-const HAS_TOOLS = await Promise.all([run('kubectl', ['version', '--client']), run('jq', ['--version'])]).then(
-  () => true,
-  () => false,
-)
+const HAS_TOOLS = HAS_KUBECTL && isThere('jq', ['--version'])
 
-/** A backup names namespaces: the new cluster has the same. */
+/** A backup contains the names of namespaces, so the new cluster has the same ones. */
 const NAMES = { images: 'farm', operator: 'operator' }
 const OPTIONS = { names: NAMES, policy: { concurrency: '2', imageNamespace: NAMES.images } }
 const LAB = { vms: [{ name: 'vm', backingVMDiskImage: 'golden', resources: { cpu: 1, memory: '1Gi' } }] }
@@ -51,7 +49,7 @@ describe.skipIf(!HAS_TOOLS)('a backup', () => {
     await untilAllReady(before)
     const { stdout } = await run(join(EXAMPLES, 'backup.sh'), [], { env: env(before) })
     const { items } = JSON.parse(stdout) as { items: { metadata: { name: string } }[] }
-    // The images of machine and DataSync, and the machine of the workspace, are made by these.
+    // Machine and DataSync create their images, and the workspace creates its machine.
     expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual(['guest', 'lab', 'own', 'release'])
 
     await using after = await World.start(fresh(), OPTIONS)

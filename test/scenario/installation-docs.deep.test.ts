@@ -9,19 +9,16 @@ import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { DataSyncs } from '../harness/data-syncs.ts'
 import { FIRST_RELEASE, Installation } from '../harness/installation.ts'
+import { HAS_KUBECTL } from '../harness/kubectl.ts'
 import { Machines } from '../harness/machines.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 import { World } from '../harness/world.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Of `Pulumi.production.yaml`. */
+/** As in `Pulumi.production.yaml`. */
 const REPLICAS = 3
 const FILES = ['crds.yaml', 'namespaces.yaml', 'install.yaml'].flatMap((file) => ['-f', `dist/production/${file}`])
 const run = promisify(execFile)
-const HAS_KUBECTL = await run('kubectl', ['version', '--client']).then(
-  () => true,
-  () => false,
-)
 const DOCS = await readFile(join(ROOT, 'docs/installation.md'), 'utf8')
 const README = await readFile(join(ROOT, 'README.md'), 'utf8')
 
@@ -52,7 +49,7 @@ describe.skipIf(!HAS_KUBECTL)('removing everything by the commands of the docs',
     return run('sh', ['-ec', commands], { cwd: folder, env })
   }
 
-  /** As the README installs it, with something of each kind. */
+  /** Installs the operator as the README does, and creates an object of each kind. */
   async function furnish(world: World, installation: Installation): Promise<void> {
     await shell([...README.matchAll(/^kubectl apply -f dist\S+/gm)].map(([command]) => command).join('\n'))
     await installation.untilRolledOut(FIRST_RELEASE, REPLICAS)
@@ -73,7 +70,7 @@ describe.skipIf(!HAS_KUBECTL)('removing everything by the commands of the docs',
     ['when it is gone already', ['## Removing the operator, and coming back', '### When the operator is gone already']],
   ])('leaves nothing %s', async (_when, headings) => {
     const names = { images: 'vmdi-farm', operator: 'sync-operator' }
-    // Kinds that come later are noticed later by who watches them.
+    // A watcher notices a kind that is installed later only after a while.
     await shell('kubectl apply -f dist/production/crds.yaml; kubectl wait --for=condition=Established crd --all')
     await using world = await World.start(cluster(), { idle: true, names })
     await using installation = await Installation.start(world)

@@ -9,7 +9,7 @@ import { World } from '../harness/world.ts'
 
 const POLICY = { concurrency: 1, retryLimit: 2, retryBackoffDuration: '1s' }
 
-/** Kinds of what no upgrade may make again. */
+/** Kinds of objects that no upgrade may recreate. */
 const KEPT =
   /^(VMDiskImage|VirtualMachine|VirtualMachineInstance|DataVolume|PersistentVolumeClaim|VolumeSnapshot|DataSource)$/
 
@@ -70,7 +70,7 @@ describe('an upgrade', () => {
     const { versions } = (crd as unknown as { spec: { versions: Version[] } }).spec
     const replace = (next: readonly Version[]) =>
       installation.admin.must('PATCH', pathOf(crd), { spec: { versions: next } })
-    // Watches that are older than a schema go on with the one before.
+    // Watches that are older than a schema continue with the previous one.
     const stored = async () => (await world.client.get<Image>(IMAGE, { namespace: world.namespace, name: 'more' })).spec
     await replace(versions.map(before))
     await world.createWhenTaken('refused', { storageClass: 'Gp3' })
@@ -106,7 +106,7 @@ interface Schema {
   readonly properties: Readonly<Record<string, Schema>>
 }
 
-/** As a release before could have it: without rules and the field `suspend`, and with a field that is no more. */
+/** The version as an earlier release could have it: without rules and the field `suspend`, and with a field that was removed since. */
 function before(version: Version): Version {
   const text = JSON.stringify(version, (key, value) => (key === 'x-kubernetes-validations' ? undefined : value))
   const copy = JSON.parse(text) as {

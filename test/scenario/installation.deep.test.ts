@@ -9,17 +9,14 @@ import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
 import { belongings, FIRST_RELEASE, Installation, NEXT_RELEASE } from '../harness/installation.ts'
+import { HAS_KUBECTL } from '../harness/kubectl.ts'
 import { Machines } from '../harness/machines.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 import { World } from '../harness/world.ts'
 
 const run = promisify(execFile)
-const HAS_KUBECTL = await run('kubectl', ['version', '--client']).then(
-  () => true,
-  () => false,
-)
 
-/** Rolls it out, and makes what people have: an image, and a guest with a disk of it. */
+/** Rolls out the operator, and creates what people have: an image, and a guest with a disk of it. */
 async function furnish(world: World, installation: Installation, policy: PolicyValues = {}): Promise<Machines> {
   const machines = new Machines(world)
   await installation.apply({ policy })
@@ -148,7 +145,7 @@ describe('the life of an installation', () => {
     expect(belongings(world)).toEqual(before)
     expect(world.getImage('golden')?.metadata.finalizers).toEqual(['pelotech.ot/disk-image'])
 
-    // Of the images of workspaces, which is guarded.
+    // The namespace for the images of workspaces, whose deletion is guarded.
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: world.namespace } }
     await installation.allowDeletion(namespace)
     await world.client.delete(NAMESPACE, namespace.metadata)

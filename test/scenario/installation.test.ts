@@ -18,7 +18,7 @@ describe('an installation from its manifests', () => {
     await installation.deletePod(first)
     await installation.untilLeading((pod) => pod !== first)
     await world.until('the first leader is gone', () => !installation.pods.some((pod) => pod.metadata.name === first))
-    const last = installation.said.filter(({ pod }) => pod === first).at(-1)
+    const last = installation.logLines.filter(({ pod }) => pod === first).at(-1)
     expect(last?.line).toContain('"msg":"stopped"')
     await world.createImage('after')
     await world.untilSynced('after')

@@ -29,13 +29,13 @@ interface Instance extends KubeObject {
 
 const MAC = '02:1a:2b:3c:4d:01'
 
-/** Watches the virtual machines and instances of a world, as long as it is not disposed of. */
+/** Watches the virtual machines and instances of a world, until it is disposed of. */
 class Watched implements AsyncDisposable {
   readonly machines = new Store<Machine>()
   readonly instances = new Store<Instance>()
   /** The printableStatus of the one virtual machine, in order. */
   readonly shown: string[] = []
-  /** Kinds of what was deleted, with the version of the deletion. */
+  /** Kinds of deleted objects, with the version of the deletion. */
   readonly #gone: { readonly kind: string; readonly version: number }[] = []
   readonly #world: World
   readonly #stopping = new AbortController()
@@ -50,7 +50,7 @@ class Watched implements AsyncDisposable {
     for (const store of [this.machines, this.instances]) store.onChange(() => world.mirror.nudge())
   }
 
-  /** Kinds of what was deleted since the beginning, the first first: all versions count the writes of one etcd. */
+  /** Kinds of deleted objects, in the order of deletion: all versions count the writes of one etcd. */
   get gone(): string[] {
     return this.#gone.toSorted((a, b) => a.version - b.version).map(({ kind }) => kind)
   }
@@ -67,7 +67,7 @@ class Watched implements AsyncDisposable {
     return this
   }
 
-  /** From now on {@link gone} tells of this kind. */
+  /** From now on {@link gone} includes this kind. */
   async recordDeletions(type: ResourceType): Promise<void> {
     const { client, namespace, mirror } = this.#world
     const { resourceVersion } = await client.list(type, { namespace })
@@ -95,7 +95,7 @@ class Watched implements AsyncDisposable {
   }
 }
 
-/** Our small CRDs everywhere, and the real ones, which ask for more, where there are any. */
+/** Our small CRDs, and the real ones if there are any, which are stricter. */
 const CRDS = realCrdsFolder() === undefined ? (['own'] as const) : (['own', 'real'] as const)
 
 describe.each(CRDS)('the KubeVirt simulator with the %s CRDs', (crds) => {

@@ -4,7 +4,7 @@ import { useCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
 import { World } from '../harness/world.ts'
 
-// What somebody with `edit` in the operator's namespace can make of the ledger.
+// What a user with `edit` in the operator's namespace can do to the ledger.
 
 describe('somebody who writes the ledger', () => {
   const cluster = useCluster()
@@ -43,7 +43,7 @@ describe('somebody who writes the ledger', () => {
     const running = await world.untilSynced('running')
     expect(running.status?.attempts?.map(({ outcome, downloads }) => [outcome, downloads])).toEqual([['Succeeded', 1]])
     await world.untilSynced('next')
-    // The forged version itself is over the limit.
+    // The forged version itself exceeds the limit.
     await world.finish({ isLedgerChecked: false })
   })
 

@@ -9,9 +9,9 @@ import { useOwnCluster } from '../harness/cluster.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const IMAGE = `registry.example/open-terrain/operator@sha256:${'a'.repeat(64)}`
-/** As `kubectl apply --server-side --validate=strict` asks. */
+/** The query of `kubectl apply --server-side --validate=strict`. */
 const STRICTLY = '?fieldManager=kubectl&fieldValidation=Strict&force=true'
-/** Of the Prometheus operator, which the cluster of this test does not have. */
+/** Objects of the Prometheus operator, which the cluster of this test does not have. */
 const isForeign = ({ apiVersion }: KubeObject) => apiVersion.startsWith('monitoring.coreos.com/')
 
 describe('the synthesized manifests', () => {

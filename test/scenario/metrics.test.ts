@@ -15,7 +15,7 @@ async function scrape(operators: readonly OperatorInProcess[]): Promise<Sample[]
   return texts.flatMap(parseExposition)
 }
 
-/** What the gauges of one or more replicas say together. */
+/** The sums of the gauges of one or more replicas. */
 async function gauges(...operators: readonly OperatorInProcess[]): Promise<object> {
   const samples = await scrape(operators)
   const of = (name: string) => sumOf(samples, name)
@@ -33,7 +33,7 @@ async function gauges(...operators: readonly OperatorInProcess[]): Promise<objec
   }
 }
 
-/** What they say of virtual machines. */
+/** The same for virtual machines. */
 async function machineGauges(...operators: readonly OperatorInProcess[]): Promise<object> {
   const samples = await scrape(operators)
   const phase = (name: string) => sumOf(samples, 'ot_vm_phase', { phase: name })
@@ -46,7 +46,7 @@ async function machineGauges(...operators: readonly OperatorInProcess[]): Promis
   }
 }
 
-/** The same, from outside. */
+/** The values of {@link gauges}, as observed from outside. */
 function seen(world: World): object {
   const images = [...world.mirror.images.values()].filter(({ metadata }) => metadata.namespace === world.namespace)
   const inPhase = (phase: string) => images.filter(({ status }) => status?.phase === phase)
@@ -112,7 +112,7 @@ describe('what the metrics say', () => {
     doors.get(name)?.()
   }
 
-  /** Nothing moves: so many hold slots and download, all others wait or are done. */
+  /** Waits until nothing moves: this many images download, this many wait, and all others are done. */
   async function atRest(active: number, queued: number): Promise<void> {
     await world.until(`${active} downloads and ${queued} who wait`, () => {
       const { phases, ...slots } = seen(world) as { phases: Record<string, number>; active: number; queued: number }
@@ -151,7 +151,7 @@ describe('what the metrics say', () => {
     await atRest(0, 0)
     await expect.poll(() => gauges(first), POLL).toEqual(seen(world))
     await expect.poll(() => counters([first]), POLL).toEqual(counted(observer))
-    // And both are what was asked for.
+    // Both are what was requested.
     expect(observer).toMatchObject({ started: 28, claims: 28, succeeded: 23 })
     expect(Object.values(observer.attempts).toSorted()).toEqual([1, 23, 4])
   })

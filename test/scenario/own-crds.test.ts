@@ -3,7 +3,7 @@ import { useOwnCluster } from '../harness/cluster.ts'
 import { Machines } from '../harness/machines.ts'
 import { World } from '../harness/world.ts'
 
-/** Every write to a child, and that of the finalizer of the machine, from a machine without an image to one that runs. */
+/** All writes to children, and that of the machine's finalizer, from a machine without an image to one that runs. */
 const WRITES = [
   'create datasources',
   'create datavolumes',
@@ -49,7 +49,7 @@ describe('with the small CRDs of this project for the systems underneath', () =>
     const writes = world.operator?.writes.length ?? 0
     await world.untilRenewed(8)
     expect(world.operator?.writes.slice(writes), 'writes once it runs').toEqual([])
-    // What a schema drops would be written again at each look.
+    // A field that a schema drops would be written again at each reconcile.
     const made = world.operator?.writes.map(({ verb, resource }) => `${verb} ${resource}`) ?? []
     expect(made.filter((write) => /^(create|patch) (?!configmaps|events|vmdiskimages)/.test(write)).toSorted()).toEqual(
       WRITES,

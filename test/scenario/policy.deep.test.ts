@@ -22,7 +22,7 @@ describe('the policy', () => {
     await world.until('three slots are held', () => world.ledger?.limit === 3 && world.ledger.holders.length === 3)
     for (const name of ['a', 'b', 'c']) await world.untilDownloading(name)
 
-    // Lowering it stops nobody and admits nobody.
+    // Lowering the limit stops no download and admits none.
     await world.setPolicy({ concurrency: '1' })
     await world.until('the limit is 1', () => world.ledger?.limit === 1)
     expect(world.ledger?.holders).toHaveLength(3)
@@ -38,7 +38,7 @@ describe('the policy', () => {
     const release = await heldDownload(world, 'running')
     await world.setPolicy({ concurrency: '0' })
     await world.until('the limit is 0', () => world.ledger?.limit === 0)
-    // The operator has the answer to its write by the time that it renews its Lease twice.
+    // The operator has the response to its write by the second renewal of its Lease.
     await world.untilRenewed(2)
     await world.createImage('waiting')
     await world.untilReason('waiting', 'Paused')
@@ -79,7 +79,7 @@ describe('the policy', () => {
       )
     }
     expect(world.ledger?.limit).toBe(2)
-    // The good keys of the same write count.
+    // The valid keys of the same write apply.
     world.imageServer.set({ path: `/${world.namespace}/fails.qcow2`, fault: { status: 500 } })
     await world.createImage('fails')
     await world.untilPhase('fails', 'Failed')

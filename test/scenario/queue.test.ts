@@ -36,7 +36,7 @@ describe('the queue', () => {
     const [requestsNow, writesNow] = [requests.length, writes.length]
     expect(perImage, tally(requests)).toBeLessThanOrEqual(12)
 
-    // Idle: the Lease alone is written, and nothing is read.
+    // When idle, the operator writes only the Lease, and reads nothing.
     await world.untilRenewed(8)
     expect(world.operator?.writes.slice(writesNow), 'writes while idle').toEqual([])
     const reads = world.operator?.requests.slice(requestsNow).filter(({ verb }) => verb !== 'watch')

@@ -20,18 +20,18 @@ import { Machines } from '../harness/machines.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
 import type { World } from '../harness/world.ts'
 
-// What the operator asks for only where something out of the ordinary has happened: it has the rights for that as well.
+// Requests that the operator sends only in rare situations. It has the permissions for these too.
 
 const PARTS: readonly ResourceType[] = [
   ...[CONFIG_MAP, DEPLOYMENT, NETWORK_ATTACHMENT_DEFINITION, NETWORK_POLICY],
   ...[PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA, NAMESPACE],
 ]
 const POLICY = { localVolumeRoot: '/srv/labs', workspaceQuota: 'pods=50' }
-/** More than caches keep of an object. */
+/** More finalizers than the caches keep of an object. */
 const MANY = Array.from({ length: 40 }, (_, at) => `somebody.example.com/keep-${at}`)
 const PATIENCE = { timeout: 120_000, interval: 100 }
 
-/** All that a workspace has made of these kinds. */
+/** All objects of a kind that a workspace controls. */
 async function partsOf({ client }: World, workspace: KubeObject, type: ResourceType): Promise<readonly KubeObject[]> {
   const { items } = await client.list(type, type.namespaced ? { namespace: workspace.metadata.name } : {})
   return items.filter(({ metadata }) =>
@@ -39,7 +39,7 @@ async function partsOf({ client }: World, workspace: KubeObject, type: ResourceT
   )
 }
 
-/** A volume that no claim has yet is looked for by its label alone. */
+/** A volume without a claim can be found only by its label. */
 function isInUse(part: KubeObject & { readonly status?: { readonly phase?: string } }): boolean {
   return part.kind !== PERSISTENT_VOLUME.kind || part.status?.phase === 'Bound'
 }
@@ -48,7 +48,7 @@ function idOf({ kind, metadata }: KubeObject): string {
   return `${kind} ${metadata.name}`
 }
 
-/** Takes the label by which they are found off all parts of these kinds. Returns which these are. */
+/** Removes the label by which the operator finds them from all parts of these kinds. Returns which parts these are. */
 async function loseLabels(world: World, workspace: KubeObject, types: readonly ResourceType[]): Promise<string[]> {
   const lost: string[] = []
   for (const type of types) {
@@ -61,7 +61,7 @@ async function loseLabels(world: World, workspace: KubeObject, types: readonly R
   return lost
 }
 
-/** The parts of these kinds that have it. */
+/** The parts of these kinds that have the label. */
 async function labelled(world: World, workspace: KubeObject, types: readonly ResourceType[]): Promise<string[]> {
   const parts = (await Promise.all(types.map((type) => partsOf(world, workspace, type)))).flat()
   return parts.filter(({ metadata }) => metadata.labels?.[LABELS.workspaceUid] === workspace.metadata.uid).map(idOf)
@@ -87,7 +87,7 @@ describe('on an API server that begins no watch with what exists, and asks who m
     await workspaces.create(name)
     const workspace = await workspaces.untilReady(name)
 
-    // A claim without its label is known by its volume, and the other way round.
+    // A claim without its label is found by its volume, and vice versa.
     for (const types of [PARTS, [PERSISTENT_VOLUME]]) {
       await world.operator?.stop()
       const lost = await loseLabels(world, workspace, types)
@@ -95,14 +95,14 @@ describe('on an API server that begins no watch with what exists, and asks who m
       await expect.poll(() => labelled(world, workspace, types), PATIENCE).toEqual(expect.arrayContaining(lost))
     }
     await workspaces.untilReady(name)
-    // A limit that is not set any more.
+    // A limit that is no longer set.
     await client.mergePatch(
       CONFIG_MAP,
       { namespace: world.operatorNamespace, name: POLICY_NAME },
       { data: { workspaceQuota: null } },
     )
     await expect.poll(() => partsOf(world, workspace, RESOURCE_QUOTA), PATIENCE).toEqual([])
-    // Ports that nobody serves any more.
+    // Ports that nothing serves any more.
     const policies = async () => (await partsOf(world, workspace, NETWORK_POLICY)).map(idOf)
     const before = await policies()
     await workspaces.patch(name, { containerClusters: [] })

@@ -21,7 +21,7 @@ function handle(purpose: string): string {
   return command
 }
 
-/** What kubectl does of the few things that the README asks of it. */
+/** Does what kubectl does for the few commands of the README. */
 async function kubectl(world: World, command: string, namespace: string): Promise<readonly KubeObject[]> {
   const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '')
   const at = words.indexOf('-n')
@@ -49,7 +49,7 @@ async function kubectl(world: World, command: string, namespace: string): Promis
 describe('the everyday handles of the README', () => {
   const cluster = useOwnCluster({ access: true, policy: { concurrency: 4 } })
   const start = () => World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
-  /** In the namespace of this world, for an image of this name. */
+  /** Runs a handle in the namespace of this world, for an image of this name. */
   const run = (world: World, purpose: string, name = '') =>
     kubectl(
       world,

@@ -32,7 +32,7 @@ describe('an image that changes', () => {
       )
       expect(conditionOf(after, 'UpToDate')?.status).toBe('True')
       expect(aliasOf(world, 'preloaded')).toBe(after.status?.artifact?.name)
-      // Clones that began before the flip still read the old one.
+      // Clones that began before the alias moved still read the old snapshot.
       const old = world.mirror.snapshots.get(`${world.namespace}/${before.status?.artifact?.name}`)
       expect(old?.metadata.deletionTimestamp).toBeUndefined()
       expect(old).toBeDefined()
@@ -51,7 +51,7 @@ describe('an image that changes', () => {
       { outcome: 'Cancelled', reason: 'SpecChanged' },
       { outcome: 'Succeeded', number: 1 },
     ])
-    // Two downloads of one image never ran at once, though two slots were free.
+    // Two downloads of one image never run at the same time, even with two free slots.
     expect(world.simulators.cdi.observed.maxImporting).toBe(1)
     expect(served(world, 'better')).toMatchObject({ requests: 1, completed: 1 })
     await world.finish()

@@ -15,7 +15,7 @@ interface Rule {
   readonly unreferencedTTL: string
 }
 
-/** By field of a spec, or key of the policy: they have one name. */
+/** By field of a spec, or key of the policy, which have the same name. */
 const RETAIN: Rule = { reclaimPolicy: 'Retain', unreferencedTTL: '0s' }
 const AT_ONCE: Rule = { reclaimPolicy: 'Delete', unreferencedTTL: '0s' }
 const LATER: Rule = { reclaimPolicy: 'Delete', unreferencedTTL: '2s' }
@@ -57,7 +57,7 @@ describe('when its last machine has gone, an image that machines had created', (
       await liveAndGo(world, spec)
       const since = Date.parse((await left).status?.lastReferencedTime ?? '')
       await world.untilGone('golden')
-      // In whole seconds, rounded down.
+      // The timestamp has whole seconds, rounded down.
       expect(deletedAt(world, 'golden') + 999).toBeGreaterThanOrEqual(since + 2_000)
       await finishInstalled(world)
     })
@@ -139,7 +139,7 @@ describe('what somebody changes in the machine of KubeVirt', () => {
   })
 })
 
-/** A machine has the image created, uses it for longer than any time in question, and goes. Returns the image as it was used. */
+/** A machine causes the creation of the image, uses it for longer than any TTL of this file, and is deleted. Returns the image as it was in use. */
 async function liveAndGo(world: World, spec: SpecInput = {}): Promise<Image> {
   const machines = new Machines(world)
   await machines.create('vm', { vmDiskImageTemplate: world.image('golden', spec).spec as never })
@@ -151,7 +151,7 @@ async function liveAndGo(world: World, spec: SpecInput = {}): Promise<Image> {
   return image
 }
 
-/** Waits for longer than {@link LATER} means: another image, which nothing refers to, comes and goes by that rule. */
+/** Waits longer than {@link LATER}: another image, without references, is created and deleted by that rule. */
 async function outlast(world: World): Promise<void> {
   await world.createImage('witness', LATER)
   await world.untilSynced('witness')
@@ -162,7 +162,7 @@ function isUnreferenced({ status }: Image): boolean {
   return status?.references?.count === 0 && status.unreferencedSince !== undefined
 }
 
-/** When the API server was asked to delete an image, in ms. */
+/** When the API server accepted the deletion of an image, in ms. */
 function deletedAt(world: World, name: string): number {
   const isIt = ({ kind, object }: (typeof world.history.events)[number]) =>
     kind === IMAGE.kind && object.metadata.namespace === world.namespace && object.metadata.name === name

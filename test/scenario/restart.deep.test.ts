@@ -20,7 +20,7 @@ describe('an operator that dies', () => {
       await world.untilSynced('image-0')
       await world.untilDownloading('image-4')
       await first.kill()
-      // What ends meanwhile is seen by the next one.
+      // The next operator observes what ends in between.
       release()
     }
     await using second = new OperatorProcess(world, 'second')

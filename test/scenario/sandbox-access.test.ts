@@ -6,7 +6,7 @@ import { useOwnCluster } from '../harness/cluster.ts'
 
 const TEAM = 'team'
 
-/** What `npm run sandbox` and `npm run demo` start. The rules themselves are tried in admission-policies.test.ts. */
+/** The cluster of `npm run sandbox` and `npm run demo`. The rules themselves are tested in admission-policies.test.ts. */
 describe('a cluster with the access of an installation', () => {
   const cluster = useOwnCluster({ access: true })
   let admin: ApiUser

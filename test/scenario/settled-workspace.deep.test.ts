@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { finishInstalled } from '../harness/installed-world.ts'
-import { HAS_KUBECTL, waitSettled } from '../harness/wait-settled.ts'
+import { HAS_KUBECTL } from '../harness/kubectl.ts'
+import { waitSettled } from '../harness/wait-settled.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
-// It is the default storage class that makes this cluster no place for other tests.
+// The default storage class makes this cluster unsuitable for other tests.
 const cluster = useOwnCluster()
 
 describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.sh', () => {
@@ -13,7 +14,7 @@ describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.
     const { world } = workspaces
     const name = workspaces.name('lab')
     await workspaces.create(name)
-    const ready = { code: 0, said: expect.stringMatching(/^Ready: /) }
+    const ready = { code: 0, output: expect.stringMatching(/^Ready: /) }
     expect(await waitSettled(world, `otws/${name}`)).toEqual(ready)
     const machines = [...world.mirror.machines.values()].filter(({ metadata }) => metadata.namespace === name)
     expect(machines).toHaveLength(1)

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
 import { DataSyncs } from '../harness/data-syncs.ts'
-import { HAS_KUBECTL, waitSettled } from '../harness/wait-settled.ts'
+import { HAS_KUBECTL } from '../harness/kubectl.ts'
+import { waitSettled } from '../harness/wait-settled.ts'
 import { World } from '../harness/world.ts'
 
 describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.sh', () => {
@@ -14,10 +15,10 @@ describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.
     await world.createImage('fine')
     expect(await waitSettled(world, 'vmdi/fine')).toMatchObject({
       code: 0,
-      said: expect.stringMatching(/^Succeeded: /),
+      output: expect.stringMatching(/^Succeeded: /),
     })
     const failed = await waitSettled(world, 'vmdi/hopeless')
-    expect(failed).toMatchObject({ code: 1, said: expect.stringMatching(/^Failed: .*404/) })
+    expect(failed).toMatchObject({ code: 1, output: expect.stringMatching(/^Failed: .*404/) })
     await world.finish()
   })
 
@@ -39,12 +40,12 @@ describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.
     await dataSyncs.create('release', ['attacker', 'victim'])
     expect(await waitSettled(world, 'dsync/release')).toMatchObject({
       code: 0,
-      said: expect.stringMatching(/^Succeeded: /),
+      output: expect.stringMatching(/^Succeeded: /),
     })
     await dataSyncs.patch('release', { spec: { vms: [dataSyncs.vm('attacker', 'typo'), dataSyncs.vm('victim')] } })
     expect(await waitSettled(world, 'dsync/release')).toMatchObject({
       code: 1,
-      said: expect.stringMatching(/^Failed: .*404/),
+      output: expect.stringMatching(/^Failed: .*404/),
     })
     await dataSyncs.delete('release')
     await world.finish()
@@ -57,7 +58,7 @@ describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.
     await world.operator?.stop()
     expect(await waitSettled(world, 'vmdi/daily', { request: 'sync', timeout: '2s' })).toEqual({
       code: 2,
-      said: 'Not settled within 2s; the operator has not answered the request\n',
+      output: 'Not settled within 2s; the operator has not answered the request\n',
     })
     expect(world.downloadsOf(world.urlOf('daily'))).toBe(1)
     world.startOperator()
@@ -72,7 +73,7 @@ describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.
     await world.untilPhase('held', 'Queued')
     expect(await waitSettled(world, 'vmdi/held', { timeout: '1s' })).toMatchObject({
       code: 2,
-      said: expect.stringMatching(/^Not settled within 1s; Queued: /),
+      output: expect.stringMatching(/^Not settled within 1s; Queued: /),
     })
     expect((await waitSettled(world, 'vmdi/none', { timeout: '1s' })).code).toBe(2)
     await world.finish()

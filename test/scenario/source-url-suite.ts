@@ -6,10 +6,10 @@ import { oddUrl } from '../fuzz/odd-urls.ts'
 import { install, useAdmissionCluster } from '../harness/admission-cluster.ts'
 import { forbiddenUrls, LEGITIMATE_URLS } from './forbidden-urls.ts'
 
-/** The same one each time, so that a change is judged by what it does. */
+/** The same seed in every run, so that a change is judged by its own effect. */
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20778)
 const ODD_URLS = 400
-/** So many at a time: each is one request. */
+/** Number of parallel requests, one for each URL. */
 const PARALLEL = 24
 
 const LIST_OF_ALL_FORMS = [
@@ -24,7 +24,7 @@ const LIST_OF_ALL_FORMS = [
   'oci-archive:///images',
 ]
 
-/** Values of allowedSourceUrls that the operator takes; undefined is a policy without the key. */
+/** Values of allowedSourceUrls that the operator accepts. Undefined is a policy without the key. */
 const LISTS: readonly (string | undefined)[] = [
   undefined,
   ' ,\n\t\u00a0',
@@ -35,7 +35,7 @@ const LISTS: readonly (string | undefined)[] = [
   'http://127.0.0.1 http://169.254.169.254/ http://2130706433 http://[::1] http://localhost docker://localhost/a',
   'https://images.example.com/%2e%2ea http://[2606:4700::1111] https://8.8.8.8:443/a/b gs://bucket gs://bucket:443/a',
 ]
-/** The operator goes on with the last good list, so nothing is refused for not being listed. */
+/** The operator keeps the last valid list, so nothing is refused because it is not listed. */
 const BAD_LISTS = [
   'https://images.example.com *',
   'https://a.example/../b',
@@ -45,13 +45,13 @@ const BAD_LISTS = [
   'x',
 ]
 
-/** More work than anybody will ask of the API server, and still within the time that it has for a policy. */
+/** More work than anybody needs of the API server, but within the time that it has for a policy. */
 const LONG_LIST = Array.from(
   { length: 1_000 },
   (_, at) => `https://mirror-${at}.images.example.com/vms/released/`,
 ).join('\n')
 
-/** Beginnings of a prefix's URLs with what stands between being below it and beside it. */
+/** URLs that begin with a prefix, and continue in ways between being below it and beside it. */
 const near = (prefix: string): string[] => [
   ...['', '/', '/a', 'a', ':8443', ':443/a', ':80', ':tag', '@sha256:0', '?x=1', '/a?x=/../', '#/..', './a', '//a'].map(
     (rest) => prefix + rest,
@@ -99,7 +99,7 @@ const probe = (spec: object) => ({
 })
 const namespaceOf = (at: number) => `list-${at}`
 
-/** A kind without any rules of its own. */
+/** A kind without its own rules. */
 const PROBE_CRD = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -119,7 +119,7 @@ const PROBE_CRD = {
   },
 }
 
-/** The policy on URLs as it is installed, but for probes, with every failure shown, and one binding for each list. */
+/** The installed policy on URLs, but for probes, with every failure shown, and with one binding for each list. */
 function policyOnProbes(lists: readonly unknown[]): object[] {
   interface Installed {
     readonly kind: string
@@ -154,13 +154,13 @@ function policyOnProbes(lists: readonly unknown[]): object[] {
   ]
 }
 
-/** An answer that is no verdict is reported in full. */
+/** A response that is not a verdict is reported in full. */
 function verdictOf({ status, message }: { readonly status: number; readonly message: string }): string {
   if (status === 201) return 'allowed'
   return status === 422 && message.includes('denied request: spec.url ') ? 'refused' : `${status}: ${message}`
 }
 
-/** @param every one of so many URLs is asked about */
+/** @param every tests every n-th URL */
 export function sourceUrlSuite({ every }: { readonly every: number }): void {
   const thinned = (urls: readonly string[]) => urls.filter((_, at) => at % every === 0)
 
@@ -181,12 +181,12 @@ export function sourceUrlSuite({ every }: { readonly every: number }): void {
       }
       await install(admin, policyOnProbes(all))
       for (const at of all.keys()) {
-        // In force with its own ConfigMap: one without would be refused for the lack of it.
+        // Waits until the binding is in force with its own ConfigMap. Without a ConfigMap, the refusal would be for its absence.
         await admin.askUntil(/<scheme>/, 'POST', probesPath(namespaceOf(at)), probe({ url: 'file:///a' }))
       }
     })
 
-    /** Verdict of the API server on every URL, in the same order. */
+    /** The verdicts of the API server on all URLs, in the same order. */
     async function verdicts(at: number, urls: readonly string[]): Promise<string[]> {
       const found: string[] = []
       const rest = urls.entries()

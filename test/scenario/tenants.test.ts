@@ -10,7 +10,7 @@ import { type Image, reasonOf } from '../harness/kinds.ts'
 import { persist } from '../harness/persist.ts'
 import { World } from '../harness/world.ts'
 
-// What somebody with all rights in a namespace of their own can write there: any label, name, owner and finalizer.
+// Objects that a user with all permissions in their own namespace can create there, with any label, name, owner and finalizer.
 
 const UPLOAD = {
   source: { upload: {} },
@@ -19,7 +19,7 @@ const UPLOAD = {
 const SPECS = {
   Pod: { containers: [{ name: 'idle', image: 'idle' }] },
   PersistentVolumeClaim: { ...UPLOAD.storage, storageClassName: 'somebody-elses' },
-  // A kind of source that no simulator takes: it stays as it is.
+  // No simulator handles this kind of source, so it stays unchanged.
   DataVolume: UPLOAD,
   VolumeSnapshot: { source: { persistentVolumeClaimName: 'somebody-elses' } },
 } as const
@@ -36,7 +36,7 @@ const labelsOf = ({ metadata, status }: Image) => ({
   [LABELS.managedBy]: MANAGER,
 })
 
-/** One tenant. What it has made is removed at the end, as far as it still exists. */
+/** A tenant. At the end, {@link clear} removes the objects that it created, if they still exist. */
 class Tenant {
   readonly #world: World
   readonly namespace: string
@@ -66,7 +66,7 @@ class Tenant {
     return object
   }
 
-  /** Controllers write versions of it meanwhile. */
+  /** Retries, because controllers write the object at the same time. */
   async report(type: ResourceType, { metadata }: KubeObject, status: object): Promise<void> {
     await persist('the status is written', ['Conflict'], async () => {
       const object = await this.#world.client.get(type, metadata)
@@ -188,7 +188,7 @@ describe('a tenant who forges the children of somebody else’s image', () => {
     for (const name of ['done', 'running']) {
       const image = world.getImage(name) as Image
       const child = { name: childName(name, image.status?.revision ?? ''), labels: labelsOf(image) }
-      // The garbage collector deletes what names an owner in another namespace; the tenant keeps it.
+      // The garbage collector deletes an object with an owner in another namespace. The tenant's finalizer keeps it.
       const owned = { ...child, ownerReferences: [ownedBy(image)], finalizers: ['tenant.example.com/keep'] }
       await tenant.forge(DATA_VOLUME, owned)
       const snapshot = await tenant.forge(VOLUME_SNAPSHOT, owned)

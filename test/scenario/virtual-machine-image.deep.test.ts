@@ -202,7 +202,7 @@ describe('a machine that comes while its image is being deleted', () => {
       await machines.untilReady('first')
       const { uid } = world.getImage('golden')?.metadata ?? {}
       await machines.delete('first')
-      // Each is the first one now and then.
+      // The order alternates.
       const both = [() => world.deleteImage('golden'), () => machines.create('second')]
       await Promise.all((round % 2 === 0 ? both : both.toReversed()).map((act) => act()))
       await machines.untilReady('second')
@@ -226,13 +226,13 @@ function keyOf({ namespace }: World) {
 
 const ORPHANED: readonly ResourceType[] = [DATA_SOURCE, VOLUME_SNAPSHOT, DATA_VOLUME]
 
-/** What a deletion with `Orphan` leaves behind. */
+/** The objects that a deletion with `Orphan` leaves behind. */
 async function orphans({ client, namespace }: World): Promise<KubeObject[]> {
   const lists = await Promise.all(ORPHANED.map((type) => client.list<KubeObject>(type, { namespace })))
   return lists.flatMap(({ items }) => items).filter(({ metadata }) => metadata.ownerReferences === undefined)
 }
 
-/** It is the business of the one who asked for it. */
+/** A user who orphans objects must also delete them. */
 async function removeOrphans(world: World): Promise<void> {
   for (const { kind, metadata } of await orphans(world)) {
     const type = ORPHANED.find((one) => one.kind === kind)

@@ -66,7 +66,7 @@ describe('an image that a template made with a wrong URL', () => {
     const { namespace } = world
     expect(status?.message).toContain(`kubectl -n ${namespace} edit vmdi golden`)
     expect(status?.message).toContain(`differs in url: kubectl -n ${namespace} delete vmdi golden`)
-    // A whole life of another machine: time enough for what should not happen.
+    // The whole life of another machine: enough time for what must not happen.
     await machines.create('third', {
       vmDiskImageRef: { name: 'third' },
       vmDiskImageTemplate: world.image('third').spec as never,
@@ -132,7 +132,7 @@ describe('ignoreOnDeploy', () => {
     expect(world.getImage('golden')?.status).toMatchObject({ phase: 'Succeeded' })
     expect(machines.children()).toEqual([])
 
-    // It refers to the image, and is no user of it: the image goes, and is created again.
+    // It refers to the image, but does not use it: the image is deleted, and created again.
     const { uid } = world.getImage('golden')?.metadata ?? {}
     await world.deleteImage('golden')
     await world.untilImage('golden', 'another', ({ metadata }) => metadata.uid !== uid)

@@ -5,7 +5,7 @@ import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { Machines } from '../harness/machines.ts'
 
 const cluster = useCluster()
-/** More than the first wait before a retry. */
+/** Longer than the first wait before a retry. */
 const PATIENCE = { timeout: 150_000, interval: 500 }
 const RETRIED = 'pelotech.ot/retried-at'
 

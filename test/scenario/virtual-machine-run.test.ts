@@ -21,7 +21,7 @@ async function instanceOf({ client, namespace }: World, name: string): Promise<K
   }
 }
 
-/** What virtctl does: it asks KubeVirt by a request in the status. */
+/** Does what virtctl does: asks KubeVirt by a request in the status. */
 async function virtctl({ client, namespace }: World, name: string, action: 'Start' | 'Stop', uid?: string) {
   const stateChangeRequests = [{ action, ...(uid !== undefined && { uid }) }]
   await persist(`${action} of ${name} is asked for`, ['Conflict'], async () => {
@@ -45,7 +45,7 @@ describe('spec.runStrategy', () => {
     expect(off.status?.message).toContain('its disk stays')
     expect(off.status?.addresses).toBeUndefined()
     await expect.poll(() => instanceOf(world, 'vm'), KEPT).toBeUndefined()
-    // A whole life of another machine: time enough for what should not happen.
+    // The whole life of another machine: enough time for what must not happen.
     await machines.create('other')
     await machines.untilReady('other')
     expect([await instanceOf(world, 'vm'), machines.get('vm')?.status?.phase]).toEqual([undefined, 'Ready'])

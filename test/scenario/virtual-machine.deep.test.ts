@@ -10,20 +10,11 @@ import {
 } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
+import { refuseCreation } from '../harness/refusal.ts'
 import { World } from '../harness/world.ts'
 
 const { group, version, kind, plural, apiVersion } = virtualMachine
 const MACHINE: ResourceType = { group, version, kind, plural, namespaced: true }
-const ADMISSION: readonly ResourceType[] = [
-  ['ValidatingAdmissionPolicy', 'validatingadmissionpolicies'],
-  ['ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'],
-].map(([kind, plural]) => ({
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  kind: String(kind),
-  plural: String(plural),
-  namespaced: false,
-}))
 const CHILDREN = [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE, DATA_VOLUME, SECRET]
 const PATIENCE = { timeout: 60_000, interval: 50 }
 
@@ -48,7 +39,7 @@ describe('a virtual machine on a real API server', () => {
       addresses: ['10.10.0.161'],
       image: { namespace, name: 'golden', revision: world.getImage('golden')?.status?.artifact?.revision },
     })
-    // How its image is doing is no matter to a machine that has a disk.
+    // The state of the image does not matter to a machine that has a disk.
     expect(status?.image).not.toHaveProperty('phase')
     expect(world.getImage('golden')?.metadata.labels).toMatchObject({ 'pelotech.ot/created-by': 'VirtualMachine' })
     expect(world.downloads('golden')).toBe(1)
@@ -70,8 +61,14 @@ describe('a virtual machine on a real API server', () => {
   it('tells what the API server refuses, and goes on when it is taken', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     const { namespace, client } = world
-    const rule = await refuseSecrets(world)
-    await expect.poll(() => isRefused(world), PATIENCE).toBe(true)
+    const allow = await refuseCreation(world, {
+      namespace,
+      group: SECRET.group,
+      version: SECRET.version,
+      resource: SECRET.plural,
+      message: 'no Secrets here',
+      probe: { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'probe' } },
+    })
     await world.createNetwork('control-net')
     await client.create(MACHINE, manifest(world))
     const look = () => find<Machine>(world, MACHINE, 'vm')
@@ -79,8 +76,8 @@ describe('a virtual machine on a real API server', () => {
       .poll(async () => (await look())?.status?.message, PATIENCE)
       .toContain('the API server rejected the change: ')
     expect((await look())?.status?.message).toContain('no Secrets here')
-    for (const type of ADMISSION) await client.delete(type, rule)
-    // What was refused is tried again after up to a minute.
+    await allow()
+    // A refused write is retried after up to a minute.
     await expect.poll(async () => (await look())?.status?.phase, { ...PATIENCE, timeout: 120_000 }).toBe('Ready')
     await client.delete(MACHINE, { namespace, name: 'vm' })
     await expect.poll(look, PATIENCE).toBeUndefined()
@@ -127,7 +124,7 @@ describe('a virtual machine on a real API server', () => {
       ])
       return objects.map((object) => object?.metadata.resourceVersion).join()
     }
-    // Another machine comes to life meanwhile, which takes longer than any echo of a write would.
+    // Another machine starts in the meantime, which takes longer than any echo of a write would.
     const before = await version()
     await world.client.create(MACHINE, { ...manifest(world), metadata: { namespace: world.namespace, name: 'other' } })
     await expect.poll(async () => (await find<Machine>(world, MACHINE, 'other'))?.status?.phase, PATIENCE).toBe('Ready')
@@ -139,41 +136,6 @@ describe('a virtual machine on a real API server', () => {
     await world.finish()
   })
 })
-
-/** Returns the name of the rule. */
-async function refuseSecrets({ client, namespace }: World): Promise<{ name: string }> {
-  const metadata = { name: `no-secrets-in-${namespace}` }
-  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': namespace } }
-  const resourceRules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['secrets'] }]
-  const specs = [
-    {
-      matchConstraints: { namespaceSelector, resourceRules },
-      validations: [{ expression: 'false', message: 'no Secrets here' }],
-    },
-    { policyName: metadata.name, validationActions: ['Deny'] },
-  ]
-  for (const [at, type] of ADMISSION.entries())
-    await client.create(type, {
-      apiVersion: 'admissionregistration.k8s.io/v1',
-      kind: type.kind,
-      metadata,
-      spec: specs[at],
-    } as KubeObject)
-  return metadata
-}
-
-/** A rule counts from a moment after it was made. */
-async function isRefused({ client, namespace }: World): Promise<boolean> {
-  const probe = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: 'probe' } }
-  try {
-    await client.create(SECRET, probe)
-    await client.delete(SECRET, probe.metadata)
-    return false
-  } catch (error) {
-    if (isApiError(error, 'Rejected')) return true
-    throw error
-  }
-}
 
 function manifest(world: World): Machine {
   const { namespace } = world

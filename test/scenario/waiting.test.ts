@@ -7,7 +7,7 @@ type Missing = readonly [what: string, reason: string, spec: SpecInput, provide:
 
 const ELSEWHERE = 'https://elsewhere.example.com/'
 
-/** Sets the policy, with what was missing in it. */
+/** Sets the policy, including what was missing. */
 const withPolicy = (more: Readonly<Record<string, string>>) => (world: World) =>
   world.setPolicy({ concurrency: '1', ...more })
 
@@ -75,7 +75,7 @@ describe('an image that lacks something', () => {
     const { name, annotations, labels } = metadata
     const again = { name, ...(annotations && { annotations }), ...(labels && { labels }) }
     await world.client.create(CUSTOM_RESOURCE_DEFINITION, { ...definition, metadata: again })
-    // Simulators that look before the kind is served look again only half a minute later. Nothing may run while they start over.
+    // Simulators that look before the kind is served look again only half a minute later. Nothing may run while they restart.
     await world.untilServed(type)
     await world.untilReason('early', 'Paused')
     await world.restartSimulators()

@@ -35,7 +35,7 @@ describe('who may write Workspaces', () => {
     author = await cluster.addUser('author', {}, ['lab-authors'])
     await cluster.bindEverywhere('viewer', 'view')
     await install(cluster.admin, await readManifests('workspace-limits.yaml'))
-    // A rule comes into force a moment after it was written.
+    // A rule takes effect a moment after it is written.
     await author.askUntil(/begins with "lab-"/, 'POST', DRY_RUN, workspace('other'))
     await cluster.admin.must('POST', WORKSPACES, workspace('theirs'))
   })
@@ -59,7 +59,7 @@ describe('who may write Workspaces', () => {
     const vmDiskImageTemplate = { url: 'https://images.example.com/a', sourceType: 'http', diskSize: '4Gi' }
     await ask(/bring no vmDiskImageTemplate/, workspace('lab-1', vm('lab-ubuntu', { vmDiskImageTemplate })))
     await ask(/no port of a node/, workspace('lab-1', container({ containerPort: 53, protocol: 'udp', hostPort: 53 })))
-    // The same for those of others, which they may write: the rules are about who writes.
+    // The same for Workspaces of others, which they may write: the rules depend on who writes.
     await author.askUntil(/begins with "lab-"/, 'PATCH', `${WORKSPACES}/theirs?dryRun=All`, { spec: {} })
   })
 

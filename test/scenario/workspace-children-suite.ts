@@ -43,18 +43,18 @@ async function ask<T = KubeObject>(method: string, path: string, body?: object):
   return JSON.parse(text) as T
 }
 
-/** Unknown fields, and those that are there twice, are refused. */
+/** Unknown and duplicate fields are refused. */
 const create = (type: ResourceType, object: KubeObject) =>
   ask('POST', `${pathOf(type, object.metadata.namespace)}?fieldValidation=Strict`, object)
 
-/** Whether as many pods were admitted. Throws otherwise, with what admission says against one. */
+/** Expects this number of admitted pods. Otherwise throws with the message of admission. */
 async function hasPods(namespace: string, count: number): Promise<void> {
   const pods = await ask<{ items: KubeObject[] }>('GET', pathOf(POD, namespace))
   const deployments = await ask<{ items: KubeObject[] }>('GET', pathOf(DEPLOYMENT, namespace))
   expect(pods.items.length, JSON.stringify(deployments.items.map((item) => (item as Deployment).status))).toBe(count)
 }
 
-/** Creates the workspace and all its children, waits for its pods, and looks whether anything of them would be written again. */
+/** Creates the workspace and all its children, waits for its pods, and checks that none of them would be written again. */
 async function standUp(spec: WorkspaceSpec, driver: NetworkDriver, localVolumeRoot: string | undefined): Promise<void> {
   const name = `lab-${randomBytes(4).toString('hex')}`
   const { metadata } = await create(WORKSPACE, {
@@ -65,7 +65,7 @@ async function standUp(spec: WorkspaceSpec, driver: NetworkDriver, localVolumeRo
   } as KubeObject)
   const rendered = renderAll({ workspace: { name, uid: metadata.uid ?? '' }, spec }, driver, localVolumeRoot)
   const { quota, clusters } = rendered
-  // A pod without a request for what a quota limits is refused, and some have none.
+  // A pod without a request for what a quota limits is refused, and some pods have none.
   const objects = objectsOf(rendered).filter((object) => object !== quota)
   for (const object of objects) await create(typeOf(object), marked(object as KubeObject))
   await vi.waitFor(() => hasPods(name, clusters.length), { timeout: HANGS_AFTER_MS, interval: 100 })
@@ -79,7 +79,7 @@ async function standUp(spec: WorkspaceSpec, driver: NetworkDriver, localVolumeRo
   await ask('DELETE', pathOf(WORKSPACE, '', name))
 }
 
-/** @param random so many workspaces at random, for each driver */
+/** @param random number of random workspaces for each driver */
 export function workspaceChildrenSuite(random: number): void {
   describe.each(NETWORK_DRIVERS)('the children of a workspace, on %s', (driver) => {
     it.each(ROOTS)(

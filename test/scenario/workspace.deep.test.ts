@@ -44,7 +44,7 @@ const DESK = {
   resources: { cpu: '1', memory: '1Gi' },
   interfaces: [{ network: 'net', ipAddress: '10.9.0.12/24' }],
 }
-/** Two workspaces may have the same of everything. */
+/** Two workspaces may be identical. */
 const LAB: WorkspaceSpecInput = {
   networks: [NETWORK],
   volumes: [{ name: 'data', size: '1Gi', localPath: '/data' }],
@@ -90,7 +90,7 @@ describe('a workspace', () => {
     await world.client.delete(POD, podOf(world, name, 'web')?.metadata ?? { name: 'web' })
     const refused = await workspaces.untilComponent(name, 'Network', 'net', ({ reason }) => reason === 'Refused')
     expect(refused.message).toContain('no networks today')
-    // What a kubelet says of the pod that is to be on it.
+    // The kubelet's message about the pod that should be attached to it.
     const missing = `cannot find a network-attachment-definition (net-pod) in namespace (${name})`
     await world.until('Multus misses the network', () =>
       [...world.mirror.events.values()].some(
@@ -207,7 +207,7 @@ describe('two workspaces with the same of everything', () => {
 
 type Names = readonly [string, string]
 
-/** Over the network that all pods are on. */
+/** Checks the network that all pods share. */
 async function checkNetworkPolicies(world: World, names: Names): Promise<void> {
   const policies = (await world.client.list<NetworkPolicy>(NETWORK_POLICY)).items
   const namespaces = [...world.mirror.namespaces.values()]
@@ -232,7 +232,7 @@ interface Definition extends KubeObject {
   readonly spec: { readonly config: string }
 }
 
-/** NetworkPolicies do not reach the networks of Multus: what is apart there has another bridge, and another name. */
+/** NetworkPolicies do not apply to the networks of Multus. What is separate there has another bridge, and another name. */
 async function checkNetworks(world: World, names: Names): Promise<void> {
   const configs = await Promise.all(
     names.map(async (name) =>
@@ -244,8 +244,10 @@ async function checkNetworks(world: World, names: Names): Promise<void> {
   const [mine = [], theirs = []] = configs
   expect([mine.length, theirs.length]).toEqual([2, 2])
   expect(new Set(mine.map(({ bridge }) => bridge)).size).toBe(1)
-  expect(mine.map(({ bridge }) => bridge)).not.toContain(theirs[0]?.bridge)
-  expect(mine.map(({ name }) => name)).not.toContain(theirs[0]?.name)
+  for (const their of theirs) {
+    expect(mine.map(({ bridge }) => bridge)).not.toContain(their.bridge)
+    expect(mine.map(({ name }) => name)).not.toContain(their.name)
+  }
   for (const name of names) {
     for (const { metadata } of await all<Pod>(world, POD, name)) {
       const attached = JSON.parse(metadata.annotations?.['k8s.v1.cni.cncf.io/network-status'] ?? '[]') as {
@@ -270,7 +272,7 @@ async function checkVolumes(world: World, names: Names): Promise<void> {
   )
 }
 
-/** What runs in a workspace has no token, and its account no right. */
+/** The pods of a workspace have no token, and their account has no permissions. */
 async function checkRights(world: World, [mine, theirs]: Names): Promise<void> {
   for (const { spec } of await all<Pod>(world, POD, mine)) {
     expect(spec.automountServiceAccountToken).toBe(false)

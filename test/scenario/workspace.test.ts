@@ -5,7 +5,7 @@ import { finishInstalled } from '../harness/installed-world.ts'
 import { conditionOf } from '../harness/kinds.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
-// It is the default storage class that makes this cluster no place for other tests.
+// The default storage class makes this cluster unsuitable for other tests.
 const cluster = useOwnCluster()
 
 describe('the workspace of the proposal', () => {
@@ -39,8 +39,8 @@ describe('the workspace of the proposal', () => {
       (await world.client.list(PERSISTENT_VOLUME)).items.filter(({ metadata }) => metadata.name.startsWith(name))
     expect(await volumes()).toHaveLength(2)
 
-    const ends = workspaces.recordEnds(name)
     await workspaces.delete(name)
+    const ends = workspaces.endsOf(name)
     const order = [
       'pelotech.ot/VirtualMachine',
       'apps/Deployment',

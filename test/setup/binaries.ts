@@ -1,6 +1,6 @@
 import { resolveBinaries } from '../../sandbox/control-plane/binaries.ts'
 
-/** Gets the servers before any test waits for them, where people can see the progress. */
+/** Provides the servers before any test waits for them, where people can see the progress. */
 export default async function prepareBinaries(): Promise<void> {
   await resolveBinaries()
 }

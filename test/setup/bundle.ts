@@ -7,12 +7,12 @@ const ROOT = join(import.meta.dirname, '../..')
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Path of the operator as `npm run build` makes it: it starts sooner than its source. */
+    /** Path of the operator bundle, as `npm run build` creates it. It starts faster than the source. */
     operatorBundle: string
   }
 }
 
-/** Builds the operator, and keeps a copy that no other build replaces meanwhile. */
+/** Builds the operator, and keeps a copy that no other build overwrites during the run. */
 export default async function buildOperator(project: TestProject): Promise<() => Promise<void>> {
   await import('../../operator/build.ts')
   const directory = await mkdtemp(join(tmpdir(), 'open-terrain-bundle-'))

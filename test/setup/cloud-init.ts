@@ -3,12 +3,12 @@ import { type CloudInit, resolveCloudInit } from '../cloud-init/package.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** A text says why there is none. Undefined where `CLOUD_INIT=skip` asks for none. */
+    /** A string says why it is missing. Undefined with `CLOUD_INIT=skip`. */
     cloudInit: CloudInit | string | undefined
   }
 }
 
-/** Gets cloud-init before any test waits for it, where people can see the progress. Without it only its own tests fail. */
+/** Provides cloud-init before any test waits for it, where people can see the progress. If it is missing, only its own tests fail. */
 export default async function prepareCloudInit(project: TestProject): Promise<void> {
   const isSkipped = process.env['CLOUD_INIT'] === 'skip'
   if (isSkipped) process.stdout.write('CLOUD_INIT=skip: cloud-init itself checks nothing in this run\n')

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, vi } from 'vitest'
 
-/** A unit that prints has either a leftover in it or an error that it swallowed. */
+/** A unit that prints has leftover debug code, or swallows an error. */
 beforeEach(() => {
   for (const method of ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const) {
     vi.spyOn(console, method).mockImplementation((...args: unknown[]) => {

@@ -3,12 +3,12 @@ import { type Prometheus, resolvePrometheus } from '../monitoring/prometheus.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** A text says why there is none. Undefined where `PROMETHEUS=skip` asks for none. */
+    /** A string says why it is missing. Undefined with `PROMETHEUS=skip`. */
     prometheus: Prometheus | string | undefined
   }
 }
 
-/** Gets Prometheus before any test waits for it, where people can see the progress. Without it only its own tests fail. */
+/** Provides Prometheus before any test waits for it, where people can see the progress. If it is missing, only its own tests fail. */
 export default async function preparePrometheus(project: TestProject): Promise<void> {
   const found = await resolvePrometheus((line) => process.stderr.write(`${line}\n`)).catch(
     (error: Error) => error.message,

@@ -15,7 +15,7 @@ declare module 'vitest' {
   }
 }
 
-/** Gets the servers, the Pulumi CLI and its plugins before any test waits for them, and says at the end with which it was. */
+/** Provides the servers, the Pulumi CLI and its plugins before any test waits for them, and prints at the end which ones were used. */
 export default async function prepareRollout(project: TestProject): Promise<() => Promise<void>> {
   await resolveBinaries()
   const pulumi = await resolvePulumi()

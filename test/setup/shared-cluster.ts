@@ -8,7 +8,7 @@ declare module 'vitest' {
   }
 }
 
-/** One control plane for all files of a project, none of which stops it. */
+/** Starts one control plane for all files of a project. No file stops it. */
 export default async function startSharedCluster(project: TestProject): Promise<() => Promise<void>> {
   const cluster: Cluster = await startCluster()
   project.provide('kubeconfig', cluster.controlPlane.kubeconfigPath)

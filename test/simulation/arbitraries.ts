@@ -12,7 +12,7 @@ import {
   WATCH_FAULTS,
 } from './schedule.ts'
 
-/** Mostly up to `usual`, now and then up to `most`: long waits must be met, but cost no schedule its density. */
+/** A duration of up to `usual`, one time in five up to `most`: long waits must occur, but must not make schedules sparse. */
 export function duration(usual: number, most: number): fc.Arbitrary<number> {
   return fc.oneof(
     { weight: 4, arbitrary: fc.integer({ min: 0, max: usual }) },
@@ -24,7 +24,7 @@ export function maybe<T>(arbitrary: fc.Arbitrary<T>, freq = 1): fc.Arbitrary<T |
   return fc.option(arbitrary, { nil: undefined, freq })
 }
 
-/** True once in so many times. */
+/** True once in `outOf` times. */
 export function sometimes(outOf: number): fc.Arbitrary<boolean> {
   return fc.nat(outOf - 1).map((roll) => roll === 0)
 }
@@ -209,14 +209,14 @@ export const networkAction: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('compact' as const, 'breakWatches' as const) }) },
 )
 
-/** The same, with these kinds in the place of those that {@link networkAction} names. */
+/** Returns {@link networkAction} with these kinds in place of its own. */
 export function networkActionOn(...kinds: readonly string[]): fc.Arbitrary<Action> {
   return fc
     .tuple(networkAction, maybe(fc.constantFrom(...kinds)))
     .map(([action, kind]) => ('kind' in action ? { ...action, kind } : action) as Action)
 }
 
-/** More than one API server, of which one is behind, and a load balancer that changes its mind. */
+/** Several API servers, one of which lags behind, and a load balancer that switches between them. */
 export const serverAction: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 5,

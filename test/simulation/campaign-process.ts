@@ -2,7 +2,7 @@ import { nameOf, type Story } from './story.ts'
 import { runStory } from './story-run.ts'
 import { type StoryResult, tallyOf } from './tally.ts'
 
-// A child process of the campaign: runs the stories that it is told of, one after the other, and tells what came of them.
+// A child process of the campaign. Runs the stories that it receives, one after the other, and sends back their results.
 
 process.on('disconnect', () => process.exit())
 process.on('message', (story: Story) => {

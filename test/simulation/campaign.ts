@@ -3,27 +3,27 @@ import { join } from 'node:path'
 import { isOfGate, nameOf, type Story, storyAt } from './story.ts'
 import { added, mostOfOneKind, NOTHING_YET, type StoryResult, type Tally, tallyOf, wholeAdmissionsOf } from './tally.ts'
 
-/** So long no schedule takes, on any machine: it hangs. */
+/** No schedule takes this long on any machine: one that does is hanging. */
 const HANGS_AFTER_MS = 15 * 60_000
-/** Of the admissions that are wanted. One schedule more is begun at most by each worker: it stays under a half. */
+/** A kind with this share of the wanted admissions is skipped. Each worker starts at most one more schedule of it, to keep it below half. */
 const MOST_OF_ONE_KIND = 0.4
-/** Of the admissions that there were in the end: one kind with more of them says little about the others. */
+/** Maximum share of one kind in the final admissions: above it, the campaign shows little about the other kinds. */
 const MOST_IN_THE_END = 0.5
-/** A process that has run so many schedules is replaced: what one leaves behind must not slow the others down. */
+/** A process is replaced after this many schedules, so that what one leaves behind does not slow down the others. */
 const STORIES_A_PROCESS = 500
 
 export interface CampaignOptions {
   /** The first seed; each schedule has the next one. */
   readonly seed: number
-  /** It ends when so many claims were admitted in schedules of the whole operator. */
+  /** The campaign ends after this many admissions in schedules of the whole operator. */
   readonly admissions: number
   readonly workers: number
-  /** So many stories of the gate alone from one of the whole operator to the next. */
+  /** Number of stories of the gate alone between two of the whole operator. */
   readonly gates: number
-  /** Whether to end with the first finding. */
+  /** Whether the first finding ends the campaign. */
   readonly isStoppedByFinding: boolean
   readonly onFinding: (finding: StoryResult) => void
-  /** After each schedule. */
+  /** Called after each schedule. */
   readonly onProgress: (tally: Tally) => void
 }
 
@@ -32,7 +32,7 @@ export interface CampaignResult {
   readonly findings: readonly StoryResult[]
 }
 
-/** A sentence where one kind of schedules rules the tally: what many kinds were to show, was shown by one. */
+/** Returns a sentence if one kind of schedules dominates the tally: then one kind shows what many should show. */
 export function onesidednessOf(tally: Tally): string | undefined {
   const most = mostOfOneKind(tally)
   if (most === undefined || most.share <= MOST_IN_THE_END) return undefined
@@ -79,7 +79,7 @@ export class Campaign {
     }
   }
 
-  /** The turn of a kind that has had its share goes to the next one. */
+  /** Skips a kind that has had its share of admissions. */
   #nextStory(): Story {
     const { seed, gates, admissions } = this.#options
     for (;;) {
@@ -111,14 +111,14 @@ class Worker implements Disposable {
   }
 
   get isAlive(): boolean {
-    return this.#child.connected
+    return this.#child.connected && !this.#child.killed
   }
 
   [Symbol.dispose](): void {
     this.#child.kill('SIGKILL')
   }
 
-  /** One that hangs, or takes its process with it, is a finding. */
+  /** A story that hangs, or ends its process, is a finding. */
   async run(story: Story): Promise<StoryResult> {
     const { promise, resolve } = Promise.withResolvers<StoryResult>()
     const broken = (what: string) => () => {
@@ -131,7 +131,9 @@ class Worker implements Disposable {
       this[Symbol.dispose]()
     }, HANGS_AFTER_MS)
     this.#child.once('message', resolve as (message: unknown) => void).once('exit', onExit)
-    this.#child.send(story)
+    this.#child.send(story, (error) => {
+      if (error !== null) broken(`could not be sent to its process: ${error.message}`)()
+    })
     try {
       return await promise
     } finally {

@@ -5,7 +5,7 @@ import { HOUR_LONG } from '../../sandbox/simulators/simulated-cluster.fixtures.t
 import type { DataVolume } from '../harness/kinds.ts'
 import { FARM, MachineWorld } from './machines/machine-world.ts'
 
-// cdi-controller is away while importers go on: nothing shows how far they are. A source that is silent looks the same but for the Lease of CDI.
+// cdi-controller is stopped while importers keep running, so nothing shows their progress. Only the Lease of CDI tells this from a silent source.
 
 let world: MachineWorld
 
@@ -14,14 +14,14 @@ const volumes = () => world.simulated.cluster.admin.list<DataVolume>(DATA_VOLUME
 const uids = () => volumes().map(({ metadata }) => metadata.uid)
 const attempts = (name: string) => world.image(name)?.status?.attempts ?? []
 
-/** Two downloads of an hour. */
+/** Starts two downloads that take an hour each. */
 async function downloading(): Promise<void> {
   world = await MachineWorld.start({ concurrency: '2' })
   for (const name of NAMES) world.createImage(name, { url: `https://images.example.com${HOUR_LONG}${name}.qcow2` })
   await world.until('both downloads', () => NAMES.every((name) => world.image(name)?.status?.reason === 'Syncing'))
 }
 
-/** Two downloads whose sources say nothing any more. */
+/** Starts two downloads whose sources stop sending data. */
 async function silent(): Promise<void> {
   world = await MachineWorld.start({ concurrency: '2' })
   world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'stall' })
@@ -41,7 +41,7 @@ describe('downloads that are under way while CDI is away', () => {
         world.killOperator()
         world.startOperator()
       }
-      // Meanwhile the importers come to their end, and nobody notes it.
+      // Meanwhile the importers finish, and nothing records it.
       await world.pass(40 * MINUTE)
       expect(NAMES.flatMap(attempts)).toEqual([])
       expect(uids()).toEqual(before)

@@ -10,7 +10,7 @@ import { Traces } from './traces.ts'
 export const OPERATOR_NAMESPACE = 'sync-operator'
 const LEDGER = `${OPERATOR_NAMESPACE}/sync-operator-slots`
 
-/** A create that nobody answered is carried out no later: sent within 5 s of its claim, and 10 s on its way. */
+/** A create with a lost response is carried out within this time: it is sent within 5 s of its claim, and arrives within 10 s. */
 const UNANSWERED_MS = 20_000
 
 export type Slot = Holder
@@ -20,36 +20,35 @@ export interface Ledger {
   readonly holders: readonly Slot[]
 }
 
-/** An importer pod that carries an image's label. */
+/** An importer pod that is alive, and carries the labels of a download. */
 export interface Importer {
-  readonly uid: string
   readonly imageUid: string
   readonly revision: string
-  isAlive: boolean
 }
 
-/** All that the oracles know: what is in the cluster now, and what became of each download, told by commits alone. */
+/** Everything that the oracles know, from commits alone: what is in the cluster now, and what happened to each download. */
 export class Chronicle {
   readonly #now: () => number
-  /** By uid, as long as they exist. */
+  /** By uid, while they exist. */
   readonly images = new Map<string, Image>()
   readonly downloads = new Map<string, Download>()
-  /** By uid; those that exist, and may download. */
+  /** By uid: those that exist and can still download. */
   readonly running = new Map<string, Download>()
+  /** By uid. */
   readonly importers = new Map<string, Importer>()
-  /** All objects of all kinds. */
+  /** All objects, except for Leases and Events. */
   readonly traces: Traces
-  /** The latest of an image's revision, whether or not it still exists. */
+  /** The latest download of each revision of an image, even if it no longer exists. */
   readonly #latest = new Map<string, Download>()
-  /** The latest that downloads a URL. */
+  /** The latest download of each URL. */
   readonly #byUrl = new Map<string, Download>()
   readonly #deletedByPersons = new Set<string>()
-  /** Namespaces of all images that ever were, by uid. */
+  /** Namespace of each image that ever existed, by uid. */
   readonly #homes = new Map<string, string>()
   ledger: Ledger | undefined
-  /** The one before a commit of the ledger. */
+  /** The ledger before its last commit. */
   ledgerBefore: Ledger | undefined
-  /** When somebody other than the operator last deleted or wrote the ledger, or took CDI away. */
+  /** When somebody other than the operator last deleted or wrote the ledger. */
   ledgerLostAtMs = Number.NEGATIVE_INFINITY
   #admissions = 0
   #limits: { readonly atMs: number; readonly limit: number }[] = []
@@ -63,7 +62,7 @@ export class Chronicle {
     return this.#now()
   }
 
-  /** The highest limit that was in force within the last `ms`. */
+  /** Returns the highest limit that was in force within the last `ms`. */
   highestLimit(ms: number): number {
     const since = this.nowMs - ms
     let highest = 0
@@ -74,7 +73,7 @@ export class Chronicle {
     return highest
   }
 
-  /** Claims added to the ledger since it was last asked. */
+  /** Returns the number of claims that the operator added to the ledger since the last call. */
   takeAdmissions(): number {
     const admissions = this.#admissions
     this.#admissions = 0
@@ -115,7 +114,7 @@ export class Chronicle {
     }
   }
 
-  /** Or by the end of its namespace. What the operator deletes for having no references does not count. */
+  /** Includes the deletion of its namespace. Deletions by the operator, for lack of references, do not count. */
   isDeletedByPerson(imageUid: string): boolean {
     return this.#deletedByPersons.has(imageUid)
   }
@@ -148,7 +147,7 @@ export class Chronicle {
     else this.running.set(uid, download)
   }
 
-  /** What somebody else makes in the name of an image was never admitted: it is stopped on sight. */
+  /** Ignores what others create in the name of an image: it was never admitted, and the operator stops it as soon as it sees it. */
   #begin({ type, object, actor }: Commit, imageUid: string | undefined): Download | undefined {
     const isAdmitted = type === 'ADDED' && isOperator(actor) && this.#isAtHome(object, imageUid)
     if (imageUid === undefined || !isAdmitted) return undefined
@@ -201,8 +200,8 @@ export class Chronicle {
     if (download === undefined) return
     const { phase = '', containerStatuses } = (object as Pod).status ?? {}
     const isAlive = type !== 'DELETED' && phase !== 'Succeeded' && phase !== 'Failed'
-    this.importers.set(uid, { uid, imageUid, revision, isAlive })
-    if (!isAlive) this.importers.delete(uid)
+    if (isAlive) this.importers.set(uid, { imageUid, revision })
+    else this.importers.delete(uid)
     const isHarmed = phase === 'Failed' || (isEnd(commit) && (isPerson(actor) || actor === NODES))
     if (download.importerUid !== undefined && download.importerUid !== uid)
       this.#trouble(imageUid, 'its importer pod was replaced')
@@ -211,7 +210,7 @@ export class Chronicle {
     noteContainer(download, uid, containerStatuses?.[0], this.nowMs)
   }
 
-  /** What is an image's is in its namespace, whatever a tenant writes elsewhere. */
+  /** Reports whether the object is in the namespace of the image. Whatever a tenant creates elsewhere is not the image's. */
   #isAtHome({ metadata }: KubeObject, imageUid = ''): boolean {
     return this.#homes.get(imageUid) === metadata.namespace
   }
@@ -221,7 +220,7 @@ export class Chronicle {
     return (this.ledger?.holders ?? []).filter((holder) => !before.some((one) => isSameClaim(one, holder))).length
   }
 
-  /** Of the download of this image that runs now. */
+  /** Records trouble of the running downloads of this image. */
   #trouble(imageUid: string, what: string): void {
     for (const download of this.running.values()) if (download.imageUid === imageUid) download.trouble ??= what
   }
@@ -242,10 +241,10 @@ export function isOperator(actor: string): boolean {
   return actor.startsWith('operator')
 }
 
-/** Who drains nodes. */
+/** The actor that drains nodes. */
 export const NODES = 'node-controller'
 
-/** Everybody who comes through the administrator's door. */
+/** Reports whether the actor is the administrator, as which all people act. */
 export function isPerson(actor: string): boolean {
   return actor === 'administrator'
 }
@@ -254,7 +253,7 @@ export function isLedger({ resource, object }: Commit): boolean {
   return resource.kind === 'ConfigMap' && keyOf(object.metadata) === LEDGER
 }
 
-/** Undefined: nobody can read it. */
+/** Returns undefined if the ledger cannot be parsed. */
 export function ledgerIn(object: KubeObject): Ledger | undefined {
   const { data = {} } = object as ConfigMap
   try {
@@ -274,7 +273,7 @@ export function isDeletion({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined
 }
 
-/** The object is deleted by this commit, or begins to be. */
+/** Reports whether this commit starts the deletion of the object, or removes it at once. */
 export function isEnd({ type, object, before }: Commit): boolean {
   const wasEnding = before !== undefined && isDeletion(before)
   return !wasEnding && (type === 'DELETED' || isDeletion(object))

@@ -2,12 +2,12 @@ import type fc from 'fast-check'
 import { FAMILIES } from './families.ts'
 import type { ImagePlan, Schedule } from './schedule.ts'
 
-/** The most that the end of a run leaves as it is: there, everybody asks for a retry once more. */
+/** The highest value that stays unchanged at the end of a run, where everybody asks for a retry once more. */
 const RETRY_LIMIT = 3
 
 /**
- * A crowd of images most of which never get what they want: whoever fails comes back, over and over, under a limit that
- * moves, while processes and the network fail. Hundreds of admissions for each schedule, none of which waits for long.
+ * A crowd of images, most of which never succeed. They fail and retry, over and over, under a changing limit, while processes and the
+ * network fail. Each schedule has hundreds of admissions, and none of them waits for long.
  */
 export const crowd: fc.Arbitrary<Schedule> = FAMILIES.crowded.map((schedule) => ({
   ...schedule,
@@ -19,7 +19,7 @@ export const crowd: fc.Arbitrary<Schedule> = FAMILIES.crowded.map((schedule) => 
   images: schedule.images.map(hastened),
 }))
 
-/** Two of three fail for ever; the others as before. */
+/** Makes two of three good images fail forever. All others stay as they are. */
 function hastened(image: ImagePlan, number: number): ImagePlan {
   const { isInvalid, nature } = image
   if (isInvalid || nature !== 'good' || number % 3 === 0) return image

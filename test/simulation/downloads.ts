@@ -9,17 +9,17 @@ export interface Download {
   readonly revision: string
   readonly attempt: number
   readonly createdAtMs: number
-  /** As it was stored last; undefined once it is gone. */
+  /** As last stored; undefined once it is deleted. */
   object: DataVolume | undefined
-  /** Once is for ever: what downloads after that was not asked for by the operator. */
+  /** Stays true: the operator did not ask for what downloads after that. */
   hasSucceeded: boolean
-  /** What went wrong with it that was no doing of the operator's; undefined while nothing did. */
+  /** What went wrong that the operator did not cause; undefined if nothing did. */
   trouble: string | undefined
   /** When it was deleted by a person, or before its artifact was made; undefined when it was not. */
   deletedInHasteAtMs: number | undefined
   /**
-   * The finished one before it was deleted so quickly that a create which nobody had answered found its name free.
-   * Nobody admitted it: it is stopped on sight.
+   * Whether it comes from a create with a lost response, which found its name free because the finished DataVolume before it was deleted
+   * so quickly. It was not admitted: the operator stops it as soon as it sees it.
    */
   readonly isAfterthought: boolean
   /** When its image was deleted with --cascade=orphan; undefined when it was not. */
@@ -28,17 +28,17 @@ export interface Download {
   movedAtMs: number
   /** Its first importer pod. */
   importerUid: string | undefined
-  /** Transfers that it began. */
+  /** Number of transfers that it started. */
   transfers: number
-  /** Starts of the containers of its importer pods, by uid of the pod. */
+  /** Number of container starts of its importer pods, by pod uid. */
   readonly starts: Map<string, number>
-  /** When the first of those was. */
+  /** When the first of these starts was observed. */
   startedAtMs: number | undefined
-  /** When the first of them ended without success. */
+  /** When the first failure of these containers was observed. */
   failedAtMs: number | undefined
 }
 
-/** What a container of an importer pod did. */
+/** Records what a container of an importer pod did. */
 export function noteContainer(
   download: Download,
   podUid: string,
@@ -55,7 +55,7 @@ export function noteContainer(
   if (download.starts.size > 0) download.startedAtMs ??= nowMs
 }
 
-/** Whether a download got further. */
+/** Reports whether the phase or the progress of a download has changed. */
 export function isMoved(before: DataVolume | undefined, after: DataVolume): boolean {
   const [then, now] = [before, after].map((one) => [one?.status?.phase, one?.status?.progress].join(' '))
   return then !== now
@@ -73,7 +73,7 @@ const TROUBLES: ReadonlySet<string> = new Set([
   'Pod is running',
 ])
 
-/** What a DataVolume says went wrong, undefined while nothing did. */
+/** Returns what went wrong according to the status of a DataVolume; undefined if nothing did. */
 export function troubleOf({ status }: DataVolume): string | undefined {
   const {
     phase = '',

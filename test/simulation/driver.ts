@@ -3,7 +3,7 @@ import type { Action } from './schedule.ts'
 import { Surroundings } from './surroundings.ts'
 import type { World } from './world.ts'
 
-/** Puts what a schedule says on the timeline, and has everybody carry out what is theirs. */
+/** Puts the steps of a schedule on the timeline. Each action is carried out by the actor that it belongs to. */
 export class Driver {
   /** How often each action was carried out. */
   readonly done = new Map<string, number>()
@@ -22,7 +22,7 @@ export class Driver {
     ]
   }
 
-  /** Puts everything on the timeline. Returns when the last step is taken, in virtual milliseconds. */
+  /** Puts everything on the timeline. Returns the time of the last step, in virtual milliseconds from now. */
   plan(): number {
     const { time, schedule } = this.#world
     const plannedMs = this.#kinds.map((kind) => kind.people.plan())
@@ -34,7 +34,7 @@ export class Driver {
     return Math.max(atMs, ...plannedMs)
   }
 
-  /** Every trouble that was to last for a while is over now: faults, outages, freezes. What people wrote stays. */
+  /** Ends all temporary trouble: faults, outages, freezes. What people wrote stays. */
   calm(): void {
     this.#world.trouble.calm()
     this.#world.scripts.calm()

@@ -28,7 +28,7 @@ import { NAMESPACES } from './objects.ts'
 import type { Action, ImagePlan, Schedule, Step } from './schedule.ts'
 import { WORKSPACE_GROUPS, workspace } from './workspaces/workspace-arbitraries.ts'
 
-/** Which kinds of actions a schedule is made of; each schedule leans to a few of them. */
+/** Groups of actions. Each family of schedules uses a few of them, by weight. */
 const GROUPS = {
   image: imageAction,
   dataSync: dataSyncAction,
@@ -68,7 +68,7 @@ function story(leanings: Leanings): fc.Arbitrary<Schedule> {
   })
 }
 
-/** Everything may happen: each schedule is a story of its own. */
+/** Most groups of actions on images, mixed. */
 const varied = story({
   image: 10,
   toggle: 3,
@@ -80,10 +80,7 @@ const varied = story({
   network: 6,
 })
 
-/**
- * A long queue of images that fail and are tried again, under a limit that moves, with a network and processes that fail:
- * most of what happens are admissions.
- */
+/** A long queue of images that fail and are retried, under a changing limit, with faults of network and processes: mostly admissions. */
 const crowded: fc.Arbitrary<Schedule> = fc.record({
   seed: fc.nat(),
   replicas: fc.constantFrom(1, 2),
@@ -103,7 +100,7 @@ const crowded: fc.Arbitrary<Schedule> = fc.record({
   ),
 })
 
-/** Pipelines with a few DataSyncs that meet in the same images, beside images of people. */
+/** Pipelines with a few DataSyncs that share images, next to images that people create. */
 function release(leanings: Leanings, [minLength, maxLength] = [1, 4]): fc.Arbitrary<Schedule> {
   return fc
     .record({
@@ -137,8 +134,8 @@ function machines(leanings: Leanings, usualGapMs = 10 * SECOND): fc.Arbitrary<Sc
 const PEOPLE: Leanings = { machine: 8, source: 4, namesake: 1, login: 1, guest: 4 }
 
 /**
- * Machines and DataSyncs that name the same images, some of which machines have made: whoever goes, the image lasts as long as anybody needs it, and no
- * longer than the policy says.
+ * Machines and DataSyncs that name the same images, some of which machines have created. Whichever of them is deleted, an image lasts as
+ * long as anything needs it, and no longer than the policy says.
  */
 function shared(leanings: Leanings): fc.Arbitrary<Schedule> {
   const of = { dataSync: fc.nat(9), vm: fc.nat(3), hasTemplate: fc.nat(3).map((roll) => roll === 0) }
@@ -162,7 +159,7 @@ function shared(leanings: Leanings): fc.Arbitrary<Schedule> {
     })
 }
 
-/** Where images of workspaces are: where machines and DataSyncs may have theirs too. */
+/** Namespace of the images of workspaces. Machines and DataSyncs can have images there too. */
 const IMAGE_NAMESPACE = { imageNamespace: NAMESPACES[1] ?? '' }
 
 const LABS: Leanings = { workspace: 10, workspaceHarm: 5, workspaceHang: 3 }
@@ -182,7 +179,7 @@ function workspaces(leanings: Leanings, usualGapMs = 10 * SECOND): fc.Arbitrary<
     })
 }
 
-/** Beside machines and DataSyncs that name the same images. */
+/** Workspaces next to machines and DataSyncs that name the same images. */
 function sharedWorkspaces(leanings: Leanings): fc.Arbitrary<Schedule> {
   const plans = fc.array(workspace, { minLength: 1, maxLength: 2, size: 'max' })
   return fc.tuple(shared(leanings), plans).map(([schedule, of]) => {
@@ -193,19 +190,19 @@ function sharedWorkspaces(leanings: Leanings): fc.Arbitrary<Schedule> {
 
 const LATE_CREATES: Action = { do: 'requestFaults', fault: 'late', percent: 60, forMs: 2 * MINUTE, kind: 'DataVolume' }
 
-/** Kinds of schedules, by name: a seed and a name give the same schedules again. */
+/** Families of schedules, by name. The same name and seed produce the same schedules. */
 export const FAMILIES = {
   varied,
   crowded,
-  /** What people and other systems do, without any trouble for the operator. */
+  /** Acts of people and other systems, without disturbances of the operator. */
   undisturbed: story({ image: 10, toggle: 3, policy: 4, cdi: 6 }),
   /** People who edit, refresh and clone. */
   curators: story({ image: 1 }),
-  /** Failing imports, and nobody there to see it. */
+  /** Imports fail while no operator observes it. */
   unattended: story({ cdi: 4, process: 4 }),
-  /** CDI stops, nodes are drained, imports fail: what an importer did is told by its pod alone. */
+  /** CDI stops, nodes are drained, imports fail: only its pod shows what an importer did. */
   outages: story({ cdi: 4, outage: 8 }),
-  /** Everybody comes at once, and one after the other is served. */
+  /** All images are created within 2 s, and one to three are downloaded at a time. */
   rush: fc.record({
     seed: fc.nat(),
     replicas: fc.constantFrom(1, 2),
@@ -213,47 +210,47 @@ export const FAMILIES = {
     images: fc.array(image(fc.nat(2 * SECOND)), { minLength: 8, maxLength: 20, size: 'max' }),
     steps: steps({ process: 1, cdi: 1 }, { maxLength: 5, usualGapMs: 10 * SECOND }),
   }),
-  /** Creates of DataVolumes are carried out long after anybody waits for their answer, and people change their minds meanwhile. */
+  /** Creates of DataVolumes are carried out long after their caller stopped waiting, and people change their minds in the meantime. */
   delayed: story({ image: 10, process: 2, network: 1 }).map((schedule) => ({
     ...schedule,
     steps: [{ afterMs: 0, action: LATE_CREATES }, ...schedule.steps],
   })),
   /** A bad link to the API server. */
   disconnected: story({ image: 3, policy: 2, network: 10, process: 2 }),
-  /** DataSyncs, and everything that may happen to them and to what they rest on. */
+  /** DataSyncs, and everything that can happen to them and to what they depend on. */
   dataSyncs: release({ dataSync: 12, image: 1, policy: 2, cdi: 3, surroundings: 1, process: 4, network: 4 }),
-  /** What pipelines and people do, without any trouble for the operator. */
+  /** Acts of pipelines and people, without disturbances of the operator. */
   dataSyncsCalm: release({ dataSync: 12, cdi: 2 }),
   dataSyncsDisconnected: release({ dataSync: 6, network: 10, process: 2 }),
-  /** Most of what happens are admissions. */
+  /** Mostly admissions. */
   dataSyncsCrowd: release({ dataSync: 12, policy: 4, cdi: 2, process: 3, network: 3 }, [8, 14]),
   dataSyncsLagging: release({ dataSync: 8, cdi: 1, process: 3, servers: 8 }),
-  /** Watches go from one API server to another, which is behind. */
+  /** Watches switch to another API server, which lags behind. */
   lagging: story({ image: 8, toggle: 2, policy: 2, cdi: 3, process: 3, servers: 10 }),
-  /** Machines, and everything that may happen to them and to what they rest on. */
+  /** Machines, and everything that can happen to them and to what they depend on. */
   machines: machines({ ...PEOPLE, process: 5, machineNetwork: 6 }),
-  /** What people and other systems do to machines, without any trouble for the operator. */
+  /** Acts of people and other systems on machines, without disturbances of the operator. */
   machinesCalm: machines(PEOPLE),
   machinesDisconnected: machines({ machine: 3, source: 3, machineNetwork: 10, process: 2 }),
   machinesLagging: machines({ machine: 6, source: 4, login: 1, guest: 2, process: 3, servers: 10 }),
-  /** Guests that hang and crash, and nobody there to see it for a while. */
+  /** Guests hang and crash, and for a time no operator observes it. */
   machinesHanging: machines({ guest: 6, process: 3, machineNetwork: 2 }, 30 * SECOND),
   /** Images that machines and DataSyncs share. */
   shared: shared({ ...PEOPLE, dataSync: 12, process: 4, network: 3, machineNetwork: 3 }),
-  /** What people and pipelines do to them, without any trouble for the operator. */
+  /** Acts of people and pipelines on them, without disturbances of the operator. */
   sharedCalm: shared({ ...PEOPLE, dataSync: 12 }),
-  /** One replica takes over from the other, and API servers are behind. */
+  /** One replica takes over from the other, and API servers lag behind. */
   sharedTakeOvers: shared({ machine: 6, source: 4, dataSync: 8, process: 6, servers: 8 }),
-  /** What machines rest on is taken away under them, and comes back: namespaces, CDI, KubeVirt; and the policy changes. */
+  /** What machines depend on is removed and comes back: namespaces, CDI, KubeVirt. The policy changes too. */
   machinesUprooted: machines({ ...PEOPLE, uprooting: 5, keys: 6, process: 2, machineNetwork: 2 }),
-  /** Workspaces, and everything that may happen to them and to what they rest on. */
+  /** Workspaces, and everything that can happen to them and to what they depend on. */
   workspaces: workspaces({ ...LABS, workspaceUprooting: 2, workspaceKeys: 2, process: 5, workspaceNetwork: 6 }),
-  /** What people and other systems do to workspaces, without any trouble for the operator. */
+  /** Acts of people and other systems on workspaces, without disturbances of the operator. */
   workspacesCalm: workspaces(LABS),
   workspacesDisconnected: workspaces({ workspace: 5, workspaceHarm: 3, workspaceNetwork: 10, process: 2 }),
-  /** API servers are behind, and one replica takes over from the other. */
+  /** API servers lag behind, and one replica takes over from the other. */
   workspacesLagging: workspaces({ workspace: 6, workspaceHarm: 4, process: 5, servers: 10 }),
-  /** Containers and machines that hang, and nobody there to see it for a while. */
+  /** Containers and machines hang, and for a time no operator observes it. */
   workspacesHanging: workspaces({ workspaceHang: 8, workspace: 2, process: 3, workspaceNetwork: 2 }, 30 * SECOND),
   /** Images that workspaces share with machines and DataSyncs. */
   sharedWorkspaces: sharedWorkspaces({ ...LABS, ...PEOPLE, dataSync: 6, process: 3, workspaceNetwork: 2 }),

@@ -2,35 +2,35 @@ import type fc from 'fast-check'
 import { FAMILIES } from './families.ts'
 import type { Action, ImagePlan, Schedule, Step } from './schedule.ts'
 
-// Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
+// Schedules with so narrow a focus that a few of them are enough to hit what is rare in the others.
 
 const TEN_MINUTES_MS = 600_000
 
-const oldNews = (kind: string): Step => ({
+const staleWatch = (kind: string): Step => ({
   afterMs: 0,
   action: { do: 'watchFaults', fault: 'held', percent: 100, forMs: TEN_MINUTES_MS, kind },
 })
 
-/** An image that comes to a good end, so much later. */
+/** Returns the image with a good source, and a download that takes longer. */
 function longer(image: ImagePlan, moreSeconds: number): ImagePlan {
   const downloadSeconds = moreSeconds + image.downloadSeconds
   return { ...image, isInvalid: false, ttlSeconds: undefined, nature: 'good', downloadSeconds }
 }
 
-/** An image that lacks nothing, and is there from the start. */
+/** Returns the image with nothing missing, without failures, and created at the start. */
 function withoutTrouble(image: ImagePlan): ImagePlan {
   const lacksNothing = { storageClass: 0, secret: undefined, isInvalid: false, ttlSeconds: undefined }
   return { ...image, ...lacksNothing, nature: 'good', failures: 0, createdAtMs: 0 }
 }
 
-/** People delete DataVolumes in the background while they download: importers outlive them, and news of pods comes late. */
+/** People delete DataVolumes in the background during downloads: importers outlive them, and watch events of pods come late. */
 const impatient: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 1 + (schedule.policy.concurrency % 4) },
   images: schedule.images.map((image) => longer(image, 10)),
   steps: [
     { afterMs: 0, action: { do: 'cdiFault', image: undefined, fault: 'slowEnd', times: 1, forMs: TEN_MINUTES_MS } },
-    oldNews('Pod'),
+    staleWatch('Pod'),
     ...schedule.steps.map(
       ({ afterMs }, image): Step => ({
         afterMs: 1_000 + (afterMs % 5_000),
@@ -48,13 +48,13 @@ const LATE_LEDGER: Action = {
   kind: 'ConfigMap',
 }
 
-/** Writes of the ledger are carried out long after anybody waits for their answer. */
+/** Writes of the ledger are carried out long after their caller stopped waiting. */
 const lateLedger: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
   ...schedule,
   steps: [{ afterMs: 0, action: LATE_LEDGER }, ...schedule.steps, { afterMs: 60_000, action: { do: 'breakWatches' } }],
 }))
 
-/** Somebody clones what is about to be replaced, for longer than it would be kept otherwise. */
+/** Somebody clones an artifact that is about to be replaced, for longer than it would be kept otherwise. */
 const cloners: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 4 },
@@ -65,7 +65,7 @@ const cloners: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ]),
 }))
 
-/** Namespaces have room for no import, or for few: images that come then wait, and those of other namespaces go on. */
+/** Namespaces have room for no import, or for a few. Images that are created then wait, and those of other namespaces proceed. */
 const cramped: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 1 + (schedule.policy.concurrency % 4) },
@@ -82,7 +82,7 @@ const cramped: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ],
 }))
 
-/** An import stands still, and people delete its image without what it has made. */
+/** An import stalls, and people delete its image but keep its children. */
 const orphaned: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
   policy: { ...schedule.policy, concurrency: 1 },
@@ -116,8 +116,8 @@ const drainsAfter = (afterMs: number): readonly Step[] =>
   [0, 1, 2].map((image) => ({ afterMs: image === 0 ? afterMs : 0, action: { do: 'drain', image } }))
 
 /**
- * Nodes are drained: of importers that wait for their container image, and, when they run at last and CDI is away, of those again. What they
- * did is told by their pods alone.
+ * The nodes of importers are drained: while these wait for their container image, and again when they run at last and CDI is stopped. Only
+ * their pods show what they did.
  */
 const drained: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
   ...schedule,
@@ -132,8 +132,8 @@ const drained: fc.Arbitrary<Schedule> = FAMILIES.curators.map((schedule) => ({
 }))
 
 /**
- * One replica after the other takes over, and of what it knows about half comes from an API server that is behind: which kinds,
- * is another matter each time that watches are opened.
+ * One replica after the other takes over, and about half of its watches are served by an API server that lags behind. Which kinds these are
+ * is drawn again whenever watches are opened.
  */
 const laggingTakeOvers: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
   ...schedule,
@@ -147,13 +147,13 @@ const laggingTakeOvers: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) =>
   ]),
 }))
 
-/** One replica after the other takes over, and knows what images say, but not yet what became of their children. */
+/** One replica after the other takes over, and has the current images, but a stale view of their children. */
 const takeOvers: fc.Arbitrary<Schedule> = FAMILIES.rush.map((schedule) => ({
   ...schedule,
   replicas: 2,
   steps: [
-    oldNews('DataVolume'),
-    oldNews('VolumeSnapshot'),
+    staleWatch('DataVolume'),
+    staleWatch('VolumeSnapshot'),
     ...[0, 1, 0, 1].map((replica): Step => ({ afterMs: 25_000, action: { do: 'crash', replica, downMs: 2_000 } })),
   ],
 }))

@@ -5,7 +5,7 @@ import { Machines } from './machines/machines.ts'
 import { Workspaces } from './workspaces/workspaces.ts'
 import type { World } from './world.ts'
 
-/** The kinds that a schedule is about, in the order in which people delete them. What others need comes last. */
+/** Returns the kinds of a schedule, in the order in which people delete them. What others need comes last. */
 export function kindsOf(world: World): readonly Kind[] {
   const { dataSyncs, machines, workspaces } = world.schedule
   return [

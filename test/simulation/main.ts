@@ -4,11 +4,11 @@ import { commitFact, hardwareFacts, loadFact } from '../bench/machine.ts'
 import { Campaign, conclusionOf } from './campaign.ts'
 import { runGate } from './gate/gate-run.ts'
 import { gateStory } from './gate/gate-story.ts'
-import type { Violation } from './oracle/oracle.ts'
-import { replayOf, violationText, writeReport } from './report.ts'
+import { describeViolations, type Violation } from './oracle/oracle.ts'
+import { replayOf, writeReport } from './report.ts'
 import type { Schedule } from './schedule.ts'
 import { shrink } from './shrink.ts'
-import { howToRun, isOfGate, type StoryOfGate, scheduleOf, storyOf } from './story.ts'
+import { howToRun, isOfGate, scheduleOf, storyOf } from './story.ts'
 import { runWhole } from './story-run.ts'
 import { type StoryResult, type Tally, totalOf, wholeAdmissionsOf } from './tally.ts'
 
@@ -32,7 +32,7 @@ const { values } = parseArgs({
     admissions: { type: 'string', default: '5000' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     workers: { type: 'string', default: '1' },
-    // With so many, the whole operator has more than half of the processor time.
+    // With this default, the whole operator has more than half of the CPU time.
     gates: { type: 'string', default: '2' },
     stop: { type: 'boolean', default: false },
     report: { type: 'string' },
@@ -97,35 +97,32 @@ function progressText(tally: Tally, seconds: number): string {
 }
 
 function tell({ story, violations }: StoryResult): void {
-  for (const violation of violations) say(violationText(violation))
+  say(describeViolations(violations))
   say(`  again: ${replayOf(story)}\n  made small: ${replayOf(story)} --shrink 5`)
 }
 
 async function replay(name: string): Promise<void> {
   const story = name.endsWith('.json') ? undefined : storyOf(name)
-  if (story !== undefined && isOfGate(story)) return await replayGate(story)
+  if (story !== undefined && isOfGate(story)) {
+    const schedule = gateStory(story.kind, story.seed)
+    const { violations } = await runGate(schedule)
+    conclude(violations, schedule)
+    return
+  }
   const how = howToRun(story ?? storyOf(`${values.as}:0`))
   const schedule: Schedule = story === undefined ? JSON.parse(readFileSync(name, 'utf8')) : scheduleOf(story)
   const { violations } = await runWhole(schedule, how)
-  if (violations.length === 0) {
-    say('no invariant was broken')
-    return
-  }
-  process.exitCode = 1
   const isBroken = async (smaller: Schedule) => (await runWhole(smaller, how)).violations.length > 0
   const forMs = Number(values.shrink ?? 0) * 60_000
-  const shown = values.shrink === undefined ? schedule : await shrink(schedule, isBroken, forMs)
-  say(JSON.stringify(shown, undefined, 2))
-  for (const violation of violations) say(violationText(violation))
+  const isShrunk = violations.length > 0 && forMs > 0
+  conclude(violations, isShrunk ? await shrink(schedule, isBroken, forMs) : schedule)
 }
 
-async function replayGate({ kind, seed }: StoryOfGate): Promise<void> {
-  const schedule = gateStory(kind, seed)
-  tellOf(schedule, (await runGate(schedule)).violations)
-}
-
-function tellOf(schedule: object, violations: readonly Violation[]): void {
-  if (violations.length > 0) process.exitCode = 1
-  say(violations.length === 0 ? 'no invariant was broken' : JSON.stringify(schedule, undefined, 2))
-  for (const violation of violations) say(violationText(violation))
+function conclude(violations: readonly Violation[], schedule: object): void {
+  if (violations.length === 0) say('no invariant was broken')
+  else {
+    process.exitCode = 1
+    say(JSON.stringify(schedule, undefined, 2))
+    say(describeViolations(violations))
+  }
 }

@@ -3,8 +3,8 @@ import { isUsed, mutate } from './seam-hook.ts'
 
 // node test/simulation/mutant-process.ts <kind of schedules> <how many> [mutant]
 //
-// Runs schedules, with the product as it is or with one mutant of it, until one shows a breach of a promise. Says which, as
-// one line of JSON. The product's files are never written: the mutation is done when the module is loaded.
+// Runs schedules on the product, or on one mutant of it, until one breaks an invariant. Prints which, as one line of JSON.
+// The files of the product are never written: the mutation happens when the module is loaded.
 
 const [kind = '', count = '1', name] = process.argv.slice(2)
 
@@ -12,7 +12,7 @@ const mutant = MUTANTS.find((one) => one.name === name)
 if (name !== undefined && mutant === undefined) throw new Error(`there is no mutant "${name}"`)
 if (mutant !== undefined) await mutate(mutant.seam)
 
-// Only now: the hook has to be there before the product is loaded.
+// Imported only now, because the hook must be registered before the product is loaded.
 const { runStory } = await import('./story-run.ts')
 const { storyOf } = await import('./story.ts')
 for (let seed = 1; seed <= Number(count); seed += 1) {

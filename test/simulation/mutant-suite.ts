@@ -10,15 +10,15 @@ import type { Kind } from './story.ts'
 const SCHEDULES = 40
 
 interface Verdict {
-  /** Whether the product has used what the mutant puts in place of its seam. */
+  /** Whether the product used the replacement of the mutant's seam. */
   readonly isUsed: boolean
-  /** Of the schedule that showed a violation; these three are absent when none did. */
+  /** Seed of the schedule that broke an invariant. This and the next two fields are absent if none did. */
   readonly seed?: number
   readonly invariant?: Invariant
   readonly message?: string
 }
 
-/** Runs so many schedules, or fewer when one shows a violation, on the product or a mutant of it. */
+/** Runs this many schedules on the product or a mutant of it. Stops at the first violation. */
 async function verdictOn(kind: Kind, schedules: number, mutant?: Mutant): Promise<Verdict> {
   const script = join(import.meta.dirname, 'mutant-process.ts')
   const args = [script, kind, String(schedules), ...(mutant === undefined ? [] : [mutant.name])]
@@ -27,7 +27,7 @@ async function verdictOn(kind: Kind, schedules: number, mutant?: Mutant): Promis
 }
 
 export function mutantSuite(mutants: readonly Mutant[]): void {
-  /** Schedules of each kind that were needed. */
+  /** Number of schedules of each kind that were needed. */
   const needed = new Map<Kind, number>()
 
   it.concurrent.each(mutants)('is caught, by invariant $invariant: $name', async (mutant) => {

@@ -2,13 +2,13 @@ import type { Invariant } from './oracle/oracle.ts'
 import type { Seam } from './seam.ts'
 import type { Kind } from './story.ts'
 
-/** A deliberate break of the product: something that one of its modules exports is another thing for all others. */
+/** A deliberate defect of the product: an export of one of its modules is replaced for all modules that import it. */
 export interface Mutant {
   readonly name: string
-  /** The promise that it breaks; the first oracle to notice may be that of another one. */
+  /** The invariant that it breaks. The first oracle to notice can be that of another invariant. */
   readonly invariant: Invariant
   readonly alsoCaughtAs?: readonly Invariant[]
   readonly seam: Seam
-  /** Schedules in which it has to show. */
+  /** The kind of schedules that must detect it. */
   readonly kind: Kind
 }

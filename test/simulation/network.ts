@@ -8,25 +8,25 @@ type Window = Extract<NetworkAction, { readonly percent: number }>
 
 export interface Strikes {
   readonly all: number
-  /** Requests that were carried out when nobody waited for them any more, by verb and kind. */
+  /** Requests that were carried out after their caller stopped waiting, by verb and kind. */
   readonly late: Readonly<Record<string, number>>
 }
 
-/** The promises about slots count on requests being carried out within this time of being sent. */
+/** The invariants about slots assume that a request is carried out within this time after it is sent. */
 const LATEST_MS = 10_000
-/** The operator asks for shorter watches. */
+/** Longer than any watch that the operator asks for. */
 const LONGEST_WATCH_MS = 60_000
-/** In the key of an image, or of a child, which is called after it. */
+/** The key of an image, at the start of its own key or that of a child, which has its name as a prefix. */
 const IMAGE_KEY = /^[^/]+\/image-\d+/
 
 /**
- * The link between the operator and the API server: quick and reliable, but for the faults that a schedule opens for a
- * while. Chance decides which request or event they strike.
+ * The link between the operator and the API server: fast and reliable, except for the faults that a schedule enables for
+ * a time. Which requests and events they hit is random.
  */
 export class Network {
   /** How often each fault struck. */
   readonly struck = new Map<string, number>()
-  /** The same for what is written or told of one image and its children, by `namespace/name`. */
+  /** The same for requests and watch events of one image and its children, by `namespace/name`. */
   readonly struckImages = new Map<string, Strikes>()
   readonly #windows = new Set<Window>()
   readonly #random: () => number
@@ -80,13 +80,13 @@ export class Network {
 
   #strikes<F extends RequestFault | WatchFault>(
     which: Exclude<Window['do'], 'laggingServer'>,
-    { verb, resource: { kind }, key: named }: RequestInfo,
+    { verb, resource: { group, kind }, key: named }: RequestInfo,
     key = named,
   ): F | undefined {
     if (this.#windows.size === 0) return undefined
     for (const window of this.#windows) {
       if (window.do === 'laggingServer') continue
-      const isMeant = window.do === which && (window.kind === undefined || window.kind === kind)
+      const isMeant = window.do === which && [undefined, kind, `${kind}.${group}`].includes(window.kind)
       if (!isMeant || this.#random() * 100 >= window.percent) continue
       this.struck.set(window.fault, (this.struck.get(window.fault) ?? 0) + 1)
       this.#note(window.fault, key, `${verb} ${kind}`)
@@ -143,7 +143,7 @@ export class Network {
       case 'replayed':
         return { delayMs: this.#between(1, 50), againAfter: this.#between(1, 3) }
       case 'lost':
-        // The watch cannot be taken up again where it was: what it missed is only in the next list.
+        // The watch cannot resume from its last version: only the next list contains what it missed.
         this.#compactLater(1)
         return { delayMs: 0, times: 0, breakAfter: true }
       case 'broken':

@@ -20,9 +20,9 @@ import { CANARY } from './oracle/secrets.ts'
 import type { ImagePlan, PolicyPlan } from './schedule.ts'
 import { urlOf } from './sources.ts'
 
-/** What people and other systems write, as the schedule describes it. */
+/** Objects that people and other systems write, as the schedule describes them. */
 
-/** Both shorter than any virtual wait in a schedule is long, and longer than any good download. */
+/** Longer than a good download stands still. */
 export const STALL_TIMEOUT_MS = 120_000
 export const FOREIGN_SNAPSHOT = 'foreign-snapshot'
 export const NAMESPACES = [0, 1, 2].map((number) => `team-${number}`)
@@ -60,13 +60,13 @@ export function claimQuota(namespaceName: string, claims: number): KubeObject {
   return make(RESOURCE_QUOTA, { namespace: namespaceName, name: 'claims' }, { spec: { hard } })
 }
 
-/** What machines' disks are made of: storage that grows, and some that waits for its first consumer. */
+/** Storage classes of machines' disks: one with volume expansion, and one that waits for the first consumer. */
 export const MACHINE_CLASSES: Readonly<Record<string, object>> = {
   fast: { allowVolumeExpansion: true },
   late: { volumeBindingMode: 'WaitForFirstConsumer' },
 }
 
-/** Of a machine's network. */
+/** Returns a network of machines. */
 export function network(namespaceName: string, name: string): KubeObject {
   return make(NETWORK_ATTACHMENT_DEFINITION, { namespace: namespaceName, name }, { spec: { config: NETWORK_CONFIG } })
 }
@@ -112,7 +112,7 @@ export function image(namespaceName: string, name: string, spec: Spec): KubeObje
   return make(IMAGE, { namespace: namespaceName, name }, { spec })
 }
 
-/** Somebody's disk, copied from an artifact. */
+/** Returns somebody's disk, cloned from an artifact. */
 export function clone(
   namespaceName: string,
   name: string,
@@ -123,7 +123,7 @@ export function clone(
   return make(DATA_VOLUME, { namespace: namespaceName, name }, { spec })
 }
 
-/** Objects of others that look like ours: labels, names, or a controller that has the name of an image. */
+/** Objects of others that look like ours: they have labels or names of ours, but no owner. */
 export function lookalikes(namespaceName: string): readonly (readonly [ResourceType, KubeObject])[] {
   const labels = { [LABELS.managedBy]: MANAGER, [LABELS.imageUid]: 'not-an-image', [LABELS.revision]: '01234567' }
   const spec = { source: { upload: {} }, storage: {} }
@@ -133,7 +133,7 @@ export function lookalikes(namespaceName: string): readonly (readonly [ResourceT
     [VOLUME_SNAPSHOT, make(VOLUME_SNAPSHOT, named(FOREIGN_SNAPSHOT), { spec: { source: {} } })],
     [PERSISTENT_VOLUME_CLAIM, make(PERSISTENT_VOLUME_CLAIM, named('foreign-claim'), { spec: {} })],
     [CONFIG_MAP, make(CONFIG_MAP, { namespace: namespaceName, name: 'sync-operator-slots' }, { data: { limit: '0' } })],
-    // It takes the name of the first image's alias.
+    // It occupies the name of the first image's alias.
     [DATA_SOURCE, make(DATA_SOURCE, { namespace: namespaceName, name: 'image-0' }, { spec: { source: {} } })],
   ]
 }

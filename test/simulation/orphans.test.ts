@@ -16,7 +16,7 @@ import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import { type DataVolume, MACHINE, WORKSPACE } from '../harness/kinds.ts'
 import { FARM, MachineWorld, TEAM, TEMPLATE } from './machines/machine-world.ts'
 
-// kubectl delete --cascade=orphan: the garbage collector takes the owner off what an object has made, before or after the operator sees it.
+// kubectl delete --cascade=orphan: the garbage collector removes the owner reference of the children, before or after the operator observes it.
 
 let world: MachineWorld
 
@@ -38,13 +38,20 @@ function expectOrphans(objects: readonly KubeObject[]): void {
 
 type Phased = KubeObject & { readonly status?: { readonly phase?: string } }
 
-/** For a minute, the operator's watches tell nothing of these kinds. */
+/** For a minute, the operator's watches tell of these kinds 5 to 30 s late. */
 function holdBack(kinds: readonly string[]): void {
-  for (const kind of kinds) world.network.open({ do: 'watchFaults', fault: 'held', percent: 100, forMs: MINUTE, kind })
+  for (const kind of kinds) {
+    const window = { do: 'watchFaults', fault: 'held', percent: 100, forMs: MINUTE, kind } as const
+    world.network.open(window)
+    world.simulated.time.schedule(MINUTE, () => world.network.close(window))
+  }
 }
 
+/** Names a kind with its group: KubeVirt has a VirtualMachine too. */
+const inFull = ({ group, kind }: ResourceType) => `${kind}.${group}`
+
 describe('a download that is orphaned before an operator sees that its image goes', () => {
-  /** One slot. It is held for a DataVolume that nobody owns, and that has no importer yet, while another image waits. */
+  /** One slot, held for a DataVolume that has no owner and no importer yet, while another image waits. */
   async function orphaned() {
     world = await MachineWorld.start({ concurrency: '1' })
     const { cdi } = world.simulated.simulators
@@ -61,13 +68,13 @@ describe('a download that is orphaned before an operator sees that its image goe
     deleteImage('first')
     await world.until('the orphan', () => unfinished().every((one) => controllerOf(one) === undefined))
     const [orphan] = unfinished()
-    // Its importer is lost with a node, and CDI may not make another one yet.
+    // Its importer is lost with a node, and a quota keeps CDI from creating another one.
     const allow = cdi.script({ namespace: FARM }, { type: 'quota', of: 'pod' })
     for (const { metadata } of world.simulated.pods(FARM)) world.delete(POD, FARM, metadata.name)
     await world.until('the end of its importer', () => world.simulated.pods(FARM).length === 0)
     provision()
     world.startOperator()
-    // Longer than anything that was asked for about its claim may be on its way.
+    // Longer than any request about its claim can be in flight.
     await world.pass(10 * MINUTE)
     expect(unfinished().map(({ metadata }) => metadata.uid)).toEqual([orphan?.metadata.uid])
     expect(world.image('first')?.status?.message).toContain(
@@ -141,8 +148,8 @@ describe('an image that is orphaned while the operator looks on', () => {
 describe('a virtual machine that is orphaned while the operator looks on', () => {
   it.each<[string, readonly string[]]>([
     ['all at once', []],
-    ['the virtual machine first, and its disk and its Secret later', ['DataVolume', 'Secret']],
-    ['the children first, and their owner later', ['VirtualMachine']],
+    ['the virtual machine first, and its children later', [inFull(KUBEVIRT_VIRTUAL_MACHINE), 'DataVolume', 'Secret']],
+    ['the children first, and their owner later', [inFull(MACHINE)]],
   ])('leaves its guest and its disk without an owner, as asked, when watches tell of %s', async (_order, late) => {
     world = await MachineWorld.running()
     const left = ownedIn(TEAM, KUBEVIRT_VIRTUAL_MACHINE, DATA_VOLUME, SECRET)
@@ -160,7 +167,7 @@ describe('a virtual machine that is orphaned while the operator looks on', () =>
 describe('a workspace that is orphaned while the operator looks on', () => {
   it.each<[string, readonly string[]]>([
     ['all at once', []],
-    ['the workspace first, and what it is made of later', ['VirtualMachine', 'Deployment', 'Namespace']],
+    ['the workspace first, and what it is made of later', [inFull(MACHINE), 'Deployment', 'Namespace']],
     ['its parts first, and the workspace later', ['Workspace']],
   ])('leaves what it is made of without an owner, as asked, when watches tell of %s', async (_order, late) => {
     world = await MachineWorld.start({ imageNamespace: FARM })

@@ -2,7 +2,7 @@ import { isApiError } from '../../operator/kube/api-error.ts'
 import type { KubeObject, ObjectKey, ResourceType } from '../../operator/kube/kube-object.ts'
 import type { MemoryCluster } from '../../sandbox/memory-cluster/index.ts'
 
-/** People whose wish cannot be granted yet ask again so often. */
+/** How often people try again what is not possible yet. */
 export const ASK_AGAIN_MS = 1_000
 
 export function find<T extends KubeObject>(
@@ -18,7 +18,7 @@ export function find<T extends KubeObject>(
   }
 }
 
-/** What the API server refuses, people leave. */
+/** Ignores errors of the API server: people give up what it refuses. */
 export function leaveRefused(work: () => void): void {
   try {
     work()

@@ -7,7 +7,7 @@ import { find, leaveRefused } from './people.ts'
 import type { Action, PolicyPlan } from './schedule.ts'
 import type { Trouble } from './trouble.ts'
 
-/** Among the values that spoil a policy. */
+/** One of the values with which actions spoil the policy, but valid for `retryLimit`. */
 const MORE_RETRIES = '5'
 const DEFAULT_RETRIES = 2
 
@@ -30,12 +30,12 @@ export class Policy implements Actor {
     this.#highestRetryLimit = plan.retryLimit
   }
 
-  /** As people wrote it last, whether or not it is there. */
+  /** As people last wrote it, whether or not the ConfigMap exists. */
   get data(): objects.PolicyData {
     return this.#data
   }
 
-  /** The highest `retryLimit` that was ever in force. */
+  /** The highest `retryLimit` that can have been in force. */
   get highestRetryLimit(): number {
     return this.#highestRetryLimit
   }
@@ -58,14 +58,14 @@ export class Policy implements Actor {
         this.set({ ...this.#data, retryLimit: String(action.retryLimit) })
         return true
       case 'setPolicy':
-        // What is no value for most keys is one for this. Of the others the default comes, after a restart.
+        // One value that is invalid for most keys is valid for this one. With the others, the default applies after a restart.
         if (action.key === 'retryLimit')
           this.#permit(action.value === MORE_RETRIES ? Number(MORE_RETRIES) : DEFAULT_RETRIES)
         this.set({ ...this.#data, [action.key]: action.value })
         return true
       case 'deletePolicy':
         leaveRefused(() => this.#world.cluster.admin.delete(CONFIG_MAP, objects.POLICY_KEY))
-        // After a restart without a policy its defaults hold.
+        // After a restart without a policy, the defaults apply.
         this.#permit(DEFAULT_RETRIES)
         this.#world.trouble.later(action.forMs, () => this.set(this.#data))
         return true
@@ -74,7 +74,7 @@ export class Policy implements Actor {
     }
   }
 
-  /** One that lets everybody come to an end. */
+  /** Sets a policy under which everything can finish. */
   makeSound(): void {
     const { concurrency, retryLimit = '', keepSourceVolume } = this.#data
     const limit = Number(concurrency)
@@ -82,7 +82,7 @@ export class Policy implements Actor {
     this.set({
       ...this.#data,
       concurrency: String(Number.isInteger(limit) && limit > 0 && limit <= 50 ? limit : 3),
-      // An attempt that hangs since before must not have been the last one.
+      // An attempt that has been hanging since before must not be the last one.
       retryLimit: /^[1-3]$/.test(retryLimit) ? retryLimit : '1',
       retryBackoffDuration: '5s',
       attemptTimeout: objects.policyData(this.#plan)['attemptTimeout'] ?? '',

@@ -9,7 +9,7 @@ export function randomFrom(seed: number): () => number {
   }
 }
 
-/** A seed of its own for each purpose, so that a draw more for one of them leaves the others as they were. */
+/** Returns a separate seed for each purpose, so that one more draw for one of them does not change the others. */
 export function seedFor(seed: number, purpose: string): number {
   let hash = seed | 0
   for (let at = 0; at < purpose.length; at += 1) hash = (Math.imul(hash, 31) + purpose.charCodeAt(at)) | 0

@@ -8,7 +8,7 @@ import { randomFrom, seedFor } from './random.ts'
 /** As in production. */
 const LEASE = { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 }
 
-/** So far ahead or behind a replica's wall clock is at most. */
+/** A replica's wall clock is at most this far ahead or behind. */
 export const CLOCK_OFFSET_MS = 5_000
 
 export interface ReplicaOptions {
@@ -28,7 +28,7 @@ export class Replica {
   #running:
     | { process: SimulatedProcess; operator: OperatorReplica; stopping: AbortController; isOver: boolean }
     | undefined
-  /** What ended a run that should not have ended. */
+  /** The error that ended a run unexpectedly. */
   failure: unknown
 
   constructor(options: ReplicaOptions) {
@@ -43,12 +43,12 @@ export class Replica {
     return this.#running?.operator
   }
 
-  /** One that is still stopping is started when that is over. */
   describe(): string {
     const { process, stopping, isOver } = this.#running ?? {}
     return `${process?.name} ${process?.state}${stopping?.signal.aborted ? ', stopping' : ''}${isOver ? ', over' : ''}`
   }
 
+  /** A replica that is still stopping starts when it has stopped. */
   start(): void {
     this.#isWanted = true
     if (this.isRunning) return
@@ -81,6 +81,7 @@ export class Replica {
       () => {
         running.isOver = true
         process.kill()
+        if (!running.stopping.signal.aborted) this.failure ??= new Error(`${name} ended, and nobody had stopped it`)
         if (this.#isWanted) this.start()
       },
       (error: unknown) => {
@@ -90,7 +91,7 @@ export class Replica {
     )
   }
 
-  /** SIGKILL: nothing that it waits for ever comes, and what it sent is carried out all the same. */
+  /** SIGKILL: nothing that it waits for ever arrives. What it has sent is still carried out. */
   crash(): void {
     if (this.#running === undefined || this.#running.isOver) return
     this.#running.isOver = true

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
+import { table } from '../harness/markdown-table.ts'
 import { type CampaignResult, onesidednessOf } from './campaign.ts'
-import type { Violation } from './oracle/oracle.ts'
+import { violationText } from './oracle/oracle.ts'
 import { type HowToRun, isGateKind, nameOf, type Story, WHOLE_KINDS, type WholeKind } from './story.ts'
 import { type Counts, type Happenings, type Tally, totalOf } from './tally.ts'
 
@@ -14,7 +15,7 @@ const INTRODUCTION = `# Simulation
 Written by \`npm run simulate\`; do not edit. An in-memory API server and a clock of their own, in one process; random schedules say what people, systems,
 networks and processes do. An admission is a claim that was added to the slot ledger. \`test/simulation/story.ts\` says which kinds of schedules there are.`
 
-/** By its letter in the table of schedules. */
+/** Each check by its letter in the table of schedules. */
 const CHECKS = `## What is checked
 
 Numbers are those of the design's invariants. There are two kinds of runs:
@@ -48,19 +49,15 @@ function lettersOf(kind: string): string {
   return LETTERS[WHOLE_KINDS[kind as WholeKind].run]
 }
 
-/** How to see it again. */
+/** Returns the command that replays the story. */
 export function replayOf(story: Story): string {
   return `npm run simulate -- --replay ${nameOf(story)}`
-}
-
-export function violationText({ invariant, message, atMs }: Violation): string {
-  return `invariant ${invariant}, at ${Math.round(atMs)} ms: ${message}`
 }
 
 export function writeReport(file: string, { facts, tally, findings }: CampaignReport): void {
   const text = [
     INTRODUCTION,
-    table([['', ''], ...facts]),
+    table(['', ''], facts),
     '## Findings',
     findings.length === 0 ? 'None.' : findings.map(findingText).join('\n'),
     ...[onesidednessOf(tally) ?? []].flat(),
@@ -86,21 +83,14 @@ function schedulesTable(tally: Tally): string {
     const ofWhole = isWhole ? `${((100 * admitted) / sumOf(admissions, wholes)).toFixed(1)} %` : ''
     return [name, checks, String(runs), String(admitted), share(admissions, of), ofWhole, share(busyMs, of)]
   }
-  return table([
-    [
-      'kind',
-      'checks',
-      'schedules',
-      'admissions',
-      'of all admissions',
-      'of those of the whole operator',
-      'of the processor time',
-    ],
+  const shares = ['of all admissions', 'of those of the whole operator', 'of the processor time']
+  const rows = [
     ...wholes.map((kind) => row(kind, lettersOf(kind), [kind])),
     row('**the whole operator**', '', wholes),
     ...gates.map((kind) => row(kind, 'g', [kind])),
     row('**the gate alone**', '', gates),
-  ])
+  ]
+  return table(['kind', 'checks', 'schedules', 'admissions', ...shares], rows)
 }
 
 function happeningsTable({ whole, gate }: Tally): string {
@@ -112,10 +102,8 @@ function happeningsTable({ whole, gate }: Tally): string {
   const [inWhole, inGate] = [counts(whole), counts(gate)]
   const events = Object.keys({ ...whole.events, ...gate.events }).toSorted()
   const names = new Set([...Object.keys({ ...inWhole, ...inGate }).filter((name) => !events.includes(name)), ...events])
-  return table([
-    ['', 'the whole operator', 'the gate alone'],
-    ...[...names].map((name) => [name, String(inWhole[name] ?? 0), String(inGate[name] ?? 0)]),
-  ])
+  const rows = [...names].map((name) => [name, String(inWhole[name] ?? 0), String(inGate[name] ?? 0)])
+  return table(['', 'the whole operator', 'the gate alone'], rows)
 }
 
 function sumOf(counts: Counts, of: readonly string[]): number {
@@ -125,9 +113,4 @@ function sumOf(counts: Counts, of: readonly string[]): number {
 function findingText({ story, violations }: CampaignReport['findings'][number]): string {
   const lines = violations.map((violation) => `  - ${violationText(violation).replaceAll('\n', '\n    ')}`)
   return [`- \`${replayOf(story)}\``, ...lines].join('\n')
-}
-
-function table([head = [], ...rows]: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }

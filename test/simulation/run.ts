@@ -1,5 +1,6 @@
 import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../sandbox/memory-cluster/index.ts'
+import type { KubeEvent } from '../harness/kinds.ts'
 import { isOperator } from './chronicle.ts'
 import { Driver } from './driver.ts'
 import type { Ends } from './kind.ts'
@@ -12,19 +13,21 @@ import { Settlement } from './settlement.ts'
 import { World } from './world.ts'
 import type { Writes } from './writes.ts'
 
-/** People look again, and clear away what is in the way. */
+/** How often people remove what is in the way. */
 const LOOK_MS = 20 * SECOND
-/** What an earlier artifact needs to go, and a bit more. */
+/** A little longer than an earlier artifact is kept. */
 const RETIRED_AFTER_MS = 13 * MINUTE
 const IDLE_MS = 3 * MINUTE
 const GONE_WITHIN_MS = 20 * MINUTE
+/** A value of `concurrency` that is not valid, and that no schedule sets. */
+const BAD_LIMIT = '4.50'
 
 export interface RunResult {
   readonly violations: readonly Violation[]
   readonly ends: Ends
   /** What the operator wrote for each image, by `namespace/name`. */
   readonly writes: ReadonlyMap<string, Writes>
-  /** How often faults of the network struck what concerns an image, by `namespace/name`. */
+  /** How often faults of the network hit an image or its children, by `namespace/name`. */
   readonly struck: ReadonlyMap<string, Strikes>
   readonly counts: World['counts']
   /** How often each action was carried out, and each fault of the network struck. */
@@ -34,23 +37,16 @@ export interface RunResult {
 }
 
 export interface RunOptions {
-  /** Whether to go on until old artifacts are gone and everything is silent. */
+  /** Whether to continue until old artifacts are gone and nothing is written any more. */
   readonly isIdleChecked?: boolean
-  /** Whether everybody asks for a retry once all trouble is over, so that specs alone decide what images come to. */
+  /** Whether everybody asks for a retry once all trouble is over, so that specs alone decide how images end. */
   readonly isRetried?: boolean
   readonly onCommit?: (commit: Commit) => void
 }
 
-/** Runs one schedule, under the eyes of all oracles, until everything has come to rest, and then until people have deleted what they delete. */
+/** Runs one schedule, checked by all oracles, until everything is in its end state, and then until people have deleted what they delete. */
 export async function runSchedule(schedule: Schedule, options: RunOptions = {}): Promise<RunResult> {
   return await new Run(schedule, options).tell()
-}
-
-/** For people: each broken promise by its number in the design. */
-export function describeViolations(violations: readonly Violation[]): string {
-  return violations
-    .map(({ invariant, message, atMs }) => `[${invariant}] at ${Math.round(atMs)} ms: ${message}`)
-    .join('\n')
 }
 
 class Run {
@@ -76,7 +72,7 @@ class Run {
     if (isIdleChecked) await this.#checkIdle()
     await this.#checkBadPolicy()
     this.#checkSettled('it did not last')
-    // What earlier artifacts needed is gone by now, if that was waited for.
+    // What belongs to earlier artifacts is gone by now, if the run waited for that.
     const ends = this.#settlement.ends()
     await this.#checkEnd()
     await this.#checkTelling()
@@ -123,12 +119,12 @@ class Run {
       this.#world.report(7, `${what}:\n${this.#settlement.describe()}`)
   }
 
-  /** Invariant 7: once nothing is left to do, nothing is written, whoever looks again. */
+  /** Invariant 7: once nothing is left to do, nothing is written, even when objects are reconciled again. */
   async #checkIdle(): Promise<void> {
     const { time, kinds } = this.#world
     const busyUntilMs = Math.max(time.elapsedMs, ...kinds.map((kind) => kind.busyUntilMs ?? 0))
     await this.#until(busyUntilMs + RETIRED_AFTER_MS)
-    // Whoever looks now finds that what was cloned from earlier artifacts has lost its source.
+    // A reconcile now observes that what was cloned from earlier artifacts has lost its source.
     this.#touchAll('retired')
     await this.#pass(LOOK_MS)
     this.#checkSettled('it did not last')
@@ -139,7 +135,7 @@ class Run {
     this.#checkSettled('it did not last when people wrote labels')
   }
 
-  /** So that everything is looked at once more. */
+  /** Makes the operator reconcile everything once more. */
   #touchAll(value: string): void {
     for (const kind of this.#world.kinds)
       for (const [type, { metadata }] of kind.objects())
@@ -154,30 +150,43 @@ class Run {
     this.#world.report(7, `idle, but ${type} of ${resource.kind} ${object.metadata.namespace}/${object.metadata.name}`)
   }
 
-  /** Invariant 8: a bad value changes nothing but what is said about it. */
+  /** Invariant 8: a bad value changes nothing, it is only reported, until it is corrected. */
   async #checkBadPolicy(): Promise<void> {
     if (this.#isBroken) return
     const world = this.#world
-    const { chronicle, policy, replicas } = world
+    const { chronicle, policy, schedule } = world
     const good = policy.data
     const limit = Number(good['concurrency'])
     if (chronicle.ledger?.limit !== limit)
       return world.report(8, `the policy says ${limit}, the ledger ${JSON.stringify(chronicle.ledger)}`)
-    let isTold = false
+    let isReported = false
     world.onCommit(({ resource, object }) => {
-      isTold ||= resource.kind === 'Event' && (object as { reason?: string }).reason === 'InvalidPolicy'
+      const { reason, message = '', note = message } = object as KubeEvent
+      isReported ||=
+        resource.kind === 'Event' && reason === 'InvalidPolicy' && note.startsWith(`concurrency: "${BAD_LIMIT}"`)
     })
-    policy.set({ ...good, concurrency: '4.0' })
+    // Among the values that schedules set are bad ones, which stay.
+    const isAllGood = schedule.steps.every(({ action }) => action.do !== 'setPolicy')
+    if (isAllGood) await this.#checkConfigValid(1)
+    policy.set({ ...good, concurrency: BAD_LIMIT })
     await this.#pass(10 * SECOND)
     if (chronicle.ledger?.limit !== limit) world.report(8, `a bad value made the limit ${chronicle.ledger?.limit}`)
-    if (!isTold) world.report(8, 'no Event tells of the bad value')
-    for (const replica of replicas) {
-      const text = (await replica.operator?.metrics.render()) ?? ''
-      if (!/^ot_config_valid 0$/m.test(text)) world.report(8, 'ot_config_valid is not 0')
+    if (!isReported) world.report(8, 'no Event tells of the bad value')
+    await this.#checkConfigValid(0)
+    policy.set(good)
+    await this.#pass(10 * SECOND)
+    if (isAllGood) await this.#checkConfigValid(1)
+  }
+
+  async #checkConfigValid(expected: 0 | 1): Promise<void> {
+    for (const { operator } of this.#world.replicas) {
+      const text = (await operator?.metrics.render()) ?? ''
+      if (!text.split('\n').includes(`ot_config_valid ${expected}`))
+        this.#world.report(8, `ot_config_valid is not ${expected}`)
     }
   }
 
-  /** Nothing leaks. Of images alone people have clones, which stay. */
+  /** Nothing leaks. Not checked for schedules of images alone: there, people have clones, which stay. */
   async #checkEnd(): Promise<void> {
     const { time, kinds } = this.#world
     const isLeft = () => !this.#isBroken && this.#world.leftovers().length > 0
@@ -191,7 +200,7 @@ class Run {
     if (isLeft()) this.#world.report(7, `left behind: ${this.#world.leftovers().join(', ')}`)
   }
 
-  /** Invariant 9, for what only people who look will see. */
+  /** Invariant 9, for what is visible only on request: metrics. Also reports a run of the operator that failed. */
   async #checkTelling(): Promise<void> {
     const world = this.#world
     for (const { operator, failure } of world.replicas) {

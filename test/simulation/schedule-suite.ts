@@ -1,24 +1,24 @@
 import fc from 'fast-check'
 import { it } from 'vitest'
-import { describeViolations } from './run.ts'
+import { describeViolations } from './oracle/oracle.ts'
 import { WHOLE_KINDS, type WholeKind } from './story.ts'
 import { runWhole } from './story-run.ts'
 
-// Random schedules through the real operator and the real simulators, in the deterministic cluster. A failure prints the
-// seed, the path and the smallest schedule that was found; this runs it again, or any of them for longer:
+// Runs random schedules on the real operator and the real simulators, in the deterministic cluster. A failure prints the
+// seed, the path and the smallest schedule found. The first command runs it again, the second runs all kinds for longer:
 //
 //   SIMULATION_SEED=… SIMULATION_PATH=… npm run test:deep -- simulation.deep -t 'kind varied'
 //   SIMULATION_SCALE=10 npm run test:deep -- simulation.deep
 //
-// Without a seed it is always the same schedules, so that a change is judged by what it does. New ones each time are what
-// `npm run simulate` is for.
+// Without a seed the schedules are always the same, so that only a change can make a difference. `npm run simulate` runs
+// new ones each time.
 
 const SEED = Number(process.env['SIMULATION_SEED'] ?? 1)
 const PATH = process.env['SIMULATION_PATH']
 
 type Runs = Partial<Readonly<Record<WholeKind, number>>>
 
-/** How many schedules of each kind make about three minutes of CPU time together. */
+/** Number of schedules of each kind. Together they take about three minutes of CPU time. */
 export const RUNS: Runs = {
   varied: 120,
   undisturbed: 40,
@@ -57,10 +57,10 @@ export const RUNS: Runs = {
   writesLaggingTakeOvers: 10,
 }
 
-/** Attempts to find a smaller schedule than one that failed: each takes a second, and without an end they would take hours. */
+/** Maximum number of attempts to shrink a schedule that failed: each takes a second, and without a maximum they would take hours. */
 const SHRINKS = 100
 
-/** @param scale so many times as many schedules of each kind, and at least one */
+/** @param scale factor for the number of schedules of each kind, of which at least one runs */
 export function scheduleSuite(scale: number, runs: Runs): void {
   it.each(Object.entries(runs) as [WholeKind, number][])('in schedules of the kind %s', async (kind, usual) => {
     const { schedules, run } = WHOLE_KINDS[kind]

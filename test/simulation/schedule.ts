@@ -4,12 +4,12 @@ import type { MachineAction, MachinePlan, SourcePlan } from './machines/machine-
 import type { WorkspaceAction, WorkspacePlan } from './workspaces/workspace-schedule.ts'
 
 /**
- * What happens in one simulated run, as plain data: it is printed when a run fails, and replayed from there. Times are
- * virtual milliseconds. Images and steps refer to each other by number, modulo how many there are, so that taking some
- * away leaves the rest meaningful.
+ * What happens in one simulated run, as plain data: it is printed if the run fails, and can be replayed. Times are
+ * virtual milliseconds. Images and steps refer to each other by number, modulo how many there are, so that the rest is
+ * still meaningful when some are removed.
  */
 export interface Schedule {
-  /** Of everything that chance decides inside the run: latencies, uids, which request a fault strikes. */
+  /** Seed of everything that is random in the run: latencies, uids, which request a fault hits. */
   readonly seed: number
   readonly replicas: 1 | 2
   readonly policy: PolicyPlan
@@ -24,7 +24,7 @@ export interface Schedule {
   readonly steps: readonly Step[]
 }
 
-/** Keys of the policy ConfigMap at the start. Times are short: nobody waits for them. */
+/** Keys of the policy ConfigMap at the start. */
 export interface PolicyPlan {
   readonly concurrency: number
   readonly retryLimit: number
@@ -32,13 +32,13 @@ export interface PolicyPlan {
   readonly keepSourceVolume: boolean
   /** Other keys, as they are written. */
   readonly more?: Readonly<Record<string, string>>
-  /** No download and no snapshot is given up for the time that it takes: whoever sees nothing for minutes stops nothing. */
+  /** Downloads and snapshots do not time out: an operator that sees nothing for minutes stops nothing. */
   readonly isPatient?: true
 }
 
 /**
- * What a download of a source comes to, for ever. `broken` fails each time for a reason that may pass, `missing` and
- * `forbidden` for one that may not.
+ * The result of each download of a source. `broken` always fails with an error that is retried, `missing` and
+ * `forbidden` with one that is not.
  */
 export type SourceNature = 'good' | 'missing' | 'forbidden' | 'broken' | 'blank'
 
@@ -53,18 +53,18 @@ export interface ImagePlan {
   readonly secret: number | undefined
   /** Number of its StorageClass. The last one is missing at first. */
   readonly storageClass: number
-  /** The first so many downloads fail, once for each container run. */
+  /** The number of container runs of its importers that fail first, for each name of a DataVolume. */
   readonly failures: number
   /** After the start. */
   readonly createdAtMs: number
-  /** Deletes itself so long after its sync came to rest, well or not. */
+  /** The image is deleted this long after the end of its sync, successful or not. */
   readonly ttlSeconds: number | undefined
-  /** Its spec breaks the schema, as if it had been stored before there was one. */
+  /** Its spec violates the schema, as if it had been stored before the schema existed. */
   readonly isInvalid: boolean
 }
 
 export interface Step {
-  /** After the step before. */
+  /** After the previous step. */
   readonly afterMs: number
   readonly action: Action
 }
@@ -88,7 +88,7 @@ export type Edit = (typeof EDITS)[number]
 export const CHILDREN = ['DataVolume', 'PersistentVolumeClaim', 'VolumeSnapshot', 'Pod', 'DataSource'] as const
 export type ChildKind = (typeof CHILDREN)[number]
 
-/** By people, to one image. */
+/** Acts of people on one image. */
 export type ImageAction =
   | { readonly do: 'edit'; readonly image: number; readonly field: Edit; readonly value: number }
   /** `orphan`: kubectl delete --cascade=orphan. */
@@ -98,10 +98,10 @@ export type ImageAction =
     }
   | { readonly do: 'suspend'; readonly image: number; readonly suspend: boolean }
   | { readonly do: 'deleteChild'; readonly image: number; readonly kind: ChildKind; readonly foreground: boolean }
-  /** Somebody clones what the image has, for so long. */
+  /** Somebody clones the artifact of the image, for this long. */
   | { readonly do: 'clone'; readonly image: number; readonly forMs: number }
 
-/** Things that images name come and go. */
+/** Objects that images name come and go. */
 export type CatalogAction = {
   readonly do: 'toggle'
   readonly what: 'Secret' | 'StorageClass' | 'VolumeSnapshotClass'
@@ -111,11 +111,11 @@ export type CatalogAction = {
 export type PolicyAction =
   | { readonly do: 'setLimit'; readonly limit: number }
   | { readonly do: 'setRetryLimit'; readonly retryLimit: number }
-  /** The value may be one that nobody can use. */
+  /** The value can be invalid. */
   | { readonly do: 'setPolicy'; readonly key: string; readonly value: string }
   | { readonly do: 'deletePolicy'; readonly forMs: number }
 
-/** `flood`: somebody writes so many holders into it that nobody ever admitted. */
+/** `floodLedger`: somebody writes this many holders into it that were never admitted. */
 export type LedgerAction =
   | { readonly do: 'deleteLedger' | 'garbleLedger' }
   | { readonly do: 'floodLedger'; readonly holders: number }
@@ -134,7 +134,7 @@ export type CdiFaultType =
   | 'unprovisioned'
   | 'slowEnd'
 
-/** Imports of one image, or of all, go wrong. */
+/** Faults of imports, of one image or of all, and of snapshots. */
 export type CdiAction =
   | {
       readonly do: 'cdiFault'
@@ -153,21 +153,21 @@ export type CdiAction =
 
 export type System = 'CDI' | 'KubeVirt' | 'Multus'
 
-/** A namespace is deleted, or the kinds of a system are removed with all their objects; after so long they come back. */
+/** A namespace is deleted, or the kinds of a system are removed with all their objects. They come back after `forMs`. */
 export type SurroundingsAction =
   | { readonly do: 'deleteNamespace'; readonly namespace: number; readonly forMs: number }
   | { readonly do: 'uninstall'; readonly what: System; readonly forMs: number }
-  /** A ResourceQuota leaves room for so many more claims, for a while. */
+  /** A ResourceQuota leaves room for this many more claims, for a time. */
   | { readonly do: 'limitClaims'; readonly namespace: number; readonly more: number; readonly forMs: number }
   | OutageAction
 
 export type OutageAction =
-  /** cdi-controller alone: importers go on, and are restarted by their kubelets. */
+  /** Stops only cdi-controller: importers keep running, and their kubelets restart them. */
   | { readonly do: 'stopCdi'; readonly forMs: number }
-  /** A node is drained: all importer pods of an image are deleted, and CDI makes new ones. */
+  /** A node is drained: all importer pods of an image are deleted, and CDI creates new ones. */
   | { readonly do: 'drain'; readonly image: number }
 
-/** To one replica of the operator. */
+/** Faults of one replica of the operator. */
 export type ProcessAction =
   | { readonly do: 'crash'; readonly replica: number; readonly downMs: number }
   | { readonly do: 'stop'; readonly replica: number; readonly downMs: number }
@@ -188,14 +188,14 @@ export type RequestFault = (typeof REQUEST_FAULTS)[number]
 export const WATCH_FAULTS = ['late', 'held', 'duplicated', 'lost', 'broken', 'frozen', 'replayed'] as const
 export type WatchFault = (typeof WATCH_FAULTS)[number]
 
-/** Between the operator and the API server, for a while. */
+/** Faults between the operator and the API server, for a time. */
 export type NetworkAction =
   | {
       readonly do: 'requestFaults'
       readonly fault: RequestFault
       readonly percent: number
       readonly forMs: number
-      /** Only requests about this kind. */
+      /** Only requests about this kind, such as `Pod`, or `VirtualMachine.kubevirt.io` where two groups have it. */
       readonly kind: string | undefined
     }
   | {
@@ -205,11 +205,11 @@ export type NetworkAction =
       readonly forMs: number
       readonly kind: string | undefined
     }
-  /** All watches are opened again, and so many of them, from now on, at a second API server that is behind. */
+  /** All watches are opened again. From then on, this share of watches is served by a second API server that lags behind. */
   | ({ readonly do: 'laggingServer'; readonly percent: number; readonly forMs: number } & ServerView)
   | { readonly do: 'compact' | 'breakWatches' }
 
-/** Whether the action harms the operator or its link to the API server: the rest is what it has to do in any case. */
+/** Reports whether the action disturbs the operator or its link to the API server. It must handle all others in any case. */
 function isDisturbance({ do: what }: Action): boolean {
   return DISTURBANCES.has(what)
 }
@@ -225,15 +225,15 @@ const DISTURBANCES: ReadonlySet<string> = new Set<Action['do']>([
   'breakWatches',
 ])
 
-/** The same without what harms the operator: what its end state is compared with. Times stay. */
+/** Returns the schedule without disturbances of the operator, to compare its end state with. Times stay the same. */
 export function withoutDisturbances(schedule: Schedule): Schedule {
   return { ...schedule, steps: only(schedule.steps, (action) => !isDisturbance(action)) }
 }
 
 /**
- * The same without what people and CDI do: images are created, and each download comes to what its source is. What the operator
- * writes for an image follows from that alone then, whatever harms it meanwhile, and can be counted. For that nothing may
- * depend on how long something took: a failure that CDI restarts while nobody looks saves a DataVolume.
+ * Returns the schedule without acts of people and CDI: images are created, and each download ends as its source says. That alone then
+ * decides what the operator writes for an image, whatever disturbs it, and the writes can be counted. For this, nothing may depend on how
+ * long something takes: a failed import that CDI restarts while no operator observes it saves a DataVolume.
  */
 export function withoutActs(schedule: Schedule): Schedule {
   const { policy, images, steps } = schedule
@@ -245,14 +245,14 @@ export function withoutActs(schedule: Schedule): Schedule {
       nature: image.nature === 'broken' ? 'good' : image.nature,
       failures: 0,
       ttlSeconds: undefined,
-      // Long enough for a status to say so.
+      // Long enough for a status to show it.
       downloadSeconds: Math.max(1, image.downloadSeconds),
     })),
     steps: only(steps, isDisturbance),
   }
 }
 
-/** The steps that are wanted, at the times that they had among the others. */
+/** Returns the wanted steps, at the times that they had among the others. */
 function only(steps: readonly Step[], isWanted: (action: Action) => boolean): Step[] {
   let debtMs = 0
   return steps.flatMap((step) => {

@@ -6,13 +6,13 @@ interface Script {
 }
 
 export interface ScriptsOptions {
-  /** Undefined while nobody runs them. */
+  /** Returns undefined while they are not running. */
   readonly simulators: () => Simulators | undefined
-  /** Does it after so long, or when all is to be calm, whatever comes first. */
+  /** Calls `end` after `delayMs` or when all trouble ends, whichever comes first. */
   readonly later: (delayMs: number, end: () => void) => void
 }
 
-/** What goes wrong in the systems underneath, as long as it lasts: also in a new process of theirs. */
+/** The active faults of the simulated systems. They also apply to a new process of the simulators. */
 export class Scripts {
   readonly #options: ScriptsOptions
   readonly #scripts = new Set<Script>()
@@ -21,7 +21,7 @@ export class Scripts {
     this.#options = options
   }
 
-  /** @param start returns how to stop it @param forMs 0: until all is to be calm */
+  /** @param start returns a function that stops it @param forMs 0: until `calm` */
   add(start: (simulators: Simulators) => () => void, forMs: number): void {
     const script: Script = {
       stop: undefined,
@@ -39,7 +39,7 @@ export class Scripts {
     })
   }
 
-  /** New simulators know no scripts. */
+  /** Starts all scripts again: new simulators have none. */
   again(): void {
     for (const script of this.#scripts) {
       script.stop?.()

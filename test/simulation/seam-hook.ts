@@ -4,14 +4,14 @@ import type { Seam } from './seam.ts'
 let seam: Seam | undefined
 let isUsedNow = false
 
-/** From now on whoever imports the module of a seam gets the replacement. Nothing of the product may be loaded before. */
+/** From now on, every import of the seam's module gets the replacement. Nothing of the product may be loaded before. */
 export async function mutate(one: Seam): Promise<void> {
   seam = one
   let target: string | undefined
   registerHooks({
     resolve(specifier, context, nextResolve) {
       const resolved = nextResolve(specifier, context)
-      // The first module that is asked for is that of the seam.
+      // The first module that is resolved is that of the seam.
       target ??= resolved.url
       return resolved
     },
@@ -23,12 +23,12 @@ export async function mutate(one: Seam): Promise<void> {
   await one.load()
 }
 
-/** Whether the product has called the replacement, or made an object of it; of a constant, whether it has loaded it. */
+/** Reports whether the product has called or constructed the replacement, or has loaded it if it is not a function. */
 export function isUsed(): boolean {
   return isUsedNow
 }
 
-/** A module that exports the same as the one of the seam, but for the replacement: its own names win over those of a star. */
+/** Returns a module with the exports of the seam's module, except for the replacement: its own names take precedence over `export *`. */
 function replacing(url: string, exported: string): string {
   const original = JSON.stringify(`${url}?original`)
   return `
@@ -39,7 +39,7 @@ function replacing(url: string, exported: string): string {
   `
 }
 
-/** @public for the module that is made here, which is a text */
+/** @public for the module that `replacing` generates as text */
 export function replacementIn(module: Readonly<Record<string, unknown>>): unknown {
   if (seam === undefined) throw new Error('there is no seam')
   const original = module[seam.exported]

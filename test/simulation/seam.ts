@@ -1,14 +1,14 @@
-/** Something that a module of the product exports, and what a mutant puts in its place. */
+/** An export of a product module, and what a mutant replaces it with. */
 export interface Seam {
   readonly load: () => Promise<object>
   readonly exported: string
-  /** @param module all that the module exports, for what else it takes: the file of a mutant imports types alone from the product */
+  /** @param module all exports of the module, for what else a mutant needs: its file imports only types from the product */
   readonly replace: (original: unknown, module: object) => unknown
 }
 
 /**
- * A seam by its name, which the compiler checks as it checks any import: what is moved or renamed takes its mutants along. Only what
- * other modules import is replaced; calls within the module reach the original.
+ * A seam by name, which the compiler checks like any import: if it is moved or renamed, its mutants follow. Only what other modules
+ * import is replaced; calls within the module use the original.
  */
 export function seam<M extends object, N extends keyof M & string>(
   load: () => Promise<M>,
@@ -18,7 +18,7 @@ export function seam<M extends object, N extends keyof M & string>(
   return { load, exported, replace: replace as Seam['replace'] }
 }
 
-/** The same object, but for some of its members. */
+/** Returns the object with some of its members replaced. */
 export function altered<T extends object>(object: T, members: Partial<T>): T {
   return new Proxy(object, {
     get(target, name) {

@@ -3,9 +3,9 @@ import { MUTANTS } from './mutants.ts'
 
 // node test/simulation/seams-process.ts
 //
-// Says of each mutant, as one line of JSON, which files of the product import its seam: nothing else would notice the replacement.
+// Prints, as one line of JSON, which files of the product import the seam of each mutant: only these get the replacement.
 
-/** What each module was loaded from, by URL, and what its specifiers mean. */
+/** The source of each module by URL, and what its specifiers resolve to. */
 const sources = new Map<string, string>()
 const meanings = new Map<string, string>()
 const meaningOf = (specifier: string, importer = '') => `${importer} ${specifier}`

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Ends } from './kind.ts'
 import type { World } from './world.ts'
 
-/** Whether everything has come to rest, once nothing disturbs anybody any more, and where. */
+/** Whether everything is in an end state, once nothing disturbs anybody any more, and in which one. */
 export class Settlement {
   readonly #world: World
 
@@ -14,7 +14,7 @@ export class Settlement {
     return this.#holders.length === 0 && this.#world.kinds.every((kind) => kind.rest.restless().length === 0)
   }
 
-  /** What is still going on, for people. */
+  /** Describes what is still going on. */
   describe(): string {
     const { kinds, chronicle, replicas } = this.#world
     return [
@@ -36,7 +36,7 @@ export class Settlement {
   }
 }
 
-/** What of two runs of the same schedule did not come to the same. */
+/** Returns what ended differently in two runs of the same schedule. */
 export function differences(disturbed: Ends[keyof Ends], calm: Ends[keyof Ends]): string[] {
   const text = (value: unknown) => JSON.stringify(value, undefined, 1)
   return Object.keys({ ...disturbed, ...calm })

@@ -1,14 +1,14 @@
 import type { Schedule } from './schedule.ts'
 
-const PARTS = ['steps', 'images', 'dataSyncs', 'machines'] as const
+const PARTS = ['steps', 'images', 'dataSyncs', 'machines', 'sources', 'workspaces'] as const
 type Part = (typeof PARTS)[number]
 
-/** Whether a schedule breaks an invariant. */
+/** Reports whether a schedule breaks an invariant. */
 type IsBroken = (schedule: Schedule) => Promise<boolean>
 
 /**
- * Looks for a smaller schedule that breaks an invariant as well, for so many milliseconds at most: takes steps, images, DataSyncs and machines
- * away, first many at once, then fewer.
+ * Looks for a smaller schedule that also breaks an invariant, for at most `forMs` milliseconds. Removes steps and
+ * objects of each kind, first many at once, then fewer.
  */
 export async function shrink(schedule: Schedule, isBroken: IsBroken, forMs: number): Promise<Schedule> {
   const deadline = performance.now() + forMs
@@ -26,14 +26,14 @@ async function shrinkPart(schedule: Schedule, part: Part, isBroken: IsBroken, de
   for (let size = Math.ceil(countOf(schedule, part) / 2); size > 0; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let from = 0; from < countOf(smallest, part) && performance.now() < deadline; ) {
       const candidate = without(smallest, part, from, size)
-      if (isAboutSomething(candidate) && (await isBroken(candidate))) smallest = candidate
+      if (isAboutSomething(candidate, part) && (await isBroken(candidate))) smallest = candidate
       else from += size
     }
   }
   return smallest
 }
 
-/** The steps after those that are taken away stay when they were. */
+/** Steps after the removed ones keep their times. */
 function without(schedule: Schedule, part: Part, from: number, count: number): Schedule {
   if (part !== 'steps') return { ...schedule, [part]: schedule[part]?.toSpliced(from, count) }
   const gone = schedule.steps.slice(from, from + count).reduce((ms, { afterMs }) => ms + afterMs, 0)
@@ -48,8 +48,8 @@ function countOf(schedule: Schedule, part: Part): number {
   return schedule[part]?.length ?? 0
 }
 
-/** Steps name objects by numbers: of each kind that there is to be one is left. */
-function isAboutSomething({ images, dataSyncs, machines }: Schedule): boolean {
-  const named = [dataSyncs, machines].filter((plans) => plans !== undefined)
-  return (named.length === 0 ? [images] : named).every((plans) => plans.length > 0)
+/** Steps name objects by number: one of each kind must be left. All images may go where the schedule has something else. */
+function isAboutSomething(schedule: Schedule, part: Part): boolean {
+  const needed = part === 'images' ? (['images', 'dataSyncs', 'machines', 'workspaces'] as const) : [part]
+  return part === 'steps' || needed.some((one) => countOf(schedule, one) > 0)
 }

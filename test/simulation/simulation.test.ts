@@ -27,12 +27,12 @@ describe('a story', () => {
 })
 
 describe('what was found', () => {
-  // The snapshot controller may see a snapshot before it sees that its claim is bound: it reports that for some milliseconds.
+  // The snapshot controller can see a snapshot before it sees that its claim is bound, and reports that for a few milliseconds.
   it('writesLaggingTakeOvers:76: what a snapshot waits for is told as often as it takes', async () => {
     expect((await runStory(storyOf('writesLaggingTakeOvers:76'))).violations).toEqual([])
   })
 
-  // Two DataSyncs that share an image bring their requests to it at the same time: the one that comes second has to look again.
+  // Two DataSyncs that share an image write their requests to it at the same time: the second one must look again.
   it('dataSyncsLagging:14: a request reaches an image in one write', async () => {
     expect((await runStory(storyOf('dataSyncsLagging:14'))).violations).toEqual([])
   })

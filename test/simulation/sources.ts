@@ -9,7 +9,7 @@ export interface Source {
   readonly downloadSeconds: number
 }
 
-/** The URL of an image's content: what it comes to, and how long that takes, is in it. Its query is a secret. */
+/** Returns the URL of an image's content. It contains the result of the download and how long that takes. Its query is a secret. */
 export function urlOf(image: string, version: number, { nature, downloadSeconds }: Source): string {
   return `https://images.example.com/${nature}/${downloadSeconds}/${image}/${version}.qcow2?X-Amz-Signature=${CANARY}`
 }
@@ -19,7 +19,7 @@ function sourceOf(url: string): Source {
   return { nature: nature as SourceNature, downloadSeconds: Number(seconds) }
 }
 
-/** Downloads that only take time, and fail as their URL says. */
+/** Returns downloads that only take time, and fail as their URL says. */
 export function sourceTransfer(clock: Clock, onStart: (url: string) => void): Transfer {
   const planOf = (url: string): TransferPlan => ({ durationMs: 50 + sourceOf(url).downloadSeconds * 1_000, steps: 2 })
   const timed = timedTransfer(clock, ({ url }) => planOf(url))
@@ -47,7 +47,7 @@ function failureOf(
     case 'forbidden':
       return { after: 1, message: refusedText('http', url, 403, 'none') }
     case 'broken': {
-      // Errors of Go's HTTP client name the whole URL.
+      // Errors of Go's HTTP client contain the whole URL.
       const message = `Unable to process data: Unable to transfer source data to target file: Get "${url}": unexpected EOF`
       return { after: 1024 ** 3 / 4, message }
     }

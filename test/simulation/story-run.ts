@@ -6,7 +6,7 @@ import { type HowToRun, howToRun, isOfGate, isOfTenants, type Story, scheduleOf 
 import { runTenants } from './tenants/tenant-run.ts'
 import { compareEnds, compareWrites } from './twice.ts'
 
-/** What all kinds of stories tell in the end. */
+/** The result that all kinds of stories have. */
 export type StoryRun = Pick<RunResult, 'violations' | 'counts' | 'events' | 'elapsedMs'>
 
 export async function runStory(story: Story): Promise<StoryRun> {
@@ -15,7 +15,7 @@ export async function runStory(story: Story): Promise<StoryRun> {
   return await runWhole(scheduleOf(story), howToRun(story))
 }
 
-/** Of the whole operator. */
+/** Runs a schedule of the whole operator. */
 export async function runWhole(schedule: Schedule, how: HowToRun): Promise<StoryRun> {
   switch (how) {
     case 'inFull':

@@ -10,9 +10,9 @@ import { TENANT_KINDS, type TenantKind } from './tenants/tenant-kinds.ts'
 import { WORKSPACE_HUNTS } from './workspaces/workspace-hunts.ts'
 
 /**
- * How a schedule of the whole operator is run. `inFull`: to the quiet after the end. `briefly`: without that, which is as the
- * quiet after any other schedule. `comparingEnds` and `comparingWrites`: a second time without disturbances, to end in the same
- * state, or also with as many writes.
+ * How a schedule of the whole operator is run. `inFull`: including the idle time after the end. `briefly`: without it, as it is
+ * the same as after any other schedule. `comparingEnds` and `comparingWrites`: a second time without disturbances, which must end
+ * in the same state, or also with the same number of writes.
  */
 export type HowToRun = 'inFull' | 'briefly' | 'comparingEnds' | 'comparingWrites'
 
@@ -31,7 +31,7 @@ const comparingEnds = (schedules: fc.Arbitrary<Schedule>) => ({ schedules, run: 
 const comparingWrites = (schedules: fc.Arbitrary<Schedule>) =>
   ({ schedules: schedules.map(withoutActs), run: 'comparingWrites' }) as const
 
-/** Of the whole operator. */
+/** Kinds of schedules of the whole operator. */
 export const WHOLE_KINDS = {
   ...allInFull(FAMILIES),
   ...allInFull(HUNTS),
@@ -63,7 +63,7 @@ export type WholeKind = keyof typeof WHOLE_KINDS
 
 export type Kind = WholeKind | GateKind | TenantKind
 
-/** Names one schedule, as long as the arbitraries stay as they are. */
+/** Identifies one schedule, as long as the arbitraries do not change. */
 export type Story = Named<WholeKind> | StoryOfGate | StoryOfTenants
 
 interface Named<K extends string> {
@@ -73,7 +73,7 @@ interface Named<K extends string> {
 
 export type StoryOfGate = Named<GateKind>
 
-/** One beside a tenant who forges. */
+/** A story with a tenant who forges objects. */
 export type StoryOfTenants = Named<TenantKind>
 
 export function isOfGate(story: Story): story is StoryOfGate {
@@ -96,7 +96,7 @@ export function nameOf({ kind, seed }: Story): string {
   return `${kind}:${seed}`
 }
 
-/** Throws where it is no name of a story. */
+/** Throws if it is not the name of a story. */
 export function storyOf(name: string): Story {
   const [kind = '', seed = ''] = name.split(':')
   const isKind = Object.hasOwn(WHOLE_KINDS, kind) || isGateKind(kind) || isTenantKind(kind)
@@ -107,13 +107,13 @@ export function storyOf(name: string): Story {
   return { kind, seed: Number(seed) } as Story
 }
 
-/** Throws for a story of the gate or beside a tenant: those are run in their own way. */
+/** Throws for a story of the gate or with a tenant: these are run in their own way. */
 export function howToRun(story: Story): HowToRun {
   if (isOfGate(story) || isOfTenants(story)) throw new Error(`${story.kind} is no kind of schedules`)
   return WHOLE_KINDS[story.kind].run
 }
 
-/** Throws for a story of the gate or beside a tenant: theirs are made elsewhere. */
+/** Throws for a story of the gate or with a tenant: their schedules are made elsewhere. */
 export function scheduleOf(story: Story): Schedule {
   if (isOfGate(story) || isOfTenants(story)) throw new Error(`${nameOf(story)} has no schedule`)
   const [schedule] = fc.sample<Schedule>(WHOLE_KINDS[story.kind].schedules, { numRuns: 1, seed: story.seed })
@@ -122,8 +122,8 @@ export function scheduleOf(story: Story): Schedule {
 }
 
 /**
- * What a campaign runs, in turn. A crowd takes about ten times as long as any other schedule, and has as many admissions for that time; the
- * others meet more of what can happen.
+ * What a campaign runs, in turn. A crowd takes about ten times as long as any other schedule, and has the admissions to match; the others
+ * cover more of what can happen.
  */
 const MIX: readonly WholeKind[] = [
   'crowd',
@@ -184,8 +184,8 @@ const MIX: readonly WholeKind[] = [
 ]
 
 /**
- * The schedules of a campaign depend on its seed, and on how many stories of the gate come from one of the whole operator to
- * the next; how many are run, on how many admissions are wanted.
+ * The schedules of a campaign depend on its seed, and on the number of stories of the gate between two of the whole operator. How many of
+ * them run depends on the wanted admissions.
  */
 export function storyAt(number: number, campaignSeed: number, gates: number): Story {
   const seed = (campaignSeed + number) % 2 ** 31

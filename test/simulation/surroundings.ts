@@ -18,7 +18,7 @@ import type { Action, System } from './schedule.ts'
 import type { World } from './world.ts'
 
 const LEDGER = { namespace: OPERATOR_NAMESPACE, name: 'sync-operator-slots' }
-/** What watches tell of an end, and what went with it, takes so long to be clear. */
+/** Time until watches have reported the removal of a system's kinds and of what went with them. */
 const CLEAR_AFTER_MS = 40_000
 const KINDS: Readonly<Record<System, readonly ResourceType[]>> = {
   CDI: [DATA_VOLUME, DATA_SOURCE],
@@ -26,10 +26,10 @@ const KINDS: Readonly<Record<System, readonly ResourceType[]>> = {
   Multus: [NETWORK_ATTACHMENT_DEFINITION],
 }
 
-/** What everything rests on is taken away, and comes back: namespaces, the kinds and processes of other systems, the ledger. */
+/** What everything depends on is removed, and comes back: namespaces, the kinds and processes of other systems, the ledger. */
 export class Surroundings implements Actor {
   readonly #world: World
-  /** How often each system is away at the same time. */
+  /** Number of overlapping outages of each system. */
   readonly #away = { CDI: 0, KubeVirt: 0, Multus: 0 }
 
   constructor(world: World) {
@@ -73,7 +73,7 @@ export class Surroundings implements Actor {
         this.#uninstall(action.what, action.forMs)
         return true
       case 'stopCdi':
-        // No excuse: pods tell what CDI does not.
+        // Not marked as a disturbance: pods show what CDI does not.
         trouble.later(action.forMs, simulators?.cdi.stopController() ?? (() => undefined))
         return true
       default:

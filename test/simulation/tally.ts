@@ -2,7 +2,7 @@ import type { Violation } from './oracle/oracle.ts'
 import { isGateKind, isOfGate, type Story } from './story.ts'
 import type { StoryRun } from './story-run.ts'
 
-/** What happened in one run, or in many. Counts by name, so that sums are made without knowing what is counted. */
+/** What happened in one run, or in many. Counts have names, so that they can be added without knowing what they count. */
 export interface Tally {
   /** These three by kind of schedules. */
   readonly schedules: Counts
@@ -13,11 +13,11 @@ export interface Tally {
   readonly gate: Happenings
 }
 
-/** What happened inside of schedules of the whole operator, or of the gate alone. */
+/** What happened in schedules of the whole operator, or of the gate alone. */
 export interface Happenings {
   /** Commits, transfers. */
   readonly work: Counts
-  /** Actions of people, systems and processes that were carried out, and faults of the network that struck. */
+  /** Actions of people, systems and processes that were carried out, and faults of the network that occurred. */
   readonly events: Counts
   /** Milliseconds. */
   readonly virtualMs: number
@@ -34,7 +34,7 @@ export interface StoryResult {
 const NOTHING: Happenings = { work: {}, events: {}, virtualMs: 0 }
 export const NOTHING_YET: Tally = { schedules: {}, admissions: {}, busyMs: {}, whole: NOTHING, gate: NOTHING }
 
-/** Without a result the run was broken off: only that it was begun is known. */
+/** Without a result, the run was aborted: only its start is known. */
 export function tallyOf(story: Story, ended?: { readonly result: StoryRun; readonly busyMs: number }): Tally {
   const { kind } = story
   const begun = { ...NOTHING_YET, schedules: { [kind]: 1 } }
@@ -64,12 +64,12 @@ export function added(a: Tally, b: Tally): Tally {
   }
 }
 
-/** In schedules of the whole operator. */
+/** Returns the admissions in schedules of the whole operator. */
 export function wholeAdmissionsOf({ admissions }: Tally): number {
   return totalOf(Object.fromEntries(Object.entries(admissions).filter(([kind]) => !isGateKind(kind))))
 }
 
-/** The kind of schedules of the whole operator with most admissions, and its share of them. Undefined where there were none. */
+/** Returns the kind of schedules of the whole operator with the most admissions, and its share of them; undefined if there were none. */
 export function mostOfOneKind(tally: Tally): { readonly kind: string; readonly share: number } | undefined {
   const kinds = Object.entries(tally.admissions).filter(([kind]) => !isGateKind(kind))
   const [kind, most] = kinds.toSorted(([, one], [, other]) => other - one)[0] ?? ['', 0]

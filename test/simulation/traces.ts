@@ -4,7 +4,7 @@ import type { Disturbances } from './disturbances.ts'
 
 /** One object, from its first commit to its last. */
 export interface Trace<T extends KubeObject = KubeObject> {
-  /** As it was stored last. */
+  /** As last stored. */
   object: T
   /** Who created it. */
   readonly creator: string
@@ -12,13 +12,13 @@ export interface Trace<T extends KubeObject = KubeObject> {
   /** When its spec was last changed, and by whom. */
   specAtMs: number
   specBy: string
-  /** When anything of it was. */
+  /** When anything in it was last changed. */
   changedAtMs: number
-  /** When it began to be deleted; undefined while it is not. */
+  /** When its deletion started; undefined if it is not being deleted. */
   leavingAtMs: number | undefined
 }
 
-/** What is in the cluster now, told by commits alone. */
+/** What is in the cluster now, from commits alone. */
 export class Traces {
   /** Namespaces that are being deleted. */
   readonly leavingNamespaces = new Set<string>()
@@ -50,7 +50,7 @@ export class Traces {
     else if (deletionTimestamp !== undefined) this.leavingNamespaces.add(name)
   }
 
-  /** Those that exist, by uid. */
+  /** Returns the existing objects of a type, by uid. */
   of<T extends KubeObject>(type: ResourceType): ReadonlyMap<string, Trace<T>> {
     return this.#of(type) as ReadonlyMap<string, unknown> as ReadonlyMap<string, Trace<T>>
   }
@@ -71,16 +71,16 @@ function begun(object: KubeObject, actor: string, nowMs: number): Trace {
   return { object, ...by, createdAtMs: nowMs, specAtMs: nowMs, changedAtMs: nowMs, leavingAtMs: undefined }
 }
 
-/** How long ago the operator may have decided what is carried out now: what it sent takes at most 10 s to arrive. */
+/** Returns how long ago the operator can have decided what is carried out now: its requests take at most 10 s to arrive. */
 export function decidedWithinMs(disturbances: Disturbances): number {
   return disturbances.calmForMs('api', 'freeze') > 30_000 ? 1_000 : 15_000
 }
 
-/** What watches were kept from telling is listed again after so long. */
+/** Time after which what watches did not deliver has been listed again. */
 const LISTED_AGAIN_MS = 30_000
 
-/** Whether the operator must have known what happened so long ago when it decided what is carried out now. */
+/** Reports whether the operator must have known what happened `ageMs` ago when it decided what is carried out now. */
 export function mustKnow(disturbances: Disturbances, ageMs: number): boolean {
-  const isTold = disturbances.calmForMs('watch', 'freeze', 'api') > ageMs + LISTED_AGAIN_MS
-  return isTold && ageMs > decidedWithinMs(disturbances)
+  const isDelivered = disturbances.calmForMs('watch', 'freeze', 'api') > ageMs + LISTED_AGAIN_MS
+  return isDelivered && ageMs > decidedWithinMs(disturbances)
 }

@@ -13,7 +13,7 @@ export interface TroubleOptions {
   readonly replicas: readonly Replica[]
 }
 
-/** What harms the operator and its link to the API server, and when it is over. */
+/** Disturbs the operator and its link to the API server, and ends what disturbs them. */
 export class Trouble implements Actor {
   readonly #options: TroubleOptions
   readonly #endings = new Set<() => void>()
@@ -53,7 +53,7 @@ export class Trouble implements Actor {
     }
   }
 
-  /** Does it after so long, or when all is to be calm, whatever comes first. */
+  /** Calls `end` after `delayMs` or at `calm`, whichever comes first. */
   later(delayMs: number, end: () => void): void {
     const once = () => {
       if (this.#endings.delete(once)) end()
@@ -62,7 +62,7 @@ export class Trouble implements Actor {
     this.#options.time.schedule(delayMs, once)
   }
 
-  /** All that was to last for a while is over now. */
+  /** Ends everything that was to last for a time. */
   calm(): void {
     const { network, replicas } = this.#options
     for (const end of [...this.#endings]) end()

@@ -3,14 +3,14 @@ import { type RunResult, runSchedule } from './run.ts'
 import { type Schedule, withoutDisturbances } from './schedule.ts'
 import { differences } from './settlement.ts'
 
-/** Invariant 7: whatever harms the operator or its link to the API server, it all ends as if nothing had. */
+/** Invariant 7: whatever disturbs the operator or its link to the API server, the end state is the same as without disturbances. */
 export async function compareEnds(schedule: Schedule): Promise<RunResult> {
   return await runTwice(schedule, { isIdleChecked: false }, (disturbed, calm) =>
     differences(disturbed.ends.decided, calm.ends.decided),
   )
 }
 
-/** The same, and as much is written. For schedules without acts alone. */
+/** The same, and with the same number of writes. Only for schedules without acts. */
 export async function compareWrites(schedule: Schedule): Promise<RunResult> {
   return await runTwice(schedule, { isRetried: false }, (disturbed, calm) => [
     ...differences(disturbed.ends.whole, calm.ends.whole),
@@ -18,7 +18,7 @@ export async function compareWrites(schedule: Schedule): Promise<RunResult> {
   ])
 }
 
-/** What is counted is of the disturbed run alone. */
+/** Counts are those of the disturbed run alone, or of the calm one if that has violations. */
 async function runTwice(
   schedule: Schedule,
   options: Parameters<typeof runSchedule>[1],
@@ -35,10 +35,10 @@ async function runTwice(
 }
 
 /**
- * As many writes as undisturbed, but for what follows from being disturbed:
- * - A create that is carried out late may find its name free again, when what it asked for is over. What it makes is deleted.
- * - A status tells of trouble with requests, and that it is over: no more often than there was trouble with this image, or with the creates
- *   of DataVolumes that were in front of its own. It may also leave a step out that nobody saw.
+ * Returns numbers of writes that differ from those of the calm run, except for these effects of disturbances:
+ * - A create that is carried out late can find its name free again, after its purpose is over. What it creates is deleted.
+ * - A status reports trouble with requests, and its end: at most once for each fault that hit this image, and for each late create of
+ *   another image's DataVolume, which can be in front of its own. It can also skip a step that nobody saw.
  */
 function differentWrites(image: string, disturbed: RunResult, calm: RunResult): string[] {
   const [writes, usual] = [disturbed.writes.get(image) ?? {}, calm.writes.get(image) ?? {}]

@@ -1,7 +1,7 @@
 import { SECOND } from '../../operator/runtime/times.fixtures.ts'
 import type { Action, Schedule } from './schedule.ts'
 
-/** Somebody deletes the first object of a kind, and from `frozenAfterMs` later on nobody tells the operator of those to come: only a live look finds them. */
+/** Somebody deletes the first object of a kind. From `frozenAfterMs` later on, no watch event reports new ones: only a live read finds them. */
 export function unseenAfter(deletion: Action, kind: string, frozenAfterMs: number): Schedule['steps'] {
   return [
     { afterMs: 30 * SECOND, action: deletion },

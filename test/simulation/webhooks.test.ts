@@ -17,7 +17,7 @@ import { startSimulators, timedTransfer } from '../../sandbox/simulators/index.t
 import { IMAGE, type Image, reasonOf } from '../harness/kinds.ts'
 import { randomFrom } from './random.ts'
 
-// What the webhooks of CDI, or of whoever else has a say, answer to the creation of a DataVolume, in the words of the real ones.
+// Responses of webhooks, of CDI or of others, to the creation of a DataVolume, in the words of the real ones.
 
 const OPERATOR_NAMESPACE = 'sync-operator'
 const HOP = { kind: 'deliver', requestMs: 2, answerMs: 2 } as const
@@ -34,14 +34,14 @@ const failing = (why: string): Fate => ({
   answerMs: 5,
   message: `Internal error occurred: failed calling webhook "datavolume-mutate.cdi.kubevirt.io": failed to call webhook: Post "https://cdi-api.cdi.svc:443/datavolume-mutate?timeout=30s": ${why}`,
 })
-/** The operator does not wait so long for an answer. */
+/** The operator does not wait this long for a response. */
 const HANGING: Fate = { kind: 'loseRequest', answerMs: 30 * SECOND }
 
-/** One slot, no retries, and two images: one after the other, where nobody refuses anything. */
+/** One slot, no retries, and two images, which sync one after the other if nothing is refused. */
 class Scene implements AsyncDisposable {
-  /** What becomes of creations of DataVolumes of an image. */
+  /** Returns the fate of creates of an image's DataVolumes. */
   answer: (image: string) => Fate = () => HOP
-  /** Images whose DataVolumes were asked for, and whose were made. */
+  /** Images whose DataVolumes were requested, and images whose DataVolumes were created. */
   readonly asked: string[] = []
   readonly made: string[] = []
   mostDownloads = 0
@@ -101,7 +101,7 @@ class Scene implements AsyncDisposable {
     return this.#cluster.admin.get<Image>(IMAGE, { namespace: 'images', name })
   }
 
-  /** Where an image stands, and how many downloads have failed. */
+  /** Returns phase and reason of an image, and how many downloads have failed. */
   standOf(name: string): { phase: unknown; reason: unknown; downloads: unknown } {
     const image = this.image(name)
     return { phase: image.status?.phase, reason: reasonOf(image), downloads: image.status?.budget?.downloads }
@@ -145,7 +145,7 @@ function imageIn(volume: string): string {
   return volume.slice(0, volume.lastIndexOf('-'))
 }
 
-/** Each was downloaded once, no more than one at a time, and no attempt is spent on what was refused. */
+/** Each image was downloaded once, at most one at a time, and no attempt was spent on what was refused. */
 function expectBothSynced(scene: Scene): void {
   for (const name of ['first', 'second']) {
     expect(scene.standOf(name)).toEqual({ phase: 'Succeeded', reason: 'Synced', downloads: 0 })
@@ -198,7 +198,7 @@ describe('a DataVolume that is refused for a reason that may pass', () => {
     expect(scene.image('first').status?.message).toContain(told)
     expect(scene.standOf('second')).toMatchObject({ phase: 'Succeeded' })
     scene.answer = () => HOP
-    // The longest wait between two tries.
+    // Longer than the longest wait between two attempts.
     await scene.pass(11 * MINUTE)
     expectBothSynced(scene)
   })
@@ -219,7 +219,7 @@ describe("CDI's webhook that does not work", () => {
       expect(scene.image(name).status?.message).toContain('failed calling webhook')
       expect(scene.image(name).status?.message).toContain(why)
     }
-    // No hammering: fewer and fewer tries.
+    // No hammering: attempts become less frequent.
     expect(scene.asked.length).toBeLessThan(100)
     scene.answer = () => HOP
     await scene.pass(11 * MINUTE)
@@ -248,7 +248,7 @@ describe("CDI's webhook that does not work", () => {
     expect(scene.standOf('first')).toEqual({ phase: 'Queued', reason: 'CreateFailed', downloads: 0 })
     expect(scene.image('first').status?.message).toContain('cdi-apiserver')
     expect(scene.standOf('second')).toMatchObject({ phase: 'Queued', downloads: 0 })
-    // Whether it will be carried out nobody knows: the slot is kept.
+    // The create may still be carried out, so the slot is kept.
     expect(scene.holders).toMatchObject([{ name: 'first' }])
     expect(new Set(scene.asked)).toEqual(new Set(['first']))
     scene.answer = () => HOP

@@ -37,7 +37,7 @@ import type { Trace } from './traces.ts'
 import { Trouble } from './trouble.ts'
 import { WriteBook } from './writes.ts'
 
-/** Of kinds of ours, and of those that come of them. What people have made themselves stays. */
+/** Our kinds, and those of their children. What people created themselves stays. */
 const LEFT: readonly ResourceType[] = [
   IMAGE,
   MACHINE,
@@ -59,7 +59,7 @@ const LEFT: readonly ResourceType[] = [
   types.DEPLOYMENT,
 ]
 
-/** Everything of one simulated run: a cluster, what runs in it, and the oracles that watch. */
+/** Everything in one simulated run: a cluster, what runs in it, and the oracles that check it. */
 export class World {
   readonly schedule: Schedule
   readonly time = new VirtualTime()
@@ -84,7 +84,7 @@ export class World {
   #simulatorProcess: SimulatedProcess | undefined
   readonly #listeners: ((commit: Commit) => void)[] = []
 
-  /** @param kindsOf gives the kinds that the schedule is about, in the order in which people delete them */
+  /** @param kindsOf returns the kinds of the schedule, in the order in which people delete them */
   constructor(schedule: Schedule, kindsOf: (world: World) => readonly Kind[]) {
     this.schedule = schedule
     const { seed, policy, replicas } = schedule
@@ -147,12 +147,12 @@ export class World {
     this.violations.push({ invariant, message, atMs: this.time.elapsedMs })
   }
 
-  /** Tells of every commit, after the oracles. */
+  /** Calls `listener` at every commit, after the oracles. */
   onCommit(listener: (commit: Commit) => void): void {
     this.#listeners.push(listener)
   }
 
-  /** What is there before anybody acts. */
+  /** Creates what exists before anybody acts. */
   furnish(): void {
     const { admin } = this.cluster
     admin.create(types.NAMESPACE, objects.namespace(OPERATOR_NAMESPACE))
@@ -166,7 +166,7 @@ export class World {
     for (const kind of this.kinds) kind.people.furnishNamespace?.(name)
   }
 
-  /** What is still there although people have deleted all that it came of. */
+  /** Returns what still exists although people have deleted everything that it came from. */
   leftovers(): string[] {
     const { chronicle } = this
     const left = LEFT.flatMap((type) => [...chronicle.traces.of(type).values()])
@@ -180,7 +180,7 @@ export class World {
     ]
   }
 
-  /** A new process of all simulators, in place of the one before. */
+  /** Starts a new process with all simulators, in place of the previous one. */
   startSimulators(): void {
     this.killSimulators()
     this.#simulatorStarts += 1

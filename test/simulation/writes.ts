@@ -6,35 +6,35 @@ import { type Image, reasonOf } from '../harness/kinds.ts'
 import { imageOwner, isEnd, isOperator } from './chronicle.ts'
 import { type Witness, WitnessOracle } from './oracle/oracle.ts'
 
-/** By what was written: `status`, `place`, `finalizer`, or verb and kind of a child, such as `create DataVolume`. */
+/** Number of writes, by what was written: `status`, `place`, `finalizer`, or verb and kind of a child, such as `create DataVolume`. */
 export type Writes = Readonly<Record<string, number>>
 
-/** What the operator writes for images. Its ledger, its Lease and its Events are of all of them. */
+/** Kinds that the operator writes for images. Its ledger, Lease and Events belong to all of them. */
 const KINDS: ReadonlySet<string> = new Set(['VMDiskImage', 'DataVolume', 'VolumeSnapshot', 'DataSource'])
 
-/** Of the snapshot controller, in a message as JSON. */
+/** The report of the snapshot controller in a message, as JSON. */
 const REPORT = /; its controller reports: (?:[^"\\]|\\.)*/g
 
 /**
- * Counts what the operator has written for each image, by what the API server carried out, whether or not the operator was
- * ever told. Part of invariant 7: no write says what was said already.
+ * Counts the writes of the operator for each image that the API server carried out, even if the response was lost. Part of
+ * invariant 7: no write repeats what is already stored.
  */
 export class WriteBook extends WitnessOracle<Witness> {
   readonly #counts = new Map<string, Record<string, number>>()
-  /** Of the request that is being carried out. */
+  /** The last commit since the previous request. */
   #commit: Commit | undefined
 
   onCommit(commit: Commit): void {
     this.#commit = commit
   }
 
-  /** Right after its commit, if it made one. */
+  /** Called right after the commit of the request, if it made one. */
   onRequest({ actor, verb, resource, key }: RequestInfo, code: string): void {
     const commit = this.#commit
     this.#commit = undefined
     const isWrite = verb !== 'get' && verb !== 'list' && verb !== 'watch'
     if (!isWrite || !isOperator(actor) || !KINDS.has(resource.kind) || !code.startsWith('2')) return
-    // Who does not know yet that it is being deleted may delete it again.
+    // A caller that does not know yet that an object is being deleted may delete it again.
     if (commit !== undefined) this.#count(commit, verb)
     else if (verb !== 'delete') this.witness.report(7, `a ${verb} of ${resource.kind} ${key} changed nothing`)
   }
@@ -59,8 +59,8 @@ export class WriteBook extends WitnessOracle<Witness> {
     if (verb === 'delete') return isEnd(commit) ? `delete ${kind}` : undefined
     if (kind !== 'VMDiskImage') return `${verb === 'create' ? 'create' : 'change'} ${kind}`
     if (verb !== 'replaceStatus') return 'finalizer'
-    const news = newsIn(commit)
-    if (news !== undefined) return news
+    const change = changeIn(commit)
+    if (change !== undefined) return change
     const { namespace, name } = object.metadata
     this.witness.report(
       7,
@@ -77,11 +77,11 @@ function imageKeyOf({ resource, object }: Commit): string | undefined {
 }
 
 /**
- * `place`: how far a download is, that it has begun included, which pod does it if that takes long, how long the queue is or whether it is paused, or what a
- * snapshot waits for. How often that is told depends on time: an importer that fails within moments may never be seen to run, and a snapshot controller
- * that sees a snapshot before it sees that its claim is bound says so for a few milliseconds.
+ * `place`: the progress of a download, including its start, which pod does it if that takes long, how long the queue is or whether it is
+ * paused, or what a snapshot waits for. How often this is reported depends on time: an importer that fails within moments may never be seen
+ * running, and a snapshot controller that sees a snapshot before it sees that its claim is bound reports that for a few milliseconds.
  */
-function newsIn({ object, before }: Commit): 'status' | 'place' | undefined {
+function changeIn({ object, before }: Commit): 'status' | 'place' | undefined {
   const [now, then] = [object as Image, before as Image | undefined]
   if (isDeepStrictEqual(withoutTimes(now.status), withoutTimes(then?.status))) return undefined
   const reason = reasonOf(now)

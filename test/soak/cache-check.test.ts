@@ -10,7 +10,7 @@ import { cacheDifferences } from './cache-check.ts'
 const KIND = 'cdi.kubevirt.io/v1beta1/datavolumes'
 const NOTHING = digestOf([])
 
-/** An API server with one DataVolume, and an operator whose caches are as they should be but for `more`. */
+/** The differences of an operator whose caches match an API server with one DataVolume, except for `more`. */
 async function differences(more: (dataVolumes: CacheDigest) => Record<string, CacheDigest>): Promise<string[]> {
   const client = new ScriptedClient()
   const dataVolume = client.put({
@@ -26,7 +26,7 @@ async function differences(more: (dataVolumes: CacheDigest) => Record<string, Ca
     const { items } = client.cluster.admin.list(type)
     return [`${apiVersionOf(type)}/${type.plural}`, digestOf(items)] as const
   })
-  // Of what is selected by a label there is nothing here.
+  // No object here matches a kind that is selected by a label.
   const right = Object.fromEntries(
     kinds.map((kind) => [kind, new Map<string, CacheDigest>(digests).get(kind) ?? NOTHING]),
   )

@@ -11,7 +11,7 @@ import type { BundledOperator } from '../bench/bundled-operator.ts'
 
 const OF_WORKSPACES = { labelSelector: LABELS.workspaceUid }
 
-/** Everything that the operator keeps a copy of. */
+/** Everything that the operator caches. */
 const CACHED: readonly (readonly [ResourceType, Selection])[] = [
   [IMAGE, {}],
   [MACHINE, {}],
@@ -40,7 +40,7 @@ const CACHED: readonly (readonly [ResourceType, Selection])[] = [
   [types.CUSTOM_RESOURCE_DEFINITION, { metadataOnly: true }],
 ]
 
-/** Where the operators' caches hold other objects, or other versions of them, than lists that are made now: empty when all agree. */
+/** Where the operators' caches have other objects, or other versions of them, than fresh lists. Empty if all agree. */
 export async function cacheDifferences(client: KubeClient, operators: readonly BundledOperator[]): Promise<string[]> {
   const lists = await Promise.all(
     CACHED.map(async ([type, selection]) => {

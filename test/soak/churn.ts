@@ -3,23 +3,24 @@ import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { keyOf, type ObjectKey } from '../../operator/kube/kube-object.ts'
 import type { Stage } from '../bench/stage.ts'
+import { ignoreNotFound } from '../harness/grounds.ts'
 
-/** The most images that there are at once. */
+/** The most images that exist at once. */
 const MOST_IMAGES = 60
 const MOST_SLOTS = 8
 const EVERY_MS = 400
-/** DataVolumes whose name begins so fail each time (see the simulators' plan). */
+/** DataVolumes with this name prefix always fail (see the simulators' plan). */
 export const BROKEN = 'broken'
 const BROKEN_SHARE = 0.1
 
-/** What people and pipelines did. */
+/** Actions of people and pipelines. */
 export interface ChurnCounts {
   created: number
   refreshed: number
   suspended: number
   deleted: number
   policies: number
-  /** Requests that the API server did not take: it may be down. They are not tried again. */
+  /** Requests that the API server refused or, while it was down, did not answer. They are not retried. */
   refused: number
 }
 
@@ -57,7 +58,7 @@ export class Churn {
     }
   }
 
-  /** Everybody may start and nobody is suspended: from here all images come to rest. */
+  /** Lets every image start, and resumes the suspended ones. From here all images reach a final state. */
   async calm(): Promise<void> {
     await this.#stage.setPolicy({ concurrency: String(MOST_SLOTS) })
     for (const key of this.#images.values()) {
@@ -75,23 +76,36 @@ export class Churn {
     return await this.#delete(this.#pick())
   }
 
+  /** Changes an image, which may be gone though the answer to its deletion was lost, or may never have been created. */
+  async #patch(key: ObjectKey, patch: object): Promise<void> {
+    await this.#known(key, this.#stage.client.mergePatch(IMAGE, key, patch))
+  }
+
+  async #known(key: ObjectKey, request: Promise<unknown>): Promise<void> {
+    await request.catch((error: unknown) => {
+      if (isApiError(error, 'NotFound')) this.#images.delete(keyOf(key))
+      throw error
+    })
+  }
+
   async #create(): Promise<void> {
     const at = this.#named++
     const prefix = this.#random() < BROKEN_SHARE ? BROKEN : 'image'
     const image = this.#stage.image(`${prefix}-${at}`, at)
-    await this.#stage.client.create(IMAGE, image)
+    // Noted first: a request without an answer may have been executed.
     this.#images.set(keyOf(image.metadata), image.metadata)
+    await this.#stage.client.create(IMAGE, image)
     this.counts.created += 1
   }
 
   async #refresh(key: ObjectKey): Promise<void> {
     const url = `https://images.example.com/${key.namespace}/${key.name}-${this.#named++}.qcow2`
-    await this.#stage.client.mergePatch(IMAGE, key, { spec: { url } })
+    await this.#patch(key, { spec: { url } })
     this.counts.refreshed += 1
   }
 
   async #toggleSuspend(key: ObjectKey): Promise<void> {
-    await this.#stage.client.mergePatch(IMAGE, key, { spec: { suspend: this.#random() < 0.5 } })
+    await this.#patch(key, { spec: { suspend: this.#random() < 0.5 } })
     this.counts.suspended += 1
   }
 
@@ -102,8 +116,9 @@ export class Churn {
   }
 
   async #delete(key: ObjectKey): Promise<void> {
+    const { name, namespace } = key
+    await this.#known(key, this.#stage.client.delete(IMAGE, { name, ...(namespace && { namespace }) }))
     this.#images.delete(keyOf(key))
-    await this.#stage.client.delete(IMAGE, { name: key.name, ...(key.namespace && { namespace: key.namespace }) })
     this.counts.deleted += 1
   }
 
@@ -113,8 +128,4 @@ export class Churn {
     if (key === undefined) throw new TypeError('there is no image to pick')
     return key
   }
-}
-
-function ignoreNotFound(error: unknown): void {
-  if (!isApiError(error, 'NotFound')) throw error
 }

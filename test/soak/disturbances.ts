@@ -12,9 +12,9 @@ import type { Replicas } from './replicas.ts'
 
 const SETTLE_MS = 120_000
 const LOOK_MS = 500
-/** A fresh list and a cache are compared at two moments: a difference counts when it stays. */
+/** Caches and fresh lists are compared twice, this far apart: only a difference that stays counts. */
 const STAYS_MS = 5_000
-/** Without etcd nobody can renew the Lease: so long that the lead is lost. */
+/** Without etcd nobody can renew the Lease. This is long enough for the leader to lose it. */
 const WITHOUT_ETCD_MS = 5_000
 
 export interface Surroundings {
@@ -26,23 +26,31 @@ export interface Surroundings {
 
 interface Disturbance {
   readonly name: string
-  /** Resolves with what it found wrong. */
-  readonly act: (around: Surroundings) => Promise<string[]>
-  /** It ends a process of the operator. */
+  /** Resolves with its findings, or with undefined if there was no leader to disturb: that does not count. */
+  readonly act: (around: Surroundings) => Promise<string[] | undefined>
+  /** Whether it ends a process of the operator. */
   readonly isEnd?: boolean
 }
 
 const SETTLED: Disturbance = { name: 'settled moment', act: settle }
 
-/** What happens to the control plane and the operators, one after the other and then from the start. */
+/** Disturbances of the control plane and the operators, in this order, repeated. */
 const DISTURBANCES: readonly Disturbance[] = [
   SETTLED,
   { name: 'API server killed and started again', act: restartApiServer },
-  { name: 'leader stopped (SIGTERM)', act: ({ replicas }) => replicas.endLeader('SIGTERM').then(none), isEnd: true },
+  {
+    name: 'leader stopped (SIGTERM)',
+    act: ({ replicas }) => replicas.endLeader('SIGTERM').then(noFindings),
+    isEnd: true,
+  },
   { name: 'etcd killed and started again', act: restartEtcd },
   SETTLED,
-  { name: 'leader killed (SIGKILL)', act: ({ replicas }) => replicas.endLeader('SIGKILL').then(none), isEnd: true },
-  { name: 'leader frozen past its lead', act: ({ replicas }) => replicas.freezeLeader().then(none) },
+  {
+    name: 'leader killed (SIGKILL)',
+    act: ({ replicas }) => replicas.endLeader('SIGKILL').then(noFindings),
+    isEnd: true,
+  },
+  { name: 'leader frozen past its lead', act: ({ replicas }) => replicas.freezeLeader().then(noFindings) },
   { name: 'etcd compacted and API server killed', act: compactAndRestart },
 ]
 
@@ -54,11 +62,11 @@ export interface DisturbanceLog {
 
 export interface Pace {
   readonly everyMs: number
-  /** After so long no process is ended any more. */
+  /** After this time no process is ended any more. */
   readonly endsForMs: number
 }
 
-/** Disturbs until `signal` aborts. The last one is always a settled moment. */
+/** Causes disturbances until `signal` aborts. The last one is always a settled moment. */
 export async function disturb(
   around: Surroundings,
   { everyMs, endsForMs }: Pace,
@@ -66,9 +74,13 @@ export async function disturb(
 ): Promise<DisturbanceLog> {
   const log: DisturbanceLog = { counts: new Map(), findings: [] }
   const run = async ({ name, act }: Disturbance) => {
-    const findings = await act(around).catch((error: unknown) => [`${name}: ${String(error)}`])
-    log.counts.set(name, (log.counts.get(name) ?? 0) + 1)
-    log.findings.push(...findings, ...around.replicas.lost.map((lost) => `${name}: ${lost} ended by itself`))
+    // An etcd that comes back has no versions that were compacted since: a quiet watch goes on from here, not from its last event.
+    const findings = await around.history
+      .catchUp()
+      .then(() => act(around))
+      .catch((error: unknown) => [`${name}: ${String(error)}`])
+    if (findings !== undefined) log.counts.set(name, (log.counts.get(name) ?? 0) + 1)
+    log.findings.push(...(findings ?? []), ...around.replicas.lost.map((lost) => `${name}: ${lost} ended by itself`))
   }
   const endsUntil = performance.now() + endsForMs
   for (let at = 0; !signal.aborted; at += 1) {
@@ -85,7 +97,7 @@ interface Machine extends KubeObject {
   readonly status?: { readonly phase?: string; readonly message?: string }
 }
 
-/** Stops the churn, waits until every image is where it is going, and compares the caches with fresh lists. */
+/** Stops the churn, waits until every image has reached a final state, and compares the caches with fresh lists. */
 async function settle({ stage, churn, replicas }: Surroundings): Promise<string[]> {
   churn.pause()
   try {
@@ -146,16 +158,16 @@ async function restartEtcd({ stage }: Surroundings): Promise<string[]> {
   return []
 }
 
-/** What the watches were at is gone when the API server is back: all caches are listed again. */
+/** When the API server is back, the versions of the watches are compacted: all caches are listed again. */
 async function compactAndRestart({ stage, history }: Surroundings): Promise<string[]> {
   await stage.controlPlane.apiServer.kill()
-  // Of what it has not been told by now, it could never hear.
+  // What the history has not received before the compaction, it can never receive.
   await history.catchUp()
   await stage.controlPlane.compact()
   await stage.controlPlane.apiServer.start()
   return []
 }
 
-function none(): string[] {
-  return []
+function noFindings(hadLeader: boolean): string[] | undefined {
+  return hadLeader ? [] : undefined
 }

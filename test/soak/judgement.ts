@@ -1,33 +1,35 @@
 import { leastSquares } from '../bench/statistics.ts'
 import type { Lifetime, Sample } from './replicas.ts'
 
-/** Until then a process fills its caches, leads for the first time, and V8 compiles what runs often. */
+/** In this time a process fills its caches and leads for the first time, and V8 compiles hot code. */
 export const WARM_UP_MINUTES = 5
-/** After that. In less the heap's moving to and fro looks like a slope of any steepness. */
+/** The minimum after that. In a shorter time, the fluctuation of the heap can look like any slope. */
 export const LEAST_MINUTES = 15
-/** What is promised of resident memory, and only many hours can show. */
+/** The limit that we promise for resident memory. Only many hours can show it. */
 export const MB_PER_HOUR = 1
 /**
- * What memory may have grown in any time without a leak: V8 lets a heap of about 20 MB grow by 40 % before it collects
- * (operator/heap.ts), so two moments differ by up to this.
+ * How much memory may grow in any time without a leak: V8 lets a heap of about 20 MB grow by 40 % before it collects
+ * (operator/heap.ts), so two samples may differ by this much.
  */
 export const TO_AND_FRO_MB = 8
+/** Of one process of the soak, which has no Workspaces: 12 of the cluster's kinds, 4 of ours, 2 of KubeVirt, and the policy. */
+export const WATCHES = 19
 /**
- * One for each of the 16 watches, and one that is just being closed; 24 for other requests and 2 for the Lease
+ * One for each watch, and one that is just being closed; 24 for other requests and 2 for the Lease
  * (operator/main.ts); 6 for the metrics and the standard streams. A leak with each end of a watch passes it in two minutes.
  */
-export const MOST_SOCKETS = 64
+export const MOST_SOCKETS = 2 * WATCHES + 24 + 2 + 6
 
-/** What a process gained after its warm-up, by the line of least squares. */
+/** The growth of a process after its warm-up, by the line of least squares. */
 export interface Growth {
   readonly minutes: number
   readonly residentMb: number
   readonly heapMb: number
-  /** The most that each of both may be in that time. */
+  /** Upper limit of each of the two in that time. */
   readonly allowedMb: number
 }
 
-/** Undefined where the process did not live long enough to say anything. */
+/** Undefined if the process did not live long enough. */
 export function growthOf({ samples }: Lifetime): Growth | undefined {
   const warm = samples.filter(({ minutes }) => minutes >= WARM_UP_MINUTES)
   const minutes = (warm.at(-1)?.minutes ?? 0) - (warm[0]?.minutes ?? 0)
@@ -42,7 +44,7 @@ export function growthOf({ samples }: Lifetime): Growth | undefined {
   }
 }
 
-/** What is wrong with memory and sockets: empty when nothing is, or nothing can be told. */
+/** Findings about memory and sockets. Empty if there are none, or if the processes did not live long enough. */
 export function leaksIn(lifetimes: readonly Lifetime[]): string[] {
   return lifetimes.flatMap((lifetime) => [...memoryLeaks(lifetime), ...socketLeaks(lifetime)])
 }

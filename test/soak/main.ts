@@ -20,11 +20,11 @@ import { renderSoak, type SoakReport } from './report.ts'
 
 const SAMPLE_MS = 5_000
 const MINUTE_MS = 60_000
-/** Disturbances in a run that is too short for one a minute. */
+/** Number of disturbances in a run that is too short for one a minute. */
 const LEAST_DISTURBANCES = 10
-/** Processes are ended in this share of the time alone: those of the rest live long enough for their memory to be judged. */
+/** Processes are ended only in this share of the time, so that later ones live long enough for their memory to be judged. */
 const ENDS_SHARE = 1 / 3
-/** Beyond this a change was not noticed in time, whatever happened meanwhile. */
+/** A change that takes longer was not noticed in time, whatever else happened. */
 const LONGEST_REACTION_MS = 60_000
 const POLICY = { concurrency: '4', retryLimit: '1', retryBackoffDuration: '2s', retryBackoffMax: '4s' }
 const SIZE_BYTES = 1024 ** 3
@@ -106,7 +106,7 @@ async function sampleUntil(replicas: Replicas, signal: AbortSignal): Promise<voi
   }
 }
 
-/** Of an image; the disks of virtual machines are clones. */
+/** Reports whether an image's download was created. The disks of virtual machines are clones. */
 function isDownload({ kind, type, object }: SeenEvent): boolean {
   const owners = object.metadata.ownerReferences ?? []
   return kind === DATA_VOLUME.kind && type === 'ADDED' && owners.some((owner) => owner.kind === IMAGE.kind)
@@ -116,7 +116,7 @@ async function brokenInvariants(history: EtcdHistory): Promise<string[]> {
   const checks = [
     () => history.catchUp(),
     () => checkLedger(history.events, OPERATOR_NAMESPACE),
-    // The API server dies under it: a DataVolume may come later than the next one of its batch.
+    // The API server is killed during the run: a DataVolume may be created after the next one of its batch.
     () => checkOrder(history.events, OPERATOR_NAMESPACE, { areBatchesChecked: false }),
   ]
   const findings: string[] = []

@@ -2,8 +2,8 @@ import type { SeenEvent } from '../harness/etcd-history.ts'
 import type { Image } from '../harness/kinds.ts'
 
 /**
- * Milliseconds from each change of a spec, a creation included, to the status that answers it (`observedGeneration`). A change
- * that was overtaken by another one, or by the deletion of its image, has no answer of its own and does not count.
+ * Milliseconds from each change of a spec, including creation, to the status that reflects it (`observedGeneration`). A change
+ * that is superseded by another one, or by the deletion of its image, never gets such a status and does not count.
  */
 export function reactionTimes(events: readonly SeenEvent[]): number[] {
   const asked = new Map<string, { generation: number; at: number }>()

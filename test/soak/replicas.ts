@@ -4,11 +4,11 @@ import { sumOf } from '../bench/exposition.ts'
 import { socketsOf } from '../bench/process-stats.ts'
 import type { Stage } from '../bench/stage.ts'
 
-/** Quicker than in production, so that an hour holds many hand-overs. */
+/** Shorter than in production, so that an hour has many hand-overs. */
 const LEASE = { LEASE_DURATION: '5s', LEASE_RENEW_DEADLINE: '3s', LEASE_RETRY_PERIOD: '1s' }
 const FREEZE_MS = 8_000
 
-/** One look at a process. */
+/** One sample of a process. */
 export interface Sample {
   /** Minutes since its start. */
   readonly minutes: number
@@ -24,7 +24,7 @@ export interface Sample {
 export interface Lifetime {
   readonly name: string
   readonly samples: Sample[]
-  /** What ended it; undefined: still there at the end. */
+  /** What ended it. Undefined if it ran to the end. */
   end: string | undefined
 }
 
@@ -33,7 +33,7 @@ interface Replica {
   lifetime: Lifetime
 }
 
-/** Operators, one of which leads. What is stopped comes back as another process. */
+/** Operator processes, one of which leads. A stopped one is replaced by a new process. */
 export class Replicas {
   readonly lifetimes: Lifetime[] = []
   readonly #stage: Stage
@@ -56,19 +56,19 @@ export class Replicas {
     return this.#replicas.map(({ operator }) => operator)
   }
 
-  /** Processes that ended though nobody ended them. */
+  /** Processes that ended by themselves. */
   get lost(): string[] {
     return this.#replicas.filter(({ operator }) => !operator.isRunning).map(({ operator }) => operator.name)
   }
 
-  /** Throws where none of them leads in `timeoutMs`. */
+  /** Throws if none of them leads within `timeoutMs`. */
   async untilLed(timeoutMs = 60_000): Promise<void> {
     const isLed = new AbortController()
     const waits = this.operators.map((operator) => operator.untilLeading(timeoutMs, isLed.signal))
     await Promise.any(waits).finally(() => isLed.abort())
   }
 
-  /** Ends the leader; another process takes its place, and somebody leads. False where nobody led. */
+  /** Ends the leader, starts another process in its place, and waits for a leader. Returns false if there was no leader. */
   async endLeader(signal: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
     const leader = await this.#leader()
     if (leader === undefined) return false
@@ -80,7 +80,7 @@ export class Replicas {
     return true
   }
 
-  /** Holds the leader, by default until its lead is lost, and lets it go on. False where nobody led. */
+  /** Freezes the leader, by default until it has lost the Lease, and resumes it. Returns false if there was no leader. */
   async freezeLeader(forMs = FREEZE_MS): Promise<boolean> {
     const leader = await this.#leader()
     if (leader === undefined) return false
@@ -93,7 +93,7 @@ export class Replicas {
     return true
   }
 
-  /** Looks at all processes that are not frozen. */
+  /** Samples all processes that are not frozen. */
   async sample(): Promise<void> {
     for (const { operator, lifetime } of this.#replicas) {
       if (operator === this.#frozen || !operator.isRunning) continue

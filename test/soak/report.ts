@@ -1,7 +1,16 @@
 import { percentile } from '../bench/statistics.ts'
+import { table } from '../harness/markdown-table.ts'
 import type { ChurnCounts } from './churn.ts'
 import type { DisturbanceLog } from './disturbances.ts'
-import { growthOf, LEAST_MINUTES, MB_PER_HOUR, MOST_SOCKETS, TO_AND_FRO_MB, WARM_UP_MINUTES } from './judgement.ts'
+import {
+  growthOf,
+  LEAST_MINUTES,
+  MB_PER_HOUR,
+  MOST_SOCKETS,
+  TO_AND_FRO_MB,
+  WARM_UP_MINUTES,
+  WATCHES,
+} from './judgement.ts'
 import type { Lifetime, Sample } from './replicas.ts'
 
 export interface SoakReport {
@@ -11,7 +20,7 @@ export interface SoakReport {
   readonly churn: ChurnCounts
   readonly disturbances: DisturbanceLog
   readonly lifetimes: readonly Lifetime[]
-  /** Milliseconds from a change to the status that answers it. */
+  /** Milliseconds from a change to the status that reflects it. */
   readonly reactions: readonly number[]
   readonly downloads: number
   readonly revisions: number
@@ -32,7 +41,7 @@ same version (a digest over uid and resourceVersion).
 Checked of each process that lived for ${LEAST_MINUTES} minutes after a warm-up of ${WARM_UP_MINUTES}: how much its resident memory and its heap grew in that time, by the line of
 least squares. Allowed are ${MB_PER_HOUR} MB an hour and ${TO_AND_FRO_MB} MB besides, because V8 lets a heap of about 20 MB grow by 40 % before it collects. So a leak of less than about
 ${((TO_AND_FRO_MB * 60) / LEAST_MINUTES + MB_PER_HOUR).toFixed(0)} MB an hour cannot be told in ${LEAST_MINUTES} minutes, of ${(TO_AND_FRO_MB / 2 + MB_PER_HOUR).toFixed(0)} in two hours, of ${(TO_AND_FRO_MB / 24 + MB_PER_HOUR).toFixed(1)} in a day: whether it is less than 1 MB an hour, as we promise after
-the first hour, takes a soak of a day. Checked of every process: at most ${MOST_SOCKETS} sockets at any look (16 watches, each with one that is being closed, 24 pooled connections, 2 for
+the first hour, takes a soak of a day. Checked of every process: at most ${MOST_SOCKETS} sockets at any look (${WATCHES} watches, each with one that is being closed, 24 pooled connections, 2 for
 the Lease, 6 for metrics and standard streams); how many of them are open moves with the work.`
 
 /** The whole report in Markdown. */
@@ -108,9 +117,4 @@ function processRow(lifetime: Lifetime): string[] {
     `${last?.lagMs.toFixed(0) ?? ''} ms`,
     end ?? 'the end of the soak',
   ]
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }

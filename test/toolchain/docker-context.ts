@@ -1,13 +1,13 @@
 import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, matchesGlob, relative } from 'node:path'
 
-/** A line of a Dockerfile: its instruction, and the rest. Lines that are continued are one. */
+/** A line of a Dockerfile: its instruction, and the rest. Continued lines are joined. */
 export interface Instruction {
   readonly name: string
   readonly rest: string
 }
 
-/** The instructions of each stage; what comes before the first one is a stage of its own. */
+/** The instructions of each stage. Those before the first stage are returned as a stage too. */
 export function stagesOf(dockerfile: string): Instruction[][] {
   const lines = dockerfile
     .replaceAll(/^#.*\n/gm, '')
@@ -22,7 +22,7 @@ export function stagesOf(dockerfile: string): Instruction[][] {
   return stages
 }
 
-/** Does what the COPY instructions of a stage do, of files that `.dockerignore` lets through. Throws on one that names nothing. */
+/** Executes the COPY instructions of a stage, for files that `.dockerignore` does not exclude. Throws if a source does not exist. */
 export function copyContext(root: string, stage: readonly Instruction[], target: string): void {
   const isSent = sentBy(readFileSync(join(root, '.dockerignore'), 'utf8'))
   for (const { name, rest } of stage) {
@@ -41,7 +41,7 @@ export function copyContext(root: string, stage: readonly Instruction[], target:
   }
 }
 
-/** The last line that matches a path, or a folder that it is in, decides. */
+/** The last line that matches a path, or a folder above it, decides. */
 function sentBy(dockerignore: string): (path: string) => boolean {
   const lines = dockerignore.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return (path) => {

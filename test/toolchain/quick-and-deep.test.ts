@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import config from '../../vitest.config.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Has a command of its own, as it needs more than Node and a control plane. */
+/** Has its own command, because it needs more than Node and a control plane. */
 const ROLLOUT = 'test/rollout/'
 const FILES = globSync('{constructs,crds-gen,operator,sandbox,test,tooling}/**/*.test.ts', { cwd: ROOT }).filter(
   (file) => !file.includes('node_modules') && !file.startsWith('test/fixtures') && !file.startsWith(ROLLOUT),
@@ -45,14 +45,16 @@ describe('quick and deep tests', () => {
     for (const file of FILES) expect(projectsOf(file, 'rollout')).toEqual([])
   })
 
-  it.each(['faults.ts', 'kubevirt-faults.ts', 'workload-faults.ts'])(
-    'tries every fault of %s in a quick test',
-    (file) => {
-      const quick = FILES.filter((one) => !one.endsWith('.deep.test.ts'))
-      const texts = quick.map((one) => readFileSync(join(ROOT, one), 'utf8')).join('\n')
-      const faults = faultsIn(file)
-      expect(faults.length).toBeGreaterThan(4)
-      expect(faults.filter((type) => !texts.includes(`'${type}'`))).toEqual([])
-    },
-  )
+  it.each([
+    ['faults.ts', 'cdi'],
+    ['kubevirt-faults.ts', 'kubevirt'],
+    ['workload-faults.ts', 'workloads'],
+  ])('names every fault of %s in a quick test that scripts %s', (file, simulator) => {
+    const quick = FILES.filter((one) => !one.endsWith('.deep.test.ts'))
+    const texts = quick.map((one) => readFileSync(join(ROOT, one), 'utf8'))
+    const scripts = texts.filter((text) => text.includes(`${simulator}.script(`)).join('\n')
+    const faults = faultsIn(file)
+    expect(faults.length).toBeGreaterThan(4)
+    expect(faults.filter((type) => !scripts.includes(`'${type}'`))).toEqual([])
+  })
 })

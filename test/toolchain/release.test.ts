@@ -8,7 +8,7 @@ import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 
 const run = promisify(execFile)
 
-/** A kubectl that finds the CRD of Workspaces, and fails to list them. If the CRD is `gone` after that, a file of that name says so. */
+/** A kubectl that finds the CRD of Workspaces, but cannot list Workspaces. If the CRD is `gone` after that, a file of that name marks it. */
 const kubectl = (folder: string, becomes: 'gone' | 'broken') => `#!/bin/sh
 case "$*" in
   'get crd workspaces.pelotech.ot '*) [ -e '${folder}/gone' ] || echo customresourcedefinition/workspaces.pelotech.ot ;;

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
 const LINES_MAX = 350
-/** What a controller does is in its parts: the file itself only puts them together. */
+/** The logic of a controller is in its parts. The file itself only assembles them. */
 const CONTROLLER_LINES_MAX = 120
 
 const isProduct = (file: string) => !/\.(test|fixtures)\.ts$|(^|\/)(node_modules|dist|generated)\//.test(file)

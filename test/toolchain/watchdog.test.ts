@@ -8,7 +8,7 @@ import { expect, it, vi } from 'vitest'
 const HANGS_AFTER_MS = 5 * 60_000
 const WATCHDOG = join(import.meta.dirname, '../../sandbox/control-plane/watchdog.ts')
 
-/** A process that starts a child which would outlive it, prints the child's pid, and stays. */
+/** A process that starts a child that would outlive it, prints the child's pid, and keeps running. */
 const PARENT = `
 import { spawn } from 'node:child_process'
 import { Watchdog } from ${JSON.stringify(WATCHDOG)}

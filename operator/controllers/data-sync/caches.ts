@@ -12,10 +12,10 @@ import type { DataSyncView, Wish } from './world.ts'
 
 export const DATA_SYNC: ResourceType = dataSync
 
-/** Characters of a DataSync: its schema bounds what it says, and nothing that it says may be lost. */
+/** Maximum number of characters kept of a DataSync: its schema bounds its content, and none of it may be lost. */
 const OWN_MAX = 1_000_000
 
-/** Everything that decisions about DataSyncs rest on. */
+/** Everything that decisions about DataSyncs are based on. */
 export class DataSyncCaches {
   readonly dataSyncs = new Store<DataSyncView>().index(BY_IMAGE, imagesOf).index(BY_NAMESPACE, byNamespace)
   readonly images: Readable<ImageView>
@@ -33,14 +33,14 @@ export class DataSyncCaches {
 
 export const parsedDataSyncSpec = memoized(parseDataSyncSpec)
 
-/** What a DataSync wants, by `<namespace>/<name>` of the image. Nothing where it is being deleted, or its spec cannot be read. */
+/** Returns what a DataSync wants, by `<namespace>/<name>` of the image: nothing if it is being deleted or its spec is invalid. */
 export const wanted = memoized((dataSync: DataSyncView): ReadonlyMap<string, Wish> => {
   const parsed = parsedDataSyncSpec(dataSync.spec)
   if (!parsed.ok || isTerminating(dataSync)) return new Map()
   return new Map(wishesOf(dataSync, parsed.spec).map((wish) => [imageKey(dataSync, wish.triple), wish]))
 })
 
-/** The images that it names, though its spec may break a rule. None where it is being deleted. */
+/** Returns the images that a DataSync names, even if its spec is invalid: none if it is being deleted. */
 export const triplesOf = memoized((dataSync: DataSyncView): ReadonlyMap<string, ImageTriple> => {
   if (isTerminating(dataSync)) return new Map()
   return new Map(triplesIn(dataSync.spec).map((triple) => [imageKey(dataSync, triple), triple]))

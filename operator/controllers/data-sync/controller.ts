@@ -15,14 +15,12 @@ import { type DataSyncPlan, planDataSync } from './decide/plan.ts'
 import { observeDataSync } from './observe.ts'
 import type { DataSyncView } from './world.ts'
 
-/** A hundred images of one DataSync may change at once: they are looked at together. */
+/** A hundred images of one DataSync may change at once: one reconcile handles them together. */
 const IMAGES_SETTLE_MS = 200
 
-type Options = Services & { readonly caches: DataSyncCaches; readonly phases: PhaseGauge }
-
-/** DataSyncs, for as long as this process leads. */
+/** Reconciles DataSyncs, for as long as this process leads. */
 export class DataSyncController extends ObjectController<DataSyncView, DataSyncPlan, undefined> {
-  constructor(options: Options) {
+  constructor(options: Services & { readonly caches: DataSyncCaches; readonly phases: PhaseGauge }) {
     const { caches, phases, clock } = options
     const refusals = new Refusals()
     super(options, caches.reflectors, {
@@ -51,7 +49,7 @@ function listenForTriggers({ dataSyncs, images, namespaces }: DataSyncCaches, qu
     dataSyncs.onChange(({ before, after }) => {
       if (after !== undefined && isSame(before?.spec, after.spec) && isTerminating(before) === isTerminating(after))
         return
-      // What one of them wants concerns all that share an image with it.
+      // A change of what one DataSync wants concerns all that share an image with it.
       const keys = [before, after].flatMap((one) => (one === undefined ? [] : imagesOf(one)))
       for (const key of new Set(keys)) about(BY_IMAGE, key)
     }),

@@ -36,7 +36,7 @@ export function dataSyncOf(spec: unknown = SPEC, metadata: Partial<ObjectMeta> =
   } satisfies DataSyncView
 }
 
-/** Images of a namespace, by name, written as the API server would, and told about as their controller would. */
+/** Images of a namespace, by name. Writes act as in the API server, and `tell` sets the status as their controller would. */
 export class Images {
   readonly stored = new Map<string, ImageView>()
   #version = 100
@@ -47,7 +47,7 @@ export class Images {
     return this.#keep(stored)
   }
 
-  /** A merge patch, but for the spec, which is given in full. Throws where the image is not what was seen. */
+  /** Applies a merge patch, except that the spec is given in full. Throws if the image is not the version that was seen. */
   update({ metadata, spec }: KubeObject & { readonly spec?: unknown }): void {
     const before = this.stored.get(metadata.name)
     const isSeen =
@@ -70,7 +70,7 @@ export class Images {
     this.#keep(this.#next(before, { annotations: { ...before.metadata.annotations, ...added } }))
   }
 
-  /** Its controller has seen it. */
+  /** Sets the status of an image that its controller has observed. */
   tell(name: string, status: VMDiskImageStatus): void {
     const image = this.stored.get(name)
     if (image === undefined) throw new Error(`there is no ${name}`)
@@ -100,7 +100,7 @@ export class Images {
   }
 }
 
-/** What is known about one of these DataSyncs. */
+/** Returns all that is known about one of these DataSyncs. */
 export function worldOf(
   dataSync: DataSyncView,
   images = new Images(),

@@ -2,7 +2,7 @@ import { BY_IMAGE } from '../../images/references.ts'
 import { type DataSyncCaches, parsedDataSyncSpec, wanted } from './caches.ts'
 import type { DataSyncView, DataSyncWorld, WantedImage } from './world.ts'
 
-/** Where an observation comes from. Nothing here asks the API server: caches hold all of it. */
+/** Observes a DataSync from caches alone, without a request to the API server. */
 export function observeDataSync(dataSync: DataSyncView, caches: DataSyncCaches, refusal?: string): DataSyncWorld {
   const { namespace = '', uid } = dataSync.metadata
   return {

@@ -10,7 +10,7 @@ import type { DataSyncView } from './world.ts'
 
 const IMAGE = { namespace: NAMESPACE, name: '035-attacker' }
 
-/** Who uses the image of the first vm, as the caches know it. */
+/** Returns the users of the image of the first vm, according to the caches. */
 function usersOf(dataSync: DataSyncView, deletionTimestamp?: string) {
   const images = new Images()
   for (const image of planDataSync(worldOf(dataSyncOf()), 0).apply) images.put(image)

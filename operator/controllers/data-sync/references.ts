@@ -5,8 +5,8 @@ import { DATA_SYNC, type DataSyncCaches, imagesOf, triplesOf, viewDataSync } fro
 import type { DataSyncView } from './world.ts'
 
 /**
- * How DataSyncs count as references to an image: those that it is for. What is not there yet is for all that name it. One that was created when the image was
- * being deleted already waits until that is gone, and does not hold it.
+ * Counts DataSyncs as references to the image that is for them. An image that does not exist yet is for all DataSyncs that name it. A DataSync
+ * that was created while the image was already being deleted waits until the image is gone, and does not hold it.
  */
 export class DataSyncReferences extends SpecReferences<DataSyncView> {
   constructor(client: KubeClient, { dataSyncs, images }: DataSyncCaches) {

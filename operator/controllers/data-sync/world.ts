@@ -2,9 +2,9 @@ import type { DataSyncStatus, ImageTriple, ParsedDataSyncSpec, VMDiskImageSpec }
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 
-/** A DataSync as its cache has it. */
+/** A DataSync as its cache holds it. */
 export interface DataSyncView extends KubeObject {
-  /** Unchecked: it may stem from an older schema. */
+  /** Not validated: it may come from an older schema. */
   readonly spec: unknown
   readonly status: DataSyncStatus
 }
@@ -15,16 +15,16 @@ export interface Wish {
   readonly dataSync: string
   readonly triple: ImageTriple
   readonly spec: VMDiskImageSpec
-  /** Its annotations `sync-requested-at` and `retry-requested-at`, where it has them: the cache keeps no others. */
+  /** Its annotations `sync-requested-at` and `retry-requested-at`, if set. The cache keeps no others. */
   readonly requests: Readonly<Record<string, string>>
 }
 
 /** All that is known about the image of one vm. */
 export interface WantedImage {
   readonly wish: Wish
-  /** What has the name of the image now. */
+  /** The VMDiskImage that has the name of the image now. */
   readonly image: ImageView | undefined
-  /** What other DataSyncs of the namespace want of it. Those that are being deleted, or whose spec cannot be read, want nothing. */
+  /** What other DataSyncs of the namespace want of it. Those that are being deleted or have an invalid spec want nothing. */
   readonly others: readonly Wish[]
 }
 
@@ -33,7 +33,7 @@ export interface DataSyncWorld {
   readonly dataSync: DataSyncView
   readonly spec: ParsedDataSyncSpec
   readonly namespaceTerminating: boolean
-  /** In the order of `spec.vms`; empty where the spec cannot be read. */
+  /** In the order of `spec.vms`; empty if the spec is invalid. */
   readonly images: readonly WantedImage[]
   /** What the API server answered when it last refused something that the DataSync needs. */
   readonly refusal: string | undefined

@@ -15,16 +15,18 @@ import { viewMachine } from './views.ts'
 
 export const MACHINE: ResourceType = virtualMachine
 
-/** Indexes over machines, beside the one by namespace; this one by {@link familyKey}. */
+/** Indexes over machines, in addition to BY_NAMESPACE. This one is by {@link familyKey}. */
 export const BY_FAMILY = 'family'
-/** Namespace of the image that they name. */
+/** `<namespace>/<name>` of the image that a machine without a disk names. */
+const BY_AWAITED_IMAGE = 'awaited image'
+/** Namespace of the image that a machine names. */
 export const BY_IMAGE_NAMESPACE = 'image namespace'
-/** `<namespace>/<name>` of the image that their disk was made from, where they name another one since. */
+/** `<namespace>/<name>` of the image that a machine's disk was made from, if the machine names another image now. */
 export const BY_FORMER_IMAGE = 'former image'
 /** `<namespace>/<name>` of the Secrets that passwords come from. */
 export const BY_PASSWORD_SECRET = 'password secret'
 
-/** As much of the caches of the cluster as machines read. */
+/** The part of the cluster caches that machines read. */
 export interface ClusterFacts {
   readonly dataVolumes: Readable<CloneFacts>
   readonly claims: Readable<KubeObject>
@@ -35,19 +37,20 @@ export interface ClusterFacts {
   readonly namespaces: Readable<KubeObject>
 }
 
-/** Characters of a machine: its schema bounds what it says, and nothing that it says may be lost. */
+/** Maximum characters kept of a machine. Its schema bounds its content, and nothing of it may be cut. */
 const OWN_MAX = 1_000_000
-/** With as many disks, networks and interfaces as a machine can have. */
+/** Maximum characters kept of KubeVirt's machine: room for as many disks, networks and interfaces as it can have. */
 const KUBEVIRT_MAX = 32_000
 
 const KUBEVIRT_TYPES: readonly ResourceType[] = [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE]
 
-/** Everything that decisions about machines rest on. */
+/** All caches that decisions about machines use. */
 export class MachineCaches {
   readonly machines = new Store<MachineView>()
     .index(BY_FAMILY, ({ metadata }) => [familyKey(metadata.namespace, metadata.uid ?? '')])
     .index(BY_NAMESPACE, byNamespace)
     .index(BY_IMAGE, imageOf)
+    .index(BY_AWAITED_IMAGE, (vm) => (vm.status.clone === undefined ? imageOf(vm) : []))
     .index(BY_FORMER_IMAGE, formerImageOf)
     .index(BY_IMAGE_NAMESPACE, (vm) => imageOf(vm).map(namespaceOf))
     .index(BY_PASSWORD_SECRET, passwordSecretsOf)
@@ -69,15 +72,15 @@ export class MachineCaches {
     this.machines.onChange(() => reflectors.need(KUBEVIRT_TYPES))
   }
 
-  /** Whether nothing is missing from these caches. Those of KubeVirt's objects are read once there is a VirtualMachine. */
+  /** Reports whether these caches are complete. KubeVirt's objects are read only once a VirtualMachine exists. */
   get isComplete(): boolean {
     return this.reflectors.areComplete(KUBEVIRT_TYPES)
   }
 
-  /** How many machines wait for the same image. */
+  /** Returns how many machines without a disk wait for the same image; 1 for one that has a disk. */
   waitingWith(vm: MachineView, { clone }: MachineView['status']): number {
     const [image] = clone === undefined ? imageOf(vm) : []
-    return image === undefined ? 1 : this.machines.count(BY_IMAGE, image)
+    return image === undefined ? 1 : Math.max(1, this.machines.count(BY_AWAITED_IMAGE, image))
   }
 }
 
@@ -95,7 +98,7 @@ export function imageOf({ spec, metadata }: MachineView): readonly string[] {
   return [keyOf({ namespace, name: ref.name })]
 }
 
-/** `<namespace>/<name>` of the image that the disk of a machine was made from, where the machine names another one since. */
+/** `<namespace>/<name>` of the image that a machine's disk was made from, if the machine names another image now. */
 export function formerImageOf(vm: MachineView): readonly string[] {
   const { image } = vm.status.clone ?? {}
   return image === undefined || imageOf(vm).includes(image) ? [] : [image]

@@ -21,7 +21,7 @@ function build(users: unknown = REFERRING) {
     client,
     source,
     vm,
-    /** Somebody writes the Secret, and its watch tells. */
+    /** Writes the Secret, and shows it in the cache of its watch. */
     put: (data: Readonly<Record<string, string>> | undefined, name = 'login') => {
       const metadata = { namespace: 'team', name }
       const secret = client.put({ apiVersion: 'v1', kind: 'Secret', metadata, data } as KubeObject)
@@ -36,7 +36,7 @@ function build(users: unknown = REFERRING) {
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
       return await source.render(of, parsed.spec, signal)
     },
-    reads: () => client.said('get'),
+    reads: () => client.callsOf('get'),
   }
   return bench
 }

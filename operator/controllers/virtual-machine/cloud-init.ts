@@ -19,33 +19,33 @@ interface SecretContent extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-/** A password of one line, with or without a line end behind it: login programs read one a line. */
+/** A password is one line, since login programs read one per line. A line end after it is removed before the check. */
 const ONE_LINE = /^[^\p{Cc}]{1,256}$/u
 
 /** Looks up the passwords that a machine's users name, and renders the cloud-init data of its guest. */
 export class CloudInitSource {
   readonly #client: KubeClient
   readonly #secrets: Pick<Readable<KubeObject>, 'get'>
-  /** What was rendered last with passwords of Secrets, by uid of the machine. */
+  /** The last result rendered with passwords of Secrets, by uid of the machine. */
   readonly #rendered = new Map<string, { readonly of: string; readonly cloudInit: CloudInit }>()
-  /** Of reading a Secret. */
+  /** Failures to read a Secret, by uid of the machine. */
   readonly #failures = new FailureCount()
 
-  /** @param secrets tells the versions of Secrets, so that none is read again for nothing */
+  /** @param secrets has the versions of Secrets, so that an unchanged Secret is not read again */
   constructor(client: KubeClient, secrets: Pick<Readable<KubeObject>, 'get'>) {
     this.#client = client
     this.#secrets = secrets
   }
 
-  /** The machine is gone. */
+  /** Forgets a machine that is gone. */
   forget(uid: string): void {
     this.#rendered.delete(uid)
     this.#failures.forget(uid)
   }
 
   /**
-   * Reads the named Secrets, by name, when they or the machine changed. Throws ApiError where the API server cannot read one, but not
-   * for ever: the status of a machine that waits for it says why.
+   * Reads the named Secrets, by name, when they or the machine changed. Throws ApiError if the API server cannot read one. A rejection, or
+   * several failures in a row, is returned as `missing` instead, so that the status of a machine that waits for it shows why.
    */
   async render(vm: MachineView, spec: VirtualMachineSpec, signal: AbortSignal): Promise<CloudInit> {
     const { uid = '', generation, namespace = '' } = vm.metadata

@@ -29,7 +29,7 @@ import {
 import { aWorld } from './machine-world.fixtures.ts'
 import type { MachineView } from './views.ts'
 
-/** What the image has published. */
+/** The artifact of the image. */
 const ARTIFACT_SNAPSHOT = {
   apiVersion: 'snapshot.storage.k8s.io/v1',
   kind: 'VolumeSnapshot',
@@ -41,18 +41,18 @@ afterEach(() => {
   for (const one of stopping.splice(0)) one.abort()
 })
 
-/** A machine of which the caches know no disk; the API server has what it is given. */
+/** Starts with a machine whose disk is not in the caches. The API server has the objects in `live`. */
 async function build(...live: readonly KubeObject[]) {
   const vm = aVM({ finalizers: [FINALIZERS.virtualMachine] }, { status: { bootedAt: '2026-01-01T00:00:00Z' } })
   const { client } = await start(vm, ({ client: server, caches }) => {
-    // The fake API server has one object of a kind and name: KubeVirt's machine is in the caches alone.
+    // The fake API server has one object per kind and name, so KubeVirt's machine is only in the caches.
     caches.kubevirt.put(aMachine(KUBEVIRT.stopped))
     for (const object of live) server.put(object)
   })
   return client
 }
 
-/** A controller, half a second after it began, in a cluster that has the machine, its image and what `prepare` puts there. */
+/** Starts a controller, and advances half a second, in a cluster with the machine, its image and what `prepare` adds. */
 async function start(vm: MachineView, prepare: (bench: CachesBench) => void, references = { names: [] as string[] }) {
   const bench = new CachesBench()
   const { client, caches } = bench
@@ -87,7 +87,7 @@ async function start(vm: MachineView, prepare: (bench: CachesBench) => void, ref
 
 it('KubeVirt’s machine that has no disk, by a live look too, is removed', async () => {
   const client = await build()
-  expect(client.said('get', 'delete').slice(0, 3)).toEqual([
+  expect(client.callsOf('get', 'delete').slice(0, 3)).toEqual([
     'get DataVolume team/vm-root',
     'get PersistentVolumeClaim team/vm-root',
     'delete VirtualMachine team/vm',
@@ -96,18 +96,18 @@ it('KubeVirt’s machine that has no disk, by a live look too, is removed', asyn
 
 it('KubeVirt’s machine that has but a stranger’s claim is removed', async () => {
   const client = await build(aClaim({ labels: {}, ownerReferences: [] }))
-  expect(client.said('delete')).toEqual(['delete VirtualMachine team/vm'])
+  expect(client.callsOf('delete')).toEqual(['delete VirtualMachine team/vm'])
 })
 
 it('KubeVirt’s machine whose DataVolume the caches have not heard of is not, and they have from then on', async () => {
   const client = await build(aDisk())
-  expect(client.said('delete')).toEqual([])
+  expect(client.callsOf('delete')).toEqual([])
   expect(client.peek<MachineView>('VirtualMachine', 'team/vm')?.status.clone).toMatchObject({ phase: 'Succeeded' })
 })
 
 it('KubeVirt’s machine whose claim the caches have not heard of is not, and nothing is told', async () => {
   const client = await build(aClaim())
-  expect(client.said('status', 'create', 'patch', 'delete')).toEqual([])
+  expect(client.callsOf('status', 'create', 'patch', 'delete')).toEqual([])
 })
 
 describe('an image that the template made, and that is to be corrected', () => {
@@ -124,18 +124,18 @@ describe('an image that the template made, and that is to be corrected', () => {
 
   it('is, where a live look finds nothing else that refers to it', async () => {
     const { client } = await correct(['VirtualMachine/team/vm'])
-    expect(client.said('patch')).toContain('patch VMDiskImage farm/golden')
+    expect(client.callsOf('patch')).toContain('patch VMDiskImage farm/golden')
   })
 
   it('is not, and nothing is told, where a live look finds something that the caches have not heard of', async () => {
     const { client, clock } = await correct(['VirtualMachine/team/vm', 'VirtualMachine/team/other'])
     await clock.advance(30 * SECOND)
-    expect(client.said('patch', 'status', 'create')).toEqual([])
+    expect(client.callsOf('patch', 'status', 'create')).toEqual([])
   })
 })
 
 describe('a Secret with a password that the API server cannot read', () => {
-  /** @param times how often it cannot */
+  /** @param times how many reads fail */
   async function startUnread(times: number, prepare: (bench: CachesBench) => void = () => undefined) {
     let left = times
     const started = await start(
@@ -164,7 +164,7 @@ describe('a Secret with a password that the API server cannot read', () => {
   it('once is no matter', async () => {
     const { client, clock, reasons } = await startUnread(1)
     await clock.advance(10 * SECOND)
-    expect(client.said('create')).toEqual(expect.arrayContaining(['create DataVolume team/vm-root']))
+    expect(client.callsOf('create')).toEqual(expect.arrayContaining(['create DataVolume team/vm-root']))
     expect(reasons()).not.toContain('MissingPasswordSecret')
   })
 
@@ -175,12 +175,12 @@ describe('a Secret with a password that the API server cannot read', () => {
     expect(status()?.message).toMatch(
       /user "demo" .* Secret team\/login, which the API server cannot read: the KMS does/,
     )
-    const reads = client.said('get').length
+    const reads = client.callsOf('get').length
     await clock.advance(59 * SECOND)
-    expect([client.said('get').length - reads, reasons()]).toEqual([1, ['MissingPasswordSecret']])
+    expect([client.callsOf('get').length - reads, reasons()]).toEqual([1, ['MissingPasswordSecret']])
     await clock.advance(2 * MINUTE)
     expect(reasons().filter((reason) => reason === 'MissingPasswordSecret')).toHaveLength(1)
-    expect(client.said('create')).toEqual(expect.arrayContaining(['create DataVolume team/vm-root']))
+    expect(client.callsOf('create')).toEqual(expect.arrayContaining(['create DataVolume team/vm-root']))
   })
 
   it('keeps no deployed machine from being looked after, and is taken back once it can', async () => {
@@ -190,7 +190,7 @@ describe('a Secret with a password that the API server cannot read', () => {
       const secret = bench.put(bench.secrets, aSecret(world.cloudInit))
       bench.put(bench.dataVolumes, aDisk())
       bench.put(bench.claims, aClaim())
-      // As it is wanted: there is nothing to write but the status.
+      // As desired, so that only the status is written.
       const [wanted] = planMachine({ ...world, secret }, START).apply
       const metadata = { ...aMachine().metadata, ...wanted?.metadata }
       caches.kubevirt.put(viewKubeVirt({ ...wanted, metadata, status: KUBEVIRT.running } as KubeObject))
@@ -202,9 +202,9 @@ describe('a Secret with a password that the API server cannot read', () => {
       message: expect.stringMatching(/^the machine runs; .*the KMS does/),
     })
     await clock.advance(2 * MINUTE)
-    const reads = client.said('get').length
+    const reads = client.callsOf('get').length
     await clock.advance(2 * MINUTE)
-    expect(client.said('get').length - reads).toBe(2)
+    expect(client.callsOf('get').length - reads).toBe(2)
     mend()
     await clock.advance(2 * MINUTE)
     expect(status()).toMatchObject({ phase: 'Ready', message: 'the machine runs' })

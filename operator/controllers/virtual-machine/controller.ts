@@ -20,20 +20,20 @@ import type { CloudInit } from './world.ts'
 export interface MachineControllerOptions extends Services {
   readonly caches: MachineCaches
   readonly metrics: MachineMetrics
-  /** All that refers to an image, by a live look. Throws ApiError. */
+  /** Counts everything that refers to an image, by a live read. Throws ApiError. */
   readonly countReferences: ReferenceCount
   readonly policy: () => Policy
-  /** Calls back at each change of the policy; returns how to stop that. */
+  /** Calls the listener at each change of the policy. Returns a function that stops this. */
   readonly onPolicyChange: (listener: () => void) => () => void
 }
 
-/** VirtualMachines, for as long as this process leads. */
+/** Reconciles VirtualMachines while this process leads. */
 export class MachineController extends ObjectController<MachineView, MachinePlan, CloudInit> {
   constructor(options: MachineControllerOptions) {
     const { client, caches, clock, metrics, countReferences, policy } = options
     const refusals = new Refusals()
     const cloudInits = new CloudInitSource(client, caches.cluster.secrets)
-    const obstacles = new ObstacleWatch({ ...options, onNews: (key) => this.queue.add(key) })
+    const obstacles = new ObstacleWatch({ ...options, onChange: (key) => this.queue.add(key) })
     super(options, caches.reflectors, {
       type: MACHINE,
       finalizer: FINALIZERS.virtualMachine,
@@ -66,7 +66,7 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
         const refusal = refusals.of(vm.metadata.uid ?? '')
         const world = observeMachine(vm, caches, { policy: policy(), cloudInit, refusal })
         const start = obstacles.look(world)
-        // Its status stays as it is until this process has looked itself.
+        // The status stays unchanged until this process has made a live look of its own.
         if (start?.isAwaited) return undefined
         return planMachine({ ...world, obstacle: start?.obstacle }, clock.now())
       },

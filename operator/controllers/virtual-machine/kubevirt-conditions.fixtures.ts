@@ -1,22 +1,22 @@
 import type { KubeVirtStatus } from './machine-objects.fixtures.ts'
 
-export type Said = NonNullable<KubeVirtStatus['conditions']>[number]
+export type KubeVirtCondition = NonNullable<KubeVirtStatus['conditions']>[number]
 
-export const NOT_READY: Said = { type: 'Ready', status: 'False', reason: 'VMINotExists' }
+export const NOT_READY: KubeVirtCondition = { type: 'Ready', status: 'False', reason: 'VMINotExists' }
 
-export const said = (printableStatus: string, ...conditions: Said[]): KubeVirtStatus => ({
+export const kubeVirtStatus = (printableStatus: string, ...conditions: KubeVirtCondition[]): KubeVirtStatus => ({
   printableStatus,
   conditions: [NOT_READY, ...conditions],
 })
 
-export const unsynchronized = (reason: string, message: string): Said => ({
+export const unsynchronized = (reason: string, message: string): KubeVirtCondition => ({
   type: 'Synchronized',
   status: 'False',
   reason,
   message,
 })
 
-export const unscheduled = (message: string): Said => ({
+export const unscheduled = (message: string): KubeVirtCondition => ({
   type: 'PodScheduled',
   status: 'False',
   reason: 'Unschedulable',

@@ -39,11 +39,11 @@ export class CachesBench {
     this.reflectors.add(vmDiskImage, images, (object) => object as ImageView)
     const cluster = { dataVolumes, claims, snapshots, dataSources, secrets, namespaces, storageClasses }
     this.caches = new MachineCaches(this.reflectors, images, cluster)
-    // What a test puts into them is all that there is.
+    // A test fills the caches by hand, so they count as complete.
     Object.defineProperty(this.caches, 'isComplete', { value: true })
   }
 
-  /** An object as its watch sends it: newer than all before. */
+  /** Stores an object as a watch event does: with a newer version than all before. */
   put<T extends KubeObject>(store: Store<T>, object: T): T {
     this.#version += 1
     const newer = { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#version) } }
@@ -56,7 +56,7 @@ export class CachesBench {
     store.remove({ ...object, metadata: { ...object.metadata, resourceVersion: String(this.#version) } })
   }
 
-  /** Has the caches look at the cluster once. */
+  /** Fills the caches from the cluster once. */
   async look(): Promise<void> {
     const stopping = new AbortController()
     this.reflectors.need([KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE])

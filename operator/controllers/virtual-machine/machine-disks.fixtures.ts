@@ -7,7 +7,7 @@ import type { CloneFacts } from './views.ts'
 
 const NOT_SAID = { reason: '', message: '' }
 
-/** What a plan asks for that takes the machine to have no disk. */
+/** The precondition of a plan that assumes that the machine has no disk. */
 export const NO_DISK = [
   {
     absent: [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, namespace: 'team', name: 'vm-root' })),
@@ -35,7 +35,7 @@ export function aDisk(more: Partial<CloneFacts> = {}, metadata: Partial<ObjectMe
   }
 }
 
-/** States of a clone in the words of CDI. */
+/** States of a clone as CDI reports them. */
 export const DISK = {
   new: { phase: '', progress: '', bound: NOT_SAID, running: NOT_SAID },
   scheduled: { phase: 'CloneScheduled', progress: 'N/A', bound: NOT_SAID, running: NOT_SAID },
@@ -52,7 +52,7 @@ export const DISK = {
   succeeded: { phase: 'Succeeded', progress: '100.0%', bound: { reason: 'Bound', message: 'PVC Bound' } },
 } as const satisfies Record<string, Partial<CloneFacts>>
 
-/** That of the disk, in which volumes can grow. */
+/** The StorageClass of the disk. Its volumes can grow by default. */
 export function aStorageClass(allowVolumeExpansion = true): StorageClassView {
   return { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'fast' }, allowVolumeExpansion }
 }

@@ -99,7 +99,7 @@ describe('a kick', () => {
     [2, 2, 0],
     [undefined, undefined, 0],
     [2, undefined, 0],
-    // Meanwhile it was ready, or its spec changed.
+    // In between, the machine was ready or its spec changed.
     [3, 1, 1],
   ])('is what a status tells more than before: from %s to %s are %d', async (before, after, count) => {
     expect(await change(before, after)).toEqual([`ot_vm_kicks_total ${count}`])

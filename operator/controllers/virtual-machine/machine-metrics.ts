@@ -12,10 +12,10 @@ import { reasonOf } from '../../runtime/standing.ts'
 
 type Machine = Pick<Waiter, 'metadata'> & { readonly status: VirtualMachineStatus }
 
-/** What the gauges look at of a status; the reason is undefined until the status has one. */
+/** Returns the part of a status that the gauges read. The reason is undefined until the status has one. */
 function factsOf(status: VirtualMachineStatus) {
   const { phase = 'Provisioning', conditions = [] } = status
-  // A bug in the operator is reported by this condition alone.
+  // Only this condition reports a bug in the operator.
   const stalled = conditions.find((one) => one.type === TYPE.Stalled && one.status === 'True')
   const isFullCopy = conditions.some(({ type }) => type === TYPE.FullCopy)
   return { phase, reason: stalled?.reason ?? reasonOf(status), isFullCopy }
@@ -26,8 +26,8 @@ function lastReady({ conditions = [] }: VirtualMachineStatus): string | undefine
 }
 
 /**
- * Metrics of virtual machines. Gauges are computed when they are scraped. The counter counts what the caches show, not what was written: so neither a lost
- * answer nor a failed write makes it wrong.
+ * Metrics of virtual machines. Gauges are computed when they are scraped. The counter counts what the caches show, not what was written, so
+ * neither a lost response nor a failed write makes it wrong.
  */
 export class MachineMetrics extends PhaseGauge<Machine> {
   readonly #kicks: Counter
@@ -68,17 +68,17 @@ export class MachineMetrics extends PhaseGauge<Machine> {
     )
   }
 
-  /** What a machine says before and after a change: one that has become Ready took so long since its image was there. */
+  /** Observes the time since provisioningSince, if the change of the status made the machine Ready. */
   provisioned(before: VirtualMachineStatus, after: VirtualMachineStatus): void {
     const isNew = before.phase !== 'Ready' && after.phase === 'Ready'
     const seconds = (Date.parse(lastReady(after) ?? '') - Date.parse(before.provisioningSince ?? '')) / 1_000
     if (isNew && seconds >= 0) this.#provisioning.observe(seconds)
   }
 
-  /** What a machine says of its kicks, before and after a change. */
+  /** Counts the kicks that a change of the status adds. */
   kicked(before: VirtualMachineStatus['kicks'], after: VirtualMachineStatus['kicks']): void {
     const [had, has] = [before?.count ?? 0, after?.count ?? 0]
-    // The count begins again with each budget.
+    // The count starts again with each budget.
     this.#kicks.inc(has < had ? has : has - had)
   }
 }

@@ -20,7 +20,7 @@ import type { CloudInit } from './world.ts'
 
 export const VM_UID = 'vm-uid'
 
-/** A canary: it may be in the data of a Secret, and nowhere else. */
+/** A canary that may appear only in the data of a Secret. */
 export const PASSWORD = 'canary-Kx7-password'
 
 export const TEMPLATE: Readonly<Record<string, unknown>> = {
@@ -136,7 +136,7 @@ export const KUBEVIRT = {
   stopped: { printableStatus: 'Stopped', conditions: [{ type: 'Ready', status: 'False', reason: 'VMINotExists' }] },
 } as const satisfies Record<string, KubeVirtStatus>
 
-/** KubeVirt's machine as the API server has it; of ours it may differ in what a test is not about. */
+/** KubeVirt's machine as the API server has it. It may differ from the desired one in what a test does not cover. */
 export function aMachine(status: KubeVirtStatus = KUBEVIRT.running, metadata: Partial<ObjectMeta> = {}): KubeVirtView {
   const { spec, ...object } = renderKubeVirtVirtualMachine({
     vm: { name: 'vm', namespace: 'team', uid: VM_UID },

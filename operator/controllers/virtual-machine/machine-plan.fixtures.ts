@@ -5,7 +5,7 @@ import { aWorld, type WorldOverrides } from './machine-world.fixtures.ts'
 
 export const planOf = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
 
-/** What a plan applies of one kind, as far as a test looks at it. */
+/** Returns the object of one kind that a plan applies, for a test to read. */
 // biome-ignore lint/suspicious/noExplicitAny: what is rendered is looked at field by field
 export const wanted = (overrides: WorldOverrides, kind: string): any =>
   planOf(overrides).apply.find((object) => object.kind === kind)

@@ -33,13 +33,13 @@ interface Stored extends KubeObject {
 }
 
 /**
- * A world that its plans are applied to, as the controller and the API server would, with the other actors (the image, CDI, KubeVirt,
- * people) in the hands of the test. `told` has every event, in order.
+ * Applies plans to a world, as the controller and the API server would. The test plays the other actors (the image, CDI, KubeVirt, people).
+ * `told` has every Event, in order.
  */
 export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
   override world: MachineWorld
-  told: string[] = []
-  /** Kinds that were removed, each with the world in which it was. */
+  events: string[] = []
+  /** Kinds that were removed, each with the world at that time. */
   removed: { readonly kind: string; readonly world: MachineWorld }[] = []
   #version = 400
   #serial = 0
@@ -87,7 +87,7 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
       this.#setVM({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
       this.log.push(`status ${this.stand}`)
     }
-    if (isDue || plan.remove.length > 0) this.told.push(...plan.events.map(({ type, reason }) => `${type} ${reason}`))
+    if (isDue || plan.remove.length > 0) this.events.push(...plan.events.map(({ type, reason }) => `${type} ${reason}`))
     const metadata = this.finalized(this.world.vm.metadata, plan.finalizer)
     if (metadata !== undefined) this.#setVM({ metadata })
     for (const child of plan.apply) this.#apply(child)
@@ -101,12 +101,12 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
     return this.settle()
   }
 
-  /** The image, as it is from now on; undefined: there is none. */
+  /** Sets the status of the image; undefined removes the image. */
   image(status: VMDiskImageStatus | undefined): this {
     return this.set({ image: status && anImage(status) }).settle()
   }
 
-  /** CDI reports about the disk; its claim exists once it has one. */
+  /** CDI reports about the disk. A claim that exists stays. */
   disk(change: Partial<CloneFacts>, hasClaim = true): this {
     const { clone, claim } = this.world
     if (clone === undefined) throw new Error(`there is no DataVolume: ${this.stand}`)
@@ -150,7 +150,7 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
     return this.instance().kubevirt(KUBEVIRT.running)
   }
 
-  /** What is being deleted is gone; a claim only when no guest runs from it. */
+  /** Removes what is being deleted; the disk only if no guest runs from it. */
   reap(): this {
     const isGoing = (object: KubeObject | undefined) => object?.metadata.deletionTimestamp !== undefined
     if (isGoing(this.world.machine)) this.machineGone()
@@ -197,7 +197,7 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
     this.set({ clone: aDisk({ ...DISK.new, cloneOf: { kind, ...source } }, { ...metadata, ...made }) })
   }
 
-  /** An object that is there already keeps its uid and its status. */
+  /** Stores KubeVirt's machine. When one that exists is applied, it keeps its uid and its status. */
   #store(object: Stored): void {
     const { metadata: old, status } = this.#stored ?? object
     const isNew = this.#stored === undefined || object.metadata.uid === old.uid

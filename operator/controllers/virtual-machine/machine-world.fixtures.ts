@@ -14,7 +14,7 @@ export const NO_PASSWORD = {
 export type WorldOverrides = Omit<Partial<MachineWorld>, 'vm' | 'policy' | 'spec'> &
   ObjectOverrides<VirtualMachineStatus>
 
-/** Nothing exists of a machine, and nothing has the name of anything of it. */
+/** The machine has no children, and no other object has the name of one. */
 export const WITHOUT_CHILDREN = {
   clone: undefined,
   claim: undefined,
@@ -27,7 +27,7 @@ export const WITHOUT_CHILDREN = {
   leaving: undefined,
 } as const satisfies Partial<MachineWorld>
 
-/** A world with an image that is ready, in which nothing exists yet of a machine, and nothing stands in its way. */
+/** A world with a ready image, in which the machine has no children yet and nothing blocks it. */
 export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: WorldOverrides = {}): MachineWorld {
   const vm = aVM(metadata, { status, spec: given({ ...SPEC, ...spec }) })
   return {

@@ -7,7 +7,7 @@ import type { MachineWorld } from './world.ts'
 
 export const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 
-/** Caches with the namespaces of machines and of images, and what is observed in them. */
+/** Builds caches with the namespaces of machines and images, and `look`, which observes a machine in them. */
 export function build() {
   const bench = new CachesBench()
   bench.put(bench.namespaces, aNamespace('team'))

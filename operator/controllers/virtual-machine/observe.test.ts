@@ -10,7 +10,7 @@ import { build, GOING } from './observe-bench.fixtures.ts'
 
 const [OWNER] = childMeta('vm').ownerReferences as readonly [OwnerReference]
 
-/** Of a namesake that lived before. */
+/** Metadata of a child of an earlier machine of the same name. */
 const theirs = (name: string): Partial<ObjectMeta> => ({
   ownerReferences: (childMeta(name).ownerReferences ?? []).map((owner) => ({ ...owner, uid: 'earlier' })),
   labels: { [LABELS.vmUid]: 'earlier' },
@@ -18,14 +18,14 @@ const theirs = (name: string): Partial<ObjectMeta> => ({
 
 const OURS = { [LABELS.vmUid]: VM_UID }
 
-/** Of a child of ours whose ownerReference somebody took off. */
+/** Metadata of a child of ours that has lost its ownerReference. */
 const LOST: Partial<ObjectMeta> = { ownerReferences: [] }
 
 const leaving = (name: string) => ({ ...theirs(name), ...GOING })
 
 type Put = [what: string, put: (bench: CachesBench) => unknown, told: string]
 
-/** A child of each kind under the name of ours, with these metadata. */
+/** An object of each kind that has the name of our child, with this metadata. */
 const oneOfEach = (metadataOf: (name: string) => Partial<ObjectMeta>): Put[] => [
   ['DataVolume', (bench) => bench.put(bench.dataVolumes, aDisk({}, metadataOf('vm-root'))), 'DataVolume vm-root'],
   [

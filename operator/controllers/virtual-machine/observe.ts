@@ -14,7 +14,7 @@ import { storageClassOf } from './decide/plan-children.ts'
 import type { MachineView } from './views.ts'
 import type { MachineWorld } from './world.ts'
 
-/** All but the cloud-init data, and what is in the way of a start, comes from caches. */
+/** Observes a machine from caches only. The caller passes the cloud-init data, and adds what blocks a start. */
 export function observeMachine(
   vm: MachineView,
   caches: MachineCaches,
@@ -43,12 +43,12 @@ export function observeMachine(
     machine,
     instance: machine && ours(machine, found.instance),
     ...namesakes(vm, found, disk.claim),
-    // Looked for live, and only where the rest of it says that the machine is starting.
+    // Found by a live look, and only if the rest of the world shows that the machine is starting.
     obstacle: undefined,
   }
 }
 
-/** What has the names that the machine needs, whosever it is. */
+/** Returns the objects that have the names the machine needs, regardless of their owner. */
 function childrenAt({ metadata: { namespace = '', name } }: MachineView, caches: MachineCaches) {
   const { cluster, kubevirt, instances } = caches
   const names = vmChildNames(name)
@@ -67,7 +67,7 @@ function ours<T extends KubeObject>(owner: KubeObject, object: T | undefined): T
 }
 
 /**
- * The root disk, by what has its name. Ours is the claim of our DataVolume, or one that outlived it: CDI copies our label there.
+ * Returns the root disk, by name. A claim is ours if our DataVolume owns it, or if it outlived our DataVolume: CDI copies our label to it.
  * @param clone DataVolume of that name
  * @param claim PersistentVolumeClaim of that name
  */
@@ -84,7 +84,7 @@ function diskOf<T extends KubeObject>(
   return isOurs ? { ...none, claim } : { ...none, foreignClaim: titleOf(claim) }
 }
 
-/** Whether what a live look has found is a disk of the machine. */
+/** Reports whether the objects found by a live look are a disk of the machine. */
 export function hasMachineDisk(found: readonly KubeObject[], vm: MachineView): boolean {
   const [clone, claim] = [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map(({ kind }) =>
     found.find((one) => one.kind === kind),
@@ -93,8 +93,8 @@ export function hasMachineDisk(found: readonly KubeObject[], vm: MachineView): b
 }
 
 /**
- * What has a name that the machine needs, and is not ours.
- * @param ourClaim the claim of its disk, where it has one
+ * Returns the objects that have a name the machine needs but are not ours.
+ * @param ourClaim the claim of its disk, if it has one
  */
 function namesakes(
   vm: MachineView,
@@ -104,7 +104,7 @@ function namesakes(
   const others = [clone, secret, machine].filter((object) => ours(vm, object) === undefined)
   const taken = [...others, claim === ourClaim ? undefined : claim].filter((object) => object !== undefined)
   const staying = taken.filter((object) => !isTerminating(object))
-  // A claim in the place of that of our DataVolume is CDI's to wait for.
+  // CDI itself waits until a claim in the place of our DataVolume's claim is gone.
   const leaving = taken.find((object) => isTerminating(object) && (object !== claim || clone === undefined))
   return {
     conflict: titleOf(staying.find((object) => !isOrphanOf(vm, object))),
@@ -113,7 +113,7 @@ function namesakes(
   }
 }
 
-/** By its label it was made for the machine, and nothing owns it any more. */
+/** Reports whether the object has no controller any more, and its label says that it was made for the machine. */
 function isOrphanOf({ metadata: { uid } }: MachineView, object: KubeObject): boolean {
   return isOrphaned(object) && uid !== undefined && object.metadata.labels?.[LABELS.vmUid] === uid
 }
@@ -122,14 +122,14 @@ function titleOf(object: KubeObject | undefined): string | undefined {
   return object && `${object.kind} ${object.metadata.name}${object.kind === 'VirtualMachine' ? ' of KubeVirt' : ''}`
 }
 
-/** Machines are counted where they are seen first; its own status tells of all others who refer to it. */
+/** Reports whether anything else refers to the image. Machines are counted in the cache, which shows them first; its status shows all others. */
 function isImageShared(vm: MachineView, image: ImageView | undefined, { machines }: MachineCaches): boolean {
   if (image === undefined) return false
   const { names = [] } = image.status.references ?? {}
   return machines.count(BY_IMAGE, keyOf(image.metadata)) > 1 || names.some((name) => name !== referenceOf(vm))
 }
 
-/** What a disk would be cloned from. */
+/** Returns the source that a disk would be cloned from. */
 function artifactOf(image: ImageView | undefined): CloneSource | undefined {
   const { artifact } = image?.status ?? {}
   return artifact && { kind: artifact.kind, namespace: image?.metadata.namespace ?? '', name: artifact.name }

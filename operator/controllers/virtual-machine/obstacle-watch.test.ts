@@ -5,17 +5,17 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import { aLookBench } from '../../runtime/look-bench.fixtures.ts'
 import { SECOND } from '../../runtime/times.fixtures.ts'
 import { aVM } from './machine-objects.fixtures.ts'
-import { ObstacleWatch } from './obstacle-watch.ts'
+import { type Needs, ObstacleWatch } from './obstacle-watch.ts'
 
 const ENOUGH = 30 * SECOND
 const NETWORK = 'NetworkAttachmentDefinition'
 const LOOK = [`list ${NETWORK} team`, 'list Pod team', 'list Event team']
 
 function build() {
-  const { client, clock, news, basics, onNews, run } = aLookBench()
-  const watch = run(new ObstacleWatch({ ...basics, onNews }))
+  const { client, clock, changed, basics, onChange, run } = aLookBench()
+  const watch = run(new ObstacleWatch({ ...basics, onChange }))
   const machine = (name = 'vm', namespace = 'team') => aVM({ name, namespace, uid: `uid of ${namespace}/${name}` })
-  const note = (vm = machine(), more: { networks?: string[]; hasHung?: boolean } = {}) =>
+  const note = (vm = machine(), more: Partial<Needs> = {}) =>
     watch.note(vm, { instanceUid: `instance of ${vm.metadata.name}`, networks: [], hasHung: false, ...more })
   /** A launcher pod of a machine, with one warning. */
   const warn = (message: string, name = 'vm', owner: { readonly uid?: string } = {}) => {
@@ -39,7 +39,7 @@ function build() {
   }
   const network = (name: string) =>
     client.put({ apiVersion: 'k8s.cni.cncf.io/v1', kind: NETWORK, metadata: { name, namespace: 'team' } })
-  return { client, clock, news, watch, machine, note, warn, network }
+  return { client, clock, changed, watch, machine, note, warn, network }
 }
 
 describe('a machine that starts', () => {
@@ -54,21 +54,21 @@ describe('a machine that starts', () => {
   })
 
   it('for too long is looked at, with all others of its namespace, as long as one hangs', async () => {
-    const { client, clock, news, watch, machine, note, warn } = build()
+    const { client, clock, changed, watch, machine, note, warn } = build()
     warn('no disk')
     note()
     note(machine('other'))
     await clock.advance(ENOUGH)
-    expect(client.said()).toEqual(LOOK)
-    expect(news).toEqual(['team/vm', 'team/other'])
+    expect(client.callsOf()).toEqual(LOOK)
+    expect(changed).toEqual(['team/vm', 'team/other'])
     expect(note().obstacle).toEqual({ missingNetworks: [], hasMultus: true, warning: 'FailedMount: no disk' })
     expect(note(machine('other')).obstacle).toBeUndefined()
     watch.drop(machine())
     await clock.advance(ENOUGH)
-    expect(client.said()).toEqual([...LOOK, ...LOOK])
+    expect(client.callsOf()).toEqual([...LOOK, ...LOOK])
     watch.drop(machine('other'))
     await clock.advance(10 * ENOUGH)
-    expect(client.said()).toHaveLength(6)
+    expect(client.callsOf()).toHaveLength(6)
   })
 
   it.each([{ uid: 'another' }, { kind: 'ReplicaSet' }, { apiVersion: 'nope.example/v1' }, { controller: false }])(
@@ -83,19 +83,19 @@ describe('a machine that starts', () => {
   )
 
   it('is told of when something else is known, and not again for the same', async () => {
-    const { client, clock, news, note, warn } = build()
+    const { client, clock, changed, note, warn } = build()
     warn('no disk')
     note()
     await clock.advance(ENOUGH)
     await clock.advance(3 * ENOUGH)
-    expect(news).toEqual(['team/vm'])
+    expect(changed).toEqual(['team/vm'])
     warn('no Secret')
     await clock.advance(ENOUGH)
-    expect(news).toHaveLength(2)
+    expect(changed).toHaveLength(2)
     expect(note().obstacle?.warning).toBe('FailedMount: no Secret')
     client.drop('Event', 'team/event of vm')
     await clock.advance(ENOUGH)
-    expect(news).toHaveLength(3)
+    expect(changed).toHaveLength(3)
     expect(note().obstacle).toBeUndefined()
   })
 
@@ -138,7 +138,7 @@ describe('networks', () => {
   const needs = { networks: ['lan', 'wan'] }
 
   it('are missing until they are there', async () => {
-    const { clock, news, note, network } = build()
+    const { clock, changed, note, network } = build()
     network('lan')
     note(undefined, needs)
     await clock.advance(ENOUGH)
@@ -146,7 +146,7 @@ describe('networks', () => {
     network('wan')
     await clock.advance(ENOUGH)
     expect(note(undefined, needs).obstacle).toBeUndefined()
-    expect(news).toHaveLength(2)
+    expect(changed).toHaveLength(2)
   })
 
   it('that are corrected count at once', async () => {
@@ -182,7 +182,7 @@ describe('networks', () => {
 
 describe('a look', () => {
   it.each(['Unavailable', 'Rejected'] as const)('that fails is no reason for more of them: %s', async (reason) => {
-    const { client, clock, news, note, warn } = build()
+    const { client, clock, changed, note, warn } = build()
     warn('no disk')
     note()
     client.before = () => {
@@ -192,14 +192,14 @@ describe('a look', () => {
     expect(note()).toMatchObject({ isAwaited: false, obstacle: undefined })
     await clock.advance(9 * ENOUGH)
     expect(client.calls.length).toBeLessThanOrEqual(10)
-    expect(news).toEqual(['team/vm'])
+    expect(changed).toEqual(['team/vm'])
     client.before = undefined
     await clock.advance(2 * ENOUGH)
     expect(note().obstacle?.warning).toBe('FailedMount: no disk')
   })
 
   it('that fails leaves what is known', async () => {
-    const { client, clock, news, note, warn } = build()
+    const { client, clock, changed, note, warn } = build()
     warn('no disk')
     note()
     await clock.advance(ENOUGH)
@@ -208,7 +208,7 @@ describe('a look', () => {
     }
     await clock.advance(ENOUGH)
     expect(note().obstacle?.warning).toBe('FailedMount: no disk')
-    expect(news).toHaveLength(1)
+    expect(changed).toHaveLength(1)
   })
 
   it('at many namespaces is one a second for all of them', async () => {
@@ -234,6 +234,35 @@ describe('a machine that hung before', () => {
     const other = note(machine('other'), { hasHung: true })
     expect(other).toMatchObject({ isAwaited: false, obstacle: { warning: 'FailedMount: no lan' } })
     await clock.advance(SECOND)
-    expect(client.said()).toEqual(LOOK)
+    expect(client.callsOf()).toEqual(LOOK)
+  })
+
+  it.each<[string, Partial<Needs>, Partial<Needs>]>([
+    ['as the first one', {}, {}],
+    ['and another object is refused', { refusedUid: 'one' }, { refusedUid: 'two' }],
+    ['and its pod is in the way, not what is refused', { refusedUid: 'one' }, {}],
+    ['and it is refused', {}, { refusedUid: 'two' }],
+  ])('is served within a second though a look is under way: it hangs %s', async (_how, first, second) => {
+    const { client, clock, changed, note, machine } = build()
+    const answer = Promise.withResolvers<void>()
+    client.before = () => answer.promise
+    note(undefined, { hasHung: true, ...first })
+    await clock.advance(10)
+    expect(note(machine('other'), { hasHung: true, ...second }).isAwaited).toBe(true)
+    client.before = undefined
+    answer.resolve()
+    await clock.advance(SECOND)
+    expect(note(machine('other'), { hasHung: true, ...second }).isAwaited).toBe(false)
+    expect(changed).toEqual(['team/vm', 'team/other'])
+  })
+
+  it('is not served by an earlier look at others, which did not ask for what it needs', async () => {
+    const { clock, note, machine } = build()
+    note(undefined, { hasHung: true, refusedUid: 'one' })
+    await clock.advance(0)
+    expect(note(machine('pod'), { hasHung: true }).isAwaited).toBe(true)
+    expect(note(machine('other'), { hasHung: true, refusedUid: 'two' }).isAwaited).toBe(true)
+    await clock.advance(SECOND)
+    expect(note(machine('pod')).isAwaited).toBe(false)
   })
 })

@@ -9,36 +9,36 @@ import { listAll, listPages } from '../../kube/list-all.ts'
 import { EVENT, NETWORK_ATTACHMENT_DEFINITION, POD, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
 import type { Wake } from '../../runtime/wake.ts'
-import { isRefused, isStarting, tellsOfHang } from './decide/judge.ts'
+import { isRefused, isStarting, reportsHang } from './decide/judge.ts'
 import { type CreateRefusal, type Obstacle, refusalOf } from './decide/obstacle.ts'
 import { refusedOf } from './decide/plan-retries.ts'
 import type { MachineView } from './views.ts'
 import type { MachineWorld } from './world.ts'
 
-/** So long a start may take before anybody asks why. */
+/** How long a start may take before the first look. */
 const PATIENCE_MS = 30_000
 const LOOK_EVERY_MS = 30_000
-/** With many namespaces in which machines hang, one look a second is enough for all of them. */
+/** If machines hang in many namespaces, one look per second is enough for all of them together. */
 const APART_MS = 1_000
-/** More events than that about the pods of one namespace are not read. */
+/** Maximum number of Events that one list of a namespace reads. */
 const EVENTS_MAX = 5_000
 
-/** As much of a machine that is starting as a look needs. */
+/** The part of a starting machine that a look needs. */
 export interface Needs {
   readonly instanceUid: string | undefined
-  /** Names of the NetworkAttachmentDefinitions that it is to be on. */
+  /** Names of the NetworkAttachmentDefinitions that its interfaces need. */
   readonly networks: readonly string[]
-  /** Of the object for which KubeVirt cannot create something; undefined where nothing is refused. */
+  /** Uid of the object for which KubeVirt cannot create something; undefined if nothing is refused. */
   readonly refusedUid?: string | undefined
-  /** It hung before this process knew of it, so there is nothing to wait for. */
+  /** It hung before this process knew of it, so the first look is due at once. */
   readonly hasHung: boolean
 }
 
 /** A machine that is starting. */
 export interface SlowStart {
-  /** What a look has found to be in its way. */
+  /** What blocks it, as found by a look. */
   readonly obstacle: Obstacle | undefined
-  /** Whether it hung before this process knew of it, and this process has not looked, or tried to. */
+  /** Whether it hung before this process knew of it, and this process has not yet looked or tried to. */
   readonly isAwaited: boolean
 }
 
@@ -54,34 +54,34 @@ interface Noted extends SlowStart {
   isAwaited: boolean
 }
 
-/** What is known of a namespace in which machines are starting. */
+/** What is known about a namespace in which machines are starting. */
 interface Place {
   readonly starts: Map<string, Noted>
   /** When the last look began. */
   lookedAt: number
-  /** Whether one has ended, well or not. */
+  /** Whether a look has ended, successfully or not. */
   isLookedAt: boolean
   found: Found | undefined
 }
 
-/** What a look finds. */
+/** The result of a look. */
 interface Found {
-  /** Undefined where none was starting. */
+  /** Undefined if all machines of the look were refused. */
   readonly pods?: {
-    /** Names of the NetworkAttachmentDefinitions; undefined where the cluster serves none. */
+    /** Names of the NetworkAttachmentDefinitions; undefined if the cluster does not serve the kind. */
     readonly networks: ReadonlySet<string> | undefined
-    /** Of the launcher pods, by uid of the instance. */
+    /** Warnings about launcher pods, by uid of the instance. */
     readonly warnings: ReadonlyMap<string, string>
   }
-  /** By uid of the object for which something could not be created; undefined where nothing was refused. */
-  readonly refusals?: ReadonlyMap<string, CreateRefusal>
+  /** By uid of each object for which something could not be created: what was found about it. */
+  readonly refusals: ReadonlyMap<string, CreateRefusal | undefined>
 }
 
 /**
- * Looks live for what keeps machines from starting, where KubeVirt does not say it: NetworkAttachmentDefinitions that do not exist,
- * Warning events about their pods, and what was refused last, of which its conditions only keep the first text. A look is three lists, or one
- * where something is refused, for all machines of a namespace together, at most every 30 s, one namespace after the other, and only as
- * long as one of them hangs: no watch, and nothing at all while machines start as they should.
+ * Finds by live looks what keeps machines from starting, if KubeVirt does not report it: NetworkAttachmentDefinitions that do not exist,
+ * Warning events about the pods, and the newest refusal, since KubeVirt's conditions keep only the first text. A look covers all machines of a
+ * namespace, with up to three lists for those that start and one for those that are refused. It runs at most every 30 s, for one namespace
+ * after the other, and only while a machine hangs: there is no watch, and no request while machines start as they should.
  */
 export class ObstacleWatch extends LookLoop {
   readonly #options: LookLoopOptions
@@ -92,7 +92,7 @@ export class ObstacleWatch extends LookLoop {
     this.#options = options
   }
 
-  /** What is known of the start of a machine; undefined where it is not starting. */
+  /** Returns what is known about the start of a machine; undefined if it is not starting. */
   look(world: MachineWorld): SlowStart | undefined {
     const { vm, spec, instance } = world
     if (!spec.ok || !(isStarting(world) || isRefused(world))) {
@@ -103,11 +103,11 @@ export class ObstacleWatch extends LookLoop {
       instanceUid: instance?.metadata.uid,
       networks: (spec.spec.interfaces ?? []).map(({ network }) => network),
       refusedUid: refusedOf(world)?.object.metadata.uid,
-      hasHung: tellsOfHang(vm.status),
+      hasHung: reportsHang(vm.status),
     })
   }
 
-  /** Notes that a machine is starting; returns what is known of that. */
+  /** Records that a machine is starting. Returns what is known about the start. */
   note({ metadata }: MachineView, { instanceUid, networks, refusedUid, hasHung }: Needs): SlowStart {
     const { namespace = '', uid = '' } = metadata
     const now = this.#options.clock.monotonic()
@@ -116,16 +116,15 @@ export class ObstacleWatch extends LookLoop {
     const known = place.starts.get(uid)
     if (known !== undefined) {
       Object.assign(known, { instanceUid, networks, refusedUid })
-      // A name that was corrected is not held against it until the next look.
+      // A corrected network name counts at once, not only after the next look.
       if (known.obstacle !== undefined) known.obstacle = obstacleOf(known, place.found)
       return known
     }
     const since = hasHung ? now - PATIENCE_MS : now
     const { found } = place
-    const isAbout = refusedUid === undefined || found === undefined || found.refusals !== undefined
-    const isLookedAt = place.isLookedAt && isAbout
-    const isAwaited = hasHung && !isLookedAt
     const needs = { instanceUid, networks, refusedUid }
+    const isLookedAt = place.isLookedAt && (found === undefined || covers(found, needs))
+    const isAwaited = hasHung && !isLookedAt
     const start: Noted = { key: keyOf(metadata), since, ...needs, isLookedAt, isAwaited, obstacle: undefined }
     if (hasHung) start.obstacle = obstacleOf(start, found)
     place.starts.set(uid, start)
@@ -133,7 +132,7 @@ export class ObstacleWatch extends LookLoop {
     return start
   }
 
-  /** The machine is not starting any more. */
+  /** Forgets a machine that is not starting any more. */
   drop({ metadata: { namespace = '', uid = '' } }: MachineView): void {
     const place = this.#places.get(namespace)
     if (place?.starts.delete(uid) && place.starts.size === 0) this.#places.delete(namespace)
@@ -144,19 +143,30 @@ export class ObstacleWatch extends LookLoop {
     const place = this.#places.get(namespace)
     if (place === undefined) return undefined
     const now = clock.monotonic()
-    const everyMs = Math.max(LOOK_EVERY_MS, this.#places.size * APART_MS)
+    const everyMs = this.#everyMs(place)
     const eldest = Math.min(...[...place.starts.values()].map(({ since }) => since))
     const leftMs = Math.max(eldest + PATIENCE_MS, place.lookedAt + everyMs) - now
     if (leftMs > 0) return { afterMs: leftMs, because: 'a machine hangs by then' }
-    // Before the requests: one that fails counts as well.
+    // Set before the requests, so that a look that fails counts as well.
     place.lookedAt = now
+    let found: Found | undefined
     try {
-      place.found = await this.#find(namespace, [...place.starts.values()], signal)
+      found = await this.#find(namespace, [...place.starts.values()], signal)
+      place.found = found
     } finally {
       place.isLookedAt = true
-      for (const start of place.starts.values()) if (now - start.since >= PATIENCE_MS) this.#tell(start, place.found)
+      // A look that failed counts for all. Another one serves those that were noted meanwhile only if it asked for what they need.
+      const isServed = (start: Noted) =>
+        start.isAwaited ? found === undefined || covers(found, start) : now - start.since >= PATIENCE_MS
+      for (const start of place.starts.values()) if (isServed(start)) this.#report(start, place.found)
     }
-    return { afterMs: everyMs, because: 'it may be gone by then' }
+    return { afterMs: this.#everyMs(place), because: 'it may be gone by then' }
+  }
+
+  /** A machine that waits for its first look is not planned until then. */
+  #everyMs({ starts }: Place): number {
+    const hasAwaited = [...starts.values()].some(({ isAwaited }) => isAwaited)
+    return Math.max(hasAwaited ? 0 : LOOK_EVERY_MS, this.#places.size * APART_MS)
   }
 
   async #find(namespace: string, starts: readonly Noted[], signal: AbortSignal): Promise<Found> {
@@ -167,15 +177,15 @@ export class ObstacleWatch extends LookLoop {
     const warnings = hasPods ? await warningsIn(client, namespace, { now: clock.now(), signal }) : undefined
     return {
       ...(warnings !== undefined && { pods: { networks, warnings } }),
-      ...(refused.size > 0 && { refusals: await refusalsIn(client, namespace, refused, signal) }),
+      refusals: refused.size > 0 ? await refusalsIn(client, namespace, refused, signal) : new Map(),
     }
   }
 
-  #tell(start: Noted, found: Found | undefined): void {
+  #report(start: Noted, found: Found | undefined): void {
     const obstacle = obstacleOf(start, found)
-    const isNews = !start.isLookedAt || !isDeepStrictEqual(start.obstacle, obstacle)
+    const isChanged = !start.isLookedAt || !isDeepStrictEqual(start.obstacle, obstacle)
     Object.assign(start, { obstacle, isLookedAt: true, isAwaited: false })
-    if (isNews) this.#options.onNews(start.key)
+    if (isChanged) this.#options.onChange(start.key)
   }
 }
 
@@ -183,10 +193,15 @@ function unseen(): Place {
   return { starts: new Map(), lookedAt: Number.NEGATIVE_INFINITY, isLookedAt: false, found: undefined }
 }
 
-function obstacleOf(noted: Noted, { pods, refusals }: Found = {}): Obstacle | undefined {
-  const { networks, instanceUid = '', refusedUid } = noted
-  const refusal = refusedUid === undefined ? undefined : refusals?.get(refusedUid)
+/** Reports whether a look asked for what this start needs. */
+function covers({ pods, refusals }: Found, { refusedUid }: Pick<Noted, 'refusedUid'>): boolean {
+  return refusedUid === undefined ? pods !== undefined : refusals.has(refusedUid)
+}
+
+function obstacleOf({ networks, instanceUid = '', refusedUid }: Noted, found: Found | undefined): Obstacle | undefined {
+  const refusal = refusedUid === undefined ? undefined : found?.refusals.get(refusedUid)
   if (refusal !== undefined) return { missingNetworks: [], hasMultus: true, warning: undefined, refusal }
+  const pods = found?.pods
   if (pods === undefined || refusedUid !== undefined) return undefined
   const missingNetworks = networks.filter((name) => pods.networks?.has(name) !== true)
   const warning = pods.warnings.get(instanceUid)
@@ -216,7 +231,7 @@ async function warningsIn(
   namespace: string,
   { now, signal }: { readonly now: number; readonly signal: AbortSignal },
 ): Promise<ReadonlyMap<string, string>> {
-  /** Uid of the instance, by that of its launcher pod. */
+  /** Uid of the instance, by uid of its launcher pod. */
   const instances = new Map<string | undefined, string>()
   const pending = { labelSelector: LABELS.vmUid, fieldSelector: 'status.phase=Pending' }
   const pods = { namespace, ...pending, metadataOnly: true, signal, project: launched }
@@ -225,27 +240,28 @@ async function warningsIn(
   if (instances.size === 0) return new Map()
   const about = { namespace, fieldSelector: 'involvedObject.kind=Pod,type=Warning', signal }
   const ofPod = (uid: string | undefined) => instances.get(uid)
-  return await toldIn(client, about, ofPod, (events) => warningOf(events, now))
+  return await readEvents(client, about, ofPod, (events) => warningOf(events, now))
 }
 
-/** What KubeVirt said last of each object for which it cannot create something. */
+/** Returns KubeVirt's newest refusal for each object for which it cannot create something. */
 async function refusalsIn(
   client: KubeClient,
   namespace: string,
   refused: ReadonlySet<string>,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, CreateRefusal>> {
+): Promise<Found['refusals']> {
   const about = { namespace, fieldSelector: 'reason=FailedCreate,type=Warning', signal }
   const ofRefused = (uid: string | undefined) => (uid !== undefined && refused.has(uid) ? uid : undefined)
-  return await toldIn(client, about, ofRefused, refusalOf)
+  const found = await readEvents(client, about, ofRefused, refusalOf)
+  return new Map([...refused].map((uid) => [uid, found.get(uid)]))
 }
 
 /**
- * What Events tell, by the group that they are of.
- * @param groupOf by uid of what an Event is about; undefined: it is left out
- * @param read what those of a group tell; undefined: nothing
+ * Lists Events, and returns what `read` makes of each group of them.
+ * @param groupOf returns the group for the uid of the object that an Event is about; undefined leaves the Event out
+ * @param read returns what the Events of a group report; undefined if nothing
  */
-async function toldIn<T>(
+async function readEvents<T>(
   client: KubeClient,
   options: ListOptions,
   groupOf: (uid: string | undefined) => string | undefined,
@@ -262,15 +278,15 @@ async function toldIn<T>(
     events.set(group, ofGroup)
     ofGroup.push(event)
   }
-  const told = [...events].map(([group, ofGroup]) => [group, read(ofGroup)] as const)
-  return new Map(told.filter((one): one is readonly [string, T & {}] => one[1] !== undefined))
+  const found = [...events].map(([group, ofGroup]) => [group, read(ofGroup)] as const)
+  return new Map(found.filter((one): one is readonly [string, T & {}] => one[1] !== undefined))
 }
 
 function nameOf({ metadata }: KubeObject): string {
   return metadata.name
 }
 
-/** Of a launcher pod, its uid and that of its instance. */
+/** Returns the uid of a launcher pod and the uid of its instance. */
 function launched(pod: KubeObject) {
   return { uid: pod.metadata.uid, instance: controllerOfKind(pod, VIRTUAL_MACHINE_INSTANCE)?.uid }
 }

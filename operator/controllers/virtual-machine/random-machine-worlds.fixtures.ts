@@ -29,7 +29,7 @@ const time = fc.integer({ min: -2 * HOUR, max: 2 * HOUR }).map((offset) => toTim
 
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
 
-/** Metadata of an object that is being deleted, now and then. */
+/** Metadata of an object that is sometimes being deleted. */
 const going = fc.oneof(
   { weight: 3, arbitrary: fc.constant({}) },
   { weight: 1, arbitrary: time.map((deletionTimestamp) => ({ deletionTimestamp })) },
@@ -194,12 +194,12 @@ function secretOf({ cloudInit }: MachineWorld, how: string): KubeObject | undefi
   return aSecret(how === 'right' ? cloudInit : NO_PASSWORD)
 }
 
-/** KubeVirt's machine, as it is wanted or otherwise. */
+/** KubeVirt's machine, as desired or different. */
 function machineOf(base: MachineWorld, how: { shown: KubeVirtStatus; meta: object; isWanted: boolean }): KubeVirtView {
   const other = aMachine(how.shown, how.meta)
   const { vm, spec, secret, cloudInit, clone: disk } = base
   if (!(how.isWanted && spec.ok)) return other
-  // As it would be made if there were nothing else to do.
+  // As a plan would make it if there were nothing else to do.
   const plain = aWorld({ secret, cloudInit, clone: aDisk({}, { uid: disk?.metadata.uid }), claim: aClaim() })
   const alive = { ...vm, metadata: { ...vm.metadata, deletionTimestamp: undefined } }
   const deployed = { ...spec, spec: { ...spec.spec, ignoreOnDeploy: false } }
@@ -210,7 +210,7 @@ function machineOf(base: MachineWorld, how: { shown: KubeVirtStatus; meta: objec
   return viewKubeVirt({ ...wanted, metadata, status: how.shown } as KubeObject)
 }
 
-/** The same world, in which the disk is as it was an hour ago, the time of the machine is over, nothing runs, and nothing else stands in the way. */
+/** The same world, but the disk made no progress for an hour, the time of the machine is over, nothing runs, and nothing else blocks it. */
 export function hanging(one: MachineWorld): MachineWorld {
   const stays = <T extends KubeObject>(object: T): T => ({
     ...object,

@@ -18,10 +18,10 @@ const vm = (
   spec: unknown = SPEC,
   status: MachineView['status'] = {},
 ) => aVM({ name, uid: `uid of ${name}`, ...more }, { spec, status })
-/** A machine whose status tells what its disk was made from. */
+/** A machine whose status records what its disk was made from. */
 const noted = (image: string, spec: unknown, uid = 'uid of the disk of a') =>
   vm('a', {}, spec, { clone: { name: 'a-root', image, uid } })
-/** The disk of a machine, or what only looks like it: as the API server has it, and as it is cached. */
+/** The disk of a machine, or a look-alike, with the fields of the stored object and of the cached one. */
 const disk = (name: string, owner = `uid of ${name}`, state: Partial<CloneFacts> = DISK.cloning): CloneFacts => {
   const ownerReferences = (childMeta(name).ownerReferences ?? []).map((one) => ({ ...one, name, uid: owner }))
   const cached = aDisk(state, { name: `${name}-root`, uid: `uid of the disk of ${name}`, ownerReferences })
@@ -29,7 +29,7 @@ const disk = (name: string, owner = `uid of ${name}`, state: Partial<CloneFacts>
 }
 const complete = (name: string) => disk(name, `uid of ${name}`, DISK.succeeded)
 
-/** Objects of one cluster, and what is counted of them. */
+/** Objects of one cluster, and the references that are counted. */
 type Row = readonly [string, machines: MachineView[], disks: CloneFacts[], names: string[], users: string[]]
 
 const ROWS: Row[] = [
@@ -143,14 +143,14 @@ describe('references and users of an image', () => {
     expect(await references.live(GOLDEN, signal)).toEqual({ count: names.length, names, users })
   })
 
-  it('name the first ten, and all users', async () => {
+  it('name all of them, and all users', async () => {
     const names = Array.from({ length: 700 }, (_, at) => `vm-${String(at).padStart(3, '0')}`)
     const { caches } = new CachesBench()
     const client = new ScriptedClient()
     for (const name of names) for (const one of [vm(name), disk(name)]) client.put<KubeObject>(one)
     const found = await new MachineReferences(client, caches).live(GOLDEN, signal)
-    expect([found.count, found.names.length, found.users.length]).toEqual([700, 10, 700])
-    expect(found.names.at(-1)).toBe('VirtualMachine/team/vm-009')
+    expect([found.count, found.names.length, found.users.length]).toEqual([700, 700, 700])
+    expect(found.names.at(-1)).toBe('VirtualMachine/team/vm-699')
   })
 
   it('shares the lists of all who ask together', async () => {
@@ -159,7 +159,7 @@ describe('references and users of an image', () => {
     const references = new MachineReferences(client, caches)
     const found = await Promise.all(Array.from({ length: 16 }, () => references.live(GOLDEN, signal)))
     expect(found.map(({ names }) => names)).toEqual(Array.from({ length: 16 }, () => ['VirtualMachine/team/a']))
-    expect(client.said('list')).toHaveLength(2)
+    expect(client.callsOf('list')).toHaveLength(2)
   })
 
   it('are no guess: an API server that does not answer is an error, and a kind that is not there is none', async () => {
@@ -213,7 +213,7 @@ describe('an image is told', () => {
     expect(new Set(taken())).toEqual(new Set(['farm/other', 'farm/golden']))
     bench.put(bench.dataVolumes, disk('a'))
     expect(taken()).toEqual(['farm/other', 'farm/golden'])
-    // It needs its image no more.
+    // A complete disk does not need its image any more.
     bench.put(bench.dataVolumes, complete('a'))
     expect(taken()).toEqual(['farm/golden'])
   })

@@ -12,15 +12,15 @@ import { stopAll } from '../../runtime/stops.ts'
 import { BY_FORMER_IMAGE, formerImageOf, imageOf, MACHINE, type MachineCaches } from './caches.ts'
 import { type CloneFacts, type MachineView, viewMachine } from './views.ts'
 
-/** As much of the disk of a machine as tells whether it needs an image. */
+/** The part of a machine's disk that shows whether it needs an image. */
 type Disk = KubeObject & Pick<CloneFacts, 'phase'>
-/** As the API server sends it. */
+/** A disk as the API server sends it. */
 type StoredDisk = KubeObject & { readonly status?: { readonly phase?: string } }
 
 /**
- * How machines count as references to an image: each one that names it, and as users those that have, or are making, a disk of it. One
- * that names another image since its disk was made is a user of that one no sooner than it has a disk of it; of the first it is one as
- * long as the disk is not complete.
+ * Counts machines as references to an image: every machine that names it. Machines that have, or are making, a disk of it are also users.
+ * A machine that names another image since its disk was made becomes a user of the new image only once it has a disk of it. It stays a
+ * user of the first image until the disk is complete.
  */
 export class MachineReferences implements ReferenceSource {
   readonly #live: SharedLooks<LiveMachines>
@@ -38,14 +38,14 @@ export class MachineReferences implements ReferenceSource {
     return count(key, found, cluster.dataVolumes)
   }
 
-  /** By lists that begin after this call; those who ask meanwhile share them. Throws ApiError. */
+  /** Counts by live lists that begin after this call. Callers that wait at the same time share them. Throws ApiError. */
   async live(image: ObjectKey, signal: AbortSignal) {
     const key = keyOf(image)
     const { machines, disks } = await this.#live.take('', signal)
     return count(key, machines.get(key) ?? [], disks)
   }
 
-  /** Calls back with the `<namespace>/<name>` of each image whose references may have changed; returns how to stop that. */
+  /** Calls the listener with the `<namespace>/<name>` of each image whose references may have changed. Returns a function that stops this. */
   onChange(listener: (imageKey: string) => void): () => void {
     const { machines, cluster } = this.#caches
     return stopAll([
@@ -60,7 +60,7 @@ export class MachineReferences implements ReferenceSource {
         const object = after ?? before
         const vm = object && ownerAmong(object, machines)
         if (vm === undefined) return
-        // A disk that came or went makes its machine a user, or one no more; one that is complete frees the image of before.
+        // A disk that appears or disappears changes whether its machine is a user. A disk that is complete releases the former image.
         const cameOrWent = was === 'none' || is === 'none'
         for (const key of cameOrWent ? imagesOf(vm) : formerImageOf(vm)) listener(key)
       }),
@@ -68,9 +68,9 @@ export class MachineReferences implements ReferenceSource {
   }
 }
 
-/** What live lists tell of all machines. */
+/** The result of live lists of all machines and their disks. */
 interface LiveMachines {
-  /** By key of each image that they may be a reference to. */
+  /** By key of each image that a machine may refer to. */
   readonly machines: ReadonlyMap<string, readonly MachineView[]>
   readonly disks: ReadonlyMap<string, Disk>
 }
@@ -88,7 +88,7 @@ async function listMachines(client: KubeClient, signal: AbortSignal): Promise<Li
   return { machines, disks: new Map(disks.map((disk) => [keyOf(disk.metadata), disk])) }
 }
 
-/** As much of a machine as makes it a reference: the lists are of all machines. */
+/** Keeps only what makes a machine a reference, because the lists contain all machines. */
 function viewReference(object: KubeObject): MachineView {
   const { apiVersion, kind, metadata, spec, status } = viewMachine(object)
   const { name, namespace = '', uid = '' } = metadata
@@ -108,7 +108,7 @@ function viewDisk({ apiVersion, kind, metadata, status }: StoredDisk): Disk {
   return bounded({ apiVersion, kind, metadata: { name, namespace, uid, ownerReferences }, phase } as Disk, KEPT_MAX)
 }
 
-/** Keys of the images that a machine may be a reference to. */
+/** Returns the keys of the images that a machine may refer to. */
 function imagesOf(vm: MachineView): readonly string[] {
   return [...imageOf(vm), ...formerImageOf(vm)]
 }
@@ -132,17 +132,17 @@ function count(image: string, machines: readonly MachineView[], disks: { get(key
   return referencesOf(names, users)
 }
 
-/** Whether a machine that has this disk keeps the image from going. */
+/** Reports whether a machine with this disk keeps the image from being deleted. */
 function needs(vm: MachineView, disk: Disk, image: string): boolean {
   const isNamed = imageOf(vm).includes(image)
   const { image: noted, uid } = vm.status.clone ?? {}
-  // The status may tell of an earlier disk.
+  // The status may describe an earlier disk.
   const isAboutIt = noted !== undefined && (uid === undefined || uid === disk.metadata.uid)
   if (!isAboutIt) return isNamed
   return noted === image && (isNamed || progressOf(disk) === 'unfinished')
 }
 
-/** What makes a machine a reference to its images. */
+/** Returns the fields that make a machine a reference to its images. */
 function named(vm: MachineView | undefined): unknown {
   return vm && [vm.metadata.uid, imageOf(vm), formerImageOf(vm)]
 }

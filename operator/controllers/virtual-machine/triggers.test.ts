@@ -38,10 +38,10 @@ beforeEach(() => {
   enqueued = []
   stops = listenForMachineTriggers(bench.caches, (key) => enqueued.push(key))
 })
-/** Keys that were enqueued since the last look, each once. */
+/** Keys that were enqueued since the last call, each once. */
 const taken = () => [...new Set(enqueued.splice(0))].toSorted()
 
-/** What becomes of one object of a cache, and whether that concerns its machine. */
+/** Adds, repeats, changes and removes an object of a cache, and checks which of these enqueue its machine. */
 function lives<T extends KubeObject>(store: (of: CachesBench) => Store<T>, object: T, changed: T): void {
   const cache = store(bench)
   bench.put(cache, object)
@@ -135,7 +135,7 @@ describe('a machine is looked at', () => {
     const login = aSecret(undefined, { ...FOREIGN, name: 'login' })
     bench.put(bench.secrets, login)
     expect(taken()).toEqual(['team/vm'])
-    // Its watch has no data: each version may be another password.
+    // Its watch has no data, so each version may be another password.
     bench.put(bench.secrets, login)
     expect(taken()).toEqual(['team/vm'])
     bench.drop(bench.secrets, login)

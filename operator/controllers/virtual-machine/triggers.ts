@@ -11,14 +11,14 @@ import type { Change } from '../../runtime/store.ts'
 import { BY_FAMILY, BY_IMAGE_NAMESPACE, BY_PASSWORD_SECRET, MACHINE, type MachineCaches } from './caches.ts'
 import type { MachineView } from './views.ts'
 
-/** From changes in the caches to the machines that they concern beside themselves. No decision is made here. Returns how to stop listening. */
+/** Enqueues the machines that a change of another object in the caches concerns. Makes no decisions. Returns functions that stop listening. */
 export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: string) => void) {
   const { machines, images, cluster, kubevirt, instances } = caches
   const all = (found: Iterable<MachineView>) => {
     for (const vm of found) enqueue(keyOf(vm.metadata))
   }
   const waiting = () => all([...machines.values()].filter(({ status }) => status.phase !== 'Ready'))
-  /** By owner or label, and by name in any case: a name that is taken or freed concerns all who need it. */
+  /** Finds machines by owner or label, and always by name: a name that is taken or freed concerns every machine that needs it. */
   const child = whenContentChanged(({ key, before, after }: Change<KubeObject>) => {
     for (const object of [before, after]) {
       const owner = object && controllerOfKind(object, MACHINE)
@@ -39,7 +39,7 @@ export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: s
       child(change)
       all(machines.find(BY_PASSWORD_SECRET, change.key))
     }),
-    // What a disk waits for, or is warned of.
+    // A disk may wait for its StorageClass, or have a warning about it.
     cluster.storageClasses.onChange(whenContentChanged(waiting)),
     cluster.namespaces.onChange(({ key, before, after }) => {
       if (namespaceState(before) === namespaceState(after)) return
@@ -50,13 +50,13 @@ export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: s
   ]
 }
 
-/** As much of an image as a machine shows or rests on: thousands may name one, and its counts change with each of them. */
+/** The part of an image that a machine shows or depends on. Thousands of machines may name an image, and each one changes its counts. */
 function aboutImage(image: ImageView | undefined): unknown {
   if (image === undefined) return undefined
   const { metadata, spec, status } = image
   const { phase, message, progress, queuePosition, revision, artifact } = status
   const isLookedAt = status.observedGeneration === metadata.generation
-  // The last one that refers to it may have it corrected, as long as it has no artifact.
+  // The only object that refers to an image may have it corrected, as long as it has no artifact.
   const isShared = artifact === undefined && (status.references?.count ?? 0) > 1
   const shown = [phase, message, progress, queuePosition, revision, artifact]
   return [metadata.uid, metadata.deletionTimestamp, spec, isLookedAt, isShared, shown]

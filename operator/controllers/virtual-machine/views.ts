@@ -3,13 +3,13 @@ import type { CloneSource } from '../../cluster/clone-sources.ts'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 
-/** A VirtualMachine of Open Terrain as stored; the spec is unchecked, it may stem from an older schema. */
+/** A VirtualMachine of Open Terrain as stored. The spec is not validated: it may come from an older schema. */
 export interface MachineView extends KubeObject {
   readonly spec: unknown
   readonly status: VirtualMachineStatus
 }
 
-/** As much of the DataVolume of a root disk. */
+/** The part of a root disk's DataVolume that decisions use. */
 export interface CloneFacts extends KubeObject {
   readonly phase: string
   readonly progress: string
@@ -18,7 +18,7 @@ export interface CloneFacts extends KubeObject {
   readonly cloneOf: CloneSource | undefined
 }
 
-/** Of a machine that a workspace has made. */
+/** Labels of a machine that a workspace created. */
 const WORKSPACE_LABELS = [LABELS.workspace, LABELS.workspaceUid, LABELS.managedBy]
 
 export function viewMachine(object: KubeObject): MachineView {

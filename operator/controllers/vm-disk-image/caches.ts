@@ -10,14 +10,14 @@ import { snapshotNameFor } from './decide/target.ts'
 
 export const IMAGE: ResourceType = vmDiskImage
 
-/** Indexes over images, beside the one by namespace; all but the uid are `<namespace>/<name>` of what they name, wait for or make. */
+/** Indexes over images, besides the one by namespace. All but the uid hold `<namespace>/<name>` of what images name, wait for or create. */
 export const BY_UID = 'uid'
 export const BY_SECRET = 'secret'
 export const BY_CONFIG_MAP = 'configMap'
-/** Characters of an image: its schema bounds what it says, and nothing that it says may be lost. */
+/** Characters kept of an image: its schema limits its size, and nothing of it may be lost. */
 const OWN_MAX = 64_000
 
-/** Everything that decisions about images rest on. */
+/** All caches that decisions about images rest on. */
 export class ImageCaches {
   readonly images = new Store<ImageView>()
     .index(BY_NAMESPACE, byNamespace)
@@ -42,7 +42,7 @@ function named(image: ImageView, field: 'secretRef' | 'certConfigMap'): readonly
   return name === undefined ? [] : [siblingKey(image, name)]
 }
 
-/** The spec is unchecked. */
+/** The spec is not validated yet. */
 function specified(
   { spec, status }: ImageView,
   field: 'secretRef' | 'certConfigMap' | 'snapshotClass',
@@ -52,7 +52,7 @@ function specified(
   return typeof name === 'string' ? name : undefined
 }
 
-/** Names that its children have or will have: what takes or frees such a name concerns it. */
+/** Returns names that its children have or will have: an object that takes or frees such a name concerns the image. */
 function childrenOf(image: ImageView): readonly string[] {
   const { metadata, status } = image
   const { revision, artifact } = status
@@ -67,7 +67,7 @@ function childrenOf(image: ImageView): readonly string[] {
   return [...new Set(names)].map((name) => siblingKey(image, name))
 }
 
-/** Key of a namesake in the same namespace. */
+/** Returns the key of the object with this name in the same namespace. */
 export function siblingKey({ metadata }: KubeObject, name: string): string {
   return keyOf({ namespace: metadata.namespace, name })
 }

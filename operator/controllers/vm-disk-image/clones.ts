@@ -13,8 +13,8 @@ import { isOfMachine, LiveClones } from './live-clones.ts'
 type Child = Uncloned['uncloned']
 
 /**
- * Who reads from the children of an image: DataVolumes of anybody, in any namespace, that are still being filled. They count as references to the image, and as
- * its users, but for those of machines, which count themselves.
+ * Finds what reads from the children of an image: unfinished DataVolumes of anybody, in any namespace. They count as references to the
+ * image and as its users, except those of machines: machines count themselves.
  */
 export class Clones implements ReferenceSource {
   readonly #live: LiveClones
@@ -25,7 +25,7 @@ export class Clones implements ReferenceSource {
     this.#caches = caches
   }
 
-  /** Whether anything reads from this child. The cache answers first, since a yes is enough. */
+  /** Reports whether anything reads from this child. Asks the cache first, because its yes is enough. */
   readonly read = async (
     { uncloned: child, look }: Uncloned,
     image: ImageView,
@@ -61,7 +61,7 @@ export class Clones implements ReferenceSource {
     })
   }
 
-  /** Key of the image that a clone reads from, if it is one's. */
+  /** Returns the key of the image that a clone with this source reads from, if there is one. */
   #imageOf({ kind, namespace, name }: CloneSource): string | undefined {
     const { images, cluster } = this.#caches
     const { snapshots, dataVolumes, dataSources } = cluster
@@ -77,7 +77,7 @@ export class Clones implements ReferenceSource {
     return image && keyOf(image.metadata)
   }
 
-  /** Keys of all that a clone of the image may name, as far as the caches know. */
+  /** Returns the keys of all sources that a clone of the image may name, according to the caches. */
   #sourcesOfAll(key: ObjectKey): ReadonlySet<string> {
     const image = this.#caches.images.get(keyOf(key))
     if (image === undefined) return new Set()
@@ -93,8 +93,8 @@ export class Clones implements ReferenceSource {
   }
 
   /**
-   * What a clone of this child may name: the child itself, or a DataSource that leads to it. CDI looks through a DataSource
-   * once, and the clone does not tell what it found: so one that names the image's own DataSource may read from any child.
+   * Returns what a clone of this child may name: the child itself, or a DataSource that leads to it. CDI resolves a DataSource
+   * once, and the clone does not show the result: one that names the image's own DataSource may read from any child.
    */
   #sourcesOf(child: Child, { metadata }: ImageView): ReadonlySet<string> {
     const alias = { kind: 'DataSource', namespace: child.namespace, name: metadata.name }

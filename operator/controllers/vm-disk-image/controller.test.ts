@@ -47,13 +47,13 @@ describe('a process that has just taken over', () => {
       term.client.put(running(dataVolume))
     })
     await term.clock.advance(5 * SECOND)
-    expect(term.client.said('get')).toContain(`get DataVolume team/${dataVolume.metadata.name}`)
+    expect(term.client.callsOf('get')).toContain(`get DataVolume team/${dataVolume.metadata.name}`)
     expect(term.client.peek<typeof image>('VMDiskImage', 'team/running')?.status.attempts).toBeUndefined()
-    expect(term.client.said('delete')).toEqual([])
+    expect(term.client.callsOf('delete')).toEqual([])
   })
 })
 
-/** As CDI would have it, while its importer runs. */
+/** Returns a DataVolume as CDI shows it while its importer runs. */
 function running(view: KubeObject): KubeObject {
   const { apiVersion, kind, metadata } = view
   return { apiVersion, kind, metadata, status: { phase: 'ImportInProgress', progress: '12.0%' } } as KubeObject
@@ -128,7 +128,7 @@ describe('a ledger that is deleted', () => {
     term.client.drop('ConfigMap', LEDGER)
     await term.clock.advance(SECOND)
     expect(term.holding).toEqual(['only'])
-    expect(term.client.said('delete')).toEqual([])
+    expect(term.client.callsOf('delete')).toEqual([])
     const [dataVolume] = term.client.all('DataVolume')
     expect(dataVolume?.metadata.labels?.[LABELS.managedBy]).toBe(MANAGER)
   })
@@ -138,7 +138,7 @@ describe('an image that is let go', () => {
   it('is let go once, though its watch is late and another one asks for a look at it', async () => {
     term.leavingImage('gone')
     await term.start(() => term.client.delayWatches(HOUR, ['VMDiskImage']))
-    expect(term.client.said('patch')).toEqual(['patch VMDiskImage team/gone'])
+    expect(term.client.callsOf('patch')).toEqual(['patch VMDiskImage team/gone'])
     const metadata = {
       name: 'gone',
       namespace: 'team',
@@ -146,7 +146,7 @@ describe('an image that is let go', () => {
     }
     term.client.put({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata })
     await term.clock.advance(SECOND)
-    expect(term.client.said('patch')).toHaveLength(1)
+    expect(term.client.callsOf('patch')).toHaveLength(1)
   })
 })
 
@@ -161,9 +161,9 @@ describe('an image that cannot be planned', () => {
     expect(status?.conditions).toMatchObject([{ type: 'Stalled', status: 'True', reason: 'InternalError' }])
     expect(status?.message).toContain('report it')
     expect(term.log.lines.filter(({ level }) => level === 'error').length).toBeGreaterThan(0)
-    const writes = term.client.said('status').filter((line) => line.endsWith('team/odd')).length
+    const writes = term.client.callsOf('status').filter((line) => line.endsWith('team/odd')).length
     await term.clock.advance(600 * SECOND)
-    expect(term.client.said('status').filter((line) => line.endsWith('team/odd'))).toHaveLength(writes)
+    expect(term.client.callsOf('status').filter((line) => line.endsWith('team/odd'))).toHaveLength(writes)
   })
 
   it('holds up nobody either where not even that can be written', async () => {
@@ -175,7 +175,7 @@ describe('an image that cannot be planned', () => {
   })
 })
 
-/** An image with its snapshot, as the API server has them. */
+/** Puts an image and its snapshots into the API server. */
 function published({ world: { image, snapshots } }: Walk): void {
   term.client.put(image)
   for (const { apiVersion, kind, metadata } of snapshots) {
@@ -190,10 +190,10 @@ describe('an image that somebody deletes', () => {
     published(new Walk().publish().markDeleted())
     await term.start()
     await term.clock.advance(60 * SECOND)
-    expect(term.client.said('delete')).toEqual([])
+    expect(term.client.callsOf('delete')).toEqual([])
     term.users = []
     await term.clock.advance(2 * SECOND)
-    expect(term.client.said('delete')).toEqual([expect.stringContaining('delete VolumeSnapshot team/img-')])
+    expect(term.client.callsOf('delete')).toEqual([expect.stringContaining('delete VolumeSnapshot team/img-')])
   })
 })
 
@@ -210,15 +210,15 @@ describe('another backoff in the policy', () => {
       term.client.put(image)
     }
     await term.start()
-    expect(term.client.said('status')).toEqual([])
+    expect(term.client.callsOf('status')).toEqual([])
     const before = nextRetryTimes()
     term.setPolicy({ retryBackoffMs: 40 * MINUTE })
     await term.clock.advance(SECOND)
-    const first = term.client.said('status').length
+    const first = term.client.callsOf('status').length
     expect(first).toBeGreaterThan(0)
     expect(first).toBeLessThanOrEqual(51)
     await term.clock.advance(2 * SECOND)
-    expect(term.client.said('status')).toHaveLength(count)
+    expect(term.client.callsOf('status')).toHaveLength(count)
     expect(nextRetryTimes().every((time, at) => (time ?? '') > (before[at] ?? ''))).toBe(true)
   })
 })
@@ -234,10 +234,10 @@ describe('an image that nobody refers to', () => {
     term.users = ['VirtualMachine/a/vm']
     await term.start()
     await term.clock.advance(60 * SECOND)
-    expect(term.client.said('delete')).toEqual([])
+    expect(term.client.callsOf('delete')).toEqual([])
     term.users = []
     await term.clock.advance(2 * SECOND)
-    expect(term.client.said('delete')).toEqual([
+    expect(term.client.callsOf('delete')).toEqual([
       `delete DataVolume team/${dataVolume.metadata.name}`,
       'delete VMDiskImage team/img',
     ])
@@ -255,10 +255,10 @@ describe('an image that nobody refers to', () => {
       status: { phase: 'CloneInProgress' },
     } as KubeObject)
     await term.clock.advance(600 * SECOND)
-    expect(term.client.said('delete')).toEqual([])
+    expect(term.client.callsOf('delete')).toEqual([])
     term.client.drop('DataVolume', 'other/clone')
     await term.clock.advance(60 * SECOND)
-    expect(term.client.said('delete')).toEqual([
+    expect(term.client.callsOf('delete')).toEqual([
       'delete VMDiskImage team/img',
       'delete DataSource team/img',
       expect.stringMatching(/^delete VolumeSnapshot team\/img-/),

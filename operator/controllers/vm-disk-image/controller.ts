@@ -17,15 +17,15 @@ import { hasImageChild, observeImage } from './observe.ts'
 import { primeQueue } from './prime-queue.ts'
 import { listenForImageTriggers, listenForRules } from './triggers.ts'
 
-/** An image whose writes take longer is not waited for by those behind it. */
+/** If the writes of an image take longer, those behind it no longer wait for it. */
 const STUCK_AFTER_MS = 5_000
 
-/** VMDiskImages, for as long as this process leads: one instance serves one term. */
+/** Controls VMDiskImages while this process leads: one instance serves one term. */
 export class ImageController extends ObjectController<ImageView, ImagePlan, void> {
   readonly #options: ImageControllerOptions
   readonly #sources: ImageSources
   readonly #positions: QueuePositions
-  /** All that refers to an image, by a live look. Throws ApiError. */
+  /** Counts all that refers to an image, by live reads. Throws ApiError. */
   readonly countReferences: ReferenceCount
 
   constructor(options: ImageControllerOptions) {
@@ -41,7 +41,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
       finalizer: FINALIZERS.vmDiskImage,
       children: IMAGE_CHILDREN,
       store: caches.images,
-      // Their queue is one for all namespaces, and a ticket is taken when the image is looked at.
+      // All namespaces share one queue, and an image gets its ticket when it is first reconciled.
       groupOf: () => '',
       prepare: () => admission.giveWay(),
       plan: (image) => this.#plan(image),
@@ -49,7 +49,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
       pace: ({ metadata: { uid = '' }, status }, plan, sinceWriteMs) =>
         imagePaceOf(status, plan.status, sinceWriteMs, positions.take(uid)),
       factsBetween: (image, status) => factsBetween(image.status, status),
-      // A webhook may let its writes hang, for as long as a request may take.
+      // A webhook may make its writes hang until the request times out.
       onBegin: ({ metadata: { uid = '' } }) => clock.setTimer(() => admission.setStuck(uid), STUCK_AFTER_MS),
       onRemoved: ({ status }, { kind }) => {
         if (kind === IMAGE.kind) metrics.removed(status)
@@ -75,7 +75,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
     metrics.readFrom({ admission, images: caches.images })
     try {
       await admission.takeOver(signal)
-      // What the last list told is the work of who led before, and counted there.
+      // What the last list changed is the work of the previous leader, which counted it.
       stops.push(...metrics.count(caches), ...noticeLookAlikes(caches, this.#options))
       await primeQueue(queue, caches.images, {
         plan: (image) => this.#plan(image),
@@ -104,14 +104,14 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
     const { admission } = this.#sources
     const world = observeImage(image, this.#sources)
     const plan = planImage(world, this.#options.clock.now())
-    // What may rest on a cache that is behind has to be looked at first.
+    // What may rest on a stale cache needs a live read first.
     admission.want(image.metadata.uid ?? '', plan.onlyIf === undefined ? plan.start : undefined)
     if (!world.isSlotKnown) admission.wake()
     return plan
   }
 
   #onError(image: ImageView, error: unknown): void {
-    // A conflict is over in a moment, and nobody may overtake for that.
+    // A conflict resolves quickly, so no other image may overtake because of it.
     if (!isApiError(error, 'Conflict')) this.#sources.admission.setStuck(image.metadata.uid ?? '')
     if (isApiError(error, 'Rejected')) this.#options.events.record(image, refusalEvent(error))
   }

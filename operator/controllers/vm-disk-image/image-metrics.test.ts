@@ -1,10 +1,13 @@
 import type { Attempt, VMDiskImageStatus } from '@open-terrain/constructs'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { ImageView } from '../../images/image-view.ts'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import { Store } from '../../runtime/store.ts'
 import { SECOND } from '../../runtime/times.fixtures.ts'
 import { AdmissionBench, aHolder } from './admission/admission.fixtures.ts'
+import type { ImageCaches } from './caches.ts'
 import { ImageMetrics } from './image-metrics.ts'
 import { anImage } from './image-objects.fixtures.ts'
 
@@ -135,4 +138,27 @@ describe('a claim', () => {
     expect([isLost, bench.created]).toEqual([true, ['first']])
     expect(await lines(bench.registry, 'ot_sync_wait_seconds_count')).toEqual(['ot_sync_wait_seconds_count 1'])
   })
+})
+
+it('a wait that another leader counted is not counted again in a second term', async () => {
+  const registry = new Registry()
+  const metrics = new ImageMetrics(registry, new FakeClock())
+  const images = new Store<ImageView>()
+  const caches = { images, cluster: { dataVolumes: new Store() } } as unknown as ImageCaches
+  const waiting = { type: 'Reconciling', status: 'True', reason: 'SecretMissing', message: '' } as const
+  const put = (resourceVersion: string, status: VMDiskImageStatus) =>
+    images.put(anImage({ name: 'a', uid: 'a', resourceVersion }, { status }))
+  const term = () => {
+    const stops = metrics.count(caches)
+    return () => {
+      for (const stop of stops) stop()
+    }
+  }
+  const end = term()
+  put('101', { phase: 'Queued', conditions: [waiting] })
+  end()
+  put('102', { phase: 'Syncing' })
+  term()
+  put('103', { phase: 'Snapshotting' })
+  expect(await lines(registry, 'ot_sync_blocked_seconds_count')).toEqual([])
 })

@@ -10,7 +10,7 @@ import type { Admission } from './admission/admission.ts'
 import type { ImageCaches } from './caches.ts'
 import { ImageWaits } from './image-waits.ts'
 
-/** What looks like a child of an image, and may be none. */
+/** Kinds of objects that may look like a child of an image without being one. */
 const IMITATED = ['DataVolume', 'VolumeSnapshot', 'PersistentVolumeClaim', 'Pod']
 const WAITS = [1, 5, 15, 60, 300, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400]
 
@@ -21,13 +21,13 @@ interface Fleet {
 }
 
 /**
- * What people who run fleets of images want to see and be alerted on. Gauges are read when they are asked for, and counters
- * count what watches report: a lost answer to a write changes neither.
+ * Metrics that people who run fleets of images watch and alert on. Gauges are read when they are scraped, and counters count what
+ * watches report: a lost response to a write changes neither.
  */
 export class ImageMetrics {
   readonly #wait: Histogram
   readonly #blocked: Histogram
-  readonly #waits = new ImageWaits()
+  #waits = new ImageWaits()
   readonly #started: Counter
   readonly #attempts: Counter
   readonly #lookAlikes: Counter
@@ -68,7 +68,7 @@ export class ImageMetrics {
       'Objects that look like children of VMDiskImages and are not, by kind',
       'kind',
     )
-    // From 0, so that the first one is an increase.
+    // Starts at 0, so that the first one is an increase.
     for (const kind of IMITATED) this.#lookAlikes.inc({ kind }, 0)
     this.#wait = meters.histogram(
       'ot_sync_wait_seconds',
@@ -95,7 +95,7 @@ export class ImageMetrics {
     this.#lookAlikes.inc({ kind })
   }
 
-  /** Where the gauges are read; undefined where this replica does not lead, and they are 0. */
+  /** Sets what the gauges are read from. Undefined: this replica does not lead, and they are 0. */
   readFrom(fleet: Fleet | undefined): void {
     this.#fleet = fleet
   }
@@ -107,8 +107,10 @@ export class ImageMetrics {
     if (since !== undefined) this.#wait.observe(Math.max(0, now - since) / 1_000)
   }
 
-  /** Counts downloads that begin, waits and attempts that end: only a leader brings about any of them. Returns how to stop. */
+  /** Counts downloads that start, and waits and attempts that end: only a leader causes any of these. Returns functions that stop it. */
   count({ images, cluster }: ImageCaches) {
+    // What happened between two terms was counted by another leader.
+    this.#waits = new ImageWaits()
     return [
       cluster.dataVolumes.onChange(({ before, after }) => {
         const isNew = before === undefined && after !== undefined
@@ -121,7 +123,7 @@ export class ImageMetrics {
     ]
   }
 
-  /** What an image says of its wait, before and after a change. */
+  /** Counts the wait of an image that a change of its status ends. */
   #waited(before: ImageView | undefined, after: ImageView | undefined): void {
     const uid = (after ?? before)?.metadata.uid ?? ''
     const ended = this.#waits.take(uid, before?.status, after?.status, this.#clock.now())
@@ -133,7 +135,7 @@ export class ImageMetrics {
     this.#removed.inc({ why: lastReferencedTime === undefined ? 'NeverReferenced' : 'LastReferenceWent' })
   }
 
-  /** What an image says of its attempts, before and after a change. */
+  /** Counts the attempts that a change of a status adds. */
   attempted(before: readonly Attempt[] = [], after: readonly Attempt[] = []): void {
     const known = new Set(before.map(identityOf))
     for (const attempt of after) if (!known.has(identityOf(attempt))) this.#ended(attempt)
@@ -150,7 +152,7 @@ function isTrue({ conditions }: VMDiskImageStatus, type: string): boolean {
   return conditions?.some((one: StatusCondition) => one.type === type && one.status === 'True') ?? false
 }
 
-/** Of the artifact; 0 before there is one. */
+/** Size of the artifact; 0 before there is one. */
 function bytesOf({ artifact }: VMDiskImageStatus): number {
   return Number(parseQuantity(artifact?.restoreSize ?? '0') ?? 0)
 }

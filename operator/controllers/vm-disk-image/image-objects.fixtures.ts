@@ -32,7 +32,7 @@ export function anImage(metadata: Partial<ObjectMeta> = {}, more: Partial<ImageV
   }
 }
 
-/** As its controller. */
+/** Returns an owner reference to the object as controller. */
 export function ownedBy({ apiVersion, kind, metadata: { name, uid = '' } }: KubeObject): OwnerReference {
   return { apiVersion, kind, name, uid, controller: true }
 }
@@ -74,7 +74,7 @@ export function aPod(uid: string, more: Partial<PodView> = {}): PodView {
   return { apiVersion: 'v1', kind: 'Pod', metadata, phase: 'Running', hasScratch: false, importer, ...more }
 }
 
-/** DataVolume states in the words of CDI. */
+/** DataVolume states as CDI reports them. */
 export const CDI = {
   new: { phase: '', progress: '', bound: NOT_SAID, running: NOT_SAID, ready: NOT_SAID },
   running: { phase: 'ImportInProgress', running: { status: 'True', reason: 'Pod is running', message: '' } },

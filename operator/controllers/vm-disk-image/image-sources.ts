@@ -13,17 +13,17 @@ import { ProgressWatch } from './progress-watch.ts'
 
 export interface ImageControllerOptions extends Services {
   readonly caches: ImageCaches
-  /** Whether somebody else may have led since the caches were filled: what that one wrote last, their watches may not have told yet. */
+  /** Whether another process may have led since the caches were filled: the watches may not have reported its last writes yet. */
   readonly hadPredecessor: boolean
   readonly metrics: ImageMetrics
-  /** Of the operator. */
+  /** Namespace of the operator. */
   readonly namespace: string
   /** Where CDI is installed. Default `cdi`. */
   readonly cdiNamespace?: string | undefined
   readonly identity: string
   readonly policy: () => Policy
   readonly limit: (ledgerLimit: number | undefined) => number
-  /** Calls back at each change of the policy; returns how to stop that. */
+  /** Calls `listener` at each change of the policy; returns a function that stops that. */
   readonly onPolicyChange: (listener: (change: { readonly isLimitAlone: boolean }) => void) => () => void
   /** Kinds that name images. */
   readonly references: readonly ReferenceSource[]
@@ -31,7 +31,7 @@ export interface ImageControllerOptions extends Services {
 
 export type ImageSources = ReturnType<typeof imageSources>
 
-/** All that images are observed from, for one term. @param lookAgain something else is known of the image with this key */
+/** Creates the sources that images are observed from, for one term. @param lookAgain called with the key of an image that must be reconciled */
 export function imageSources(options: ImageControllerOptions, lookAgain: (key: string) => void) {
   const { client, caches, clock, log, namespace, identity, policy } = options
   const cdiPulse = new CdiPulse(options)
@@ -42,7 +42,7 @@ export function imageSources(options: ImageControllerOptions, lookAgain: (key: s
     cdiPulse,
     clones,
     progress: new ProgressWatch(clock, cdiPulse),
-    claimRefusals: claimRefusals({ ...options, onNews: lookAgain }),
+    claimRefusals: claimRefusals({ ...options, onChange: lookAgain }),
     references: [...options.references, clones],
     admission: new Admission({
       ...options,

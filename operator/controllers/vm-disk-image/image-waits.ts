@@ -2,7 +2,7 @@ import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { fromTime } from '../../runtime/conditions.ts'
 import { reasonOf } from '../../runtime/standing.ts'
 
-/** Waits of an image in phase `Queued` that are not for something that is missing. */
+/** Reasons to wait in phase `Queued` that do not mean that something is missing. */
 const NOT_BLOCKED: ReadonlySet<string> = new Set([
   'Queued',
   'Paused',
@@ -24,15 +24,15 @@ interface Block {
 }
 
 /**
- * Tells the wait for a slot from the wait for something that is missing, by the statuses that watches report. Where an image waits already when this
- * process begins to lead, its wait counts from its ticket.
+ * Distinguishes the wait for a slot from the wait for something missing, by the statuses that watches report. If an image already waits when
+ * this process starts to lead, its wait counts from its ticket.
  */
 export class ImageWaits {
   readonly #blocks = new Map<string, Block>()
   /** When the last block of an image ended. */
   readonly #freeSince = new Map<string, number>()
 
-  /** Takes in a change. Returns the wait that it ends. */
+  /** Handles a status change. Returns the wait that it ends. */
   take(
     uid: string,
     before: VMDiskImageStatus | undefined,
@@ -53,10 +53,10 @@ export class ImageWaits {
     return { reason: known.reason, seconds: Math.max(0, now - known.since) / 1_000 }
   }
 
-  /** Since when an image that gets a slot now has waited for nothing else; undefined where it has no ticket. */
+  /** Returns since when an image that gets a slot now has waited for nothing else; undefined if it has no ticket. */
   freeSince(uid: string, status: VMDiskImageStatus, now: number): number | undefined {
     const queued = fromTime(status.queuedAt)
-    // It gets a slot, and its status is still to say that nothing is missing.
+    // It gets a slot, but its status does not show yet that nothing is missing.
     if (queued !== undefined && blockOf(status) !== undefined) return now
     return queued === undefined ? undefined : Math.max(queued, this.#freeSince.get(uid) ?? 0)
   }

@@ -12,8 +12,8 @@ import { aWorld, type WorldOverrides } from './image-world.fixtures.ts'
 import { type Holder, type ImageWorld, NOTHING_SEEN } from './world.ts'
 
 /**
- * A world that its plans are applied to, as the controller and the API server would, with the other actors (admission,
- * CDI, snapshotter, people) in the hands of the test.
+ * A world to which its plans are applied, as the controller and the API server would do it. The test controls the other
+ * actors (admission, CDI, snapshotter, people).
  */
 export class Walk extends PlanWalk<ImageWorld, ImagePlan> {
   override world: ImageWorld
@@ -71,7 +71,7 @@ export class Walk extends PlanWalk<ImageWorld, ImagePlan> {
     const metadata = this.finalized(this.world.image.metadata, plan.finalizer)
     if (metadata !== undefined) this.#setImage({ metadata })
     for (const child of plan.apply) this.#applyChild(child)
-    // Whether the image itself goes, a live look has to say.
+    // Whether the image itself is deleted depends on a live read.
     for (const { kind, name, uid } of plan.remove) if (kind !== 'VMDiskImage') this.#remove(kind, name, uid)
   }
 
@@ -82,7 +82,7 @@ export class Walk extends PlanWalk<ImageWorld, ImagePlan> {
     return this.settle()
   }
 
-  /** The admission: a slot, and the DataVolume. */
+  /** Acts as the admission: takes a slot, and creates the DataVolume. */
   admit(): this {
     this.claim()
     this.settle()
@@ -123,12 +123,12 @@ export class Walk extends PlanWalk<ImageWorld, ImagePlan> {
     return this.set({ dataVolumes: [...dataVolumes.slice(0, -1), { ...last, ...change }] }).settle()
   }
 
-  /** What is seen of its importers, and for how long. */
+  /** Changes what is observed of its importers, and for how long. */
   observe(change: Partial<ImageWorld['observation']>): this {
     return this.set({ observation: { ...this.world.observation, ...change } }).settle()
   }
 
-  /** The download ends well, and the claim is bound. */
+  /** The download succeeds, and the claim is bound. */
   succeed(): this {
     const last = this.world.dataVolumes.at(-1)
     const metadata = childMeta(last?.metadata.name ?? '', last?.metadata.labels?.[LABELS.revision] ?? '', {
@@ -147,7 +147,7 @@ export class Walk extends PlanWalk<ImageWorld, ImagePlan> {
     return this.report(CDI.succeeded).release()
   }
 
-  /** DataVolumes that are being deleted are gone, and their claims and pods. */
+  /** Removes DataVolumes that are being deleted, with their claims. */
   importersGone(): this {
     const { dataVolumes, claims } = this.world
     const left = dataVolumes.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
@@ -166,13 +166,13 @@ export class Walk extends PlanWalk<ImageWorld, ImagePlan> {
     return this.set({ snapshots }).settle()
   }
 
-  /** From nothing to a published artifact. */
+  /** Goes from nothing to a published artifact. */
   publish(): this {
     this.settle().admit().report(CDI.running).succeed()
     return this.world.snapshots.length > 0 ? this.snapshotReady() : this
   }
 
-  /** One attempt that fails, torn down. */
+  /** Runs one attempt that fails and is torn down. */
   fail(how: Partial<DataVolumeView> = CDI.failing): this {
     this.admit()
     if (how.phase === CDI.running.phase) this.report(CDI.running)

@@ -38,7 +38,7 @@ export function aPolicy(more: Partial<Policy> = {}): Policy {
 
 export type WorldOverrides = Omit<Partial<ImageWorld>, 'image' | 'policy' | 'spec'> & ObjectOverrides<VMDiskImageStatus>
 
-/** A world in which nothing stands in the way of a new image. */
+/** Returns a world in which nothing blocks a new image. */
 export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: WorldOverrides = {}): ImageWorld {
   const wanted = given({ ...SPEC, ...spec })
   return {
@@ -53,7 +53,7 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     limit: 4,
     queuePosition: 1,
     refusal: undefined,
-    isAskedInVain: false,
+    isCreateFailing: false,
     dataVolumes: [],
     snapshots: [],
     claims: [],

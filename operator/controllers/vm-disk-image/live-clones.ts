@@ -9,12 +9,12 @@ import { listWhole } from '../../kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { SharedLooks } from '../../kube/shared-looks.ts'
 
-/** The label of CDI's helper claims, which have no owner while they carry a clone across namespaces. */
+/** The label of CDI's helper claims, which have no owner while they move a clone across namespaces. */
 const CLONE_HELPER = 'cdi.kubevirt.io/OwnedByUID'
-/** Longer than a kind, a namespace and a name can be. What is longer names nothing that exists. */
+/** Characters; more than a kind, a namespace and a name can have. A longer key names nothing that exists. */
 const SOURCE_MAX = 400
 
-/** A DataVolume of anybody that is still being filled from something else. */
+/** A DataVolume of anybody that is still being cloned from something else. */
 export interface LiveClone {
   /** `DataVolume/<namespace>/<name>` */
   readonly title: string
@@ -24,8 +24,8 @@ export interface LiveClone {
 }
 
 /**
- * Who reads from what, by live lists, at the moment of a decision that cannot be undone. Those lists are of the whole cluster, and many images may go
- * at once: they share them.
+ * Finds what reads from what, by live lists, right before a decision that cannot be undone. The list of clones covers the whole cluster,
+ * and many images may be deleted at once: they share the lists.
  */
 export class LiveClones {
   readonly #clones: SharedLooks<readonly LiveClone[]>
@@ -37,7 +37,7 @@ export class LiveClones {
     this.#helpers = new SharedLooks((namespace, signal) => listHelpers(client, namespace, signal))
   }
 
-  /** Those that read from one of these sources. Throws ApiError. */
+  /** Returns the clones that read from one of these sources. Throws ApiError. */
   async of(sources: ReadonlySet<string>, signal: AbortSignal): Promise<readonly LiveClone[]> {
     return (await this.#clones.take('', signal)).filter(({ source }) => sources.has(source))
   }

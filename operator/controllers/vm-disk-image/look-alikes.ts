@@ -8,9 +8,9 @@ import type { Store } from '../../runtime/store.ts'
 import { BY_UID, IMAGE, type ImageCaches } from './caches.ts'
 import type { ImageMetrics } from './image-metrics.ts'
 
-/** One Event for each image that is imitated, and no more than a few for all of them, in this time. */
-const TOLD_EVERY_MS = 10 * 60_000
-const TOLD_AT_ONCE = 20
+/** In this period each imitated image gets at most one Event, and all images together at most TOLD_AT_ONCE. */
+const REPORT_INTERVAL_MS = 10 * 60_000
+const REPORTS_MAX = 20
 
 interface LookAlikesOptions {
   readonly images: Pick<Store<ImageView>, 'get' | 'find'>
@@ -19,7 +19,7 @@ interface LookAlikesOptions {
   readonly metrics: Pick<ImageMetrics, 'lookAlike'>
 }
 
-/** Notices look-alikes: those that are there already, and those that come. Returns how to stop. */
+/** Detects look-alikes, both existing and new ones. Returns functions that stop this. */
 export function noticeLookAlikes(caches: ImageCaches, options: Omit<LookAlikesOptions, 'images'>) {
   const { dataVolumes, snapshots, claims, pods } = caches.cluster
   const lookAlikes = new LookAlikes({ ...options, images: caches.images })
@@ -33,49 +33,49 @@ export function noticeLookAlikes(caches: ImageCaches, options: Omit<LookAlikesOp
 }
 
 /**
- * Tells of what looks like a child of an image and is none: it is counted and reported, and nothing else comes of it. Anybody can make thousands,
- * so few of them are reported.
+ * Counts and reports objects that look like a child of an image but are not. Nothing else happens to them. Anybody can create thousands,
+ * so only a few are reported.
  */
 export class LookAlikes {
   readonly #options: LookAlikesOptions
   /** When it was last reported, by uid of the object that the Event is about. */
-  readonly #toldAt = new Map<string, number>()
+  readonly #reportedAt = new Map<string, number>()
 
   constructor(options: LookAlikesOptions) {
     this.#options = options
   }
 
-  /** An object has come. */
+  /** Handles a new object. */
   see(object: KubeObject): void {
     const imitated = this.#imitated(object)
     if (imitated === undefined) return
     const { events, metrics } = this.#options
     metrics.lookAlike(object.kind)
-    if (!this.#mayTell(imitated)) return
+    if (!this.#mayReport(imitated)) return
     const what = imitated === object ? 'it' : `${object.kind} ${keyOf(object.metadata)}`
     const whose = imitated === object ? `a ${IMAGE.kind} that does not exist` : `this ${IMAGE.kind}`
     const message = `${what} claims to belong to ${whose}, but does not: the operator ignores it`
     events.record(imitated, { type: 'Warning', reason: 'LookAlike', message })
   }
 
-  /** The image whose child it seems to be; the object itself where there is no such image. Undefined: it is one, or does not seem so. */
+  /** Returns the image that it imitates, or the object itself if there is no such image. Undefined if it is a child or does not look like one. */
   #imitated(object: KubeObject): KubeObject | undefined {
     const { images } = this.#options
     const { namespace, labels } = object.metadata
     if (ownerAmong(object, images) !== undefined) return undefined
     const controller = controllerOfKind(object, IMAGE)
     const [named] = images.find(BY_UID, controller?.uid ?? labels?.[LABELS.imageUid] ?? '')
-    // At home a label alone says little: it is on claims and pods, and stays on what lost its owner.
+    // In the namespace of the image a label alone proves little: claims and pods have it, and objects that lost their owner keep it.
     if (named !== undefined && (controller !== undefined || named.metadata.namespace !== namespace)) return named
     const isOfNamesake = labels?.[LABELS.managedBy] === MANAGER && controllerKindOf(object) === IMAGE.kind
     return controller !== undefined || isOfNamesake ? object : undefined
   }
 
-  #mayTell({ metadata: { uid = '' } }: KubeObject): boolean {
+  #mayReport({ metadata: { uid = '' } }: KubeObject): boolean {
     const now = this.#options.clock.monotonic()
-    for (const [other, at] of this.#toldAt) if (now - at >= TOLD_EVERY_MS) this.#toldAt.delete(other)
-    if (this.#toldAt.has(uid) || this.#toldAt.size >= TOLD_AT_ONCE) return false
-    this.#toldAt.set(uid, now)
+    for (const [other, at] of this.#reportedAt) if (now - at >= REPORT_INTERVAL_MS) this.#reportedAt.delete(other)
+    if (this.#reportedAt.has(uid) || this.#reportedAt.size >= REPORTS_MAX) return false
+    this.#reportedAt.set(uid, now)
     return true
   }
 }

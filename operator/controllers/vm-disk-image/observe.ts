@@ -1,10 +1,10 @@
 import { LABELS, type Policy } from '@open-terrain/constructs'
 import { BY_DEFAULT, BY_IMAGE_LABEL, BY_NAMESPACE } from '../../cluster/caches.ts'
+import { claimMessageOf } from '../../cluster/claim-message.ts'
 import type { EventLooks } from '../../cluster/event-looks.ts'
 import { importersOf, mayFill } from '../../cluster/importers.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
 import { lackOfRoom } from '../../cluster/quotas.ts'
-import { saidOfClaim } from '../../cluster/said-of-claim.ts'
 import { type ClaimView, type DataVolumeView, isAlive, type PodView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { parsedImageSpec } from '../../images/parsed-spec.ts'
@@ -18,7 +18,7 @@ import { unrecordedDownload } from './decide/status.ts'
 import type { ProgressWatch } from './progress-watch.ts'
 import type { ImageWorld, Lookup } from './world.ts'
 
-/** Where an observation comes from. Nothing here asks the API server: caches hold all of it. */
+/** The sources of an observation. Nothing here asks the API server: caches hold all of it. */
 export interface Sources {
   readonly caches: ImageCaches
   readonly policy: () => Policy
@@ -36,7 +36,7 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
   const dataVolumes = childrenOf(image, caches.cluster.dataVolumes.find(BY_OWNER, family))
   const slot = admission.slotOf(uid)
   const observation = look(image, dataVolumes, sources)
-  // Only who still waits with a ticket keeps it; the others would take a new one.
+  // Only an image that still waits with a ticket keeps it; any other would take a new one.
   const kept = image.status.phase === 'Queued' ? image.status.ticket : undefined
   const ticket = kept ?? image.metadata.resourceVersion ?? '0'
   return {
@@ -55,7 +55,7 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
     limit: admission.state?.limit ?? policy.concurrency,
     queuePosition: admission.queue.position(uid, ticket),
     refusal: admission.refusalOf(uid),
-    isAskedInVain: admission.isAskedInVain(uid),
+    isCreateFailing: admission.isCreateFailing(uid),
     dataVolumes,
     snapshots: childrenOf(image, caches.cluster.snapshots.find(BY_OWNER, family)),
     claims: claimsOf(image, dataVolumes, sources),
@@ -67,8 +67,8 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
 }
 
 /**
- * Whether any of what a live look has found is ours. One whose owner somebody took off is not any more, as in the caches. A claim belongs to its
- * DataVolume, which may be gone.
+ * Reports whether a live read found any child of the image. As in the caches, an object whose owner reference was removed does not
+ * count. A claim belongs to its DataVolume, which may be gone, so its label decides.
  */
 export function hasImageChild(found: readonly KubeObject[], image: ImageView): boolean {
   return found.some((one) =>
@@ -101,12 +101,12 @@ function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources:
 
 interface Download {
   readonly dataVolume: DataVolumeView
-  /** Of the same name. */
+  /** The claim of the same name. */
   readonly claim: ClaimView | undefined
   readonly importers: readonly PodView[]
 }
 
-/** Of a download that has a claim, of which CDI shows neither an importer nor what it waits for. */
+/** Only for a download that has a claim, and for which CDI shows neither an importer nor what it waits for. */
 function claimRefusalOf(
   { metadata }: ImageView,
   { dataVolume, claim, importers }: Download,
@@ -118,14 +118,14 @@ function claimRefusalOf(
     isChildOf(claim, dataVolume) &&
     dataVolume.metadata.deletionTimestamp === undefined &&
     dataVolume.running.reason === '' &&
-    saidOfClaim(dataVolume) === '' &&
+    claimMessageOf(dataVolume) === '' &&
     importers.length === 0
   if (isSilent) return claimRefusals.note(uid, { key: keyOf(metadata), namespace, uid: claim.metadata.uid ?? '' }).text
   claimRefusals.drop(uid)
   return undefined
 }
 
-/** Claims by our label, and those of our DataVolumes in case somebody took the label off. */
+/** Returns claims with our label, and those of our DataVolumes in case somebody removed the label. */
 function claimsOf(image: ImageView, dataVolumes: readonly DataVolumeView[], { caches }: Sources): ClaimView[] {
   const { namespace, uid = '' } = image.metadata
   const labelled = caches.cluster.claims.find(BY_IMAGE_LABEL, familyKey(namespace, uid))
@@ -145,7 +145,7 @@ function lookupFor(image: ImageView, { caches }: Sources): Lookup {
     const dataVolume = caches.cluster.dataVolumes.get(sibling(name))
     const isOfLiving = dataVolume !== undefined && isChildOf(claim, dataVolume)
     if (isOfLiving) return isChildOf(dataVolume, image) ? 'in use' : 'foreign'
-    // Not by the label that says who manages it: CDI writes its own name there.
+    // Not by the managed-by label: CDI writes its own name there.
     return claim.metadata.labels?.[LABELS.imageUid] === undefined ? 'foreign' : 'leftover'
   }
   return {
@@ -170,7 +170,7 @@ function lookupFor(image: ImageView, { caches }: Sources): Lookup {
     leftoverClaim: (name) => {
       if (claimState(name) !== 'leftover') return 'none'
       const claim = caches.cluster.claims.get(sibling(name))
-      // With an owner that is gone it is collected; `--cascade=orphan` takes the owner off.
+      // If its owner is gone it is garbage collected; `--cascade=orphan` removes the owner reference.
       const isGoing = claim?.metadata.deletionTimestamp !== undefined || (claim !== undefined && !isOrphaned(claim))
       return isGoing ? 'going' : 'orphaned'
     },

@@ -7,13 +7,13 @@ import { traceOf } from '../../runtime/redact.ts'
 import type { Store } from '../../runtime/store.ts'
 import type { WorkQueue } from '../../runtime/work-queue.ts'
 
-/** Planning thousands of images at the start must not keep a Lease from being renewed. */
+/** Planning thousands of images at the start must not delay the renewal of the Lease. */
 const PRIMED_AT_ONCE = 200
 
 /**
- * Before anybody is admitted, all images that may wait must have been planned once, or the first ones to be looked at would be the first to start. In
- * ticket order, so that the images at the head are also enqueued first. Those that are settled come after them: there may be thousands, and a free slot
- * need not wait for them.
+ * Plans all images that may wait once before any is admitted: otherwise the first ones to be reconciled would be the first to start. Works
+ * in ticket order, so that the images at the head are also enqueued first. Settled images come after them: there may be thousands, and a
+ * free slot need not wait for them.
  */
 export async function primeQueue(
   queue: WorkQueue,
@@ -32,12 +32,12 @@ export async function primeQueue(
   for (const [at, { metadata }] of others.entries()) {
     if (signal.aborted) return
     const key = keyOf(metadata)
-    // One that is gone since would wait at the head of the queue for ever.
+    // An image that is gone by now would wait at the head of the queue forever.
     const image = images.get(key)
     try {
       if (image !== undefined) plan(image)
     } catch (error) {
-      // It must not keep the others waiting; its own reconcile says what is wrong.
+      // It must not keep the others waiting; its own reconcile reports what is wrong.
       log.error({ key, error: traceOf(error) }, 'a bug in the operator: the image cannot be planned')
     }
     queue.add(key, image?.status.phase === 'Syncing' ? 'urgent' : 'normal')
@@ -46,11 +46,11 @@ export async function primeQueue(
   for (const { metadata } of settled) queue.add(keyOf(metadata))
 }
 
-/** By its status it has what is asked for. Should it want a download all the same, for what was lost, it waits from when that is seen. */
+/** By its status it has what is requested. If something was lost and it needs a download after all, it waits from when that is observed. */
 function isSettled(image: ImageView): boolean {
   const { metadata } = image
   const isRequested = metadata.annotations?.[ANNOTATIONS.syncRequestedAt] !== undefined
-  // Whether a request was met is in a hash: too much to compute for thousands without one.
+  // Whether a request was met needs a hash: too much to compute for thousands of images without a request.
   const status = isRequested ? statusOfPresent(image) : image.status
   return status.phase === 'Succeeded' && status.observedGeneration === metadata.generation
 }

@@ -114,7 +114,7 @@ describe('a download', () => {
 })
 
 describe('CDI', () => {
-  const untold = (uid: string, at: number) =>
+  const unreported = (uid: string, at: number) =>
     aDataVolume({ ...CDI.new, metadata: childMeta('img-0', '0', { uid, creationTimestamp: toTime(at) }) })
   const done = [aPod('first', { phase: 'Succeeded' })]
 
@@ -128,17 +128,17 @@ describe('CDI', () => {
         knownPodUid: undefined,
         wasDue: false,
       })
-    const first = untold('a', clock.now())
+    const first = unreported('a', clock.now())
     look(first)
     clock.freeze(29_000)
     expect(watch.isCdiAway).toBe(false)
     clock.freeze(2_000)
     expect(watch.isCdiAway).toBe(true)
-    // Another process goes by the status, which says so already.
+    // Another process relies on the status, which already says so.
     const next = new ProgressWatch(clock, pulse)
     next.look('a', { dataVolume: first, hasClaim: false, importers: [], knownPodUid: undefined, wasDue: true })
     expect(next.isCdiAway).toBe(true)
-    // It has made the claim, and says nothing: a quota may be in its way.
+    // CDI has created the claim and reports nothing: a quota may be in its way.
     look(first, true)
     expect(watch.isCdiAway).toBe(false)
   })
@@ -146,7 +146,7 @@ describe('CDI', () => {
   it('is not away while it acts on others', () => {
     const { clock, watch } = build()
     const sight = { hasClaim: false, importers: [], knownPodUid: undefined, wasDue: false }
-    watch.look('a', { ...sight, dataVolume: untold('a', clock.now()) })
+    watch.look('a', { ...sight, dataVolume: unreported('a', clock.now()) })
     for (const progress of ['1.0%', '2.0%', '3.0%', '4.0%']) {
       watch.look('b', { ...sight, dataVolume: aDataVolume({ progress }) })
       clock.freeze(20_000)
@@ -177,7 +177,7 @@ describe('CDI', () => {
     expect(watch.isCdiAway).toBe(false)
     pulse.isSilent = true
     expect(watch.isCdiAway).toBe(true)
-    // Somebody goes on to listen.
+    // The pulse is still asked.
     let asked = 0
     pulse.workedUntil = () => {
       asked += 1
@@ -185,7 +185,7 @@ describe('CDI', () => {
     }
     expect(look().unchangedMs).toBe(0)
     expect(asked).toBe(1)
-    // It is back, and takes a while to see what there is.
+    // CDI is back, and takes a while to catch up.
     pulse.isSilent = false
     clock.freeze(15_000)
     pulse.workedUntil = () => clock.monotonic()

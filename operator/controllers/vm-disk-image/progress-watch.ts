@@ -1,57 +1,57 @@
 import type { CdiPulse } from '../../cluster/cdi-pulse.ts'
-import { saidOfClaim } from '../../cluster/said-of-claim.ts'
+import { claimMessageOf } from '../../cluster/claim-message.ts'
 import type { DataVolumeView, PodView } from '../../cluster/views.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { isUntold } from './decide/awaited.ts'
+import { isUnreported } from './decide/awaited.ts'
 import { downloadsOf } from './decide/judge.ts'
 import { NOTHING_SEEN, type Observation } from './world.ts'
 
 interface Seen {
   readonly uid: string
   fingerprint: string
-  /** When it was first seen, and when it last moved. */
+  /** When it was first observed, and when it last made progress. */
   readonly seenAt: number
   since: number
   /** Its importer pods, by uid. */
   readonly pods: Map<string, SeenPod>
-  /** The one that the status names ran before this process looked. */
+  /** The pod that the status names: it ran before this process observed it. */
   readonly knownPodUid: string | undefined
-  /** The most downloads that were counted for it. */
+  /** The highest number of downloads that was counted for it. */
   downloads: number
-  /** Since when CDI should have acted on it; undefined while it is the turn of somebody else. */
+  /** Since when CDI should have acted on it; undefined while nothing is expected from CDI. */
   dueSince: number | undefined
 }
 
-/** What there is of an unfinished download. */
+/** The current state of an unfinished download. */
 export interface Sight {
   readonly dataVolume: DataVolumeView
-  /** CDI has made its claim. */
+  /** CDI has created its claim. */
   readonly hasClaim: boolean
-  /** Its importers; ended and leaving ones included. */
+  /** Its importer pods, including those that have ended and those that are being deleted. */
   readonly importers: readonly PodView[]
   /** Uid of the importer that the status names. */
   readonly knownPodUid: string | undefined
-  /** The status says that CDI does not act on it: a process before this one has waited for that. */
+  /** The status says that CDI does not act on it: an earlier process has already waited for that. */
   readonly wasDue: boolean
 }
 
-/** Long for a controller that acts on events. */
+/** A long time for a controller that acts on watch events. */
 const CDI_ACTS_WITHIN_MS = 30_000
-/** Its progress is read every two seconds: one that stands still for so long makes it worth asking whether CDI is there. */
+/** Progress is read every two seconds: if it does not change for this long, it is worth checking whether CDI works. */
 const QUIET_MS = 10_000
 
-/** The most that was seen of an importer pod. */
+/** The most that was observed of an importer pod. */
 interface SeenPod {
   starts: number
   isGoing: boolean
-  /** It did what it was for: downloaded, or found out that scratch space is needed. */
+  /** It did its work: it downloaded, or found out that scratch space is needed. */
   hasFinished: boolean
   hasScratch: boolean
 }
 
 /**
- * Remembers since when a download has not moved, and what its importer pods did: a pod that is gone tells nothing any more. A new process
- * learns from the status which pod has run; its patience begins again, which errs on the side of letting a download go on.
+ * Remembers since when a download has made no progress, and what its importer pods did: a pod that is gone shows nothing any more. A new
+ * process learns from the status which pod ran. It starts timeouts again, which errs on the side of letting a download continue.
  */
 export class ProgressWatch {
   readonly #clock: Clock
@@ -66,7 +66,7 @@ export class ProgressWatch {
     this.#pulse = pulse
   }
 
-  /** Looks at the running download of an image. */
+  /** Observes the running download of an image. */
   look(imageUid: string, sight: Sight): Observation {
     const { dataVolume, importers, knownPodUid } = sight
     const uid = dataVolume.metadata.uid ?? ''
@@ -95,7 +95,7 @@ export class ProgressWatch {
     }
   }
 
-  /** Whether CDI acts on nothing, though something is due. */
+  /** Reports whether CDI acts on nothing, though something is due or its Lease is not renewed. */
   get isCdiAway(): boolean {
     const now = this.#clock.monotonic()
     const isDue = [...this.#seen.values()].some(({ dueSince = now }) => now - dueSince >= CDI_ACTS_WITHIN_MS)
@@ -104,7 +104,7 @@ export class ProgressWatch {
     return isAway
   }
 
-  /** What CDI did not do while it was away is not held against a download. That it runs and shows nothing may be the doing of either. */
+  /** Time while CDI is away does not count against a download. If a download runs and shows nothing, either may be the cause. */
   #unchangedMs({ since }: Seen): number {
     const now = this.#clock.monotonic()
     const from = Math.max(since, this.#awayAt)
@@ -113,16 +113,16 @@ export class ProgressWatch {
     return Math.max(0, until - from)
   }
 
-  /** A new DataVolume gets a claim, and the end of an importer is noted, within milliseconds. */
+  /** CDI creates the claim of a new DataVolume, and reports the end of an importer, within milliseconds. */
   #dueSince({ dueSince }: Seen, { dataVolume, hasClaim, importers, wasDue }: Sight): number | undefined {
     if (dataVolume.metadata.deletionTimestamp !== undefined) return undefined
-    // CDI says what keeps it from handing a volume over.
-    const isDone = importers.some((pod) => pod.phase === 'Succeeded') && saidOfClaim(dataVolume) === ''
-    if (!isDone && (!isUntold(dataVolume) || hasClaim)) return undefined
+    // CDI reports what keeps it from handing over a volume.
+    const isDone = importers.some((pod) => pod.phase === 'Succeeded') && claimMessageOf(dataVolume) === ''
+    if (!isDone && (!isUnreported(dataVolume) || hasClaim)) return undefined
     return dueSince ?? (wasDue ? Number.NEGATIVE_INFINITY : this.#clock.monotonic())
   }
 
-  /** What is still known of a download whose DataVolume is gone. */
+  /** Returns what is still known of a download whose DataVolume is gone. */
   recall(imageUid: string, dataVolumeUid: string | undefined): Observation {
     const seen = this.#seen.get(imageUid)
     if (seen === undefined || seen.uid !== dataVolumeUid) return NOTHING_SEEN
@@ -143,7 +143,7 @@ function takePod({ pods }: Seen, { metadata, phase, hasScratch, importer }: PodV
   const { uid = '', deletionTimestamp } = metadata
   const before = pods.get(uid)
   pods.set(uid, {
-    // No container of a pod that is being deleted starts any more, whatever its kubelet says in the end.
+    // A pod that is being deleted starts no more containers, whatever its kubelet reports in the end.
     starts: before?.isGoing ? before.starts : Math.max(before?.starts ?? 0, importer.starts),
     isGoing: deletionTimestamp !== undefined,
     hasFinished: phase === 'Succeeded',
@@ -151,7 +151,7 @@ function takePod({ pods }: Seen, { metadata, phase, hasScratch, importer }: PodV
   })
 }
 
-/** Downloads that began, as far as anybody saw; undefined where nobody saw a pod. */
+/** Returns the downloads that are known to have started; undefined if no pod was observed. */
 function startsOf({ pods, knownPodUid }: Seen): number | undefined {
   const isUnseen = knownPodUid !== undefined && !pods.has(knownPodUid)
   if (pods.size === 0 && !isUnseen) return undefined
@@ -160,14 +160,14 @@ function startsOf({ pods, knownPodUid }: Seen): number | undefined {
   return starts
 }
 
-/** The latest that has run. */
+/** Returns the latest pod that ran. */
 function importerOf({ pods, knownPodUid }: Seen): string | undefined {
   return [...pods].findLast(([, { starts }]) => starts > 0)?.[0] ?? knownPodUid
 }
 
 /**
- * Whether one that has run is being deleted unfinished, or another one has taken its place. The one with scratch space is no such other
- * one: it follows the first, which only found that out.
+ * Reports whether a pod that ran is being deleted before it finished, or another pod has replaced it. A pod with scratch space is no
+ * replacement: it follows the first pod, which only found out that scratch space is needed.
  */
 function isImporterLost({ pods, knownPodUid }: Seen, present: readonly PodView[]): boolean {
   const living = present.filter(({ metadata }) => metadata.deletionTimestamp === undefined)

@@ -54,7 +54,7 @@ describe('a child is being cloned', () => {
     for (let at = 0; at < 700; at += 1) put(client, `d${at}`, from({}))
     put(client, 'clone', from({ snapshot: { name: 's', namespace: 'team' } }))
     expect(await isCloned(client, snapshot)).toBe(true)
-    expect(client.said('list')).toHaveLength(3)
+    expect(client.callsOf('list')).toHaveLength(3)
   })
 
   it('is asked of the same two lists for all who ask together, and of others by who asks later', async () => {
@@ -63,7 +63,7 @@ describe('a child is being cloned', () => {
     const ask = () => clones.readFrom(snapshot, new Set([cloneSourceKey(snapshot)]), signal)
     const first = Promise.all(Array.from({ length: 16 }, ask))
     expect(await first).not.toContain(true)
-    expect(client.said('list')).toHaveLength(2)
+    expect(client.callsOf('list')).toHaveLength(2)
     put(client, 'clone', from({ snapshot: { name: 's', namespace: 'team' } }))
     expect(await ask()).toBe(true)
   })
@@ -77,10 +77,10 @@ describe('a child is being cloned', () => {
   })
 })
 
-it('sums references, and shows the first few', () => {
+it('sums references', () => {
   const names = Array.from({ length: 8 }, (_none, at) => `n${at}`)
   const part = { count: 8, names, users: names }
   expect(sumReferences([])).toEqual({ count: 0, names: [], users: [] })
   const sum = sumReferences([part, part])
-  expect([sum.count, sum.names.length, sum.users.length]).toEqual([16, 10, 16])
+  expect([sum.count, sum.names.length, sum.users.length]).toEqual([16, 16, 16])
 })

@@ -30,7 +30,7 @@ export class Term {
   limit = 1
   policy = aPolicy()
   #onPolicyChange: (change: { readonly isLimitAlone: boolean }) => void = () => undefined
-  /** Who uses images, as live lists tell; the caches know nobody. */
+  /** Users of images according to live lists; the caches have none. */
   users: string[] = []
 
   constructor() {
@@ -48,7 +48,7 @@ export class Term {
     this.client.put(image as KubeObject)
   }
 
-  /** An image with a status that no schema of ours would take. */
+  /** An image with a status that no schema of ours would accept. */
   oddImage(name: string, status: object): void {
     this.client.put({ ...anImage({ name, uid: `uid-${name}` }), status } as unknown as KubeObject)
   }
@@ -112,9 +112,9 @@ export class Term {
     await this.clock.advance(0)
   }
 
-  /** Names of the images whose DataVolumes were asked for, in that order. */
+  /** Names of the images whose DataVolumes were requested, in that order. */
   get created(): string[] {
-    const lines = this.client.said('create')
+    const lines = this.client.callsOf('create')
     return lines.flatMap((line) => /^create DataVolume team\/(.*)-[0-9a-f]{8}$/.exec(line)?.[1] ?? [])
   }
 

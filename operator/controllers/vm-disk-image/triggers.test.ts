@@ -25,17 +25,21 @@ beforeEach(() => {
       }),
     ),
   )
-  enqueued = []
   wakes = 0
+  listen()
+})
+
+function listen(): void {
+  enqueued = []
   listenForImageTriggers(caches, {
     queue: { add: (key) => enqueued.push(key) },
     admission: { checkLedger: () => undefined, downloadsChanged: () => undefined, wake: () => (wakes += 1) },
     ledger: 'sync-operator/ledger',
     onGone: () => undefined,
   })
-})
+}
 
-/** An image with an artifact, whose snapshot by another class has the name of something else. */
+/** Returns an image with an artifact, and the name of its next snapshot, for something else to take. */
 function conflicting(spec: Readonly<Record<string, unknown>>): { name: string; walk: Walk } {
   const walk = new Walk().publish().edit(spec)
   const wanted = walk.plan().apply.find(({ kind }) => kind === 'VolumeSnapshot')
@@ -86,4 +90,25 @@ describe('a change of a child', () => {
     caches.cluster.snapshots.put({ ...at('903'), readyToUse: !snapshot.readyToUse })
     expect(new Set(enqueued)).toEqual(new Set(['team/img']))
   })
+})
+
+it('an image that is finished is looked at when DataSources are served again, and not for other kinds', () => {
+  let isInstalled = true
+  const announce: (() => void)[] = []
+  const onInstalled = (listener: () => void) => announce.push(listener)
+  Object.assign(caches.reflectors, { isInstalled: () => isInstalled, onInstalled })
+  for (const phase of ['Succeeded', 'Queued'] as const)
+    caches.images.put(anImage({ name: phase }, { status: { phase } }))
+  listen()
+  const enqueuedBy = (now: boolean) => {
+    isInstalled = now
+    for (const one of announce) one()
+    return enqueued.splice(0)
+  }
+  expect([true, false, true, true].map(enqueuedBy)).toEqual([
+    ['team/Queued'],
+    ['team/Queued'],
+    ['team/Succeeded', 'team/Queued'],
+    ['team/Queued'],
+  ])
 })

@@ -3,7 +3,7 @@ import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
-import { PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
+import { DATA_SOURCE, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { whenContentChanged, whenCreatedOrDeleted } from '../../runtime/predicates.ts'
 import type { Change } from '../../runtime/store.ts'
 import type { Lane, WorkQueue } from '../../runtime/work-queue.ts'
@@ -14,7 +14,7 @@ import type { ImageControllerOptions } from './image-sources.ts'
 
 /** Hundreds of references may come or go at once: they are counted together. */
 const REFERENCES_SETTLE_MS = 100
-/** The time of the next attempt, or the end of all attempts, of those that have failed already is written again so often. */
+/** After a policy change, failed images are replanned at this interval: the time of the next attempt, or the end of all, may be written again. */
 const RETIMED_EVERY_MS = 20
 
 /** Where changes are reported. */
@@ -27,9 +27,10 @@ interface Listeners {
   readonly onGone: (uid: string) => void
 }
 
-/** From changes in the caches to images that they concern. No decision is made here. Returns how to stop listening. */
+/** Maps changes in the caches to the images that they concern. Makes no decision. Returns functions that stop listening. */
 export function listenForImageTriggers(caches: ImageCaches, { queue, admission, ledger, onGone }: Listeners) {
   const { images, cluster } = caches
+  let hasDataSources = caches.reflectors.isInstalled(DATA_SOURCE)
   const enqueue = (found: Iterable<ImageView>, lane: Lane = 'urgent') => {
     for (const { metadata } of found) queue.add(keyOf(metadata), lane)
   }
@@ -39,7 +40,7 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
       'normal',
     )
   const named = (index: string) => whenCreatedOrDeleted(({ key }) => enqueue(images.find(index, key)))
-  /** By uid where it carries our label, and by name in any case: a name that is taken or freed concerns all who need it. */
+  /** Finds images by uid, from our label or the controller, and always by name: a name that is taken or freed concerns all that need it. */
   const child = ({ key, before, after }: Change<KubeObject>) => {
     enqueue(images.find(BY_CHILD, key))
     for (const object of [before, after]) {
@@ -53,7 +54,7 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
     child(change)
     admission.downloadsChanged((change.after ?? change.before)?.metadata.namespace ?? '')
   }
-  /** A prime claim has no label, and comes after its pod at times: it is by name that it leads to the image of its target. */
+  /** A prime claim has no label, and sometimes appears after its pod: the name of its target leads to the image. */
   const claim = (change: Change<KubeObject>) => {
     for (const object of [change.before, change.after]) {
       const target = object && controllerOfKind(object, PERSISTENT_VOLUME_CLAIM)
@@ -64,9 +65,9 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
   return [
     images.onChange(({ key, before, after }) => {
       if (after === undefined) onGone(before?.metadata.uid ?? '')
-      // A download without a slot counts until its end is written down.
+      // A download without a slot counts until its end is recorded.
       else if (before && unrecordedDownload(before.status) && !unrecordedDownload(after.status)) admission.wake()
-      // What is new waits behind what is under way: a thousand arrivals must not delay a teardown.
+      // New images wait behind those in progress: a thousand new images must not delay a teardown.
       queue.add(key, after?.status.ticket === undefined ? 'normal' : 'urgent')
     }),
     cluster.dataVolumes.onChange(whenContentChanged(download)),
@@ -87,7 +88,7 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
     cluster.storageClasses.onChange(allWaiting),
     cluster.snapshotClasses.onChange(whenCreatedOrDeleted(allWaiting)),
     cluster.storageProfiles.onChange(whenContentChanged(allWaiting)),
-    // A quota counts with each claim and pod of its namespace: only who waits for room looks again.
+    // A quota changes with each claim and pod of its namespace: only images that wait for it are requeued.
     cluster.quotas.onChange(
       whenContentChanged(({ before, after }) => {
         const namespace = (after ?? before)?.metadata.namespace ?? ''
@@ -97,11 +98,17 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
         )
       }),
     ),
-    caches.reflectors.onInstalled(allWaiting),
+    caches.reflectors.onInstalled(() => {
+      const had = hasDataSources
+      hasDataSources = caches.reflectors.isInstalled(DATA_SOURCE)
+      // A finished image needs its DataSource again if CDI was reinstalled.
+      if (hasDataSources && !had) enqueue(images.values(), 'normal')
+      else allWaiting()
+    }),
   ]
 }
 
-/** From changes of the policy, and of what refers to images, to images that they concern. Returns how to stop listening. */
+/** Maps changes of the policy and of references to the images that they concern. Returns functions that stop listening. */
 export function listenForRules(
   { images }: Pick<ImageCaches, 'images'>,
   options: Pick<ImageControllerOptions, 'onPolicyChange' | 'references'> & {
@@ -110,7 +117,7 @@ export function listenForRules(
   },
 ) {
   const { queue, admission, onPolicyChange, references } = options
-  /** For an image that has failed, another policy may mean a write: thousands of those come one after the other. */
+  /** Another policy may cause a write for each image that has failed: thousands of them are written one after the other. */
   const replanAll = () => {
     let failed = 0
     for (const [key, { status }] of images.entries()) {

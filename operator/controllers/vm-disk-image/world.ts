@@ -11,27 +11,27 @@ export interface Holder {
   readonly name: string
   readonly revision: string
   readonly attempt: number
-  /** The process that took it, from the queue or from who led before. Nobody else frees it. */
+  /** The process that took it, for an image in the queue or from the previous leader. No other process frees it. */
   readonly claimant: string
 }
 
-/** Why an image cannot start now. It takes no slot, blocks nobody, and starts when this has changed. */
+/** Why an image cannot start now. It takes no slot, blocks no other image, and starts when this has changed. */
 export interface Blocked {
   readonly reason: Reason
   /** One sentence: what is missing, and what to do. */
   readonly message: string
-  /** Wall clock, ms: when it is over, where that is known. */
+  /** When it ends, if known. Wall clock, in milliseconds. */
   readonly until?: number | undefined
 }
 
-/** The API server, or CDI's webhook, refused the DataVolume of this revision. Without an end it holds until the spec changes. */
+/** The API server, or CDI's webhook, refused the DataVolume of this revision. Without `until` it holds until the spec changes. */
 export interface Refusal extends Blocked {
   readonly revision: string
-  /** A new budget is a new try. */
+  /** A new budget allows a new try. */
   readonly budgetKey: string
 }
 
-/** A refusal that is not in the book yet, which says how long it holds. */
+/** A refusal that is not in the RefusalBook yet, which determines how long it holds. */
 export type Refused = Omit<Refusal, 'until'>
 
 /** What is known about the surroundings of all images. */
@@ -41,7 +41,7 @@ export interface Surroundings {
   readonly hasDataSources: boolean
 }
 
-/** What exists of the things that an image names. */
+/** Looks up what exists of the objects that an image names. */
 export interface Lookup {
   secret(name: string): boolean
   configMap(name: string): boolean
@@ -49,35 +49,35 @@ export interface Lookup {
   /** Whether there is a class for claims that name none. */
   readonly hasDefaultStorageClass: boolean
   snapshotClass(name: string): boolean
-  /** CDI knows the class, and no access mode for its claims. */
+  /** Reports whether CDI knows the class, but no access mode for its claims. */
   hasEmptyProfile(storageClass: string): boolean
-  /** Which ResourceQuota leaves no room for an import, and for what of it. */
+  /** Returns which ResourceQuota leaves no room for an import, and what does not fit. */
   lackOfRoom(needs: ImportNeeds): { readonly quota: string; readonly what: string } | undefined
   /** A DataVolume or claim of this name, in the image's namespace, that is not ours. */
   foreignVolume(name: string): string | undefined
-  /** A claim of this name that is ours and outlived its DataVolume: `going` by itself, or `orphaned`, which nobody deletes. */
+  /** A claim of this name that is ours and outlived its DataVolume: `going` is deleted automatically, `orphaned` by nobody. */
   leftoverClaim(name: string): 'none' | 'going' | 'orphaned'
-  /** Name of a living pod that fills a claim of this name, or its prime claim. */
+  /** Name of a pod that has not ended and may fill a claim of this name, or its prime claim. */
   leftoverImporter(name: string): string | undefined
   /** A VolumeSnapshot of this name that is not ours. */
   foreignSnapshot(name: string): boolean
 }
 
-/** How an unfinished DataVolume has been doing, over time; or how it had been when it went. */
+/** What was observed of an unfinished DataVolume over time; if it is gone, until then. */
 export interface Observation {
   readonly dataVolumeUid: string | undefined
-  /** Its importers: those that live, those that have ended, and those that are being deleted. */
+  /** Its importer pods, including those that have ended and those that are being deleted. */
   readonly importers: readonly PodView[]
   /** Milliseconds since this process first saw it, and since anything about its progress changed. */
   readonly seenMs: number
   readonly unchangedMs: number
-  /** The importer pod that has run, the latest where there were more. */
+  /** The importer pod that ran; if there were several, the latest. */
   readonly importerPodUid: string | undefined
-  /** Downloads that its importers have begun, each start of a container; undefined where none was seen. */
+  /** Downloads that its importers started, one for each container start; undefined if no importer was observed. */
   readonly starts: number | undefined
-  /** One that has run is being deleted unfinished, or another one is in its place. */
+  /** An importer that ran is being deleted before it finished, or another one has replaced it. */
   readonly isImporterLost: boolean
-  /** Why CDI cannot create the claim that it fills, where a live look has found that. The DataVolume says nothing of it. */
+  /** Why CDI cannot create the claim that it fills, if a live read found that. The DataVolume does not show it. */
   readonly claimRefusal?: string | undefined
 }
 
@@ -100,23 +100,23 @@ export interface ImageWorld {
   readonly surroundings: Surroundings
   readonly lookup: Lookup
   readonly slot: Holder | undefined
-  /** False while a download is there that the ledger, as last read, has no slot for: it is being read again. */
+  /** False while there is a download without a slot in the ledger as last read: the ledger is being read again. */
   readonly isSlotKnown: boolean
   /** How many images may download at once; 0 is a pause. */
   readonly limit: number
   /** Place in the queue, from 1; undefined while it does not wait for a slot. */
   readonly queuePosition: number | undefined
   readonly refusal: Refusal | undefined
-  /** It has a slot, and its DataVolume is asked for in vain. */
-  readonly isAskedInVain: boolean
-  /** Ours alone; namesakes of others are in `lookup`. */
+  /** It has a slot, but requests to create its DataVolume fail or get no response. */
+  readonly isCreateFailing: boolean
+  /** Only those of the image; others of the same name are in `lookup`. */
   readonly dataVolumes: readonly DataVolumeView[]
   readonly snapshots: readonly SnapshotView[]
   readonly claims: readonly ClaimView[]
   /** The DataSource named like the image, ours or not. */
   readonly dataSource: DataSourceView | undefined
   readonly observation: Observation
-  /** CDI acts on no DataVolume: nothing is timed out meanwhile. */
+  /** CDI acts on no DataVolume: nothing times out meanwhile. */
   readonly isCdiAway: boolean
   readonly references: References
 }

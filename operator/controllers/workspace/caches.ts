@@ -11,18 +11,18 @@ import type { MachineFacts } from './world.ts'
 
 export const WORKSPACE: ResourceType = workspace
 
-/** Index over workspaces: names of the images that their machines have, all of them in the namespace that the policy names. */
+/** Index over workspaces: names of their machines' images. All of these images are in the namespace that the policy names. */
 export const BY_IMAGE_NAME = 'image name'
 
-/** Characters of a workspace: its schema bounds what it says, and nothing that it says may be lost. */
+/** Characters kept of a workspace. Its schema bounds its size, and no part of it may be lost. */
 const OWN_MAX = 1_500_000
 
-/** Objects of a kind, by namespace too. */
+/** Cache of the machines, also indexed by namespace. */
 export interface Machines extends Readable<MachineFacts> {
   find(index: 'namespace', namespace: string): readonly MachineFacts[]
 }
 
-/** Everything that decisions about workspaces rest on. */
+/** The caches that decisions about workspaces use. */
 export class WorkspaceCaches {
   readonly workspaces = new Store<WorkspaceView>().index(BY_IMAGE_NAME, imageNamesOf)
   readonly images: Readable<ImageView>
@@ -44,12 +44,12 @@ export class WorkspaceCaches {
 
 export const parsedWorkspaceSpec = memoized(parseWorkspaceSpec)
 
-/** The spec is unchecked. */
+/** The spec before validation. */
 interface LooseSpec {
   readonly vms?: readonly ({ readonly backingVMDiskImage?: unknown } | null)[] | null
 }
 
-/** Names of the images that a workspace refers to. None where it is being deleted: its machines count for themselves. */
+/** Returns the names of the images that a workspace refers to. None while it is being deleted, because its machines count themselves. */
 export function imageNamesOf({ spec, metadata: { deletionTimestamp } }: WorkspaceView): readonly string[] {
   const vms = (spec as LooseSpec | null | undefined)?.vms
   if (deletionTimestamp !== undefined || !Array.isArray(vms)) return []

@@ -18,14 +18,14 @@ type Network = NonNullable<WorkspaceSpecInput['networks']>[number]
 const [CHEF, ANSIBLE] = DEPLOYED.containerClusters as readonly Cluster[] as [Cluster, Cluster]
 const [FIRST, ...OTHER_NETWORKS] = DEPLOYED.networks as readonly Network[] as [Network, ...Network[]]
 
-/** Somebody else writes into an object. */
+/** Changes an object as another client would. */
 function meddle(bench: WorkspaceBench, type: typeof DEPLOYMENT, name: string, change: (object: never) => object): void {
   const { admin } = bench.client.cluster
   const object = admin.list(type).items.find(({ metadata }) => metadata.namespace === NAME && metadata.name === name)
   admin.replace(type, { ...object, ...change(object as never) } as KubeObject)
 }
 
-/** On the node's own network, and with a folder of the node. */
+/** Puts the pod on the node's own network, with a folder of the node. */
 function withVolume({ spec }: { spec: { template: { spec: object } } }): object {
   const pod = { ...spec.template.spec, hostNetwork: true, volumes: [{ name: 'theirs', hostPath: { path: '/' } }] }
   return { spec: { ...spec, template: { ...spec.template, spec: pod } } }
@@ -37,7 +37,7 @@ describe('a change of the spec', () => {
     bench.client.calls.length = 0
     bench.change({ ...DEPLOYED, networks: [...DEPLOYED.networks, { name: 'extra', cidr: '10.99.0.0/24' }] })
     await bench.work()
-    expect(bench.client.said('create', 'delete').filter((call) => !call.includes('Event'))).toEqual([
+    expect(bench.client.callsOf('create', 'delete').filter((call) => !call.includes('Event'))).toEqual([
       'create NetworkAttachmentDefinition lab/extra',
       'create NetworkAttachmentDefinition lab/extra-pod',
     ])
@@ -52,7 +52,7 @@ describe('a change of the spec', () => {
     ]
     bench.change({ ...DEPLOYED, containerClusters: [{ ...CHEF, containers }, ANSIBLE] })
     await bench.clock.advance(2 * SECOND)
-    expect(bench.client.said('create', 'patch', 'delete')).toEqual(['patch Deployment lab/demo-app'])
+    expect(bench.client.callsOf('create', 'patch', 'delete')).toEqual(['patch Deployment lab/demo-app'])
     expect(bench.open()).toEqual(['ContainerCluster demo-app: Provisioning ContainersPending'])
     await bench.work()
     expect(bench.status().phase).toBe('Ready')
@@ -63,7 +63,7 @@ describe('a change of the spec', () => {
     bench.client.calls.length = 0
     bench.change({ networks: OTHER_NETWORKS, containerClusters: [{ ...CHEF }], volumes: DEPLOYED.volumes })
     await bench.clock.advance(20 * SECOND)
-    expect(bench.client.said('delete')).toEqual([
+    expect(bench.client.callsOf('delete')).toEqual([
       'delete VirtualMachine lab/demo-vm',
       'delete Deployment lab/ansible',
       `delete NetworkAttachmentDefinition lab/${FIRST.name}-pod`,
@@ -78,7 +78,7 @@ describe('a change of the spec', () => {
     bench.client.calls.length = 0
     bench.change({ ...DEPLOYED, volumes: [{ name: 'monitorconfigs', size: '512Mi' }, ...DEPLOYED.volumes.slice(1)] })
     await bench.clock.advance(5 * SECOND)
-    expect(bench.client.said('patch', 'delete')).toEqual([])
+    expect(bench.client.callsOf('patch', 'delete')).toEqual([])
     const volume = bench.status().components?.find(({ name }) => name === 'monitorconfigs')
     expect(volume).toMatchObject({ phase: 'Ready', reason: 'NotChangeable' })
     expect(volume?.message).toMatch('stays at 1Gi, although the spec asks for 512Mi')
@@ -89,7 +89,7 @@ describe('a change of the spec', () => {
     bench.client.calls.length = 0
     bench.change({ ...DEPLOYED, vms: [{ ...VM, ignoreOnDeploy: true }] })
     await bench.work()
-    expect(bench.client.said('create', 'patch', 'delete')).toEqual([])
+    expect(bench.client.callsOf('create', 'patch', 'delete')).toEqual([])
     const machine = bench.status().components?.find(({ kind }) => kind === 'VirtualMachine')
     expect(machine).toMatchObject({ phase: 'Ready', reason: 'NotDeployedAnyMore' })
   })
@@ -113,7 +113,7 @@ describe('what somebody else changes', () => {
     bench.client.calls.length = 0
     meddle(bench, type, name, change as never)
     await bench.work()
-    expect(bench.client.said('create', 'patch', 'delete')).toContain(`patch ${kind} ${NAME}/${name}`)
+    expect(bench.client.callsOf('create', 'patch', 'delete')).toContain(`patch ${kind} ${NAME}/${name}`)
     const { metadata, ...after } = bench.client.peek(kind, `${NAME}/${name}`) as KubeObject & {
       spec: object
       data: object
@@ -123,7 +123,7 @@ describe('what somebody else changes', () => {
     bench.client.calls.length = 0
     bench.setPolicy({})
     await bench.clock.advance(MINUTE)
-    expect(bench.client.said(...WRITES)).toEqual([])
+    expect(bench.client.callsOf(...WRITES)).toEqual([])
   })
 
   it('is left alone where it is not ours: labels and annotations of others', async () => {
@@ -137,7 +137,7 @@ describe('what somebody else changes', () => {
       },
     })) as never)
     await bench.clock.advance(MINUTE)
-    expect(bench.client.said(...WRITES)).toEqual([])
+    expect(bench.client.callsOf(...WRITES)).toEqual([])
   })
 
   it('is created again where it was deleted', async () => {
@@ -184,7 +184,7 @@ describe('a change of the policy', () => {
     bench.client.calls.length = 0
     bench.setPolicy({ localVolumeRoot: undefined })
     await bench.clock.advance(10 * SECOND)
-    expect([volumes().length, bench.client.said('patch', 'delete')]).toEqual([2, []])
+    expect([volumes().length, bench.client.callsOf('patch', 'delete')]).toEqual([2, []])
     expect(bench.status().components?.find(({ name }) => name === 'dnsconfig')).toMatchObject({
       reason: 'NotChangeable',
     })
@@ -195,7 +195,7 @@ describe('a change of the policy', () => {
     await bench.clock.advance(20 * SECOND)
     expect(
       bench.client
-        .said('delete')
+        .callsOf('delete')
         .slice(-2)
         .every((call) => call.startsWith('delete PersistentVolume ')),
     ).toBe(true)

@@ -49,12 +49,12 @@ describe('images', () => {
 
   it('that fail make the workspace Failed, and it heals when they do', async () => {
     const bench = await start()
-    bench.tellImage('demo-vmdi', { phase: 'Failed', reason: 'NotFound', message: 'the source says 404' })
+    bench.reportImage('demo-vmdi', { phase: 'Failed', reason: 'NotFound', message: 'the source says 404' })
     await bench.clock.advance(2 * SECOND)
     expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'ImageFailed' })
     expect(bench.status().message).toMatch('the source says 404')
     expect(bench.status().conditions?.find(({ type }) => type === 'Settled')?.status).toBe('True')
-    bench.tellImage('demo-vmdi', READY_IMAGE)
+    bench.reportImage('demo-vmdi', READY_IMAGE)
     await bench.work()
     expect(bench.status().phase).toBe('Ready')
   })
@@ -74,10 +74,10 @@ describe('images', () => {
     await bench.clock.advance(MINUTE)
     expect(bench.workspace('other')).toBeUndefined()
     expect(bench.references?.cached(image).names).toEqual(['Workspace/lab'])
-    expect([bench.status().phase, bench.client.said('delete').filter((call) => call.includes('VMDiskImage'))]).toEqual([
-      'Ready',
-      [],
-    ])
+    expect([
+      bench.status().phase,
+      bench.client.callsOf('delete').filter((call) => call.includes('VMDiskImage')),
+    ]).toEqual(['Ready', []])
   })
 })
 
@@ -96,7 +96,7 @@ describe('a child that is refused', () => {
     expect(bench.status().message).toMatch('exceeded quota')
     bench.client.calls.length = 0
     await bench.clock.advance(10 * MINUTE)
-    const tries = bench.client.said(...WRITES)
+    const tries = bench.client.callsOf(...WRITES)
     expect(tries.length).toBeLessThanOrEqual(20)
     expect(new Set(tries)).toEqual(new Set(['create Deployment lab/demo-app']))
     isRefused = false
@@ -139,7 +139,7 @@ describe('a child that is refused', () => {
     bench.letClaimsGo()
     await bench.clock.advance(MINUTE)
     expect(bench.workspace()).toBeUndefined()
-    expect(bench.client.said('delete').filter((call) => call === 'delete Deployment lab/ansible')).toEqual([])
+    expect(bench.client.callsOf('delete').filter((call) => call === 'delete Deployment lab/ansible')).toEqual([])
   })
 })
 
@@ -190,7 +190,7 @@ it('a spec that breaks a rule is told, and nothing of the workspace is touched',
   bench.change({ vms: 'none' } as never)
   await bench.clock.advance(5 * SECOND)
   expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'InvalidSpec' })
-  expect([bench.owned(), bench.client.said('delete')]).toEqual([owned, []])
+  expect([bench.owned(), bench.client.callsOf('delete')]).toEqual([owned, []])
 })
 
 it('a workspace is deleted of which nothing exists yet', async () => {
@@ -205,7 +205,7 @@ it('a workspace is deleted of which nothing exists yet', async () => {
   expect(bench.workspace()).toBeUndefined()
 })
 
-/** It is Ready as soon as somebody makes an object that it waits for. */
+/** Creates an object that the workspace waits for, and expects the workspace to become Ready. */
 async function expectReadyWith(bench: Awaited<ReturnType<typeof start>>, type: ResourceType, metadata: ObjectMeta) {
   bench.client.cluster.admin.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata })
   await bench.work()

@@ -7,7 +7,7 @@ import { MINUTE, NAME, SECOND, startReady, WRITES } from './workspace-bench.fixt
 describe('a workspace', () => {
   it('goes from nothing to Ready, in order, with few writes, and none when it is idle', async () => {
     const bench = await startReady()
-    const created = bench.client.said('create').filter((call) => !call.includes(' Event '))
+    const created = bench.client.callsOf('create').filter((call) => !call.includes(' Event '))
     const kinds = [...new Set(created.map((call) => call.split(' ')[1]))]
     expect(kinds).toEqual([
       'Namespace',
@@ -20,12 +20,12 @@ describe('a workspace', () => {
       'VirtualMachine',
     ])
     expect(bench.status()).toMatchObject({ phase: 'Ready', reason: 'Ready', ready: '14/14', namespace: NAME })
-    expect(bench.client.said(...WRITES).length).toBeLessThanOrEqual(6 * 14)
+    expect(bench.client.callsOf(...WRITES).length).toBeLessThanOrEqual(6 * 14)
     bench.client.calls.length = 0
-    // All workspaces are looked at again.
+    // Requeues all workspaces.
     bench.setPolicy({})
     await bench.clock.advance(10 * MINUTE)
-    expect(bench.client.said(...WRITES, 'get', 'list')).toEqual([])
+    expect(bench.client.callsOf(...WRITES, 'get', 'list')).toEqual([])
   })
 
   it('goes through all kinds again in the reverse order when it is deleted, each when the one before is gone', async () => {
@@ -33,12 +33,12 @@ describe('a workspace', () => {
     bench.client.calls.length = 0
     bench.deleteWorkspace()
     await bench.clock.advance(20 * SECOND)
-    // A claim goes when no pod uses it any more.
+    // A claim is not gone before the last pod that uses it.
     expect(bench.status().message).toMatch('being deleted: waiting for PersistentVolumeClaim dnsconfig')
     expect(bench.owned()).toContain('NetworkAttachmentDefinition bridge-inet')
     bench.letClaimsGo()
     await bench.clock.advance(MINUTE)
-    const kinds = bench.client.said('delete').map((call) => call.split(' ')[1])
+    const kinds = bench.client.callsOf('delete').map((call) => call.split(' ')[1])
     expect([...new Set(kinds)]).toEqual([
       'VirtualMachine',
       'Deployment',
@@ -69,7 +69,7 @@ describe('a workspace', () => {
     bench.client.calls.length = 0
     await bench.restart()
     await bench.clock.advance(MINUTE)
-    expect(bench.client.said(...WRITES)).toEqual([])
+    expect(bench.client.callsOf(...WRITES)).toEqual([])
     bench.client.before = ({ verb, key }) => {
       if (verb === 'create' && key === 'lab/demo-app') throw apiError('Rejected', { message: 'exceeded quota' })
     }
@@ -79,6 +79,6 @@ describe('a workspace', () => {
     bench.client.calls.length = 0
     await bench.restart()
     await bench.clock.advance(MINUTE)
-    expect(new Set(bench.client.said(...WRITES))).toEqual(new Set(['create Deployment lab/demo-app']))
+    expect(new Set(bench.client.callsOf(...WRITES))).toEqual(new Set(['create Deployment lab/demo-app']))
   })
 })

@@ -20,32 +20,32 @@ import { observeWorkspace } from './observe.ts'
 import { listenForWorkspaceTriggers } from './triggers.ts'
 import type { WorkspaceView } from './views.ts'
 
-/** Dozens of children of one workspace may change at once: they are looked at together. */
+/** Dozens of children of one workspace may change at once. This delay lets one reconcile handle them together. */
 const CHILDREN_SETTLE_MS = 100
 
 type Options = Services & {
   readonly caches: WorkspaceCaches
   readonly phases: PhaseGauge
-  /** All that refers to an image, by a live look. Throws ApiError. */
+  /** Counts the references to an image with live reads. Throws ApiError. */
   readonly countReferences: ReferenceCount
   readonly policy: () => Policy
-  /** Calls back at each change of the policy; returns how to stop that. */
+  /** Calls `listener` on each change of the policy. Returns a function that stops this. */
   readonly onPolicyChange: (listener: () => void) => () => void
 }
 
-/** Workspaces, for as long as this process leads. */
+/** Reconciles Workspaces while this process leads. */
 export class WorkspaceController extends ObjectController<WorkspaceView, WorkspacePlan, undefined> {
   constructor(options: Options) {
     const { caches, phases, clock, countReferences, policy, onPolicyChange } = options
     const refusals = new Refusals()
     const childRefusals = new ChildRefusals(options)
-    const podWarnings = new PodWarnings({ ...options, onNews: (key) => this.queue.add(key) }, 'workspace-pods')
+    const podWarnings = new PodWarnings({ ...options, onChange: (key) => this.queue.add(key) }, 'workspace-pods')
     super(options, caches.reflectors, {
       type: WORKSPACE,
       finalizer: FINALIZERS.workspace,
       children: WRITTEN_TYPES,
       store: caches.workspaces,
-      // Each is a group of its own.
+      // Each workspace is a group of its own.
       groupOf: (key) => key,
       listen: (queue) => [
         ...listenForWorkspaceTriggers(
@@ -83,7 +83,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
   }
 }
 
-/** An image is nobody's: one that is to be corrected is as this workspace made it. */
+/** No workspace owns an image. An image to be corrected counts as ours if this workspace was the last to write its spec. */
 function isOurs(found: KubeObject, workspace: WorkspaceView): boolean {
   return isChildOf(found, workspace) || isAsMadeBy(workspace, found)
 }

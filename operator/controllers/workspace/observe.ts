@@ -14,10 +14,10 @@ import { renderComponents } from './decide/render.ts'
 import type { WorkspaceView } from './views.ts'
 import type { ImageFacts, WorkspaceWorld } from './world.ts'
 
-/** What does not come from caches; beside it Events about pods. */
+/** Facts that do not come from caches. Events about pods do not either, and are added later. */
 type More = Pick<WorkspaceWorld, 'policy' | 'refusals' | 'isUndecided' | 'refusal'>
 
-/** Where an observation comes from. Nothing here asks the API server. */
+/** Gathers the facts about a workspace from the caches. Sends no request to the API server. */
 export function observeWorkspace(
   workspace: WorkspaceView,
   caches: WorkspaceCaches,
@@ -29,7 +29,6 @@ export function observeWorkspace(
   const components = spec.ok ? componentsOf(workspace, spec.spec, more.policy) : []
   const children = new Map(childrenIn(caches, workspace).map((one) => [idOfObject(one), one]))
   const { vms = [], containerClusters = [] }: WorkspaceSpec = spec.ok ? spec.spec : {}
-  const own = ownReferences({ workspace, children })
   const secrets = vms.flatMap(passwordSecretsOf).map((ref) => ref.name)
   return {
     workspace,
@@ -42,7 +41,10 @@ export function observeWorkspace(
       OWNED_TYPES.filter(({ type }) => !caches.reflectors.isInstalled(type)).map(({ type }) => type.kind),
     ),
     images: new Map(
-      (spec.ok ? imageNames(spec.spec) : []).map((image) => [image, imageFacts(image, own, caches, more.policy)]),
+      (spec.ok ? imageNames(spec.spec) : []).map((image) => [
+        image,
+        imageFacts(image, ownReferences({ workspace, children }, image), caches, more.policy),
+      ]),
     ),
     imageNamespace: namespaceState(cluster.namespaces.get(more.policy.imageNamespace)),
     secrets: new Set(
@@ -52,7 +54,7 @@ export function observeWorkspace(
   }
 }
 
-/** Rendering takes longer than all else, and is the same until the spec or the policy changes. */
+/** Rendering takes longer than everything else, and its result is the same until the spec or the policy changes. */
 const rendered = new WeakMap<
   object,
   { readonly policy: Policy; readonly uid: string; readonly components: readonly Component[] }
@@ -67,7 +69,7 @@ function componentsOf({ metadata }: WorkspaceView, spec: WorkspaceSpec, policy: 
   return components
 }
 
-/** Ours: what somebody has forged elsewhere is not even looked at. */
+/** Returns the children of the workspace. Objects forged in other namespaces are not even looked at. */
 function childrenIn({ cluster, machines }: WorkspaceCaches, workspace: WorkspaceView): KubeObject[] {
   const { name, uid = '' } = workspace.metadata
   const { workspaces } = cluster
@@ -111,8 +113,10 @@ function imageFacts(
   { imageNamespace }: Policy,
 ): ImageFacts {
   const image = caches.images.get(keyOf({ namespace: imageNamespace, name }))
-  const { names = [] } = image?.status.references ?? {}
-  const isShared = caches.workspaces.count(BY_IMAGE_NAME, name) > 1 || names.some((one) => !own.has(one))
+  // The names are only the first few.
+  const { count = 0, names = [] } = image?.status.references ?? {}
+  const isCounted = count > own.size || names.some((one) => !own.has(one))
+  const isShared = caches.workspaces.count(BY_IMAGE_NAME, name) > 1 || isCounted
   return { image, isShared: image !== undefined && isShared }
 }
 

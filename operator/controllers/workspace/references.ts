@@ -11,13 +11,13 @@ import { viewWorkspace, type WorkspaceView } from './views.ts'
 
 interface Options {
   readonly policy: () => Pick<Policy, 'imageNamespace'>
-  /** Calls back at each change of the policy; returns how to stop that. */
+  /** Calls `listener` on each change of the policy. Returns a function that stops this. */
   readonly onPolicyChange: (listener: () => void) => () => void
 }
 
 /**
- * How workspaces count as references to an image of the namespace that the policy names: each one that has a machine of it. As users only their machines
- * count, which do so by themselves.
+ * Counts workspaces as references to an image in the namespace that the policy names: each workspace with a machine of that image. Workspaces are not
+ * users of an image. Their machines are, and count themselves.
  */
 export class WorkspaceReferences implements ReferenceSource {
   readonly #caches: Pick<WorkspaceCaches, 'workspaces'>
@@ -34,7 +34,7 @@ export class WorkspaceReferences implements ReferenceSource {
     return this.#count(image, this.#caches.workspaces.find(BY_IMAGE_NAME, image.name))
   }
 
-  /** By a list that begins after this call; those who ask meanwhile share it. Throws ApiError. */
+  /** Uses a live list that begins after this call. Concurrent callers share it. Throws ApiError. */
   async live(image: ObjectKey, signal: AbortSignal): Promise<References> {
     return this.#count(image, await this.#live.take('', signal))
   }
@@ -42,20 +42,20 @@ export class WorkspaceReferences implements ReferenceSource {
   onChange(listener: (imageKey: string) => void): () => void {
     const { workspaces } = this.#caches
     let { imageNamespace } = this.#options.policy()
-    const tell = (namespace: string, names: Iterable<string>) => {
+    const notify = (namespace: string, names: Iterable<string>) => {
       for (const name of names) listener(keyOf({ namespace, name }))
     }
     return stopAll([
       workspaces.onChange(({ before, after }) => {
         const were = before === undefined ? [] : imageNamesOf(before)
         const are = after === undefined ? [] : imageNamesOf(after)
-        if (!isSame(were, are)) tell(imageNamespace, new Set([...were, ...are]))
+        if (!isSame(were, are)) notify(imageNamespace, new Set([...were, ...are]))
       }),
       this.#options.onPolicyChange(() => {
         const next = this.#options.policy().imageNamespace
         if (next === imageNamespace) return
         const names = new Set([...workspaces.values()].flatMap(imageNamesOf))
-        for (const namespace of [imageNamespace, next]) tell(namespace, names)
+        for (const namespace of [imageNamespace, next]) notify(namespace, names)
         imageNamespace = next
       }),
     ])

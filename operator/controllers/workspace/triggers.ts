@@ -9,7 +9,7 @@ import { BY_IMAGE_NAME, WORKSPACE, type WorkspaceCaches } from './caches.ts'
 import type { WorkspaceView } from './views.ts'
 import type { MachineFacts } from './world.ts'
 
-/** From changes in the caches to the workspaces that they concern beside themselves. No decision is made here. Returns how to stop listening. */
+/** Enqueues the workspaces that a change of another object in the caches concerns. Makes no decisions. Returns functions that stop the listeners. */
 export function listenForWorkspaceTriggers(
   caches: WorkspaceCaches,
   imageNamespace: () => string,
@@ -20,7 +20,7 @@ export function listenForWorkspaceTriggers(
   const all = (found: Iterable<WorkspaceView>) => {
     for (const { metadata } of found) enqueue(keyOf(metadata))
   }
-  /** A workspace is called like its namespace. */
+  /** A workspace has the name of its namespace. */
   const inNamespace = (namespace: string) => {
     if (workspaces.get(namespace) !== undefined) enqueue(namespace)
   }
@@ -31,8 +31,10 @@ export function listenForWorkspaceTriggers(
   })
   return [
     images.onChange(({ key, before, after }) => {
-      if (namespaceOf(key) !== imageNamespace() || isSame(aboutImage(before), aboutImage(after))) return
-      all(workspaces.find(BY_IMAGE_NAME, key.slice(namespaceOf(key).length + 1)))
+      if (namespaceOf(key) !== imageNamespace()) return
+      const name = key.slice(namespaceOf(key).length + 1)
+      const isOfOne = workspaces.count(BY_IMAGE_NAME, name) === 1
+      if (!isSame(aboutImage(before, isOfOne), aboutImage(after, isOfOne))) all(workspaces.find(BY_IMAGE_NAME, name))
     }),
     machines.onChange((change) => {
       if (!isSame(aboutMachine(change.before), aboutMachine(change.after))) within(change)
@@ -56,22 +58,26 @@ export function listenForWorkspaceTriggers(
   ]
 }
 
-/** How much of a quota is used changes all the time. */
+/** A quota without its usage, which changes all the time. */
 function unused(quota: KubeObject | undefined): unknown {
   const { metadata, spec } = (quota ?? {}) as Partial<KubeObject> & { readonly spec?: unknown }
   return metadata && [metadata.uid, metadata.deletionTimestamp, metadata.labels, metadata.annotations, spec]
 }
 
-/** As much of an image as a workspace shows or rests on: many may name one, and its counts change with each of them. */
-function aboutImage(image: ImageView | undefined): unknown {
+/**
+ * The part of an image that a workspace shows or decides on. Whether anything else refers to the image matters only for a correction: to the only
+ * workspace that names it, as long as it has no artifact.
+ */
+function aboutImage(image: ImageView | undefined, isOfOne: boolean): unknown {
   if (image === undefined) return undefined
   const { metadata, spec, status } = image
   const { phase, reason, artifact, observedGeneration } = status
-  // Places in the queue are no news, nor is how far it is.
+  // Queue positions and progress do not count as a change.
   const message = phase === 'Failed' ? status.message : undefined
-  const isShared = artifact === undefined && (status.references?.count ?? 0) > 1
+  const references = isOfOne && artifact === undefined ? status.references : undefined
   const isLookedAt = observedGeneration === metadata.generation
-  return [metadata.uid, metadata.deletionTimestamp, spec, phase, reason, message, artifact?.name, isShared, isLookedAt]
+  const shown = [phase, reason, message, artifact?.name, references]
+  return [metadata.uid, metadata.deletionTimestamp, spec, isLookedAt, shown]
 }
 
 function aboutMachine(machine: MachineFacts | undefined): unknown {

@@ -2,7 +2,7 @@ import type { WorkspaceStatus } from '@open-terrain/constructs'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 
-/** A Workspace as its cache has it; the spec is unchecked, it may stem from an older schema. */
+/** A Workspace as its cache keeps it. The spec is not validated: it may come from an older schema. */
 export interface WorkspaceView extends KubeObject {
   readonly spec: unknown
   readonly status: WorkspaceStatus

@@ -40,16 +40,16 @@ export const VM: Vm = {
   ignoreOnDeploy: false,
   vmDiskImageTemplate: TEMPLATE,
 }
-/** Of which nothing but its image is needed. */
+/** A machine that needs nothing but its image. */
 export const MACHINE_ALONE = { vms: [{ ...VM, interfaces: [] }] } satisfies WorkspaceSpecInput
-/** With its machine deployed, so that it has a component of every kind. */
+/** The machine is deployed, so that the workspace has a component of every kind. */
 export const DEPLOYED = { ...PROPOSED_WORKSPACE.spec, vms: [VM] } satisfies WorkspaceSpecInput
 
 export function aWorkspace(spec: WorkspaceSpecInput, name = NAME): KubeObject & { readonly spec: WorkspaceSpecInput } {
   return { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', metadata: { name }, spec }
 }
 
-/** The controller of workspaces in a cluster in memory; everybody else in it is the test. */
+/** The controller of workspaces on an in-memory cluster. The test plays all other clients. */
 export class WorkspaceBench {
   readonly client = new ScriptedClient(IMAGE_NAMESPACE)
   readonly clock = this.client.clock
@@ -58,7 +58,7 @@ export class WorkspaceBench {
   #policyListeners: (() => void)[] = []
   #stop = new AbortController()
 
-  /** Until the test is over. */
+  /** Runs the controller until the test is over. */
   async start(): Promise<void> {
     const { client, clock } = this
     const [log, random, runtimeMetrics] = [fakeLog(), () => 0.5, new RuntimeMetrics()]
@@ -101,7 +101,7 @@ export class WorkspaceBench {
     await clock.advance(SECOND)
   }
 
-  /** Another process leads from now on. */
+  /** Simulates a change of leader: from now on another process leads. */
   async restart(): Promise<void> {
     this.#stop.abort()
     this.#policyListeners = []
@@ -109,7 +109,7 @@ export class WorkspaceBench {
     await this.start()
   }
 
-  /** `type reason: message` of the Events about a workspace, in their order. */
+  /** Returns `type reason: message` of the Events about a workspace, in order. */
   events(): string[] {
     const sent = this.client.calls.filter(({ verb, kind }) => verb === 'create' && kind === 'Event')
     return sent.map(({ body }) => {
@@ -143,7 +143,7 @@ export class WorkspaceBench {
     return this.workspace(name)?.status ?? {}
   }
 
-  /** `Kind name: phase reason` of each component that is not Ready. */
+  /** Returns `Kind name: phase reason` of each component that is not Ready. */
   open(name = NAME): string[] {
     const { components = [] } = this.status(name)
     return components
@@ -151,7 +151,7 @@ export class WorkspaceBench {
       .map((one) => `${one.kind} ${one.name}: ${one.phase} ${one.reason}`)
   }
 
-  /** `Kind name` of all objects in the namespace of a workspace, but for what Kubernetes itself puts there. */
+  /** Returns `Kind name` of each object with an owner of this name. They include its Namespace and PersistentVolumes. */
   owned(name = NAME): string[] {
     const kinds = [
       'Namespace',
@@ -182,40 +182,40 @@ export class WorkspaceBench {
     } as KubeObject)
   }
 
-  /** All others do their work: images become ready, claims are bound, containers and machines run. */
+  /** Simulates all other controllers: images become ready, claims are bound, containers and machines run. */
   async work(): Promise<void> {
     for (let round = 0; round < 6; round += 1) {
       for (const image of this.#all<ImageView>(vmDiskImage))
-        if (image.status?.artifact === undefined) this.tellImage(image.metadata.name, READY_IMAGE)
-      this.#tellUnseen(PERSISTENT_VOLUME_CLAIM, { phase: 'Bound', capacity: { storage: '1Gi' } })
-      this.#tellUnseen(DEPLOYMENT, RUNNING)
-      this.#tellUnseen(virtualMachine, { phase: 'Ready', reason: 'Running', message: 'the machine runs' })
+        if (image.status?.artifact === undefined) this.reportImage(image.metadata.name, READY_IMAGE)
+      this.#reportUnseen(PERSISTENT_VOLUME_CLAIM, { phase: 'Bound', capacity: { storage: '1Gi' } })
+      this.#reportUnseen(DEPLOYMENT, RUNNING)
+      this.#reportUnseen(virtualMachine, { phase: 'Ready', reason: 'Running', message: 'the machine runs' })
       await this.clock.advance(3 * SECOND)
     }
   }
 
-  /** Of those whose controller has not looked at them. */
-  #tellUnseen(type: ResourceType, status: object): void {
+  /** Sets the status of each object that its controller has not observed yet. */
+  #reportUnseen(type: ResourceType, status: object): void {
     for (const { metadata, status: known } of this.#all<{ status?: { observedGeneration?: number } }>(type)) {
       const isSeen = known !== undefined && 'observedGeneration' in known
       if (!isSeen || known.observedGeneration !== metadata.generation) this.tell(type, keyOf(metadata), status)
     }
   }
 
-  /** As the controllers of Kubernetes do. */
+  /** Sets all volumes to Bound, as the controllers of Kubernetes do. */
   bindVolumes(): void {
     for (const volume of this.#all(PERSISTENT_VOLUME))
       this.tell(PERSISTENT_VOLUME, volume.metadata.name, { phase: 'Bound' })
   }
 
-  /** Nothing uses the claims that are being deleted any more, nor the volumes. */
+  /** Removes the finalizers of claims and volumes that are being deleted, as happens when nothing uses them any more. */
   letClaimsGo(): void {
     for (const type of [PERSISTENT_VOLUME_CLAIM, PERSISTENT_VOLUME])
       for (const object of this.#all(type).filter(({ metadata }) => metadata.deletionTimestamp !== undefined))
         this.client.cluster.admin.replace(type, { ...object, metadata: { ...object.metadata, finalizers: [] } })
   }
 
-  tellImage(name: string, status: VMDiskImageStatus): void {
+  reportImage(name: string, status: VMDiskImageStatus): void {
     this.tell(vmDiskImage, `${IMAGE_NAMESPACE}/${name}`, status)
   }
 
@@ -224,7 +224,7 @@ export class WorkspaceBench {
   }
 }
 
-/** A bench with a workspace, two seconds after that was created. */
+/** Returns a bench with a workspace, two seconds after the workspace was created. */
 export async function start(
   spec: WorkspaceSpecInput = DEPLOYED,
   prepare?: (bench: WorkspaceBench) => void,
@@ -237,7 +237,7 @@ export async function start(
   return bench
 }
 
-/** With all that it is made of. */
+/** Returns a bench whose workspace is Ready, with all its components. */
 export async function startReady(
   spec: WorkspaceSpecInput = DEPLOYED,
   policyOf?: (bench: WorkspaceBench) => Policy,

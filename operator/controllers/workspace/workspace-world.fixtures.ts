@@ -13,7 +13,7 @@ import type { WorkspaceView } from './views.ts'
 import type { ImageFacts, WorkspaceWorld } from './world.ts'
 
 export const NOW = Date.parse('2026-01-31T12:00:00Z')
-/** Namespace and images; networks, volumes and plays; what runs: and as many again. */
+/** One round for namespace and images, one for networks, volumes and plays, one for what runs, and as many again. */
 const ROUNDS = 6
 const RUNNING = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 }
 const VIEWS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
@@ -33,11 +33,11 @@ function withStatus(object: KubeObject, status: object): KubeObject {
   return { ...object, status } as KubeObject
 }
 
-/** A cluster that does at once what a plan asks for, as caches have it. */
+/** A cluster, as caches see it, that carries out each plan at once. */
 export class PlannedWorld {
   readonly children = new Map<string, KubeObject>()
   readonly images = new Map<string, ImageFacts>()
-  /** Changed by nobody. */
+  /** Plans do not change these. */
   readonly namesakes = new Map<string, KubeObject>()
   policy: Policy = POLICY_DEFAULTS
   deletionTimestamp: string | undefined
@@ -103,7 +103,7 @@ export class PlannedWorld {
     }
   }
 
-  /** What a plan asks for comes true. */
+  /** Carries out a plan. */
   take({ apply, remove, status }: WorkspacePlan): void {
     this.status = status
     for (const wanted of apply) {
@@ -122,7 +122,7 @@ export class PlannedWorld {
   }
 }
 
-/** Plans until all is well; throws where that does not come about. */
+/** Plans until the workspace is Ready. Throws if it does not become Ready. */
 export function settledWorld(spec: unknown, policy: Partial<Policy> = {}): PlannedWorld {
   const planned = new PlannedWorld(parsed(spec))
   planned.policy = { ...planned.policy, ...policy }
@@ -133,7 +133,7 @@ export function settledWorld(spec: unknown, policy: Partial<Policy> = {}): Plann
   return planned
 }
 
-/** As the API server would hand it out. */
+/** Returns the spec as the API server would return it. */
 export function parsed(spec: unknown): WorkspaceSpec {
   const result = parseWorkspaceSpec(spec)
   if (!result.ok) throw new Error(JSON.stringify(result.problems))

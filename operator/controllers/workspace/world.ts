@@ -7,7 +7,7 @@ import type { ChildRefusal } from '../../runtime/child-refusals.ts'
 import type { Component } from './decide/component.ts'
 import type { WorkspaceView } from './views.ts'
 
-/** An Open Terrain VirtualMachine, as its own cache has it. */
+/** An Open Terrain VirtualMachine as its own cache keeps it. */
 export interface MachineFacts extends KubeObject {
   readonly spec: unknown
   readonly status: {
@@ -18,39 +18,39 @@ export interface MachineFacts extends KubeObject {
   }
 }
 
-/** What is known of an image that the workspace names. */
+/** Facts about an image that the workspace names. */
 export interface ImageFacts {
   readonly image: ImageView | undefined
-  /** Whether anything else refers to it, as far as caches and the image's own status tell. */
+  /** Whether anything else refers to it, according to the caches and the image's own status. */
   readonly isShared: boolean
 }
 
-/** All that is known about one workspace at one moment. A plan is a function of this, and of the time. */
+/** Everything that is known about one workspace at one moment. A plan is a function of this and of the time. */
 export interface WorkspaceWorld {
   readonly workspace: WorkspaceView
   readonly spec: ParsedWorkspaceSpec
   readonly policy: Policy
-  /** What the spec asks for, kind by kind, as `kinds.ts` has them; empty where it cannot be read. */
+  /** What the spec asks for, kind by kind in the order of `kinds.ts`. Empty if the spec is invalid. */
   readonly components: readonly Component[]
-  /** By `idOfObject`: ours, those in other namespaces than that of the workspace left out. */
+  /** Children of the workspace by `idOfObject`, without those in namespaces other than its own. */
   readonly children: ReadonlyMap<string, KubeObject>
-  /** By `idOfObject`: objects of others that have a name which one of the components needs, as far as caches know. */
+  /** Objects of others by `idOfObject` that have a name which a component needs, as far as caches know. */
   readonly namesakes: ReadonlyMap<string, KubeObject>
   /** Kinds of objects that the cluster does not serve. */
   readonly missingKinds: ReadonlySet<string>
   /** By `backingVMDiskImage`. */
   readonly images: ReadonlyMap<string, ImageFacts>
   readonly imageNamespace: NamespaceState
-  /** Names of the Secrets in the namespace of the workspace, of those that its machines name. */
+  /** Names of those Secrets that its machines name and that exist in the namespace of the workspace. */
   readonly secrets: ReadonlySet<string>
   /** By name of the container cluster. */
   readonly pods: ReadonlyMap<string, readonly ContainerPodView[]>
-  /** By uid of a pod that takes too long to start: what was said of it last. */
+  /** By uid of a pod that takes too long to start: the last warning about it. */
   readonly podWarnings: ReadonlyMap<string, { readonly text: string | undefined; readonly isLookedAt: boolean }>
   /** By `childId`. */
   readonly refusals: ReadonlyMap<string, ChildRefusal>
-  /** Whether this process has not tried yet what was refused before it. */
+  /** Whether this process has not retried yet what was refused before it led. */
   readonly isUndecided: boolean
-  /** What the API server answered when it last refused something of the workspace itself. */
+  /** The last answer of the API server that refused a write for the workspace itself. */
   readonly refusal: string | undefined
 }

@@ -22,7 +22,7 @@ const WISH: ImageWish = {
 const ATTEMPT = { number: 1, revision: 'r', outcome: 'Failed', reason: 'NotFound', message: '404' } as const
 const FAILED: ImageView['status'] = { phase: 'Failed', attempts: [ATTEMPT] }
 
-/** As the creator made it, with a template that was wrong. */
+/** Returns an image as its creator made it, from a template that was wrong. */
 function made(more: Partial<Omit<ImageView, 'metadata'>> = {}, metadata: Partial<ObjectMeta> = {}): ImageView {
   return {
     apiVersion: 'pelotech.ot/v1alpha1',
@@ -119,7 +119,7 @@ describe('an image that somebody wants', () => {
     if (ensured.kind !== 'corrected') throw new Error(ensured.kind)
     expect(ensured.image).toMatchObject({ metadata: { uid: 'image-uid', resourceVersion: '50' }, spec: TEMPLATE })
     const { annotations } = ensured.image.metadata
-    // The API server counts the change.
+    // The API server increments the generation.
     const written = made({ spec: TEMPLATE }, { annotations, generation: 2 })
     expect(ensureImage(WISH, written, false).kind).toBe('follows')
     expect(brief(ensureImage({ ...WISH, template: WRONG }, written, false))).toBe('corrected: url')

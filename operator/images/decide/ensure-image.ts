@@ -15,30 +15,30 @@ import type { ImageView } from '../image-view.ts'
 /** What somebody wants of an image. */
 export interface ImageWish {
   readonly ref: { readonly namespace: string; readonly name: string }
-  /** Undefined: it is taken as it is. */
+  /** Undefined: the image is taken as it is. */
   readonly template: VMDiskImageSpec | undefined
   /** @default CreateIfNotExist */
   readonly mode: 'CreateIfNotExist' | 'FailIfNotExist' | undefined
-  /** The Open Terrain object that has it created. A namesake of a later life is another one. */
+  /** The Open Terrain object that has the image created. An object recreated under the same name is a different one. */
   readonly createdBy: KubeObject
 }
 
-/** What becomes of that. */
+/** The outcome of a wish. */
 export type Ensured =
   | { readonly kind: 'taken' }
-  /** It is as the template says, and follows the template as long as no artifact came of it. */
+  /** It matches the template, and follows it as long as it has produced no artifact. */
   | { readonly kind: 'follows' }
-  /** It is to be written so. */
+  /** The image is to be written like this. */
   | { readonly kind: 'created'; readonly image: KubeObject }
   | { readonly kind: 'corrected'; readonly image: KubeObject; readonly fields: readonly string[] }
 
 /**
- * An image that exists is taken as it is: others may use it, or somebody has written it. With one exception: a template may have been wrong. As
- * long as an image is as its creator made it, nothing ever came of it and nobody else refers to it, it follows the template of its creator.
+ * An existing image is taken as it is: others may use it, or somebody has written it. The exception is for a template that was wrong: an image
+ * follows its creator's template as long as it is as its creator made it, has never had an artifact, and nobody else refers to it.
  *
- * Anyone who may have an image created so may have it corrected so: it is the same right (`open-terrain-image-use`), which is asked for when the
- * template is written. The mark of the creator gives nothing to those who forge it: they can write the image, or its creator names it.
- * @param isShared whether anybody else refers to the image, as far as caches tell. A live look has to confirm it before a correction
+ * A user who may have an image created may also have it corrected: both need the same right (`open-terrain-image-use`), which is checked when the
+ * template is written. Forging the creator's mark gains nothing: the forger can write the image anyway, or the creator names the image.
+ * @param isShared whether anybody else refers to the image, according to caches. Before a correction, a live read must confirm that nobody does
  */
 export function ensureImage(wish: ImageWish, found: ImageView | undefined, isShared: boolean): Ensured {
   const { template, mode, createdBy } = wish
@@ -49,11 +49,11 @@ export function ensureImage(wish: ImageWish, found: ImageView | undefined, isSha
   if (fields.length === 0) return { kind: 'follows' }
   const { uid, resourceVersion, generation = 1 } = found.metadata
   const image = imageFrom(wish, template, generation + 1)
-  // Only as long as it is what was judged: an artifact may come at any moment.
+  // Written only if the image is what was judged: it may get an artifact at any moment.
   return { kind: 'corrected', image: { ...image, metadata: { ...image.metadata, uid, resourceVersion } }, fields }
 }
 
-/** Whether its creator was the last to write its spec. */
+/** Reports whether its creator was the last to write its spec. */
 export function isAsMadeBy(
   creator: KubeObject,
   { metadata: { annotations, generation, deletionTimestamp } }: KubeObject,
@@ -61,24 +61,24 @@ export function isAsMadeBy(
   return deletionTimestamp === undefined && annotations?.[ANNOTATIONS.creator] === markOf(creator, generation ?? 1)
 }
 
-/** Whether nobody has looked yet at what its creator corrected: it tells of the failure before. */
+/** Reports whether a correction by the creator is not observed yet, so that the status still shows the failure before it. */
 export function isNewlyCorrected(creator: KubeObject, image: ImageView): boolean {
   const { phase, observedGeneration = 0 } = image.status
   return phase === 'Failed' && observedGeneration < (image.metadata.generation ?? 1) && isAsMadeBy(creator, image)
 }
 
-/** What has to hold before an image is corrected. Its status tells of a reference a while after that came. @param own references that do not count */
+/** The precondition for correcting an image. Its status shows a new reference only after a while. @param own references that do not count */
 export function isNobodyElses(ref: ImageWish['ref'], own: readonly string[]): Precondition {
   return { unreferenced: ref, by: 'anyone', except: own, knownAfterMs: 10_000 }
 }
 
-/** Fields of a template that an image has otherwise. */
+/** Returns the fields of a template in which an image differs. */
 export function mismatches(template: VMDiskImageSpec, { spec }: Pick<ImageView, 'spec'>): string[] {
   const actual = (spec ?? {}) as Readonly<Record<string, unknown>>
   return Object.entries(template).flatMap(([field, wanted]) => (isSameValue(wanted, actual[field]) ? [] : [field]))
 }
 
-/** One size can be written in many ways: 24Gi is 24576Mi, and a number of bytes may be no text. */
+/** One size can be written in many ways: 24Gi is 24576Mi, and a number of bytes need not be a string. */
 function isSameValue(one: unknown, other: unknown): boolean {
   const [a, b] = [text(one), text(other)]
   return isSame(a, b) || (typeof a === 'string' && typeof b === 'string' && compareQuantities(a, b) === 0)
@@ -88,7 +88,7 @@ function text(value: unknown): unknown {
   return typeof value === 'number' ? String(value) : value
 }
 
-/** The same, and fields that an image has beside them. @param ours those that count. Default: all */
+/** Returns these, and fields that only the image has. @param ours those of the latter that count. Default: all */
 export function differences(
   wanted: VMDiskImageSpec,
   actual: Pick<ImageView, 'spec'>,
@@ -98,12 +98,12 @@ export function differences(
   return [...mismatches(wanted, actual), ...left.filter((field) => ours?.includes(field) ?? true)]
 }
 
-/** An artifact that is gone was used, or may be in use still. */
+/** An artifact that is gone counts too: it was used, or may still be in use. */
 function hadArtifact({ artifact, attempts = [] }: VMDiskImageStatus): boolean {
   return artifact !== undefined || attempts.some(({ outcome }) => outcome === 'Succeeded')
 }
 
-/** Says of a generation of an image who has written it. Everybody else's change of the spec makes another generation. */
+/** Returns the mark of who wrote a generation of an image. A spec change by anybody else makes another generation. */
 function markOf({ kind, metadata }: KubeObject, generation: number): string {
   return `${kind}/${keyOf(metadata)}/${metadata.uid} generation ${generation}`
 }

@@ -9,7 +9,7 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import type { ImageView } from '../image-view.ts'
 import { parsedImageSpec } from '../parsed-spec.ts'
 
-/** What an image says of itself, if that is about its spec and requests as they are. */
+/** Returns the status of an image if it is about the present spec and requests, or else an empty one. */
 export function statusOfPresent({ spec, status, metadata }: ImageView): VMDiskImageStatus {
   const parsed = parsedImageSpec(spec)
   if (status.observedGeneration !== metadata.generation) return {}
@@ -17,12 +17,12 @@ export function statusOfPresent({ spec, status, metadata }: ImageView): VMDiskIm
   const revision = revisionOf(parsed.spec, metadata.annotations?.[ANNOTATIONS.syncRequestedAt])
   const { secretRef = status.defaults?.secretRef, certConfigMap = status.defaults?.certConfigMap } = parsed.spec
   const budgetKey = () => budgetKeyOf(revision, { secretRef, certConfigMap }, metadata.annotations)
-  // A retry is a request to one that has failed.
+  // A retry request applies only to a failed image.
   const isAnswered = status.phase !== 'Failed' || status.budget?.key === budgetKey()
   return status.revision === revision && isAnswered ? status : {}
 }
 
-/** What a budget of downloads is for: these credentials, and this request for a retry. */
+/** Returns the key of what a budget of downloads is for: this revision, these credentials, and this retry request. */
 export function budgetKeyOf(
   revision: string,
   { secretRef, certConfigMap }: Pick<VMDiskImageSpec, 'secretRef' | 'certConfigMap'>,
@@ -31,12 +31,12 @@ export function budgetKeyOf(
   return shortHash([revision, secretRef, certConfigMap, annotations?.[ANNOTATIONS.retryRequestedAt]])
 }
 
-/** Whether its deletion waits for what uses it. */
+/** Reports whether the deletion of the image waits for its users. */
 export function isDeletionBlocked({ status: { conditions = [] } }: ImageView): boolean {
   return conditions.some(({ type, status }) => type === 'DeletionBlocked' && status === 'True')
 }
 
-/** The image to be written, as long as it is the one that was seen: with these fields as wanted. What people have set beside them stays. */
+/** Returns the image to write, with these fields as wanted, if it is still the one that was seen. What people have set beside them stays. */
 export function withFields(
   { apiVersion, kind, metadata, spec }: ImageView,
   fields: readonly string[],

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** An address with the length of the prefix of its network, such as `10.0.0.7/24`. */
+/** An address with the prefix length of its network, such as `10.0.0.7/24`. */
 export interface Cidr {
   readonly address: string
   readonly prefix: number
@@ -15,7 +15,7 @@ export function parseCidr(text: string): Cidr | undefined {
   return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' }
 }
 
-/** Whether an address is in the network of another. */
+/** Reports whether an address is in the network of another one. */
 export function isOnLink(address: string, { address: other, prefix, family }: Cidr): boolean {
   if (isIP(address) !== (family === 'ipv4' ? 4 : 6)) return false
   const network = new BlockList()

@@ -1,6 +1,6 @@
 import { NetworkError } from './selection.ts'
 
-/** One plugin of a CNI configuration, with the fields that somebody here looks at. */
+/** One plugin of a CNI configuration, with the fields that are used here. */
 export interface PluginConfig {
   readonly cniVersion?: string
   readonly name: string
@@ -31,7 +31,7 @@ export interface NetworkConfig {
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/
 const VERSIONS: readonly string[] = ['0.1.0', '0.2.0', '0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0']
 
-/** The fields whose type the plugins insist on. */
+/** The fields whose type the plugins check. */
 const TYPES = {
   bridge: 'string',
   vlan: 'number',
@@ -41,9 +41,9 @@ const TYPES = {
 } as const
 
 /**
- * The configuration in a NetworkAttachmentDefinition as Multus loads it. Throws {@link NetworkError}.
- * @param text JSON; absent or empty: Multus looks for a file of that name, and there is none
- * @param name of the NetworkAttachmentDefinition, and of a configuration without a name
+ * Loads the configuration of a NetworkAttachmentDefinition as Multus does. Throws {@link NetworkError}.
+ * @param text JSON; if absent or empty, Multus looks for a file of that name, and there is none
+ * @param name name of the NetworkAttachmentDefinition, and of a configuration without a name
  */
 export function loadConfig(text: string | undefined, name: string): NetworkConfig {
   if (text === undefined || text === '') {
@@ -72,7 +72,7 @@ export function loadConfig(text: string | undefined, name: string): NetworkConfi
   }
 }
 
-/** What libcni and the reading of a plugin's own fields ask of a configuration. Throws {@link NetworkError}. */
+/** Checks a configuration as libcni and the parsers of the plugins do. Throws {@link NetworkError}. */
 export function checkConfig({ name, plugins }: NetworkConfig): void {
   if (!NAME.test(name)) throw new NetworkError(`invalid characters found in network name; ${name}`)
   for (const plugin of plugins) {

@@ -8,7 +8,7 @@ import { checkConfig, loadConfig, type NetworkConfig } from './cni-config.ts'
 import { addTo } from './plugins.ts'
 import { NetworkError, type NetworkSelection, parseSelections } from './selection.ts'
 
-/** On a pod: the networks that Multus is to attach. */
+/** On a pod: the networks that Multus must attach. */
 export const MULTUS_NETWORKS = 'k8s.v1.cni.cncf.io/networks'
 /** On a pod: what Multus has attached. */
 const NETWORK_STATUS = 'k8s.v1.cni.cncf.io/network-status'
@@ -20,12 +20,12 @@ interface Definition extends KubeObject {
 export type Attaching =
   /** The value of {@link NETWORK_STATUS}. */
   | { readonly status: string }
-  /** Why there is no sandbox for the containers. `<id>` stands for the id of the one that was tried. */
+  /** Why the containers have no sandbox. `<id>` stands for the ID of the sandbox that was tried. */
   | { readonly problem: string }
 
 /**
- * Attaches a pod to the networks that it asks for, as Multus does before any container starts; undefined where it asks for none. Nothing
- * is attached in part.
+ * Attaches a pod to the networks that it asks for, as Multus does before any container starts. Returns undefined if it
+ * asks for none. Attaches all networks or none.
  */
 export async function attach(world: World, pod: Pod): Promise<Attaching | undefined> {
   const asked = pod.metadata.annotations?.[MULTUS_NETWORKS]
@@ -61,7 +61,7 @@ export async function attach(world: World, pod: Pod): Promise<Attaching | undefi
   }
 }
 
-/** The pod as Multus writes it: together with its status, in one request. */
+/** Returns the pod as Multus writes it: together with its status, in one request. */
 export function attached(pod: Pod, status: string): Pod {
   const { annotations } = pod.metadata
   return { ...pod, metadata: { ...pod.metadata, annotations: { ...annotations, [NETWORK_STATUS]: status } } }
@@ -105,13 +105,13 @@ interface StatusEntry {
   readonly dns: object
 }
 
-/** The network that every pod is on. */
+/** Returns the entry of the network that every pod is on. */
 function podNetwork(pod: Pod): StatusEntry {
   const mac = madeUp(`${uidOf(pod)} eth0`)
   return { name: '', interface: 'eth0', ips: [podAddress(pod)], mac, default: true, dns: {} }
 }
 
-/** Of a pod on the network that all pods are on. */
+/** Returns the address of a pod on the network that all pods are on. */
 export function podAddress(pod: Pod): string {
   const [third = 0, fourth = 0] = createHash('sha256').update(uidOf(pod)).digest()
   return `10.244.${third}.${fourth}`

@@ -25,7 +25,7 @@ const ASKED: Attachment = {
   ips: ['4.29.163.7/28'],
 }
 
-/** As a pod would have it: what it gets, or why not. */
+/** Returns what a pod gets, or why it gets nothing. */
 function added(config: object | string, asked: Partial<Attachment> = {}): unknown {
   try {
     const loaded = loadConfig(typeof config === 'string' ? config : JSON.stringify(config), 'bridge-inet')

@@ -12,11 +12,11 @@ export interface Attachment {
   readonly ips: readonly string[] | undefined
 }
 
-/** What a pod has then. */
+/** What a pod has after it is attached. */
 export interface Attached {
-  /** Without their prefixes. */
+  /** Addresses without their prefixes. */
   readonly ips: readonly string[]
-  /** Absent: one that the plugin made up. */
+  /** Undefined: the plugin generates one. */
   readonly mac: string | undefined
 }
 
@@ -24,8 +24,8 @@ const LONGEST_DEVICE = 15
 const DEFAULT_BRIDGE = 'cni0'
 
 /**
- * What the plugins of a network say to an ADD: the `bridge` and `static` plugins of the CNI project, and the overlay of OVN-Kubernetes.
- * Addresses and MACs arrive only where the configuration declares the capability. Throws {@link NetworkError} in their words.
+ * Handles an ADD as the plugins of a network do: the `bridge` and `static` plugins of the CNI project, and the overlay of OVN-Kubernetes.
+ * `bridge` gets addresses and MACs only if the configuration declares the capability. Throws {@link NetworkError} with their messages.
  */
 export function addTo({ plugins }: NetworkConfig, attachment: Attachment): Attached {
   checkInterface(attachment.interface)
@@ -73,7 +73,7 @@ function checkBridge(config: PluginConfig, isLayer3: boolean): void {
   }
 }
 
-/** Addresses of the request come before those of the configuration. */
+/** Addresses of the request take precedence over those of the configuration. */
 function assigned({ type, addresses = [], routes = [] }: IpamConfig, ips: readonly string[] | undefined): Cidr[] {
   if (type !== 'static') throw new NetworkError(`failed to find plugin "${type}" in path [/opt/cni/bin]`)
   for (const { dst = '', gw = '' } of routes) {
@@ -94,7 +94,7 @@ function parsed(text: string, refusal: string): Cidr {
   return cidr
 }
 
-/** What the kernel says to a route whose next hop it cannot reach by this interface, or is. */
+/** Throws the error of the kernel for a route whose next hop is not reachable by this interface, or is its own address. */
 function addRoute(
   { dst, gw = '' }: { readonly dst?: string; readonly gw?: string },
   own: readonly Cidr[],
@@ -109,7 +109,7 @@ function addRoute(
   if (!own.some((one) => isOnLink(gw, one))) throw refused('network is unreachable')
 }
 
-/** OVN-Kubernetes takes addresses from the pod itself, whatever the configuration declares. */
+/** OVN-Kubernetes takes addresses from the pod itself, whatever capabilities the configuration declares. */
 function overlay(config: PluginConfig, { definition, mac, ips = [] }: Attachment): Attached {
   const { cniVersion, topology, netAttachDefName } = config
   if (netAttachDefName !== definition) {

@@ -5,23 +5,23 @@ import { isMac, parseCidr } from './addresses.ts'
 export interface NetworkSelection {
   readonly name: string
   readonly namespace: string
-  /** Of the pod's side; absent: `net1` and so on. */
+  /** Name of the interface in the pod. Undefined: `net1` and so on. */
   readonly interface: string | undefined
   readonly mac: string | undefined
-  /** As written; absent where none are asked for. */
+  /** As written; undefined if none are requested. */
   readonly ips: readonly string[] | undefined
 }
 
-/** What keeps a pod from its networks, in the words of who noticed it. */
+/** What keeps a pod from its networks, with the message of the component that reports it. */
 export class NetworkError extends Error {}
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const LONGEST_INTERFACE = 15
 
 /**
- * The annotation `k8s.v1.cni.cncf.io/networks` as Multus reads it: JSON, or names after commas, as in `net1,other/net2@eth1`. Of the
- * elements in JSON it only checks MAC and IP addresses. Throws {@link NetworkError}.
- * @param namespace of the pod, and of networks that name none
+ * Parses the annotation `k8s.v1.cni.cncf.io/networks` as Multus does: JSON, or names separated by commas, as in
+ * `net1,other/net2@eth1`. Of the elements in JSON it checks only MAC and IP addresses. Throws {@link NetworkError}.
+ * @param namespace namespace of the pod, and of networks that name none
  */
 export function parseSelections(annotation: string, namespace: string): readonly NetworkSelection[] {
   const found = /[[{"]/.test(annotation)

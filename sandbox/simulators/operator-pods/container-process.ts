@@ -1,16 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import type { Watchdog } from '../../control-plane/watchdog.ts'
 
 export interface ProcessOptions {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** It dies with this process, whatever ends it. */
+  /** Kills the process when this process ends, for any reason. */
   readonly watchdog: Watchdog
-  /** Each line of its output. */
+  /** Called for each line of its output. */
   readonly onLine: (line: string) => void
 }
 
-/** How a process ended: a code, or 128 and the number of the signal, as a container runtime tells it. */
+/** How a process ended: its exit code, or 128 plus the number of the signal, as a container runtime reports it. */
 export interface Exit {
   readonly exitCode: number
   readonly finishedAt: string
@@ -18,7 +19,7 @@ export interface Exit {
 
 const SIGNALS: Readonly<Record<string, number>> = { SIGKILL: 9, SIGTERM: 15 }
 
-/** A container's first process. */
+/** The first process of a container. */
 export class ContainerProcess {
   readonly startedAt = new Date().toISOString()
   readonly exited: Promise<Exit>
@@ -29,9 +30,9 @@ export class ContainerProcess {
     this.#child = child
     const { pid } = child
     if (pid !== undefined) watchdog.watch(pid)
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        for (const line of text.split('\n')) if (line !== '') onLine(line)
+    for (const input of [child.stdout, child.stderr]) {
+      createInterface({ input }).on('line', (line) => {
+        if (line !== '') onLine(line)
       })
     }
     this.exited = new Promise((resolve) => {
@@ -40,12 +41,12 @@ export class ContainerProcess {
         resolve({ exitCode, finishedAt: new Date().toISOString() })
       }
       child.once('exit', (code, signal) => gone(code ?? 128 + (SIGNALS[signal ?? ''] ?? 0)))
-      // There is no such file.
+      // The file does not exist.
       child.once('error', () => gone(127))
     })
   }
 
-  /** SIGTERM, and SIGKILL when it has not ended after the time that it is given. */
+  /** Sends SIGTERM, then SIGKILL if the process has not exited after `graceMs`. */
   async end(graceMs: number): Promise<Exit> {
     this.#child.kill('SIGTERM')
     const force = setTimeout(() => this.kill(), graceMs)

@@ -15,16 +15,16 @@ export type { ContainerImage } from './template.ts'
 const DEFAULT_GRACE_SECONDS = 30
 
 export interface OperatorPodsOptions extends Pick<Node, 'client' | 'controlPlane' | 'imageOf' | 'log'> {
-  /** Default: 10,000, as of a kubelet. */
+  /** Default: 10,000, as in a kubelet. */
   readonly restartBaseMs?: number
   readonly onLine?: Node['onLine']
 }
 
 /**
- * The node of our own Deployment: what a kubelet does with its pods, with an ordinary process for each container. The process has the
- * command, arguments and environment of the template, a token of the pod's ServiceAccount, and a loopback address where a pod has an IP. Its probes
- * decide whether the pod is Ready; a container that ends is started again; a deleted pod has its grace period. Not simulated: what isolates
- * a container (its file system, user, limits and network).
+ * The node of our own Deployment: does what a kubelet does with its pods, with an ordinary process for each container. The
+ * process has the command, arguments and environment of the template, a token of the pod's ServiceAccount, and a loopback
+ * address in place of a pod IP. Its probes decide whether the pod is Ready. A container that ends is restarted. A deleted
+ * pod has its grace period. Not simulated: the isolation of a container (file system, user, limits and network).
  */
 export class OperatorPods implements AsyncDisposable {
   readonly #runs = new Map<string, { readonly uid: string; readonly run: PodRun; readonly over: Promise<void> }>()
@@ -51,7 +51,7 @@ export class OperatorPods implements AsyncDisposable {
     return pods
   }
 
-  /** The node goes down: all processes end at once, and nobody is told. */
+  /** The node goes down: kills all processes at once, and reports nothing. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#watching

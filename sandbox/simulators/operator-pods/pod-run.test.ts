@@ -14,7 +14,7 @@ import { addressOf, type OperatorContainer, type OperatorPod } from './template.
 
 const BASE_MS = 10_000
 const MINUTE_MS = 60_000
-/** Ends when it is told to. */
+/** Runs until it is stopped. */
 const RUNS_ON = ['sleep', '1000']
 
 interface ContainerStatus {
@@ -29,7 +29,7 @@ let folder = ''
 let client = new ScriptedClient('ops')
 let begun: { readonly run: PodRun; readonly over: Promise<void> } | undefined
 let server: Server | undefined
-/** The backoffs, in milliseconds; nobody waits for them. */
+/** The back-off delays, in milliseconds. The test does not wait for them. */
 let waits: number[] = []
 const clock: Clock = {
   ...systemClock,
@@ -54,7 +54,7 @@ afterEach(async () => {
   await watchdog.close()
 })
 
-/** Runs a pod, and tells `onStatus` what its container comes to each time that it changes, until it says `true`. */
+/** Runs a pod, and calls `onStatus` with the status of its container at each change. Resolves when it returns `true`. */
 function until(
   argv: readonly string[],
   probes: Partial<OperatorContainer>,
@@ -90,7 +90,7 @@ function until(
   return seen.promise
 }
 
-/** Serves one answer after the other at the address of the pod, and the last one from then on. Says how many it has served. */
+/** Serves the given status codes in order at the address of the pod, then the last one again and again. `served` counts the responses. */
 async function serve(codes: readonly number[]): Promise<{ port: number; served: () => number }> {
   let served = 0
   const listening = createServer((_request, response) => {
@@ -135,5 +135,20 @@ describe('the container of an operator pod', () => {
       return ready.length === 4
     })
     expect(ready).toEqual([false, true, false, true])
+  })
+
+  it('runs on, and is not ready, if its probes ask at a port that it does not have', async () => {
+    const probe = { httpGet: { path: '/healthz', port: 'none' } }
+    const ready: boolean[] = []
+    const { lastState } = await until(
+      ['sh', '-c', 'sleep 0.2; exit 3'],
+      { livenessProbe: probe, readinessProbe: probe },
+      (status) => {
+        ready.push(status.ready)
+        return status.restartCount === 1
+      },
+    )
+    expect(lastState.terminated).toMatchObject({ exitCode: 3 })
+    expect(ready).not.toContain(true)
   })
 })

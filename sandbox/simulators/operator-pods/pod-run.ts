@@ -11,32 +11,39 @@ import type { ControlPlane } from '../../control-plane/control-plane.ts'
 import type { Watchdog } from '../../control-plane/watchdog.ts'
 import { NODE_NAME } from '../scheduler.ts'
 import { ContainerProcess, type Exit } from './container-process.ts'
-import { type Standing, statusOf } from './pod-status.ts'
+import { type ContainerState, statusOf } from './pod-status.ts'
 import { probe } from './probe.ts'
-import { type ContainerImage, commandOf, type OperatorContainer, type OperatorPod, probeUrl } from './template.ts'
+import {
+  type ContainerImage,
+  commandOf,
+  type OperatorContainer,
+  type OperatorPod,
+  type ProbeSpec,
+  probeUrl,
+} from './template.ts'
 
-/** Of a ServiceAccount's token in a pod; nothing here lives as long. */
+/** Lifetime of the ServiceAccount token of a pod. No pod here lives that long. */
 const TOKEN_SECONDS = 3_607
 const RETRY_MS = 500
 const RESTART_MAX_MS = 300_000
 
-/** What a node has for its pods. */
+/** What a node provides to its pods. */
 export interface Node {
   readonly client: KubeClient
   readonly controlPlane: Pick<ControlPlane, 'request' | 'kubeconfigYaml'>
-  /** Undefined: nobody has pushed such an image. */
+  /** Undefined: no such image was pushed. */
   readonly imageOf: (image: string) => ContainerImage | undefined
   readonly watchdog: Watchdog
-  /** For files of the pods. */
+  /** Folder for files of the pods. */
   readonly folder: string
   readonly log: Logger
   readonly clock: Clock
-  /** Before the first restart of a container, in milliseconds; doubles with each. */
+  /** Wait before the first restart of a container, in milliseconds; doubles with each restart. */
   readonly restartBaseMs: number
   readonly onLine: (pod: OperatorPod, line: string) => void
 }
 
-/** The life of one pod, from its node to its end. */
+/** The lifecycle of one pod, from its binding to a node until its end. */
 export class PodRun {
   readonly #node: Node
   readonly #pod: OperatorPod
@@ -44,7 +51,7 @@ export class PodRun {
   #graceMs = 0
   #isOver = false
   #process: ContainerProcess | undefined
-  #standing: Standing = {
+  #container: ContainerState = {
     state: { waiting: { reason: 'ContainerCreating' } },
     isRunning: false,
     isReady: false,
@@ -57,13 +64,13 @@ export class PodRun {
     this.#pod = pod
   }
 
-  /** Somebody has deleted the pod: it has so much time for a graceful stop. */
+  /** The pod was deleted: it has this time for a graceful stop. */
   leave(graceMs: number): void {
     this.#graceMs = graceMs
     this.#leaving.abort()
   }
 
-  /** The pod does not exist any more, or the node goes down: its process ends at once, without a word. */
+  /** The pod does not exist anymore, or the node goes down: kills its process at once, and reports nothing. */
   abandon(): void {
     this.#isOver = true
     this.#leaving.abort()
@@ -89,7 +96,7 @@ export class PodRun {
     await this.#ask('POST', '/binding', binding, [409])
   }
 
-  /** Runs until the container ends by itself, is not alive any more, or the pod is deleted. */
+  /** Runs until the container exits, fails its liveness probe, or the pod is deleted. */
   async #runContainer(): Promise<Exit> {
     const [container] = this.#pod.spec.containers
     if (container === undefined) throw new Error(`pod ${this.#pod.metadata.name} has no container`)
@@ -126,28 +133,30 @@ export class PodRun {
   async #probe(container: OperatorContainer, started: ContainerProcess, signal: AbortSignal): Promise<void> {
     const { livenessProbe, readinessProbe } = container
     const { clock } = this.#node
+    const watch = async (spec: ProbeSpec | undefined, onVerdict: (isGood: boolean) => void) => {
+      if (spec === undefined) return
+      const url = probeUrl(this.#pod, container, spec)
+      // A kubelet drops the result of a probe that it cannot send.
+      if (url !== undefined) await probe(clock, spec, url, signal, onVerdict)
+    }
     if (readinessProbe === undefined) this.#report({ isReady: true })
     await Promise.all([
-      readinessProbe &&
-        probe(clock, readinessProbe, probeUrl(this.#pod, container, readinessProbe), signal, (isReady) =>
-          this.#report({ isReady }),
-        ),
-      livenessProbe &&
-        probe(clock, livenessProbe, probeUrl(this.#pod, container, livenessProbe), signal, (isAlive) => {
-          if (!isAlive) void started.end((this.#pod.spec.terminationGracePeriodSeconds ?? 30) * 1_000)
-        }),
+      watch(readinessProbe, (isReady) => this.#report({ isReady })),
+      watch(livenessProbe, (isAlive) => {
+        if (!isAlive) void started.end((this.#pod.spec.terminationGracePeriodSeconds ?? 30) * 1_000)
+      }),
     ])
   }
 
   async #backOff(exit: Exit): Promise<void> {
-    const { restarts, state } = this.#standing
+    const { restarts, state } = this.#container
     const waitMs = Math.min(RESTART_MAX_MS, this.#node.restartBaseMs * 2 ** Math.min(restarts, 20))
     this.#node.log.warn({ pod: this.#pod.metadata.name, ...exit }, 'a container ended, and is started again')
     this.#report({ state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: state, restarts: restarts + 1 })
     await sleep(this.#node.clock, waitMs, this.#leaving.signal).catch(() => undefined)
   }
 
-  /** A kubeconfig of the pod's ServiceAccount, with a token that ends with the pod. */
+  /** Writes a kubeconfig of the pod's ServiceAccount, with a token that is bound to the pod. */
   async #access(): Promise<Readonly<Record<string, string>>> {
     const { namespace, name, uid = '' } = this.#pod.metadata
     const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name, uid }
@@ -164,14 +173,14 @@ export class PodRun {
     await mkdir(home, { recursive: true })
     const file = join(home, 'kubeconfig')
     await writeFile(file, stringify({ ...config, users }), { mode: 0o600 })
-    // A container has no other home and no other program than its own.
+    // A container has no other home directory and no other program than its own.
     return { KUBECONFIG: file, HOME: home }
   }
 
-  /** The kubelet's last word: without it, the API server keeps a deleted pod. */
+  /** The final step of a kubelet: without it, the API server keeps a deleted pod. */
   async #confirmEnd(): Promise<void> {
     await this.#reporting
-    // A ReplicaSet gives no name twice.
+    // A ReplicaSet uses no name twice.
     await this.#ask('DELETE', '?gracePeriodSeconds=0', undefined, [404])
   }
 
@@ -183,9 +192,9 @@ export class PodRun {
       throw new Error(`${method} ${path} is answered with ${status}: ${text}`)
   }
 
-  /** Writes what has changed, one after the other, and without holding up the container. */
-  #report(news: Partial<Standing>): void {
-    this.#standing = { ...this.#standing, ...news }
+  /** Writes changes one after the other, without blocking the container. */
+  #report(changes: Partial<ContainerState>): void {
+    this.#container = { ...this.#container, ...changes }
     this.#reporting = this.#reporting.then(() => this.#persist(() => this.#writeStatus(), true))
   }
 
@@ -195,12 +204,12 @@ export class PodRun {
       if (!isApiError(error, 'NotFound')) throw error
     })
     if (pod === undefined || pod.metadata.uid !== this.#pod.metadata.uid) return
-    const status = statusOf(pod, this.#standing, `${new Date().toISOString().slice(0, 19)}Z`)
+    const status = statusOf(pod, this.#container, `${new Date().toISOString().slice(0, 19)}Z`)
     if (isDeepStrictEqual(status, pod.status)) return
     await client.replaceStatus(POD, { ...pod, status } as OperatorPod)
   }
 
-  /** Tries until it works, or is not needed any more: `isLast` for what also has to be done for a pod that ends. */
+  /** Retries until `work` succeeds or is not needed anymore. `isLast`: it is still needed for a pod that ends. */
   async #persist<T>(work: () => Promise<T>, isLast = false): Promise<T | undefined> {
     while (!this.#isOver && (isLast || !this.#leaving.signal.aborted)) {
       try {

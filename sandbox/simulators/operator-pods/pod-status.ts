@@ -1,7 +1,7 @@
 import { addressOf, type OperatorPod } from './template.ts'
 
-/** Of the one container of a pod. */
-export interface Standing {
+/** The state of the one container of a pod. */
+export interface ContainerState {
   readonly state: object
   readonly lastState?: object
   readonly isRunning: boolean
@@ -9,9 +9,9 @@ export interface Standing {
   readonly restarts: number
 }
 
-/** What a kubelet writes. Conditions that have not changed keep their times. */
-export function statusOf(pod: OperatorPod, standing: Standing, now: string): object {
-  const { state, lastState = {}, isRunning, isReady, restarts } = standing
+/** Returns the status that a kubelet writes. Conditions that did not change keep their times. */
+export function statusOf(pod: OperatorPod, current: ContainerState, now: string): object {
+  const { state, lastState = {}, isRunning, isReady, restarts } = current
   const ready = isReady ? 'True' : 'False'
   const conditions = Object.entries({ PodScheduled: 'True', Initialized: 'True', ContainersReady: ready, Ready: ready })
   const [container] = pod.spec.containers

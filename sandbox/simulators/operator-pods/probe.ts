@@ -2,8 +2,8 @@ import { type Clock, sleep } from '../../../operator/runtime/clock.ts'
 import type { ProbeSpec } from './template.ts'
 
 /**
- * Asks as a kubelet does until `signal` aborts, and tells each change of the verdict: so many answers of the other kind in a row as
- * the thresholds say. The first verdict is told too.
+ * Probes as a kubelet does until `signal` aborts, and reports each change of the result: a change takes as many
+ * opposite results in a row as the thresholds say. The first result is reported too.
  */
 export async function probe(
   clock: Clock,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 
-/** The pods that {@link OperatorPods} runs as processes, and no other simulator touches. */
+/** Name label of the pods that {@link OperatorPods} runs as processes. No other simulator touches them. */
 const OPERATOR_NAME = 'open-terrain-operator'
 
 /** As much of a probe as the API server fills in by itself. */
@@ -47,7 +47,7 @@ export interface Condition {
   readonly lastTransitionTime: string
 }
 
-/** What an image brings with it, as its Dockerfile says. */
+/** What an image provides, as its Dockerfile says. */
 export interface ContainerImage {
   readonly entrypoint: readonly string[]
   readonly env?: Readonly<Record<string, string>>
@@ -57,16 +57,16 @@ export function isOperatorPod(pod: KubeObject | undefined): boolean {
   return pod?.metadata.labels?.['app.kubernetes.io/name'] === OPERATOR_NAME
 }
 
-/** A loopback address that no other pod has: the pod's own, as it would have an IP of its own. */
+/** Returns a loopback address that no other pod has, in place of a pod IP. */
 export function addressOf(pod: KubeObject): string {
   const [a = 0, b = 0, c = 0] = createHash('sha256')
     .update(pod.metadata.uid ?? '')
     .digest()
-  // 127.0 is left to everybody else.
+  // 127.0 is left for other uses.
   return `127.${1 + (a % 254)}.${b}.${1 + (c % 254)}`
 }
 
-/** What is executed, with which environment. Throws an Error that names what this node cannot give. */
+/** Returns the command and environment of a container. Throws an Error that names what this node cannot provide. */
 export function commandOf(
   pod: OperatorPod,
   container: OperatorContainer,
@@ -79,14 +79,13 @@ export function commandOf(
   return { argv: [...command, ...args.map((arg) => onAddress(arg, address))], env }
 }
 
-/** Where a probe asks. */
-export function probeUrl(pod: OperatorPod, container: OperatorContainer, { httpGet }: ProbeSpec): string {
+/** Returns the URL that a probe asks; undefined if it names a port that the container does not have. */
+export function probeUrl(pod: OperatorPod, container: OperatorContainer, { httpGet }: ProbeSpec): string | undefined {
   const port =
     typeof httpGet.port === 'number'
       ? httpGet.port
       : container.ports?.find(({ name }) => name === httpGet.port)?.containerPort
-  if (port === undefined) throw new Error(`container ${container.name} has no port named ${httpGet.port}`)
-  return `http://${addressOf(pod)}:${port}${httpGet.path}`
+  return port === undefined ? undefined : `http://${addressOf(pod)}:${port}${httpGet.path}`
 }
 
 /** `:8080` means all addresses, and a pod has only its own. */

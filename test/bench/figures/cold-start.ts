@@ -5,11 +5,11 @@ import { untilQuiet } from '../requests.ts'
 import type { Stage } from '../stage.ts'
 import { quotients } from '../statistics.ts'
 
-/** Slots that each cold start finds free, and nobody else. */
+/** Free slots for each cold start. No other start uses them. */
 const SLOTS = 10
 const TIMEOUT_MS = 600_000
 
-/** Where the time of one cold start went, in seconds, each part after the one before. */
+/** The consecutive parts of one cold start, in seconds. */
 export interface ColdStart {
   /** Node loads and compiles the program. */
   readonly loading: number
@@ -27,7 +27,7 @@ export const COLD_START_METHOD =
   'of the reflectors: a watch for each kind that begins with what exists, all kinds at the same time; the JSON is parsed and dropped. It runs with the settings that Node ' +
   'comes with, the operator with those that keep its heap small.'
 
-/** Lets one process queue images while the queue is paused; then starts others that find free slots. */
+/** One process queues images while the queue is paused. Then other processes start and find free slots. */
 export async function coldStarts(
   stage: Stage,
   tell: (line: string) => void,
@@ -45,7 +45,7 @@ export async function coldStarts(
   tell('queued')
   const starts: ColdStart[] = []
   for (let run = 1; run <= RUNS; run += 1) {
-    // Nobody downloads here: the slots of earlier runs stay taken.
+    // Nothing downloads here: the slots of earlier runs stay taken.
     await stage.setPolicy({ concurrency: String(run * SLOTS) })
     const { seconds: bare, objects } = await stage.readBare()
     const start = { ...(await oneColdStart(stage, observer)), bare }

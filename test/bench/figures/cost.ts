@@ -5,10 +5,10 @@ import { Stage } from '../stage.ts'
 const SIZE_BYTES = 1024 ** 3
 const RETRIES = 2
 const TIMEOUT_MS = 120_000
-/** A failed container is started again after 10 s. */
+/** A failed container is restarted after 10 s. */
 const LONGER_THAN_A_RESTART_MS = 15_000
 
-/** What a source costs that breaks off in the middle, each time, and an importer that is restarted for ever. */
+/** Measures the cost of a source that breaks off halfway, every time, with an importer that is restarted forever. */
 export async function measureCost(tell: (line: string) => void): Promise<Chapter> {
   const once = await bytesWith(0)
   const all = await bytesWith(RETRIES)
@@ -32,7 +32,7 @@ export async function measureCost(tell: (line: string) => void): Promise<Chapter
   }
 }
 
-/** Until it failed, and a while after: an importer that was not stopped would be restarted by then. */
+/** Measures until the image has failed, and a while longer: by then, an importer that was not stopped would have been restarted. */
 async function bytesWith(retryLimit: number): Promise<number> {
   const policy = { concurrency: '4', retryLimit: String(retryLimit), retryBackoffDuration: '1s', retryBackoffMax: '2s' }
   await using stage = await Stage.start({ policy })

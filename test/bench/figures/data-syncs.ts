@@ -6,7 +6,7 @@ import { Stage } from '../stage.ts'
 
 export interface DataSyncLoad {
   readonly dataSyncs: number
-  /** Of each DataSync. */
+  /** Per DataSync. */
   readonly vms: number
   readonly runs: number
 }
@@ -15,7 +15,7 @@ interface DataSyncRun extends Memory {
   /** The same images, created one by one. */
   readonly byHand: Span
   readonly first: Span
-  /** As many DataSyncs again, which want the same. */
+  /** The same number of DataSyncs again, with the same images. */
   readonly shared: Span
 }
 
@@ -23,7 +23,7 @@ const NAMESPACES = 4
 const EACH_TIMEOUT_MS = 2_000
 const STAGE = { policy: { concurrency: String(LIMIT) }, spread: NAMESPACES }
 
-/** Many DataSyncs at once, of images that nobody has; then as many again of the same. */
+/** Measures many DataSyncs at once with new images, then the same number again with the same images. */
 export async function measureDataSyncs(load: DataSyncLoad, tell: (line: string) => void): Promise<Chapter> {
   const { dataSyncs, vms } = load
   const runs: DataSyncRun[] = []

@@ -15,15 +15,15 @@ import { storeFinishedImages } from '../stored-images.ts'
 const FOREIGN = 500
 const BYTES = 250_000
 const TENANT = 'tenant'
-/** Deleted in each run: each asks a live list of all DataVolumes who clones from it. */
+/** Images deleted in each run. Each deletion uses a live list of all DataVolumes to find clones of the image. */
 const DELETED = 16
 const CHANGES = 200
 const LOOK_MS = 100
 const TIMEOUT_MS = 300_000
-/** A leader that has not renewed its Lease for so long gives up. */
+/** A leader that has not renewed its Lease for this long stops leading. */
 const RENEW_DEADLINE_S = 10
 
-/** The operator beside somebody who stores large objects of a kind that it watches and lists. */
+/** Measures the operator while a tenant stores large objects of a kind that it watches and lists. */
 export async function measureForeign(tell: (line: string) => void): Promise<Chapter> {
   await using stage = await Stage.start({ policy: { concurrency: '4' } })
   await storeFinishedImages(stage, RUNS * DELETED)
@@ -86,7 +86,7 @@ async function storeForeign(client: KubeClient): Promise<void> {
   })
 }
 
-/** Different in each object, so that nothing is kept once for all. */
+/** Differs in each object, so that no copies can be shared. */
 function noteOf(seed: number): string {
   return `${seed} `.repeat(Math.ceil(BYTES / `${seed} `.length)).slice(0, BYTES)
 }
@@ -110,7 +110,7 @@ async function changeForeign(client: KubeClient, run: number): Promise<void> {
   }
 }
 
-/** The longest time, in ms, that the Lease went without a renewal from when `operator` leads until the work is done. */
+/** The longest time in ms between two renewals of the Lease, from when `operator` leads until the work is done. */
 async function longestGap(client: KubeClient, operator: BundledOperator, work: () => Promise<void>): Promise<number> {
   await operator.untilLeading(TIMEOUT_MS)
   let last = systemClock.monotonic()

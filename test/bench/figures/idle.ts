@@ -6,7 +6,7 @@ import { stopwatch } from '../stopwatch.ts'
 
 export const IDLE_MS = 60_000
 
-/** The operator that has nothing to do, on a cluster without images. */
+/** Measures an operator that has nothing to do, on a cluster without images. */
 export async function measureIdle(tell: (line: string) => void): Promise<Chapter> {
   const ready: number[] = []
   const resident: number[] = []

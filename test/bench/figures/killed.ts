@@ -11,9 +11,9 @@ const LIMIT = 4
 const SECONDS = 3
 const TIMEOUT_MS = 300_000
 const SEED = 40
-/** So long somebody leads before the next blow. */
+/** How long a replica leads before it is killed or frozen. */
 const LED_MS = { least: 500, most: 4_000 }
-/** Shorter and longer than the Lease lives: some wake up as leaders, and some after another one has taken over. */
+/** Shorter and longer than the Lease duration: some replicas resume as leaders, others after another replica has taken over. */
 const FROZEN_MS = { least: 2_000, most: 9_000 }
 
 interface KilledRun {
@@ -22,7 +22,7 @@ interface KilledRun {
   readonly inversions: number
   readonly created: number
   readonly blows: Blows
-  /** Operators that ended though nobody killed them. */
+  /** Operators that ended without being killed. */
   readonly lost: number
 }
 
@@ -31,7 +31,7 @@ interface Blows {
   freezes: number
 }
 
-/** A queue whose operator is killed and frozen again and again while it works, alone and with a second replica. */
+/** Measures a queue whose operator is repeatedly killed and frozen while it works, with one replica and with two. */
 export async function measureKilled(tell: (line: string) => void): Promise<Chapter> {
   const alone = await oneRun(1)
   tell(`one replica: ${JSON.stringify(alone)}`)

@@ -7,21 +7,21 @@ import { Stage } from '../stage.ts'
 
 export interface MachineLoad {
   readonly machines: number
-  /** That they are of; each in a namespace of its own, with its machines. */
+  /** Images of the machines. Each is in its own namespace, with its machines. */
   readonly images: number
   readonly runs: number
 }
 
-/** What one run gave. */
+/** Result of one run. */
 interface MachineRun extends Span, Memory {
-  /** Until as many run that a bare client created. */
+  /** Until the same number of machines runs that a bare client created. */
   readonly bareSeconds: number
 }
 
 const TIMEOUT_MS = 60_000
 const EACH_TIMEOUT_MS = 2_000
 
-/** Many machines at once, of images that are there. */
+/** Measures many machines that are created at once, of images that exist. */
 export async function measureMachines(loads: readonly MachineLoad[], tell: (line: string) => void): Promise<Chapter> {
   const measured: { readonly load: MachineLoad; readonly runs: readonly MachineRun[] }[] = []
   for (const load of loads) measured.push({ load, runs: await measureLoad(load, tell) })

@@ -13,7 +13,7 @@ import { median } from '../statistics.ts'
 const WARM_UP = 200
 const PLANS = 2_000
 
-/** What it takes to decide about the proposal's workspace: in this process, without any request. */
+/** Measures the time to plan the proposal's workspace, in this process and without requests. */
 export async function measurePlan(tell: (line: string) => void): Promise<Chapter> {
   const settled = settledWorld(PROPOSED_WORKSPACE.spec)
   const atRest: number[] = []

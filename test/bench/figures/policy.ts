@@ -6,7 +6,7 @@ import { percentile } from '../statistics.ts'
 const CHANGES = 60
 const TIMEOUT_MS = 20_000
 
-/** How long a change of the limit takes from the request that writes the policy to the ledger that has it. */
+/** Measures the time from the request that changes the limit in the policy to the ledger write with that limit. */
 export async function measurePolicy(tell: (line: string) => void): Promise<Chapter> {
   await using stage = await Stage.start({ policy: { concurrency: '4' } })
   const observer = await stage.observe()
@@ -15,7 +15,7 @@ export async function measurePolicy(tell: (line: string) => void): Promise<Chapt
   await observer.until('there is a ledger', () => observer.ledger.length > 0, TIMEOUT_MS)
   const latencies: number[] = []
   for (let change = 1; change <= CHANGES; change += 1) {
-    // Every value is a new one, so no earlier write can be taken for this one.
+    // Each value is new, so an earlier write cannot be mistaken for this one.
     const limit = 10 + change
     const sentAt = systemClock.monotonic()
     await stage.setPolicy({ concurrency: String(limit) })

@@ -18,17 +18,17 @@ import { percentile, quotients } from '../statistics.ts'
 
 export interface QueueLoad {
   readonly images: number
-  /** Of each download. */
+  /** Duration of each download. */
   readonly seconds: number
   readonly limit: number
   /** Namespaces that the images are spread over. */
   readonly spread: number
   readonly runs: number
-  /** The most that makespan / ideal may be. */
+  /** Upper limit of makespan / ideal. */
   readonly ratio: number
-  /** The most processor time of the operator for each image, in ms. Absent: so few images say little about one. */
+  /** Upper limit of the operator's processor time per image, in ms. Absent: there are too few images for a meaningful value. */
   readonly cpuMs?: number
-  /** The older operator under the same load, where it was measured. */
+  /** Figures of the older operator under the same load, if it was measured. */
   readonly older?: OlderRun
 }
 
@@ -40,17 +40,17 @@ interface OlderRun {
   readonly inParallel: string
   readonly requests: string
   readonly memory: string
-  /** Processor time for each image. */
+  /** Processor time per image. */
   readonly cpu: string
 }
 
-/** What one run gave. */
+/** Result of one run. */
 interface QueueRun {
   readonly ratio: number
   readonly makespanSeconds: number
   readonly idealSeconds: number
   readonly handOversMs: readonly number[]
-  /** What the two writes of a hand-over took a bare client, beside them. */
+  /** Times of a bare client for the two writes of a hand-over, measured alongside. */
   readonly pairsMs: readonly number[]
   readonly inParallel: number
   readonly inversions: number
@@ -157,7 +157,7 @@ function than(older: string | undefined) {
   return older === undefined ? {} : { older }
 }
 
-/** How long a slot is empty: what a bare client takes for the same writes under the same load is what the machine can do. */
+/** How long a slot is empty. A bare client does the same writes under the same load, which shows what the machine can do. */
 function handOverFigures(runs: readonly QueueRun[], older: OlderRun | undefined): Figure[] {
   const figuresAt = (name: 'p50' | 'p99', share: number, most: number): Figure[] => {
     const operator = runs.map(({ handOversMs }) => percentile(handOversMs, share))

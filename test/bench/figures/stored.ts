@@ -10,7 +10,7 @@ import { IDLE_MS } from './idle.ts'
 const IMAGES = 10_000
 const SPREAD = 8
 
-/** The operator over 10,000 finished images and their children. */
+/** Measures the operator with 10,000 finished images and their children. */
 export async function measureStored(tell: (line: string) => void): Promise<Chapter> {
   await using stage = await Stage.start({ policy: { concurrency: '4' }, spread: SPREAD })
   await storeFinishedImages(stage, IMAGES)
@@ -55,7 +55,7 @@ export async function measureStored(tell: (line: string) => void): Promise<Chapt
   }
 }
 
-/** The operator over a queue of 10,000 images. */
+/** Measures the operator with a queue of 10,000 images. */
 export async function measureQueued(tell: (line: string) => void): Promise<Chapter> {
   await using stage = await Stage.start({ policy: { concurrency: '0' }, spread: SPREAD })
   const starts = await coldStarts(stage, tell, IMAGES)

@@ -7,12 +7,12 @@ import { Stage } from '../stage.ts'
 
 const LIMIT = 4
 const ROUNDS = { SIGKILL: 5, SIGTERM: 5 }
-/** Enough that somebody waits at every take-over: about 4 images a second are served, and each round takes 20 s. */
+/** Enough that images wait at every take-over: about 4 images are synced per second, and each round takes 20 s. */
 const IMAGES = 1_500
 const TIMEOUT_MS = 60_000
 const BETWEEN_ROUNDS = 20
 
-/** From the end of a leader to the first DataVolume that its successor creates. */
+/** Measures the time from the end of a leader to the first DataVolume that its successor creates. */
 export async function measureTakeOver(tell: (line: string) => void): Promise<Chapter> {
   await using stage = await Stage.start({ policy: { concurrency: String(LIMIT) } })
   await stage.startSimulators()

@@ -15,7 +15,7 @@ interface WorkspaceRun extends Memory {
   readonly machines: Span
   readonly made: Span
   readonly removed: Span
-  /** Of one workspace, as its status counts them. */
+  /** Number of components of one workspace, from its status. */
   readonly components: number
   readonly bareSeconds: number
 }
@@ -26,7 +26,7 @@ const EACH_TIMEOUT_MS = 10_000
 const MODEL = 'model-of-all'
 const STAGE = { policy: { concurrency: String(LIMIT), imageNamespace: 'images-0' } }
 
-/** Many workspaces at once, of images that are there; then the removal of all. */
+/** Measures many workspaces that are created at once, of images that exist; then the deletion of all. */
 export async function measureWorkspaces(load: WorkspaceLoad, tell: (line: string) => void): Promise<Chapter> {
   const { workspaces } = load
   const runs: WorkspaceRun[] = []

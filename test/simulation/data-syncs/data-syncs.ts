@@ -1,3 +1,4 @@
+import { dataSyncImageName } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, type DataSync } from '../../harness/kinds.ts'
@@ -7,10 +8,10 @@ import type { World } from '../world.ts'
 import { DataSyncPeople } from './data-sync-people.ts'
 import { DataSyncRest } from './data-sync-rest.ts'
 import { StatusOracle } from './status-oracle.ts'
-import { isFor, nameOfImage, triplesOf } from './vms.ts'
+import { isFor, triplesOf } from './vms.ts'
 import { Wishes } from './wishes.ts'
 
-/** DataSyncs, and the images that they have made. */
+/** DataSyncs, and the images that they have created. */
 export class DataSyncs implements Kind {
   readonly people: DataSyncPeople
   readonly rest: DataSyncRest
@@ -31,16 +32,16 @@ export class DataSyncs implements Kind {
     return this.#wishes.permits(commit)
   }
 
-  /** Each DataSync that wants it is a user: it keeps the image for those to come. */
+  /** Each DataSync that wants the image is a user: it keeps the image for those that come later. */
   referencesTo(image: KubeObject): readonly Reference[] {
     const { namespace, name } = image.metadata
     return (
       [...this.#world.chronicle.traces.of<DataSync>(DATA_SYNC).values()]
         .filter(({ object }) => object.metadata.namespace === namespace && !isDeletion(object))
         .filter(({ object: { spec } }) =>
-          triplesOf(spec).some((triple) => nameOfImage(triple) === name && isFor(triple, image)),
+          triplesOf(spec).some((triple) => dataSyncImageName(triple) === name && isFor(triple, image)),
         )
-        // One that came when the image was being deleted already waits until it is gone.
+        // A DataSync that was created while the image was already being deleted waits until it is gone.
         .filter(
           ({ object: { metadata } }) =>
             !((metadata.creationTimestamp ?? '') > (image.metadata.deletionTimestamp ?? 'none')),

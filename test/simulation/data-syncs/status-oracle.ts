@@ -1,21 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ANNOTATIONS, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
+import { ANNOTATIONS, dataSyncImageName, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
 import { keyOf } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
-import { conditionOf, DATA_SYNC, type DataSync, IMAGE, type Image } from '../../harness/kinds.ts'
+import { DATA_SYNC, type DataSync, IMAGE, type Image } from '../../harness/kinds.ts'
 import { isDeletion, isOperator } from '../chronicle.ts'
+import { wrongConditions } from '../conditions.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
 import { mustKnow, type Trace } from '../traces.ts'
 import type { World } from '../world.ts'
 import { figuresOf } from './data-sync-rest.ts'
-import { fieldsOf, wishOf } from './vms.ts'
+import { fieldsOf, triplesOf, wishOf } from './vms.ts'
 
-/** What is decided now may rest on what was so long ago. */
+/** A decision may be based on a state this old. */
 const MOMENT_MS = 1_000
 
 /**
- * Invariant 7, for what a DataSync says: its figures are those of the images that it names, Settled is True exactly when it is Succeeded or
- * Failed, no status says again what the one before it said, and it is not Ready before its images are.
+ * Invariant 7, for the status of a DataSync: its counts match the images that it names. Settled is True exactly when the phase is Succeeded or
+ * Failed. No write repeats the status before it. It is not Ready before its images are.
  */
 export class StatusOracle extends WitnessOracle<World> {
   onCommit({ resource, type, object, before, actor, revision }: Commit): void {
@@ -29,20 +30,21 @@ export class StatusOracle extends WitnessOracle<World> {
     if (phase === 'Succeeded' && observedGeneration === now.metadata.generation) this.#checkReady(now, report)
   }
 
-  #checkReady({ metadata: { namespace }, spec, status }: DataSync, report: (text: string) => void): void {
+  #checkReady({ metadata: { namespace }, spec }: DataSync, report: (text: string) => void): void {
     const { chronicle, disturbances } = this.witness
     const images = [...chronicle.traces.of<Image>(IMAGE).values()]
-    for (const { vm, name } of status?.images ?? []) {
+    for (const triple of triplesOf(spec)) {
+      const name = dataSyncImageName(triple)
       const image = images.find(
         ({ object: { metadata } }) => metadata.namespace === namespace && metadata.name === name,
       )
       const isExcused = !mustKnow(disturbances, MOMENT_MS + 1) || (image !== undefined && this.#isNews(image))
-      if (!isExcused && !isReady(image?.object, wishOf(spec, vm)))
-        report(`is Ready, and image ${name} is not as vm ${vm} wants it`)
+      if (!isExcused && !isReady(image?.object, wishOf(spec, triple.vm)))
+        report(`is Ready, and image ${name} is not as vm ${triple.vm} wants it`)
     }
   }
 
-  /** What others did a moment ago may come too late. What a DataSync does to an image that it has for itself, it knows. */
+  /** A change that others made a moment ago may not be observed yet. A DataSync knows what it does to an image that it does not share. */
   #isNews({ object, changedAtMs, specAtMs, specBy }: Trace<Image>): boolean {
     const isOwnDoing = specAtMs === changedAtMs && isOperator(specBy)
     const users = this.witness.kinds.flatMap((kind) => kind.referencesTo?.(object) ?? [])
@@ -62,14 +64,11 @@ function contradictionsIn(one: DataSync): string[] {
   const { phase, counts, ready, images = [] } = one.status ?? {}
   const { progress: _progress, ...expected } = figuresOf(images, () => 0)
   const actual = { phase, counts, ready }
-  const isSaid = images.length === 0 || isDeepStrictEqual(actual, expected)
+  const isShown = images.length === 0 || isDeepStrictEqual(actual, expected)
   const wanted = { Settled: phase === 'Succeeded' || phase === 'Failed', Ready: phase === 'Succeeded' }
-  const wrong = Object.entries(wanted).filter(
-    ([type, holds]) => conditionOf(one, type)?.status !== (holds ? 'True' : 'False'),
-  )
   return [
-    ...(isSaid ? [] : [`says ${JSON.stringify(actual)} of ${JSON.stringify(images)}`]),
-    ...wrong.map(([type, holds]) => `is ${phase}, and ${type} is not ${holds}`),
+    ...(isShown ? [] : [`says ${JSON.stringify(actual)} of ${JSON.stringify(images)}`]),
+    ...wrongConditions(one, wanted).map((wrong) => `is ${phase}, and ${wrong}`),
   ]
 }
 

@@ -8,10 +8,10 @@ import type { DataSyncPlan } from './data-sync-schedule.ts'
 
 export const WORKSPACES = ['035', '1'] as const
 export const VERSIONS = [undefined, '1.0.0', '2'] as const
-/** With workspace 1, `2-3` and version 2 with `3` would have one name if parts were just put together. */
+/** In workspace 1, vm `2-3` without a version and vm `3` of version 2 would have the same name if the parts were only joined. */
 export const VMS = ['attacker', 'web-server', '2-3', '3'] as const
 
-/** What downloads of them come to. */
+/** How downloads of each source end, and how long they take. */
 export const SOURCES: readonly { readonly nature: SourceNature; readonly downloadSeconds: number }[] = [
   { nature: 'good', downloadSeconds: 1 },
   { nature: 'good', downloadSeconds: 8 },
@@ -28,16 +28,13 @@ export function triplesOf({ workspaceId, version, vms }: DataSyncSpecInput): Ima
   return vms.map(({ name }) => ({ workspaceId, version, vm: name }))
 }
 
-/** As people see it in the status. */
-export const nameOfImage = dataSyncImageName
-
-/** What the design says of names: plain where that can be read in one way only. Undefined: it ends in a hash. */
+/** The design's rule for names: the parts joined, if that is unambiguous. Returns undefined if the name ends in a hash. */
 export function plainName({ workspaceId, version, vm }: ImageTriple): string | undefined {
   if (version === undefined && /^v?[0-9][^-]*-/.test(vm)) return undefined
   return [workspaceId, version, vm].filter((part) => part !== undefined).join('-')
 }
 
-/** Which vm of which workspace an image says that it is for. */
+/** Returns which vm of which workspace the annotations of an image name. */
 export function tripleIn({ metadata: { annotations = {} } }: KubeObject): ImageTriple | undefined {
   const { [ANNOTATIONS.workspaceId]: workspaceId, [ANNOTATIONS.workspaceVm]: vm } = annotations
   if (workspaceId === undefined || vm === undefined) return undefined
@@ -68,29 +65,39 @@ export function specOf(plan: DataSyncPlan, namespace: string): DataSyncSpecInput
   return { ...spec, vms: vms.filter(({ name }, at) => vms.findIndex((other) => other.name === name) === at) }
 }
 
-/** The image of one of its vms, and what the DataSync wants it to be at first. */
+/** Returns the key of the image of one of its vms, and the spec that the DataSync wants at first. */
 export function firstImageOf(plan: DataSyncPlan, vm: number, namespace: string) {
   const { workspaceId, version, vms, ...shared } = specOf(plan, namespace)
   const { name, ...own } = pick(vms, vm)
-  const key = { namespace, name: nameOfImage({ workspaceId, version, vm: name }) }
+  const key = { namespace, name: dataSyncImageName({ workspaceId, version, vm: name }) }
   return { key, spec: { ...shared, ...own } }
 }
 
 type Vm = DataSyncSpecInput['vms'][number]
 
-/** Images that nobody shares have URLs that nobody shares: a transfer tells whose it is. */
+/** Different images have different URLs, so that a transfer identifies its image. */
 export function vmOf(triple: ImageTriple, source: number, namespace: string): Vm {
   const { workspaceId, version = 'none', vm } = triple
   const title = [namespace, workspaceId, version, vm].join('/')
   return { name: vm, url: urlOf(title, source % SOURCES.length, pick(SOURCES, source)) }
 }
 
-const FIELDS = ['url', 'sourceType', 'diskSize', 'storageClass', 'snapshotClass', 'secretRef'] as const
+/** What a DataSync wants of an image, by the design. All else is left to people. */
+export const FIELDS: readonly string[] = [
+  'name',
+  'url',
+  'sourceType',
+  'diskSize',
+  'storageClass',
+  'snapshotClass',
+  'secretRef',
+  'certConfigMap',
+  'checksum',
+]
 
-/** What each vm wants of its image: its own fields, and those that all have in common. As text, to be compared. */
+/** Returns what a vm wants of its image, as text for comparison: its own fields, and those that all vms share. */
 export function wishOf(spec: DataSyncSpecInput, vm: string): string {
-  const own = spec.vms.find(({ name }) => name === vm)
-  return fieldsOf(Object.fromEntries(FIELDS.map((field) => [field, own?.[field] ?? spec[field as 'diskSize']])))
+  return fieldsOf({ ...spec, ...spec.vms.find(({ name }) => name === vm) })
 }
 
 export function fieldsOf(spec: object): string {

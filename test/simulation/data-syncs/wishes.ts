@@ -1,4 +1,4 @@
-import { ANNOTATIONS } from '@open-terrain/constructs'
+import { ANNOTATIONS, type ImageTriple } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, type DataSync, type Image } from '../../harness/kinds.ts'
@@ -6,7 +6,7 @@ import { isDeletion, isOperator } from '../chronicle.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
 import { mustKnow } from '../traces.ts'
 import type { World } from '../world.ts'
-import { fieldsOf, textOf, tripleIn, triplesOf, wishOf } from './vms.ts'
+import { FIELDS, fieldsOf, textOf, tripleIn, triplesOf, wishOf } from './vms.ts'
 
 const REQUESTS: ReadonlySet<string> = new Set([
   ANNOTATIONS.syncRequestedAt,
@@ -14,27 +14,28 @@ const REQUESTS: ReadonlySet<string> = new Set([
   ANNOTATIONS.requestsReached,
 ])
 
-/** Of one image, by the text of what is wanted: since when a DataSync wants that, or when the last one stopped. */
+/** For one image, by the text of the wish: which DataSyncs want it, and when that set last became empty or stopped being empty. */
 type Wanted = Map<string, { by: Set<string>; changedAtMs: number }>
 
 /**
- * Invariant 6, for images of DataSyncs: one is created, and its spec changed, only as its DataSyncs want it, and never while they want different
- * things of it. Everything else in it stays as people wrote it.
+ * Invariant 6, for images of DataSyncs: an image is created and its spec changed only as its DataSyncs want it, and never while they disagree.
+ * Everything else in it stays as people wrote it.
  */
 export class Wishes extends WitnessOracle<World> {
-  /** By namespace and the text of the three that name a vm. */
+  /** By namespace and the text of the triple that names a vm. */
   readonly #wanted = new Map<string, Wanted>()
 
   onCommit(commit: Commit): void {
     const { resource, object, before, actor } = commit
     if (resource.kind === DATA_SYNC.kind) {
-      if (before !== undefined) this.#note(before as DataSync, false)
-      if (commit.type !== 'DELETED' && !isDeletion(object)) this.#note(object as DataSync, true)
+      const [had, has] = [wishesIn(before), wishesIn(commit.type === 'DELETED' ? undefined : object)]
+      for (const [image, wish] of had) if (has.get(image) !== wish) this.#note(object, image, wish, false)
+      for (const [image, wish] of has) if (had.get(image) !== wish) this.#note(object, image, wish, true)
     }
     if (resource.kind === 'VMDiskImage' && isOperator(actor) && commit.type !== 'DELETED') this.#checkSpec(commit)
   }
 
-  /** Whether this write is one that a DataSync may be the reason of. */
+  /** Reports whether a DataSync may be the reason for this write. */
   permits({ resource, type, object, before }: Commit): boolean {
     if (resource.kind === DATA_SYNC.kind)
       return type === 'MODIFIED' && isSame(theirs(object, true), theirs(before, true))
@@ -44,29 +45,24 @@ export class Wishes extends WitnessOracle<World> {
     return isSame(theirs(object, isSpecTheirs), theirs(before, isSpecTheirs))
   }
 
-  #note({ metadata, spec }: DataSync, isWanted: boolean): void {
-    const { uid = '', namespace } = metadata
+  /** @param image namespace and triple, as text */
+  #note({ metadata: { uid = '' } }: KubeObject, image: string, wish: string, isWanted: boolean): void {
     const { nowMs } = this.witness.chronicle
-    for (const triple of triplesOf(spec)) {
-      const key = `${namespace} ${textOf(triple)}`
-      const wanted: Wanted = this.#wanted.get(key) ?? new Map()
-      this.#wanted.set(key, wanted)
-      const wish = wishOf(spec, triple.vm)
-      const entry = wanted.get(wish) ?? { by: new Set<string>(), changedAtMs: nowMs }
-      wanted.set(wish, entry)
-      const had = entry.by.size > 0
-      if (isWanted) entry.by.add(uid)
-      else entry.by.delete(uid)
-      // An edit that leaves the vm as it is takes it away and puts it back at the same moment.
-      if (had !== entry.by.size > 0) entry.changedAtMs = nowMs
-    }
+    const wanted: Wanted = this.#wanted.get(image) ?? new Map()
+    this.#wanted.set(image, wanted)
+    const entry = wanted.get(wish) ?? { by: new Set<string>(), changedAtMs: nowMs }
+    wanted.set(wish, entry)
+    const had = entry.by.size > 0
+    if (isWanted) entry.by.add(uid)
+    else entry.by.delete(uid)
+    if (had !== entry.by.size > 0) entry.changedAtMs = nowMs
   }
 
   #checkSpec({ object, before, type, revision }: Commit): void {
     const triple = tripleIn(object)
     const spec = fieldsOf((object as Image).spec)
     if (triple === undefined || (before !== undefined && fieldsOf((before as Image).spec) === spec)) return
-    const wanted = this.#wanted.get(`${object.metadata.namespace} ${textOf(triple)}`) ?? new Map()
+    const wanted = this.#wanted.get(imageOf(object, triple)) ?? new Map()
     const wrong = this.#wrong(spec, wanted)
     if (wrong !== undefined)
       this.witness.report(6, `revision ${revision}: image ${object.metadata.name} was ${type}, and ${wrong}`)
@@ -84,13 +80,23 @@ export class Wishes extends WitnessOracle<World> {
   }
 }
 
-/** What belongs to people. */
+function imageOf({ metadata: { namespace } }: KubeObject, triple: ImageTriple): string {
+  return `${namespace} ${textOf(triple)}`
+}
+
+/** Returns what a DataSync wants, by image. One that is being deleted wants nothing. */
+function wishesIn(object: KubeObject | undefined): ReadonlyMap<string, string> {
+  if (object === undefined || isDeletion(object)) return new Map()
+  const { spec } = object as DataSync
+  return new Map(triplesOf(spec).map((triple) => [imageOf(object, triple), wishOf(spec, triple.vm)]))
+}
+
+/** Returns what belongs to people. */
 function theirs(object: KubeObject | undefined, isSpecTheirs: boolean): unknown {
   const { metadata, spec } = object as DataSync
   const { labels, annotations = {}, ownerReferences, finalizers } = metadata
   const own = Object.entries(annotations).filter(([key]) => !REQUESTS.has(key) || object?.kind === DATA_SYNC.kind)
-  const { url, sourceType, diskSize, storageClass, snapshotClass, secretRef, name, ...rest } =
-    spec as unknown as Record<string, unknown>
+  const rest = Object.entries(spec).filter(([field]) => !FIELDS.includes(field))
   return [isSpecTheirs ? spec : rest, labels, own, ownerReferences, finalizers]
 }
 

@@ -10,10 +10,10 @@ import type { GateStory, Range } from './gate-story.ts'
 
 const POD_AFTER_MS: Range = { least: 1, most: 30 }
 const CLAIM_GOES_MS: Range = { least: 10, most: 100 }
-/** A pod that is deleted goes on so long at most. */
+/** A deleted pod keeps running this long at most. */
 const LINGERS_MS: Range = { least: 0, most: 8_000 }
 const HOLD = 'gate.example.com/linger'
-/** Of a claim, until the controllers of the cluster have seen that no pod uses it. */
+/** Finalizer of a claim, until the controllers of the cluster have observed that no pod uses it. */
 const PROTECTION = 'kubernetes.io/pvc-protection'
 
 interface Phased extends KubeObject {
@@ -36,7 +36,7 @@ export interface GateCdiOptions {
   readonly images: () => GateImages
 }
 
-/** As much of CDI as the gate can see: DataVolumes that succeed, or are torn down, with importer pods that take their time to go. */
+/** The part of CDI that the gate observes: DataVolumes that succeed or are torn down, with importer pods that take a while to terminate. */
 export class GateCdi {
   readonly #options: GateCdiOptions
   /** By uid, as long as they exist. */
@@ -53,12 +53,12 @@ export class GateCdi {
   onCommit({ type, resource, object }: Commit): void {
     if (resource.kind === DATA_VOLUME.kind) this.#onDataVolume(type, object)
     else if (resource.kind === POD.kind && type !== 'DELETED' && isHeld(object))
-      this.#later(LINGERS_MS, () => this.#letGo(POD, object))
+      this.#later(LINGERS_MS, () => this.#releaseFinalizers(POD, object))
     else if (resource.kind === PERSISTENT_VOLUME_CLAIM.kind && type !== 'DELETED' && isProtected(object))
-      this.#later(QUICKLY, () => this.#letGo(PERSISTENT_VOLUME_CLAIM, object))
+      this.#later(QUICKLY, () => this.#releaseFinalizers(PERSISTENT_VOLUME_CLAIM, object))
   }
 
-  /** Somebody deletes it, whatever it is doing. */
+  /** Deletes a DataVolume, whatever its state. */
   remove(uid: string): void {
     const { random, story, cluster } = this.#options
     this.#later(QUICKLY, () => {
@@ -134,7 +134,7 @@ export class GateCdi {
     this.#options.cluster.admin.create(POD, pod)
   }
 
-  /** Undefined: that of an earlier download is still there. */
+  /** Creates the claim. Returns undefined while the one of an earlier download still exists. */
   #claimOf({ key, uid }: Download): KubeObject | undefined {
     try {
       return this.#options.cluster.admin.create<KubeObject>(PERSISTENT_VOLUME_CLAIM, {
@@ -159,7 +159,7 @@ export class GateCdi {
     unlessGone(() => admin.replaceStatus(DATA_VOLUME, withPhase(admin.get(DATA_VOLUME, key))))
   }
 
-  #letGo(type: ResourceType, { metadata: { namespace = '', name, uid } }: KubeObject): void {
+  #releaseFinalizers(type: ResourceType, { metadata: { namespace = '', name, uid } }: KubeObject): void {
     const { admin } = this.#options.cluster
     unlessGone(() => {
       const { metadata } = admin.get(type, { namespace, name })
@@ -174,7 +174,7 @@ export class GateCdi {
   }
 }
 
-/** As CDI does it where a class has no CSI driver: the pod fills the claim of the DataVolume itself. */
+/** Returns owner references as CDI sets them for a class without a CSI driver, where the pod fills the claim of the DataVolume itself. */
 function controlledBy(
   type: ResourceType,
   name: string,
@@ -202,7 +202,7 @@ function withPhase(object: KubeObject): KubeObject {
   return { ...object, status: { phase: 'Succeeded', progress: '100.0%' } } as KubeObject
 }
 
-function unlessGone(work: () => unknown): void {
+export function unlessGone(work: () => unknown): void {
   try {
     work()
   } catch (error) {

@@ -6,18 +6,18 @@ import { IMAGE, type MemoryCluster, type VirtualTime } from '../../../sandbox/me
 import type { GateStory, Range } from './gate-story.ts'
 
 export const IMAGE_NAMESPACE = 'team'
-/** What somebody changes about a wish happens within this time. */
+/** A fickle wish is withdrawn within this time. */
 const FICKLE_MS: Range = { least: 0, most: 3_000 }
 /**
- * A finished DataVolume stays so long at least. Until then a create of the same claim that a former leader sent meets it;
- * its slot was freed when it succeeded.
+ * A finished DataVolume stays at least this long. A create of the same claim that a former leader sent still finds its name taken, although the slot
+ * was freed when the download succeeded.
  */
 const KEPT_MS: Range = { least: 15_000, most: 20_000 }
 /** Status and finalizer are written within this time. */
 const ENQUEUED_MS: Range = { least: 1, most: 400 }
 
-/** What the operator can know of an image: itself, and what its plan would tell the admission. */
-export interface ImageNews {
+/** What the operator can know about an image: the object, and what its plan would request from the admission. */
+export interface ImageUpdate {
   readonly image: ImageView
   readonly start: Start | undefined
 }
@@ -26,14 +26,14 @@ interface GateImage {
   readonly uid: string
   readonly name: string
   state: 'resting' | 'waiting' | 'syncing'
-  /** Of the DataVolume that downloads for it. */
+  /** Uid of the DataVolume that downloads for it. */
   dataVolume: string | undefined
   revision: number
   attempt: number
   generation: number
-  /** Counts wishes, so that what was meant for one of them does not hit the next. */
+  /** Counts wishes, so that a timer for one of them does not affect the next. */
   wishes: number
-  news: ImageNews
+  update: ImageUpdate
 }
 
 export interface GateImagesOptions {
@@ -41,14 +41,14 @@ export interface GateImagesOptions {
   readonly time: VirtualTime
   readonly cluster: MemoryCluster
   readonly random: () => number
-  readonly onNews: (news: ImageNews) => void
-  /** A download that its image does not want any more. */
+  readonly onChange: (update: ImageUpdate) => void
+  /** Called for a download that its image no longer wants. */
   readonly onUnwanted: (dataVolumeUid: string) => void
 }
 
 /**
- * What the images want, in truth: a download, again and again, each time with a new ticket. Retries count attempts up,
- * successes are followed by another revision.
+ * What the images really want: one download after another, each with a new ticket. A retry increments the attempt, and a success is followed by
+ * another revision.
  */
 export class GateImages {
   readonly #options: GateImagesOptions
@@ -61,10 +61,10 @@ export class GateImages {
     for (let number = 0; number < options.story.images; number += 1) this.#add(`image-${number}`)
   }
 
-  /** All that is known of all images at this moment, in the order of their versions, as a cache expects it. */
-  all(): ImageNews[] {
-    const versionOf = ({ image }: ImageNews) => Number(image.metadata.resourceVersion)
-    return [...this.#images.values()].map(({ news }) => news).toSorted((a, b) => versionOf(a) - versionOf(b))
+  /** Returns the current state of all images, ordered by resource version, as a cache expects it. */
+  all(): ImageUpdate[] {
+    const versionOf = ({ image }: ImageUpdate) => Number(image.metadata.resourceVersion)
+    return [...this.#images.values()].map(({ update }) => update).toSorted((a, b) => versionOf(a) - versionOf(b))
   }
 
   begin(): void {
@@ -72,7 +72,7 @@ export class GateImages {
     for (const image of this.#images.values()) this.#later(isRush ? AT_ONCE : SOON, () => this.#wish(image, true))
   }
 
-  /** From now on nobody wants anything new: all wishes come true, and that is it. */
+  /** From now on images want nothing new. The wishes that exist are fulfilled. */
   windUp(): void {
     this.#isWindingUp = true
   }
@@ -92,7 +92,7 @@ export class GateImages {
       .join('\n')
   }
 
-  /** A DataVolume of this image exists from now on. */
+  /** Records that a DataVolume of this image was created. */
   created(uid: string, dataVolumeUid: string, revision: string, attempt: number): void {
     const image = this.#images.get(uid)
     if (image === undefined) return
@@ -116,7 +116,7 @@ export class GateImages {
     this.#wishLater(image)
   }
 
-  /** It is about to be torn down: that attempt has failed. */
+  /** Records that the attempt has failed: its DataVolume is about to be torn down. */
   failed(uid: string, dataVolumeUid: string): void {
     const image = this.#downloadingBy(uid, dataVolumeUid)
     if (image === undefined || this.#options.random() >= this.#options.story.shares.hasty) return
@@ -147,7 +147,7 @@ export class GateImages {
       metadata: { namespace: IMAGE_NAMESPACE, name },
     })
     const uid = made.metadata.uid ?? ''
-    const image: Omit<GateImage, 'news'> = {
+    const image: Omit<GateImage, 'update'> = {
       uid,
       name,
       state: 'resting',
@@ -157,7 +157,7 @@ export class GateImages {
       generation: 1,
       wishes: 0,
     }
-    this.#images.set(uid, { ...image, news: this.#newsOf(image, undefined) })
+    this.#images.set(uid, { ...image, update: this.#updateOf(image, undefined) })
   }
 
   #rest(image: GateImage): void {
@@ -170,7 +170,7 @@ export class GateImages {
     this.#later(story.restMs, () => this.#wish(image, isRetry))
   }
 
-  /** It queues, with a new ticket; perhaps its ticket is still being written, perhaps it will not want it for long. */
+  /** Queues the image with a new ticket. The ticket may not be written yet, and the wish may be withdrawn soon. */
   #wish(image: GateImage, isOwed: boolean): void {
     const { story, random } = this.#options
     if (image.state !== 'resting' || (this.#isWindingUp && !isOwed)) return
@@ -199,12 +199,12 @@ export class GateImages {
   }
 
   #tell(image: GateImage, start: Start | undefined): void {
-    image.news = this.#newsOf(image, start)
-    this.#options.onNews(image.news)
+    image.update = this.#updateOf(image, start)
+    this.#options.onChange(image.update)
   }
 
-  #newsOf({ uid, name, generation, wishes }: Omit<GateImage, 'news'>, start: Start | undefined): ImageNews {
-    // Each news is a version of its own, later than the ticket.
+  #updateOf({ uid, name, generation, wishes }: Omit<GateImage, 'update'>, start: Start | undefined): ImageUpdate {
+    // Each change has a resource version of its own, which is later than the ticket.
     this.#ticket += 1
     const resourceVersion = String(this.#ticket)
     return {

@@ -11,9 +11,9 @@ import { type GateProcess, keyOfStart } from './gate-process.ts'
 
 /** A create is sent at most 5 s after its claim was read, and carried out at most 10 s later. */
 const CLAIM_REACHES_MS = 15_000
-/** Requests that rest on a ledger that somebody deleted or garbled may still arrive. */
+/** Requests that are based on a deleted or corrupted ledger may still arrive within this time. */
 const LOST_MS = 20_000
-/** What arrived so has to be told by watches before it can count. */
+/** What such requests created counts only after watch events have reported it. */
 const REBUILT_MS = 60_000
 
 interface Download {
@@ -21,7 +21,7 @@ interface Download {
   readonly revision: string
 }
 
-/** A claim on its way to the ledger, or in it: which write made it, and whether its DataVolume was asked for. */
+/** A claim in flight to the ledger or in it: which write made it, and whether a create of its DataVolume was sent. */
 interface Claim {
   readonly start: Start
   readonly write: number
@@ -34,7 +34,7 @@ export interface GateOracleOptions {
   readonly report: (invariant: Invariant, message: string) => void
 }
 
-/** Judges the gate by what is committed, and the order of claims by what the process that claims was told by then. */
+/** Judges the gate by the commits, and the order of claims by what the claiming process has observed by then. */
 export class GateOracle {
   readonly #options: GateOracleOptions
   /** Unfinished DataVolumes and living importer pods, by uid. */
@@ -56,10 +56,6 @@ export class GateOracle {
     return this.#ledger
   }
 
-  get isNobodyDownloading(): boolean {
-    return this.#running.size === 0 && this.#importers.size === 0
-  }
-
   onCommit(commit: Commit): void {
     this.counts.commits += 1
     if (isOperator(commit.actor)) this.counts.operatorCommits += 1
@@ -68,7 +64,7 @@ export class GateOracle {
     else if (commit.resource.kind === 'Pod') this.#onPod(commit)
   }
 
-  /** A process is about to send this, having just decided so. */
+  /** Called when a process is about to send a request that it has just decided on. */
   onSend(by: GateProcess, { verb, resource, body }: RequestInfo): void {
     if (verb === 'replace' && resource.kind === 'ConfigMap') this.#checkTurns(by, body as KubeObject)
     if (verb === 'create' && resource.kind === 'DataVolume') this.#checkBatch(by, body as KubeObject)
@@ -76,7 +72,7 @@ export class GateOracle {
 
   // Invariant 3
 
-  /** Whoever gets a slot now has the earliest ticket of all that this process knows of. */
+  /** Checks that the images that get slots have the earliest tickets that this process knows of. */
   #checkTurns(by: GateProcess, object: KubeObject): void {
     const next = ledgerIn(object)
     if (by.admission === undefined || next === undefined) return
@@ -90,7 +86,7 @@ export class GateOracle {
     }
   }
 
-  /** What downloads already is only entered again, into a ledger that is made again. */
+  /** Returns the new claims. An image that already downloads is only entered again, into a rebuilt ledger. */
   #newIn({ holders }: Ledger, before: readonly Slot[]): readonly Slot[] {
     const downloading = this.#downloading
     return holders.filter((one) => !downloading.has(one.uid) && !before.some((other) => isSameClaim(one, other)))
@@ -110,7 +106,7 @@ export class GateOracle {
     return new Set([...this.#running.values(), ...this.#importers.values()].map(({ imageUid }) => imageUid))
   }
 
-  /** DataVolumes of the claims of one write are asked for in the order of their tickets. */
+  /** Checks that creates of DataVolumes for the claims of one write are sent in ticket order. */
   #checkBatch(by: GateProcess, object: KubeObject): void {
     const claims = this.#claims.get(by.process.name)
     const mine = claims?.get(imageOwner(object)?.uid ?? '')
@@ -146,6 +142,7 @@ export class GateOracle {
     const { report } = this.#options
     if (new Set(holders.map(({ uid }) => uid)).size < holders.length)
       report(1, `revision ${revision}: an image holds two slots`)
+    // No download of a story lasts long enough to say that a rebuilt ledger must have it. `SlotOracle` checks that.
     if (before === undefined) return
     const added = holders.filter((holder) => !before.holders.some((one) => isSameClaim(one, holder)))
     this.counts.admissions += added.length
@@ -191,7 +188,7 @@ export class GateOracle {
 
   #checkCount({ metadata }: KubeObject, revision: number): void {
     const count = this.#downloading.size
-    // Who was claimed under a higher limit keeps its slot when the limit is lowered, and downloads.
+    // An image that was admitted under a higher limit keeps its slot and downloads after the limit is lowered.
     const limit = Math.max(this.#highestLimit(), this.#ledger?.holders.length ?? 0)
     if (count <= limit) return
     const { disturbances, report } = this.#options
@@ -209,7 +206,7 @@ export class GateOracle {
     else this.#importers.delete(uid)
   }
 
-  /** The highest limit that somebody may still act upon. */
+  /** Returns the highest limit that a process may still act on. */
   #highestLimit(): number {
     const since = this.#options.now() - CLAIM_REACHES_MS
     let highest = 0

@@ -27,17 +27,17 @@ import { Reflector, type ReflectorOptions } from '../../../operator/runtime/refl
 import { Store, type Stored } from '../../../operator/runtime/store.ts'
 import type { SimulatedProcess } from '../../../sandbox/memory-cluster/index.ts'
 import { OPERATOR_NAMESPACE } from '../chronicle.ts'
-import type { ImageNews } from './gate-images.ts'
+import type { ImageUpdate } from './gate-images.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
 const BY_IMAGE = 'image'
 const LEDGER = `${OPERATOR_NAMESPACE}/${LEDGER_NAME}`
-/** An image whose ticket is not written by then counts as stuck. */
+/** An image whose ticket is not written after this time counts as stuck. */
 const STUCK_AFTER_MS = 200
 const RETRY_MS = 1_000
 
-/** The admission counts admissions, and nothing else. */
+/** The only metric of the admission is the number of admissions. */
 const UNCOUNTED = { admitted: () => undefined }
 
 export interface GateProcessOptions {
@@ -47,7 +47,7 @@ export interface GateProcessOptions {
   readonly log: Logger
 }
 
-/** A replica of the operator of which only the gate is real: admission, ledger and caches. What reconciles would do besides is here. */
+/** A replica of the operator in which only the gate is real: admission, ledger and caches. This class imitates the rest of a reconcile. */
 export class GateProcess {
   readonly process: SimulatedProcess
   readonly #options: GateProcessOptions
@@ -58,11 +58,11 @@ export class GateProcess {
   readonly #claims = new Store<ClaimView>()
   readonly #pods = new Store<PodView>().index(BY_CLAIM, claimIndex)
   readonly #configMaps = new Store<MetaView>()
-  /** What each image wants, as far as this process was told, by uid. */
-  readonly #known = new Map<string, ImageNews>()
-  /** What the admission was last told of them. */
+  /** What each image wants, as far as this process has observed it, by uid. */
+  readonly #known = new Map<string, ImageUpdate>()
+  /** What the admission was last asked for, by uid. */
   readonly #wishes = new Map<string, Start>()
-  /** Claims whose DataVolume it has seen: a status says so, written by whoever leads. They are not begun again. */
+  /** Claims whose DataVolume this process has observed, as the status that a leader writes would show. They are not started again. */
   readonly #begun = new Set<string>()
   readonly #stuck = new Set<string>()
   readonly #synced: Promise<unknown>
@@ -109,19 +109,19 @@ export class GateProcess {
     return this.#wishes.get(uid)
   }
 
-  /** All that the admission was asked for, but for what is about to be looked at again. */
+  /** All that the admission was asked for, except for images that are queued for a reconcile. */
   *wishes(): Iterable<Start> {
     for (const start of this.#wishes.values()) if (!this.#due.has(start.key)) yield start
   }
 
-  /** A watch, or the first list, tells of an image. */
-  learn(news: ImageNews): void {
-    const { uid = '' } = news.image.metadata
-    this.#known.set(uid, news)
-    this.#images.put(news.image)
-    // As the admission has it: until what failed is written.
-    if (news.start?.admissible !== false) this.#stuck.delete(uid)
-    else this.#options.process.clock.setTimer(() => this.#giveUp(uid, news), STUCK_AFTER_MS)
+  /** Handles a watch event of an image, or its entry in the first list. */
+  learn(update: ImageUpdate): void {
+    const { uid = '' } = update.image.metadata
+    this.#known.set(uid, update)
+    this.#images.put(update.image)
+    // As in the admission, an image is stuck until the write that failed succeeds.
+    if (update.start?.admissible !== false) this.#stuck.delete(uid)
+    else this.#options.process.clock.setTimer(() => this.#giveUp(uid, update), STUCK_AFTER_MS)
     this.#reconcile(uid)
   }
 
@@ -161,7 +161,7 @@ export class GateProcess {
       claims: this.#claims,
       pods: this.#pods,
       limit: (ledgerLimit) => this.#policyLimit ?? ledgerLimit ?? 4,
-      // Longer than any of the stories.
+      // Longer than any story.
       patience: () => ({ stallTimeoutMs: DAY_MS, attemptTimeoutMs: DAY_MS }),
       onChange: (key) => this.#lookSoon(key),
     })
@@ -183,7 +183,7 @@ export class GateProcess {
     return new Reflector<T>({ client, random, log, clock: process.clock, type, store, project, selection })
   }
 
-  /** The work queue of the operator: what is to be looked at is looked at in a moment, once. */
+  /** Imitates the work queue of the operator: each key is reconciled once, after a moment. */
   #lookSoon(key: string): void {
     if (this.#due.size === 0) this.#options.process.clock.setTimer(() => this.#lookAtDue(), this.#options.random() * 2)
     this.#due.add(key)
@@ -200,7 +200,7 @@ export class GateProcess {
     }
   }
 
-  /** As a plan does: a refused image does not ask again for a while. */
+  /** Reconciles an image as a plan does: a refused image does not ask again for a while. */
   #reconcile(uid: string): void {
     const admission = this.#admission
     const told = this.#known.get(uid)?.start
@@ -224,19 +224,19 @@ export class GateProcess {
     this.#admission?.want(uid, start)
   }
 
-  #giveUp(uid: string, news: ImageNews): void {
-    if (this.#known.get(uid) !== news) return
+  #giveUp(uid: string, update: ImageUpdate): void {
+    if (this.#known.get(uid) !== update) return
     this.#stuck.add(uid)
     this.#admission?.setStuck(uid)
   }
 
-  /** A DataVolume of ours that has no slot is deleted on sight. */
+  /** Deletes the DataVolumes of the image that have no slot, as soon as they are observed. */
   #removeStrays(uid: string, key: string): void {
     for (const one of this.dataVolumes.find(BY_IMAGE, uid)) {
       const isGoing = one.metadata.deletionTimestamp !== undefined
       if (isGoing || this.#admission?.isStray(one) !== true) continue
       const { uid: volumeUid = '', resourceVersion = '' } = one.metadata
-      // Only as it was seen: it may have succeeded since, and its slot been freed for that.
+      // Only in the observed version: it may have succeeded since, which frees its slot.
       const preconditions = { uid: volumeUid, resourceVersion, propagationPolicy: 'Foreground' } as const
       const { client, process } = this.#options
       const again = () => process.clock.setTimer(() => this.#lookSoon(key), RETRY_MS)
@@ -247,7 +247,7 @@ export class GateProcess {
   }
 }
 
-function byTicket(a: ImageNews, b: ImageNews): number {
+function byTicket(a: ImageUpdate, b: ImageUpdate): number {
   if (a.start === undefined || b.start === undefined)
     return (a.start === undefined ? 1 : 0) - (b.start === undefined ? 1 : 0)
   return compareTickets(a.start, b.start)

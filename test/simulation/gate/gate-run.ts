@@ -1,5 +1,4 @@
 import { LEDGER_NAME } from '../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
-import { isApiError } from '../../../operator/kube/api-error.ts'
 import {
   CONFIG_MAP,
   DATA_VOLUME,
@@ -22,7 +21,7 @@ import { Disturbances } from '../disturbances.ts'
 import { Network } from '../network.ts'
 import type { Violation } from '../oracle/oracle.ts'
 import { randomFrom, seedFor } from '../random.ts'
-import { GateCdi } from './gate-cdi.ts'
+import { GateCdi, unlessGone } from './gate-cdi.ts'
 import { GateImages, IMAGE_NAMESPACE } from './gate-images.ts'
 import { GateOracle } from './gate-oracle.ts'
 import { GateProcess } from './gate-process.ts'
@@ -30,24 +29,24 @@ import type { GateAction, GateStory } from './gate-story.ts'
 
 const LEDGER_KEY = { namespace: OPERATOR_NAMESPACE, name: LEDGER_NAME }
 const SERVED = [IMAGE, DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, CONFIG_MAP, NAMESPACE]
-/** A refused create is tried again within 10 minutes at the latest; everything else is a matter of seconds. */
+/** A refused create is retried within 10 minutes. Everything else takes seconds. */
 const SETTLED_WITHIN_MS = 30 * MINUTE
-/** So long a create may wait for its turn in the client. */
+/** Longest time that a create waits in the client before it is sent. */
 const TURN_MS = 7_000
-/** What images and policy say arrives within this time; one time in a hundred it takes the longer one. */
+/** Changes of images and of the policy arrive within this time. For one in a hundred it is `OLD_NEWS_MS`. */
 const NEWS_MS = 10
 const OLD_NEWS_MS = 8_000
 
 export interface GateResult {
   readonly violations: readonly Violation[]
   readonly counts: GateOracle['counts']
-  /** How often each action was carried out, and each fault of the network struck. */
+  /** How often each action was carried out, and how often each network fault occurred. */
   readonly events: ReadonlyMap<string, number>
   /** Virtual. */
   readonly elapsedMs: number
 }
 
-/** Runs one story of the gate until everybody who wanted a download has had it. */
+/** Runs one story of the gate until every image that wanted a download has had it. */
 export async function runGate(story: GateStory): Promise<GateResult> {
   const world = new GateWorld(story)
   return await world.run()
@@ -58,9 +57,9 @@ interface Replica {
   starts: number
   isLeading: boolean
   running: GateProcess | undefined
-  newsAt: number
-  /** Under way to the process that runs, in the order in which they were told. */
-  news: ((process: GateProcess) => void)[]
+  updateAt: number
+  /** In flight to the running process, in the order in which they were sent. */
+  updates: ((process: GateProcess) => void)[]
 }
 
 class GateWorld {
@@ -101,7 +100,7 @@ class GateWorld {
     this.#images = new GateImages({
       ...common,
       random: random('images'),
-      onNews: (news) => this.#tell((process) => process.learn(news)),
+      onChange: (update) => this.#inform((process) => process.learn(update)),
       onUnwanted: (uid) => this.#cdi.remove(uid),
     })
     this.#replicas = Array.from({ length: story.replicas }, (_, number) => ({
@@ -109,8 +108,8 @@ class GateWorld {
       starts: 0,
       isLeading: number === 0,
       running: undefined,
-      newsAt: 0,
-      news: [],
+      updateAt: 0,
+      updates: [],
     }))
     cluster.onCommit((commit) => {
       this.#oracle.onCommit(commit)
@@ -157,9 +156,9 @@ class GateWorld {
     })
     const gate = new GateProcess({ process, client, random, log: SILENT })
     replica.running = gate
-    replica.newsAt = 0
-    replica.news = []
-    for (const news of this.#images.all()) gate.learn(news)
+    replica.updateAt = 0
+    replica.updates = []
+    for (const update of this.#images.all()) gate.learn(update)
     const limit = this.#limit
     if (random() < 0.8) gate.learnLimit(limit)
     else this.#deliver(replica, (one) => one.learnLimit(limit), OLD_NEWS_MS)
@@ -174,22 +173,22 @@ class GateWorld {
     return isWaiting ? { ...fate, turnMs: TURN_MS * this.#random() } : fate
   }
 
-  /** Watches of images and of the policy tell all processes, each in its own time. */
-  #tell(tell: (process: GateProcess) => void): void {
+  /** Delivers a watch event of an image or of the policy to all processes, each with its own delay. */
+  #inform(inform: (process: GateProcess) => void): void {
     for (const replica of this.#replicas) {
       const isOld = !this.#images.isWindingUp && this.#random() < 0.01
-      this.#deliver(replica, tell, (isOld ? OLD_NEWS_MS : NEWS_MS) * this.#random())
+      this.#deliver(replica, inform, (isOld ? OLD_NEWS_MS : NEWS_MS) * this.#random())
     }
   }
 
-  #deliver(replica: Replica, tell: (process: GateProcess) => void, delayMs: number): void {
-    const { running, news } = replica
+  #deliver(replica: Replica, inform: (process: GateProcess) => void, delayMs: number): void {
+    const { running, updates } = replica
     if (running === undefined) return
-    replica.newsAt = Math.max(replica.newsAt, this.#time.elapsedMs + delayMs)
-    news.push(tell)
-    // Two of one moment may change places: their times are sums, and rounded.
-    const deliver = () => news.shift()?.(running)
-    this.#time.schedule(replica.newsAt - this.#time.elapsedMs, () => running.process.deliver(deliver))
+    replica.updateAt = Math.max(replica.updateAt, this.#time.elapsedMs + delayMs)
+    updates.push(inform)
+    // Two timers of one moment may swap, since their times are rounded sums: each delivers the oldest event.
+    const deliver = () => updates.shift()?.(running)
+    this.#time.schedule(replica.updateAt - this.#time.elapsedMs, () => running.process.deliver(deliver))
   }
 
   // What happens
@@ -229,7 +228,7 @@ class GateWorld {
 
   #setLimit(limit: number): void {
     this.#limit = limit
-    this.#tell((process) => process.learnLimit(limit))
+    this.#inform((process) => process.learnLimit(limit))
   }
 
   #hand(number: number, overlapMs: number): void {
@@ -265,7 +264,7 @@ class GateWorld {
     this.#time.schedule(forMs, () => process.thaw())
   }
 
-  /** From here on nothing goes wrong any more, and one of them leads. */
+  /** From here on, there are no more faults, and one replica leads. */
   #calm(): void {
     this.#network.closeAll()
     this.#images.windUp()
@@ -275,14 +274,6 @@ class GateWorld {
       this.#setLead(replica.number, replica.number === 0)
     }
     this.#setLimit(Math.max(1, this.#limit))
-  }
-}
-
-function unlessGone(work: () => unknown): void {
-  try {
-    work()
-  } catch (error) {
-    if (!isApiError(error, 'NotFound')) throw error
   }
 }
 

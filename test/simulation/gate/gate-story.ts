@@ -3,16 +3,15 @@ import { randomFrom, seedFor } from '../random.ts'
 import { type NetworkAction, REQUEST_FAULTS, WATCH_FAULTS } from '../schedule.ts'
 
 /**
- * What a story of the gate leans to. `gate`: everything at once. `gateCalm`: quick and reliable links, so that order counts
- * without excuses. `gateLate`: creates that arrive late. `gateFrozen`: leaders that fall asleep in the middle of a large batch, and
- * wake when others have led for a while.
+ * What a story of the gate emphasizes. `gate`: everything at once. `gateCalm`: fast, reliable links, so that nothing excuses a wrong order.
+ * `gateLate`: creates that arrive late. `gateFrozen`: leaders that freeze in the middle of a large batch, and thaw when others have led for a while.
  */
 export const GATE_KINDS = ['gate', 'gateCalm', 'gateLate', 'gateFrozen'] as const
 export type GateKind = (typeof GATE_KINDS)[number]
 
 /** Everything that happens in one story of the gate, as plain data. Times are virtual milliseconds, shares 0 to 1. */
 export interface GateStory {
-  /** Of everything that chance decides on the way. */
+  /** Seed of everything that is random in the run. */
   readonly seed: number
   readonly replicas: 1 | 2
   readonly images: number
@@ -29,21 +28,21 @@ export interface Range {
   readonly most: number
 }
 
-/** How often what can happen to an image does. */
+/** How often each of these happens to an image. */
 export interface Shares {
-  /** Downloads that somebody tears down before they succeed. */
+  /** Downloads that are torn down before they succeed. */
   readonly torn: number
-  /** Of those: in the background, so that the importer may outlive the DataVolume. */
+  /** DataVolumes that are deleted, finished or not: in the background, so that the importer may outlive the DataVolume. */
   readonly background: number
-  /** Successful downloads that have an importer pod; those that are torn down always have one. */
+  /** Successful downloads that have an importer pod, if they take long enough; those that are torn down have one, unless that is sooner. */
   readonly pods: number
-  /** Wishes that are taken back before they came true. */
+  /** Wishes that are withdrawn before their download is finished. */
   readonly fickle: number
-  /** Wishes that are told before their ticket and finalizer are written. */
+  /** Wishes that are reported before their ticket and finalizer are written. */
   readonly early: number
-  /** Retries that begin before the last DataVolume is gone. */
+  /** Retries that begin before the previous DataVolume is gone. */
   readonly hasty: number
-  /** Creates that wait in the client for their turn. */
+  /** Creates that wait in the client before they are sent. */
   readonly turns: number
 }
 
@@ -55,7 +54,7 @@ export interface GateStep {
 export type GateAction =
   | NetworkAction
   | { readonly do: 'limit'; readonly limit: number }
-  /** The others give the lead up so much later, or earlier, and do not know before. */
+  /** The others stop leading this long after the replica starts to lead, or before it if negative. They get no notice. */
   | { readonly do: 'lead'; readonly replica: number; readonly overlapMs: number }
   | { readonly do: 'crash' | 'freeze'; readonly replica: number; readonly forMs: number }
   | { readonly do: 'dropLedger' | 'garbleLedger' }
@@ -107,7 +106,7 @@ class Draw {
     }
   }
 
-  /** All wait, all are admitted at once, and who admits them falls asleep before all their DataVolumes are made. */
+  /** All images wait and are admitted at once. The leader that admits them freezes before it has created all their DataVolumes. */
   #sleep(round: number): GateStep[] {
     const [leader, other] = round % 2 === 0 ? [0, 1] : [1, 0]
     const atMs = (round + 1) * MINUTE

@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest'
-import { describeViolations } from '../run.ts'
+import { describeViolations } from '../oracle/oracle.ts'
 import { runGate } from './gate-run.ts'
 import { GATE_KINDS, gateStory } from './gate-story.ts'
 
-// Stories of the gate alone: admission, ledger, claims, queue and caches as they are. A failure names its story:
+// Stories of the gate alone: the real admission, ledger, claims, queue and caches. A failure names its story:
 //
 //   npm run simulate -- --replay gate:…
 
-/** The same ones each time, so that a change is judged by what it does; `npm run simulate` goes on from any seed. */
+/** First seed. It is fixed by default, so that only changes of the code change the result. `npm run simulate` starts from any seed. */
 const FIRST = Number(process.env['SIMULATION_SEED'] ?? 1)
 
-/** @param stories so many of each kind */
+/** @param stories how many of each kind */
 export function gateSuite(stories: number): void {
   it.each(GATE_KINDS)('in stories of the kind %s', async (kind) => {
     let admissions = 0

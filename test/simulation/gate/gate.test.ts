@@ -11,7 +11,7 @@ describe('the gate keeps limit, slots and order', () => {
     expect(await again()).toEqual(await again())
   })
 
-  // Its ledger is garbled and made again, an importer outlives its DataVolume, and a second later somebody else leads.
+  // The ledger is corrupted and rebuilt, an importer outlives its DataVolume, and a second later another replica leads.
   it('gate:20262859: who takes over while a ledger is settling waits as well', async () => {
     expect((await runGate(gateStory('gate', 20_262_859))).violations).toEqual([])
   })

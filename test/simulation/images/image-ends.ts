@@ -11,10 +11,10 @@ import { imageOwner, isDeletion } from '../chronicle.ts'
 import type { Ends } from '../kind.ts'
 import type { World } from '../world.ts'
 
-/** How an image ended. Names of children carry the revision; of uids and times there is nothing here. */
+/** The end state of an image, without uids and times. Names of children contain the revision. */
 interface ImageEnd {
   readonly stands: string
-  /** What clones of it read, and the alias that leads there. */
+  /** What clones of it read, and the alias that points to it. */
   readonly serves: readonly string[]
   /** Its other children. */
   readonly keeps: readonly string[]
@@ -24,9 +24,9 @@ const CHILDREN = [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT, DATA_SO
 const UNDECIDED: ImageEnd = { stands: 'waits, or was synced before', serves: [], keeps: [] }
 
 /**
- * What an image keeps beside what serves depends on who was first, people or the operator: a volume that somebody deleted before its
- * snapshot was taken is downloaded again, after that it is not.
- * @param isUndecided whether it depends on who was first, an edit or the end of a download, what became of it
+ * What an image keeps besides what serves depends on whether people or the operator came first: a volume that is deleted before its snapshot was
+ * taken is downloaded again, but not after that.
+ * @param isUndecided reports whether its end depends on which came first, an edit or the end of a download
  */
 export function imageEnds({ chronicle, cluster, kinds }: World, isUndecided: (image: Image) => boolean): Ends {
   const children = CHILDREN.flatMap((type) => cluster.admin.list(type).items)
@@ -47,7 +47,7 @@ export function imageEnds({ chronicle, cluster, kinds }: World, isUndecided: (im
   return { whole, decided }
 }
 
-/** A snapshot goes on serving when somebody takes the class off; where it was not taken yet, the volume serves. */
+/** A snapshot still serves after its class was removed from the spec. If it was not taken before that, the volume serves. */
 function mayBeOfEitherKind({ metadata: { generation = 1 }, spec }: Image): boolean {
   return spec.snapshotClass === undefined && generation > 1
 }
@@ -59,7 +59,7 @@ function anyKind({ stands }: ImageEnd): Partial<ImageEnd> {
 function imageEnd(image: Image, children: readonly KubeObject[]): ImageEnd {
   const { phase = '', artifact } = image.status ?? {}
   const isServing = (child: KubeObject) => phase === 'Succeeded' && artifact !== undefined && isPartOf(child, artifact)
-  // Which snapshot class came first decides what the snapshot is called.
+  // The snapshot class that came first determines the name of the snapshot.
   const inGeneral = (child: KubeObject) => described(child).replaceAll(` ${artifact?.name}`, ' (its artifact)')
   return {
     stands: `${phase}, ${phase === 'Succeeded' ? `${artifact?.kind} of ${artifact?.revision}` : reasonOf(image)}`,
@@ -71,7 +71,7 @@ function imageEnd(image: Image, children: readonly KubeObject[]): ImageEnd {
   }
 }
 
-/** A claim serves together with the DataVolume that owns it, and has its name. */
+/** A claim serves together with the DataVolume that owns it and has its name. */
 function isPartOf({ kind, metadata }: KubeObject, artifact: Artifact): boolean {
   const serving = artifact.kind === VOLUME_SNAPSHOT.kind ? [artifact.kind] : [artifact.kind, DATA_VOLUME.kind]
   return kind === DATA_SOURCE.kind || (serving.includes(kind) && metadata.name === artifact.name)

@@ -22,13 +22,13 @@ import type { World } from '../world.ts'
 import { ImageRest } from './image-rest.ts'
 import { annotateImage, People, type Subject } from './people.ts'
 
-/** Secrets and classes with a higher number are missing at first. */
+/** Secrets and classes with this number, or a higher one, are missing at first. */
 const PRESENT_AT_FIRST = 2
 
 type CdiFaultAction = Extract<CdiAction, { do: 'cdiFault' }>
 type SnapshotFaultAction = Extract<CdiAction, { do: 'snapshotFault' }>
 
-/** VMDiskImages, whoever made them: those of the schedule, and those that other kinds have made. */
+/** VMDiskImages, whoever created them: those of the schedule, and those of other kinds. */
 export class Images implements Kind, KindPeople {
   readonly people = this
   readonly rest: ImageRest
@@ -45,7 +45,7 @@ export class Images implements Kind, KindPeople {
       key: { namespace: objects.NAMESPACES[plan.namespace % objects.NAMESPACES.length] ?? '', name: `image-${number}` },
       isCreating: false,
     }))
-    // Those that other kinds have made, these wait for.
+    // Other kinds wait for the images that they have created.
     this.restsWithinMs = this.#subjects.length > 0 ? LONGEST_QUEUE_MS : 0
     this.#people = new People(world, this.#subjects)
     this.rest = new ImageRest(world)
@@ -67,7 +67,7 @@ export class Images implements Kind, KindPeople {
     const { admin } = this.#world.cluster
     for (let number = 0; number < PRESENT_AT_FIRST; number += 1) admin.create(SECRET, objects.secret(name, number))
     for (const [type, object] of objects.lookalikes(name)) admin.create(type, object)
-    // Nobody has to take it any more: the snapshot controller would try once a second for hours.
+    // Marked as ready: otherwise the snapshot controller would try to take it once a second for hours.
     const snapshot = admin.get(VOLUME_SNAPSHOT, { namespace: name, name: objects.FOREIGN_SNAPSHOT })
     admin.replaceStatus(VOLUME_SNAPSHOT, { ...snapshot, status: { readyToUse: true } } as KubeObject)
   }
@@ -101,7 +101,7 @@ export class Images implements Kind, KindPeople {
       annotateImage(this.#world, metadata, { [ANNOTATIONS.retryRequestedAt]: 'in the end' })
   }
 
-  /** Of an image the status and its finalizer, and all children. */
+  /** Permits writes to the status and finalizer of an image, and to all its children. */
   permits(commit: Commit): boolean {
     const { resource, object, before = object } = commit
     switch (resource.kind) {
@@ -116,7 +116,7 @@ export class Images implements Kind, KindPeople {
     }
   }
 
-  /** For schedules with other kinds: clones, which people made of what images alone have, they keep. */
+  /** Called only in schedules with other kinds. In schedules of images alone people have clones, which they keep. */
   deleteAll(): void {
     for (const [, { metadata }] of this.objects()) leaveRefused(() => this.#world.cluster.admin.delete(IMAGE, metadata))
   }

@@ -10,7 +10,7 @@ import type { Action, CatalogAction, ChildKind, ImageAction, ImagePlan } from '.
 import { urlOf } from '../sources.ts'
 import type { World } from '../world.ts'
 
-/** Until the stalled imports of a storage class that went have been stopped. */
+/** Until the stalled imports of a deleted storage class have been stopped. */
 const CLASSLESS_MS = 10 * 60_000
 const CHILD_TYPES: Readonly<Record<ChildKind, ResourceType>> = {
   DataVolume: types.DATA_VOLUME,
@@ -54,7 +54,7 @@ export class People implements Actor {
       admin.create(IMAGE, object)
       subject.isCreating = false
     } catch (error) {
-      // Its namespace is not there, or its namesake is not gone yet.
+      // Its namespace does not exist, or the previous object of the name is not gone yet.
       if (!isApiError(error)) throw error
       subject.isCreating = true
       this.#world.time.schedule(ASK_AGAIN_MS, () => this.create(subject))
@@ -88,7 +88,7 @@ export class People implements Actor {
     const subject = this.#subjects[action.image % this.#subjects.length]
     if (subject === undefined) return
     const { key, plan } = subject
-    // What deletes itself is left alone: whether it is still there would decide what an edit comes to.
+    // Images that delete themselves are left alone: the effect of an edit would depend on whether they still exist.
     if (plan.ttlSeconds !== undefined) return
     switch (action.do) {
       case 'edit':
@@ -199,7 +199,7 @@ export class People implements Actor {
     const clone = objects.clone(key.namespace, `clone-${this.#clones}`, artifact)
     leaveRefused(() => {
       admin.create(types.DATA_VOLUME, clone)
-      // Nobody cuts a clone short.
+      // A clone is never cut short.
       this.clonedUntilMs = Math.max(this.clonedUntilMs, this.#world.time.elapsedMs + forMs)
       this.#world.time.schedule(forMs, () => {
         const found = find<DataVolume>(this.#world, types.DATA_VOLUME, clone.metadata)
@@ -223,7 +223,7 @@ export class People implements Actor {
   #toggleOne(type: ResourceType, object: KubeObject): void {
     const { admin } = this.#world.cluster
     const exists = find(this.#world, type, object.metadata) !== undefined
-    // Without the class CDI tells nothing of the imports that are under way.
+    // Without the class, CDI reports nothing about imports in progress.
     if (exists && type === types.STORAGE_CLASS) this.#world.disturbances.mark('cdi', CLASSLESS_MS)
     leaveRefused(() => {
       if (exists) admin.delete(type, object.metadata)
@@ -232,7 +232,7 @@ export class People implements Actor {
   }
 }
 
-/** By people: an image that is not there, or goes, they leave. */
+/** Annotates an image on behalf of people, who leave an image that does not exist or is being deleted. */
 export function annotateImage(
   world: World,
   { namespace, name }: ObjectKey,

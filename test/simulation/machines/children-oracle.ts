@@ -8,12 +8,12 @@ import { mustKnow } from '../traces.ts'
 import { isOfMachines, type MachineWitness, nameOf } from './machine-traces.ts'
 
 const CHILDREN: readonly ResourceType[] = [SECRET, DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE]
-/** So long after the last trouble everything that was sent has been carried out, and every watch has told of it. */
+/** This long after the last trouble, every request has been carried out, and every watch has reported it. */
 const SETTLED_MS = 60_000
 
 /**
- * Invariant 7, for the children of a machine: none is made for one that is not to be deployed; they go in their order, and the
- * machine last; and a network keeps its MAC address.
+ * Invariant 7, for the children of a machine: none is created for a machine that is not to be deployed. They are deleted in order, and the machine
+ * last. A network keeps its MAC address.
  */
 export class ChildrenOracle extends WitnessOracle<MachineWitness> {
   readonly #addresses = new Map<string, string>()

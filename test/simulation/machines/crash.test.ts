@@ -2,37 +2,83 @@ import { ANNOTATIONS, type DataSyncSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
+  DATA_SOURCE,
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
+  VOLUME_SNAPSHOT,
 } from '../../../operator/kube/resource-types.ts'
 import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
-import { DATA_SYNC, type DataSync, type Image, MACHINE } from '../../harness/kinds.ts'
+import { conditionOf, DATA_SYNC, type DataSync, type Image, MACHINE, reasonOf } from '../../harness/kinds.ts'
 import { FARM, MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
 
-/** So soon after the crash there is another process; it leads when the Lease has run out. */
+/** A new process starts this long after the crash, and leads once the Lease has expired. */
 const RESTART_MS = 1_000
+/** Later than the next operator leads: each start of an importer counts as an attempt. */
+const IMPORTER_RESTART_MS = MINUTE
 const VM = { namespace: TEAM, name: 'vm' }
+const GOLDEN = { namespace: FARM, name: 'golden' }
 
 let world: MachineWorld
 
-/** A part of a machine's life, at each write of which the operator is killed. */
+/** A part of the life of a machine, of an image or of DataSyncs. The operator is killed at each of its writes. */
 interface Act {
   readonly name: string
   readonly policy?: Readonly<Record<string, string>>
   readonly prepare?: () => Promise<void>
   readonly act: () => Promise<void>
-  /** How many writes it takes at least: fewer would mean that nothing of it is tried. */
+  /** Minimum number of writes. With fewer, the act would not really be tried. */
   readonly least: number
-  /** Kinds whose lives are compared, where it is not all of them. */
+  /** Kinds whose creations and deletions are compared, if not all of them. */
   readonly counted?: readonly ResourceType[]
 }
 
 const COUNTED = [MACHINE, DATA_SYNC, IMAGE, KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE, DATA_VOLUME, SECRET]
 
 const ACTS: readonly Act[] = [
+  {
+    name: 'an image, from nothing to its next artifact',
+    act: async () => {
+      await world.syncImage('golden')
+      const old = artifact()?.revision
+      world.patch(IMAGE, GOLDEN, { metadata: { annotations: { [ANNOTATIONS.syncRequestedAt]: 'now' } } })
+      await world.until('the next artifact', () => ![undefined, old].includes(artifact()?.revision))
+    },
+    least: 18,
+    counted: [IMAGE, DATA_VOLUME, VOLUME_SNAPSHOT, DATA_SOURCE],
+  },
+  {
+    name: 'an image whose source fails until no attempt is left, and the next one in the queue',
+    policy: { concurrency: '1', retryLimit: '1', retryBackoffDuration: '10s' },
+    act: async () => {
+      const url = 'https://images.example.com/broken.qcow2'
+      world.simulated.simulators.cdi.script({ namespace: FARM, image: url }, { type: 'error' })
+      world.createImage('golden', { url })
+      await world.until('a ticket', () => world.image('golden')?.status?.ticket !== undefined)
+      await world.syncImage('other')
+      await world.until('its failure', () => world.image('golden')?.status?.phase === 'Failed')
+    },
+    least: 20,
+    counted: [IMAGE, DATA_VOLUME],
+  },
+  {
+    name: 'an image that is suspended while it downloads, resumed, and deleted while it downloads',
+    act: async () => {
+      world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'stall' })
+      world.createImage('golden')
+      await world.until('its download', () => reasonOf(world.image('golden')) === 'Syncing')
+      world.patch(IMAGE, GOLDEN, { spec: { suspend: true } })
+      await world.until('its end', () => reasonOf(world.image('golden')) === 'Suspended' && dataVolumes().length === 0)
+      world.patch(IMAGE, GOLDEN, { spec: { suspend: false } })
+      await world.until('its download', () => reasonOf(world.image('golden')) === 'Syncing')
+      world.delete(IMAGE, FARM, 'golden')
+      await world.until('the end of the image', () => world.image('golden') === undefined)
+    },
+    least: 12,
+    counted: [IMAGE, DATA_VOLUME],
+  },
   {
     name: 'a machine that comes before its image',
     act: async () => {
@@ -71,7 +117,7 @@ const ACTS: readonly Act[] = [
       await world.untilReady('vm')
     },
     least: 10,
-    // Nothing has booted, so KubeVirt's machine may wait for the other disk: it goes only where its disk is seen to go.
+    // Nothing has booted, so KubeVirt's machine may wait for the other disk. It is deleted only if the deletion of its disk is observed.
     counted: [MACHINE, IMAGE, DATA_VOLUME, SECRET],
   },
   {
@@ -148,8 +194,8 @@ function release(name: string, vms: readonly string[]): void {
 async function untilSynced(name: string, images: number): Promise<void> {
   await world.until(`${name} to be ready`, () => {
     const { status, metadata } = world.find<DataSync>(DATA_SYNC, FARM, name) ?? {}
-    const isTold = status?.observedGeneration === metadata?.generation && status?.ready === `${images}/${images}`
-    return isTold && status?.reason === 'Synced'
+    const isCurrent = status?.observedGeneration === metadata?.generation && status?.ready === `${images}/${images}`
+    return isCurrent && status?.reason === 'Synced'
   })
 }
 
@@ -172,9 +218,9 @@ describe('a crash after any write', () => {
   )
 })
 
-/** @param crashAt number of the write after which the operator is killed, from 0; absent: it lives on */
+/** @param crashAt number of the write after which the operator is killed, from 0; absent: it is not killed */
 async function perform({ policy, prepare, act, counted = COUNTED }: Act, crashAt?: number) {
-  world = await MachineWorld.start(policy)
+  world = await MachineWorld.start(policy, { restartBaseMs: IMPORTER_RESTART_MS })
   await prepare?.()
   await world.pass(MINUTE)
   const lives = livesFromNow(counted)
@@ -192,7 +238,7 @@ async function perform({ policy, prepare, act, counted = COUNTED }: Act, crashAt
   return { writes: world.written.length, hasCrashed, end: { lives, ...whatIsThere() } }
 }
 
-/** Where all stands in the end. */
+/** Returns the state of everything in the end. */
 function whatIsThere() {
   const { phase, kicks } = world.vm('vm')?.status ?? {}
   return {
@@ -211,7 +257,7 @@ function imagesIn(namespace: string) {
   return items.map(({ metadata, spec, status }) => [metadata.name, spec, status?.phase, status?.artifact?.revision])
 }
 
-/** How often from now on each object of these kinds is made and how often it goes, by whomever. */
+/** Counts how often each object of these kinds is created and deleted from now on, by whomever. */
 function livesFromNow(counted: readonly ResourceType[]): Readonly<Record<string, number>> {
   const lives: Record<string, number> = {}
   world.simulated.cluster.onCommit(({ type, resource, object }) => {
@@ -237,6 +283,14 @@ function diskUid(): string | undefined {
   return world.find(DATA_VOLUME, TEAM, 'vm-root')?.metadata.uid
 }
 
+function artifact() {
+  return world.image('golden')?.status?.artifact
+}
+
+function dataVolumes() {
+  return world.simulated.cluster.admin.list(DATA_VOLUME, { namespace: FARM }).items
+}
+
 function hasCondition(type: string): boolean {
-  return world.image('golden')?.status?.conditions?.some((one) => one.type === type) === true
+  return conditionOf(world.image('golden'), type)?.status === 'True'
 }

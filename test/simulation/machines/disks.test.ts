@@ -93,11 +93,11 @@ describe('a namesake that is being deleted', () => {
     const key = { namespace: TEAM, name }
     const foreign = world.simulated.create(type, { ...key, finalizers: ['example.com/hold'] }, more)
     world.delete(type, TEAM, name)
-    // Until every watch has told of it.
+    // Until every watch has reported it.
     await world.pass(MINUTE)
     world.create('vm')
     await world.untilReason('vm', 'NamesakeTerminating')
-    // Longer than a machine has to become ready: nothing of that is its fault.
+    // Longer than a machine has to become ready: this wait is not its fault.
     await world.pass(40 * MINUTE)
     expect(world.vm('vm')?.status?.message).toContain(`${kind} ${name}`)
     expect(world.reason('vm')).toBe('NamesakeTerminating')
@@ -112,7 +112,7 @@ describe('a namesake that is being deleted', () => {
 describe('a claim of somebody else in the place of a disk that is gone', () => {
   const uidOfClaim = () => world.find(PERSISTENT_VOLUME_CLAIM, TEAM, 'vm-root')?.metadata.uid
 
-  /** KubeVirt's machine waits for its disk when CDI goes, and the disk with it. */
+  /** KubeVirt's machine waits for its disk when CDI is uninstalled, which deletes the disk. */
   async function uprooted(beforeThat: () => void): Promise<void> {
     world = await MachineWorld.start({}, { cloneMs: MINUTE })
     world.create('vm')
@@ -139,7 +139,7 @@ describe('a claim of somebody else in the place of a disk that is gone', () => {
 
   it.each([
     ['before CDI is back', () => undefined],
-    // Its DataVolume is there by then, and CDI waits without saying for what.
+    // By then its DataVolume exists, and CDI waits without reporting for what.
     ['when CDI is back', () => world.simulated.cluster.install(DATA_VOLUME)],
   ])('is given back by the guest that was started by it while no operator ran, %s', async (_when, comeBack) => {
     await uprooted(() => world.killOperator())

@@ -108,7 +108,7 @@ describe('a machine that does not start', () => {
     world = await MachineWorld.start({ concurrency: '10' })
     const looks: number[] = []
     world.fateOf = ({ verb, resource, body }) => {
-      // One look may take several pages.
+      // One read may take several pages.
       const isFirstPage = (body as ListOptions | undefined)?.continueToken === undefined
       if (verb === 'list' && resource.kind === 'Event' && isFirstPage) looks.push(world.simulated.time.elapsedMs)
       return undefined
@@ -167,7 +167,7 @@ describe('what somebody changes', () => {
     world.delete(type, TEAM, name)
     await world.until('another', () => ![undefined, uid].includes(world.find(type, TEAM, name)?.metadata.uid))
     await world.until('ready again', () => world.vm('vm')?.status?.phase === 'Ready')
-    // Another one, and cloud-init would take it for another machine.
+    // With another one, cloud-init would take it for another machine.
     expect(uuidOf(world)).toBe(uuid)
   })
 
@@ -257,7 +257,7 @@ describe('a kind that is not installed', () => {
     await world.pass(MINUTE)
     world.create('vm')
     await world.untilReason('vm', reason)
-    // Longer than a machine has to become ready: nothing of that is its fault.
+    // Longer than a machine has to become ready: this wait is not its fault.
     await world.pass(40 * MINUTE)
     expect(world.vm('vm')?.status?.phase).toBe('Provisioning')
     world.simulated.cluster.install(type)

@@ -1,7 +1,7 @@
 import { describe } from 'vitest'
 import { scheduleSuite } from '../schedule-suite.ts'
 
-/** How many schedules of each kind make about two minutes of CPU time together. */
+/** Number of schedules of each kind. Together they take about two minutes of CPU time. */
 const RUNS = {
   machines: 20,
   machinesCalm: 10,
@@ -15,7 +15,7 @@ const RUNS = {
   sharedTakeOvers: 10,
 } as const
 
-/** Machines, the images that they share with DataSyncs, guests, deletions, refreshes, crashes and a bad link in any order. @param scale so many times as many schedules */
+/** Machines, images shared with DataSyncs, guests, deletions, refreshes, crashes and a bad link in any order. @param scale factor on their number */
 export function interleavingSuite(scale: number): void {
   describe('every invariant holds', () => {
     scheduleSuite(scale, RUNS)

@@ -8,7 +8,7 @@ import type { Oracle } from '../oracle/oracle.ts'
 import { mustKnow } from '../traces.ts'
 
 interface Limit {
-  /** The most that the operator may take for `kickLimit` as long as this is what people wrote. */
+  /** The highest `kickLimit` that the operator may use while this is what people wrote. */
   readonly kicks: number
   untilMs: number
 }
@@ -18,25 +18,25 @@ export interface KickLimitsOptions {
   readonly disturbances: Disturbances
 }
 
-/** What the operator may make of the policy that people write, as far as it is about kicks. */
+/** The limits on kicks that the operator may derive from the policy that people write. */
 export class KickLimits implements Oracle {
   readonly #options: KickLimitsOptions
   readonly #limits: Limit[] = []
-  /** The shortest `vmProvisionTimeout` that ever was. */
+  /** The shortest `vmProvisionTimeout` so far. */
   #shortestMs = Number.POSITIVE_INFINITY
 
   constructor(options: KickLimitsOptions) {
     this.#options = options
   }
 
-  /** The highest `kickLimit` that may be in force now, for an operator that knows what it must know. */
+  /** The highest `kickLimit` that may be in effect now, if the operator knows what it must know. */
   get kickLimit(): number {
     const { chronicle, disturbances } = this.#options
     const known = this.#limits.filter(({ untilMs }) => !mustKnow(disturbances, chronicle.nowMs - untilMs))
     return Math.max(...known.map(({ kicks }) => kicks))
   }
 
-  /** The highest `kickLimit` that ever was. */
+  /** The highest `kickLimit` so far. */
   get highestKickLimit(): number {
     return Math.max(...this.#limits.map(({ kicks }) => kicks))
   }
@@ -55,7 +55,7 @@ export class KickLimits implements Oracle {
   #note(value: string | undefined): void {
     const last = this.#limits.at(-1)
     const isGood = value !== undefined && /^[0-9]{1,2}$/.test(value)
-    // Whoever has read a good value keeps it, and whoever starts now has the default.
+    // A process that has read a valid value keeps it, and one that starts now has the default.
     const kicks = isGood ? Number(value) : Math.max(last?.kicks ?? 0, POLICY_DEFAULTS.kickLimit)
     if (kicks === last?.kicks) return
     if (last !== undefined) last.untilMs = this.#options.chronicle.nowMs

@@ -18,7 +18,7 @@ import { isOfMachines, type MachineWitness, nameOf } from './machine-traces.ts'
 interface Budget {
   kicks: number
   lastKickAtMs: number
-  /** When something last gave a new budget: the machine was ready, or its spec changed. */
+  /** When the budget was last renewed: the machine was ready, or its spec changed. */
   renewedAtMs: number
 }
 
@@ -27,15 +27,15 @@ export interface KickWitness extends MachineWitness {
 }
 
 /**
- * Invariant 4, for machines: an instance is ended only while its guest runs, is not ready and not paused, and gives no sign of life; a disk only while its clone gets no
- * further, both only after the status has told of it, and at most `kickLimit` times until the machine was ready or its spec
- * changed. A disk that goes for another reason has lost its source, or its machine another spec.
+ * Invariant 4, for machines: an instance is deleted only while its guest runs, is neither ready nor paused, and shows no sign of life, and a disk
+ * only while its clone makes no progress. Both happen only after the status has recorded it, and at most `kickLimit` times until the machine was
+ * ready or its spec changed. A disk that is deleted for another reason has lost its source, or its machine has another spec.
  */
 export class KickOracle extends WitnessOracle<KickWitness> {
   readonly #budgets = new Map<string, Budget>()
-  /** When each guest was last seen to be well, by uid of its instance. */
+  /** When each guest last showed a sign of life, by uid of its instance. */
   readonly #aliveAtMs = new Map<string, number>()
-  /** When each disk last got further, by uid. */
+  /** When each disk last made progress, by uid. */
   readonly #movedAtMs = new Map<string, number>()
 
   onCommit(commit: Commit): void {
@@ -94,7 +94,7 @@ export class KickOracle extends WitnessOracle<KickWitness> {
     budget.kicks = 0
   }
 
-  /** It is in the status before it is carried out, which may be when people have lowered the limit. */
+  /** A kick is in the status before it is carried out. People may lower the limit in between. */
   #checkDecision(machine: KubeObject, had: number, has: number): void {
     const { kickLimit } = this.witness.policy
     if (has > had && has > kickLimit)
@@ -148,7 +148,7 @@ export class KickOracle extends WitnessOracle<KickWitness> {
   }
 }
 
-/** Whether a disk is made again for another reason than that it hangs. */
+/** Reports whether a disk is recreated for another reason than that it hangs. */
 function isToGo({ metadata, status }: Machine): boolean {
   const isAsMade = status?.clone?.generation === metadata.generation
   return !isAsMade || status?.message?.includes('what the root disk was being cloned from is gone') === true
@@ -165,7 +165,7 @@ function howFar(disk: DataVolume | undefined): string {
   return `${disk?.status?.phase} ${disk?.status?.progress}`
 }
 
-/** What is off, as its spec says or lets it be, is as ready as what runs. */
+/** A machine that is off, as its spec requires or allows, is as ready as one that runs. */
 function isAtRest(machine: KubeVirtMachine): boolean {
   const { runStrategy } = machine.spec as { readonly runStrategy?: string }
   return isReady(machine) || (runStrategy !== 'Always' && machine.status?.printableStatus === 'Stopped')

@@ -17,7 +17,7 @@ const number = fc.nat(99)
 export interface MachinePolicyPlan {
   readonly kickLimit: number
   readonly provisionTimeoutSeconds: number
-  /** `unreferencedTTL` of images that machines had made; undefined: far longer than any run. */
+  /** `unreferencedTTL` of images that machines created; undefined: far longer than any run. */
   readonly ttlSeconds: number | undefined
   readonly keepSourceVolume: boolean
 }
@@ -29,7 +29,7 @@ export const machinePolicy: fc.Arbitrary<MachinePolicyPlan> = fc.record({
   keepSourceVolume: fc.boolean(),
 })
 
-/** Of the rest what is usual. */
+/** All other keys have usual values. */
 export function policyOf({
   kickLimit,
   provisionTimeoutSeconds,
@@ -42,7 +42,7 @@ export function policyOf({
     backoffSeconds: 5,
     keepSourceVolume,
     more: {
-      // Whose template names no class is cloned from its claim.
+      // An image whose template names no class is cloned from its claim.
       defaultSnapshotClass: '',
       kickLimit: String(kickLimit),
       vmProvisionTimeout: `${provisionTimeoutSeconds}s`,
@@ -144,7 +144,7 @@ const uprooting: fc.Arbitrary<Action> = fc.oneof(
   }),
 )
 
-/** Keys of the policy that concern machines and their images, with values good and bad. */
+/** Keys of the policy that concern machines and their images, with valid and invalid values. */
 const POLICY_VALUES: Readonly<Record<string, readonly string[]>> = {
   vmProvisionTimeout: ['5s', '30s', '2m', '10m', '', '0s', '-5m', 'soon', 'PT5M'],
   kickLimit: ['0', '1', '2', '5', '', '-1', '1.5', '1e9', 'many'],
@@ -169,7 +169,7 @@ const keys: fc.Arbitrary<Action> = fc.oneof(
   },
 )
 
-/** Among the kinds that `networkAction` names there are no machines. */
+/** The kinds that `networkAction` names include no machines. */
 const network = networkActionOn(
   'VirtualMachine',
   'VirtualMachineInstance',
@@ -179,7 +179,7 @@ const network = networkActionOn(
   'VolumeSnapshot',
 )
 
-/** Kinds of actions that schedules with machines are made of, beside those of all schedules. */
+/** Groups of actions in schedules with machines, besides those of all schedules. */
 export const MACHINE_GROUPS = {
   machine: person,
   source: sourceAction,

@@ -5,7 +5,7 @@ import { FAMILIES } from '../families.ts'
 import type { PolicyPlan, Schedule, Step } from '../schedule.ts'
 import type { MachinePlan } from './machine-schedule.ts'
 
-// Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
+// Schedules with such a strong emphasis that a few of them reach what is rare in the others.
 
 const plain: MachinePlan = { source: 0, createdAtMs: 0, interfaces: 1, hasSecret: false, ignoreOnDeploy: false }
 
@@ -13,18 +13,18 @@ function likeThis(more: Partial<Schedule>): fc.Arbitrary<Schedule> {
   return FAMILIES.machinesCalm.map((schedule) => ({ ...schedule, replicas: 1, ...more }))
 }
 
-/** Without the time of images that nobody names any more, where that is undefined. */
+/** Returns the policy with these keys. A key that is undefined, such as `unreferencedTTL`, is removed. */
 function timed({ more = {}, ...policy }: PolicyPlan, keys: Readonly<Record<string, string | undefined>>): PolicyPlan {
   const all = Object.entries({ ...more, ...keys }).filter((entry): entry is [string, string] => entry[1] !== undefined)
   return { ...policy, more: Object.fromEntries(all) }
 }
 
-/** Those of the schedule, all of which are to run at once. */
+/** Returns the machines of the schedule, all of which are to run at once. */
 function ready({ machines = [] }: Schedule): MachinePlan[] {
   return machines.map((machine) => ({ ...machine, hasSecret: false, ignoreOnDeploy: false }))
 }
 
-/** Nobody tells the operator of the disk that it asked for, and the image is deleted meanwhile: only a live look finds its user. */
+/** No watch event reports the disk that the operator requested, and the image is deleted meanwhile: only a live read finds its user. */
 const machinesUnseen: fc.Arbitrary<Schedule> = fc
   .tuple(likeThis({}), fc.integer({ min: 20, max: 60 }))
   .map(([schedule, afterSeconds]): Schedule => {
@@ -51,7 +51,7 @@ const machinesUnseen: fc.Arbitrary<Schedule> = fc
     }
   })
 
-/** Images are refreshed when machines run from their disks, and what those were cloned from goes. */
+/** Images are refreshed while machines run from their disks, and the sources of those disks are deleted. */
 const machinesRefreshed: fc.Arbitrary<Schedule> = likeThis({}).map(
   (schedule): Schedule => ({
     ...schedule,
@@ -61,7 +61,7 @@ const machinesRefreshed: fc.Arbitrary<Schedule> = likeThis({}).map(
   }),
 )
 
-/** One machine after the other comes to an image that is to go, and has a user. */
+/** One machine after the other is created for an image that is being deleted and has a user. */
 const machinesLate: fc.Arbitrary<Schedule> = likeThis({}).map(
   (schedule): Schedule => ({
     ...schedule,
@@ -72,7 +72,7 @@ const machinesLate: fc.Arbitrary<Schedule> = likeThis({}).map(
   }),
 )
 
-/** Machines come while the Secret with their passwords is away, and nothing but its return tells of it. */
+/** Machines are created while the Secret with their passwords is missing. Only its watch event reports that it is back. */
 const machinesLocked: fc.Arbitrary<Schedule> = likeThis({}).map(
   (schedule): Schedule => ({
     ...schedule,
@@ -81,7 +81,7 @@ const machinesLocked: fc.Arbitrary<Schedule> = likeThis({}).map(
   }),
 )
 
-/** The event that tells of a deletion is lost: what is gone is only lacking in the next list. */
+/** The watch event of a deletion is lost: only the next list shows that the object is gone. */
 const machinesForgotten: fc.Arbitrary<Schedule> = likeThis({}).map(
   (schedule): Schedule => ({
     ...schedule,
@@ -107,7 +107,7 @@ const quicklyKicked = (schedule: Schedule): Schedule => ({
   machines: ready(schedule),
 })
 
-/** Guests hang for long, and people lower the limit of kicks when some of them were kicked. */
+/** Guests hang for long, and people lower `kickLimit` after some of them were kicked. */
 const machinesLowered: fc.Arbitrary<Schedule> = fc.tuple(likeThis({}), fc.integer({ min: 40, max: 80 }), fc.nat(1)).map(
   ([schedule, afterSeconds, limit]): Schedule => ({
     ...quicklyKicked(schedule),
@@ -142,7 +142,7 @@ const machinesStill: fc.Arbitrary<Schedule> = fc
     }),
   )
 
-/** Machines come when the namespace that their image is to be made in is away; only its return tells of it. */
+/** Machines are created while the namespace of their image is missing. Only its watch event reports that it is back. */
 const machinesOutcast: fc.Arbitrary<Schedule> = fc.tuple(likeThis({}), fc.integer({ min: 30, max: 90 })).map(
   ([schedule, awaySeconds]): Schedule => ({
     ...schedule,
@@ -157,7 +157,7 @@ const machinesOutcast: fc.Arbitrary<Schedule> = fc.tuple(likeThis({}), fc.intege
   }),
 )
 
-/** Machines are off, and somebody deletes what KubeVirt has of one of them: there is no instance that would tell of it. */
+/** Machines are off, and somebody deletes KubeVirt's object of one of them. There is no instance whose watch event would report it. */
 const machinesOff: fc.Arbitrary<Schedule> = likeThis({}).map(
   (schedule): Schedule => ({
     ...schedule,
@@ -181,7 +181,7 @@ const machinesOff: fc.Arbitrary<Schedule> = likeThis({}).map(
   }),
 )
 
-/** The template of a machine is corrected while its image waits for a slot: alone it has the image corrected, and beside another machine it has not. */
+/** The template of a machine is corrected while its image waits for a slot. The image is corrected only if no other machine names it. */
 const machinesCorrected: fc.Arbitrary<Schedule> = fc.tuple(likeThis({}), fc.integer({ min: 1, max: 3 })).map(
   ([schedule, machines]): Schedule => ({
     ...schedule,

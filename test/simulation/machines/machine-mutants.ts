@@ -4,7 +4,7 @@ import { MACHINES, SHARED } from '../mutants/product-modules.ts'
 import { countingNothing } from '../mutants/reference-breaks.ts'
 import { altered, seam } from '../seam.ts'
 
-/** Machines that an index would find are not looked at again. */
+/** Machines that this index finds are not looked at again. */
 const notFoundBy = (index: typeof BY_PASSWORD_SECRET | typeof BY_IMAGE_NAMESPACE) =>
   seam(MACHINES.triggers, 'listenForMachineTriggers', (listenForMachineTriggers) => (caches, enqueue) => {
     const { machines } = caches
@@ -12,13 +12,13 @@ const notFoundBy = (index: typeof BY_PASSWORD_SECRET | typeof BY_IMAGE_NAMESPACE
     return listenForMachineTriggers(altered(caches, { machines: altered(machines, { find }) }), enqueue)
   })
 
-/** Kicks within another limit than that of the policy. */
+/** Kicks are limited by another value than that of the policy. */
 const kickedWithin = (limitOf: (kickLimit: number) => number) =>
   seam(MACHINES.plan, 'planMachine', (planMachine) => ({ policy, ...world }, now) => {
     return planMachine({ ...world, policy: { ...policy, kickLimit: limitOf(policy.kickLimit) } }, now)
   })
 
-/** Deliberate breaks of what is done for machines. */
+/** Deliberate defects in what the operator does for machines. */
 export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'machines are no references to images',
@@ -55,6 +55,15 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
       return imageState({ ...draft, world: { ...draft.world, image: { ...image, metadata } } })
     }),
     kind: 'machinesLate',
+  },
+  {
+    name: 'a guest has no network interfaces',
+    invariant: 7,
+    seam: seam(SHARED.constructs, 'renderKubeVirtVirtualMachine', (renderMachine) => (props) => {
+      const { interfaces: _interfaces, ...others } = props
+      return renderMachine(others)
+    }),
+    kind: 'machinesCalm',
   },
   {
     name: 'a machine that hangs is kicked without end',

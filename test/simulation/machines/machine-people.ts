@@ -23,7 +23,7 @@ import type { World } from '../world.ts'
 import type { MachineChild, MachinePlan, Namesake, NamesakeAction, PersonAction } from './machine-schedule.ts'
 import { type Sources, TEAM } from './sources.ts'
 
-/** That passwords of machines come from. */
+/** The Secret that passwords of machines come from. */
 const LOGIN = { namespace: TEAM, name: 'login' }
 const NETWORKS = ['net-0', 'net-1', 'net-2']
 
@@ -38,12 +38,12 @@ const CHILD_TYPES: Readonly<Record<Exclude<MachineChild, 'Pod'>, ResourceType>> 
 export interface Subject {
   readonly plan: MachinePlan
   readonly name: string
-  /** As people want it by now, whether or not it exists. */
+  /** As people currently want it, whether or not it exists. */
   spec: VirtualMachineSpecInput
   isWanted: boolean
 }
 
-/** What people do to machines, and to what is theirs. */
+/** What people do to machines, and to what belongs to them. */
 export class MachinePeople implements People {
   readonly subjects: readonly Subject[]
   readonly #world: World
@@ -61,7 +61,7 @@ export class MachinePeople implements People {
     }))
   }
 
-  /** What they have in a namespace, also when it comes back. Images are made from templates. */
+  /** Creates what they have in a namespace, also when it is created again. Images are created from templates. */
   furnishNamespace(name: string): void {
     if (name !== TEAM) return
     this.#restoreLogin()
@@ -99,7 +99,7 @@ export class MachinePeople implements People {
     }
   }
 
-  /** What keeps machines waiting: what has their names, and images that are to go but have users. */
+  /** Clears what keeps machines waiting: objects that have their names, and images that are being deleted but have users. */
   clearAway(): void {
     this.#restoreLogin()
     for (const { type, object } of this.#inTheWay.splice(0)) {
@@ -108,7 +108,7 @@ export class MachinePeople implements People {
     }
     const { images, traces } = this.#world.chronicle
     for (const image of images.values()) {
-      // What goes with its namespace waits for nobody.
+      // An image that is deleted with its namespace waits for nobody.
       if (!isDeletion(image) || traces.leavingNamespaces.has(image.metadata.namespace ?? '')) continue
       for (const subject of this.subjects) {
         const hasDisk = find(this.#world, DATA_VOLUME, keyOfChild(subject.name, 'DataVolume')) !== undefined
@@ -166,7 +166,7 @@ export class MachinePeople implements People {
     }
   }
 
-  /** Creates it, as soon as its namesake is gone, and its namespace there. */
+  /** Creates it as soon as the previous object of the name is gone and its namespace exists. */
   #ensure(subject: Subject): void {
     const key = keyOfMachine(subject.name)
     const found = find<Machine>(this.#world, MACHINE, key)
@@ -196,7 +196,7 @@ export class MachinePeople implements People {
     })
   }
 
-  /** As KubeVirt's API server notes it. */
+  /** Records the request in the status, as KubeVirt's API server does. */
   #startOrStop({ name }: Subject): void {
     const key = keyOfMachine(name)
     leaveRefused(() => {
@@ -224,7 +224,7 @@ export class MachinePeople implements People {
     leaveRefused(() => this.#admin.delete(type, key, { propagationPolicy }))
   }
 
-  /** It looks like ours, but for the owner. */
+  /** Creates an object that looks like the operator's, except for the owner. */
   #takeName({ machine, kind }: NamesakeAction): void {
     const { name } = this.#subject(machine)
     const type = kind === 'PersistentVolumeClaim' ? PERSISTENT_VOLUME_CLAIM : CHILD_TYPES[kind]
@@ -282,7 +282,7 @@ function keyOfChild(machine: string, kind: Exclude<MachineChild | Namesake, 'Pod
   return { namespace: TEAM, name: kind === 'DataVolume' || kind === 'PersistentVolumeClaim' ? clone : name }
 }
 
-/** The order of the networks changes with their number: each must keep its address. */
+/** The order of the networks depends on their number: each must keep its address. */
 function interfacesOf(count: number): { network: string; ipAddress: string }[] {
   const all = Array.from({ length: count }, (_, at) => ({ network: `net-${at}`, ipAddress: `10.10.${at}.10/24` }))
   return count % 2 === 0 ? all.reverse() : all

@@ -14,7 +14,7 @@ import type { World } from '../world.ts'
 import type { MachinePeople, Subject } from './machine-people.ts'
 import { type Sources, TEAM } from './sources.ts'
 
-/** Which machines have come to rest where their spec lets them, once nothing disturbs anybody any more. */
+/** Finds the machines that are not at rest in a state that their spec allows, once all disturbances are over. */
 export class MachineRest implements Rest {
   readonly #world: World
   readonly #people: MachinePeople
@@ -26,19 +26,19 @@ export class MachineRest implements Rest {
     this.#sources = sources
   }
 
-  /** What is still going on, for people. */
+  /** Returns what is not at rest, for people. */
   restless(): string[] {
     return this.#people.subjects.flatMap((subject) => this.#restlessness(subject) ?? [])
   }
 
-  /** All but which revision a disk was cloned from. */
+  /** Contains everything but the revision that a disk was cloned from. */
   ends(): Ends {
     const ends = this.#people.subjects.map((subject) => [`machine ${subject.name}`, this.#outcomeOf(subject)])
     const whole = Object.fromEntries(ends)
     return { whole, decided: whole }
   }
 
-  /** Whether it was deleted, refreshed or made again before machines used it is a matter of moments. */
+  /** Whether it was deleted, refreshed or recreated before machines used it depends on timing. */
   isUndecided({ metadata }: KubeObject): boolean {
     return this.#sources.has(keyOf(metadata))
   }
@@ -50,14 +50,14 @@ export class MachineRest implements Rest {
     const { metadata, status } = vm
     const reason = reasonOf(vm) ?? ''
     const rests = restsOf(spec)
-    const isTold = status?.observedGeneration === metadata.generation && metadata.deletionTimestamp === undefined
-    if (isTold && reason === this.#waitsFor(spec) && status?.phase !== 'Ready') return undefined
-    if (!isTold || status?.phase !== 'Ready' || !rests.includes(reason))
+    const isCurrent = status?.observedGeneration === metadata.generation && metadata.deletionTimestamp === undefined
+    if (isCurrent && reason === this.#waitsFor(spec) && status?.phase !== 'Ready') return undefined
+    if (!isCurrent || status?.phase !== 'Ready' || !rests.includes(reason))
       return `${name}: ${status?.phase}, ${reason}: ${status?.message}; generation ${metadata.generation}, observed ${status?.observedGeneration}, being deleted ${metadata.deletionTimestamp}`
     return spec.ignoreOnDeploy === true ? undefined : this.#missing(name, spec)
   }
 
-  /** What an image that others make, or have let fail, keeps a machine from: nothing but a person helps. */
+  /** Returns the reason for which a machine waits for an image that others create, or that failed: only a person can help. */
   #waitsFor({ vmDiskImageRef: { name, namespace = TEAM }, vmDiskImageTemplate }: Subject['spec']): string | undefined {
     const image = find<Image>(this.#world, IMAGE, { namespace, name })
     if (image === undefined) return vmDiskImageTemplate === undefined ? 'ImageNotFound' : undefined
@@ -73,8 +73,11 @@ export class MachineRest implements Rest {
     const hasDisk = exists(DATA_VOLUME, clone) || exists(PERSISTENT_VOLUME_CLAIM, clone)
     if (!hasDisk) return `${name} says that it runs, and has no disk ${clone}`
     const { interfaces = [] } = spec
-    const unknown =
-      interfaces.length === 0 ? undefined : this.#addresses(name).find((one) => !this.#told(name).join().includes(one))
+    if (interfaces.length === 0) return undefined
+    const addresses = this.#addresses(name)
+    if (addresses.length !== interfaces.length)
+      return `${name} has ${interfaces.length} interfaces, and KubeVirt knows of ${addresses.length}`
+    const unknown = addresses.find((one) => !this.#told(name).join().includes(one))
     return unknown && `the guest of ${name} has the address ${unknown}, and is told nothing of it`
   }
 
@@ -84,7 +87,7 @@ export class MachineRest implements Rest {
     return interfaces.map(({ macAddress = 'none' }) => macAddress)
   }
 
-  /** What cloud-init reads in the guest. */
+  /** Returns what cloud-init reads in the guest. */
   #told(name: string): string[] {
     const { data = {}, stringData = {} } = this.#find<SecretContent>(SECRET, vmChildNames(name).cloudInit) ?? {}
     const decoded = Object.values(data).map((text) => Buffer.from(text, 'base64').toString())
@@ -95,7 +98,7 @@ export class MachineRest implements Rest {
     const vm = this.#find<Machine>(MACHINE, name)
     if (vm === undefined || spec.ignoreOnDeploy === true) return vm?.status?.phase ?? 'gone'
     const { machine } = vmChildNames(name)
-    // Whether it was restarted since its spec changed, or by hand, is a matter of moments.
+    // Whether it was restarted since its spec changed, or by hand, depends on timing.
     const stands = RUNNING.includes(reasonOf(vm) ?? '') || spec.runStrategy === 'Manual' ? 'at rest' : 'off'
     const { spec: machineSpec } = this.#find<KubeVirtMachine>(KUBEVIRT_VIRTUAL_MACHINE, machine) ?? {}
     const told = [JSON.stringify(machineSpec ?? 'none'), ...this.#told(name)].map(withoutIds)
@@ -110,20 +113,20 @@ export class MachineRest implements Rest {
 /** Reasons of a machine that runs: it may wait for a restart, or for a new disk. */
 const RUNNING = ['Running', 'RestartRequired', 'RebuildRequired']
 
-/** Where a machine comes to rest. */
+/** Returns the reasons that a machine at rest may have. */
 function restsOf({ ignoreOnDeploy, runStrategy }: Subject['spec']): readonly string[] {
   if (ignoreOnDeploy === true) return ['IgnoredOnDeploy', 'NotDeployedAnyMore']
   if (runStrategy === 'Halted') return ['Halted']
   return runStrategy === 'Manual' ? ['Halted', ...RUNNING] : RUNNING
 }
 
-/** The API server would turn the one into the other; the one in memory does not. */
+/** A real API server converts `stringData` to `data`. The one in memory does not. */
 interface SecretContent extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
   readonly stringData?: Readonly<Record<string, string>>
 }
 
-/** Uids and MAC addresses, which follow from uids, are others in each run. */
+/** Removes uids and MAC addresses, which are derived from uids: both differ in each run. */
 function withoutIds(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uid>')

@@ -4,18 +4,18 @@ export interface SourcePlan {
   readonly hasSnapshot: boolean
   /** Volumes of its storage class wait for their first consumer. */
   readonly bindsLate: boolean
-  /** A person made it before the first machine came, with another size than the machines' template has. */
+  /** A person created it before the first machine, with another size than in the template of the machines. */
   readonly isMadeByPerson: boolean
-  /** It is the one that a DataSync of the schedule has made for one of its vms; the rest is as that wants it. */
+  /** It is the image that a DataSync of the schedule creates for one of its vms, and that DataSync decides the rest. */
   readonly release?: {
     readonly dataSync: number
     readonly vm: number
-    /** Machines may have it made, too: then the name is theirs. */
+    /** Machines may create it, too: then the name is theirs. */
     readonly hasTemplate: boolean
   }
 }
 
-/** A virtual machine of a schedule. Numbers name sources, modulo how many there are. */
+/** A virtual machine of a schedule. Sources are given by number, modulo how many there are. */
 export interface MachinePlan {
   readonly source: number
   readonly createdAtMs: number
@@ -33,12 +33,12 @@ export type MachineEdit = (typeof MACHINE_EDITS)[number]
 export const MACHINE_CHILDREN = ['Secret', 'VirtualMachine', 'VirtualMachineInstance', 'DataVolume', 'Pod'] as const
 export type MachineChild = (typeof MACHINE_CHILDREN)[number]
 
-/** By people, to one machine. `halt` is their change of KubeVirt's own object, `virtctl` a start, or a stop where it runs. */
+/** What people do to one machine. `halt` changes KubeVirt's own object. `virtctl` starts the machine, or stops it if it runs. */
 export type PersonAction =
   | { readonly do: 'deleteMachine' | 'recreateMachine' | 'halt' | 'virtctl'; readonly machine: number }
   | { readonly do: 'editMachine'; readonly machine: number; readonly field: MachineEdit; readonly value: number }
   | { readonly do: 'ignoreOnDeploy'; readonly machine: number; readonly ignore: boolean }
-  /** Its template has another size. */
+  /** Its template gets another size. */
   | { readonly do: 'correctTemplate'; readonly machine: number; readonly diskSize: string }
   | {
       readonly do: 'deleteMachineChild'
@@ -47,7 +47,7 @@ export type PersonAction =
       readonly propagationPolicy: 'Background' | 'Foreground'
     }
 
-/** By people, to an image that machines name. */
+/** What people do to an image that machines name. */
 export type SourceAction = { readonly do: 'deleteSource' | 'refreshSource'; readonly source: number }
 
 export const NAMESAKES = ['Secret', 'VirtualMachine', 'DataVolume', 'PersistentVolumeClaim'] as const
@@ -56,7 +56,7 @@ export type Namesake = (typeof NAMESAKES)[number]
 /** Somebody takes a name that a machine needs, if it is free. */
 export type NamesakeAction = { readonly do: 'takeName'; readonly machine: number; readonly kind: Namesake }
 
-/** The Secret that passwords come from is deleted, or made again. */
+/** The Secret that passwords come from is deleted, or created again. */
 export type LoginAction = { readonly do: 'toggleLogin' }
 
 export const GUEST_FAULTS = [
@@ -85,7 +85,7 @@ export type GuestAction = {
   readonly forMs: number
 }
 
-/** Clones take so much longer, or do not end. */
+/** Clones that begin within this time take 30 s longer, or do not end. */
 export type CloneAction = {
   readonly do: 'cloneFault'
   readonly fault: 'slowClone' | 'cloneStalls'

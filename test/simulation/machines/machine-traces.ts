@@ -14,12 +14,12 @@ import type { Chronicle } from '../chronicle.ts'
 import type { Witness } from '../oracle/oracle.ts'
 import type { Trace } from '../traces.ts'
 
-/** What an oracle of machines judges by, and where it says so. */
+/** What an oracle of machines judges by, and where it reports. */
 export interface MachineWitness extends Pick<Witness, 'disturbances' | 'report'> {
   readonly traces: MachineTraces
 }
 
-/** A machine of ours: KubeVirt's kind has the same name. */
+/** Reports whether it is the kind of Open Terrain: KubeVirt's kind has the same name. */
 export function isOfMachines({ group, kind }: ResourceType): boolean {
   return group === MACHINE.group && kind === MACHINE.kind
 }
@@ -28,7 +28,7 @@ export function nameOf({ kind, metadata }: KubeObject): string {
   return `${kind} ${keyOf(metadata)}`
 }
 
-/** What is in the cluster now of machines, and of what they are made of. By uid. */
+/** The machines that exist now, and the objects that they consist of, by uid. */
 export class MachineTraces {
   readonly machines: ReadonlyMap<string, Trace<Machine>>
   readonly images: ReadonlyMap<string, Trace<Image>>
@@ -62,20 +62,20 @@ export class MachineTraces {
     return this.#chronicle.traces.leavingNamespaces
   }
 
-  /** Of ours, that it was made for; undefined when there is none any more. */
+  /** Returns the machine of Open Terrain that the child was created for, or undefined if it no longer exists. */
   machineOf(child: KubeObject): Trace<Machine> | undefined {
     const owner = controllerOf(child)
     const found = owner?.kind === MACHINE.kind ? this.machines.get(owner.uid) : undefined
     return found?.object.metadata.namespace === child.metadata.namespace ? found : undefined
   }
 
-  /** By way of KubeVirt's machine. */
+  /** Finds the machine through KubeVirt's machine. */
   machineOfInstance(instance: Instance): Trace<Machine> | undefined {
     const machine = this.kubevirt.get(controllerOf(instance)?.uid ?? '')
     return machine && this.machineOf(machine.object)
   }
 
-  /** Objects of one of the maps that were made for the owner. Whoever says so from another namespace lies. */
+  /** Returns the objects of one of the maps that were created for the owner. In another namespace, such a claim is forged. */
   childrenOf<T extends KubeObject>({ metadata }: KubeObject, of: ReadonlyMap<string, Trace<T>>): Trace<T>[] {
     return [...of.values()].filter(
       ({ object }) => controllerOf(object)?.uid === metadata.uid && object.metadata.namespace === metadata.namespace,
@@ -97,7 +97,7 @@ export class MachineTraces {
     return this.childrenOf(object, this.dataVolumes)
   }
 
-  /** Disks that are not complete, and that CDI fills from this VolumeSnapshot or claim. */
+  /** Returns the incomplete disks of machines that CDI clones from this VolumeSnapshot or claim. */
   clonesFrom(kind: 'snapshot' | 'pvc', { metadata }: KubeObject): Trace<DataVolume>[] {
     return [...this.dataVolumes.values()].filter(({ object }) => {
       const source = object.spec.source?.[kind] as { readonly namespace?: string; readonly name?: string } | undefined
@@ -106,7 +106,7 @@ export class MachineTraces {
     })
   }
 
-  /** The image that a disk is cloned from, by way of the snapshot or volume. */
+  /** Returns the image that a disk is cloned from, through the snapshot or volume. */
   imageBehind({ spec: { source = {} } }: DataVolume): Trace<Image> | undefined {
     const [[kind, of] = []] = Object.entries(source) as [
       string,

@@ -25,18 +25,18 @@ import { Replica } from '../replica.ts'
 
 export { FARM, TEAM } from '../../../sandbox/simulators/simulated-cluster.fixtures.ts'
 
-/** Of latencies, and of what the operator leaves to chance. */
+/** Seed of latencies, and of the operator's random choices. */
 const SEED = 1
 
-/** Operator and simulators in one in-memory cluster, in virtual time: what happens, a test tells step by step. */
+/** Operator and simulators in one in-memory cluster, in virtual time. A test decides step by step what happens. */
 export class MachineWorld {
   readonly simulated: SimulatedCluster
-  /** `<verb of the commit> <kind> <namespace>/<name>` of all that the operator wrote, but for its Lease and Events. */
+  /** `<verb of the commit> <kind> <namespace>/<name>` of everything that the operator wrote, except for its Lease and Events. */
   readonly written: string[] = []
   readonly logged: string[] = []
-  /** Told of each commit of the operator. */
+  /** Called for each commit of the operator, except for its Lease and Events. */
   onOperatorCommit: (commit: Commit) => void = () => undefined
-  /** What becomes of a request of the operator; undefined: what the network does to it. */
+  /** Decides what happens to a request of the operator; undefined: the network decides. */
   fateOf: (request: RequestInfo) => Fate | undefined = () => undefined
   readonly disturbances: Disturbances
   readonly network: Network
@@ -80,7 +80,7 @@ export class MachineWorld {
     return world
   }
 
-  /** With one machine, which runs. */
+  /** Starts a world with one machine, which runs. */
   static async running(policy: Record<string, string> = {}): Promise<MachineWorld> {
     const world = await MachineWorld.start(policy)
     world.create('vm')
@@ -92,7 +92,7 @@ export class MachineWorld {
     for (const replica of this.replicas) replica.start()
   }
 
-  /** SIGKILL: what it sent is carried out all the same. */
+  /** SIGKILL: requests that it has sent are still carried out. */
   killOperator(): void {
     for (const replica of this.replicas) replica.crash()
   }
@@ -163,7 +163,7 @@ export class MachineWorld {
     return this.simulated.pass(ms)
   }
 
-  /** Everything that the team's namespace has of the operator's, as `<kind>/<name>`. */
+  /** Everything in the namespace of the kinds that machines and their children have, whoever created it, as `<kind>/<name>`. */
   leftIn(namespace: string): string[] {
     const types = [MACHINE, KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE, DATA_VOLUME, SECRET]
     return types.flatMap((type) =>

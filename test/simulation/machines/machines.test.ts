@@ -44,7 +44,7 @@ describe('a machine that comes before its image', () => {
       world = await MachineWorld.start()
       if (isThere) {
         await world.syncImage('golden')
-        // Its operator has the answer by then.
+        // By then, the operator has the response to its last write.
         await world.pass(1_000)
       }
       const lines: string[] = []
@@ -60,9 +60,9 @@ describe('a machine that comes before its image', () => {
       await world.untilReady('vm')
       await world.pass(MINUTE)
       expect(world.events('vm').toSorted()).toEqual([isThere ? 'Cloning' : 'ImageCreated', 'Running'])
-      // When the guest is first seen to run has to be noted, at whatever moment that is.
+      // The time when the guest is first observed to run must be recorded, whenever that is.
       const repeated = lines.filter((line, at) => line === lines[at - 1])
-      // One that is made by the machine may be seen before it has a place in the queue, and then has one.
+      // An image that the machine creates may be observed before it has a place in the queue, and again with one.
       expect([repeated.length <= 1, lines.length <= (isThere ? 9 : 10)], lines.join('\n')).toEqual([true, true])
     },
   )
@@ -86,13 +86,13 @@ describe('a machine that comes before its image', () => {
 
   it('tells the place of the image in the queue as soon as it has one, also when it has seen the image before', async () => {
     world = await MachineWorld.start({ concurrency: '0' })
-    const hasTold = () => world.vm('vm')?.status?.message?.includes('is new') === true
+    const isReported = () => world.vm('vm')?.status?.message?.includes('is new') === true
     world.fateOf = ({ verb, resource }) =>
-      resource === IMAGE && !READS.has(verb) && verb !== 'create' && !hasTold()
+      resource === IMAGE && !READS.has(verb) && verb !== 'create' && !isReported()
         ? { kind: 'refuse', status: 503, answerMs: 1 }
         : undefined
     world.create('vm')
-    await world.until('the machine to tell of an image without a place', hasTold)
+    await world.until('the machine to tell of an image without a place', isReported)
     await world.until('a place', () => world.image('golden')?.status?.queuePosition === 1)
     await world.pass(2_000)
     expect(world.vm('vm')?.status?.image?.queuePosition).toBe(1)

@@ -1,6 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
-import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import { apiVersionOf, type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
@@ -38,6 +38,8 @@ export class Machines implements Kind {
   readonly #world: World
   readonly #traces: MachineTraces
   readonly #sources: Sources
+  /** Namespace of each machine that ever existed, by uid. */
+  readonly #homes = new Map<string, string | undefined>()
 
   constructor(world: World) {
     this.#world = world
@@ -50,7 +52,14 @@ export class Machines implements Kind {
     const report: World['report'] = (invariant, message) => world.report(invariant, message)
     const witness = { traces: this.#traces, disturbances, report }
     const policy = new KickLimits({ chronicle, disturbances })
-    this.oracles = [policy, new UseOracle(witness), new KickOracle({ ...witness, policy }), new ChildrenOracle(witness)]
+    const homes: Oracle = { onCommit: (commit) => this.#noteHome(commit) }
+    this.oracles = [
+      homes,
+      policy,
+      new UseOracle(witness),
+      new KickOracle({ ...witness, policy }),
+      new ChildrenOracle(witness),
+    ]
   }
 
   furnish(): void {
@@ -63,17 +72,20 @@ export class Machines implements Kind {
     this.#sources.furnish()
   }
 
-  /** Of a machine the status and its finalizer, its children, its guest, and the image that it has made. */
+  /** Permits writes to the status and finalizer of a machine, to its children and its guest, and to the image that it has created. */
   permits(commit: Commit): boolean {
     const { resource, object, type } = commit
     if (isOfMachines(resource)) return isPeoplesPartKept(commit)
     if (resource.kind === IMAGE.kind) return this.#permitsImage(commit)
-    if (resource === VIRTUAL_MACHINE_INSTANCE)
-      return type !== 'ADDED' && this.#traces.kubevirt.has(controllerOf(object)?.uid ?? '')
-    return [DATA_VOLUME, SECRET, KUBEVIRT_VIRTUAL_MACHINE].includes(resource) && isOfOneMachine(commit)
+    if (resource === VIRTUAL_MACHINE_INSTANCE) {
+      const machine = this.#traces.kubevirt.get(controllerOf(object)?.uid ?? '')?.object
+      return type !== 'ADDED' && machine !== undefined && this.#isOfOneMachine([machine])
+    }
+    const isOfKind = [DATA_VOLUME, SECRET, KUBEVIRT_VIRTUAL_MACHINE].includes(resource)
+    return isOfKind && this.#isOfOneMachine([object, commit.before ?? object])
   }
 
-  /** All that name it; those that have a disk of it, or are getting one, hold off an explicit deletion. */
+  /** Returns all machines that name the image. Those that have a disk of it, or are getting one, block an explicit deletion. */
   referencesTo(image: KubeObject): readonly Reference[] {
     return this.#traces.referencesTo(image).map((machine) => {
       const [disk] = this.#traces.disksOf(machine)
@@ -86,7 +98,24 @@ export class Machines implements Kind {
     return [...this.#traces.machines.values()].map(({ object }) => [MACHINE, object])
   }
 
-  /** One that the operator made is corrected as long as nothing came of it, and nobody but one machine has named it for a while. */
+  /** The garbage collector may be slower than a write that was sent before: the machine may be gone. */
+  #isOfOneMachine(versions: readonly KubeObject[]): boolean {
+    const owners = versions.map(controllerOf)
+    return (
+      new Set(owners.map((owner) => owner?.uid)).size === 1 &&
+      versions.every(({ metadata: { namespace } }, at) => {
+        const { apiVersion, kind, uid = '' } = owners[at] ?? {}
+        const isMachine = apiVersion === apiVersionOf(MACHINE) && kind === MACHINE.kind && this.#homes.has(uid)
+        return isMachine && this.#homes.get(uid) === namespace
+      })
+    )
+  }
+
+  #noteHome({ resource, object: { metadata } }: Commit): void {
+    if (isOfMachines(resource)) this.#homes.set(metadata.uid ?? '', metadata.namespace)
+  }
+
+  /** The operator may correct an image that it created, as long as it has no artifact and only one machine has named it for a while. */
   #permitsImage({ object, before, type }: Commit): boolean {
     const isMade = (before ?? object).metadata.labels?.[LABELS.createdBy] === MACHINE.kind
     if (before === undefined || type === 'ADDED') return isMade
@@ -96,9 +125,4 @@ export class Machines implements Kind {
       .filter(({ createdAtMs }) => nowMs - createdAtMs > decidedWithinMs(this.#world.disturbances))
     return isMade && others.length <= 1 && (before as Image).status?.artifact === undefined
   }
-}
-
-function isOfOneMachine({ object, before = object }: Commit): boolean {
-  const owners = [object, before].map(controllerOf)
-  return new Set(owners.map((owner) => owner?.uid)).size === 1 && owners.every((owner) => owner?.kind === MACHINE.kind)
 }

@@ -12,7 +12,7 @@ import type { SourcePlan } from './machine-schedule.ts'
 
 /** Where all machines are. */
 export const TEAM = pick(objects.NAMESPACES, 0)
-/** Where the images are that nobody but machines names. */
+/** Namespace of the images that are not those of a DataSync. */
 const FARM = pick(objects.NAMESPACES, 1)
 
 type Template = NonNullable<VirtualMachineSpecInput['vmDiskImageTemplate']>
@@ -20,11 +20,11 @@ type Template = NonNullable<VirtualMachineSpecInput['vmDiskImageTemplate']>
 /** An image that machines name. */
 export interface Source {
   readonly key: Required<ObjectKey>
-  /** As machines have it made; undefined: they wait until somebody else has. */
+  /** As machines create it; undefined: they wait until somebody else has created it. */
   readonly template: Template | undefined
 }
 
-/** The images that machines of a schedule name, whoever makes them. */
+/** The images that machines of a schedule name, whoever creates them. */
 export class Sources implements Actor {
   readonly #world: World
   readonly #plans: readonly SourcePlan[]
@@ -37,7 +37,7 @@ export class Sources implements Actor {
     this.#sources = this.#plans.map((plan, number) => this.#sourceOf(plan, number))
   }
 
-  /** Those that people made before the first machine came. */
+  /** Creates those that people create before the first machine. */
   furnish(): void {
     for (const [number, { isMadeByPerson, release }] of this.#plans.entries()) {
       const { key, template } = this.of(number)

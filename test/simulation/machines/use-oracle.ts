@@ -15,13 +15,13 @@ import { decidedWithinMs, mustKnow, type Trace } from '../traces.ts'
 import { type MachineWitness, nameOf } from './machine-traces.ts'
 
 /**
- * Invariant 5, for disks: what one is cloned from lasts until it is complete; one that has booted, and a guest that runs, last as long as their
- * machine. What nobody asked for any more is no base for new disks. That an image lasts as long as machines name it, or have a disk of it, is watched
- * for all kinds alike.
+ * Invariant 5, for disks: the source of a clone lasts until it is complete. A disk that has booted, and a guest that runs, last as long as their
+ * machine. An image that is being deleted is no source for new disks. That an image lasts as long as machines name it, or have a disk of it, is
+ * checked for all kinds alike.
  *
- * What goes with its namespace goes at once: nothing could keep it.
+ * What is deleted with its namespace goes at once: nothing could keep it.
  *
- * Use is counted live, so no stale cache is an excuse: only what came after the decision is.
+ * Use is counted with live reads, so a stale cache is no excuse: only changes after the decision are.
  */
 export class UseOracle extends WitnessOracle<MachineWitness> {
   /** Uids of the DataVolumes and claims that a guest has run from. */
@@ -63,7 +63,7 @@ export class UseOracle extends WitnessOracle<MachineWitness> {
       this.#report(`the KubeVirt machine of ${nameOf(machine.object)} is deleted, and its guest runs`)
   }
 
-  /** Whether the claim that KubeVirt starts the machine by is somebody else's: then the guest is no guest of the machine. */
+  /** Reports whether the claim that KubeVirt starts the machine from belongs to somebody else. Then the guest is not one of the machine. */
   #isStrange({ metadata: { namespace, name, uid } }: KubeObject): boolean {
     const { clone } = vmChildNames(name)
     return [...this.witness.traces.claims.values()].some(({ object: { metadata } }) => {

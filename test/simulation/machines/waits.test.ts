@@ -44,7 +44,7 @@ describe('a machine that KubeVirt cannot start', () => {
       const heal = world.simulated.simulators.kubevirt.script(VM, { type, message: MESSAGE })
       world.create('vm')
       await world.untilReason('vm', 'StartFailed')
-      // KubeVirt alone would wait for a quarter of an hour by now.
+      // By now, KubeVirt alone would wait for a quarter of an hour.
       await world.pass(60 * MINUTE)
       world.written.length = 0
       await world.pass(60 * MINUTE)

@@ -18,8 +18,8 @@ const forgetful = seam(
   'SlotNotes',
   (SlotNotes) =>
     class extends SlotNotes {
-      override asked(claim: string): void {
-        super.asked(claim, 0)
+      override noteRequest(claim: string): void {
+        super.noteRequest(claim, 0)
       }
 
       override inherit(claim: string): void {
@@ -37,7 +37,7 @@ interface Queue {
   readonly heads: AdmissionQueue['heads']
 }
 
-/** Who is next, chosen in another way. */
+/** Chooses the next images in another way. */
 const nextBy = (choose: (queue: Queue, ...asked: Parameters<AdmissionQueue['heads']>) => Start[]) =>
   seam(
     ADMISSION.queue,
@@ -51,7 +51,7 @@ const nextBy = (choose: (queue: Queue, ...asked: Parameters<AdmissionQueue['head
       },
   )
 
-/** Downloads without an owner, given up at another time. */
+/** Downloads without an owner time out at another moment. */
 const timedOut = (isTimedOut: (dataVolume: DataVolumeView) => boolean) =>
   seam(
     ADMISSION.orphans,
@@ -64,7 +64,7 @@ const timedOut = (isTimedOut: (dataVolume: DataVolumeView) => boolean) =>
       },
   )
 
-/** Deliberate breaks of the limit, the ledger and the order of the queue. */
+/** Deliberate defects in the limit, the ledger and the order of the queue. */
 export const ADMISSION_MUTANTS: readonly Mutant[] = [
   { name: 'one slot more than the limit', invariant: 1, seam: oneSlotMore, kind: 'undisturbed' },
   {
@@ -152,7 +152,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
   {
     name: 'DataVolumes of a batch come in any order',
     invariant: 3,
-    // As the claims compare them; the queue has its own order.
+    // Only claims compare in this way. The queue, in the module of `compareTickets`, uses the original.
     seam: seam(ADMISSION.queue, 'compareTickets', (compareTickets) => (a, b) => compareTickets(b, a)),
     kind: 'rush',
   },

@@ -3,14 +3,14 @@ import { altered, seam } from '../seam.ts'
 import { IMAGES, SHARED } from './product-modules.ts'
 import { takingOver } from './reference-breaks.ts'
 
-/** A failed attempt costs something else than its downloads. */
+/** A failed attempt costs another amount than its downloads. */
 const failuresCosting = (costOf: (downloads: number) => number) =>
   seam(IMAGES.judge, 'judgeDataVolume', (judgeDataVolume) => (dataVolume, context) => {
     const verdict = judgeDataVolume(dataVolume, context)
     return verdict.state === 'failed' ? { ...verdict, downloads: costOf(verdict.downloads) } : verdict
   })
 
-/** Deliberate breaks of what is decided and written for images. */
+/** Deliberate defects in what is decided and written for images. */
 export const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a slot is held until the snapshot is ready',

@@ -1,4 +1,4 @@
-// Modules of the product that mutants break, by what they are for. None is loaded before its mutant is.
+// Modules of the product that mutants change, by area. None is loaded before its mutant is in place.
 
 export const SHARED = {
   apiError: () => import('../../../operator/kube/api-error.ts'),
@@ -68,6 +68,7 @@ export const WORKSPACES = {
   pace: () => import('../../../operator/controllers/workspace/decide/pace.ts'),
   planDeletion: () => import('../../../operator/controllers/workspace/decide/plan-deletion.ts'),
   references: () => import('../../../operator/controllers/workspace/references.ts'),
+  status: () => import('../../../operator/controllers/workspace/decide/status.ts'),
   removalOrder: () => import('../../../operator/controllers/workspace/decide/removal-order.ts'),
   triggers: () => import('../../../operator/controllers/workspace/triggers.ts'),
 } as const

@@ -5,13 +5,13 @@ import { SHARED } from './product-modules.ts'
 
 type References = new (...args: never[]) => ReferenceSource
 
-/** Objects of a kind name images, and count for nothing. */
+/** Objects of a kind name images, but do not count as references. */
 export function countingNothing<C extends References>(Counted: C): C {
   const none = { count: 0, names: [], users: [] }
   return altering(Counted, () => ({ cached: () => none, live: async () => none }))
 }
 
-/** What is asked for live comes from caches. */
+/** Live reads are answered from caches. */
 export function countingFromCaches<C extends References>(Counted: C): C {
   return altering(Counted, (references) => ({ live: async (image) => references.cached(image) }))
 }
@@ -25,7 +25,7 @@ function altering<C extends References>(Counted: C, change: (made: ReferenceSour
   })
 }
 
-/** What is no child counts as one, where it is such an object of such an owner. */
+/** An object that is no child counts as one if `isTaken` holds for it and the owner. */
 export const takingOver = (isTaken: typeof isChildOf) =>
   seam(SHARED.ownership, 'isChildOf', (isChildOf) => (object, owner) => {
     return isTaken(object, owner) || isChildOf(object, owner)

@@ -12,7 +12,7 @@ const writtenThough = (kind: string) =>
     return (wanted as KubeObject).kind !== kind && ownsEqual(wanted, actual)
   })
 
-/** Deliberate breaks of what is the same for all kinds: caches, writes and what is told. */
+/** Deliberate defects in what all kinds share: caches, writes, and what is reported. */
 export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: 'teardown before the status',

@@ -5,14 +5,14 @@ import { imageOwner, isDeletion, isEnd, isOperator, isPerson } from '../chronicl
 import type { Download } from '../downloads.ts'
 import { type Witness, WitnessOracle } from './oracle.ts'
 
-/** What an image has cost since a person last did something about it: transfers, by revision. */
+/** Transfers of an image since a person last changed something about it, by revision. */
 type Budget = Map<string, number>
 
-/** A failing importer is restarted after 10 s: who sees it in time has stopped it by then. */
+/** CDI restarts a failing importer after 10 s. An operator that observes the failure in time has stopped it by then. */
 const SEEN_IN_TIME_MS = 60_000
-/** From the status that tells of a failure to the end of its importer. */
+/** From the status that records a failure to the end of its importer. */
 const TORN_DOWN_MS = 1_000
-/** From the start or the failure of an importer until the operator knows of it. It looks twice a second at an image that changes all the time. */
+/** From the start or failure of an importer until the operator has observed it. It looks twice a second at an image that changes all the time. */
 const NOTICED_MS = 1_000
 const TIMED_OUT: ReadonlySet<string> = new Set(['Stalled', 'AttemptTimeout'])
 
@@ -23,20 +23,20 @@ export interface CostWitness extends Witness {
 }
 
 /**
- * Invariant 4: at most 1 + retryLimit downloads for a revision and a person's act; what failed is in the status before it
- * is torn down; and only what really failed is called so.
+ * Invariant 4: at most 1 + retryLimit downloads for a revision after an act of a person. A failure is in the status before its DataVolume is torn
+ * down. Only what really failed is recorded as a failure.
  */
 export class CostOracle extends WitnessOracle<CostWitness> {
   readonly #budgets = new Map<string, Budget>()
-  /** When a status told of the end of a DataVolume, by uid. */
+  /** When a status recorded the end of a DataVolume, by uid. */
   readonly #recorded = new Map<string, number>()
   /** Attempts that are over, by image, revision and number. */
   readonly #over = new Set<string>()
   readonly #wanted = new Map<string, string>()
-  /** DataVolumes that a person has deleted, by uid: an importer that begins all the same belongs to the budget before. */
+  /** DataVolumes that a person has deleted, by uid. An importer that still starts belongs to the previous budget. */
   readonly #givenUp = new Set<string>()
 
-  /** Somebody did something that nobody can do to a single image: all of them start again. */
+  /** Renews the budgets of all images, after an act that cannot be directed at a single image. */
   renewAll(): void {
     this.#budgets.clear()
   }
@@ -51,14 +51,14 @@ export class CostOracle extends WitnessOracle<CostWitness> {
   onTransfer(download: Download): void {
     const { chronicle, disturbances, report } = this.witness
     download.transfers += 1
-    // Somebody took its pod or its claim: what starts over then, the operator can only stop.
+    // Somebody deleted its pod or its claim. The operator can only stop what starts over then.
     const isHarmed = download.trouble?.startsWith('its ') === true
     const isRestart = download.transfers > 1 && !download.hasSucceeded && !isHarmed
     const calmMs = disturbances.calmForMs('api', 'watch', 'freeze')
-    // CDI replaces some importers at once, while the teardown is on its way.
+    // CDI replaces some importers at once, while the teardown is in flight.
     const recordedAtMs = this.#recorded.get(download.uid) ?? Number.NEGATIVE_INFINITY
     if (isRestart && chronicle.nowMs - recordedAtMs < TORN_DOWN_MS) return
-    // While the operator cannot see or stop it, CDI restarts a failing importer for ever.
+    // While the operator cannot observe or stop it, CDI restarts a failing importer forever.
     if (isRestart && calmMs < SEEN_IN_TIME_MS) return
     const { key, transfers, failedAtMs = Number.NEGATIVE_INFINITY } = download
     const isNoticed = chronicle.nowMs - failedAtMs > NOTICED_MS
@@ -79,16 +79,17 @@ export class CostOracle extends WitnessOracle<CostWitness> {
       this.#wanted.delete(uid)
       return
     }
-    if (!isOperator(actor)) {
-      this.#followPerson(object as Image)
-      return
-    }
+    this.#followWish(object as Image)
+    if (!isOperator(actor)) return
     const attempts = (object as Image).status?.attempts ?? []
     for (const attempt of attempts) this.#checkAttempt(object as Image, attempt, revision)
   }
 
-  /** A new spec, a new annotation: whatever a person changes may grant a new budget. */
-  #followPerson({ metadata, spec }: Image): void {
+  /**
+   * A new spec, a new annotation: whatever a person changes may grant a new budget. Also through the operator, which writes what a DataSync or a
+   * template of a person asks for; other oracles check that somebody asked for it.
+   */
+  #followWish({ metadata, spec }: Image): void {
     const { [ANNOTATIONS.retryRequestedAt]: retry, [ANNOTATIONS.syncRequestedAt]: sync } = metadata.annotations ?? {}
     const wanted = JSON.stringify([spec, retry, sync])
     const { uid = '' } = metadata
@@ -104,7 +105,7 @@ export class CostOracle extends WitnessOracle<CostWitness> {
     const { chronicle, report, stallTimeoutMs } = this.witness
     const download = chronicle.downloads.get(uid)
     const name = image.metadata.name
-    // What cost nothing is tried again under its number.
+    // An attempt that cost nothing is retried under the same number.
     if (attempt.downloads === 0) {
       this.#checkFree(attempt, download, `revision ${revision}: image ${name}`)
       return
@@ -125,7 +126,7 @@ export class CostOracle extends WitnessOracle<CostWitness> {
     report(4, `revision ${revision}: image ${name} failed (${reason}: ${attempt.message}), but its import did not`)
   }
 
-  /** Every importer that ran is paid for once, and nothing else is. What nobody could see counts as one. */
+  /** Nothing is paid for that did not run. What nobody could see counts as one. `#checkBudget` finds what ran and was not paid for. */
   #checkPaid({ downloads: paid = 1, reason }: Attempt, { starts, key }: Download, who: string): void {
     const { disturbances, report } = this.witness
     let ran = 0
@@ -135,7 +136,7 @@ export class CostOracle extends WitnessOracle<CostWitness> {
     report(4, `${who} paid ${paid} downloads for ${key} (${reason}), whose importers ran ${ran} times`)
   }
 
-  /** An attempt that nobody pays for is one in which no importer ran, and so no importer is to blame for it. */
+  /** An attempt that costs nothing is one in which no importer ran, so no importer can be to blame for it. */
   #checkFree({ reason, message }: Attempt, download: Download | undefined, who: string): void {
     const { chronicle, disturbances, report } = this.witness
     if (download === undefined) return
@@ -152,7 +153,7 @@ export class CostOracle extends WitnessOracle<CostWitness> {
     const download = this.witness.chronicle.downloads.get(uid)
     if (download === undefined) return
     if (!isOperator(actor)) {
-      // Who deletes a download, finished or not, wants another one.
+      // A person who deletes a download, finished or not, wants another one.
       if (isPerson(actor) && isEnd(commit)) {
         this.#budgets.delete(download.imageUid)
         this.#givenUp.add(uid)
@@ -166,7 +167,7 @@ export class CostOracle extends WitnessOracle<CostWitness> {
   #checkBudget(download: Download, revision: number): void {
     const { report, retryLimit } = this.witness
     const { imageUid, revision: of, key } = download
-    // Nobody had answered its create, and it was carried out when the attempt was over.
+    // Its create got no response, and was carried out after the attempt was over.
     if (this.#isRepeated(download)) return
     const transfers = this.#budgetOf(imageUid).get(of) ?? 0
     if (transfers > retryLimit())
@@ -186,7 +187,7 @@ export class CostOracle extends WitnessOracle<CostWitness> {
     this.witness.report(4, `revision ${revision}: ${key} (${phase}) was torn down before the status told of its end`)
   }
 
-  /** Claims, pods: whose download that was does not matter much, all of the image may begin again. */
+  /** A claim or pod was deleted: whichever download it belonged to, all downloads of the image may start again. */
   #followLoss({ object }: Commit): void {
     const imageUid = object.metadata.labels?.['pelotech.ot/image-uid']
     if (imageUid !== undefined) this.#budgets.delete(imageUid)

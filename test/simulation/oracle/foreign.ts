@@ -8,7 +8,7 @@ export interface ForeignWitness extends Witness {
   readonly kinds: () => readonly Kind[]
 }
 
-/** Invariant 6: the operator writes its own objects, and of those of others what is the operator's in them. Each kind says what that is. */
+/** Invariant 6: the operator writes only its own objects, and in those of others only what is its own. Each kind defines what that is. */
 export class ForeignOracle extends WitnessOracle<ForeignWitness> {
   onCommit(commit: Commit): void {
     const { actor, type, resource, object, revision } = commit
@@ -22,7 +22,7 @@ export class ForeignOracle extends WitnessOracle<ForeignWitness> {
   }
 }
 
-/** Whether all fields of an object that belong to people are as they were. */
+/** Reports whether all fields of an object that belong to people are unchanged. */
 export function isPeoplesPartKept({ object, before }: Commit): boolean {
   if (before === undefined) return false
   const theirs = ({ metadata: { labels, annotations, ownerReferences }, ...rest }: KubeObject) =>

@@ -10,10 +10,10 @@ interface Clone {
   readonly sinceMs: number
 }
 
-/** A delete may be carried out so long after the lists that it rests on. */
+/** A delete may be carried out this long after the lists that it is based on. */
 const DECIDED_BEFORE_MS = 15_000
 
-/** Invariant 5: what an unfinished clone reads from is not deleted, unless a person deleted the image. */
+/** Invariant 5: the source of an unfinished clone is not deleted, unless a person deleted the image. */
 export class InUseOracle extends WitnessOracle<Witness> {
   readonly #clones = new Map<string, Clone>()
 
@@ -45,7 +45,7 @@ export class InUseOracle extends WitnessOracle<Witness> {
     if (sources.length === 0 || chronicle.isDeletedByPerson(imageOwner(object)?.uid ?? uid ?? '')) return
     for (const clone of this.#clones.values()) {
       const ageMs = chronicle.nowMs - clone.sinceMs
-      // For a volume whose snapshot serves, the cache is good enough: it has to have told.
+      // For a volume whose snapshot serves, the operator relies on its cache: watch events must have reported the clone.
       const isKnown = ageMs > DECIDED_BEFORE_MS && disturbances.calmForMs('watch', 'freeze') > ageMs
       if (sources.includes(clone.source) && isKnown)
         report(
@@ -55,7 +55,7 @@ export class InUseOracle extends WitnessOracle<Witness> {
     }
   }
 
-  /** What goes with the object. */
+  /** Returns the sources of clones that are deleted with the object. */
   #sourcesOf(kind: string, { metadata: { namespace, name, uid } }: Commit['object']): string[] {
     if (kind === 'VolumeSnapshot') return [`VolumeSnapshot/${namespace}/${name}`]
     if (kind === 'DataVolume') return [`PersistentVolumeClaim/${namespace}/${name}`]

@@ -4,14 +4,14 @@ import type { Download } from '../downloads.ts'
 import { type Witness, WitnessOracle } from './oracle.ts'
 
 /**
- * A claim is checked by the operator against what the ledger said at most 5 s before the create was sent, and the create
- * is carried out at most 10 s later: so long a limit that was lowered meanwhile may still be used.
+ * The operator checks a claim against a ledger that was read at most 5 s before the create is sent, and the create is carried out at most 10 s later.
+ * A limit that was lowered meanwhile may be used for this long.
  */
 const CLAIM_REACHES_MS = 15_000
-/** A ledger that was lost is rebuilt at once, but nobody is admitted for 15 s, and what watches tell must come in. */
+/** A lost ledger is rebuilt at once, but nobody is admitted for 15 s, and watch events must have arrived. */
 const REBUILT_MS = 60_000
 
-/** Invariant 1: never more claims than the limit in the same object says, and never more downloads than that. */
+/** Invariant 1: there are never more claims than the limit in the same object, and never more downloads than that. */
 export class LimitOracle extends WitnessOracle<Witness> {
   onCommit(commit: Commit): void {
     if (!isOperator(commit.actor) || commit.type === 'DELETED') return
@@ -46,7 +46,7 @@ export class LimitOracle extends WitnessOracle<Witness> {
     const admitted = [...chronicle.running.values()].filter((one) => !one.isAfterthought && !this.#isGivenUp(one))
     const images = new Set(admitted.map(({ imageUid }) => imageUid))
     for (const { imageUid, revision: of } of chronicle.importers.values()) {
-      // CDI downloads again what was finished, because somebody deleted its claim: nobody admitted that.
+      // CDI repeats a finished download because somebody deleted its claim: nobody admitted that.
       const download = chronicle.downloadOf(imageUid, of)
       const isGivenUp = download !== undefined && (download.hasSucceeded || this.#isGivenUp(download))
       if (!isGivenUp) images.add(imageUid)
@@ -62,7 +62,7 @@ export class LimitOracle extends WitnessOracle<Witness> {
     )
   }
 
-  /** An orphan that has lost its slot has had its time: whether it had is for the oracle of slots to see. */
+  /** An orphan without a slot counts as timed out. `SlotOracle` checks whether it was. */
   #isGivenUp({ orphanedAtMs, imageUid }: Download): boolean {
     return orphanedAtMs !== undefined && this.witness.chronicle.slotOf(imageUid) === undefined
   }

@@ -10,14 +10,14 @@ interface Waiting {
   readonly uid: string
   readonly name: string
   readonly ticket: string
-  /** Since which revision, and when, it could have been claimed. */
+  /** Revision and time since which it could have been claimed. */
   readonly since: number
   readonly sinceMs: number
 }
 
-/** After trouble with requests or watches every image has been looked at again within a minute or so. */
+/** After trouble with requests or watches, every image is looked at again within a minute or so. */
 const RECOVERED_MS = 120_000
-/** What was committed so long ago, every replica's watch has told. */
+/** A commit this old has been reported by the watch of every replica. */
 const SEEN_MS = 1_000
 
 export interface OrderWitness extends Witness {
@@ -25,18 +25,18 @@ export interface OrderWitness extends Witness {
 }
 
 /**
- * Invariant 3: nobody gets a slot while an image with an earlier ticket waits for one, the DataVolumes of one batch come
- * in the order of their tickets, and no ticket is taken over to another revision. API errors aside: pairs are compared only when the operator could know of both.
+ * Invariant 3: no image gets a slot while one with an earlier ticket waits for one, the DataVolumes of a batch are created in ticket order, and no
+ * ticket is kept for another revision. API errors are an excuse: pairs are compared only when the operator could know of both.
  */
 export class OrderOracle extends WitnessOracle<OrderWitness> {
   readonly #waiting = new Map<string, Waiting>()
-  /** A ticket is good for one claim; the status says so only later. */
+  /** Tickets that were used for a claim: each is valid for one, but the status shows that only later. */
   readonly #used = new Set<string>()
   /** The revision that an image took its ticket for. */
   readonly #takenFor = new Map<string, { readonly ticket: string; readonly revision: string }>()
-  /** Revisions of the last ledger writes: one decides a moment before one writes. */
+  /** Revisions of the last ledger writes: a decision is made a moment before it is written. */
   #writes: readonly number[] = []
-  /** Claims of the last writes whose DataVolume is still to come, with the ticket they were claimed by. */
+  /** Claims of the last writes whose DataVolume does not exist yet, with the tickets that they were made with. */
   readonly #pending = new Map<string, { readonly slot: Slot; readonly ticket: string; readonly write: number }>()
 
   onCommit(commit: Commit): void {
@@ -52,7 +52,7 @@ export class OrderOracle extends WitnessOracle<OrderWitness> {
     this.#checkTicket(image, revision)
     if (!isAdmissible(type, image) || this.#used.has(`${uid}/${image.status?.ticket}`)) {
       this.#waiting.delete(uid)
-      // It was changed, suspended or deleted: its claim may come to nothing.
+      // It was changed, suspended or deleted: its claim may never get a DataVolume.
       if (image.status?.observedGeneration !== image.metadata.generation || isGoing(type, image))
         this.#pending.delete(uid)
       return
@@ -121,14 +121,14 @@ export class OrderOracle extends WitnessOracle<OrderWitness> {
     }
   }
 
-  /** What the operator made is not downloaded while nothing refers to it. Its status may not say so yet. */
+  /** An image that the operator created is not downloaded while nothing refers to it. Its status may not show that yet. */
   #isWanted(uid: string): boolean {
     const image = this.witness.chronicle.images.get(uid)
     if (image?.metadata.labels?.[LABELS.createdBy] === undefined) return true
     return this.witness.kinds().some((kind) => (kind.referencesTo?.(image) ?? []).length > 0)
   }
 
-  /** Without excuses: neither the API server nor a watch, a freeze or a lost ledger has kept anything from the operator. */
+  /** Reports whether nothing is an excuse: no API error, watch fault, freeze or lost ledger has hidden anything from the operator. */
   #canKnow(): boolean {
     const { chronicle, disturbances } = this.witness
     const isLedgerOld = chronicle.nowMs - chronicle.ledgerLostAtMs > RECOVERED_MS

@@ -3,15 +3,15 @@ import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { type Image, reasonOf } from '../../harness/kinds.ts'
 import { type Witness, WitnessOracle } from './oracle.ts'
 
-/** A watch tells of a Secret within milliseconds; a queue of work may take a while. */
+/** A watch reports a Secret within milliseconds, but the work queue may take a while. */
 const SEEN_WITHIN_MS = 20_000
 
 export interface PromptWitness extends Witness {
-  /** Calls back after so many virtual milliseconds. */
+  /** Calls `work` after this many virtual milliseconds. */
   readonly later: (delayMs: number, work: () => void) => void
 }
 
-/** Invariant 7: an image that waits for a Secret goes on when that comes, though nobody asks for a retry. */
+/** Invariant 7: an image that waits for a Secret continues when it is created, although nobody requests a retry. */
 export class PromptOracle extends WitnessOracle<PromptWitness> {
   readonly #secrets = new Set<string>()
 
@@ -38,6 +38,6 @@ export class PromptOracle extends WitnessOracle<PromptWitness> {
 
 function waitsFor(image: Image, { metadata }: KubeObject): boolean {
   const { spec, status, metadata: own } = image
-  const isToldOf = spec.secretRef === metadata.name && own.namespace === metadata.namespace
-  return isToldOf && status?.observedGeneration === own.generation && reasonOf(image) === 'SecretMissing'
+  const isAffected = spec.secretRef === metadata.name && own.namespace === metadata.namespace
+  return isAffected && status?.observedGeneration === own.generation && reasonOf(image) === 'SecretMissing'
 }

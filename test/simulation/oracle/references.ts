@@ -13,10 +13,10 @@ export interface ReferenceWitness extends Witness {
 }
 
 /**
- * Invariant 5: the operator deletes no image that anything refers to, and one that people delete lasts as long as it has users, and so does
- * what serves them. One whose namespace is being deleted goes at once: nothing could keep it.
+ * Invariant 5: the operator deletes no image that anything refers to. An image that people delete lasts as long as it has users, and so does what
+ * serves them. One whose namespace is being deleted goes at once: nothing could keep it.
  *
- * Use is counted live, so no stale cache is an excuse: only what came after the decision is.
+ * Use is counted with live reads, so a stale cache is no excuse: only changes after the decision are.
  */
 export class ReferenceOracle extends WitnessOracle<ReferenceWitness> {
   onCommit(commit: Commit): void {

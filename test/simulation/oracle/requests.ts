@@ -5,12 +5,12 @@ import type { Invariant } from './oracle.ts'
 const WRITES: ReadonlySet<RequestInfo['verb']> = new Set(['replace', 'replaceStatus', 'mergePatch'])
 
 /**
- * Invariant 7: no write changes nothing. The API server answers one that does as if it had been needed, so nothing but the number of
- * requests tells of it. Every write names the version that it is based on, so no stale cache is an excuse.
+ * Invariant 7: every write changes something. The API server answers one that changes nothing like any other, so only the number of requests shows
+ * it. Every write names the version that it is based on, so a stale cache is no excuse.
  */
 export class RequestOracle {
   readonly #report: (invariant: Invariant, message: string) => void
-  /** Who made the last commit, until the request behind it is answered. */
+  /** Author of the last commit, until its request is answered. */
   #author: string | undefined
 
   constructor(report: (invariant: Invariant, message: string) => void) {

@@ -5,18 +5,18 @@ import { type Witness, WitnessOracle } from './oracle.ts'
 
 /** The claim that people see, and the one that CDI fills. */
 const CLAIMS_OF_AN_IMPORT = 2
-/** A watch tells of a quota within milliseconds; the queue of work may take a while. */
+/** A watch reports a quota within milliseconds, but the work queue may take a while. */
 const SEEN_WITHIN_MS = 10_000
 
 interface Quota extends KubeObject {
   readonly status?: Partial<Record<'hard' | 'used', Readonly<Record<string, string>>>>
 }
 
-/** Invariant 3: an image that comes when its namespace has no room for an import takes no slot, as long as that lasts. */
+/** Invariant 3: an image that is created while its namespace has no room for an import takes no slot as long as that lasts. */
 export class RoomOracle extends WitnessOracle<Witness> {
   /** Since when namespaces have no room. */
   readonly #fullSinceMs = new Map<string, number>()
-  /** Since when the namespace had no room when the image came. By uid. */
+  /** Since when its namespace had no room when the image was created, by uid. */
   readonly #cameLate = new Map<string, number>()
 
   onCommit(commit: Commit): void {

@@ -6,19 +6,19 @@ import { type Witness, WitnessOracle } from './oracle.ts'
 
 /** In the query of every URL, and in every Secret of images. */
 export const CANARY = 'canary-7d1f'
-/** Of every guest: it may be in Secrets, and nowhere else. */
+/** Password of every guest: it may be in Secrets, and nowhere else. */
 export const PASSWORD = 'canary-Kx7-password'
 
-/** Invariant 9: nothing that the operator says has a secret in it. The source of a DataVolume has to name its URL. */
+/** Invariant 9: nothing that the operator reports contains a secret. The source of a DataVolume has to name its URL. */
 export class SecretsOracle extends WitnessOracle<Witness> {
   onCommit({ actor, resource, object, type, revision }: Commit): void {
     if (!isOperator(actor) || type === 'DELETED' || resource.kind === 'Lease') return
     const own = withoutTheirs(resource, object)
     const hasSource = resource.kind === 'DataVolume'
-    const isSecretTold = JSON.stringify(hasSource ? object.metadata : own).includes(CANARY)
-    const isPasswordTold =
+    const isSecretShown = JSON.stringify(hasSource ? object.metadata : own).includes(CANARY)
+    const isPasswordShown =
       resource.kind !== 'Secret' && JSON.stringify(isOf(resource, MACHINE) ? own : object).includes(PASSWORD)
-    if (isSecretTold || isPasswordTold)
+    if (isSecretShown || isPasswordShown)
       this.witness.report(9, `revision ${revision}: ${resource.kind} ${object.metadata.name} has a secret in it`)
   }
 
@@ -28,7 +28,7 @@ export class SecretsOracle extends WitnessOracle<Witness> {
   }
 }
 
-/** Without what others wrote into the same object. */
+/** Returns the object without what others wrote into it. */
 function withoutTheirs(resource: ResourceType, object: KubeObject): unknown {
   if (![IMAGE, DATA_SYNC, MACHINE, WORKSPACE].some((type) => isOf(resource, type))) return object
   const { spec: _spec, ...withoutSpec } = object as KubeObject & { readonly spec?: unknown }

@@ -4,22 +4,22 @@ import { imageOwner, isLedger, isOperator, isSameClaim, type Ledger, ledgerIn, t
 import type { Download } from '../downloads.ts'
 import { type Witness, WitnessOracle } from './oracle.ts'
 
-/** Requests that rest on a ledger that somebody deleted may still arrive: sent within 5 s, carried out within 10 s. */
+/** Requests that are based on a deleted ledger may still arrive: sent within 5 s, carried out within 10 s. */
 const LOST_LEDGER_MS = 20_000
 
-/** A ledger may be written so long after the list that it is made from. */
+/** A ledger may be written this long after the list that it is built from. */
 const LISTED_BEFORE_MS = 15_000
 
-/** From the moment at which an orphan has had its time until its slot is free. */
+/** From the moment at which an orphan times out until its slot is free. */
 const FREED_MS = 60_000
 
 export interface SlotWitness extends Witness {
   readonly stallTimeoutMs: number
 }
 
-/** Invariant 2: a slot is held from before the DataVolume until nothing can download any more, and no longer. */
+/** Invariant 2: a slot is held from before the DataVolume exists until nothing can download any more, and no longer. */
 export class SlotOracle extends WitnessOracle<SlotWitness> {
-  /** Somebody else has written the ledger last. */
+  /** Somebody other than the operator wrote the ledger last. */
   #isTampered = false
 
   onCommit(commit: Commit): void {
@@ -65,7 +65,7 @@ export class SlotOracle extends WitnessOracle<SlotWitness> {
     }
   }
 
-  /** One that was lost is made again from a live list: what has downloaded for a while was on it. */
+  /** A lost ledger is rebuilt from a live list, which contained what had downloaded for a while. */
   #checkRebuilt({ holders }: Ledger, revision: number): void {
     const { chronicle, report } = this.witness
     for (const { key, imageUid, createdAtMs, isAfterthought } of chronicle.running.values()) {
@@ -75,7 +75,7 @@ export class SlotOracle extends WitnessOracle<SlotWitness> {
     }
   }
 
-  /** Nobody stops an orphan but people: it keeps its slot as long as a download may stand still, and no longer. */
+  /** Only people stop an orphan. It keeps its slot as long as a download may make no progress, and no longer. */
   #checkOrphans(): void {
     const { chronicle, disturbances, report } = this.witness
     for (const download of chronicle.running.values()) {
@@ -88,7 +88,7 @@ export class SlotOracle extends WitnessOracle<SlotWitness> {
     }
   }
 
-  /** @param moreMs beyond the time that it has */
+  /** @param moreMs on top of the time that it has */
   #isTimedOut({ orphanedAtMs, movedAtMs }: Download, moreMs = 0): boolean {
     if (orphanedAtMs === undefined) return false
     const { chronicle, stallTimeoutMs } = this.witness
@@ -106,14 +106,14 @@ export class SlotOracle extends WitnessOracle<SlotWitness> {
     return undefined
   }
 
-  /** Neither backing off nor being snapshotted needs a slot. */
+  /** An image that backs off, or is being snapshotted, needs no slot. */
   #checkRest({ object, revision, actor }: Commit): void {
     const image = object as Image
     const { phase } = image.status ?? {}
     const isAtRest = phase === 'Snapshotting' || reasonOf(image) === 'RetryBackoff'
     if (!isAtRest || this.#isLedgerLost()) return
     const slot = this.witness.chronicle.slotOf(object.metadata.uid ?? '')
-    // Another one, which leads by now, may have admitted it again.
+    // Another process, which leads by now, may have admitted it again.
     if (slot === undefined || slot.claimant !== actor) return
     this.witness.report(2, `revision ${revision}: image ${object.metadata.name} holds a slot in phase ${phase}`)
   }

@@ -15,13 +15,13 @@ import type { ImagePlan, Schedule } from '../schedule.ts'
 import { World } from '../world.ts'
 import { Tenant } from './tenant.ts'
 
-// The same people do the same twice: once alone, and once beside a tenant who forges whatever they have. Nobody may see a difference.
+// People do the same things twice: once alone, and once beside a tenant who forges whatever they have. The results must not differ.
 
 const TENANT = 'tenant'
 const [TEAM, FARM] = objects.NAMESPACES as [string, string]
-/** As long as people do something. */
+/** As long as people act. */
 const FORGES_FOR_MS = 4 * MINUTE
-/** What somebody holds goes a step each 2 minutes: the machine, its instance, its disk. */
+/** A deletion that somebody blocks advances one step every 2 minutes: the machine, its instance, its disk. */
 const OVER_AFTER_MS = 18 * MINUTE
 
 const GOOD: ImagePlan = {
@@ -38,7 +38,7 @@ const GOOD: ImagePlan = {
 }
 const MACHINE_PLAN = { source: 0, createdAtMs: 0, interfaces: 0, hasSecret: false, ignoreOnDeploy: false } as const
 
-/** Seven images at once, and one that comes late. One of them fails, others are refreshed and deleted. Two machines have an image of their own. */
+/** Seven images at once and one later. One of them fails, others are refreshed or deleted. Two machines use another image. */
 const SCHEDULE: Omit<Schedule, 'seed'> = {
   replicas: 1,
   policy: { concurrency: 2, retryLimit: 1, backoffSeconds: 40, keepSourceVolume: true },
@@ -54,13 +54,13 @@ const SCHEDULE: Omit<Schedule, 'seed'> = {
   ],
 }
 
-/** What others of the tenant went through. Times aside, for a request more or less in between shifts them. */
+/** What happened to everybody but the tenant. Without times, since one request more or less shifts them. */
 interface History {
   readonly images: unknown
   readonly machines: unknown
   /** Names of the holders of slots, in the order in which they got them. */
   readonly slots: readonly string[]
-  /** DataVolumes of images, in the order in which they came. */
+  /** DataVolumes of images, in the order of their creation. */
   readonly downloads: readonly string[]
 }
 
@@ -110,7 +110,7 @@ async function run(seed: number, isForged: boolean): Promise<TenantResult & { re
   await time.run({ untilMs: MINUTE, isDone: () => world.simulators !== undefined })
   driver.plan()
   cluster.admin.create(NAMESPACE, objects.namespace(TENANT))
-  // Uids of images of their own that exist, and never download, serve as well.
+  // The tenant can also forge with the uids of its own images, which exist and never download.
   for (const name of ['own', 'image-0']) {
     const spec = { ...objects.specOf(GOOD, `${TENANT}-${name}`, 0), suspend: true }
     own.add(cluster.admin.create(IMAGE, objects.image(TENANT, name, spec)).metadata.uid ?? '')
@@ -127,7 +127,7 @@ async function run(seed: number, isForged: boolean): Promise<TenantResult & { re
 function forgeOn({ time }: World, tenant: Tenant, random: () => number): void {
   const next = () => {
     tenant.act()
-    // In bursts: while a download runs much is forged.
+    // In bursts, so that much is forged while a download runs.
     const waitMs = random() < 0.9 ? random() * 200 : random() * 10 * SECOND
     if (time.elapsedMs < FORGES_FOR_MS) time.schedule(waitMs, next)
   }
@@ -160,7 +160,7 @@ function machinesOf({ cluster }: World): unknown {
   return { machines, told: told.toSorted() }
 }
 
-/** Nothing of a tenant's is written; of what names an image of theirs that exists, what downloads without a slot is deleted. */
+/** Returns what is wrong with a write to an object of the tenant. Children of its images are excepted: downloads without a slot are deleted. */
 function wrongIn({ type, resource, object, actor }: Commit, own: ReadonlySet<string>): string | undefined {
   const { namespace, name } = object.metadata
   const isTheirs = namespace === TENANT && resource.kind !== IMAGE.kind && resource.kind !== 'Event'

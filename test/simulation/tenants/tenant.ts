@@ -32,7 +32,7 @@ const FORGED: readonly ResourceType[] = [
 ]
 const IMITATED: readonly ResourceType[] = [IMAGE, MACHINE, ...FORGED]
 const KEEP = 'tenant.example.com/keep'
-/** A kind of source that nobody imports. */
+/** The source of the DataVolume is of a kind that nobody imports. */
 const SPECS: Readonly<Record<string, object>> = {
   DataVolume: { source: { upload: {} }, storage: { resources: { requests: { storage: '1Gi' } } } },
   PersistentVolumeClaim: { resources: { requests: { storage: '1Gi' } }, storageClassName: 'nobodys' },
@@ -50,13 +50,13 @@ const STATUSES: Readonly<Record<string, readonly object[]>> = {
   VirtualMachineInstance: [{ phase: 'Running' }],
 }
 
-/** Somebody with all rights in one namespace, who makes there what looks like the objects of others. */
+/** A user with all permissions in one namespace, who creates objects there that look like those of others. */
 export class Tenant {
   readonly #cluster: MemoryCluster
   readonly #random: () => number
   readonly #namespace: string
   readonly #made: { readonly type: ResourceType; readonly name: string }[] = []
-  /** How often each kind of thing was done. */
+  /** How often each kind of action was done. */
   readonly done = new Map<string, number>()
 
   constructor(cluster: MemoryCluster, namespace: string, random: () => number) {
@@ -70,7 +70,7 @@ export class Tenant {
     try {
       act.call(this)
     } catch (error) {
-      // Taken, gone, or not what the API server takes.
+      // The name is taken, the object is gone, or the API server refuses it.
       if (!isApiError(error)) throw error
     }
   }
@@ -130,15 +130,15 @@ export class Tenant {
   #ownerLike({ apiVersion, kind, metadata }: KubeObject): OwnerReference {
     const { uid = '', name } = metadata
     const real = { apiVersion, kind, name, uid, controller: true }
-    // With `blockOwnerDeletion`, as it is there, and a finalizer it holds its owner when that is deleted in the foreground. Where that is the pod of
-    // a guest, KubeVirt itself waits, and nobody else can help.
+    // With `blockOwnerDeletion`, which is copied, and a finalizer, it blocks the foreground deletion of its owner. If that is the pod of a guest,
+    // KubeVirt itself waits, and nobody else can help.
     const [its] = metadata.ownerReferences ?? []
     const sibling = its === undefined || its.kind === 'Pod' || its.kind === 'VirtualMachineInstance' ? real : its
-    // The simulated KubeVirt takes every pod that names the uid of an instance for its launcher, which the real one looks for in its namespace.
+    // The simulated KubeVirt treats every pod that names the uid of an instance as its launcher. The real one looks only in its namespace.
     if (kind === 'VirtualMachineInstance') return { ...real, uid: 'made-up' }
     return this.#pick([
       real,
-      // What it is owned by itself: a sibling.
+      // The owner of the victim, which makes the forged object a sibling.
       sibling,
       { ...real, apiVersion: 'nope.example/v1' },
       { ...real, uid: `made-up-${Math.floor(this.#random() * 1e6)}` },
@@ -152,7 +152,7 @@ export class Tenant {
     return this.#pick([name, name, `prime-${uid}`, `importer-${name}`, `importer-prime-${uid}`, `forged-${number}`])
   }
 
-  /** An object of anybody. */
+  /** Returns a random object, whoever owns it. */
   #victim(): KubeObject | undefined {
     return this.#pick(this.#cluster.admin.list(this.#pick(IMITATED)).items)
   }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { describeViolations } from '../run.ts'
+import { describeViolations } from '../oracle/oracle.ts'
 import { runStory } from '../story-run.ts'
 
-// One of them again:
+// To run one of them again:
 //
 //   SIMULATION_SEED=… npm test -- --project simulation tenants
 

@@ -1,3 +1,4 @@
+import { networkNames } from '@open-terrain/constructs'
 import { keyOf } from '../../../operator/kube/kube-object.ts'
 import { NETWORK_ATTACHMENT_DEFINITION } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
@@ -5,14 +6,15 @@ import { isOperator } from '../chronicle.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
 import type { World } from '../world.ts'
 import { parsed } from './lab-content.ts'
+import { NETWORKS } from './labs.ts'
 
 /**
  * Invariant 6: no network of one workspace is that of another, or another of its own. Bridges and names of CNI plug-ins are shared by all namespaces of a
  * node: the two definitions of one network have the same, and no others do.
  */
 export class IsolationOracle extends WitnessOracle<World> {
-  /** `<namespace>/<network>` by the bridge, and by the name, that its definitions have. */
-  readonly #owners = new Map<string, string>()
+  /** The network of each bridge and of each name, and the bridge and the name of each network. */
+  readonly #ties = new Map<string, string>()
 
   onCommit({ resource, type, object, actor, revision }: Commit): void {
     if (resource.kind !== NETWORK_ATTACHMENT_DEFINITION.kind || !isOperator(actor) || type === 'DELETED') return
@@ -25,12 +27,20 @@ export class IsolationOracle extends WitnessOracle<World> {
       return
     }
     if (bridge.length > 15) report(`has a bridge that no node can have: ${bridge}`)
-    const owner = this.#owners.get(bridge)
-    const own = `${object.metadata.namespace} ${name}`
-    if (owner !== undefined && owner !== own) report(`has bridge ${bridge}, which is that of ${owner}`)
-    this.#owners.set(bridge, own)
-    const named = this.#owners.get(`name ${name}`)
-    if (named !== undefined && named !== bridge) report(`is called ${name}, as one on bridge ${named} is`)
-    this.#owners.set(`name ${name}`, bridge)
+    const network = `network ${networkOf(object.metadata.name)} of ${object.metadata.namespace}`
+    for (const [one, other] of [
+      [`bridge ${bridge}`, network],
+      [`name ${name}`, network],
+      [network, `bridge ${bridge}, name ${name}`],
+    ] as const) {
+      const known = this.#ties.get(one) ?? other
+      if (known !== other) report(`ties ${one} to ${other}, and it was tied to ${known}`)
+      this.#ties.set(one, other)
+    }
   }
+}
+
+/** Returns which network of its workspace a definition is for. */
+function networkOf(definition: string): string | undefined {
+  return NETWORKS.find((network) => Object.values(networkNames(network)).includes(definition))
 }

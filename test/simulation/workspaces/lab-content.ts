@@ -1,4 +1,5 @@
 import { networkNames } from '@open-terrain/constructs'
+import { parse } from 'yaml'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Workspace } from '../../harness/kinds.ts'
 import { FARM } from './labs.ts'
@@ -10,8 +11,8 @@ const NETWORKS = 'k8s.v1.cni.cncf.io/networks'
 const ENFORCE = 'pod-security.kubernetes.io/enforce'
 
 /**
- * What of the objects of a workspace is not as its spec wants it, told from the design and not from what renders them.
- * @param held those that stay as they are, as `Kind name`
+ * Returns what is not as the spec of a workspace wants it. Derived from the design, not from the code that renders the objects.
+ * @param held objects that stay as they are, as `Kind name`
  */
 export function wrongIn(workspace: Workspace, parts: readonly KubeObject[], held: ReadonlySet<string>): string[] {
   const of = (kind: string) => parts.filter((one) => one.kind === kind) as Raw[]
@@ -45,7 +46,7 @@ function isolationIn(policies: readonly Raw[]): string[] {
   ]
 }
 
-/** No more than it needs. A container that is not allowed needs nothing. */
+/** Pods may do no more than they need. A container that is not allowed needs nothing. */
 function namespaceIn({ spec }: Workspace, held: ReadonlySet<string>, [namespace]: readonly Raw[]): string[] {
   if (namespace === undefined) return []
   const level = namespace.metadata.labels?.[ENFORCE]
@@ -55,12 +56,20 @@ function namespaceIn({ spec }: Workspace, held: ReadonlySet<string>, [namespace]
   return level === needed ? [] : [`its pods may do what ${level} allows, and need ${needed}`]
 }
 
-function playsIn({ spec }: Workspace, maps: readonly Raw[]): string[] {
-  const text = JSON.stringify(maps.map(({ data }) => data))
-  const missing = (spec.vms ?? [])
-    .filter(({ name }) => !text.includes(name))
-    .map(({ name }) => `the plays do not name ${name}`)
-  return maps.length === 0 ? [] : missing
+/** The inventory has each machine and each container cluster, and the plays each machine with roles. */
+function playsIn({ spec: { vms = [], containerClusters = [] } }: Workspace, [map]: readonly Raw[]): string[] {
+  if (map === undefined) return []
+  const groups: Raw[] = Object.values(parse(map.data['inventory.yaml'])?.all?.children ?? {})
+  const plays: Raw[] = parse(map.data['build.yaml'])
+  const namesOf = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name).toSorted()
+  const named = groups.flatMap(({ hosts = {} }) => Object.keys(hosts)).toSorted()
+  const played = plays.map(({ hosts }) => hosts).filter((hosts) => hosts !== 'all')
+  const checks: Readonly<Record<string, boolean>> = {
+    'names its hosts': named.join() === namesOf([...vms, ...containerClusters]).join(),
+    'builds its machines':
+      played.toSorted().join() === namesOf(vms.filter(({ ansible }) => ansible?.roles?.build !== undefined)).join(),
+  }
+  return failing(checks, `ConfigMap ${map.metadata.name}`)
 }
 
 function clusterIn({ spec }: Workspace, deployment: Raw): string[] {
@@ -106,7 +115,7 @@ function failing(checks: Readonly<Record<string, boolean>>, title: string): stri
   )
 }
 
-/** A CNI configuration; undefined where it is none of ours. */
+/** Returns the CNI configuration, or undefined if it is none of the operator's. */
 export function parsed({ spec }: Raw): { readonly name: string; readonly bridge?: string } | undefined {
   try {
     const config = JSON.parse(spec?.config ?? '')

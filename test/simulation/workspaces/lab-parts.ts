@@ -6,7 +6,7 @@ import { MACHINE, type Workspace } from '../../harness/kinds.ts'
 import type { Chronicle } from '../chronicle.ts'
 import type { Trace } from '../traces.ts'
 
-/** Kinds of what a workspace owns, in the order in which it goes. What stands together may go at the same time. */
+/** Kinds of objects that a workspace owns, in the order of deletion. Kinds of one stage may be deleted at the same time. */
 export const STAGES: readonly (readonly ResourceType[])[] = [
   [MACHINE],
   [types.DEPLOYMENT],
@@ -19,21 +19,21 @@ export function isType(resource: ResourceType, type: ResourceType): boolean {
   return resource.group === type.group && resource.kind === type.kind
 }
 
-/** Whose an object is: its controller is that very workspace, and it is where its objects are. */
+/** Reports whether the object belongs to the workspace, which must be its controller, and is where the objects of the workspace are. */
 export function isPartOf({ metadata, ...object }: KubeObject, workspace: KubeObject): boolean {
   const owner = controllerOf({ ...object, metadata })
   const isHome = metadata.namespace === undefined || metadata.namespace === workspace.metadata.name
   return owner?.kind === 'Workspace' && owner.uid === workspace.metadata.uid && isHome
 }
 
-/** All that exists of a workspace. */
+/** Returns all existing parts of a workspace. */
 export function partsOf(chronicle: Chronicle, workspace: KubeObject): Trace[] {
   return PART_TYPES.flatMap((type) =>
     [...chronicle.traces.of(type).values()].filter(({ object }) => isPartOf(object, workspace)),
   )
 }
 
-/** What a workspace has to have, as `Kind name`, by the design's rules for names. What is not deployed it may have. */
+/** Returns what a workspace must have, as `Kind name`, by the design's rules for names, and what it may have: also what is not deployed. */
 export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: boolean) {
   const { vms = [], containerClusters = [], networks = [], volumes = [] } = spec
   const deployed = <T extends { readonly ignoreOnDeploy?: boolean }>(all: readonly T[]) =>
@@ -57,7 +57,7 @@ export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: bo
   return { must, may: new Set([...must, ...may]) }
 }
 
-/** Entries of the status, as `Kind name`. */
+/** Returns the entries of the status, as `Kind name`. */
 export function wantedComponents({ metadata: { name }, spec }: Workspace): string[] {
   const { vms = [], containerClusters = [], networks = [], volumes = [] } = spec
   return [

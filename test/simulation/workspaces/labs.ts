@@ -7,10 +7,10 @@ import type { ClusterOfPlan, VmOfPlan, WorkspacePlan } from './workspace-schedul
 
 // What the numbers of a schedule mean.
 
-/** Where the images of workspaces are: that of machines' images too. */
+/** Namespace of the images of workspaces, and of those of machines. */
 export const FARM = pick(objects.NAMESPACES, 1)
 
-const NETWORKS = ['control', 'edge', 'control-pod'] as const
+export const NETWORKS = ['control', 'edge', 'control-pod'] as const
 const VOLUMES = ['data', 'data-root'] as const
 const VMS = ['router', 'web', 'host'] as const
 const CLUSTERS = ['dns', 'web-front', 'ansible'] as const
@@ -26,7 +26,7 @@ type Vm = Spec['vms'][number]
 type Cluster = Spec['containerClusters'][number]
 type Template = NonNullable<Vm['vmDiskImageTemplate']>
 
-/** A workspace of the schedule, as people want it by now, whether or not it exists. */
+/** A workspace of the schedule, as people currently want it, whether or not it exists. */
 export interface Lab {
   readonly number: number
   readonly name: string
@@ -34,7 +34,7 @@ export interface Lab {
   clusters: readonly ClusterOfPlan[]
   networks: ReadonlySet<number>
   volumes: ReadonlySet<number>
-  /** By number of a cluster: how often people have put another image in. */
+  /** By number of a cluster: how often people have changed its image. */
   readonly renewals: Map<number, number>
   /** Its spec breaks the schema, as if it had been stored before there was one. */
   isSpoiled: boolean
@@ -57,7 +57,7 @@ export function labOf(plan: WorkspacePlan, number: number): Lab {
   }
 }
 
-/** All that the lab has of each, those that its parts need included. */
+/** Returns the networks and volumes of the lab, including those that its vms and clusters need. */
 function needed(lab: Lab): { readonly networks: readonly number[]; readonly volumes: readonly number[] } {
   const of = (numbers: readonly (number | undefined)[], more: ReadonlySet<number>) =>
     [...new Set([...numbers, ...more])].filter((one) => one !== undefined).toSorted()
@@ -80,7 +80,7 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
     containerClusters: lab.clusters.map((cluster) => clusterOf(lab, cluster)),
     networks: networks.map((number) => ({ name: pick(NETWORKS, number), cidr: `10.${number}.0.0/24` })),
     volumes: volumes.map((number) => ({ name: pick(VOLUMES, number), size: '1Gi', localPath: `/${number}` })),
-    // What people wrote before there was a schema.
+    // As stored before there was a schema.
     ...(lab.isSpoiled && { volumes: [{ name: 'Data!', size: 'huge' }] }),
   }
 }
@@ -124,7 +124,7 @@ function interfaceOf(network: number, host: number) {
   return { network: pick(NETWORKS, network), ipAddress: `10.${network}.0.${host}/24` }
 }
 
-/** An image by its number: where machines have some, one of theirs. */
+/** Returns an image by its number. If machines or DataSyncs have images that can be shared, it is one of these. */
 export function imageOf(
   number: number,
   schedule: Schedule,
@@ -143,7 +143,7 @@ export function imageOf(
   return { name, template }
 }
 
-/** Those that machines or DataSyncs of the schedule have in the namespace of images. Whose DataSync it is, it makes. */
+/** Returns the images that machines or DataSyncs of the schedule have in the namespace of images. A DataSync creates its own. */
 function sharedImages({ sources = [], dataSyncs = [] }: Schedule) {
   const golden = sources.flatMap(({ hasSnapshot, bindsLate, release }, number) => {
     if (release !== undefined) return []

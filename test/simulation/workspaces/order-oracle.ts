@@ -1,5 +1,5 @@
 import { LABELS } from '@open-terrain/constructs'
-import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import { NAMESPACE } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
@@ -10,12 +10,17 @@ import type { World } from '../world.ts'
 import { isPartOf, isType, partsOf, STAGES, wantedParts } from './lab-parts.ts'
 
 /**
- * Invariant 7, for the order in which workspaces come and go: nothing is put into a namespace of somebody else (6); a machine is made when its image can be cloned; of a workspace that is deleted nothing goes
- * before all that may use it, its namespace last; and when it is gone nothing of it is left.
+ * Invariant 7, for creation and deletion order: nothing is created in a namespace of somebody else (6). A machine is created once its image can be
+ * cloned. When a workspace is deleted, nothing goes before all that may use it, and its namespace goes last. In the end nothing of it is left.
  */
 export class WorkspaceOrderOracle extends WitnessOracle<World> {
+  /** When the last image of a name was gone, by `namespace/name`. */
+  readonly #goneAtMs = new Map<string, number>()
+
   onCommit(commit: Commit): void {
     const { resource, type, object, actor } = commit
+    if (isType(resource, IMAGE) && type === 'DELETED')
+      this.#goneAtMs.set(keyOf(object.metadata), this.witness.chronicle.nowMs)
     if (isType(resource, WORKSPACE)) {
       if (type === 'DELETED' && isOperator(actor)) this.#checkGone(object)
       return
@@ -36,19 +41,19 @@ export class WorkspaceOrderOracle extends WitnessOracle<World> {
     )
   }
 
-  /** What the operator may not have heard of a moment ago is no reason. */
+  /** Does not report what the operator may not have observed yet. */
   #checkOrder({ object, resource, revision }: Commit, trace: Trace<Workspace>, stage: number): void {
     const { chronicle, disturbances } = this.witness
     const { object: workspace, leavingAtMs = chronicle.nowMs } = trace
     if (chronicle.traces.leavingNamespaces.has(workspace.metadata.name) && !isType(resource, NAMESPACE)) return
-    // What an edit removes waits for less. That may have been decided just before the deletion.
+    // A part that an edit removes waits for less. That may have been decided just before the deletion.
     const isWanted = wantedParts(workspace, true).may.has(`${object.kind} ${object.metadata.name}`)
     if (!isWanted && !mustKnow(disturbances, chronicle.nowMs - leavingAtMs)) return
     const before = (type: ResourceType) => STAGES.findIndex((types) => types.some((one) => one === type)) < stage
     const users = STAGES.flat().filter(before)
     const left = partsOf(chronicle, workspace).filter(({ object: one, createdAtMs }) => {
       const isUser = users.some(({ kind }) => kind === one.kind)
-      // Whose label somebody took off is out of sight until it is to be written again.
+      // A part whose label somebody removed is not observed until it is to be written again.
       const isSeen = one.kind === MACHINE.kind || one.metadata.labels?.[LABELS.workspaceUid] !== undefined
       return isUser && isSeen && mustKnow(disturbances, chronicle.nowMs - createdAtMs)
     })
@@ -59,20 +64,22 @@ export class WorkspaceOrderOracle extends WitnessOracle<World> {
       )
   }
 
-  /** What came later than the live look may be, the garbage collector takes. */
+  /** The garbage collector deletes parts that may have been created after the live read. */
   #checkGone(workspace: KubeObject): void {
     const { chronicle, disturbances } = this.witness
     const left = partsOf(chronicle, workspace).filter(
       ({ createdAtMs }) => chronicle.nowMs - createdAtMs > decidedWithinMs(disturbances),
     )
-    const [first] = left.filter(({ object }) => object.kind === 'Namespace' || mustKnow(disturbances, chronicle.nowMs))
+    const [first] = left.filter(
+      ({ object, createdAtMs }) => object.kind === 'Namespace' || mustKnow(disturbances, chronicle.nowMs - createdAtMs),
+    )
     if (first !== undefined)
       this.#report(
         `Workspace ${workspace.metadata.name} is gone, and ${first.object.kind} ${first.object.metadata.name} is not`,
       )
   }
 
-  /** Somebody else's namespace of the name is left alone, also by what would be put into it. */
+  /** A namespace of that name that belongs to somebody else is left alone: nothing is created in it. */
   #checkHome({ kind, metadata: { namespace, name } }: KubeObject, workspace: KubeObject): void {
     const { chronicle, disturbances } = this.witness
     const home = [...chronicle.traces.of(NAMESPACE).values()].find(({ object }) => object.metadata.name === namespace)
@@ -86,12 +93,13 @@ export class WorkspaceOrderOracle extends WitnessOracle<World> {
 
   #checkImage({ spec, metadata }: Machine): void {
     const { chronicle, disturbances } = this.witness
-    const { name, namespace } = spec.vmDiskImageRef
+    const { name, namespace = metadata.namespace ?? '' } = spec.vmDiskImageRef
     const image = [...chronicle.traces.of<Image>(IMAGE).values()].find(
       ({ object }) => object.metadata.name === name && object.metadata.namespace === namespace,
     )
-    const isNews = image === undefined || chronicle.nowMs - image.changedAtMs <= decidedWithinMs(disturbances)
-    if (!isNews && image.object.status?.artifact === undefined && mustKnow(disturbances, 2_000))
+    const changedAtMs = image?.changedAtMs ?? this.#goneAtMs.get(keyOf({ namespace, name })) ?? 0
+    const isNews = chronicle.nowMs - changedAtMs <= decidedWithinMs(disturbances)
+    if (!isNews && image?.object.status?.artifact === undefined && mustKnow(disturbances, 2_000))
       this.#report(`machine ${metadata.namespace}/${metadata.name} is made, and image ${name} has no artifact`)
   }
 

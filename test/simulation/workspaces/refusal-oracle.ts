@@ -5,10 +5,13 @@ import type { World } from '../world.ts'
 import { isType, PART_TYPES } from './lab-parts.ts'
 
 const MINUTE_MS = 60_000
-/** Tries of one part within a minute: after one, two, four seconds and so on; and again from the start where something else is wanted, or somebody else leads. */
-const TRIES_MAX = 40
+/**
+ * Tries of one part within a minute. After 1, 2, 4 s and so on it is tried seven times at most, and again from the start if another object is wanted or
+ * the leader changes. That the delay grows is seen only by this: with 3 s between all tries there are as many.
+ */
+const TRIES_MAX = 20
 
-/** Invariant 7: what the API server refuses of a workspace is tried again with a growing wait. */
+/** Invariant 7: a part of a workspace that the API server refuses is retried with a growing delay. */
 export class RefusalOracle implements Oracle {
   readonly #world: World
   /** Times of the refusals of the last minute, by kind and key. */
@@ -20,7 +23,7 @@ export class RefusalOracle implements Oracle {
   }
 
   onCommit(): void {
-    // Requests alone tell.
+    // Only requests count.
   }
 
   #onRequest({ actor, verb, resource, key }: RequestInfo, code: string): void {

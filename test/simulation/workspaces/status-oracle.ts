@@ -2,21 +2,22 @@ import { isDeepStrictEqual } from 'node:util'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { DEPLOYMENT } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
-import { conditionOf, MACHINE, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
+import { MACHINE, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isOperator } from '../chronicle.ts'
+import { wrongConditions } from '../conditions.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
 import { mustKnow } from '../traces.ts'
 import type { World } from '../world.ts'
 import { isType, partsOf, wantedParts } from './lab-parts.ts'
 
-/** What is decided now may rest on what was so long ago. */
+/** A decision may be based on a state this old. */
 const MOMENT_MS = 5_000
 const LATER_MS = 2 * MOMENT_MS
 const MESSAGE_MAX = 256
 
 /**
- * Invariant 7, for what a workspace says: its figures are those of its components, Settled is True exactly when it is Ready or Failed, no status says again
- * what the one before it said, and it is not Ready before all that it is made of is there.
+ * Invariant 7, for the status of a workspace: its counts match its components. Settled is True exactly when the phase is Ready or Failed. No write
+ * repeats the status before it. It is not Ready before all its parts exist.
  */
 export class WorkspaceStatusOracle extends WitnessOracle<World> {
   onCommit({ resource, type, object, before, actor, revision }: Commit): void {
@@ -29,7 +30,7 @@ export class WorkspaceStatusOracle extends WitnessOracle<World> {
     for (const wrong of contradictionsIn(now)) report(wrong)
     if (!isReady(now)) return
     this.#checkReady(now, report)
-    // What was excused as news is none any more.
+    // By then, what was excused as recent is no longer recent.
     this.witness.time.schedule(LATER_MS, () => {
       const { object: later } = this.witness.chronicle.traces.of<Workspace>(WORKSPACE).get(now.metadata.uid ?? '') ?? {}
       if (later !== undefined && isReady(later)) this.#checkReady(later, report)
@@ -38,7 +39,7 @@ export class WorkspaceStatusOracle extends WitnessOracle<World> {
 
   #checkReady(workspace: Workspace, report: (text: string) => void): void {
     const { chronicle, disturbances, schedule } = this.witness
-    // Somebody may have taken it a moment ago.
+    // Somebody may have deleted a part a moment ago.
     if (!mustKnow(disturbances, MOMENT_MS + 1) || this.#isHarmed(workspace)) return
     const parts = partsOf(chronicle, workspace)
     const names = new Set(parts.map(({ object }) => titleOf(object)))
@@ -58,7 +59,7 @@ export class WorkspaceStatusOracle extends WitnessOracle<World> {
 
   readonly #harmedAtMs = new Map<string, number>()
 
-  /** Somebody does something to a workspace or its namespace. */
+  /** Records that somebody changed a workspace or something in its namespace. */
   noteHarm(name: string): void {
     this.#harmedAtMs.set(name, this.witness.chronicle.nowMs)
   }
@@ -72,7 +73,7 @@ function isReady({ metadata, status }: Workspace): boolean {
   return status?.phase === 'Ready' && status.observedGeneration === metadata.generation
 }
 
-/** Of kinds that run something. */
+/** Reports whether the object works, if it is of a kind that runs something. */
 function isWorking(object: KubeObject): boolean {
   const { phase, availableReplicas } = (object as Working).status ?? {}
   if (object.kind === MACHINE.kind) return phase === 'Ready'
@@ -86,9 +87,6 @@ interface Working extends KubeObject {
 function contradictionsIn(one: Workspace): string[] {
   const { phase, reason, counts, ready, components = [] } = one.status ?? {}
   const wanted = { Settled: phase === 'Ready' || phase === 'Failed', Ready: phase === 'Ready' }
-  const wrong = Object.entries(wanted).filter(
-    ([type, holds]) => conditionOf(one, type)?.status !== (holds ? 'True' : 'False'),
-  )
   const count = (which: string) => components.filter((component) => component.phase === which).length
   const figures = {
     total: components.length,
@@ -96,16 +94,18 @@ function contradictionsIn(one: Workspace): string[] {
     provisioning: count('Provisioning'),
     failed: count('Failed'),
   }
-  const isSaid = counts === undefined || isDeepStrictEqual(counts, figures)
-  const isReadySaid = ready === undefined || ready === `${figures.ready}/${figures.total}`
+  // Its phase does not follow from its components then, and it has no figures.
+  const isWhole = reason === 'InvalidSpec' || one.metadata.deletionTimestamp !== undefined
+  const expected = isWhole ? [undefined, undefined] : [figures, `${figures.ready}/${figures.total}`]
+  const isShown = isDeepStrictEqual([counts, ready], expected)
   const worst = figures.failed > 0 ? 'Failed' : figures.provisioning > 0 ? 'Provisioning' : 'Ready'
-  // Components that nobody asks for any more may still be going.
-  const isFolded = counts === undefined || phase === worst || (phase === 'Provisioning' && worst === 'Ready')
+  // Components that the spec no longer has may still be terminating.
+  const isFolded = isWhole || phase === worst || (phase === 'Provisioning' && worst === 'Ready')
   const long = components.filter(({ message = '' }) => message.length > MESSAGE_MAX)
   return [
-    ...(isSaid && isReadySaid ? [] : [`says ${JSON.stringify([counts, ready])} of ${JSON.stringify(figures)}`]),
+    ...(isShown ? [] : [`says ${JSON.stringify([counts, ready])} (${reason}), expected ${JSON.stringify(expected)}`]),
     ...(isFolded ? [] : [`is ${phase} (${reason}), and its components are ${worst}`]),
-    ...wrong.map(([type, holds]) => `is ${phase}, and ${type} is not ${holds}`),
+    ...wrongConditions(one, wanted).map((wrong) => `is ${phase}, and ${wrong}`),
     ...long.map(({ kind, name }) => `says too much of ${kind} ${name}`),
   ]
 }

@@ -13,7 +13,7 @@ import {
 } from './workspace-schedule.ts'
 
 const workspaceNumber = fc.nat(9)
-/** Most machines have an image that downloads; the last one fails for ever. */
+/** Most machines have an image that downloads. The last image always fails. */
 const image = fc.oneof(
   { weight: 5, arbitrary: fc.nat(1) },
   { weight: 2, arbitrary: fc.constant(2) },
@@ -135,7 +135,7 @@ const keys: fc.Arbitrary<Action> = fc
 /** Among the kinds that `networkAction` names are none of those that workspaces are made of. */
 const network = networkActionOn('Workspace', 'Deployment', 'VMDiskImage', ...PARTS)
 
-/** Kinds of actions that schedules with workspaces are made of, beside those of all schedules. */
+/** Groups of actions in schedules with workspaces, besides those of all schedules. */
 export const WORKSPACE_GROUPS = {
   workspace: edit,
   workspaceHarm: harm,

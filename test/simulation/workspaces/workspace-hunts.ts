@@ -5,9 +5,9 @@ import type { Schedule } from '../schedule.ts'
 import { unseenAfter } from '../unseen.ts'
 import type { WorkspacePlan } from './workspace-schedule.ts'
 
-// Schedules that lean so far to one side that few of them are enough to meet what is rare in the others.
+// Schedules with such a strong emphasis that a few of them reach what is rare in the others.
 
-/** It has the image, and nothing else of it. */
+/** Names the image, but deploys nothing. */
 const NAMING: Omit<WorkspacePlan, 'createdAtMs'> = {
   vms: [{ vm: 0, image: 0, network: undefined, isIgnored: true }],
   clusters: [],
@@ -16,8 +16,8 @@ const NAMING: Omit<WorkspacePlan, 'createdAtMs'> = {
 }
 
 /**
- * The only workspace that names an image is deleted, and when the time of the image is nearly over there is another one, of which nobody tells the
- * operator: only a live look finds it.
+ * The only workspace that names an image is deleted. Shortly before the `unreferencedTTL` of the image ends, another one is created, and no watch
+ * event reports it: only a live read finds it.
  */
 const workspacesUnseen: fc.Arbitrary<Schedule> = FAMILIES.workspacesCalm.map((schedule): Schedule => {
   return {
@@ -32,7 +32,7 @@ const workspacesUnseen: fc.Arbitrary<Schedule> = FAMILIES.workspacesCalm.map((sc
   }
 })
 
-/** Somebody has what workspaces need before they come, and while they are there. */
+/** Somebody takes the names that workspaces need, before they are created and while they exist. */
 const workspacesLate: fc.Arbitrary<Schedule> = FAMILIES.workspacesCalm.map((schedule): Schedule => {
   const take = (['Deployment', 'ConfigMap', 'NetworkAttachmentDefinition', 'VirtualMachine'] as const).flatMap((kind) =>
     [0, 1, 2].map((number) => {

@@ -1,25 +1,27 @@
+import type { ComponentKind } from '../../../operator/controllers/workspace/decide/component-kind.ts'
 import type { Mutant } from '../mutant.ts'
 import { SHARED, WORKSPACES } from '../mutants/product-modules.ts'
 import { countingFromCaches, countingNothing, takingOver } from '../mutants/reference-breaks.ts'
 import { seam } from '../seam.ts'
 
-/** A kind of component that stands elsewhere than it does. */
-const standing = (which: string, phase: 'Ready' | 'Provisioning', isThere?: true) =>
+type Judge = ComponentKind['standing']
+
+/** Components of a kind are judged in another way. */
+const judged = (which: string, judge: (...args: [...Parameters<Judge>, ReturnType<Judge>]) => ReturnType<Judge>) =>
   seam(WORKSPACES.kinds, 'KINDS', (kinds) =>
     kinds.map((kind) => {
       if (kind.kind !== which) return kind
-      return {
-        ...kind,
-        standing: (world, component) => {
-          const judged = kind.standing(world, component)
-          const said = phase === 'Ready' ? ({ phase, why: 'Ready', message: 'it works' } as const) : judged.standing
-          return { ...judged, standing: said, ...(isThere && { isThere }) }
-        },
-      }
+      return { ...kind, standing: (...args) => judge(...args, kind.standing(...args)) }
     }),
   )
 
-/** Deliberate breaks of what is done for workspaces. */
+/** A kind of component reports that it is ready. */
+const alwaysReady = (which: string) =>
+  judged(which, (_world, _component, judgement) => {
+    return { ...judgement, standing: { phase: 'Ready', why: 'Ready', message: 'it works' } }
+  })
+
+/** Deliberate defects in what the operator does for workspaces. */
 export const WORKSPACE_MUTANTS: readonly Mutant[] = [
   {
     name: 'all of a workspace is removed at once',
@@ -68,6 +70,15 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     kind: 'workspacesCalm',
   },
   {
+    name: 'both networks of a workspace have one bridge',
+    invariant: 6,
+    seam: seam(SHARED.constructs, 'renderWorkspaceNetwork', (renderWorkspaceNetwork) => (props) => {
+      const other = renderWorkspaceNetwork({ ...props, network: { ...props.network, name: 'lan' } })
+      return renderWorkspaceNetwork(props).map((one, at) => ({ ...one, spec: other[at]?.spec ?? one.spec }))
+    }),
+    kind: 'workspacesCalm',
+  },
+  {
     name: 'nothing keeps others out of a workspace',
     invariant: 7,
     seam: seam(SHARED.constructs, 'renderWorkspaceNetworkPolicies', (renderWorkspaceNetworkPolicies) => (props) => {
@@ -87,19 +98,28 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
   {
     name: 'machines do not wait for their images',
     invariant: 7,
-    seam: standing('Image', 'Provisioning', true),
+    seam: judged('Image', (_world, _component, judgement) => ({ ...judgement, isThere: true })),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'an image that does not exist is left to others, and no machine waits for it',
+    invariant: 7,
+    seam: judged('Image', ({ images }, { name }, judgement) => {
+      const { standing } = judgement
+      return images.get(name)?.image === undefined ? { standing, isThere: true } : judgement
+    }),
     kind: 'workspacesCalm',
   },
   {
     name: 'a workspace is Ready though its machines are not',
     invariant: 7,
-    seam: standing('VirtualMachine', 'Ready'),
+    seam: alwaysReady('VirtualMachine'),
     kind: 'workspacesHanging',
   },
   {
     name: 'a workspace is Ready though its containers are not',
     invariant: 7,
-    seam: standing('ContainerCluster', 'Ready'),
+    seam: alwaysReady('ContainerCluster'),
     kind: 'workspacesHanging',
   },
   {
@@ -112,6 +132,15 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     name: 'a part is written though it is as it should be',
     invariant: 7,
     seam: seam(WORKSPACES.asWanted, 'isAsWanted', () => () => false),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'the components of a workspace are not counted',
+    invariant: 7,
+    seam: seam(WORKSPACES.status, 'workspaceStatusOf', (workspaceStatusOf) => (world, facts, now) => {
+      const { counts: _counts, ready: _ready, ...status } = workspaceStatusOf(world, facts, now)
+      return status
+    }),
     kind: 'workspacesCalm',
   },
   {

@@ -1,4 +1,5 @@
 import { LABELS } from '@open-terrain/constructs'
+import { isApiError } from '../../../operator/kube/api-error.ts'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
@@ -32,7 +33,7 @@ const PART_TYPES: Readonly<Record<Part, ResourceType>> = {
   VirtualMachine: MACHINE,
 }
 
-/** What somebody writes into a part instead of what is there. */
+/** What somebody writes into a part in place of its content. */
 const SPOILS: Readonly<Record<Part, object>> = {
   Namespace: { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } },
   NetworkPolicy: { spec: { podSelector: { matchLabels: { nobody: 'here' } } } },
@@ -43,7 +44,7 @@ const SPOILS: Readonly<Record<Part, object>> = {
   VirtualMachine: { spec: { resources: { cpu: '2' } } },
 }
 
-/** Names that people take where parts of that kind are to be. */
+/** Names that people take where a workspace needs parts of that kind. */
 const TAKEN: Readonly<Record<Exclude<Part, 'Namespace' | 'NetworkPolicy'>, readonly string[]>> = {
   NetworkAttachmentDefinition: ['control', 'edge'],
   PersistentVolumeClaim: ['data'],
@@ -54,10 +55,10 @@ const TAKEN: Readonly<Record<Exclude<Part, 'Namespace' | 'NetworkPolicy'>, reado
 
 const NAMESAKE = { metadata: { labels: { owner: 'somebody' } } }
 
-/** What people do to workspaces, and to what these are made of. */
+/** What people do to workspaces and to their parts. */
 export class WorkspacePeople implements People {
   readonly labs: readonly Lab[]
-  /** Objects that somebody made where a workspace wants one of its own. */
+  /** Objects that somebody created where a workspace needs one of its own. */
   readonly #namesakes: { readonly type: ResourceType; readonly key: ObjectKey }[] = []
   readonly #world: World
 
@@ -79,7 +80,7 @@ export class WorkspacePeople implements People {
     return true
   }
 
-  /** Somebody's objects, and quotas that leave no room, are in the way for ever. What a disk is to be made from is asked for again. */
+  /** Deletes somebody's objects that are in the way, and what keeps a deleted claim or image from going. Creates workspaces that are missing. */
   clearAway(): void {
     for (const { type, key } of this.#namesakes.splice(0)) {
       const found = find(this.#world, type, key)
@@ -162,7 +163,7 @@ export class WorkspacePeople implements People {
     }
   }
 
-  /** Creates it as soon as its namesake is gone. */
+  /** Creates it as soon as the previous object of the name is gone. */
   #ensure(lab: Lab): void {
     if (!lab.isWanted) return
     const { cluster, time, schedule } = this.#world
@@ -189,8 +190,9 @@ export class WorkspacePeople implements People {
     if (kind === 'Namespace') return [find(this.#world, type, { name })].filter((one) => one !== undefined)
     try {
       return admin.list(type, { namespace: name, labelSelector: LABELS.workspaceUid }).items
-    } catch {
-      // Nobody serves it at the moment.
+    } catch (error) {
+      if (!isApiError(error)) throw error
+      // The kind is not served at the moment.
       return []
     }
   }
@@ -208,7 +210,7 @@ export class WorkspacePeople implements People {
     })
   }
 
-  /** A claim that somebody deleted stays as long as a pod runs from it. */
+  /** A deleted claim stays as long as a pod runs from it: the pods are deleted. */
   #freeClaims({ name: namespace }: Lab): void {
     const { admin } = this.#world.cluster
     const leaving = admin.list(PERSISTENT_VOLUME_CLAIM, { namespace }).items.filter(isDeletion)
@@ -217,7 +219,7 @@ export class WorkspacePeople implements People {
       leaveRefused(() => admin.delete(POD, metadata))
   }
 
-  /** An image that somebody deleted stays as long as a machine has a disk of it: the machines are made again. */
+  /** A deleted image stays as long as a machine has a disk of it: the machines are recreated. */
   #freeImages({ name: namespace }: Lab): void {
     const { admin } = this.#world.cluster
     for (const { metadata, spec } of admin.list(MACHINE, { namespace }).items as readonly Machine[]) {
@@ -227,7 +229,7 @@ export class WorkspacePeople implements People {
     }
   }
 
-  /** Where the name is free. A workspace's namespace has to be there, or is what is taken. */
+  /** Takes a name if it is free. The namespace of the workspace must exist, unless its name is the one to take. */
   #take({ name: namespace }: Lab, kind: Part, number: number): void {
     if (kind === 'NetworkPolicy') return
     const type = PART_TYPES[kind]

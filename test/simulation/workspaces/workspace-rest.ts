@@ -24,7 +24,7 @@ interface Component {
   readonly reason: string
 }
 
-/** Where each workspace has to stand once nothing disturbs anybody: all that it is made of is there, right, and nothing else. */
+/** The state that each workspace must have once all disturbances are over: all its parts exist and are right, and there are no others. */
 export class WorkspaceRest implements Rest {
   readonly #world: World
   readonly #labs: readonly Lab[]
@@ -60,7 +60,7 @@ export class WorkspaceRest implements Rest {
     }
   }
 
-  /** Whether it was deleted, or made again, before workspaces used it is a matter of moments. */
+  /** Whether it was deleted or recreated before workspaces used it depends on timing. */
   isUndecided({ metadata }: KubeObject): boolean {
     return metadata.namespace === FARM
   }
@@ -112,11 +112,7 @@ export class WorkspaceRest implements Rest {
   #phasesOf(workspace: Workspace, { kind, name }: Component, waits: boolean): readonly string[] {
     const { spec } = workspace
     if (kind === 'Namespace') return ['Ready']
-    if (kind === 'Image') {
-      const image = this.#imageOf(name)
-      if (image?.status?.artifact !== undefined) return ['Ready']
-      return [image === undefined ? 'Provisioning' : 'Failed']
-    }
+    if (kind === 'Image') return [this.#phaseOfImage(workspace, name)]
     const cluster =
       kind === 'ContainerCluster' ? (spec.containerClusters ?? []).find((one) => one.name === name) : undefined
     const ports = cluster?.containers.flatMap(({ portMappings = [] }) => portMappings) ?? []
@@ -124,8 +120,16 @@ export class WorkspaceRest implements Rest {
     const isForbidden =
       ports.some(({ hostPort }) => hostPort !== undefined) && this.#world.policy.data['allowHostPorts'] === 'false'
     if (isForbidden || adds.length > 0) return ['Failed']
-    // What was there before stays, what is new waits.
+    // What existed before stays, what is new waits.
     return waits ? ['Ready', 'Provisioning'] : ['Ready']
+  }
+
+  #phaseOfImage({ spec: { vms = [] } }: Workspace, name: string): string {
+    const image = this.#imageOf(name)
+    if (image?.status?.artifact !== undefined) return 'Ready'
+    // Without a template, somebody else has to create it.
+    const isMade = vms.some((vm) => vm.backingVMDiskImage === name && vm.vmDiskImageTemplate !== undefined)
+    return image === undefined && !isMade ? 'Provisioning' : 'Failed'
   }
 
   #wrongParts(workspace: Workspace): string[] {
@@ -149,7 +153,7 @@ export class WorkspaceRest implements Rest {
     ]
   }
 
-  /** What the platform does not allow is not there, or as it was before. */
+  /** Returns what the platform does not allow: it does not exist, or stays as it was. */
   #heldOf({ spec }: Workspace, areHostPortsForbidden: boolean): string[] {
     return (spec.containerClusters ?? []).flatMap(({ name, containers }) => {
       const ports = containers.flatMap(({ portMappings = [] }) => portMappings)
@@ -159,7 +163,7 @@ export class WorkspaceRest implements Rest {
     })
   }
 
-  /** Machines have a rest of their own. */
+  /** Returns the machines of the workspace that are not Ready, except for those that wait for an image. */
   #restless(workspace: Workspace): string[] {
     const machines = [...this.#world.chronicle.traces.of<Machine>(MACHINE).values()].map(({ object }) => object)
     const ours = machines.filter(({ metadata }) => metadata.namespace === workspace.metadata.name)
@@ -187,7 +191,7 @@ export class WorkspaceRest implements Rest {
     }
   }
 
-  /** With an image that fails, or is somebody's, what exists depends on when that began. */
+  /** With an image without an artifact, or a container that asks for what the policy may refuse, what exists depends on when that began. */
   #isDecided({ isSpoiled }: Lab, workspace: Workspace | undefined): boolean {
     if (workspace === undefined) return true
     const asksForMore = this.#heldOf(workspace, true).length > 0

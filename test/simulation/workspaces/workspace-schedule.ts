@@ -1,9 +1,9 @@
-/** A workspace of a schedule. Numbers name images, networks and volumes, so that many want the same ones. */
+/** A workspace of a schedule. Images, networks and volumes are given by number, so that many workspaces want the same ones. */
 export interface WorkspacePlan {
   readonly createdAtMs: number
   readonly vms: readonly VmOfPlan[]
   readonly clusters: readonly ClusterOfPlan[]
-  /** Numbers of its networks and volumes, beside those that vms and clusters need. */
+  /** Numbers of its networks and volumes, besides those that vms and clusters need. */
   readonly networks: readonly number[]
   readonly volumes: readonly number[]
 }
@@ -22,14 +22,14 @@ export interface ClusterOfPlan {
   /** Number of its name. */
   readonly cluster: number
   readonly network: number | undefined
-  /** Undefined: it mounts nothing but the plays. */
+  /** Undefined: it mounts only the plays. */
   readonly volume: number | undefined
   /** Asks for more than some policies allow: a port of the node, or a capability. */
   readonly asks: 'nothing' | 'hostPort' | 'capability'
   readonly isIgnored: boolean
 }
 
-/** What of a workspace people and others take, spoil or occupy. Names are those of its parts, by number. */
+/** Kinds of parts of a workspace that people and others delete, change or occupy. Names are those of its parts, by number. */
 export const PARTS = [
   'Namespace',
   'NetworkPolicy',
@@ -44,10 +44,10 @@ export type Part = (typeof PARTS)[number]
 export const POD_FAULTS = ['unschedulable', 'imagePull', 'notCreated', 'crashLoop', 'notReady'] as const
 export type PodFault = (typeof POD_FAULTS)[number]
 
-/** By people, to one workspace. */
+/** What people do to one workspace. */
 export type WorkspaceAction =
   | { readonly do: 'deleteWorkspace' | 'recreateWorkspace' | 'spoilWorkspace'; readonly workspace: number }
-  /** Where it has one of that name, it has it no more. */
+  /** Removes the one of that name if the workspace has it, and adds it otherwise. */
   | { readonly do: 'toggleVm'; readonly workspace: number; readonly vm: VmOfPlan }
   | { readonly do: 'toggleCluster'; readonly workspace: number; readonly cluster: ClusterOfPlan }
   | {
@@ -63,7 +63,7 @@ export type WorkspaceAction =
     }
   /** The image of one of its machines is deleted. */
   | { readonly do: 'deleteWorkspaceImage'; readonly workspace: number; readonly vm: number }
-  /** Nothing more may be made in its namespace, for a while. */
+  /** For a while, no more pods and claims may be created in its namespace. */
   | { readonly do: 'crampWorkspace'; readonly workspace: number; readonly forMs: number }
   /** Pods of its container clusters, or its machines, cannot run as they should. */
   | {

@@ -19,7 +19,7 @@ import { WorkspaceStatusOracle } from './status-oracle.ts'
 import { WorkspacePeople } from './workspace-people.ts'
 import { WorkspaceRest } from './workspace-rest.ts'
 
-/** Workspaces, and all that they are made of but their machines' own parts. */
+/** Workspaces and all their parts, except for the children of their machines. */
 export class Workspaces implements Kind {
   readonly people: WorkspacePeople
   readonly actors: readonly Actor[]
@@ -43,7 +43,7 @@ export class Workspaces implements Kind {
     ]
   }
 
-  /** Of a workspace the status and its finalizer, its parts, and the images that it has made. */
+  /** Permits writes to the status and finalizer of a workspace, to its parts, and to the images that it has created. */
   permits(commit: Commit): boolean {
     const { resource, object, before = object } = commit
     if (isType(resource, WORKSPACE)) return isPeoplesPartKept(commit)
@@ -52,7 +52,7 @@ export class Workspaces implements Kind {
     return [...this.#traces.values()].some((one) => [object, before].every((part) => isPartOf(part, one.object)))
   }
 
-  /** Each one that has a machine of it: its machines count for themselves, as users too. */
+  /** Returns each workspace that has a machine with this image. Its machines are references themselves, and users too. */
   referencesTo(image: KubeObject): readonly Reference[] {
     const { namespace, name } = image.metadata
     if (namespace !== FARM) return []
@@ -73,7 +73,7 @@ export class Workspaces implements Kind {
     return this.#world.chronicle.traces.of<Workspace>(WORKSPACE)
   }
 
-  /** One that the operator made is corrected as long as nothing came of it, and nobody but one workspace has named it for a while. */
+  /** The operator may correct an image that it created, as long as it has no artifact and only one workspace has named it for a while. */
   #permitsImage({ object, before, type }: Commit): boolean {
     const isMade = (before ?? object).metadata.labels?.[LABELS.createdBy] === WORKSPACE.kind
     if (before === undefined || type === 'ADDED') return isMade && object.metadata.namespace === FARM

@@ -15,20 +15,20 @@ import type { WantedImage } from '../world.ts'
 import { newRequests } from './requests.ts'
 import { disagreement, unmet } from './wishes.ts'
 
-/** Where the image of one vm stands, and what is to be done about it. */
+/** The standing of the image of one vm, and what to do about it. */
 export interface ImageStep extends DataSyncImage {
-  /** Where it is Failed. */
+  /** Set if the phase is Failed. */
   readonly message?: string
   /** How much of the download is done. Absent: nothing. */
   readonly percent?: number
-  /** The image as it is to be: a new one, or the one that was seen if it is still that. */
+  /** The image to write: a new one, or a change of the one that was seen, if it is still unchanged. */
   readonly apply?: KubeObject
   readonly touch?: Touch
 }
 
 /**
- * An image is created where it is missing, and follows its vm as long as all DataSyncs that share it want the same. All of them come to the
- * same write, whichever is asked first. While they disagree, the image stays as it is, and who has what they want loses nothing.
+ * An image is created if it is missing, and follows its vm as long as all DataSyncs that share it want the same. All of them plan the same
+ * write, whichever is reconciled first. While they disagree, the image stays as it is, and a DataSync that has what it wants loses nothing.
  */
 export function planImageOf(namespace: string, { wish, image, others }: WantedImage): ImageStep {
   const { triple, spec } = wish
@@ -47,20 +47,19 @@ export function planImageOf(namespace: string, { wish, image, others }: WantedIm
   const dissenters = others.filter((other) => unmet(wish, other).length > 0)
   const isAsWanted = image !== undefined && unmet(wish, image).length === 0
   if (dissenters.length > 0 && !isAsWanted) return conflict(disagreement(name, wish, dissenters))
-  const wishes = [wish, ...others]
-  const asking = wishes.filter((one) => !dissenters.includes(one))
-  const annotations = newRequests(asking, wishes, image?.metadata.annotations)
+  const asking = [wish, ...others.filter((one) => !dissenters.includes(one))]
+  const annotations = newRequests(asking, [wish, ...others], image?.metadata.annotations)
   if (image === undefined)
     return { ...is('Queued', 'ImageMissing'), apply: renderDataSyncImage({ namespace, triple, spec, annotations }) }
   const changed = is('Queued', 'ImageChanged')
   if (!isAsWanted) return { ...changed, apply: withFields(image, DATA_SYNC_IMAGE_FIELDS, spec, annotations) }
   const { resourceVersion = '' } = image.metadata
-  // Another DataSync may have brought its request in between: what the image remembers of requests must not be written back.
+  // Another DataSync may have written its request in between: the requests that the image has recorded must not be reverted.
   if (annotations !== undefined) return { ...changed, touch: { ...referTo(image), resourceVersion, annotations } }
   return { ...changed, ...progressOf(image) }
 }
 
-/** What an image says of itself, if that is about its spec and requests as they are. */
+/** Returns the progress in the status of an image, if the status is about the present spec and requests. */
 function progressOf(image: ImageView): Partial<ImageStep> {
   const { phase, reason = '', message = '', progress = '' } = statusOfPresent(image)
   if (phase === undefined) return {}

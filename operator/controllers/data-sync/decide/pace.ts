@@ -2,13 +2,13 @@ import type { DataSyncStatus } from '@open-terrain/constructs'
 import { paceBetween, type StatusPace } from '../../../runtime/status-pace.ts'
 import { isUnderWay } from './status.ts'
 
-/** Hundreds of images may move together; their DataSync counts them at a steady pace. */
+/** Hundreds of images may change together, so their DataSync writes its counts at a steady pace. */
 const COUNTS_EVERY_MS = 2_000
 const PROGRESS_EVERY_MS = 30_000
 
 /**
- * When a status is written: where the DataSync stands at once, how many images stand where every 2 s, and progress alone every 30 s. Between two downloads
- * none may run for a moment, so Queued and Syncing take turns: that is how many stand where.
+ * Decides when a status is written: at once if the standing of the DataSync changed, every 2 s if the counts of images did, and every 30 s if only
+ * the progress did. Between two downloads none may run for a moment, so Queued and Syncing alternate: this is treated as a change of counts.
  */
 export function dataSyncPaceOf(before: DataSyncStatus, after: DataSyncStatus, sinceWriteMs?: number): StatusPace {
   const counted = (status: DataSyncStatus) => ({ ...status, progress: '' })

@@ -24,7 +24,7 @@ const annotations = fc.tuple(request, request).map(([sync, retry]) => ({
 }))
 const isGoing = fc.integer({ min: 0, max: 9 }).map((dice) => dice === 0)
 
-/** DataSyncs of one namespace, most of which share images, and want the same or not. */
+/** DataSyncs of one namespace. Most of them share images, and may or may not want the same. */
 const dataSyncs: fc.Arbitrary<DataSyncView[]> = fc
   .array(fc.tuple(fc.oneof({ arbitrary: spec, weight: 9 }, fc.constant({ vms: 'none' })), annotations, isGoing), {
     minLength: 1,
@@ -41,7 +41,7 @@ const dataSyncs: fc.Arbitrary<DataSyncView[]> = fc
     }),
   )
 
-/** What was there before: images of other triples, and images of an earlier spec. */
+/** Images that existed before: of other triples, and of an earlier spec. */
 const found = fc.array(
   fc.record({
     name: fc.constantFrom('1-a', '1-b', '1-2-a'),
@@ -65,7 +65,7 @@ function imagesOf(before: readonly Found[]): Images {
   return images
 }
 
-/** Carries out what one of them plans. Throws where that touches what is not its own. */
+/** Carries out the plan of one DataSync. Throws if it writes an image that is not its own. */
 function turn(one: DataSyncView, all: readonly DataSyncView[], images: Images): { view: DataSyncView; count: number } {
   const world = worldOf(one, images, all)
   const { apply, touch = [], remove, status } = planDataSync(world, NOW)
@@ -92,7 +92,7 @@ function turn(one: DataSyncView, all: readonly DataSyncView[], images: Images): 
   return { view: { ...one, status }, count: apply.length + touch.length }
 }
 
-/** Everybody has a turn, again and again in this order, until nobody writes any more. */
+/** Reconciles all DataSyncs in this order, round after round, until none of them writes any more. */
 function settle(all: readonly DataSyncView[], images: Images): DataSyncView[] {
   const views = new Map(all.map((one) => [one.metadata.name, one]))
   for (let round = 0; round < 8; round += 1) {
@@ -107,7 +107,7 @@ function settle(all: readonly DataSyncView[], images: Images): DataSyncView[] {
   throw new Error('they never come to rest')
 }
 
-/** What stands in the end, apart from numbers of writes. */
+/** Returns the images in the end, without what depends on the number of writes. */
 function endOf(images: Images) {
   const all = [...images.stored.values()].map(({ metadata: { name, labels, annotations: said }, spec: wanted }) => {
     return { name, labels, annotations: said, spec: wanted }

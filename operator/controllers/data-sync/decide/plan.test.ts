@@ -14,7 +14,7 @@ const writes = ({ apply, touch = [], remove }: DataSyncPlan) => [...apply, ...to
 const conditions = ({ conditions: all = [] }: DataSyncStatus) =>
   all.filter(({ status }) => status === 'True').map(({ type }) => type)
 
-/** With both images as the DataSync wants them. */
+/** Returns both images as the DataSync wants them. */
 function created(dataSync: DataSyncView, ...statuses: VMDiskImageStatus[]): Images {
   const images = new Images()
   for (const [at, image] of plan(dataSync).apply.entries()) {
@@ -267,7 +267,7 @@ describe('a request of a DataSync', () => {
     expect(first.status.phase).toBe('Queued')
     carryOut(first, images)
     expect(plan(one, images).touch).toEqual([])
-    // Nor does it undo what a person asks of the image itself.
+    // It does not undo what a person requests of the image itself either.
     images.annotate('035-attacker', images.stored.get('035-attacker')?.metadata ?? {}, { [SYNC]: 'mine' })
     expect(plan(one, images).touch).toEqual([])
     expect(plan(asked({ [SYNC]: '2', [RETRY]: 'a' }), images).touch).toMatchObject([

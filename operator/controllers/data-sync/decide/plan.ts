@@ -6,8 +6,8 @@ import { type ImageStep, planImageOf } from './image.ts'
 import { type DataSyncStanding, dataSyncEventsBetween, dataSyncStatusOf, standingOf } from './status.ts'
 
 /**
- * What is to be done about one DataSync, as printable data. An image without a resourceVersion is only ever created: one that has come in between
- * is looked at the next time. Nothing is removed, since images go by their own rules.
+ * What to do about one DataSync, as printable data. An image without a resourceVersion is only ever created: if it has appeared in between,
+ * the next reconcile handles it. Nothing is removed, since images are deleted by their own rules.
  */
 export type DataSyncPlan = ObjectPlan & { readonly status: DataSyncStatus }
 
@@ -16,7 +16,7 @@ export type DataSyncPlan = ObjectPlan & { readonly status: DataSyncStatus }
  * image missing ─▶ created ─▶ Queued, Syncing ─▶ Succeeded ── vm changed, and all DataSyncs that share it agree ─▶ updated ─▶ Queued, Syncing
  *                                   └─────────▶ Failed    └── they disagree, or the name is taken ─▶ NameConflict, and nothing is written
  * ```
- * A DataSync that is deleted, or loses a vm, does not refer to the image any more. That is all, so it needs no finalizer.
+ * A DataSync that is deleted, or loses a vm, no longer refers to the image. Nothing else is to be done, so it needs no finalizer.
  */
 export function planDataSync(world: DataSyncWorld, now: number): DataSyncPlan {
   const { dataSync, images } = world
@@ -38,7 +38,7 @@ export function planDataSync(world: DataSyncWorld, now: number): DataSyncPlan {
 
 const REFUSED = { phase: 'Queued', reason: 'Refused' } as const
 
-/** Why nothing is to be done about any image. */
+/** Returns why nothing can be done about any image, or undefined. */
 function obstacleIn({ spec, namespaceTerminating, dataSync }: DataSyncWorld): DataSyncStanding | undefined {
   if (!spec.ok) return { phase: 'Failed', reason: 'InvalidSpec', message: problemsText(spec.problems) }
   if (!namespaceTerminating) return undefined

@@ -2,13 +2,13 @@ import type { DataSyncPhase, DataSyncReason, DataSyncStatus } from '@open-terrai
 import { cutMessage, mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
-import { courseConditions, type Standing, said } from '../../../runtime/standing.ts'
+import { courseConditions, newCondition, type Standing } from '../../../runtime/standing.ts'
 import type { DataSyncView } from '../world.ts'
 import type { ImageStep } from './image.ts'
 
 export type DataSyncStanding = Standing<DataSyncPhase, DataSyncReason>
 
-/** The whole is in the first phase that one of its images is in. */
+/** The DataSync is in the first of these phases that any of its images is in. */
 const ORDER = ['Syncing', 'Queued', 'Failed'] as const
 
 export function standingOf(images: readonly ImageStep[]): DataSyncStanding {
@@ -28,7 +28,7 @@ export function standingOf(images: readonly ImageStep[]): DataSyncStanding {
 
 const membersOf = (images: readonly ImageStep[]) => images.map((image) => ({ ...image, title: image.vm }))
 
-/** The whole status. Of the one before only the times of transitions count. */
+/** Returns the whole status. Only the transition times of the previous status matter. */
 export function dataSyncStatusOf(
   { metadata: { generation }, status: before }: DataSyncView,
   standing: DataSyncStanding,
@@ -39,7 +39,7 @@ export function dataSyncStatusOf(
   const why = { reason: standing.reason, message: cutMessage(standing.message) }
   const isSettled = phase === 'Succeeded' || phase === 'Failed'
   const conditions = [
-    said('Ready', phase === 'Succeeded', why),
+    newCondition('Ready', phase === 'Succeeded', why),
     ...courseConditions(why, { isBusy: !isSettled, isStalled: phase === 'Failed', isSettled }),
   ]
   return {
@@ -62,12 +62,12 @@ function figuresOf(images: readonly ImageStep[]): Partial<DataSyncStatus> {
   }
 }
 
-/** Whether it is on its way, with nothing to tell people but how far. */
+/** Reports whether the DataSync is in progress, with nothing to report but how far it is. */
 export function isUnderWay(reason: string | undefined): boolean {
   return reason === 'Queued' || reason === 'Syncing'
 }
 
-/** Its beginning, its end and trouble, for people who read `kubectl describe`: the steps between them are in the status. */
+/** Returns Events for the start, the end and problems, for people who read `kubectl describe`. The steps in between are in the status. */
 export function dataSyncEventsBetween(before: DataSyncStatus, after: DataSyncStatus): EventNote[] {
   const { reason = '', message = '' } = after
   if (reason === before.reason || (isUnderWay(reason) && isUnderWay(before.reason))) return []

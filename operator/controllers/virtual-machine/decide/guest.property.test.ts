@@ -9,7 +9,7 @@ import { aRunningWorld } from '../machine-world.fixtures.ts'
 import type { MachineWorld } from '../world.ts'
 import { planMachine } from './plan.ts'
 
-/** All that KubeVirt prints for a machine. */
+/** All values of printableStatus. */
 const PRINTABLE = [
   '',
   'Stopped',

@@ -19,7 +19,7 @@ import type { MachineWorld } from '../world.ts'
 
 const canReport = ({ world: { clone } }: Walk) => clone !== undefined && clone.metadata.deletionTimestamp === undefined
 const hasMachine = ({ world: { machine } }: Walk) => machine !== undefined
-/** Somebody deletes an object, which takes its time to go. */
+/** Marks an object as deleted. It stays until it is reaped. */
 const gone = (walk: Walk, name: 'clone' | 'machine' | 'image') => {
   const object = walk.world[name]
   if (object === undefined) return
@@ -75,7 +75,7 @@ function after(history: readonly string[], holds: (walk: Walk) => void = () => u
   const walk = new Walk({ image: undefined }).settle()
   for (const name of history) {
     ACTS[name]?.(walk)
-    // Coming to rest is a check in itself: a plan for an unchanged world writes nothing.
+    // settle() is a check in itself: it throws unless plans stop writing in an unchanged world.
     walk.settle()
     holds(walk)
   }
@@ -149,7 +149,7 @@ describe('after any history', { timeout: 60_000 }, () => {
 
   it('nobody has read a password', () => {
     always((history) => {
-      const { world, told, log } = after(history)
+      const { world, events: told, log } = after(history)
       expect(JSON.stringify([world.vm.status, told, log, world.machine, world.secret])).not.toContain(PASSWORD)
     })
   })

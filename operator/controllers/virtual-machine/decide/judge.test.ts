@@ -5,7 +5,7 @@ import { aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
 import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
 import type { CloneFacts } from '../views.ts'
-import { isStarting, standingOfDisk, standingOfMachine, tellsOfHang } from './judge.ts'
+import { isStarting, reportsHang, standingOfDisk, standingOfMachine } from './judge.ts'
 import { failed, waiting } from './machine-plan.ts'
 import type { Obstacle } from './obstacle.ts'
 import { type MachineStanding, withMachineStanding } from './status.ts'
@@ -225,6 +225,6 @@ describe('a machine that KubeVirt says is starting', () => {
     const imageReady = { holds: true, reason: 'ImageReady', message: '' } as const
     const facts = { standing, image: undefined, imageReady, remarks: [], generation: 1 }
     const status = withMachineStanding({ kubevirt: { name: 'vm', printableStatus } }, facts, 0)
-    expect(tellsOfHang(status)).toBe(expected)
+    expect(reportsHang(status)).toBe(expected)
   })
 })

@@ -1,5 +1,5 @@
+import { claimMessageOf } from '../../../cluster/claim-message.ts'
 import { type InstanceView, IS_ON, type KubeVirtView } from '../../../cluster/kubevirt-views.ts'
-import { saidOfClaim } from '../../../cluster/said-of-claim.ts'
 import { toTime } from '../../../runtime/conditions.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { CloneFacts, MachineView } from '../views.ts'
@@ -12,28 +12,28 @@ import type { MachineStanding } from './status.ts'
 /** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
 const WAITS_FOR_CONSUMER: ReadonlySet<string> = new Set(['WaitForFirstConsumer', 'PendingPopulation'])
 
-/** Of an admission webhook or of validation, in the words of the API server: the same instance is refused again. */
+/** Messages of the API server for a rejection by admission or validation: the same instance is rejected again. */
 const REFUSED = /denied the request|is forbidden|is invalid|exceeded quota/
 
-/** Of the condition Ready of an instance: its pod has a deletionTimestamp. On a node that is lost, that lasts. */
+/** Reason of an instance's condition Ready: its pod has a deletionTimestamp. On a lost node, that lasts. */
 export const POD_GOES = 'PodTerminating'
 
-/** States of a pod that does not run yet. KubeVirt hides under the first one whatever keeps it from that. */
+/** States in which the pod does not run yet. `Starting` hides whatever keeps it from running. */
 const STARTS: ReadonlySet<string> = new Set(['Starting', 'ErrImagePull', 'ImagePullBackOff'])
 
-/** Whether CDI goes on with a disk only once a pod uses it. */
+/** Reports whether CDI continues with a disk only when a pod uses it. */
 export function waitsForConsumer({ phase }: Pick<CloneFacts, 'phase'>): boolean {
   return WAITS_FOR_CONSUMER.has(phase)
 }
 
-/** Whether a machine is starting, as KubeVirt says without saying more: where that lasts, it is worth a look. */
+/** Reports whether a machine is starting and KubeVirt gives no further reason: if that lasts, a live look is worth it. */
 export function isStarting(world: Pick<MachineWorld, 'vm' | 'spec' | 'clone' | 'machine'>): boolean {
   const { machine } = world
   if (machine === undefined || !isToStart(world)) return false
   return STARTS.has(machine.printableStatus) && machine.failure === '' && machine.refusedPod === ''
 }
 
-/** Whether KubeVirt cannot create its instance or pod: its conditions keep the first text, whatever is said later. */
+/** Reports whether KubeVirt cannot create the instance or pod. Its conditions keep the first text, even if later ones differ. */
 export function isRefused(world: Pick<MachineWorld, 'vm' | 'spec' | 'clone' | 'machine' | 'instance'>): boolean {
   return isToStart(world) && refusedOf(world) !== undefined && !IS_ON.has(world.machine?.printableStatus)
 }
@@ -44,54 +44,54 @@ function isToStart({ vm, spec, clone, machine }: Pick<MachineWorld, 'vm' | 'spec
   return isThere && (clone === undefined || clone.phase === 'Succeeded')
 }
 
-/** Whether the status tells of a machine that has been starting for too long. */
-export function tellsOfHang({ phase, kubevirt, conditions }: MachineView['status']): boolean {
+/** Reports whether the status shows that the machine has been starting for too long. */
+export function reportsHang({ phase, kubevirt, conditions }: MachineView['status']): boolean {
   const reason = reasonOf({ conditions })
   if (reason === 'NetworkMissing' || reason === 'PodNotStarting' || reason === 'StartFailed') return true
   return phase === 'Failed' && reason === 'Timeout' && STARTS.has(kubevirt?.printableStatus ?? '')
 }
 
 /**
- * Where the disk of a machine stands, as long as it is not complete.
- * @param machine where it is there already: it says why no node is chosen
+ * Returns the standing of a disk that is not complete.
+ * @param machine KubeVirt's machine, if it exists: it reports why no node is chosen
  */
 export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): MachineStanding {
   const { phase, progress, running, bound } = clone
-  const says = told(running.message || saidOfClaim(clone))
+  const detail = withDetails(running.message || claimMessageOf(clone))
   if (phase === 'Failed')
-    return failed('CloneFailed', `DataVolume ${clone.metadata.name} is Failed${says || ': CDI gives no reason'}`)
+    return failed('CloneFailed', `DataVolume ${clone.metadata.name} is Failed${detail || ': CDI gives no reason'}`)
   const blocked = blockage(bound) ?? blockage(running)
   if (blocked !== undefined) return waiting('CloneFailed', blocked)
   if (waitsForConsumer(clone)) {
     const trouble = machine?.trouble ?? ''
-    // What KubeVirt said before there was a claim stays for a while.
-    const why = trouble.includes('waiting for it to appear') ? '' : told(trouble)
+    // KubeVirt's message from before the claim existed stays for a while.
+    const why = trouble.includes('waiting for it to appear') ? '' : withDetails(trouble)
     return waiting('WaitingForVolumeBinding', `the root disk waits for a node to be chosen (${phase})${why}`)
   }
   const share = progress === '' || progress === 'N/A' ? '' : ` (${progress})`
   const cloning = (moving: string) =>
-    `the root disk is being cloned${moving}, CDI says ${phase || 'nothing yet'}${says}`
+    `the root disk is being cloned${moving}, CDI says ${phase || 'nothing yet'}${detail}`
   return waiting('Cloning', cloning(share), cloning(''))
 }
 
-/** Why CDI cannot begin, and what people can do about it, by a condition. It goes on by itself then. */
+/** Returns from a condition why CDI cannot begin, and what people can do. CDI then continues by itself. */
 function blockage({ reason, message }: CloneFacts['bound']): string | undefined {
-  const says = message || `CDI says ${reason}`
+  const detail = message || `CDI says ${reason}`
   switch (reason) {
     case 'ErrExceededQuota':
-      return `a ResourceQuota of the namespace leaves no room for the root disk: ${says}; raise it, or delete what nobody needs`
+      return `a ResourceQuota of the namespace leaves no room for the root disk: ${detail}; raise it, or delete what nobody needs`
     case 'ErrClaimNotValid':
-      return `CDI cannot make a valid claim for the root disk: ${says}; give the StorageProfile of its storage class its claimPropertySets`
+      return `CDI cannot make a valid claim for the root disk: ${detail}; give the StorageProfile of its storage class its claimPropertySets`
     default:
       return undefined
   }
 }
 
 /**
- * Where the machine stands by what KubeVirt says, once its disk is complete. Of KubeVirt's states only an instance that was refused
- * is an end: whether another one lasts too long is judged by time.
- * @param obstacle what a live look has found to keep its pod from starting
- * @param instance its present run
+ * Returns the standing of a machine whose disk is complete, according to KubeVirt. Of KubeVirt's states, only a rejected instance is a
+ * failure: for any other state, time decides whether it lasts too long.
+ * @param obstacle what keeps its pod from starting, as found by a live look
+ * @param instance its current run
  */
 export function standingOfMachine(
   machine: KubeVirtView,
@@ -99,7 +99,7 @@ export function standingOfMachine(
   instance?: InstanceView,
 ): MachineStanding {
   const { printableStatus, failure, refusedPod } = machine
-  // Whatever KubeVirt says beside: it has been created.
+  // The instance has been created, whatever else KubeVirt reports.
   if (IS_ON.has(printableStatus)) return standingOfGuest(machine, instance)
   const cannotStart = (text: string, poked: string) =>
     `KubeVirt cannot start the machine: ${text}; ${triedAgain(poked, machine)}`
@@ -107,37 +107,37 @@ export function standingOfMachine(
     const text = newestOf(failure, machine, obstacle)
     return (REFUSED.test(text) ? failed : waiting)('StartFailed', cannotStart(text, 'vm.kubevirt.io'))
   }
-  // A full quota shows only here, while the state says `Starting`, or something stale.
+  // An exceeded quota shows only here, while the state is `Starting` or stale.
   if (refusedPod !== '' && printableStatus !== 'Stopped')
     return waiting('StartFailed', cannotStart(newestOf(refusedPod, machine, obstacle), 'vmi'))
   if (obstacle !== undefined && STARTS.has(printableStatus)) return standingOfPod(machine, obstacle)
   return standingWithoutGuest(machine, instance)
 }
 
-/** KubeVirt never updates the text of a condition that stays. An Event has the newer one, if it is no older than the condition. */
+/** KubeVirt never updates the text of a condition that stays. An Event has a newer text, unless it is older than the condition. */
 function newestOf(first: string, { refusedSince = 0 }: KubeVirtView, obstacle: Obstacle | undefined): string {
   const refusal = obstacle?.refusal
   return refusal === undefined || refusal.at < refusedSince ? first : refusal.text
 }
 
-/** KubeVirt itself waits for up to 1,000 s between two tries: see `withRetry`. */
+/** KubeVirt itself waits up to 1,000 s between two attempts: see `withRetry`. */
 function triedAgain(kind: string, { metadata: { name, namespace } }: KubeVirtView): string {
   return `once that is fixed, it starts within 5 minutes, or at once by: kubectl -n ${namespace} annotate --overwrite ${kind} ${name} poke="$(date)"`
 }
 
-/** A guest that is switched on. */
+/** Returns the standing of a guest that is switched on. */
 function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
-  // KubeVirt copies it from the instance: where that says otherwise, one of the two is not news, and its addresses may be missing.
+  // KubeVirt copies isReady from the instance: if the two differ, one of them is stale, and the addresses may be missing.
   if (machine.isReady && instance?.isReady !== false && machine.printableStatus !== 'Paused')
     return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
   if (isPaused(machine)) return standingOfPause(machine)
   if (instance?.unreadyReason === POD_GOES) return stopping(machine, instance)
-  return waiting('NotReady', `the instance runs and is not ready${told(machine.unready, machine.trouble)}`)
+  return waiting('NotReady', `the instance runs and is not ready${withDetails(machine.unready, machine.trouble)}`)
 }
 
 function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
   const { printableStatus, trouble, retryAt } = machine
-  const text = told(trouble)
+  const text = withDetails(trouble)
   switch (printableStatus) {
     case 'CrashLoopBackOff': {
       const crashing = (next: string) => `the machine fails before it runs, and is tried again ${next}${text}`
@@ -164,7 +164,7 @@ function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | un
   }
 }
 
-/** Of a node that is lost, KubeVirt cannot know whether the guest still writes to its disk, and starts it nowhere else. */
+/** On a lost node, KubeVirt cannot know whether the guest still writes to its disk, so it does not start it elsewhere. */
 function stopping(
   { metadata: { name }, runStrategy }: KubeVirtView,
   instance: InstanceView | undefined,
@@ -180,43 +180,43 @@ function nodeOf(instance: InstanceView | undefined): string {
   return instance?.nodeName === undefined ? '' : ` on node ${instance.nodeName}`
 }
 
-/** Whether its guest shows that it lives, by whatever KubeVirt tells of it. */
+/** Reports whether any sign from KubeVirt shows that the guest is alive. */
 export function answers({ machine, instance }: Pick<MachineWorld, 'machine' | 'instance'>): boolean {
   return machine?.isReady === true || instance?.isReady === true || instance?.hasAgent === true
 }
 
-/** Whether the CPUs of its guest stand still, as its instance shows it first. */
+/** Reports whether the CPUs of the guest are paused. The instance shows this first. */
 export function standsStill({ machine, instance }: Pick<MachineWorld, 'machine' | 'instance'>): boolean {
   return instance?.isPaused === true || (machine !== undefined && isPaused(machine))
 }
 
-/** Also while it migrates, which its state shows instead. */
+/** A machine can also be paused during a migration, when its state shows `Migrating` instead. */
 function isPaused({ printableStatus, pause }: KubeVirtView): boolean {
   return printableStatus === 'Paused' || (printableStatus === 'Migrating' && pause !== undefined)
 }
 
 function standingOfPause({ pause }: KubeVirtView): MachineStanding {
-  const says = pause?.message ? ` (${pause.message})` : ''
+  const detail = pause?.message ? ` (${pause.message})` : ''
   const unpause = 'unpause it, for instance with virtctl unpause'
   switch (pause?.reason) {
     case 'PausedIOError':
       return waiting(
         'PausedIOError',
-        `KubeVirt has paused the machine, since its disk cannot be written or read${says}: see whether its storage is full or lost; the guest continues by itself when that is fixed`,
+        `KubeVirt has paused the machine, since its disk cannot be written or read${detail}: see whether its storage is full or lost; the guest continues by itself when that is fixed`,
       )
     case 'PausedByMigrationMonitor':
-      return waiting('Paused', `KubeVirt has paused the machine until its migration ends${says}`)
+      return waiting('Paused', `KubeVirt has paused the machine until its migration ends${detail}`)
     case 'PausedByUser':
-      return waiting('Paused', `somebody paused the machine${says}: ${unpause}`)
+      return waiting('Paused', `somebody paused the machine${detail}: ${unpause}`)
     default:
-      return waiting('Paused', `KubeVirt says that the machine is paused${says}: ${unpause}`)
+      return waiting('Paused', `KubeVirt says that the machine is paused${detail}: ${unpause}`)
   }
 }
 
-/** To be added to a sentence; empty where there is nothing to tell. */
-function told(...texts: readonly string[]): string {
-  const said = texts.filter((text) => text !== '')
-  return said.length === 0 ? '' : `: ${said.join('; ')}`
+/** Returns text to append to a sentence; empty if there is none. */
+function withDetails(...texts: readonly string[]): string {
+  const details = texts.filter((text) => text !== '')
+  return details.length === 0 ? '' : `: ${details.join('; ')}`
 }
 
 function standingOfPod(

@@ -17,13 +17,13 @@ import { withRefusal } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import type { MachineStanding, Remark } from './status.ts'
 
-/** What is to be done about one machine, as printable data. */
+/** What to do about one machine, as printable data. */
 export interface MachinePlan extends ObjectPlan {
   readonly status: VirtualMachineStatus
 }
 
 export const MACHINE_CHILDREN: readonly ChildType[] = [
-  // Its instance, and with it the guest, is to be gone before the disk.
+  // Its instance, and with it the guest, must be gone before the disk.
   { type: KUBEVIRT_VIRTUAL_MACHINE, propagationPolicy: 'Foreground' },
   { type: VIRTUAL_MACHINE_INSTANCE, propagationPolicy: 'Background' },
   { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
@@ -31,25 +31,25 @@ export const MACHINE_CHILDREN: readonly ChildType[] = [
   { type: vmDiskImage, propagationPolicy: 'Background' },
 ]
 
-/** What all parts of a plan start from. */
+/** The input of all parts of a plan. */
 export interface MachineDraft {
   readonly world: MachineWorld
   readonly spec: VirtualMachineSpec
   readonly now: number
 }
 
-/** What is to be done and shown, wherever the machine stands. */
+/** What to do and to show, apart from the standing. */
 export interface Work extends Partial<Pick<MachinePlan, 'apply' | 'remove' | 'events' | 'wake' | 'touch' | 'onlyIf'>> {
   readonly status?: Partial<VirtualMachineStatus>
   readonly remarks?: readonly Remark[]
 }
 
-/** What one part of a plan comes to. */
+/** The result of one part of a plan. */
 export interface Step extends Work {
   readonly standing: MachineStanding
 }
 
-/** A guest that has started may have written to its disk. */
+/** Reports whether the guest has started. It may have written to its disk since. */
 export function hasBooted({ vm, instance }: Pick<MachineWorld, 'vm' | 'instance'>): boolean {
   return vm.status.bootedAt !== undefined || instance?.phase === 'Running'
 }
@@ -64,22 +64,22 @@ export function refused(standing: MachineStanding, { refusal }: MachineWorld): M
   return withRefusal(standing, refusal, { phase: 'Provisioning', reason: 'Refused' })
 }
 
-/** Whether it has a disk, or a machine, whatever becomes of its image. */
+/** Reports whether it has a disk or a machine, whatever happens to its image. */
 export function isDeployed({ clone, claim, machine }: Pick<MachineWorld, 'clone' | 'claim' | 'machine'>): boolean {
   return clone !== undefined || claim !== undefined || machine !== undefined
 }
 
-/** Whether there is a root disk, or CDI will make it: that it cannot where somebody else's claim has the name. */
+/** Reports whether there is a root disk, or CDI will make it. CDI cannot if a foreign claim has the name. */
 export function hasDisk(of: Readonly<Record<'clone' | 'claim' | 'foreignClaim', unknown>>): boolean {
   return of.claim !== undefined || (of.clone !== undefined && of.foreignClaim === undefined)
 }
 
-/** Whether its disk is being deleted, which lasts as long as a guest runs from it. */
+/** Reports whether its disk is being deleted. The deletion lasts as long as a guest runs from the disk. */
 export function losesDisk({ clone, claim }: Pick<MachineWorld, 'clone' | 'claim'>): boolean {
   return [clone, claim].some(isTerminating)
 }
 
-/** @param steady the message without what moves in it */
+/** @param steady the message without the parts that change by themselves */
 export function waiting(reason: VirtualMachineReason, message: string, steady = message): MachineStanding {
   return { phase: 'Provisioning', reason, message, ...(steady !== message && { steady }) }
 }

@@ -8,7 +8,7 @@ const POD = { name: 'virt-launcher-vm-x7k2p', uid: '0a1b2c3d-1111-4222-8333-4444
 const NOW = START + 20 * MINUTE
 const at = (agoMs: number) => new Date(NOW - agoMs).toISOString()
 
-/** Last seen so long ago, and first a minute before that. */
+/** An Event last seen `agoMs` ago, and first seen a minute before that. */
 function event(reason: string, message: string, agoMs = 0, more: Partial<PodEvent> = {}): PodEvent {
   const metadata: ObjectMeta = { name: 'event', namespace: 'team', creationTimestamp: at(agoMs + MINUTE) }
   const times = { firstTimestamp: at(agoMs + MINUTE), lastTimestamp: at(agoMs) }

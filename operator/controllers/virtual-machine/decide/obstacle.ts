@@ -1,32 +1,32 @@
 import { type PodEvent, warningFrom } from '../../../cluster/pod-events.ts'
 
-/** What keeps the pod of a machine from starting, as far as a live look has found it. */
+/** What keeps the pod of a machine from starting, as found by a live look. */
 export interface Obstacle {
-  /** NetworkAttachmentDefinitions that interfaces name, and that are not there. */
+  /** NetworkAttachmentDefinitions that interfaces name but that do not exist. */
   readonly missingNetworks: readonly string[]
   /** Whether the cluster serves NetworkAttachmentDefinitions at all. */
   readonly hasMultus: boolean
-  /** `<reason>: <message>` of the Warning event that tells most; undefined where none does. */
+  /** `<reason>: <message>` of the most relevant Warning event; undefined if there is none. */
   readonly warning: string | undefined
-  /** What was said last, where the pod or its instance is refused. */
+  /** The newest refusal, if the pod or its instance is refused. */
   readonly refusal?: CreateRefusal
 }
 
-/** An Event that tells why KubeVirt could not create something. */
+/** An Event that reports why KubeVirt could not create something. */
 export interface CreateRefusal {
   readonly text: string
   /** When it was last reported, in ms. */
   readonly at: number
 }
 
-/** Of the Events about one object that could not be created the newest, in the words that KubeVirt's condition would have. */
+/** Returns the newest Event about what could not be created for one object, in the words of KubeVirt's condition. */
 export function refusalOf(events: readonly PodEvent[]): CreateRefusal | undefined {
-  // Its name may be part of other words.
+  // The object's name is not replaced in the text, since it may be part of other words.
   const [newest] = events
     .map((event) => warningFrom({ ...event, involvedObject: {} }))
     .toSorted((a, b) => b.last - a.last)
   if (newest === undefined) return undefined
-  const text = AS_CONDITION.reduce((said, [event, condition]) => said.replace(event, condition), newest.text)
+  const text = AS_CONDITION.reduce((reworded, [event, condition]) => reworded.replace(event, condition), newest.text)
   return { text, at: newest.last }
 }
 

@@ -13,7 +13,7 @@ const remarked = (message: string): VirtualMachineStatus =>
 
 const QUEUED_IMAGE = { namespace: 'farm', name: 'golden', queuePosition: 2 } as const
 
-/** Asserts that it is written `everyMs` after the last write, and looked at again by then. */
+/** Asserts that the status is written `everyMs` after the last write, and that the wake is due then. */
 function expectEvery(everyMs: number, before: VirtualMachineStatus, after: VirtualMachineStatus, waiting = 1) {
   const early = machinePaceOf(before, after, everyMs - 1, waiting)
   expect([early.isStatusDue, early.wake?.afterMs]).toEqual([false, 1])

@@ -3,15 +3,15 @@ import { reasonOf } from '../../../runtime/standing.ts'
 import { paceBetween, type StatusPace } from '../../../runtime/status-pace.ts'
 import { isRemark, isTrouble } from './status.ts'
 
-/** What others say of trouble may change all the time. */
+/** Messages of other components about trouble may change all the time. */
 const WORDS_EVERY_MS = 10_000
 const MOVES_EVERY_MS = 30_000
-/** With many machines that wait for the same image, one write a second is enough for all of them. */
+/** If many machines wait for the same image, one write per second is enough for all of them together. */
 const APART_MS = 1_000
 
 /**
- * When a status is written: where the machine stands at once, another text that people have to act upon every 10 s, and what moves by itself every 30 s.
- * @param waiting machines that wait for the same image
+ * Decides when a status is written: the standing at once, texts that people must act upon every 10 s, what changes by itself every 30 s.
+ * @param waiting number of machines that wait for the same image
  */
 export function machinePaceOf(
   before: VirtualMachineStatus,
@@ -19,7 +19,7 @@ export function machinePaceOf(
   sinceWriteMs?: number,
   waiting = 1,
 ): StatusPace {
-  // The first place in the queue is news. How it moves, and that it is gone for a while, goes with other news.
+  // The first place in the queue is written at once. Its changes, and its absence for a while, are written with other changes.
   const isPlaceNew = hasPlace(after) && !hasPlace(before)
   const place = (status: VirtualMachineStatus) => isPlaceNew && hasPlace(status)
   const aspects = [[place, 0] as const, [standing, 0] as const, [words, WORDS_EVERY_MS] as const]
@@ -31,12 +31,12 @@ function hasPlace({ image }: VirtualMachineStatus): boolean {
   return image?.queuePosition !== undefined
 }
 
-/** All but texts, and how far a step has come. */
+/** Returns everything except texts and the progress of a step. */
 function standing(status: VirtualMachineStatus): unknown {
   const { message: _message, clone, image, kubevirt: _kubevirt, addresses, conditions, ...rest } = status
   return {
     ...rest,
-    // Who waits for a machine reads its addresses when it is ready.
+    // Clients that wait for a machine read its addresses when it is ready.
     addresses: status.phase === 'Ready' ? addresses : undefined,
     clone: clone && { ...clone, uid: undefined, phase: undefined, progress: undefined, progressTime: undefined },
     image: image && { namespace: image.namespace, name: image.name },
@@ -44,7 +44,7 @@ function standing(status: VirtualMachineStatus): unknown {
   }
 }
 
-/** Texts that people have to act upon. */
+/** Returns the texts that people must act upon. */
 function words(status: VirtualMachineStatus): unknown {
   const { phase, message, conditions = [] } = status
   const isToActUpon = phase === 'Failed' || isTrouble(reasonOf(status))

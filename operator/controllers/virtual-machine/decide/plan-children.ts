@@ -19,19 +19,19 @@ import { isSameSize, type MachineDraft } from './machine-plan.ts'
 import { type ImageState, imageKeyOf } from './plan-image.ts'
 import { runStrategyOf } from './plan-off.ts'
 
-/** How CDI makes a clone, on its DataVolume. */
+/** Annotation on the DataVolume of a clone: how CDI makes it. */
 export const CLONE_TYPE = 'cdi.kubevirt.io/cloneType'
 
 type CloneStatus = NonNullable<VirtualMachineStatus['clone']>
 type Wants = Pick<CloneStatus, 'image' | 'diskSize' | 'generation'>
 
-/** What the spec says about the disk, written down when it is made. */
+/** Returns what the spec says about the disk. It is recorded when the disk is made. */
 export function wantsOf({ world, spec }: MachineDraft): Wants {
   const { generation } = world.vm.metadata
   return withoutUndefined({ image: keyOf(imageKeyOf(world, spec)), diskSize: spec.resources.diskSize, generation })
 }
 
-/** Fields of the spec that say something else about the disk than when it was made. */
+/** Returns the fields of the spec about the disk that have changed since it was made. */
 export function changedSince(made: CloneStatus | undefined, wants: Wants): string[] {
   if (made?.image === undefined) return []
   return [
@@ -40,7 +40,7 @@ export function changedSince(made: CloneStatus | undefined, wants: Wants): strin
   ]
 }
 
-/** Name of the StorageClass of a disk that is made from an image; undefined where nothing tells. */
+/** Returns the name of the StorageClass of a disk made from an image; undefined if unknown. */
 export function storageClassOf(image: ImageView | undefined): string | undefined {
   const { artifact, defaults } = image?.status ?? {}
   const { storageClass } = (image?.spec ?? {}) as { readonly storageClass?: unknown }
@@ -48,22 +48,22 @@ export function storageClassOf(image: ImageView | undefined): string | undefined
 }
 
 /**
- * Of the disk in an image, as people ask for it; undefined where that is not known. An artifact may be larger than was asked for. While
- * another revision is made, what is asked for is of that one: the artifact's own size counts then, unless it has CDI's overhead for a
- * file system in it.
+ * Returns the size of the disk in an image, as people request it; undefined if unknown. An artifact may be larger than requested. While
+ * another revision is being made, the requested size is that of the new revision: then the artifact's own size counts, unless it includes
+ * CDI's overhead for a file system.
  */
 export function imageSizeOf(image: ImageView | undefined): string | undefined {
   const { artifact, defaults, revision } = image?.status ?? {}
   if (artifact !== undefined && artifact.revision !== revision)
     return artifact.volumeMode === 'Filesystem' ? undefined : artifact.restoreSize
   const { diskSize = defaults?.diskSize } = (image?.spec ?? {}) as { readonly diskSize?: unknown }
-  const asked = diskSize === undefined ? undefined : String(diskSize)
+  const requested = diskSize === undefined ? undefined : String(diskSize)
   const has = artifact?.restoreSize
-  if (asked === undefined || has === undefined) return asked ?? has
-  return (compareQuantities(asked, has) ?? 1) < 0 ? asked : has
+  if (requested === undefined || has === undefined) return requested ?? has
+  return (compareQuantities(requested, has) ?? 1) < 0 ? requested : has
 }
 
-/** The disk as it should be. */
+/** Returns the desired disk. */
 export function wantedClone({ world, spec }: MachineDraft, { image, artifact }: ImageState & { kind: 'ready' }) {
   return renderCloneDataVolume({
     vm: refOf(world),
@@ -75,7 +75,7 @@ export function wantedClone({ world, spec }: MachineDraft, { image, artifact }: 
   })
 }
 
-/** The Secret as it should be, unless it is. */
+/** Returns the desired Secret; empty if it is up to date, or its data cannot be rendered. */
 export function wantedSecret(world: MachineWorld): KubeObject[] {
   const { cloudInit, secret } = world
   if (cloudInit.kind !== 'rendered') return []
@@ -84,7 +84,7 @@ export function wantedSecret(world: MachineWorld): KubeObject[] {
   return [renderCloudInitSecret({ vm: refOf(world), data: cloudInit.data })]
 }
 
-/** KubeVirt's machine as it should be. */
+/** Returns KubeVirt's machine as desired. */
 export function wantedMachine({ world, spec }: MachineDraft) {
   const { vm, cloudInit, secret, machine, claim } = world
   const ref = refOf(world)
@@ -96,7 +96,7 @@ export function wantedMachine({ world, spec }: MachineDraft) {
     vm: ref,
     hostname: spec.name ?? vm.metadata.name,
     runStrategy: runStrategyOf(world),
-    // Of the disk as long as that lasts: cloud-init takes another one for another machine, and sets it up again.
+    // The same for the lifetime of the disk: with another UUID, cloud-init takes the guest for a new machine and sets it up again.
     firmwareUuid: machine?.firmwareUuid ?? uuidFrom([ref.uid, claim?.metadata.uid]),
     cpu: spec.resources.cpu,
     memory: spec.resources.memory,

@@ -31,7 +31,7 @@ describe('deleting a machine', () => {
       'finalizer released',
     ])
     expect(walk.isGone).toBe(true)
-    expect(walk.told.at(-1)).toBe('Normal Deleting')
+    expect(walk.events.at(-1)).toBe('Normal Deleting')
   })
 
   it.each<[string, WorldOverrides, string[]]>([

@@ -8,8 +8,8 @@ import { leftClaim, withMachineStanding } from './status.ts'
 const LOOK_MS = 60_000
 
 /**
- * A machine that somebody deleted goes step by step: KubeVirt's machine with its instance, the disk when nothing runs from it any
- * more, the Secret last. The image stays. The finalizer goes when nothing is left. What was asked to be left without an owner is left.
+ * Plans the deletion of a machine in steps: KubeVirt's machine with its instance, the disk once nothing runs from it, the Secret last.
+ * The image stays. The finalizer is released when no child is left. Children that the deletion is to orphan are left alone.
  */
 export function planMachineDeletion(world: MachineWorld, now: number): MachinePlan {
   const { vm, machine, instance, clone, secret } = world
@@ -26,7 +26,7 @@ export function planMachineDeletion(world: MachineWorld, now: number): MachinePl
   const status = withMachineStanding(
     { ...vm.status, addresses: undefined },
     {
-      // No phase tells of an end; what it was is as good as any, but Ready it is not.
+      // There is no phase for a deletion. Failed is kept, and any other phase becomes Provisioning, since the machine is not Ready.
       standing: refused({ phase: phase === 'Failed' ? 'Failed' : 'Provisioning', reason: 'Deleting', message }, world),
       image,
       imageReady: { holds: false, reason: 'Deleting', message },

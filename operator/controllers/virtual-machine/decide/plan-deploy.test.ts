@@ -43,7 +43,7 @@ describe('the happy path', () => {
       'apply DataVolume vm-root',
       'status Provisioning/Cloning',
       'status Provisioning/Cloning',
-      // The claim is there.
+      // The claim exists.
       'status Provisioning/Cloning',
       'apply VirtualMachine vm',
       'status Provisioning/Cloning',
@@ -69,8 +69,8 @@ describe('the happy path', () => {
   })
 
   it('is two Events: its beginning and its end', () => {
-    expect(new Walk({ image: undefined }).settle().deploy().told).toEqual(['Normal ImageCreated', 'Normal Running'])
-    expect(new Walk().settle().deploy().told).toEqual(['Normal Cloning', 'Normal Running'])
+    expect(new Walk({ image: undefined }).settle().deploy().events).toEqual(['Normal ImageCreated', 'Normal Running'])
+    expect(new Walk().settle().deploy().events).toEqual(['Normal Cloning', 'Normal Running'])
   })
 })
 
@@ -126,7 +126,7 @@ describe('the root disk', () => {
     expect(spec.storage.resources).toEqual(expected && { requests: { storage: expected } })
   })
 
-  // Its artifact is of 20Gi, and one of 10Gi waits in the queue.
+  // Its artifact has 20Gi, and a revision of 10Gi is queued.
   it.each<[string, string, string | undefined]>([
     ['of the size that the image is to have: that of the artifact', '10Gi', undefined],
     ['between the two: that of the artifact, which CDI clones as it is', '15Gi', undefined],

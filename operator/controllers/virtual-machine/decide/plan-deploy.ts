@@ -1,4 +1,10 @@
-import { ANNOTATIONS, cloudInitFingerprint, type VirtualMachineStatus, vmChildNames } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  cloudInitFingerprint,
+  shortHash,
+  type VirtualMachineStatus,
+  vmChildNames,
+} from '@open-terrain/constructs'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
@@ -17,10 +23,10 @@ import { withRetry } from './plan-retries.ts'
 import { judged } from './plan-timeouts.ts'
 import { leftClaim, type MachineStanding, type Remark } from './status.ts'
 
-/** Nobody tells of a right that was given, nor that an API server can read a Secret again. */
+/** No watch event reports that access was granted, or that the API server can read a Secret again. */
 const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
 
-/** Disk, Secret and machine, of an image that is ready, or of a disk that is there already. */
+/** Plans disk, Secret and machine, once the image is ready or the machine is deployed already. */
 export function planDeploy(draft: MachineDraft, image: ImageState): Step {
   const { cloudInit } = draft.world
   const blocked = whatBlocks(draft)
@@ -29,18 +35,18 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
   if (cloudInit.kind === 'rendered') return step
   const wake = cloudInit.isRefused ? sooner(step.wake, SECRET_LOOK) : step.wake
   if (step.standing.reason === 'MissingPasswordSecret') return { ...step, wake }
-  // The guest keeps what cloud-init gave it at its first start.
+  // The guest keeps what cloud-init set up at its first start.
   return { ...step, wake, standing: withMore(step.standing, `; ${cloudInit.message}`) }
 }
 
 /**
- * KubeVirt starts a machine by whatever claim has the name of its disk. So one without a disk goes, before a stranger's claim comes or with the guest
- * that was started by it; the disk is made when it is gone.
+ * KubeVirt starts a machine from any claim that has the name of its disk. So KubeVirt's machine is removed if it has no disk: before a foreign
+ * claim appears, or with the guest that was started from one. The disk is made when the machine is gone.
  */
 function planDiskless(draft: MachineDraft, blocked: MachineStanding | undefined): Step | undefined {
   const { vm, machine, instance, clone, foreignClaim } = draft.world
   if (machine === undefined || hasDisk(draft.world)) return undefined
-  // A guest needs the claim to start, not to run: what was started by ours runs on, as long as no other claim is there.
+  // A guest needs the claim to start, not to run: one that was started from ours keeps running unless another claim appears.
   if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running')
     return lastRun(draft, blocked)
   const again = waiting('Cloning', 'the root disk is gone, and is recreated')
@@ -56,14 +62,14 @@ function planDiskless(draft: MachineDraft, blocked: MachineStanding | undefined)
   return blocked === undefined ? judged(draft, standing, step) : { ...step, standing }
 }
 
-/** What makes up a root disk. */
+/** Returns the objects that make up a root disk. */
 function diskNames({ metadata: { namespace = '', name } }: MachineWorld['vm']): readonly NamedObject[] {
   return [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, namespace, name: vmChildNames(name).clone }))
 }
 
 /**
- * A guest whose disk is gone has the last copy of what it wrote: it is reported, and left alone however long it hangs. A new disk that came
- * before it stops would be taken for the one that it was started from.
+ * A guest whose disk is gone has the last copy of its data: it is reported, and left alone however long it hangs. A new disk that is made
+ * before the guest stops would be taken for the disk that it was started from.
  */
 function lastRun({ world }: MachineDraft, blocked: MachineStanding | undefined): Step {
   const stands = blocked === undefined ? standing(world) : withMore(blocked, lossOf(world))
@@ -76,7 +82,7 @@ function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
     const message = `${conflict} exists and belongs to somebody else: it is left alone; delete or rename it, or give the virtual machine another name`
     return failed('NameConflict', message)
   }
-  // Not a stranger's, which people may delete without a loss.
+  // Unlike a foreign object, an orphan cannot be deleted without losing what it holds.
   if (orphan !== undefined) {
     const owner = `uid ${vm.metadata.uid}, controller: true`
     const message = `${orphan} was made for this virtual machine and has lost its ownerReference to it: it is left alone; put the ownerReference back (${owner}), or delete it with all that it holds, and it is recreated`
@@ -95,11 +101,11 @@ function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
   return isKnown ? undefined : waiting('MissingPasswordSecret', cloudInit.message)
 }
 
-/** KubeVirt's machine: there, as it should be, and how it is doing. */
+/** Plans KubeVirt's machine: its creation, its changes and the standing that follows from it. */
 function planRun(draft: MachineDraft): Step {
   const { world } = draft
   const { machine, clone } = world
-  // The machine names its Secret, and tells by a hash that is salted with its uid what is in it.
+  // KubeVirt's machine names the Secret, and has a hash of its content that is salted with the uid of the Secret.
   if (world.secret === undefined) return judged(draft, standing(world), { apply: wantedSecret(world) })
   const wanted = wantedMachine(draft)
   const isGoing = machine?.metadata.deletionTimestamp !== undefined
@@ -110,7 +116,7 @@ function planRun(draft: MachineDraft): Step {
     ...shownRun(world),
     ...(hasBooted(world)
       ? firstStart(draft, fingerprint)
-      : { bootedAt: undefined, specHash: undefined, secretUID: undefined }),
+      : { bootedAt: undefined, specHash: undefined, secretHash: undefined }),
   }
   const stands = standing(world)
   const remarks = remarksOn(draft, status, fingerprint)
@@ -118,7 +124,7 @@ function planRun(draft: MachineDraft): Step {
   return stands.reason === 'StartFailed' ? withRetry(world, step, draft.now) : step
 }
 
-/** What is shown of KubeVirt's machine and its instance. */
+/** Returns the status fields that show KubeVirt's machine and its instance. */
 function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachineStatus> {
   return {
     kubevirt: withoutUndefined({
@@ -132,9 +138,9 @@ function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachi
 }
 
 /**
- * When the operator first observed that the guest runs, and which cloud-init data it started with. That is what its Secret contains at that moment, since the spec may have
- * changed later. If the Secret was created again since, its fingerprint does not tell what the guest read; then the present one is used.
- * @param fingerprint of what is wanted now, where the Secret does not tell what it has
+ * Returns when the operator first observed that the guest runs, and which cloud-init data it started with: the content of the Secret at that
+ * moment, since the spec may change later. If the Secret was recreated since, the present fingerprint is used: the old one has another salt.
+ * @param fingerprint of the desired data, used if the Secret has no hash of its content
  */
 export function firstStart(
   { world: { vm, secret }, now }: MachineDraft,
@@ -145,9 +151,11 @@ export function firstStart(
   if (secret === undefined) return { bootedAt }
   const { uid = '', annotations } = secret.metadata
   const hash = annotations?.[ANNOTATIONS.cloudInit]
-  const isSame = status.secretUID === undefined || status.secretUID === uid
-  const told = hash === undefined ? fingerprint : cloudInitFingerprint(uid, hash)
-  return { bootedAt, specHash: (isSame && status.specHash) || told, secretUID: uid }
+  // The uid is the salt of the fingerprint, and more people can read the status than the Secret.
+  const secretHash = shortHash([uid])
+  const isSame = status.secretHash === undefined || status.secretHash === secretHash
+  const specHash = hash === undefined ? fingerprint : cloudInitFingerprint(uid, hash)
+  return { bootedAt, specHash: (isSame && status.specHash) || specHash, secretHash }
 }
 
 function standing(world: MachineWorld): MachineStanding {
@@ -168,12 +176,12 @@ function standingOf(world: MachineWorld): MachineStanding {
     )
   const off = standingOff(world)
   if (off !== undefined) return off
-  // Before the disk is complete, what KubeVirt shows is stale or about something else.
+  // Until the disk is complete, KubeVirt's state is stale or about something else.
   if (isCloning && !machine.isReady) return standingOfDisk(clone, machine)
   return withMore(standingOfMachine(machine, obstacle, instance), lossOf(world))
 }
 
-/** To be added to where a machine stands; empty where its disk stays. */
+/** Returns text to append to the standing of a machine; empty if its disk stays. */
 function lossOf(world: MachineWorld): string {
   if (world.clone === undefined && world.claim === undefined)
     return '; its disk is gone, and a new one is made when the guest stops: save what is needed'

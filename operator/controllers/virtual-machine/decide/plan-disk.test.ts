@@ -31,7 +31,7 @@ describe('a clone that CDI has given up', () => {
   ])('fails the machine, with %s', (_what, disk, text) => {
     const walk = new Walk().settle().disk(disk, false)
     expect([walk.stand, walk.message]).toEqual(['Failed/CloneFailed', `DataVolume vm-root is Failed: ${text}`])
-    expect(walk.told.at(-1)).toBe('Warning CloneFailed')
+    expect(walk.events.at(-1)).toBe('Warning CloneFailed')
     expect(walk.status.clone).toMatchObject({ name: 'vm-root', sourceRevision: '1a2b3c4d', phase: 'Failed' })
     expect(walk.plan()).toMatchObject({ apply: [], remove: [] })
   })
@@ -77,7 +77,7 @@ describe('a clone whose source is gone', () => {
       },
     ])
     expect(writes(walk.settle()).at(-1)).toBe('delete DataVolume vm-root')
-    expect(walk.told).toContain('Warning CloneSourceGone')
+    expect(walk.events).toContain('Warning CloneSourceGone')
     const artifact = { ...ARTIFACT, name: 'golden-99999999', revision: '99999999' }
     walk
       .diskGone()
@@ -184,7 +184,7 @@ describe('a disk that has booted', () => {
   const booted = { bootedAt: '2026-01-01T00:00:00Z', observedGeneration: 1 }
   const source = { hasCloneSource: false }
 
-  /** By what it is known that the guest may have written to its disk. */
+  /** What shows that the guest may have written to its disk. */
   const signs: [string, WorldOverrides][] = [
     ['that once ran', { status: booted, instance: undefined }],
     ['that runs', { status: {}, instance: anInstance() }],

@@ -13,7 +13,7 @@ import type { ImageState } from './plan-image.ts'
 import { judged } from './plan-timeouts.ts'
 import type { MachineStanding } from './status.ts'
 
-/** The disk and the Secret; undefined when the disk is there, or as good as there. */
+/** Plans the disk and the Secret. Returns undefined once the disk exists, or is far enough for KubeVirt's machine. */
 export function planDisk(draft: MachineDraft, image: ImageState): Step | undefined {
   const { clone, claim } = draft.world
   const hasClaim = claim !== undefined
@@ -23,7 +23,7 @@ export function planDisk(draft: MachineDraft, image: ImageState): Step | undefin
   return hasClaim ? undefined : judged(draft, standingOfClone(draft, clone), { status: cloneStatus(draft, clone) })
 }
 
-/** Where a disk stands that has no claim yet. CDI waits for one in the place of its own, and may not say so. */
+/** Returns the standing of a disk. If a foreign claim is in the place of its own, CDI waits until that is gone and may not report it. */
 export function standingOfClone({ world: { claim, foreignClaim } }: MachineDraft, clone: CloneFacts): MachineStanding {
   const standing = standingOfDisk(clone)
   if (claim !== undefined || foreignClaim === undefined) return standing
@@ -33,7 +33,7 @@ export function standingOfClone({ world: { claim, foreignClaim } }: MachineDraft
   )
 }
 
-/** A disk that nobody has written to but CDI. */
+/** Plans a disk that only CDI has written to. */
 function unfinishedDisk(draft: MachineDraft, clone: CloneFacts): Step | undefined {
   const { claim, machine } = draft.world
   const status = cloneStatus(draft, clone)
@@ -54,7 +54,7 @@ interface Replacement {
   readonly onlyIf?: readonly Precondition[]
 }
 
-/** Why a disk that is not finished is replaced; undefined where it is not. */
+/** Returns why an unfinished disk is replaced; undefined if it is not replaced. */
 function whyReplaced(draft: MachineDraft, clone: CloneFacts): Replacement | undefined {
   const { vm, claim, hasCloneSource } = draft.world
   const wants = wantsOf(draft)
@@ -74,7 +74,7 @@ function whyReplaced(draft: MachineDraft, clone: CloneFacts): Replacement | unde
   return { standing, onlyIf: [{ absent: [{ type: CLONE_SOURCES[kind], namespace, name }], whose: "anybody's" }] }
 }
 
-/** A disk for a machine that has none: the first one, or one in place of what people have deleted. */
+/** Plans a disk for a machine that has none: the first one, or a replacement for one that people deleted. */
 function newDisk(draft: MachineDraft, image: ImageState): Step {
   if (image.kind !== 'ready') return image.step
   const wanted = wantedClone(draft, image)
@@ -86,12 +86,12 @@ function newDisk(draft: MachineDraft, image: ImageState): Step {
       clone: { name: wanted.metadata.name, ...wantsOf(draft), sourceRevision },
       bootedAt: undefined,
       specHash: undefined,
-      secretUID: undefined,
+      secretHash: undefined,
     },
   })
 }
 
-/** What is shown of the disk. */
+/** Returns the status fields that show the disk. */
 export function cloneStatus({ world, now }: MachineDraft, clone: CloneFacts): Partial<VirtualMachineStatus> {
   const { clone: before } = world.vm.status
   const { name, uid } = clone.metadata

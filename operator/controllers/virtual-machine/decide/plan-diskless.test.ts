@@ -126,8 +126,8 @@ describe('a guest whose disk is gone while it runs', () => {
     expect(walk.after(HOUR).log.filter((line) => line === 'apply DataVolume vm-root')).toHaveLength(1)
     walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped).reap()
     expect(walk.world.clone).toBeDefined()
-    const { bootedAt, specHash, secretUID } = walk.status
-    expect([bootedAt, specHash, secretUID]).toEqual([undefined, undefined, undefined])
+    const { bootedAt, specHash, secretHash } = walk.status
+    expect([bootedAt, specHash, secretHash]).toEqual([undefined, undefined, undefined])
     walk
       .disk(DISK.failed, false)
       .edit({ resources: { cpu: '1', memory: '1Gi' } })

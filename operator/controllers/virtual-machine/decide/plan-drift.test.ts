@@ -111,7 +111,7 @@ describe('a change of the spec', () => {
     expect(conditions(walk)).toEqual([undefined, 'True'])
     walk.edit({ users: SPEC['users'] }).settle()
     expect(conditions(walk)).toEqual([undefined, undefined])
-    expect(walk.told.filter((line) => line.endsWith('RebuildRequired'))).toEqual(['Warning RebuildRequired'])
+    expect(walk.events.filter((line) => line.endsWith('RebuildRequired'))).toEqual(['Warning RebuildRequired'])
   })
 
   it('before the first start is no reason for a rebuild', () => {
@@ -189,7 +189,7 @@ describe('a change of the spec', () => {
       status: 'True',
       message: expect.stringContaining(`a change of the spec waits for a restart: ${text}`),
     })
-    expect([walk.stand, walk.told.at(-1)]).toEqual(['Ready/RestartRequired', 'Warning RestartRequired'])
+    expect([walk.stand, walk.events.at(-1)]).toEqual(['Ready/RestartRequired', 'Warning RestartRequired'])
     expect(walk.message).toContain(text)
     expect(walk.kubevirt(KUBEVIRT.running).condition('RestartRequired')).toBeUndefined()
     expect(walk.stand).toBe('Ready/Running')
@@ -220,5 +220,9 @@ it('what a machine was first told is known by the time when it was first seen ru
   walk.after(MINUTE).start()
   expect(walk.status.bootedAt).toBe(toTime(START + 2 * MINUTE))
   expect(walk.status.specHash).toMatch(/^[0-9a-f]{16}$/)
+  // It is the salt of the hashes: with it, passwords could be tried against them.
+  const { uid = '' } = walk.world.secret?.metadata ?? {}
+  expect(uid).not.toBe('')
+  expect(JSON.stringify([walk.status, walk.world.machine])).not.toContain(uid)
   expect(walk.after(HOUR).status.bootedAt).toBe(toTime(START + 2 * MINUTE))
 })

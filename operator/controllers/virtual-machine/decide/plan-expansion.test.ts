@@ -23,10 +23,10 @@ describe('a disk larger than its image, in a StorageClass whose volumes cannot g
       'resources.diskSize asks for more (24Gi) than its image has (10Gi), and StorageClass fast does not allow volumes to grow: CDI copies the whole disk instead of cloning it, which takes longer; ask for no more than 10Gi, give the image that diskSize, or set allowVolumeExpansion on the StorageClass'
     expect(walk.stand).toBe('Provisioning/WaitingForImage')
     expect(walk.condition('SpecWarning')).toMatchObject({ status: 'True', reason: 'NoVolumeExpansion', message })
-    expect(walk.told).toContain('Warning NoVolumeExpansion')
+    expect(walk.events).toContain('Warning NoVolumeExpansion')
     expect(walk.deploy().stand).toBe('Ready/Running')
     expect(walk.condition('SpecWarning')).toBeUndefined()
-    expect(walk.told.filter((line) => line.endsWith('NoVolumeExpansion'))).toHaveLength(1)
+    expect(walk.events.filter((line) => line.endsWith('NoVolumeExpansion'))).toHaveLength(1)
   })
 
   it('is no matter any more once the StorageClass allows it', () => {

@@ -3,9 +3,9 @@ import type { MachineWorld } from '../world.ts'
 import { CLONE_TYPE, storageClassOf } from './plan-children.ts'
 
 /**
- * That a disk is to be larger than its image, where volumes cannot grow: CDI does not fail then, it copies every byte. Told before the
- * copy has begun, and until the disk is complete; empty where nothing of that is known.
- * @param imageSize of the disk in the image, as a quantity
+ * Warns that a disk is to be larger than its image although volumes cannot grow: CDI does not fail then, it copies every byte. The warning
+ * is shown from before the copy begins until the disk is complete. Returns an empty list if a size or the StorageClass is unknown.
+ * @param imageSize size of the disk in the image, as a quantity
  */
 export function expansionWarnings(
   world: MachineWorld,
@@ -15,7 +15,7 @@ export function expansionWarnings(
   const { image, storageClass } = world
   const { diskSize } = spec.resources
   const { restoreSize, volumeMode } = image?.status.artifact ?? {}
-  // With a file system, CDI adds its overhead to what is asked for, which the artifact's size has in it already.
+  // With a file system, CDI adds its overhead to the requested size. The artifact's size includes it already.
   const size = volumeMode === 'Filesystem' ? imageSize : (restoreSize ?? imageSize)
   if (diskSize === undefined || size === undefined || storageClass?.allowVolumeExpansion !== false) return []
   if ((compareQuantities(diskSize, size) ?? 0) <= 0 || !isToBeCloned(world, spec)) return []
@@ -27,7 +27,7 @@ export function expansionWarnings(
 function isToBeCloned({ clone, claim }: MachineWorld, spec: VirtualMachineSpec): boolean {
   if (spec.ignoreOnDeploy === true) return false
   if (clone === undefined) return claim === undefined
-  // CDI decides once, and tells.
+  // CDI decides once, and records the decision in the annotation.
   const type = clone.metadata.annotations?.[CLONE_TYPE] ?? 'copy'
   return clone.phase !== 'Succeeded' && type === 'copy'
 }

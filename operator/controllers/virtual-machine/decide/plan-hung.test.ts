@@ -29,7 +29,7 @@ describe('a clone that gets no further', () => {
       expect(walk.status.kicks).toEqual({ count, lastTime: toTime(walk.now), dataVolumeUID: uid })
       expect(walk.stand).toBe('Provisioning/Cloning')
       walk.reap().diskGone().settle()
-      // A launcher may hold the claim; it goes with the machine that waits for the disk.
+      // A launcher may hold the claim. It is deleted with the machine that waits for the disk.
       expect(deletions(walk, before)).toEqual(['delete DataVolume vm-root', 'delete VirtualMachine vm'])
       expect(walk.world.clone?.metadata.uid).not.toBe(uid)
       expect([walk.status.clone?.uid, walk.plan().wake?.afterMs]).toEqual([walk.world.clone?.metadata.uid, MINUTE])
@@ -42,12 +42,12 @@ describe('a clone that gets no further', () => {
     )
     expect(walk.after(10 * HOUR).stand).toBe('Failed/KickBudgetSpent')
     expect(deletions(walk, before)).toEqual([])
-    expect(walk.told.filter((line) => /Kick/.test(line))).toEqual([
+    expect(walk.events.filter((line) => /Kick/.test(line))).toEqual([
       'Warning Kicked',
       'Warning Kicked',
       'Warning KickBudgetSpent',
     ])
-    // It is left by itself when CDI goes on after all.
+    // The machine leaves Failed by itself when CDI continues after all.
     expect(walk.disk(DISK.succeeded).start().stand).toBe('Ready/Running')
     expect(walk.status.kicks).toBeUndefined()
   })
@@ -96,7 +96,7 @@ describe('a clone that gets no further', () => {
     const walk = new Walk().settle().after(MINUTE).disk(DISK.cloning)
     expect([walk.after(LIMIT - MINUTE).stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/Cloning', MINUTE])
     expect(deletions(walk.after(MINUTE))[0]).toBe('delete DataVolume vm-root')
-    expect(walk.told.filter((line) => line.startsWith('Warning'))).toEqual(['Warning Kicked'])
+    expect(walk.events.filter((line) => line.startsWith('Warning'))).toEqual(['Warning Kicked'])
   })
 
   it('is not made again where the policy does not want it', () => {

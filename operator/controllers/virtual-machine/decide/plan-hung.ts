@@ -8,23 +8,23 @@ import { storageClassOf } from './plan-children.ts'
 import { artifactOf } from './plan-image.ts'
 import { runStrategyOf } from './plan-off.ts'
 
-/** A part of a machine that may hang, and that is created again when it is deleted. */
+/** A part of a machine that may hang, and that is recreated when it is deleted. */
 export interface Hung {
   readonly object: InstanceView | CloneFacts
-  /** Since when it has not got further, in ms. */
+  /** Since when it has made no progress, in ms. */
   readonly since: number
-  /** Where the status tells that it was deleted, so that none is counted twice. */
+  /** Status field that records its deletion, so that no kick is counted twice. */
   readonly noted: 'instanceUID' | 'dataVolumeUID'
-  /** The status tells of it, and it is there still. */
+  /** The status records the kick, but the object is not deleted yet. */
   readonly isOwed: boolean
-  /** Sentences for people; the number of a kick, and what the machine waits for, are added or given. */
+  /** Messages for people. The caller appends the number of a kick, or passes the number of kicks and what the machine waits for. */
   kicked(lasted: string): string
   givenUp(count: number, standing: string): string
 }
 
-/** Phases in which CDI does not work on a clone: it has not looked at it yet, or is done. */
+/** Phases in which CDI does not work on a clone: CDI has not processed it yet, or is done. */
 const AT_REST: ReadonlySet<string> = new Set(['', 'Unknown', 'Succeeded', 'Failed'])
-/** Of its conditions, in the words of CDI: only people can help, and another clone would wait for the same. */
+/** Condition reasons of CDI that only people can resolve: another clone would wait for the same. */
 const WAITS_FOR_PEOPLE: ReadonlySet<string> = new Set([
   'ErrExceededQuota',
   'ErrClaimNotValid',
@@ -32,22 +32,22 @@ const WAITS_FOR_PEOPLE: ReadonlySet<string> = new Set([
   'ImagePullFailed',
   'Unschedulable',
 ])
-/** The same in the words of others, which CDI passes on. */
+/** The same as messages of other components, which CDI passes on. */
 const WAITING = /exceeded quota|waiting for first consumer/
 
-/** What may hang of a machine at this moment: its clone, as long as that is not complete, or its instance. */
+/** Returns the part of a machine that may hang now: its clone, as long as that is not complete, or its instance. */
 export function hungPart(world: MachineWorld, work: Work, now: number): Hung | undefined {
   return hungClone(world, work, now) ?? hungInstance(world, now)
 }
 
 /**
- * An instance that has never run is not helped by deleting it: KubeVirt only counts one more failure. Nor is one whose pod is being deleted
- * already. One whose disk would go with it has the last copy of it.
+ * Deleting an instance that has never run does not help: KubeVirt only counts one more failure. Nor does it help if the pod is being deleted
+ * already. An instance whose disk would be deleted with it has the last copy of the data.
  */
 function hungInstance(world: MachineWorld, now: number): Hung | undefined {
   const { vm, instance, machine } = world
   if (instance === undefined || answers(world) || losesDisk(world)) return undefined
-  // Nothing would start it again.
+  // With another run strategy than `Always`, nothing would start it again.
   if (instance.unreadyReason === POD_GOES || runStrategyOf(world) !== 'Always') return undefined
   const { uid, name, deletionTimestamp } = instance.metadata
   const isNoted = uid !== undefined && uid === vm.status.kicks?.instanceUID
@@ -56,7 +56,7 @@ function hungInstance(world: MachineWorld, now: number): Hung | undefined {
   if (!isOwed && (isNoted || !isRunning)) return undefined
   return {
     object: instance,
-    // A guest that has just been switched on gets the whole time to become ready.
+    // A guest that has just been switched on gets the full timeout to become ready.
     since: instance.unreadySince ?? now,
     noted: 'instanceUID',
     isOwed,
@@ -67,7 +67,7 @@ function hungInstance(world: MachineWorld, now: number): Hung | undefined {
   }
 }
 
-/** A clone that CDI works on, or should; never a disk that has booted, nor one that is removed anyway or could not be made once more. */
+/** Returns the clone if CDI works on it, or should. Never a disk that has booted, is removed anyway, or could not be made again. */
 function hungClone(world: MachineWorld, { status, remove = [] }: Work, now: number): Hung | undefined {
   const { vm, clone } = world
   if (clone === undefined || remove.length > 0 || hasBooted(world) || !canHang(world, clone)) return undefined
@@ -79,7 +79,7 @@ function hungClone(world: MachineWorld, { status, remove = [] }: Work, now: numb
     object: clone,
     since,
     noted: 'dataVolumeUID',
-    // One that got further after all is left alone.
+    // A clone that has made progress since the kick was recorded is left alone.
     isOwed: isNoted && since <= (fromTime(kicks?.lastTime) ?? 0),
     kicked: (lasted) =>
       `DataVolume ${name} made no progress for ${lasted}: it is deleted, and the root disk is cloned again`,
@@ -92,15 +92,15 @@ function times(count: number): string {
   return count === 1 ? 'once' : `${count} times`
 }
 
-/** Whether CDI should get further with a clone, and another one in its place could. */
+/** Reports whether CDI should make progress with a clone, and could make another one in its place. */
 export function canHang({ image, storageClass }: MachineWorld, clone: CloneFacts): boolean {
   const { phase, bound, running, metadata } = clone
-  const said = [bound, running]
+  const conditions = [bound, running]
   return (
     metadata.deletionTimestamp === undefined &&
     !AT_REST.has(phase) &&
     !waitsForConsumer(clone) &&
-    !said.some(({ reason, message }) => WAITS_FOR_PEOPLE.has(reason) || WAITING.test(message)) &&
+    !conditions.some(({ reason, message }) => WAITS_FOR_PEOPLE.has(reason) || WAITING.test(message)) &&
     artifactOf(image) !== undefined &&
     (storageClass !== undefined || storageClassOf(image) === undefined)
   )

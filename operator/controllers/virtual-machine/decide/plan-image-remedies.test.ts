@@ -26,7 +26,7 @@ describe('a machine whose image has failed, since the template had a wrong URL',
     expect(plan(corrected).status.message).toMatch(
       /vmDiskImageTemplate, which differs in url: kubectl -n farm delete vmdi golden$/,
     )
-    // People do as they read.
+    // People follow the message.
     const { apply } = plan({ ...corrected, image: undefined })
     expect(apply.find(isImage)).toMatchObject({ spec: { url: TEMPLATE['url'] } })
     expect(reasonOf(plan({ ...corrected, image: anImage(PUBLISHED) }).status)).not.toBe('ImageFailed')

@@ -109,7 +109,7 @@ describe('an image that no disk can be cloned from', () => {
     expect(status.conditions).toContainEqual(
       expect.objectContaining({ type: 'ImageReady', status: 'False', reason, message: status.message }),
     )
-    // No time runs while an image is waited for.
+    // No time limit runs while the machine waits for its image.
     expect([wake, status.provisioningSince]).toEqual([undefined, undefined])
   })
 

@@ -14,7 +14,7 @@ import type { MachineWorld } from '../world.ts'
 import { failed, isDeployed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
 import type { MachineStanding, MachineStatusFacts } from './status.ts'
 
-/** Nobody tells of the objects that are cloned from. */
+/** No trigger reports changes of the objects that disks are cloned from. */
 const SOURCE_LOOK = { afterMs: 10_000, because: 'what the image names as its artifact may be there by then' }
 
 interface Seen {
@@ -22,7 +22,7 @@ interface Seen {
   readonly condition: MachineStatusFacts['imageReady']
 }
 
-/** What a machine can expect of its image. */
+/** Whether a machine can use its image, and if not, what to do. */
 export type ImageState =
   | (Seen & { readonly kind: 'ready'; readonly image: ImageView; readonly artifact: Artifact })
   | (Seen & { readonly kind: 'not yet'; readonly step: Step })
@@ -32,7 +32,7 @@ export function imageState(draft: MachineDraft): ImageState {
   const { image } = world
   const shown = shownImage(world, spec)
   const artifact = artifactOf(image)
-  // A disk that is there already has no use for the artifact any more.
+  // A disk that exists already does not need the artifact any more.
   if (image !== undefined && artifact !== undefined && (world.hasCloneSource || isDeployed(world))) {
     const message = `${artifact.kind} ${artifact.name} can be cloned`
     return { kind: 'ready', image, artifact, shown, condition: { holds: true, reason: 'ImageReady', message } }
@@ -42,12 +42,12 @@ export function imageState(draft: MachineDraft): ImageState {
   return { kind: 'not yet', step, shown, condition: { holds: false, reason, message } }
 }
 
-/** What a disk can be cloned from: nothing of an image that goes. */
+/** Returns what a disk can be cloned from; undefined if the image is being deleted. */
 export function artifactOf(image: ImageView | undefined): Artifact | undefined {
   return isTerminating(image) ? undefined : image?.status.artifact
 }
 
-/** What becomes of an image that goes, or is gone, when the disk is there already. */
+/** Returns the standing of an image that is being deleted or gone, for a machine that is deployed already. */
 function afterwards({ world, spec }: MachineDraft): MachineStanding | undefined {
   const { vm, image, imageNamespace } = world
   if (image !== undefined && image.metadata.deletionTimestamp === undefined) return undefined
@@ -56,7 +56,7 @@ function afterwards({ world, spec }: MachineDraft): MachineStanding | undefined 
   const { image: madeFrom = keyOf(key) } = vm.status.clone ?? {}
   const original = madeFrom === keyOf(key) ? 'it' : `VMDiskImage ${madeFrom}`
   const stays = `the disk is a copy of ${original}, and stays`
-  // All of its images go with it, used or not.
+  // A namespace is deleted with all its images, used or not.
   if (imageNamespace === 'terminating')
     return waiting(
       'NamespaceTerminating',
@@ -72,7 +72,7 @@ export function imageKeyOf({ vm }: Pick<MachineWorld, 'vm'>, { vmDiskImageRef }:
 
 function shownImage(world: MachineWorld, spec: VirtualMachineSpec): NonNullable<VirtualMachineStatus['image']> {
   const { clone, claim } = world
-  // A machine that has a disk does not wait for a refresh of its image, and there may be thousands: their status gets the new revision alone.
+  // A machine with a disk does not wait for a refresh of its image, and there may be thousands: their status gets only the new revision.
   const isWaiting = clone === undefined && claim === undefined
   const { phase, queuePosition, queuePositionTime, artifact } = world.image?.status ?? {}
   return withoutUndefined({
@@ -119,7 +119,7 @@ function ensuredImage({ world, spec }: MachineDraft): Ensured {
   return ensureImage({ ref: imageKeyOf(world, spec), template, mode, createdBy: vm }, image, isImageShared)
 }
 
-/** Whose spec is to be corrected, and how: the template's as long as the image follows it, and the image's own otherwise. */
+/** Returns what to correct, and how: the template as long as the image follows it, otherwise the image itself. */
 function mending(image: ImageView, spec: VirtualMachineSpec, ensured: Ensured): string {
   const { namespace, name } = image.metadata
   const edit = `kubectl -n ${namespace} edit vmdi ${name}`
@@ -132,7 +132,7 @@ function mending(image: ImageView, spec: VirtualMachineSpec, ensured: Ensured): 
   return `${correct}; or delete it, and it is created from vmDiskImageTemplate, which differs in ${differing.join(', ')}: kubectl -n ${namespace} delete vmdi ${name}`
 }
 
-/** A template that was wrong is corrected, and so is the image that it made. */
+/** Corrects the image that a template made, when the template is corrected; undefined if there is nothing to correct. */
 function correction({ world: { vm }, spec }: MachineDraft, image: ImageView, ensured: Ensured): Step | undefined {
   const ref = imageKeyOf({ vm }, spec)
   const message = `VMDiskImage ${keyOf(ref)} has no artifact yet, and is corrected from vmDiskImageTemplate`
@@ -150,7 +150,7 @@ function present(draft: MachineDraft, image: ImageView): Step {
   const { metadata, status } = image
   const { namespace, name } = metadata
   const which = `VMDiskImage ${namespace}/${name}`
-  const says = status.message === undefined ? '' : `: ${status.message}`
+  const detail = status.message === undefined ? '' : `: ${status.message}`
   if (metadata.deletionTimestamp !== undefined) {
     const next =
       spec.vmDiskImageTemplate === undefined || spec.vmDiskImageMode === 'FailIfNotExist'
@@ -160,18 +160,18 @@ function present(draft: MachineDraft, image: ImageView): Step {
   }
   const { artifact } = status
   if (artifact !== undefined) {
-    const message = `${artifact.kind} ${namespace}/${artifact.name}, the artifact in the status of ${which}, does not exist: the root disk is cloned when the image has an artifact that exists; if this lasts, see its conditions${says}`
+    const message = `${artifact.kind} ${namespace}/${artifact.name}, the artifact in the status of ${which}, does not exist: the root disk is cloned when the image has an artifact that exists; if this lasts, see its conditions${detail}`
     return { standing: waiting('CloneSourceGone', message), wake: SOURCE_LOOK }
   }
   const ensured = ensuredImage(draft)
   const corrected = correction(draft, image, ensured)
   if (corrected !== undefined) return corrected
   if (status.phase === 'Failed')
-    return { standing: failed('ImageFailed', `${which} is Failed${says}; ${mending(image, spec, ensured)}`) }
+    return { standing: failed('ImageFailed', `${which} is Failed${detail}; ${mending(image, spec, ensured)}`) }
   if (status.phase === 'Syncing' || status.phase === 'Snapshotting') {
-    const syncing = (moving: string) => `${which} is ${status.phase}${moving}${says}`
+    const syncing = (moving: string) => `${which} is ${status.phase}${moving}${detail}`
     const progress = status.progress === undefined ? '' : ` (${status.progress})`
     return { standing: waiting('ImageSyncing', syncing(progress), syncing('')) }
   }
-  return { standing: waiting('WaitingForImage', `${which} is ${status.phase ?? 'new'}${says}`) }
+  return { standing: waiting('WaitingForImage', `${which} is ${status.phase ?? 'new'}${detail}`) }
 }

@@ -10,7 +10,7 @@ import type { MachineWorld } from '../world.ts'
 
 const secretOf = (overrides: WorldOverrides = {}) => aSecret(aWorld(overrides).cloudInit)
 
-/** Disk, claim and Secret are there: the machine is next. */
+/** Disk, claim and Secret exist: the machine is next. */
 const atStart = (overrides: WorldOverrides = {}): WorldOverrides => ({
   clone: aDisk(),
   claim: aClaim(),
@@ -147,7 +147,7 @@ describe('what stands in the way', () => {
     expect([walk.stand, walk.message]).toEqual([stand, expect.stringContaining(text)])
     expect(walk.log.filter((line) => /^(apply|delete)/.test(line))).toEqual([])
     expect(walk.plan().wake).toBeUndefined()
-    expect(walk.told).toEqual([`Warning ${stand.split('/')[1]}`])
+    expect(walk.events).toEqual([`Warning ${stand.split('/')[1]}`])
     const { conflict: none, leaving, hasDataVolumes, hasKubeVirt, cloudInit } = aWorld()
     walk.set({ conflict: none, leaving, hasDataVolumes, hasKubeVirt, cloudInit })
     expect(walk.deploy().stand).toBe('Ready/Running')
@@ -162,7 +162,7 @@ describe('what stands in the way', () => {
       )
     }
     expect([walk.log.filter((line) => /^(apply|delete)/.test(line)), walk.plan().wake]).toEqual([[], undefined])
-    expect(walk.told).toEqual(['Normal NamesakeTerminating'])
+    expect(walk.events).toEqual(['Normal NamesakeTerminating'])
     expect(walk.set({ leaving: undefined }).deploy().stand).toBe('Ready/Running')
   })
 

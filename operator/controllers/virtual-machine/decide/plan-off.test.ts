@@ -50,7 +50,7 @@ describe('a machine that is to be off', () => {
     expect(stopped(walk).stand).toBe('Ready/Halted')
     expect(writes(walk, before)).toEqual(['apply VirtualMachine vm'])
     expect([walk.world.clone?.metadata.uid, walk.status.bootedAt]).toEqual([uid, toTime(START)])
-    expect(walk.told.slice(-4)).toEqual(['Normal Running', 'Normal Stopping', 'Warning Timeout', 'Normal Halted'])
+    expect(walk.events.slice(-4)).toEqual(['Normal Running', 'Normal Stopping', 'Warning Timeout', 'Normal Halted'])
   })
 
   it('is off as long as KubeVirt has not done what somebody asked of it: to start', () => {

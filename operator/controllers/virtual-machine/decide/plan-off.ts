@@ -5,14 +5,14 @@ import { waitsForConsumer } from './judge.ts'
 import { waiting } from './machine-plan.ts'
 import type { MachineStanding } from './status.ts'
 
-/** How the spec wants the guest to run; `Always` where it says nothing, or cannot be read. */
+/** Returns the run strategy of the spec; `Always` if it sets none, or is invalid. */
 export function runStrategyOf({ spec }: Pick<MachineWorld, 'spec'>): RunStrategy {
   return (spec.ok && spec.spec.runStrategy) || 'Always'
 }
 
 /**
- * Where a machine stands that is off, or on its way there, as its spec wants or lets it be; undefined where it is to run, runs, or starts.
- * A disk that waits for its first consumer waits for the first start: a machine that is off has all that it can have.
+ * Returns the standing of a machine that is off or stopping, as its spec requires or allows; undefined if it is to run, runs, or starts.
+ * A disk that waits for its first consumer waits for the first start: a machine that is off has all that it can have until then.
  */
 export function standingOff(world: MachineWorld): MachineStanding | undefined {
   const { machine, clone } = world

@@ -91,7 +91,7 @@ describe('an image that goes', () => {
     expect(walk.stand).toBe('Ready/Running')
     expect(walk.condition('ImageReady')).toMatchObject({ status: 'False', reason })
     walk.after(MINUTE)
-    expect(walk.told.filter((line) => line.endsWith(reason))).toEqual([`Warning ${reason}`])
+    expect(walk.events.filter((line) => line.endsWith(reason))).toEqual([`Warning ${reason}`])
   })
 
   it('is told with the image that the disk is a copy of, where that is another one', () => {

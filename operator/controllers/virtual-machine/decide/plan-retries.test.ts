@@ -17,7 +17,7 @@ const REFUSED: KubeVirtStatus = { printableStatus: 'Stopped', conditions: [condi
 const POD_REFUSED: KubeVirtStatus = { printableStatus: 'Starting', conditions: [condition('Synchronized', 'False')] }
 const RUNNING: KubeVirtStatus = { printableStatus: 'Running', conditions: [condition('Failure', 'True')] }
 
-/** @param afterMs since the refusal */
+/** @param afterMs time since the refusal */
 function plan(status: KubeVirtStatus, afterMs: number, retriedAfterMs?: number, more = {}) {
   const annotations: Record<string, string> =
     retriedAfterMs === undefined ? {} : { [RETRIED]: toTime(START + retriedAfterMs) }
@@ -46,10 +46,10 @@ describe('what KubeVirt could not create', () => {
     [12, 7, true],
     [16.9, 12, false],
     [17, 12, true],
-    // One that was retried before this refusal began.
+    // The last retry was before this refusal began.
     [0.5, -10, false],
     [1, -10, true],
-    // Nobody led for a while.
+    // No replica led for a while.
     [600, 12, true],
   ])('is tried again after %s min, the last time being %s: %s', (at, last, due) => {
     const { touch, wake } = plan(REFUSED, at * MINUTE, last === undefined ? undefined : last * MINUTE)

@@ -11,13 +11,13 @@ const EVERY_MS = 300_000
 
 /** What KubeVirt could not create: an instance of a machine, or the pod of an instance. */
 export interface RefusedCreate {
-  /** Whose controller tries again when it changes. */
+  /** When this object changes, its controller tries again. */
   readonly object: KubeVirtView | InstanceView
-  /** In ms; undefined where KubeVirt does not tell. */
+  /** In ms; undefined if KubeVirt does not report it. */
   readonly since: number | undefined
 }
 
-/** Undefined where nothing is refused. */
+/** Returns undefined if nothing is refused. */
 export function refusedOf({
   machine,
   instance,
@@ -29,8 +29,8 @@ export function refusedOf({
 }
 
 /**
- * KubeVirt tries again what was refused after a wait that doubles up to 1,000 s, and nobody tells it that the cause is gone. It tries at once
- * when the object changes: so the object gets an annotation, after 1, 2 and 4 minutes, and then every 5 minutes as long as the refusal lasts.
+ * KubeVirt retries what was refused with a back-off that doubles up to 1,000 s, and is not notified when the cause is gone. It retries at once
+ * when the object changes. So the object gets an annotation after waits of 1, 2 and 4 minutes, then every 5 minutes while the refusal lasts.
  */
 export function withRetry(world: MachineWorld, step: Step, now: number): Step {
   const refused = refusedOf(world)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../runtime/times.fixtures.ts'
-import { NO_ROOM, said, unscheduled, unsynchronized } from '../kubevirt-conditions.fixtures.ts'
+import { kubeVirtStatus, NO_ROOM, unscheduled, unsynchronized } from '../kubevirt-conditions.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
@@ -12,7 +12,7 @@ const NO_PVC = unsynchronized('FailedPvcNotFound', 'PVC team/vm-root does not ex
 
 const UNBOUND = unscheduled('0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.')
 
-/** What KubeVirt shows, as its controller was seen to, and what people are to read. Each while the disk is in a state of its own. */
+/** What KubeVirt's controller was observed to show in a state of the disk, and what people should read then. */
 type Row = readonly [
   situation: string,
   disk: Partial<CloneFacts>,
@@ -26,21 +26,21 @@ describe('a machine whose disk is not complete', () => {
     [
       'no claim was there, and KubeVirt still says so',
       DISK.scheduled,
-      said('ErrorPvcNotFound', NO_PVC, STALE),
+      kubeVirtStatus('ErrorPvcNotFound', NO_PVC, STALE),
       'Cloning',
       'the root disk is being cloned, CDI says CloneScheduled',
     ],
     [
       'the claim appeared, and the text is stale',
       DISK.cloning,
-      said('ErrorUnschedulable', STALE),
+      kubeVirtStatus('ErrorUnschedulable', STALE),
       'Cloning',
       'the root disk is being cloned (42.0%), CDI says CloneInProgress',
     ],
     [
       'the disk is in progress',
       DISK.cloning,
-      said('Provisioning', { type: 'DataVolumesReady', status: 'False', reason: 'NotAllDVsReady' }),
+      kubeVirtStatus('Provisioning', { type: 'DataVolumesReady', status: 'False', reason: 'NotAllDVsReady' }),
       'Cloning',
       'the root disk is being cloned (42.0%), CDI says CloneInProgress',
     ],
@@ -48,56 +48,56 @@ describe('a machine whose disk is not complete', () => {
     [
       'the disk waits for its first consumer',
       DISK.waiting,
-      said('WaitingForVolumeBinding', { type: 'Provisioning', status: 'True' }),
+      kubeVirtStatus('WaitingForVolumeBinding', { type: 'Provisioning', status: 'True' }),
       'WaitingForVolumeBinding',
       'the root disk waits for a node to be chosen (WaitForFirstConsumer)',
     ],
     [
       'the disk waits for its population',
       DISK.populating,
-      said('WaitingForVolumeBinding'),
+      kubeVirtStatus('WaitingForVolumeBinding'),
       'WaitingForVolumeBinding',
       'the root disk waits for a node to be chosen (PendingPopulation)',
     ],
     [
       'the disk waits for a consumer, and the text is stale',
       DISK.waiting,
-      said('ErrorUnschedulable', STALE),
+      kubeVirtStatus('ErrorUnschedulable', STALE),
       'WaitingForVolumeBinding',
       'the root disk waits for a node to be chosen (WaitForFirstConsumer)',
     ],
     [
       'the disk waits for a consumer that finds no node',
       DISK.populating,
-      said('ErrorUnschedulable', NO_ROOM),
+      kubeVirtStatus('ErrorUnschedulable', NO_ROOM),
       'WaitingForVolumeBinding',
       `the root disk waits for a node to be chosen (PendingPopulation): ${NO_ROOM.message}`,
     ],
     [
       'the scheduler marks the pod while the clone goes on',
       DISK.cloning,
-      said('ErrorUnschedulable', UNBOUND),
+      kubeVirtStatus('ErrorUnschedulable', UNBOUND),
       'Cloning',
       'the root disk is being cloned (42.0%), CDI says CloneInProgress',
     ],
     [
       'the clone meets an error, and goes on',
       DISK.erring,
-      said('DataVolumeError'),
+      kubeVirtStatus('DataVolumeError'),
       'Cloning',
       'the root disk is being cloned (42.0%), CDI says CloneInProgress: Unable to clone: no space left on device',
     ],
     [
       'the claim is bound, and CDI has not finished',
       { ...DISK.cloning, bound: { reason: 'Bound', message: 'PVC vm-root Bound' } },
-      said('Provisioning'),
+      kubeVirtStatus('Provisioning'),
       'Cloning',
       'the root disk is being cloned (42.0%), CDI says CloneInProgress',
     ],
     [
       'the instance failed meanwhile, and is tried again',
       DISK.cloning,
-      said('CrashLoopBackOff'),
+      kubeVirtStatus('CrashLoopBackOff'),
       'Cloning',
       'the root disk is being cloned (42.0%), CDI says CloneInProgress',
     ],
@@ -128,7 +128,7 @@ describe('a machine whose disk is not complete', () => {
     expect([walk.stand, walk.message]).toEqual(['Provisioning/CloneFailed', message])
     const before = walk.log.length
     walk.after(29 * MINUTE)
-    expect([walk.log.slice(before), walk.told.filter((line) => line.endsWith('CloneFailed'))]).toEqual([
+    expect([walk.log.slice(before), walk.events.filter((line) => line.endsWith('CloneFailed'))]).toEqual([
       [],
       ['Warning CloneFailed'],
     ])
@@ -138,10 +138,10 @@ describe('a machine whose disk is not complete', () => {
   })
 
   it('has failed where CDI gave up, whatever KubeVirt says, and goes on when CDI does', () => {
-    const walk = new Walk().settle().disk(DISK.cloning).kubevirt(said('Provisioning')).disk(DISK.failed)
-    walk.kubevirt(said('DataVolumeError'))
+    const walk = new Walk().settle().disk(DISK.cloning).kubevirt(kubeVirtStatus('Provisioning')).disk(DISK.failed)
+    walk.kubevirt(kubeVirtStatus('DataVolumeError'))
     expect([walk.stand, walk.message]).toEqual(['Failed/CloneFailed', 'DataVolume vm-root is Failed: PVC Lost'])
-    walk.disk(DISK.succeeded).kubevirt(said('CrashLoopBackOff'))
+    walk.disk(DISK.succeeded).kubevirt(kubeVirtStatus('CrashLoopBackOff'))
     expect(walk.stand).toBe('Provisioning/CrashLoop')
     expect(walk.start().stand).toBe('Ready/Running')
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
-import { NO_ROOM, type Said, said, unsynchronized } from '../kubevirt-conditions.fixtures.ts'
+import { type KubeVirtCondition, kubeVirtStatus, NO_ROOM, unsynchronized } from '../kubevirt-conditions.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, aSecret, KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
@@ -9,14 +9,14 @@ import { planMachine } from './plan.ts'
 
 const QUOTA = unsynchronized('FailedCreate', 'failed to create virtual machine pod: exceeded quota: small')
 
-const UNREADY: Said = {
+const UNREADY: KubeVirtCondition = {
   type: 'Ready',
   status: 'False',
   reason: 'ContainersNotReady',
   message: 'containers with unready status: [compute]',
 }
 
-const NO_HOTPLUG: Said = {
+const NO_HOTPLUG: KubeVirtCondition = {
   type: 'Failure',
   status: 'True',
   reason: 'HotPlugCPUError',
@@ -24,14 +24,14 @@ const NO_HOTPLUG: Said = {
 }
 
 const paused = (reason: string, message: string, printableStatus = 'Paused'): KubeVirtStatus =>
-  said(printableStatus, { type: 'Paused', status: 'True', reason, message })
+  kubeVirtStatus(printableStatus, { type: 'Paused', status: 'True', reason, message })
 
 const failing = (retryAfterTimestamp: string): KubeVirtStatus => ({
-  ...said('CrashLoopBackOff', unsynchronized('Evicted', 'the node was low on memory')),
+  ...kubeVirtStatus('CrashLoopBackOff', unsynchronized('Evicted', 'the node was low on memory')),
   startFailure: { retryAfterTimestamp },
 })
 
-const REFUSED: Said = {
+const REFUSED: KubeVirtCondition = {
   type: 'Failure',
   status: 'True',
   reason: 'FailedCreate',
@@ -41,28 +41,28 @@ const REFUSED: Said = {
 describe('a machine whose disk is complete', () => {
   const ROWS: (readonly [string, KubeVirtStatus, reason: string, message: string])[] = [
     ['KubeVirt has not seen it', KUBEVIRT.new, 'Starting', 'KubeVirt has not looked at the machine yet'],
-    ['its launcher starts', said('Starting'), 'Starting', 'KubeVirt says Starting'],
+    ['its launcher starts', kubeVirtStatus('Starting'), 'Starting', 'KubeVirt says Starting'],
     [
       'no node has room',
-      said('ErrorUnschedulable', NO_ROOM),
+      kubeVirtStatus('ErrorUnschedulable', NO_ROOM),
       'Unschedulable',
       `no node can take the machine: ${NO_ROOM.message}`,
     ],
     [
       'the image of the launcher cannot be pulled',
-      said('ImagePullBackOff', unsynchronized('ImagePullBackOff', 'Back-off pulling image')),
+      kubeVirtStatus('ImagePullBackOff', unsynchronized('ImagePullBackOff', 'Back-off pulling image')),
       'Starting',
       'KubeVirt says ImagePullBackOff: Back-off pulling image',
     ],
     [
       'the image of the launcher is not there',
-      said('ErrImagePull', unsynchronized('ErrImagePull', 'not found')),
+      kubeVirtStatus('ErrImagePull', unsynchronized('ErrImagePull', 'not found')),
       'Starting',
       'KubeVirt says ErrImagePull: not found',
     ],
     [
       'its launcher fails before it runs',
-      said('CrashLoopBackOff', unsynchronized('Evicted', 'the node was low on memory')),
+      kubeVirtStatus('CrashLoopBackOff', unsynchronized('Evicted', 'the node was low on memory')),
       'CrashLoop',
       'the machine fails before it runs, and is tried again after a while: the node was low on memory',
     ],
@@ -99,14 +99,19 @@ describe('a machine whose disk is complete', () => {
     ],
     [
       'its instance was deleted',
-      said('Stopping'),
+      kubeVirtStatus('Stopping'),
       'Stopping',
       'the guest is being stopped, and is started again once that is over',
     ],
-    ['its guest shut down', said('Stopped'), 'GuestStopped', 'the guest has stopped; KubeVirt starts it again'],
+    [
+      'its guest shut down',
+      kubeVirtStatus('Stopped'),
+      'GuestStopped',
+      'the guest has stopped; KubeVirt starts it again',
+    ],
     [
       'its instance was refused',
-      said('Stopped', REFUSED),
+      kubeVirtStatus('Stopped', REFUSED),
       'StartFailed',
       `KubeVirt cannot start the machine: ${REFUSED.message}`,
     ],
@@ -130,7 +135,7 @@ describe('a machine whose disk is complete', () => {
     ],
     [
       'nobody says why it is paused',
-      said('Paused'),
+      kubeVirtStatus('Paused'),
       'Paused',
       'KubeVirt says that the machine is paused: unpause it, for instance with virtctl unpause',
     ],
@@ -148,27 +153,27 @@ describe('a machine whose disk is complete', () => {
     ],
     [
       'its volume waits to be bound',
-      said('WaitingForVolumeBinding'),
+      kubeVirtStatus('WaitingForVolumeBinding'),
       'WaitingForVolumeBinding',
       'the volume of the root disk is not bound yet',
     ],
-    ['KubeVirt is behind', said('Provisioning'), 'Starting', 'KubeVirt says Provisioning'],
-    ['KubeVirt says what nobody knows', said('Sleepwalking'), 'Starting', 'KubeVirt says Sleepwalking'],
+    ['KubeVirt is behind', kubeVirtStatus('Provisioning'), 'Starting', 'KubeVirt says Provisioning'],
+    ['KubeVirt says what nobody knows', kubeVirtStatus('Sleepwalking'), 'Starting', 'KubeVirt says Sleepwalking'],
     [
       'its pod was refused',
-      said('Starting', QUOTA),
+      kubeVirtStatus('Starting', QUOTA),
       'StartFailed',
       'failed to create virtual machine pod: exceeded quota: small',
     ],
     [
       'its instance was refused, and other conditions are older',
-      said('Stopped', QUOTA, NO_ROOM, REFUSED),
+      kubeVirtStatus('Stopped', QUOTA, NO_ROOM, REFUSED),
       'StartFailed',
       String(REFUSED.message),
     ],
     [
       'its pod was refused, and the scheduler said something before',
-      said('Starting', NO_ROOM, QUOTA),
+      kubeVirtStatus('Starting', NO_ROOM, QUOTA),
       'StartFailed',
       'exceeded quota',
     ],
@@ -178,10 +183,10 @@ describe('a machine whose disk is complete', () => {
     const walk = new Walk().settle().disk(DISK.succeeded).kubevirt(status)
     expect([walk.stand, walk.message]).toEqual([`Provisioning/${reason}`, expect.stringContaining(message)])
     expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
-    // What KubeVirt did not create is tried again: here the machine has an instance in no case.
+    // What KubeVirt did not create is retried. The machine has no instance in any of these rows.
     const next = reason === 'StartFailed' && status.printableStatus === 'Stopped' ? MINUTE : 30 * MINUTE
     expect(walk.plan().wake?.afterMs).toBe(reason === 'Paused' ? undefined : next)
-    // None of them is the end.
+    // The machine recovers from each of them.
     expect(walk.start().stand).toBe('Ready/Running')
   })
 
@@ -213,7 +218,7 @@ describe('a machine whose disk is complete', () => {
 
   it('it runs for a moment before it is ready, and there is no Event for that, but for the loss of readiness', () => {
     const walk = new Walk().settle().disk(DISK.succeeded).instance().kubevirt(KUBEVIRT.notReady)
-    const told = () => walk.told.filter((line) => line.endsWith('NotReady'))
+    const told = () => walk.events.filter((line) => line.endsWith('NotReady'))
     expect([walk.stand, told()]).toEqual(['Provisioning/NotReady', []])
     walk.kubevirt(KUBEVIRT.running).kubevirt(KUBEVIRT.notReady).after(MINUTE)
     expect([walk.stand, told()]).toEqual(['Provisioning/NotReady', ['Normal NotReady']])

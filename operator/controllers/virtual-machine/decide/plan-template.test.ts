@@ -49,7 +49,7 @@ describe('an image that is created', () => {
     const walk = new Walk(missing()).settle()
     expect(walk.log.filter((line) => line.startsWith('apply'))).toEqual(['apply VMDiskImage golden'])
     expect(walk.stand).toBe('Provisioning/WaitingForImage')
-    expect(walk.told).toEqual(['Normal ImageCreated'])
+    expect(walk.events).toEqual(['Normal ImageCreated'])
   })
 })
 
@@ -140,7 +140,7 @@ describe('a template', () => {
   it('that differs is one Event, and not told any more when it does not', () => {
     const walk = new Walk(differing({ diskSize: '20Gi' })).settle()
     walk.disk(DISK.succeeded).start().after(HOUR)
-    expect(walk.told.filter((line) => line.endsWith('ImageMismatch'))).toEqual(['Warning ImageMismatch'])
+    expect(walk.events.filter((line) => line.endsWith('ImageMismatch'))).toEqual(['Warning ImageMismatch'])
     expect(walk.condition('ImageMismatch')?.status).toBe('True')
     expect(walk.set({ image: anImage() }).settle().condition('ImageMismatch')).toBeUndefined()
   })

@@ -13,7 +13,7 @@ const deletions = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) =
 /** A machine whose guest runs and does not become ready. */
 const hanging = (overrides: WorldOverrides = {}) =>
   new Walk(overrides).settle().disk(DISK.succeeded).instance({ isReady: false }).kubevirt(KUBEVIRT.notReady)
-/** What its controller makes of an instance that was deleted. */
+/** KubeVirt replaces an instance that was deleted. The new one is not ready either. */
 const restarted = (walk: Walk) => walk.instance({ isReady: false }).kubevirt(KUBEVIRT.notReady)
 const HOTPLUG = { type: 'Failure', status: 'True', reason: 'HotPlugCPUError', message: 'another one is in progress' }
 const said = (printableStatus: string): KubeVirtStatus => ({ printableStatus })
@@ -43,7 +43,7 @@ describe('the time that a machine has', () => {
     expect(walk.after(1).stand).toBe('Failed/Timeout')
     expect(walk.message).toBe(`not ready after ${time}: no node can take the machine`)
     expect(walk.condition('Stalled')?.status).toBe('True')
-    expect(walk.told.at(-1)).toBe('Warning Timeout')
+    expect(walk.events.at(-1)).toBe('Warning Timeout')
   })
 
   it.each<[string, (walk: Walk) => Walk]>([
@@ -85,8 +85,8 @@ describe('the time that a machine has', () => {
     expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/PausedIOError', LIMIT])
     expect(walk.after(LIMIT).stand).toBe('Failed/Timeout')
     expect(walk.message).toMatch(/^not ready for 30 min: KubeVirt has paused the machine, since its disk/)
-    expect(walk.told).toContain('Warning PausedIOError')
-    // Ready has been False since it was paused, and so it is for a moment after that.
+    expect(walk.events).toContain('Warning PausedIOError')
+    // Ready has been False since the pause began, and stays False for a moment after it.
     walk.kubevirt(KUBEVIRT.notReady)
     expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/NotReady', LIMIT])
     expect(deletions(walk)).toEqual([])
@@ -148,6 +148,8 @@ describe('the time that a machine has', () => {
 describe('a machine that runs and is not ready', () => {
   it('is restarted when its time is over, once for each instance, within its budget, and has failed then', () => {
     const walk = hanging({ policy: { kickLimit: 2 } })
+    const since = walk.status.provisioningSince
+    expect(since).toBeDefined()
     const instances: unknown[] = []
     for (const count of [1, 2]) {
       const before = walk.log.length
@@ -164,6 +166,8 @@ describe('a machine that runs and is not ready', () => {
       expect(walk.plan().wake?.afterMs).toBe(LIMIT)
       restarted(walk)
       expect(walk.stand).toBe('Provisioning/NotReady')
+      // It is how long the machine takes in all, restarts included.
+      expect(walk.status.provisioningSince).toBe(since)
     }
     expect(walk.after(LIMIT).stand).toBe('Failed/KickBudgetSpent')
     expect(walk.message).toContain(
@@ -171,7 +175,7 @@ describe('a machine that runs and is not ready', () => {
     )
     expect(walk.after(10 * HOUR).stand).toBe('Failed/KickBudgetSpent')
     expect(deletions(walk)).toHaveLength(2)
-    expect(walk.told.filter((line) => /Kick/.test(line))).toEqual([
+    expect(walk.events.filter((line) => /Kick/.test(line))).toEqual([
       'Warning Kicked',
       'Warning Kicked',
       'Warning KickBudgetSpent',

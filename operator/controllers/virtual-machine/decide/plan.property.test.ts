@@ -126,7 +126,7 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
     always((one) => {
       for (const child of planMachine(one, START).apply) {
         const there = [one.image, one.secret, one.machine].find((object) => object?.kind === child.kind)
-        // A Secret is known by the hash of its content.
+        // A Secret is compared by the hash of its content.
         const wanted = child.kind === 'Secret' ? { ...there, metadata: child.metadata } : child
         expect(there !== undefined && ownsEqual(wanted as KubeObject, there)).toBe(false)
       }
@@ -136,7 +136,7 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
   it('has nothing more to say when its status is written, and tells nobody twice', () => {
     always((one) => {
       const { status: next, remove } = planMachine(one, START)
-      // A kick is followed by what comes of it.
+      // The plan after a kick differs, since it handles the result of the kick.
       const isKick = (next.kicks?.count ?? 0) > (one.vm.status.kicks?.count ?? 0)
       if (kindsOf(remove).includes('VirtualMachineInstance') || isKick || isDeleted(one)) return
       const stored = JSON.parse(JSON.stringify(next)) as typeof next

@@ -211,7 +211,7 @@ describe('what the API server refuses', () => {
     const walk = new Walk({ refusal })
     expect(walk.plan().apply.map(({ kind }) => kind)).toEqual(['Secret', 'DataVolume'])
     walk.settle()
-    expect(walk.told).toContain('Warning Refused')
+    expect(walk.events).toContain('Warning Refused')
     walk.set({ refusal: undefined }).settle()
     expect([walk.stand, walk.message]).toEqual(['Provisioning/Cloning', expect.not.stringContaining(refusal)])
   })
@@ -252,7 +252,7 @@ describe('a warning about the spec', () => {
         .settle()
         .condition('SpecWarning'),
     ).toBeUndefined()
-    expect(walk.told.filter((line) => line.endsWith('LoginRenamed'))).toEqual(['Warning LoginRenamed'])
+    expect(walk.events.filter((line) => line.endsWith('LoginRenamed'))).toEqual(['Warning LoginRenamed'])
   })
 
   it('is there while the image is waited for too', () => {

@@ -28,21 +28,21 @@ import { machineEventsBetween, type Remark, withMachineStanding, withPending } f
  *       │                                        │                  ▲ source gone: created again                │
  *       └─▶ no template: waits, or Failed        └─▶ Failed, left by itself                                 └─▶ kicked, within a budget
  * ```
- * What exists is taken as it is: an image trumps the template, and a disk that has booted is never touched again.
+ * Existing objects are used as they are: an image takes precedence over the template, and a disk that has booted is never touched again.
  */
 export function planMachine(world: MachineWorld, now: number): MachinePlan {
   const { steady, ...plan } = decide(world, now)
-  const told = machineEventsBetween(world.vm.status, plan.status, steady)
-  // One Event is enough for a beginning.
+  const notes = machineEventsBetween(world.vm.status, plan.status, steady)
+  // At the beginning, the Event of the plan itself is enough.
   const isBegun = plan.events.length > 0 && world.vm.status.phase === undefined && plan.status.phase === 'Provisioning'
-  const events = [...plan.events, ...told.filter(({ type }) => type === 'Warning' || !isBegun)]
+  const events = [...plan.events, ...notes.filter(({ type }) => type === 'Warning' || !isBegun)]
   const { machine, instance, clone } = world
-  // A guest is waited for, however long it takes: KubeVirt keeps its instance with a finalizer of its own until it has ended.
+  // The wait for a guest has no limit: KubeVirt keeps the instance with its own finalizer until the guest has ended.
   const run = instance === undefined ? machine : isKeptByDependentsAlone(instance) ? instance : undefined
   return { ...plan, ...endingWaits(plan, [run, clone], now), events }
 }
 
-/** The plan, and what its message says but for what moves. */
+/** The plan, and its message without the parts that change by themselves. */
 type Decision = MachinePlan & { readonly steady?: string }
 
 function decide(world: MachineWorld, now: number): Decision {
@@ -61,13 +61,13 @@ function stepOf(draft: MachineDraft, image: ImageState): Step {
     const message = 'the namespace of the virtual machine is being deleted: nothing can be created in it'
     return { standing: waiting('NamespaceTerminating', message) }
   }
-  // A disk that exists, or is being made, is looked after whatever becomes of its image.
+  // A disk that exists, or is being made, is managed whatever happens to its image.
   if (image.kind !== 'ready' && !isDeployed(world)) return image.step
   if (spec.ignoreOnDeploy === true) return ignored(draft, image)
   return planDeploy(draft, image)
 }
 
-/** The image is created and corrected in any case. Its state does not matter to a machine that exists already. */
+/** With ignoreOnDeploy, the image is still created and corrected. Its state does not matter to a machine that exists already. */
 function ignored(draft: MachineDraft, image: ImageState): Step {
   const { world } = draft
   const { apply = [], events = [], onlyIf }: Partial<Step> = image.kind === 'ready' ? {} : image.step
@@ -75,7 +75,7 @@ function ignored(draft: MachineDraft, image: ImageState): Step {
     apply,
     events,
     onlyIf,
-    // What the guest was given at its first start is needed when the machine is maintained again.
+    // The record of the first start is needed when the machine is managed again.
     status: isDeployed(world) && hasBooted(world) ? firstStart(draft, undefined) : {},
     standing: isDeployed(world)
       ? {
@@ -87,7 +87,7 @@ function ignored(draft: MachineDraft, image: ImageState): Step {
   }
 }
 
-/** Puts status, finalizer and work together. */
+/** Combines status, finalizer and work into the plan. */
 function finish(
   world: MachineWorld,
   known: { readonly spec: VirtualMachineSpec; readonly image: ImageState } | undefined,
@@ -99,7 +99,7 @@ function finish(
   const remarks = known === undefined ? [] : [...remarksOn(world, known.spec, step), ...more]
   const standing = withPending(refused(stands, world), remarks)
   const status = withMachineStanding(
-    // Only what stands a machine up takes time that is limited: waiting for an image, or for CDI, does not.
+    // Only the steps that provision a machine have a time limit: waiting for an image, or for CDI to be installed, has none.
     { ...vm.status, provisioningSince: undefined, ...shown },
     {
       standing,

@@ -21,9 +21,9 @@ interface Row {
   /** Whether the machine has its disk and its Secret already. */
   readonly isDeployed?: true
   readonly wrong: WorldOverrides
-  /** Part of the message: what people read. */
-  readonly said: string
-  /** What is otherwise once people have done as the message or the reason's remedy says. */
+  /** Part of the message that people read. */
+  readonly text: string
+  /** What differs once people have followed the message or the remedy of the reason. */
   readonly remedy: WorldOverrides
 }
 
@@ -45,112 +45,112 @@ const ROWS: readonly Row[] = [
   {
     reason: 'ImageNotFound',
     wrong: { image: undefined, spec: { vmDiskImageMode: 'FailIfNotExist' } },
-    said: 'or change the mode',
+    text: 'or change the mode',
     remedy: { image: undefined },
   },
   {
     reason: 'ImageMissing',
     wrong: { image: undefined, imageNamespace: 'missing' },
-    said: 'create the namespace',
+    text: 'create the namespace',
     remedy: {},
   },
   {
     reason: 'NamesakeTerminating',
     wrong: { leaving: 'DataVolume vm-root' },
-    said: 'check its finalizers',
+    text: 'check its finalizers',
     remedy: {},
   },
-  { reason: 'InvalidSpec', wrong: { spec: { name: 'Demo_VM' } }, said: 'spec.name', remedy: {} },
+  { reason: 'InvalidSpec', wrong: { spec: { name: 'Demo_VM' } }, text: 'spec.name', remedy: {} },
   {
     reason: 'ImageNotFound',
     wrong: { image: undefined, spec: { vmDiskImageTemplate: undefined } },
-    said: 'until somebody creates it',
+    text: 'until somebody creates it',
     remedy: {},
   },
   {
     reason: 'ImageFailed',
     wrong: { image: anImage({ phase: 'Failed' }) },
-    said: 'kubectl -n farm edit vmdi golden',
+    text: 'kubectl -n farm edit vmdi golden',
     remedy: {},
   },
   {
     reason: 'ImageMismatch',
     wrong: { image: anImage(PUBLISHED, {}, { ...TEMPLATE, url: 'https://images.example/b.qcow2' }) },
-    said: 'differs from the template in url',
+    text: 'differs from the template in url',
     remedy: {
       image: anImage(PUBLISHED, {}, { ...TEMPLATE, url: 'https://images.example/b.qcow2' }),
       spec: { vmDiskImageTemplate: { ...TEMPLATE, url: 'https://images.example/b.qcow2' } },
     },
   },
-  { reason: 'CloneFailed', wrong: { clone: aDisk(DISK.failed) }, said: 'PVC Lost', remedy: {} },
+  { reason: 'CloneFailed', wrong: { clone: aDisk(DISK.failed) }, text: 'PVC Lost', remedy: {} },
   {
     reason: 'CloneFailed',
     wrong: { clone: aDisk({ ...DISK.new, bound: { reason: 'ErrExceededQuota', message: 'exceeded quota: small' } }) },
-    said: 'exceeded quota: small; raise it',
+    text: 'exceeded quota: small; raise it',
     remedy: { clone: aDisk(DISK.cloning) },
   },
   {
     reason: 'FullCopy',
     isDeployed: true,
     wrong: { clone: aDisk({}, { annotations: { 'cdi.kubevirt.io/cloneType': 'copy' } }) },
-    said: 'cloneFallbackReason',
+    text: 'cloneFallbackReason',
     remedy: {},
   },
   {
     reason: 'PodNotStarting',
     isDeployed: true,
     wrong: { ...STARTING, obstacle: { ...FOUND, warning: 'FailedMount: no disk' } },
-    said: 'FailedMount: no disk',
+    text: 'FailedMount: no disk',
     remedy: {},
   },
   {
     reason: 'NetworkMissing',
     isDeployed: true,
     wrong: { ...STARTING, obstacle: { ...FOUND, missingNetworks: ['control-net'] } },
-    said: 'create it, or correct the name',
+    text: 'create it, or correct the name',
     remedy: {},
   },
   {
     reason: 'Unschedulable',
     isDeployed: true,
     wrong: said('ErrorUnschedulable', ['PodScheduled', 'False', 'Unschedulable', '0/3 nodes']),
-    said: '0/3 nodes',
+    text: '0/3 nodes',
     remedy: {},
   },
   {
     reason: 'StartFailed',
     isDeployed: true,
     wrong: { ...said('Stopped', ['Failure', 'True', 'FailedCreate', 'denied the request']), instance: undefined },
-    said: 'annotate --overwrite vm.kubevirt.io vm',
+    text: 'annotate --overwrite vm.kubevirt.io vm',
     remedy: {},
   },
   {
     reason: 'StartFailed',
     isDeployed: true,
     wrong: said('Starting', ['Synchronized', 'False', 'FailedCreate', 'exceeded quota']),
-    said: 'annotate --overwrite vmi vm',
+    text: 'annotate --overwrite vmi vm',
     remedy: {},
   },
-  { reason: 'CrashLoop', isDeployed: true, wrong: said('CrashLoopBackOff'), said: 'fails before it runs', remedy: {} },
+  { reason: 'CrashLoop', isDeployed: true, wrong: said('CrashLoopBackOff'), text: 'fails before it runs', remedy: {} },
   {
     reason: 'Paused',
     isDeployed: true,
     wrong: said('Paused', ['Paused', 'True', 'PausedByUser', 'paused by user']),
-    said: 'virtctl unpause',
+    text: 'virtctl unpause',
     remedy: {},
   },
   {
     reason: 'PausedIOError',
     isDeployed: true,
     wrong: said('Paused', ['Paused', 'True', 'PausedIOError', 'IO error']),
-    said: 'storage is full or lost',
+    text: 'storage is full or lost',
     remedy: {},
   },
   {
     reason: 'Timeout',
     isDeployed: true,
     wrong: { ...STARTING, status: LONG_AGO },
-    said: 'not ready after 30 min',
+    text: 'not ready after 30 min',
     remedy: {},
   },
   {
@@ -162,40 +162,40 @@ const ROWS: readonly Row[] = [
       status: LONG_AGO,
       policy: { kickLimit: 0 },
     },
-    said: 'see its console',
+    text: 'see its console',
     remedy: {
       machine: aMachine(KUBEVIRT.notReady),
       instance: anInstance({ isReady: false, unreadySince: START - HOUR }),
       metadata: { generation: 2 },
     },
   },
-  { reason: 'IgnoredOnDeploy', wrong: { spec: { ignoreOnDeploy: true } }, said: 'no machine is created', remedy: {} },
+  { reason: 'IgnoredOnDeploy', wrong: { spec: { ignoreOnDeploy: true } }, text: 'no machine is created', remedy: {} },
   {
     reason: 'NotDeployedAnyMore',
     isDeployed: true,
     wrong: { spec: { ignoreOnDeploy: true } },
-    said: 'left as it is',
+    text: 'left as it is',
     remedy: {},
   },
-  { reason: 'NameConflict', wrong: { conflict: 'Secret vm-cloudinit' }, said: 'delete or rename it', remedy: {} },
+  { reason: 'NameConflict', wrong: { conflict: 'Secret vm-cloudinit' }, text: 'delete or rename it', remedy: {} },
   {
     reason: 'NameConflict',
     wrong: { orphan: 'DataVolume vm-root' },
-    said: 'put the ownerReference back (uid vm-uid, controller: true)',
+    text: 'put the ownerReference back (uid vm-uid, controller: true)',
     remedy: {},
   },
   {
     reason: 'MissingPasswordSecret',
     wrong: { spec: { users: REFERRING }, cloudInit: NO_PASSWORD },
-    said: 'password of user',
+    text: 'password of user',
     remedy: { spec: { users: REFERRING } },
   },
-  { reason: 'KubeVirtMissing', wrong: { hasKubeVirt: false }, said: 'install KubeVirt', remedy: {} },
-  { reason: 'CDIMissing', wrong: { hasDataVolumes: false }, said: 'install CDI', remedy: {} },
+  { reason: 'KubeVirtMissing', wrong: { hasKubeVirt: false }, text: 'install KubeVirt', remedy: {} },
+  { reason: 'CDIMissing', wrong: { hasDataVolumes: false }, text: 'install CDI', remedy: {} },
   {
     reason: 'NamespaceTerminating',
     wrong: { namespaceTerminating: true },
-    said: 'nothing can be created in it',
+    text: 'nothing can be created in it',
     remedy: {},
   },
   {
@@ -210,7 +210,7 @@ const ROWS: readonly Row[] = [
         ],
       }),
     },
-    said: 'waits for a restart: fewer CPUs',
+    text: 'waits for a restart: fewer CPUs',
     remedy: {},
   },
   {
@@ -221,36 +221,36 @@ const ROWS: readonly Row[] = [
       image: anImage(PUBLISHED, { name: 'other' }),
       status: { ...BOOTED, clone: { name: 'vm-root', image: 'farm/golden' } },
     },
-    said: 'vmDiskImageRef changed after the disk was made',
+    text: 'vmDiskImageRef changed after the disk was made',
     remedy: {},
   },
-  { reason: 'LoginRenamed', wrong: users({ name: 'demo user' }), said: 'demo-user', remedy: users({ name: 'demo' }) },
+  { reason: 'LoginRenamed', wrong: users({ name: 'demo user' }), text: 'demo-user', remedy: users({ name: 'demo' }) },
   {
     reason: 'GroupsOfImage',
     wrong: users({ name: 'root', groups: 'sudo' }),
-    said: 'root',
+    text: 'root',
     remedy: users({ name: 'root' }),
   },
   {
     reason: 'PasswordLocked',
     wrong: users({ name: 'demo', plain_text_passwd: 'x' }),
-    said: 'lock_passwd',
+    text: 'lock_passwd',
     remedy: users({ name: 'demo', plain_text_passwd: 'x', lock_passwd: false }),
   },
   {
     reason: 'DiskSmallerThanImage',
     wrong: { spec: { resources: { cpu: '2', memory: '2Gi', diskSize: '1Gi' } } },
-    said: 'diskSize',
+    text: 'diskSize',
     remedy: {},
   },
-  { reason: 'Refused', wrong: { refusal: 'exceeded quota' }, said: 'exceeded quota', remedy: {} },
+  { reason: 'Refused', wrong: { refusal: 'exceeded quota' }, text: 'exceeded quota', remedy: {} },
 ]
 
-/** A fault of ours: nobody can do anything about it but tell. */
+/** A bug in the operator: people can only report it. */
 const NO_REMEDY: readonly VirtualMachineReason[] = ['InternalError']
 
 describe('the remedy of each reason', () => {
-  it.each(ROWS)('helps: $reason, $said', ({ reason, isDeployed, wrong, said: text, remedy }) => {
+  it.each(ROWS)('helps: $reason, $text', ({ reason, isDeployed, wrong, text, remedy }) => {
     const world = isDeployed ? aRunningWorld : aWorld
     const { status } = planMachine(world(wrong), START)
     const told = status.conditions?.filter((condition) => condition.reason === reason) ?? []
@@ -258,7 +258,7 @@ describe('the remedy of each reason', () => {
     const after = planMachine(world({ ...remedy, status }), START)
     expect(after.status.conditions?.map((condition) => condition.reason)).not.toContain(reason)
     expect(after.status.phase).not.toBe('Failed')
-    // It is ready, or something is done for that.
+    // The machine is ready, or the plan works toward that.
     expect(after.status.phase === 'Ready' || after.apply.length > 0 || after.wake !== undefined).toBe(true)
   })
 

@@ -3,7 +3,7 @@ import type { withMachineStanding } from './status.ts'
 
 export type Facts = Parameters<typeof withMachineStanding>[1]
 
-/** What a status is made of, while the disk is cloned. */
+/** The input of a status while the disk is cloned. */
 export const facts = (more: Partial<Facts> = {}): Facts => ({
   standing: { phase: 'Provisioning', reason: 'Cloning', message: 'it is cloned' },
   image: { namespace: 'farm', name: 'golden' },

@@ -145,7 +145,7 @@ describe('events', () => {
     const status = statusOf(at('Provisioning', reason))
     expect(told({}, status)).toEqual([`${type} ${reason}: m`])
     expect(told(status, statusOf(at('Provisioning', reason, 'other'), status))).toEqual([])
-    // A step of a way that has begun is in the status; trouble on it is an Event.
+    // A later step of provisioning is only in the status; trouble is an Event.
     const step = told(statusOf(at('Provisioning', 'ImageNotFound')), status)
     expect(step).toEqual(type === 'Normal' || reason === 'ImageNotFound' ? [] : [`${type} ${reason}: m`])
   })

@@ -7,13 +7,13 @@ import {
 import { isOrphaned } from '../../../cluster/ownership.ts'
 import { cutMessage, fromTime, mergeConditions, withoutUndefined } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { courseConditions, reasonOf, type Standing, said } from '../../../runtime/standing.ts'
+import { courseConditions, newCondition, reasonOf, type Standing } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 
-/** Where a machine stands, in the words that people read. */
+/** The state of a machine, in the words that people read. */
 export type MachineStanding = Standing<VirtualMachinePhase, VirtualMachineReason>
 
-/** Something that people should know beside where the machine stands. */
+/** Something that people should know in addition to the standing. */
 export interface Remark {
   readonly type: (typeof REMARKS)[number]
   readonly reason: VirtualMachineReason
@@ -35,10 +35,10 @@ export function isRemark({ type }: { readonly type: string }): boolean {
   return REMARKS.some((one) => one === type)
 }
 
-/** What a machine that runs waits for, the costlier first. */
+/** What a running machine may wait for, the costlier first. */
 const PENDING: readonly string[] = ['RebuildRequired', 'RestartRequired']
 
-/** A machine that runs says first what it waits for. */
+/** Adds to the standing of a running machine what it waits for. The first of these gives the reason. */
 export function withPending(standing: MachineStanding, remarks: readonly Remark[]): MachineStanding {
   const pending = PENDING.flatMap((type) => remarks.filter((remark) => remark.type === type))
   const [first] = pending
@@ -58,10 +58,10 @@ export function withMachineStanding(
   const { phase, reason, message } = standing
   const isBusy = phase === 'Provisioning'
   const conditions = [
-    said(TYPE.Ready, phase === 'Ready', standing),
-    said(TYPE.ImageReady, imageReady.holds, imageReady),
+    newCondition(TYPE.Ready, phase === 'Ready', standing),
+    newCondition(TYPE.ImageReady, imageReady.holds, imageReady),
     ...courseConditions(standing, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
-    ...remarks.map((remark) => said(remark.type, true, remark)),
+    ...remarks.map((remark) => newCondition(remark.type, true, remark)),
   ]
   const before = (status.conditions ?? []).filter(
     (condition) => !isRemark(condition) || remarks.some(({ type }) => type === condition.type),
@@ -77,7 +77,7 @@ export function withMachineStanding(
   })
 }
 
-/** The claim of a disk whose DataVolume somebody deleted without it: nobody deletes it with the machine. */
+/** Returns the claim of a disk whose DataVolume somebody deleted without the claim. It is not deleted with the machine. */
 export function leftClaim({ clone, claim }: Pick<MachineWorld, 'clone' | 'claim'>): string | undefined {
   const isLeft = clone === undefined && claim !== undefined && isOrphaned(claim)
   return isLeft && claim.metadata.deletionTimestamp === undefined
@@ -113,12 +113,12 @@ export function isTrouble(reason: string | undefined): boolean {
   return reason !== undefined && WARNINGS.has(reason)
 }
 
-/** Of the condition ImageReady. */
+/** Reasons of the condition ImageReady. */
 const LOSING: ReadonlySet<string> = new Set(['ImageMissing', 'ImageTerminating', 'NamespaceTerminating'])
 
 /**
- * What happened between two statuses, for people who read `kubectl describe`.
- * @param steady the message without what moves: a time in it would make another Event at each try, instead of the same once more
+ * Returns the Events for what changed between two statuses, for people who read `kubectl describe`.
+ * @param steady the message without its changing parts: with a time in it, each attempt would be a new Event instead of a repetition
  */
 export function machineEventsBetween(
   before: VirtualMachineStatus,
@@ -129,7 +129,7 @@ export function machineEventsBetween(
   const changed = changedReason(before, after, steady)
   const image = (status: VirtualMachineStatus) => status.conditions?.find(({ type }) => type === TYPE.ImageReady)
   const [was, is] = [image(before), image(after)]
-  // Who has a disk already does not wait for its image any more, and gets an Event all the same when it goes.
+  // A machine that has a disk does not wait for its image any more, but still gets an Event when the image goes.
   const isLosing = is !== undefined && is.reason !== was?.reason && is.reason !== reason && LOSING.has(is.reason)
   const losing: EventNote[] = isLosing ? [{ type: 'Warning', reason: is.reason, message: is.message }] : []
   const known = new Map((before.conditions ?? []).map((one) => [one.type, one.message]))
@@ -141,7 +141,7 @@ export function machineEventsBetween(
   ]
 }
 
-/** Trouble by its reason. All else by its beginning and its end: the steps between them are in the status. */
+/** Trouble gets an Event for each reason. Anything else gets one at its beginning and its end: the status shows the steps between. */
 function changedReason(before: VirtualMachineStatus, after: VirtualMachineStatus, message: string): EventNote[] {
   const [was, is] = [before, after].map((status) => withoutPending(reasonOf(status)))
   if (is === undefined || is === was) return []
@@ -150,12 +150,12 @@ function changedReason(before: VirtualMachineStatus, after: VirtualMachineStatus
   return isStep ? [] : [{ type: 'Normal', reason: is, message }]
 }
 
-/** What a machine that runs waits for is reported as a remark. */
+/** What a running machine waits for is reported as a remark. */
 function withoutPending(reason: string | undefined): string | undefined {
   return reason !== undefined && PENDING.includes(reason) ? 'Running' : reason
 }
 
-/** What the log says of a change of state: of which image, how long it is being stood up, and how often it was revived. */
+/** Returns the log fields of a change of state: the image, how long provisioning has taken so far, and the number of kicks. */
 export function logFacts({ image, provisioningSince, kicks }: VirtualMachineStatus, now: number) {
   const since = fromTime(provisioningSince)
   return withoutUndefined({

@@ -8,7 +8,7 @@ afterEach(async () => {
   bench = new AdmissionBench()
 })
 
-/** Puts that many images through, and leaves their finished DataVolumes where they are. */
+/** Downloads these images one after another, and leaves their finished DataVolumes in place. */
 async function finish(names: readonly string[]): Promise<void> {
   for (const [at, name] of names.entries()) {
     bench.want(name, String(10 + at))
@@ -54,6 +54,6 @@ it('a plan that wants what the one before it wanted costs nothing: most plans do
   looks.mockClear()
   bench.admission.want(waiting.uid, { ...waiting, generation: 2 })
   await settled()
-  // It may be its turn again.
+  // It is not stuck any more, so it may be next.
   expect(looks).toHaveBeenCalled()
 })

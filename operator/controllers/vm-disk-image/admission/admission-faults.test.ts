@@ -69,7 +69,7 @@ describe('a create that is answered with an error', () => {
       expect(refusal?.until).toBeGreaterThan(bench.clock.now())
       bench.client.before = undefined
       bench.admission.want(start.uid, undefined)
-      // A server in trouble, or a proxy before it, may carry out what it called an error: then the slot waits for a look.
+      // A failing server, or a proxy in front of it, may still carry out the request: then the slot is kept until a live read.
       expect(bench.holding).toEqual(status >= 500 ? ['a'] : [])
       if (status >= 500) await bench.clock.advance(17 * SECOND)
       bench.want('b', '20')
@@ -171,5 +171,18 @@ describe('the head of the queue', () => {
     bench.admission.setStuck(uid)
     await bench.succeed('a')
     expect(bench.created).toEqual(['a', 'b'])
+  })
+
+  it('is not overtaken for a write that was found slow only when the image was gone already', async () => {
+    await bench.start()
+    const { start, image } = aStart('a', '10')
+    bench.images.put(image)
+    bench.admission.want(start.uid, { ...start, admissible: false })
+    bench.admission.forget(start.uid)
+    bench.admission.setStuck(start.uid)
+    bench.admission.want(start.uid, { ...start, admissible: false })
+    bench.want('b', '20')
+    await settled()
+    expect(bench.created).toEqual([])
   })
 })

@@ -14,18 +14,18 @@ export interface AdmissionOptions extends Basics {
   readonly dataVolumes: Store<DataVolumeView>
   readonly claims: Store<ClaimView>
   readonly pods: Store<PodView>
-  /** The limit that the policy wants, given what the ledger says. */
+  /** Returns the limit that the policy wants, given the limit in the ledger. */
   readonly limit: (ledgerLimit: number | undefined) => number
-  /** The policy's, for downloads that have lost their owner. */
+  /** Timeouts of the policy, for downloads that have lost their owner. */
   readonly patience: () => Patience
-  /** Brings the copies of images and DataVolumes up to date: who led before has changed them until a moment ago. Throws ApiErrors. */
+  /** Refreshes the caches of images and DataVolumes, which a former leader may have changed until a moment ago. Throws ApiError. */
   readonly refresh: (signal: AbortSignal) => Promise<void>
-  /** The image should be looked at: it got a slot, lost it, or was refused. */
+  /** Called with the key of an image to reconcile: it got a slot, lost it, or was refused. */
   readonly onChange: (key: string) => void
 }
 
 export interface HeldSlotsOptions extends Omit<AdmissionOptions, 'metrics' | 'refresh'> {
-  /** A slot may be empty, or its DataVolume is due. */
+  /** Called when a slot may be empty, or its DataVolume is due. */
   readonly wake: () => void
   /** Reads the ledger again. Throws what the ledger throws. */
   readonly reload: (signal: AbortSignal) => Promise<unknown>

@@ -23,7 +23,7 @@ afterEach(async () => {
   bench = new AdmissionBench()
 })
 
-/** The next call of this kind takes so long, and the process is too busy meanwhile to notice that time passes. */
+/** Makes the next call of this kind take `ms`, while the process is too busy to notice that time passes. */
 function slow(ms: number, is: (call: Call) => boolean): void {
   bench.client.before = (call) => {
     if (!is(call)) return
@@ -67,7 +67,7 @@ describe('what becomes possible while a step is under way is not forgotten', () 
 })
 
 describe('the ledger that a create reads again', () => {
-  /** A slot whose DataVolume could not be created is due again, and the ledger is older than an answer is good for. Nothing tells of what others write into it. */
+  /** A failed create is due again, and the last response of the ledger has expired. No watch event reports what others write into the ledger. */
   async function rereadBy(more: () => void): Promise<void> {
     await bench.start()
     bench.client.before = failing(1, apiError('NoAnswer'), isCreate)

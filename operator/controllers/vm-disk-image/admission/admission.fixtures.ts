@@ -28,12 +28,12 @@ import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
 export const NAMESPACE = 'sync-operator'
 export const STALL_MS = 10 * MINUTE
 export const ATTEMPT_MS = 60 * MINUTE
-/** Nobody can tell whether what runs there has ended: the node does not answer, so that nothing which is deleted goes. */
+/** Finalizers of what runs on a node that does not respond: nobody can tell whether it has ended, and what is deleted stays. */
 export const AWAY: readonly string[] = ['node.example.com/away']
 const RUNNING = { phase: 'ImportInProgress', progress: '5%' }
 const LEDGER = `${NAMESPACE}/${LEDGER_NAME}`
 
-/** What the admission gets for an image of this name that is ready to download. */
+/** Returns what the admission gets for an image of this name that is ready to download. */
 export function aStart(name: string, ticket: string): { start: Start; image: ImageView } {
   const walk = new Walk({
     metadata: { name, uid: `uid-${name}`, resourceVersion: ticket, finalizers: [FINALIZERS.vmDiskImage] },
@@ -63,9 +63,9 @@ export class AdmissionBench {
   readonly admission: Admission
   readonly #stop = new AbortController()
   limit: number | undefined = 2
-  /** Whether an image that is to be looked at says again what it wants, as its reconcile would. */
+  /** Whether an image that is due for a reconcile repeats what it wants, as the reconcile would. */
   isReconciling = false
-  /** So much time passes whenever the admission looks at the clock, and its timers fire so early, as those of a busy Node do. */
+  /** How much time passes at each clock read of the admission, and how early its timers fire, as in a busy Node process. */
   readonly busy = { creepMs: 0, earlyMs: 0 }
   readonly #wanted = new Map<string, Start>()
 
@@ -110,7 +110,7 @@ export class AdmissionBench {
     await settled()
   }
 
-  /** It starts with so many slots, and images of these names want to download, in this order. */
+  /** Starts the admission with this limit. Images of these names want to download, in this order. */
   async begin<const Names extends readonly string[]>(limit: number | undefined, ...names: Names) {
     this.limit = limit
     await this.start()
@@ -124,7 +124,7 @@ export class AdmissionBench {
     await this.clock.advance(0)
   }
 
-  /** An image that waits, with its ticket. */
+  /** Adds an image that waits with this ticket. */
   want(name: string, ticket: string): Start {
     const { start, image } = aStart(name, ticket)
     this.images.put(image)
@@ -141,7 +141,7 @@ export class AdmissionBench {
     this.admission.want(start.uid, undefined)
   }
 
-  /** A DataVolume as another leader made it, known to the API server and to the watch. */
+  /** Adds a DataVolume as another leader created it, known to the API server and to the watch. */
   inherited(name: string, metadata: Partial<ObjectMeta> = {}, status: object = RUNNING): KubeObject {
     const { start, image } = aStart(name, '1')
     this.images.put(image)
@@ -164,7 +164,7 @@ export class AdmissionBench {
     return object
   }
 
-  /** The garbage collector has taken its owner off. */
+  /** Adds a DataVolume whose owner reference the garbage collector has removed. */
   orphaned(name: string, more: object = {}): KubeObject {
     const { metadata, ...object } = this.inherited(name)
     const { ownerReferences: _owner, ...rest } = metadata
@@ -173,7 +173,7 @@ export class AdmissionBench {
     return left
   }
 
-  /** The status of an image tells of a download. */
+  /** Makes the status of an image refer to a download. */
   downloading(name: string, dataVolumeUID: string | undefined, attempts: readonly object[] = []): void {
     const { image } = aStart(name, '1')
     const status = {
@@ -184,7 +184,7 @@ export class AdmissionBench {
     this.images.put({ ...image, metadata: { ...image.metadata, resourceVersion: '900' }, status })
   }
 
-  /** A pod that somebody made: it says with all labels that it is an importer of the image. */
+  /** Adds a pod that somebody forged: all its labels say that it is an importer of the image. */
   forgedPod(name: string, metadata: Partial<ObjectMeta> = {}): void {
     const labels = { [LABELS.imageUid]: `uid-${name}`, [LABELS.imageName]: name, [LABELS.managedBy]: MANAGER }
     const object = { name: `importer-${name}`, namespace: 'team', labels, finalizers: AWAY, ...metadata }
@@ -226,43 +226,43 @@ export class AdmissionBench {
     return this.ledger.holders.map(({ name }) => name)
   }
 
-  /** Names of the images whose DataVolumes were asked for, in that order. */
+  /** Names of the images whose DataVolumes were requested, in that order. */
   get created(): string[] {
     return this.client
-      .said('create')
+      .callsOf('create')
       .flatMap((line) => /^create DataVolume team\/(.*)-[0-9a-f]{8}$/.exec(line)?.[1] ?? [])
   }
 
-  /** CDI, and the watch that tells of it. */
+  /** Sets a status as CDI does, and delivers the watch event. */
   async report(name: string, status: object): Promise<void> {
-    const object = this.#dataVolumeOf(name)
+    const object = this.dataVolumeOf(name)
     this.dataVolumes.put(viewDataVolume(this.client.put({ ...object, status } as KubeObject)))
     this.admission.downloadsChanged('team')
     await settled()
   }
 
-  /** The watch tells of DataVolumes of which no answer told. */
+  /** Delivers the watch events of DataVolumes that no response has reported. */
   async catchUp(): Promise<void> {
-    const untold = this.client.all('DataVolume').filter(({ metadata }) => !this.dataVolumes.get(keyOf(metadata)))
-    for (const one of untold) this.dataVolumes.put(viewDataVolume(one))
-    if (untold.length > 0) this.admission.downloadsChanged('team')
+    const unseen = this.client.all('DataVolume').filter(({ metadata }) => !this.dataVolumes.get(keyOf(metadata)))
+    for (const one of unseen) this.dataVolumes.put(viewDataVolume(one))
+    if (unseen.length > 0) this.admission.downloadsChanged('team')
     await settled()
   }
 
-  /** CDI makes claims and an importer pod, and the watch tells of them. Returns the name of the pod. */
+  /** Creates claims and an importer pod as CDI does, and delivers their watch events. Returns the name of the pod. */
   import(name: string): string {
-    const dataVolume = this.#dataVolumeOf(name)
+    const dataVolume = this.dataVolumeOf(name)
     const target = this.#child('PersistentVolumeClaim', dataVolume.metadata.name, dataVolume)
     const prime = this.#child('PersistentVolumeClaim', `prime-${target.metadata.uid}`, target)
     const pod = this.#child('Pod', `importer-${name}`, prime)
-    // The last one first: each kind has a watch of its own.
+    // The last object arrives first: each kind has its own watch.
     this.pods.put(viewPod(pod))
     for (const claim of [target, prime]) this.volumeClaims.put(viewClaim(claim))
     this.admission.downloadsChanged('team')
     return pod.metadata.name
   }
 
-  #dataVolumeOf(name: string): KubeObject {
+  dataVolumeOf(name: string): KubeObject {
     const object = this.client.all('DataVolume').find(({ metadata }) => metadata.name.startsWith(`${name}-`))
     if (object === undefined) throw new Error(`no DataVolume of ${name}`)
     return object
@@ -279,7 +279,7 @@ export class AdmissionBench {
     })
   }
 
-  /** The claims are gone as well: nothing tells any more what a pod was for. */
+  /** Deletes the claims as well: nothing shows any more what a pod was for. */
   dropClaims(): void {
     for (const claim of this.client.all('PersistentVolumeClaim')) {
       this.client.drop('PersistentVolumeClaim', keyOf(claim.metadata))
@@ -299,9 +299,9 @@ export class AdmissionBench {
     return this.report(name, { phase: 'Succeeded', progress: '100.0%' })
   }
 
-  /** Somebody deletes the DataVolume, and these finalizers keep it. */
+  /** Deletes the DataVolume as somebody would; these finalizers keep it. */
   async deleting(name: string, finalizers: readonly string[]): Promise<KubeObject> {
-    const object = this.#dataVolumeOf(name)
+    const object = this.dataVolumeOf(name)
     const metadata = { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers }
     const left = this.client.put({ ...object, metadata })
     this.dataVolumes.put(viewDataVolume(left))
@@ -310,9 +310,9 @@ export class AdmissionBench {
     return left
   }
 
-  /** The DataVolume is gone, for the API server and for the watch. */
+  /** Removes the DataVolume, for the API server and for the watch. */
   async drop(name: string): Promise<void> {
-    const object = this.#dataVolumeOf(name)
+    const object = this.dataVolumeOf(name)
     this.client.drop('DataVolume', `team/${object.metadata.name}`)
     this.dataVolumes.remove(viewDataVolume(object))
     this.admission.downloadsChanged('team')

@@ -4,7 +4,7 @@ import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { RequestOptions } from '../../../kube/kube-client.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { AdmissionBench, aStart } from './admission.fixtures.ts'
+import { AdmissionBench, aStart, isCreate, isLedgerWrite } from './admission.fixtures.ts'
 
 let bench = new AdmissionBench()
 
@@ -12,10 +12,6 @@ afterEach(async () => {
   await bench.stop()
   bench = new AdmissionBench()
 })
-
-const isCreate = ({ verb, kind }: { verb: string; kind: string }) => verb === 'create' && kind === 'DataVolume'
-
-const isLedgerWrite = ({ verb, kind }: { verb: string; kind: string }) => verb === 'replace' && kind === 'ConfigMap'
 
 const CDI_SAYS = 'admission webhook "datavolume-validate.cdi.kubevirt.io" denied the request: '
 
@@ -83,7 +79,7 @@ describe('admission', () => {
     bench.admission.setStuck(start.uid)
     await settled()
     expect(bench.created).toEqual(['b'])
-    // It is tried again, and is not written yet.
+    // The write is retried, and has not succeeded yet.
     bench.admission.want(start.uid, { ...start, admissible: false })
     bench.want('c', '30')
     await settled()
@@ -258,6 +254,24 @@ describe('a create', () => {
     await settled()
     expect(bench.admission.refusalOf(start.uid)?.message).not.toContain('s3cr3t')
     expect(JSON.stringify(bench.log.lines)).not.toContain('s3cr3t')
+  })
+
+  it('that is refused when its image is gone frees the slot, and is not remembered', async () => {
+    await bench.start()
+    const refusing = Promise.withResolvers<void>()
+    bench.client.before = async (call) => {
+      if (!isCreate(call)) return
+      await refusing.promise
+      throw apiError('Rejected', { status: 403, message: 'exceeded quota' })
+    }
+    const start = bench.want('a', '10')
+    await settled()
+    bench.images.remove(aStart('a', '10').image)
+    bench.admission.forget(start.uid)
+    refusing.resolve()
+    await settled()
+    expect(bench.admission.refusalOf(start.uid)).toBeUndefined()
+    expect(bench.holding).toEqual([])
   })
 
   it('where CDI is gone frees the slot', async () => {

@@ -13,12 +13,12 @@ import { findHolders } from './downloads.ts'
 import { HeldSlots, SETTLE_MS } from './held-slots.ts'
 import { Strays } from './strays.ts'
 
-/** So long after slots were handed on, others may be kept waiting for the DataVolumes. */
+/** How long other work waits at most while slots are handed over and their DataVolumes are created. */
 const HAND_OVER_MS = 250
 
 /**
- * The one gate between the queue and the network. It alone writes the ledger, and after each write handles the slots
- * that it holds, one step after another:
+ * The only gate between the queue and the network. Nothing else writes the ledger. After each write it handles the slots
+ * that it holds, one step at a time:
  *
  * ```
  * wake ─▶ decide (pure) ─▶ ledger: slots freed and taken in one compare-and-swap ─▶ their DataVolumes, in ticket order
@@ -32,12 +32,12 @@ export class Admission {
   readonly #slots: HeldSlots
   readonly #stuck = new Set<string>()
   readonly #strays: Strays
-  /** Holders as the images last knew them, by uid of the image. */
+  /** The holders that the images were last notified of, by uid of the image. */
   #known: ReadonlyMap<string, Holder> = new Map()
-  /** The ledger that they are from. */
-  #told: LedgerState | undefined
+  /** The ledger state that these holders come from. */
+  #reported: LedgerState | undefined
   #handingOver: Promise<void> | undefined
-  /** While a ledger that was made again is settling. */
+  /** Until when nobody is admitted because a recreated ledger is settling. */
   #quietUntil: number | undefined
   #isLedgerDoubtful = false
   #wake = Promise.withResolvers<void>()
@@ -62,12 +62,12 @@ export class Admission {
     return this.state?.holders.find((holder) => holder.uid === uid)
   }
 
-  /** Whether this download has no slot, for certain: the watch may tell of it before it tells of its slot. */
+  /** Reports whether this download certainly has no slot. Its watch event may arrive before the one of its slot. */
   isStray(dataVolume: DataVolumeView): boolean {
     return this.#strays.isKnown(dataVolume)
   }
 
-  /** How many of the operator's downloads have no slot in the ledger as it was last read. */
+  /** Returns how many of the operator's downloads have no slot in the ledger as last read. */
   countStrays(): number {
     return this.state === undefined ? 0 : this.#strays.countOurs(this.state)
   }
@@ -76,35 +76,35 @@ export class Admission {
     return this.#slots.refusalOf(uid)
   }
 
-  /** Whether the image has a slot, and its DataVolume is asked for in vain. */
-  isAskedInVain(uid: string): boolean {
+  /** Reports whether the image has a slot, but creating its DataVolume fails or takes too long. */
+  isCreateFailing(uid: string): boolean {
     const slot = this.slotOf(uid)
-    return slot !== undefined && this.#slots.isAskedInVain(slot)
+    return slot !== undefined && this.#slots.isCreateFailing(slot)
   }
 
   /**
-   * Resolves when nobody waits for a slot that is being handed on. Requests of others at that moment, of which the end of a
-   * download causes many, would slow down the few that decide how long a slot is empty.
+   * Resolves when no handover of slots is in progress, or it takes too long. The end of a download causes many requests:
+   * sent during a handover, they would slow down the few that determine how long a slot stays empty.
    */
   async giveWay(): Promise<void> {
     await this.#handingOver
   }
 
-  /** Takes in what an image wants: a download, or none. */
+  /** Records what an image wants: a download, or none. */
   want(uid: string, start: Start | undefined): void {
-    // Each further try to write what is missing would hold up those behind it as the first one did.
+    // A stuck image stays stuck while its write is retried: each retry would hold up those behind it as the first one did.
     const wasStuck = (start === undefined || start.admissible) && this.#stuck.delete(uid)
-    // As the images were last told, not as last read: a slot that comes and goes in between takes nobody out of the queue.
+    // By what the images were last notified of, not by what was last read: a slot that comes and goes in between removes nobody from the queue.
     const hasSlot = this.#known.has(uid)
-    const isQueueNews = start !== undefined && !hasSlot ? this.queue.put(start) : this.queue.remove(uid)
-    const isSlotNews = this.#slots.want(uid, hasSlot ? start : undefined)
-    // Most plans want what they wanted before.
-    if (isQueueNews || isSlotNews || wasStuck) this.wake()
+    const isQueueChanged = start !== undefined && !hasSlot ? this.queue.put(start) : this.queue.remove(uid)
+    const isSlotChanged = this.#slots.want(uid, hasSlot ? start : undefined)
+    // Most plans want the same as before.
+    if (isQueueChanged || isSlotChanged || wasStuck) this.wake()
   }
 
-  /** The image's own writes fail: it must not hold up those behind it. */
+  /** Marks an image whose own writes fail or hang, so that it does not hold up those behind it. It may be gone by now. */
   setStuck(uid: string): void {
-    this.#stuck.add(uid)
+    if (this.queue.get(uid) !== undefined) this.#stuck.add(uid)
     this.wake()
   }
 
@@ -112,11 +112,11 @@ export class Admission {
   forget(uid: string): void {
     this.want(uid, undefined)
     this.#slots.forgetImage(uid)
-    // Its downloads count no more.
+    // Its downloads no longer count.
     this.wake()
   }
 
-  /** The ledger changed, or is gone (undefined). If that was not by our own write, it is read before anything else is decided. */
+  /** Handles a watch event: the ledger changed, or is gone (undefined). Unless this process wrote it, it is read before the next decision. */
   checkLedger(seen: KubeObject | undefined): void {
     const { ledger } = this.#options
     if (seen === undefined) this.#isLedgerDoubtful = true
@@ -128,21 +128,21 @@ export class Admission {
     this.#wake.resolve()
   }
 
-  /** A DataVolume, a claim of one or a pod of this namespace has changed: to be called at each such change, for what is gone tells nothing any more. */
+  /** The caller must call this at every change of a DataVolume, its claim or a pod in the namespace: what is gone cannot be inspected later. */
   downloadsChanged(namespace: string): void {
     this.#slots.noteDownloads((this.state?.holders ?? []).filter((holder) => holder.namespace === namespace))
     this.wake()
   }
 
-  /** Becomes the one who answers for the ledger. Everything after rests on what it reads and writes here. */
+  /** Takes responsibility for the ledger. Everything afterwards relies on what this reads and writes. */
   async takeOver(signal: AbortSignal): Promise<void> {
     await this.#persist(signal, async () => {
       const state = await this.#load(signal)
-      // Another process may have taken them, or this one in an earlier term: those requests may still be on their way.
+      // Another process, or this one in an earlier term, may have taken these slots. Its requests may still be in flight.
       await this.#adopt(state, state.holders, signal)
-      // Only now: nobody else takes slots from here on, so nobody else comes to an end either.
+      // Not earlier: from here on nobody else takes slots, so no further downloads of others can start and end.
       await this.#options.refresh(signal)
-      this.#tellChanges()
+      this.#reportChanges()
     })
   }
 
@@ -156,7 +156,7 @@ export class Admission {
     this.#cancelTimer?.()
   }
 
-  /** Tries until it works: there is nothing else to do without the ledger. */
+  /** Retries until the work succeeds: nothing else can be done without the ledger. */
   async #persist(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -164,14 +164,14 @@ export class Admission {
         this.#failures = 0
         return
       } catch (error) {
-        // Whether a write happened may be unknown; whatever it was, the ledger knows.
+        // The outcome of a write may be unknown. The next read of the ledger shows it.
         this.#isLedgerDoubtful = true
         if (!signal.aborted) await this.#pause(error, signal)
       }
     }
   }
 
-  /** Somebody else wrote the ledger: read it and go on. Anything else is trouble that needs time. */
+  /** Returns at once if somebody else wrote the ledger, so that it is read again. Backs off after any other error. */
   async #pause(error: unknown, signal: AbortSignal): Promise<void> {
     const { clock, random, log, ledger } = this.#options
     const isRace = isApiError(error, 'Conflict', 'AlreadyExists') && this.#failures < 3
@@ -184,7 +184,7 @@ export class Admission {
     await sleep(clock, waitMs, signal).catch(() => undefined)
   }
 
-  /** The ledger as it is now, created again where there is none. @param most holders that it can have, where that is known */
+  /** Reads the ledger live, and recreates it if there is none. @param most maximum number of holders, if known */
   async #load(signal: AbortSignal, most?: number): Promise<LedgerState> {
     this.#isLedgerDoubtful = false
     const { ledger, clock } = this.#options
@@ -199,15 +199,15 @@ export class Admission {
     return this.#options.clock.monotonic() < (this.#quietUntil ?? 0)
   }
 
-  /** The ledger is not marked as settling any more. A wait that has begun goes on: somebody else may have removed the mark. */
+  /** The ledger is no longer marked as settling. A wait in progress continues, since somebody else may have removed the mark. */
   #endQuiet(): void {
     if (!this.#isQuiet) this.#quietUntil = undefined
   }
 
   /**
-   * There is no ledger: the first start, or somebody deleted or garbled it. What downloads is found by a live list.
-   * A leader may have taken slots just before, which are unknown. So nobody is admitted until their requests have settled, even if the leader changes.
-   * If no image has a ticket, no slot was taken, and the first image is admitted at once.
+   * Creates the ledger on the first start, or after somebody deleted or corrupted it. A live list finds the running downloads.
+   * A leader may have taken slots just before, which are unknown. Nobody is admitted until its requests have settled, even if the leader changes.
+   * If no image has a ticket, no slot was ever taken, and the first image is admitted at once.
    */
   async #rebuild(signal: AbortSignal): Promise<LedgerState> {
     const { ledger, images, limit, log, clock, client, me } = this.#options
@@ -217,14 +217,14 @@ export class Admission {
     )
     const isFirst = holders.length === 0 && !isTouched && !ledger.isGarbled
     const state: LedgerState = { limit: limit(ledger.state?.limit), holders, ...(!isFirst && { isSettling: true }) }
-    // Before the write: its answer may be lost.
+    // Set before the write, whose response may be lost.
     if (!isFirst) this.#quietUntil = clock.monotonic() + SETTLE_MS
     await ledger.make(state, signal)
     log.info({ holders: state.holders.length, limit: state.limit, isFirst }, 'made the slot ledger')
     return state
   }
 
-  /** Makes all slots ours. Requests about those of `inherited` may still be on their way. */
+  /** Makes this process the claimant of all slots. Requests for the slots in `inherited` may still be in flight. */
   async #adopt(state: LedgerState, inherited: readonly Holder[], signal: AbortSignal): Promise<void> {
     const { ledger, me, limit } = this.#options
     for (const holder of inherited) this.#slots.inherit(holder)
@@ -233,7 +233,7 @@ export class Admission {
     if (!isSame) await ledger.replace(next, signal)
   }
 
-  /** The ledger to decide by: read again where it may have changed, or has no slot for a download that was not seen before. */
+  /** Returns the ledger to decide by. Reads it again if it may have changed, or has no slot for a newly seen download. */
   async #look(signal: AbortSignal): Promise<LedgerState> {
     const { ledger, onChange } = this.#options
     const { state } = ledger
@@ -246,23 +246,23 @@ export class Admission {
   }
 
   /**
-   * More holders than there were or may be, and than another leader takes in one write, are somebody's invention: to look for the download of each of thousands
-   * would hold up the queue for a minute, and what runs may not be among them.
+   * More holders than before or than the limit, plus what another leader takes in one write, must be forged. Live reads for
+   * thousands of forged holders would hold up the queue for a minute, and the running downloads may not be among them.
    */
   get #mostHolders(): number | undefined {
     const { state } = this
     return state && Math.max(state.holders.length, this.#options.limit(state.limit)) + TAKEN_AT_ONCE
   }
 
-  /** One step. Throws what the ledger throws; then it is loaded again. */
+  /** Runs one step. Throws the errors of the ledger, which is then loaded again. */
   async #step(signal: AbortSignal): Promise<void> {
     const { ledger, me, limit, clock } = this.#options
     const begun = clock.monotonic()
     const state = await this.#look(signal)
-    // Somebody who does not lead any more has taken slots meanwhile: its request is as good as any, so it is ours to end now.
+    // A former leader has taken slots in the meantime. They are as valid as any, and this process is now responsible for them.
     const foreign = state.holders.filter(({ claimant }) => claimant !== me)
     if (foreign.length > 0) await this.#adopt(state, foreign, signal)
-    this.#tellChanges()
+    this.#reportChanges()
     const current = ledger.state ?? state
     const decision = decideSlots({
       ledger: current,
@@ -277,14 +277,14 @@ export class Admission {
       if (decision.isChange) {
         await ledger.replace(decision.next, signal)
         if (decision.next.isSettling !== true) this.#endQuiet()
-        this.#tellChanges()
+        this.#reportChanges()
       }
       await this.#slots.createDataVolumes(signal)
     })
     this.#slots.lookForEmpty(this.#strays.leaving(ledger.state), signal)
     this.#wakeLater(begun)
-    // A large batch gets its slots in parts, and one part's creates may have taken their time. They read the ledger again where it is old.
-    if (decision.hasMore || ledger.state !== this.#told) this.wake()
+    // A large batch gets its slots in several steps. Slow creates may have read the ledger again, so it may be newer than what was decided by.
+    if (decision.hasMore || ledger.state !== this.#reported) this.wake()
   }
 
   async #handOver(work: () => Promise<void>): Promise<void> {
@@ -301,19 +301,19 @@ export class Admission {
   }
 
   /**
-   * The ledger says other than what the images were last told: by our write, by one whose answer was lost, or because it
-   * was lost itself. Those that have a slot now leave the queue, those that have none any more queue again, and all are looked at.
+   * Notifies the images of changes in the ledger: by our write, by a write whose response was lost, or by the loss of the
+   * ledger. Images that now have a slot leave the queue, images that lost theirs queue again, and all of these are reconciled.
    */
-  #tellChanges(): void {
+  #reportChanges(): void {
     const { metrics, images } = this.#options
     const known = this.#known
     const now = new Map((this.state?.holders ?? []).map((holder) => [holder.uid, holder]))
-    const isIn = (told: ReadonlyMap<string, Holder>, holder: Holder) => {
-      const other = told.get(holder.uid)
+    const isIn = (holders: ReadonlyMap<string, Holder>, holder: Holder) => {
+      const other = holders.get(holder.uid)
       return other === holder || (other !== undefined && slotKeyOf(other) === slotKeyOf(holder))
     }
     this.#known = now
-    this.#told = this.state
+    this.#reported = this.state
     for (const holder of known.values()) {
       if (isIn(now, holder)) continue
       this.#slots.forget(holder)
@@ -333,8 +333,8 @@ export class Admission {
   }
 
   /**
-   * Wakes when the next of the times that matter has come.
-   * @param begun when the step began to decide: a time that has come since may not have counted in it
+   * Sets a timer for the next relevant time.
+   * @param begun when the step began to decide: it may not have considered times that have passed since
    */
   #wakeLater(begun: number): void {
     const { clock } = this.#options

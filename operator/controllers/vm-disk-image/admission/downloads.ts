@@ -17,9 +17,10 @@ import { attemptOf } from '../decide/attempts.ts'
 import type { Start } from '../decide/image-plan.ts'
 import { isFinished } from '../decide/judge.ts'
 import type { Holder, Refusal, Refused } from '../world.ts'
+import { fitting } from './decide/ledger-content.ts'
 import { ownerOf, volumeNameOf } from './decide/slots.ts'
 
-/** Name of the index over DataVolumes that finds those which may download for an image; whether that exists is for the reader to see. */
+/** Name of the index of DataVolumes that may download for an image. The reader must check whether the image exists. */
 export const IMPORTING_INDEX = 'importing'
 
 /** Values of {@link IMPORTING_INDEX}. */
@@ -29,29 +30,29 @@ export function importingIndex(dataVolume: DataVolumeView): readonly string[] {
 }
 
 /**
- * Whether it may download for the image that holds a slot: its own, or one that was its own until somebody deleted the image with `--cascade=orphan`. The
- * garbage collector takes the owner off then, which stops no importer. Such a one keeps the slot that it has, and nobody deletes it but people;
- * it takes no slot that it never had, or else anybody who may create DataVolumes could hold up the queue by labels alone.
+ * Reports whether a DataVolume may download for the image that holds a slot: it belongs to the image, or did so until somebody deleted the
+ * image with `--cascade=orphan`. The garbage collector then removes the owner reference, which stops no importer. Such a DataVolume keeps its slot,
+ * and only people delete it. It never gets a new slot, or anybody who may create DataVolumes could hold up the queue with labels alone.
  */
 export function isDownloadOf(dataVolume: DataVolumeView, holder: Holder): boolean {
   const isOrphanOf = isOrphan(dataVolume) && dataVolume.metadata.labels?.[LABELS.imageUid] === holder.uid
   return isOrphanOf || isChildOf(dataVolume, ownerOf(holder))
 }
 
-/** A download that was orphaned before it was finished. */
+/** Reports whether a download was orphaned before it finished. */
 export function isOrphan(dataVolume: DataVolumeView): boolean {
   const { labels } = dataVolume.metadata
   const wasOurs = labels?.[LABELS.managedBy] === MANAGER && labels[LABELS.imageUid] !== undefined
   return wasOurs && isOrphaned(dataVolume) && !isFinished(dataVolume)
 }
 
-/** What became of asking for a DataVolume. Only an answer that rules it out may free its slot. */
+/** The outcome of a request for a DataVolume. Only a response that rules out its creation may free the slot. */
 export type CreateOutcome =
   | { readonly kind: 'created'; readonly dataVolume: DataVolumeView }
   | { readonly kind: 'refused'; readonly refusal: Refused; readonly isFinal: boolean }
-  /** One of that name exists; a look at it tells more. */
+  /** A DataVolume of that name exists; a live read shows whose it is. */
   | { readonly kind: 'namesake' }
-  /** Not now. `isAnswered`: somebody said so. `mayHappen`: it may be carried out all the same, for a while. */
+  /** Not created now. `isAnswered`: there was a response. `mayHappen`: the request may still be carried out for a while. */
   | {
       readonly kind: 'failed'
       readonly isAnswered: boolean
@@ -60,12 +61,12 @@ export type CreateOutcome =
       readonly error: string
     }
 
-/** The API server could not ask CDI's webhook. That is no answer that got lost: nothing is created until the webhook is back. */
+/** The API server could not ask a webhook, CDI's or another one. That is no answer that got lost: nothing is created until the webhook is back. */
 export function isWebhookDown({ error }: { readonly error: string }): boolean {
   return error.includes('failed calling webhook')
 }
 
-/** Asks for the DataVolume of a slot; POST alone, so that nothing that exists is changed. */
+/** Requests the DataVolume of a slot. Uses only POST, so that no existing object is changed. */
 export async function createDataVolume(
   client: KubeClient,
   start: Start,
@@ -82,7 +83,7 @@ export async function createDataVolume(
   }
 }
 
-/** A refusal by rules of the cluster, which say nothing about the spec and may change without it: an admission policy, or a webhook that is not CDI's. */
+/** Refusals by other rules, which say nothing about the spec and may change without it: an admission policy, or a webhook that is not CDI's. */
 const OTHERS_RULES = /ValidatingAdmissionPolicy '|admission webhook "(?!\S*\.cdi\.kubevirt\.io")/
 
 function outcomeOf(start: Start, error: ApiError): CreateOutcome {
@@ -97,7 +98,7 @@ function outcomeOf(start: Start, error: ApiError): CreateOutcome {
   if (error.status === 422 && text.includes('already exists')) return refused('NameConflict', false)
   if (error.status === 422)
     return OTHERS_RULES.test(text) ? refused('CreateFailed', false) : refused('RejectedByCDI', true)
-  // An error of the server, or of a proxy before it, says nothing about what etcd does in the end.
+  // An error of the server, or of a proxy in front of it, does not tell what etcd does in the end.
   const mayHappen = error.reason === 'NoAnswer' || error.status >= 500
   const { retryAfterMs = 0 } = error
   return { kind: 'failed', isAnswered: error.status !== 0, mayHappen, retryAfterMs, error: text }
@@ -121,7 +122,7 @@ function renderFor({ namespace, name, uid, revision, attempt, target }: Start): 
   }) as KubeObject
 }
 
-/** A live look at the DataVolume of a slot. Undefined: it does not exist, or is somebody else's. */
+/** A live look at the DataVolume of a slot. Undefined: it does not exist. `foreign`: that of somebody else has its name. */
 export async function lookForDataVolume(
   client: KubeClient,
   holder: Holder,
@@ -134,24 +135,24 @@ export async function lookForDataVolume(
   return isDownloadOf(dataVolume, holder) ? dataVolume : 'foreign'
 }
 
-/** What a live look finds of importers whose DataVolume is gone. */
+/** What a live read finds of the importers of a DataVolume that is gone. */
 export type Remains =
-  /** One that was seen while the claims that lead to it were there. */
+  /** A known importer: it was observed while the claims that identify it existed. */
   | 'importer'
-  /** A pod that may be one, and may as well be a stranger's: the claims that would tell are gone. */
+  /** A pod that may be an importer or a stranger's: the claims that would identify it are gone. */
   | 'doubtful'
   | 'nothing'
 
 /**
- * Pods of a namespace that have not ended, by live lists that several looks share: all of them, for anyone who may write there can take labels off, but neither
- * change a uid nor revive what has ended.
+ * Returns the pods of a namespace that have not ended, from live lists that concurrent callers share. Lists all of them, because anyone who may
+ * write there can remove labels, but can neither change a uid nor revive an ended pod.
  */
 export function livePods(client: KubeClient): SharedLooks<readonly KubeObject[]> {
   const pods = { fieldSelector: NOT_ENDED, metadataOnly: true, project: viewFiller }
   return new SharedLooks((namespace, signal) => listWhole(client, POD, { ...pods, signal, namespace }))
 }
 
-/** As much of a pod as tells which claim it fills. */
+/** Keeps the part of a pod that shows which claim it fills. */
 function viewFiller(pod: KubeObject): KubeObject {
   const { apiVersion, kind, metadata } = pod
   const { name, namespace = '', uid = '' } = metadata
@@ -163,8 +164,8 @@ function viewFiller(pod: KubeObject): KubeObject {
 }
 
 /**
- * People delete DataVolumes in the background, their pods live on for a while.
- * @param known uids of the importers that were seen
+ * Looks for importers, which outlive their DataVolume for a while if people delete it in the background.
+ * @param known uids of the importers that were observed
  */
 export async function lookForImporters(
   pods: SharedLooks<readonly KubeObject[]>,
@@ -180,8 +181,9 @@ export async function lookForImporters(
 const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed'
 
 /**
- * The holders that a ledger should have, where there is none: whose download a live list finds, and whose status says that one is under way,
- * for an importer may outlive its DataVolume.
+ * Returns the holders for a missing ledger: images whose status reports a download in progress, because an importer may outlive its DataVolume,
+ * and images whose download a live list finds. The latter come last: anybody may make DataVolumes for images of their own, and if there are too
+ * many for a ledger, the operator stops the others.
  */
 export async function findHolders(
   client: KubeClient,
@@ -189,24 +191,26 @@ export async function findHolders(
   claimant: string,
   options: RequestOptions,
 ): Promise<Holder[]> {
-  const holders = new Map<string, Holder>()
+  const found = new Map<string, Holder>()
+  const inStatus: Holder[] = []
   for await (const dataVolume of listAll(client, DATA_VOLUME, { ...options, project: viewDataVolume })) {
     const image = isFinished(dataVolume)
       ? undefined
       : (ownerAmong(dataVolume, images) ?? formerOwner(dataVolume, images))
     const holder = image && holderOf(image, dataVolume, claimant)
-    if (holder !== undefined) holders.set(holder.uid, holder)
+    if (holder !== undefined) found.set(holder.uid, holder)
   }
   for (const { metadata, status } of images.values()) {
     const { uid = '', namespace = '', name } = metadata
     const { phase, revision, attempt = 1 } = status
-    if (phase !== 'Syncing' || revision === undefined || holders.has(uid)) continue
-    holders.set(uid, { uid, namespace, name, revision, attempt, claimant })
+    if (phase !== 'Syncing' || revision === undefined) continue
+    inStatus.push(found.get(uid) ?? { uid, namespace, name, revision, attempt, claimant })
+    found.delete(uid)
   }
-  return [...holders.values()]
+  return fitting([...inStatus, ...found.values()])
 }
 
-/** The image whose status, which only we write, tells of this download: somebody has taken its owner off. */
+/** Returns the image whose status, which only the operator writes, refers to this download. Somebody has removed its owner reference. */
 function formerOwner(dataVolume: DataVolumeView, images: Store<ImageView>): ImageView | undefined {
   if (!isOrphan(dataVolume)) return undefined
   const { namespace = '', uid, annotations } = dataVolume.metadata
@@ -214,7 +218,7 @@ function formerOwner(dataVolume: DataVolumeView, images: Store<ImageView>): Imag
   return image?.status.dataVolumeUID === uid ? image : undefined
 }
 
-/** Undefined: it does not have the name that it would have from us. */
+/** Returns undefined if the DataVolume does not have the name that the operator would give it. */
 export function holderOf({ metadata }: ImageView, dataVolume: DataVolumeView, claimant: string): Holder | undefined {
   const { uid = '', namespace = '', name } = metadata
   const revision = dataVolume.metadata.name.slice(-REVISION_LENGTH)

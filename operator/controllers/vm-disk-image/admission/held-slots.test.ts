@@ -71,7 +71,7 @@ describe('a slot', () => {
     bench.forgedPod('a', { ownerReferences: filling(claimOf(target.volumeName)) })
     await bench.drop('a')
     for (const at of [1, 2, 3, 4]) {
-      // A new one each time does not make it longer.
+      // Another pod each time does not extend the wait.
       bench.forgedPod('a', { name: `another-${at}`, ownerReferences: filling(claimOf(target.volumeName)) })
       await bench.clock.advance(29 * SECOND)
       expect(bench.holding).toEqual(['a'])
@@ -83,7 +83,7 @@ describe('a slot', () => {
   it('is not looked at while the cache knows a living importer, and looked at once when that is gone', async () => {
     const [{ uid }] = await bench.begin(2, 'a')
     const pod = bench.import('a')
-    const looks = () => bench.client.said('get', 'list').length
+    const looks = () => bench.client.callsOf('get', 'list').length
     const before = looks()
     await bench.drop('a')
     bench.admission.want(uid, undefined)
@@ -214,7 +214,7 @@ describe('a slot', () => {
     expect(bench.holding).toEqual(['a'])
     await bench.clock.advance(3 * SECOND)
     expect([bench.holding, bench.created]).toEqual([['b'], ['a', 'b']])
-    // It is no download without a slot either.
+    // Nor does it count against the limit as a download without a slot.
     expect(bench.admission.isStray(viewDataVolume(left))).toBe(true)
     bench.limit = 2
     bench.want('c', '30')
@@ -266,7 +266,7 @@ describe('a slot', () => {
     const claim = { name, namespace: 'team', ownerReferences, finalizers: ['tenant.example.com/keep'] }
     bench.client.put({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: claim })
     await bench.clock.advance(119 * SECOND)
-    expect([bench.holding, bench.client.said('delete')]).toEqual([['a'], []])
+    expect([bench.holding, bench.client.callsOf('delete')]).toEqual([['a'], []])
     await bench.clock.advance(2 * SECOND)
     const [asked] = bench.client.calls.filter(({ verb }) => verb === 'delete')
     expect(asked?.options).toMatchObject({ propagationPolicy: 'Background', uid: expect.any(String) })

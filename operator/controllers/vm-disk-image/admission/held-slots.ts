@@ -28,35 +28,35 @@ import { SlotLooks } from './slot-looks.ts'
 import { SlotNotes } from './slot-notes.ts'
 
 /**
- * After a slot changes hands, requests of its former holder may still arrive: it sends none later than 5 s after it
- * asked the ledger, and none takes longer than 10 s. So long only a download that is known to be over frees the slot.
+ * After a slot changes hands, requests of its former claimant may still arrive: it sends none later than ANSWER_VALID_MS after it read the ledger,
+ * and we assume that each takes effect within 10 s or never. Until then only a download that is known to be over frees the slot.
  */
-export const SETTLE_MS = 15_000
+export const SETTLE_MS = ANSWER_VALID_MS + 10_000
 const LOOK_AGAIN_MS = 1_000
-/** An API server, or a webhook, that answers with errors so often gets the slot back for somebody else. */
+/** After this many error responses of the API server or a webhook, the slot is freed for another image. */
 const ANSWERED_FAILURES = 4
-/** So many are more than one answer that got lost. */
-const VAIN_CREATES = 2
-/** So long a slot may wait for its DataVolume before it is reported. */
+/** Number of failed creates that is reported: a single failure may be one lost response. */
+const FAILING_CREATES = 2
+/** How long a slot may wait for its DataVolume before this is reported. */
 const PROMPT_MS = 3_000
 
 /**
- * What becomes of the slots that this process holds by the ledger: each gets its DataVolume, exactly once, and is over when
- * nothing can download for it any more.
+ * Manages the slots that this process holds according to the ledger. Each slot gets its DataVolume exactly once, and is over
+ * when nothing can download for it any more.
  *
  * ```
- * taken ───▶ DataVolume asked for ─▶ it is there ─▶ Succeeded ──────────────────────────────────────▶ over
- *                  │ refused, or never asked for         │ gone                                        ▲
- *                  └─▶ no request can arrive any more ◀──┘ ─▶ a live look finds it and no importer ────┘
+ * taken ───▶ DataVolume asked for ─▶ it is there ─▶ Succeeded ───────────────────────────────────────────────▶ over
+ *                  │ refused, or never asked for         │ gone                                              ▲
+ *                  └─▶ no request can arrive any more ◀──┘ ─▶ a live read finds neither it nor an importer ──┘
  * ```
  */
 export class HeldSlots {
   readonly #options: HeldSlotsOptions
-  /** What holders of slots should download. */
+  /** What the holders of slots should download. */
   readonly #starts = new Map<string, Start>()
   readonly #refusals: RefusalBook
   readonly #notes = new SlotNotes()
-  /** Slots at which a live look is under way. */
+  /** Slots with a live read in flight. */
   readonly #verifying = new Set<string>()
   readonly #importers = new ImporterNotes()
   readonly #leaving: LeavingDownloads
@@ -73,23 +73,23 @@ export class HeldSlots {
     this.#looks = new SlotLooks({ ...options, importers: this.#importers, leaving: this.#leaving })
   }
 
-  /** What the holder of a slot should download; undefined: nothing any more. Returns whether that is news. */
+  /** Sets what the holder of a slot should download; undefined: nothing any more. Reports whether this is a change. */
   want(uid: string, start: Start | undefined): boolean {
     if (start === undefined) return this.#starts.delete(uid)
-    const isNews = !isSame(this.#starts.get(uid), start)
+    const isChanged = !isSame(this.#starts.get(uid), start)
     this.#starts.set(uid, start)
-    return isNews
+    return isChanged
   }
 
-  /** Why the DataVolume of an image was not made. */
+  /** Returns why the DataVolume of an image was not created. */
   refusalOf(uid: string): Refusal | undefined {
     return this.#refusals.get(uid)
   }
 
-  /** Whether the DataVolume of this holder is asked for in vain. Its slot is kept meanwhile, since one may come of it. */
-  isAskedInVain(holder: Holder): boolean {
-    const { isInVain, failures } = this.#notes.of(slotKeyOf(holder))
-    return isInVain || failures >= VAIN_CREATES
+  /** Reports whether creating the DataVolume of this holder fails or takes too long. It keeps its slot, since a request may still succeed. */
+  isCreateFailing(holder: Holder): boolean {
+    const { isFailing, failures } = this.#notes.of(slotKeyOf(holder))
+    return isFailing || failures >= FAILING_CREATES
   }
 
   /** The image is gone. */
@@ -98,43 +98,41 @@ export class HeldSlots {
     this.#refusals.forget(uid)
   }
 
-  /** The slot is in the ledger no more. */
+  /** The slot is no longer in the ledger. */
   forget(holder: Holder): void {
     this.#notes.forget(slotKeyOf(holder))
     this.#starts.delete(holder.uid)
   }
 
-  /** The slot was somebody else's: requests of theirs may still be on their way. */
+  /** The slot belonged to another process or term, whose requests may still be in flight. */
   inherit(holder: Holder): void {
     this.#notes.inherit(slotKeyOf(holder), this.#options.clock.monotonic() + SETTLE_MS)
   }
 
-  /** Whether nothing can download for this slot any more. */
+  /** Reports whether nothing can download for this slot any more. */
   isOver(holder: Holder): boolean {
     const dataVolume = this.#dataVolumeOf(holder)
     const { isOver, isInherited } = this.#notes.of(slotKeyOf(holder))
     if (dataVolume === undefined) return isOver
     if (this.#leaving.isOver(dataVolume) || this.#orphaned.isTimedOut(dataVolume)) return true
     if (!isFinished(dataVolume)) return false
-    // Beside a finished one nothing can be made until somebody deletes it: what was asked for has to meet it before that.
-    // What a former leader asked for is not waited for: a hand-over would stand still for it.
+    // As long as a finished one exists, no other can be created. Requests in flight must meet it before somebody deletes it.
+    // Requests of a former leader are not waited for, since that would stall a handover.
     return (isInherited && attemptOf(dataVolume) === holder.attempt) || this.#isSettled(holder)
   }
 
-  /** Whether this process has seen a slot for this download. */
+  /** Reports whether this process has seen a slot for this download. */
   wasHeld(dataVolume: DataVolumeView): boolean {
     return this.#seen.has(dataVolume)
   }
 
   /**
-   * Takes in which downloads have these slots, and which pods they are, while the claims that these fill are there to tell: to be called for a slot when
-   * it is new, and at each change in its namespace.
+   * Records which downloads have these slots, and their importer pods, while the claims that identify these pods exist.
+   * The caller must call this for each new slot, and at every change in the namespace of a slot.
    */
   noteDownloads(holders: readonly Holder[]): void {
     const { claims, pods } = this.#options
-    this.#leaving.prune()
-    this.#orphaned.prune()
-    this.#seen.prune()
+    for (const one of [this.#leaving, this.#orphaned, this.#seen]) one.prune()
     for (const holder of holders) {
       const dataVolume = this.#dataVolumeOf(holder)
       if (dataVolume === undefined) continue
@@ -144,12 +142,12 @@ export class HeldSlots {
     }
   }
 
-  /** When something about a slot becomes possible, or did, by the monotonic clock. */
+  /** Returns the times, past or future, at which something about a slot becomes possible, by the monotonic clock. */
   times(): number[] {
     return [this.#notes, this.#leaving, this.#orphaned].flatMap((one) => one.times())
   }
 
-  /** DataVolumes of all slots that have none yet, in ticket order; one that fails does not hold the next. */
+  /** Creates the DataVolumes of all slots that have none yet, in ticket order. A failure does not hold up the next one. */
   async createDataVolumes(signal: AbortSignal): Promise<void> {
     const now = this.#options.clock.monotonic()
     const wanted = this.#holders.flatMap((holder) => {
@@ -160,8 +158,8 @@ export class HeldSlots {
       return start !== undefined && isDue && this.#dataVolumeOf(holder) === undefined ? [start] : []
     })
     const inOrder = wanted.toSorted(compareTickets)
-    // Those behind the first one wait for its answer as well.
-    const timers = inOrder.map((start) => this.#options.clock.setTimer(() => this.#tellInVain(start), PROMPT_MS))
+    // Those behind the first one also wait for its response.
+    const timers = inOrder.map((start) => this.#options.clock.setTimer(() => this.#reportFailing(start), PROMPT_MS))
     try {
       for (const [at, start] of inOrder.entries()) {
         if (signal.aborted) return
@@ -174,8 +172,8 @@ export class HeldSlots {
   }
 
   /**
-   * Slots whose DataVolume is not there and not about to be, or has been leaving for a while: a live look tells, later, whether they are empty.
-   * @param strays what would hold a slot for downloads that are leaving and have none
+   * Starts live reads that show later whether slots are empty: those without a DataVolume present or due, or with one long terminating.
+   * @param strays stand-ins for the holders of terminating downloads that have no slot
    */
   lookForEmpty(strays: readonly Holder[], signal: AbortSignal): void {
     const lookedAt = [...this.#holders, ...strays]
@@ -191,7 +189,7 @@ export class HeldSlots {
     }
   }
 
-  /** Whether a DataVolume, though it is still there, can download nothing any more. */
+  /** Reports whether a DataVolume that still exists can no longer download anything. */
   isOverAndLeft(dataVolume: DataVolumeView): boolean {
     return this.#leaving.isOver(dataVolume)
   }
@@ -210,8 +208,8 @@ export class HeldSlots {
   }
 
   /**
-   * Whether the limit allows this slot to begin to download. It does for each slot that we take; but the limit may have been lowered since, and somebody
-   * else may have written holders. Those that certainly do not download yet leave room for each other, or none of them could be the first.
+   * Reports whether the limit allows this slot to start its download. It allows every slot that we take, but it may have been lowered
+   * since, and somebody else may have written holders. Slots that certainly do not download yet do not count, or none could be the first.
    */
   #hasRoom(slot: string): boolean {
     const { ledger, limit } = this.#options
@@ -220,7 +218,7 @@ export class HeldSlots {
     return this.#holders.filter((holder) => slotKeyOf(holder) !== slot && !this.#isIdle(holder)).length < most
   }
 
-  /** Whether it waits for its DataVolume, and no request for that can be on its way. */
+  /** Reports whether the slot waits for its DataVolume, and no request for that can be in flight. */
   #isIdle(holder: Holder): boolean {
     const isWanted = this.#startOf(holder) !== undefined
     return isWanted && this.#isSettled(holder) && this.#dataVolumeOf(holder) === undefined
@@ -231,7 +229,7 @@ export class HeldSlots {
     return start !== undefined && slotKeyOf(start) === slotKeyOf(holder) ? start : undefined
   }
 
-  /** The image was not deleted or changed since; if it was, its own reconcile says what next. */
+  /** Reports whether the image was neither deleted nor changed since. Otherwise its own reconcile decides what comes next. */
   #isStillAsPlanned({ key, uid, generation }: Start): boolean {
     const image = this.#options.images.get(key)
     const isAlive = image?.metadata.uid === uid && image.metadata.deletionTimestamp === undefined
@@ -241,20 +239,20 @@ export class HeldSlots {
   async #create(start: Start, signal: AbortSignal): Promise<void> {
     const { ledger, client, clock, me } = this.#options
     const slot = slotKeyOf(start)
-    // A slot is only held for certain as long as the answer that shows it is young; looked at again right before the request leaves.
+    // A slot is certainly held only while the response that shows it is recent. This is checked again right before the request is sent.
     if (!ledger.isFresh) await this.#options.reload(signal)
-    // It came too late.
+    // The response came too late.
     if (!ledger.isFresh) return this.#options.wake()
     const isHeld = this.#holders.some((holder) => holder.claimant === me && slotKeyOf(holder) === slot)
     if (!isHeld || !this.#hasRoom(slot)) return
-    this.#notes.asked(slot, clock.monotonic() + SETTLE_MS)
+    this.#notes.noteRequest(slot, clock.monotonic() + SETTLE_MS)
     const options = { timeoutMs: ANSWER_VALID_MS, signal, isStillValid: () => ledger.isFresh }
     await this.#takeOutcome(start, await createDataVolume(client, start, options), signal)
     this.#options.onChange(start.key)
   }
 
-  #tellInVain(start: Start): void {
-    this.#notes.note(slotKeyOf(start), { isInVain: true })
+  #reportFailing(start: Start): void {
+    this.#notes.note(slotKeyOf(start), { isFailing: true })
     this.#options.onChange(start.key)
   }
 
@@ -265,7 +263,7 @@ export class HeldSlots {
       case 'created':
         dataVolumes.observeWrite(outcome.dataVolume)
         this.#seen.note(outcome.dataVolume)
-        // Whatever still arrives meets AlreadyExists, unless this one is deleted before that.
+        // Requests that still arrive get AlreadyExists, unless this one is deleted before that.
         this.#notes.settle(slot, clock.monotonic())
         this.#starts.delete(start.uid)
         this.#refusals.forget(start.uid)
@@ -279,7 +277,7 @@ export class HeldSlots {
         const now = clock.monotonic()
         const answered = this.#notes.failed(slot, now, outcome, random)
         if (outcome.mayHappen) this.#notes.doubt(slot, now + SETTLE_MS)
-        if (isWebhookDown(outcome)) this.#tellInVain(start)
+        if (isWebhookDown(outcome)) this.#reportFailing(start)
         log.warn({ key: start.key, error: outcome.error, answered }, 'the DataVolume could not be created')
         const message = `the DataVolume could not be created: ${outcome.error}`
         if (answered >= ANSWERED_FAILURES) this.#refuse(start, refusal(start, 'CreateFailed', message), false)
@@ -287,7 +285,7 @@ export class HeldSlots {
     }
   }
 
-  /** One of that name exists: what was about to be created, an earlier one that is being deleted, or somebody else's. */
+  /** A DataVolume of that name exists: the wanted one, an earlier one that is being deleted, or somebody else's. */
   async #handleNamesake(start: Start, signal: AbortSignal): Promise<void> {
     const { client, dataVolumes, clock, random } = this.#options
     const holder = this.#holders.find(({ uid }) => uid === start.uid)
@@ -303,13 +301,15 @@ export class HeldSlots {
     }
   }
 
-  /** It is not asked for again. The slot is free, unless an earlier request may still be carried out: then a look tells, later. */
+  /** Stops requesting the DataVolume. The slot is free, unless an earlier request may still be carried out: then a later live read decides. */
   #refuse(start: Start, refused: Refused, isFinal: boolean): void {
-    this.#refusals.add(start.uid, refused, isFinal)
+    const { clock, images, wake } = this.#options
+    // The image may be gone by now, and nobody would forget its refusal.
+    if (images.get(start.key)?.metadata.uid === start.uid) this.#refusals.add(start.uid, refused, isFinal)
     const slot = slotKeyOf(start)
-    if (this.#notes.settle(slot, this.#options.clock.monotonic())) this.#notes.note(slot, { isOver: true })
+    if (this.#notes.settle(slot, clock.monotonic())) this.#notes.note(slot, { isOver: true })
     this.#starts.delete(start.uid)
-    this.#options.wake()
+    wake()
   }
 
   #maybeEmpty(holder: Holder): boolean {
@@ -321,7 +321,7 @@ export class HeldSlots {
     return !isToBeMade && this.#isSettled(holder) && !isKnownOver && !isInUse
   }
 
-  /** As far as the cache knows: the watch reports its end. */
+  /** According to the cache: the watch reports the end of an importer. */
   #hasImporter(holder: Holder): boolean {
     return [...this.#importers.of(slotKeyOf(holder))].some(([uid, key]) => {
       const pod = this.#options.pods.get(key)
@@ -329,13 +329,13 @@ export class HeldSlots {
     })
   }
 
-  /** DataVolume 404 alone is not enough: people delete in the background, and its importer lives on for a while. */
+  /** A 404 for the DataVolume is not enough: after a background deletion its importer lives on for a while. */
   async #verify(holder: Holder, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     const slot = slotKeyOf(holder)
     try {
       const isEmpty = await this.#looks.isEmpty(holder, signal)
-      // What was true before the look must be true after it: meanwhile the image may have changed its mind.
+      // What was true before the read must still be true after it: what the image wants may have changed.
       const isSame = this.#holders.some((one) => slotKeyOf(one) === slot)
       if (isEmpty && isSame && this.#maybeEmpty(holder)) {
         this.#notes.note(slot, { isOver: true })

@@ -1,19 +1,19 @@
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 
-/** A pod whose claims are gone may be a stranger's, so nobody waits for it for longer than that. Importers have 30 s to end. */
+/** Longest wait for a pod whose claims are gone, since it may be a stranger's. Importers have 30 s to end. */
 const DOUBT_MS = 120_000
 
 /**
- * Which pods download for a slot. It can be told for certain only while the claims that they fill are there, so it is noted as soon as
- * it is seen; one that was noted counts until it has ended, whatever becomes of its claims and labels.
+ * Records which pods download for a slot. This is certain only while the claims that they fill exist, so a pod is recorded as soon as it is
+ * observed. A recorded pod counts until it has ended, whatever happens to its claims and labels.
  */
 export class ImporterNotes {
   /** Keys of pods by uid, by slot. */
   readonly #known = new Map<string, Map<string, string>>()
-  /** Since when pods that may be importers, and may not, are waited for. */
+  /** Since when pods that may or may not be importers are waited for, by slot. */
   readonly #doubtfulSince = new Map<string, number>()
 
-  /** The DataVolume of the slot is there, and these are its importers. */
+  /** Records the importers of a slot whose DataVolume exists. */
   note(slot: string, pods: readonly KubeObject[]): void {
     this.#doubtfulSince.delete(slot)
     if (pods.length === 0) return
@@ -27,7 +27,7 @@ export class ImporterNotes {
     return this.#known.get(slot) ?? NONE
   }
 
-  /** Whether a pod that may be an importer for the slot has been waited for long enough; the wait begins when this is first asked. */
+  /** Reports whether the wait for a pod that may be an importer of the slot is over. The first call starts the wait. */
   isDoubtOver(slot: string, now: number): boolean {
     const since = this.#doubtfulSince.get(slot) ?? now
     this.#doubtfulSince.set(slot, since)

@@ -5,20 +5,20 @@ import type { Clock } from '../../../runtime/clock.ts'
 import type { Store } from '../../../runtime/store.ts'
 import { isFinished } from '../decide/judge.ts'
 
-/** So long after it was deleted nobody asks what a DataVolume still does: CDI and the garbage collector are at work. */
+/** How long CDI and the garbage collector may work on a deleted DataVolume before a live read checks what it still does. */
 const LEAVING_MS = 15_000
 
 interface Leaving {
   readonly key: string
-  /** When this process first saw it so: clocks of others do not count. */
+  /** When this process first observed the deletion: the clocks of others do not count. */
   readonly since: number
   isWaiting: boolean
   isOver: boolean
 }
 
 /**
- * Downloads whose DataVolume is being deleted. Anybody who may write in its namespace can keep it there with a finalizer, which downloads
- * nothing: when it has left for a while, a live look may find that it is over.
+ * Downloads whose DataVolume is being deleted. Anybody who may write in its namespace can keep the object with a finalizer, though it downloads
+ * nothing any more: after a while a live read may find that the download is over.
  */
 export class LeavingDownloads {
   readonly #dataVolumes: Store<DataVolumeView>
@@ -31,7 +31,7 @@ export class LeavingDownloads {
     this.#clock = clock
   }
 
-  /** Whether it is worth a live look. */
+  /** Reports whether a live read is due. */
   isDue(dataVolume: DataVolumeView): boolean {
     if (dataVolume.metadata.deletionTimestamp === undefined || isFinished(dataVolume)) return false
     const known = this.#take(dataVolume)
@@ -42,7 +42,7 @@ export class LeavingDownloads {
     this.#take(dataVolume).isOver = true
   }
 
-  /** Whether a live look has found that nothing can download for it any more. */
+  /** Reports whether a live read has found that nothing can download for it any more. */
   isOver({ metadata }: DataVolumeView): boolean {
     return this.#known.get(metadata.uid ?? '')?.isOver === true
   }
@@ -53,7 +53,7 @@ export class LeavingDownloads {
       if (this.#dataVolumes.get(key)?.metadata.uid !== uid) this.#known.delete(uid)
   }
 
-  /** When they are worth a live look, by the monotonic clock. */
+  /** Returns when live reads are due, by the monotonic clock. */
   times(): number[] {
     return [...this.#known.values()].filter(({ isOver }) => !isOver).map(dueAt)
   }

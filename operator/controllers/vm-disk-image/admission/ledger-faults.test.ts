@@ -175,7 +175,7 @@ describe('an image whose slot came and went before it was told of it', () => {
     }
     bench.client.before = (call) => {
       if (!isLedgerWrite(call)) return
-      // The rival has claimed for it, we are about to take that over, and meanwhile it ends.
+      // The rival has taken a slot for it and we are about to adopt that slot, which is freed in the meantime.
       bench.want('a', '10')
       bench.client.before = undefined
       rival([])

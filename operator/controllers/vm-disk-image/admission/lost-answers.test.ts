@@ -14,7 +14,7 @@ afterEach(async () => {
 })
 
 describe('a create without an answer', () => {
-  /** There is one slot, and no create is answered until the test takes that back. */
+  /** Starts with one slot. No create gets a response until the test resets that. */
   async function startUnanswered(): Promise<void> {
     bench.limit = 1
     await bench.start()
@@ -38,16 +38,16 @@ describe('a create without an answer', () => {
     await startUnanswered()
     const { uid } = bench.want('a', '10')
     while (bench.created.length < 1) await bench.clock.advance(50)
-    expect(bench.admission.isAskedInVain(uid)).toBe(false)
+    expect(bench.admission.isCreateFailing(uid)).toBe(false)
     bench.changed.length = 0
     while (bench.created.length < 2) await bench.clock.advance(50)
-    expect(bench.admission.isAskedInVain(uid)).toBe(true)
+    expect(bench.admission.isCreateFailing(uid)).toBe(true)
     expect(bench.changed).toContain('team/a')
     bench.client.before = undefined
     while (bench.created.length < 3) await bench.clock.advance(50)
     await bench.succeed('a')
     await bench.clock.advance(16 * SECOND)
-    expect([bench.holding, bench.admission.isAskedInVain(uid)]).toEqual([[], false])
+    expect([bench.holding, bench.admission.isCreateFailing(uid)]).toEqual([[], false])
   })
 
   it('keeps its slot for 15 s and a live look when the image does not want it any more', async () => {
@@ -55,7 +55,7 @@ describe('a create without an answer', () => {
     const start = bench.want('a', '10')
     await settled()
     bench.client.before = undefined
-    const looks = () => bench.client.said('list').filter((line) => line.startsWith('list Pod')).length
+    const looks = () => bench.client.callsOf('list').filter((line) => line.startsWith('list Pod')).length
     const before = looks()
     bench.admission.want(start.uid, undefined)
     bench.want('b', '20')
@@ -64,11 +64,11 @@ describe('a create without an answer', () => {
     expect(looks()).toBe(before)
     await bench.clock.advance(2 * SECOND)
     expect(looks()).toBe(before + 1)
-    expect(bench.client.said('get')).toContain(`get DataVolume team/${start.target.volumeName}`)
+    expect(bench.client.callsOf('get')).toContain(`get DataVolume team/${start.target.volumeName}`)
     expect(bench.holding).toEqual(['b'])
   })
 
-  /** The DataVolume of `a` is gone, and yet `b` gets the slot only when no request about `a` can arrive any more. */
+  /** Deletes the DataVolume of `a`, and expects `b` to get the slot only when no request for `a` can arrive any more. */
   async function expectSlotOfAUntilSettled(start: Start): Promise<void> {
     bench.admission.want(start.uid, undefined)
     await bench.drop('a')
@@ -134,7 +134,7 @@ describe('a create without an answer', () => {
     bench.want('b', '20')
     await bench.clock.advance(7 * SECOND)
     expect(left).toBeLessThan(0)
-    // So long a request of ours may be on its way.
+    // A request of ours may be in flight until then.
     await bench.clock.advance(sentAt + 10 * SECOND - bench.clock.monotonic())
     expect(bench.created).not.toContain('b')
     expect(bench.holding).toEqual(['a'])

@@ -7,15 +7,15 @@ import { isOrphan } from './downloads.ts'
 
 interface Orphan {
   readonly key: string
-  /** When this process first saw it so, and when it last moved: clocks of others do not count. */
+  /** When this process first observed it orphaned, and when it last made progress: the clocks of others do not count. */
   readonly since: number
   movedAt: number
   fingerprint: string
 }
 
 /**
- * Downloads that hold a slot and have lost their owner. Nobody stops them but people, so they keep their slot; but no longer than an attempt
- * of an image would, or anybody could stop the queue with a source that sends nothing and an owner that they take off.
+ * Downloads that hold a slot and have lost their owner. Only people stop them, so they keep their slot, but no longer than an attempt of an
+ * image would. Otherwise anybody could block the queue with a source that sends nothing and an owner reference that they remove.
  */
 export class OrphanedDownloads {
   readonly #dataVolumes: Store<DataVolumeView>
@@ -30,7 +30,7 @@ export class OrphanedDownloads {
     this.#patience = patience
   }
 
-  /** Whether it has had the time that a download gets. */
+  /** Reports whether it has used up the time that a download gets. */
   isTimedOut(dataVolume: DataVolumeView): boolean {
     if (!isOrphan(dataVolume)) return false
     return this.#clock.monotonic() >= this.#endOf(this.#take(dataVolume))
@@ -42,7 +42,7 @@ export class OrphanedDownloads {
       if (this.#dataVolumes.get(key)?.metadata.uid !== uid) this.#known.delete(uid)
   }
 
-  /** When their time is over, by the monotonic clock. */
+  /** Returns when their time is over, by the monotonic clock. */
   times(): number[] {
     return [...this.#known.values()].map((orphan) => this.#endOf(orphan))
   }

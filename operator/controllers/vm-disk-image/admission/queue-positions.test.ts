@@ -7,7 +7,7 @@ import { QueuePositions } from './queue-positions.ts'
 let stop = new AbortController()
 afterEach(() => stop.abort())
 
-/** Images that wait, each with the position that its status tells. */
+/** Builds waiting images, each with the position that its status shows. */
 async function build(told: readonly number[], limit = 0) {
   stop = new AbortController()
   const bench = new AdmissionBench()
@@ -41,12 +41,37 @@ describe('positions', () => {
   })
 
   it('are refreshed one each second, the one that is furthest off for its place first', async () => {
-    const { bench, due } = await build([1, 8, 9])
+    const { bench, due } = await build([1, 8, 9, 9, 9])
     await bench.clock.advance(59 * SECOND)
     await bench.clock.advance(SECOND)
     expect(due).toEqual(['team/i1'])
     await bench.clock.advance(3 * SECOND)
-    expect(due).toHaveLength(4)
+    expect(due).toEqual(['team/i1', 'team/i2', 'team/i3', 'team/i4'])
+  })
+
+  it('that cannot be written hold up no other one, and are tried again ever more rarely', async () => {
+    const { bench, due } = await build([900, 900, 9])
+    await bench.clock.advance(65 * SECOND)
+    expect(due).toEqual(['team/i0', 'team/i1', 'team/i2'])
+    await bench.clock.advance(20 * 60 * SECOND)
+    expect(due.filter((key) => key === 'team/i0')).toHaveLength(6)
+  })
+
+  it('that were written are due again as soon as they are wrong', async () => {
+    const { bench, due } = await build([1])
+    const tell = async (reason: string, resourceVersion: string) => {
+      const image = bench.images.get('team/i0')
+      if (image === undefined) throw new Error('no image')
+      const conditions = [{ type: 'Reconciling', status: 'True' as const, reason, message: '' }]
+      bench.images.put({
+        ...image,
+        metadata: { ...image.metadata, resourceVersion },
+        status: { ...image.status, conditions },
+      })
+      await bench.clock.advance(SECOND)
+    }
+    for (const [at, reason] of ['Queued', 'Paused', 'Queued', 'Paused'].entries()) await tell(reason, String(900 + at))
+    expect(due).toEqual(['team/i0', 'team/i0'])
   })
 
   it('come after whoever was not told that syncing is paused', async () => {

@@ -8,19 +8,30 @@ import type { Store } from '../../../runtime/store.ts'
 import type { Start } from '../decide/image-plan.ts'
 import type { Admission } from './admission.ts'
 
-/** All images together get at most one write a second for this. */
+/** All images together get at most one write per second for their positions. */
 const EVERY_MS = 1_000
-/** Who waits shorter has a position from when it was queued. */
+/** A younger position is kept: an image that has waited less has the one from when it was queued. */
 const WAITED_MS = 60_000
 
+/** An image whose position was due and is still wrong, by the monotonic clock. */
+interface Overdue {
+  /** When it was first due. */
+  readonly since: number
+  /** Until when others come first. */
+  readonly until: number
+}
+
 /**
- * Keeps queue positions from going stale for those who wait long. Everybody's position changes with every admission, so
- * rewriting all of them would cost the square of the queue's length: each second, only the one that is furthest off is due.
+ * Keeps queue positions of images that wait long from going stale. Every admission changes all positions, so rewriting all
+ * of them would cost the square of the queue's length. Each second, only the position that is furthest off is due. If its status cannot be
+ * written, it is not due again for a minute, and then for as long again as it has been overdue: the others get their turn.
  */
 export class QueuePositions {
   readonly #options: QueuePositionsOptions
   /** By uid. */
   readonly #due = new Set<string>()
+  /** By uid. */
+  #overdue: ReadonlyMap<string, Overdue> = new Map()
 
   constructor(options: QueuePositionsOptions) {
     this.#options = options
@@ -30,37 +41,54 @@ export class QueuePositions {
     while (!signal.aborted) {
       await sleep(this.#options.clock, EVERY_MS, signal).catch(() => undefined)
       if (signal.aborted) return
-      const furthest = furthestOff(this.#options)
+      const furthest = this.#takeFurthestOff()
       if (furthest === undefined) continue
       this.#due.add(furthest.uid)
       this.#options.onDue(furthest.key)
     }
   }
 
-  /** Whether the position of an image is to be written now, though nothing else has changed. Once asked, it is not due any more. */
+  /** Reports whether the position of an image is due to be written though nothing else has changed, and clears that. */
   take(uid: string): boolean {
     return this.#due.delete(uid)
+  }
+
+  #takeFurthestOff(): Start | undefined {
+    const now = this.#options.clock.monotonic()
+    const overdue = new Map<string, Overdue>()
+    let furthest: Start | undefined
+    let most = 0
+    for (const [start, off] of wrongPositions(this.#options)) {
+      const before = this.#overdue.get(start.uid)
+      if (before !== undefined) overdue.set(start.uid, before)
+      if (off <= most || now < (before?.until ?? now)) continue
+      most = off
+      furthest = start
+    }
+    if (furthest !== undefined) {
+      const since = overdue.get(furthest.uid)?.since ?? now
+      overdue.set(furthest.uid, { since, until: now + Math.max(WAITED_MS, now - since) })
+    }
+    this.#overdue = overdue
+    return furthest
   }
 }
 
 interface QueuePositionsOptions extends Pick<Basics, 'clock' | 'log'> {
   readonly admission: Admission
   readonly images: Store<ImageView>
-  /** The image with this key is to be looked at. */
+  /** Called with the key of an image to reconcile. */
   readonly onDue: (key: string) => void
 }
 
-function furthestOff({ admission, images, clock, log }: QueuePositionsOptions): Start | undefined {
+/** Yields the images whose position must be written, in queue order, and how wrong each is. */
+function* wrongPositions({ admission, images, clock, log }: QueuePositionsOptions): Generator<[Start, off: number]> {
   const now = clock.now()
   const isPaused = admission.state?.limit === 0
-  let furthest: Start | undefined
-  let most = 0
   for (const [at, start] of admission.queue.values().entries()) {
     try {
       const off = howFarOff(images.get(start.key)?.status, at + 1, isPaused, now)
-      if (off <= most) continue
-      most = off
-      furthest = start
+      if (off > 0) yield [start, off]
     } catch (error) {
       log.error(
         { key: start.key, error: traceOf(error) },
@@ -68,10 +96,9 @@ function furthestOff({ admission, images, clock, log }: QueuePositionsOptions): 
       )
     }
   }
-  return furthest
 }
 
-/** How wrong the position in the status is by now, 0 where nobody has to be told. */
+/** Returns how wrong the position in the status is by now, or 0 if it need not be written. */
 function howFarOff(status: VMDiskImageStatus | undefined, position: number, isPaused: boolean, now: number): number {
   if (status?.phase !== 'Queued') return 0
   if (isPaused !== (reasonOf(status) === 'Paused')) return Number.POSITIVE_INFINITY

@@ -5,7 +5,7 @@ import type { Refusal, Refused } from '../world.ts'
 const FIRST_MS = 10_000
 const LONGEST_MS = 10 * 60_000
 
-/** Which images had their DataVolume refused, and when it may be tried again: later each time. */
+/** Records which images had their DataVolume refused, and when to retry. Each refusal makes the wait longer. */
 export class RefusalBook {
   readonly #clock: Clock
   readonly #entries = new Map<string, { readonly refusal: Refusal; readonly count: number }>()
@@ -18,7 +18,7 @@ export class RefusalBook {
     return this.#entries.get(uid)?.refusal
   }
 
-  /** @param isFinal until the spec changes, or somebody asks for a retry */
+  /** @param isFinal whether it holds until the spec changes or somebody requests a retry */
   add(uid: string, refused: Refused, isFinal: boolean): void {
     const before = this.#entries.get(uid)
     const isSame = before?.refusal.revision === refused.revision && before.refusal.budgetKey === refused.budgetKey

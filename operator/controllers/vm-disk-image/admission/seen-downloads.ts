@@ -2,7 +2,7 @@ import type { DataVolumeView } from '../../../cluster/views.ts'
 import { keyOf } from '../../../kube/kube-object.ts'
 import type { Store } from '../../../runtime/store.ts'
 
-/** Fewer downloads that may be gone are not worth a look through them. */
+/** With fewer downloads, pruning is not worth a scan. */
 const LEAST = 64
 
 /** Downloads that this process has seen with a slot, as long as they exist or a little longer. */
@@ -24,7 +24,7 @@ export class SeenDownloads {
     return this.#seen.has(metadata.uid ?? '')
   }
 
-  /** A finished download stays, for CDI may begin it again; so a fleet has thousands, which are not looked through at each change. */
+  /** Finished downloads stay, since CDI may begin them again. A fleet has thousands, so not every change causes a scan of all. */
   prune(): void {
     if (this.#seen.size < this.#mostBeforePruning) return
     for (const [uid, key] of this.#seen) if (this.#dataVolumes.get(key)?.metadata.uid !== uid) this.#seen.delete(uid)

@@ -9,7 +9,7 @@ import { aHolder, NAMESPACE } from './admission.fixtures.ts'
 import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
 
 const KEY = `${NAMESPACE}/${LEDGER_NAME}`
-/** Well-formed, and of nobody. */
+/** Well-formed, but of no existing image. */
 const aForged = (at: number) => ({ ...aHolder('a'), uid: `u${at}`, namespace: 'n', name: `n${at}`, claimant: 'x' })
 const { signal } = new AbortController()
 let client = new ScriptedClient(NAMESPACE)

@@ -8,11 +8,11 @@ import { withoutUndefined } from '../../../runtime/conditions.ts'
 import { foreignIn, type LedgerObject, type LedgerState, parseLedger, renderLedger } from './decide/ledger-content.ts'
 
 export const LEDGER_NAME = 'sync-operator-slots'
-/** So long an answer of the ledger is good after it was asked for: one later than this is too old to act on. */
+/** How long a response of the ledger is valid, counted from the request. The operator must not act on an older one. */
 export const ANSWER_VALID_MS = 5_000
 
-/** So much is logged of what somebody else put into the ledger. */
-const NAMES_TOLD = 10
+/** How much is logged of what somebody else put into the ledger. */
+const LOGGED_NAMES_MAX = 10
 const NAME_MAX = 60
 
 interface SlotLedgerOptions extends Pick<Basics, 'client' | 'clock' | 'log'> {
@@ -21,9 +21,9 @@ interface SlotLedgerOptions extends Pick<Basics, 'client' | 'clock' | 'log'> {
 }
 
 /**
- * The slots: one ConfigMap that is only ever replaced by compare-and-swap. The limit holds even where two processes believe that they lead,
- * because limit and holders are in the same object. The object is ours alone: what somebody else puts into it is dropped with the next write,
- * so that nobody can fill it until no write fits.
+ * Stores the slots in one ConfigMap that is only replaced by compare-and-swap. The limit holds even if two processes believe that they lead,
+ * because limit and holders are in the same object. The operator owns the whole object: the next write drops what somebody else put into it,
+ * so that nobody can fill it up until no write fits.
  */
 export class SlotLedger {
   readonly #options: SlotLedgerOptions
@@ -40,39 +40,39 @@ export class SlotLedger {
   }
 
   /**
-   * The last state that the API server told us, undefined before the first answer. While a lost ledger is created again this is
-   * the one before: nobody must believe meanwhile that nobody holds a slot.
+   * The last state that the API server returned; undefined before the first response. While a lost ledger is recreated this is
+   * the previous state: no caller must conclude that nobody holds a slot.
    */
   get state(): LedgerState | undefined {
     return this.#state
   }
 
-  /** Whether the last answer is young enough to create a DataVolume on the strength of it. Frozen time counts. */
+  /** Reports whether the last response is recent enough to create a DataVolume based on it. Time in which the process was frozen counts. */
   get isFresh(): boolean {
     return this.#options.clock.monotonic() - this.#askedAt < ANSWER_VALID_MS
   }
 
-  /** Whether there is a ledger, and it cannot be used. */
+  /** Reports whether a ledger exists but cannot be used. */
   get isGarbled(): boolean {
     return this.#fault !== undefined
   }
 
   /**
-   * Takes in what a watch tells of it. While a write is under way its event may come before its answer, so what
-   * was seen is only compared with what is known when somebody asks: see {@link isOutdated}.
+   * Records the version that a watch event reports. The event of an in-flight write may arrive before its response, so
+   * versions are compared only on demand: see {@link isOutdated}.
    */
   see({ metadata: { resourceVersion = '0' } }: KubeObject): void {
     if (compareResourceVersions(resourceVersion, this.#seenVersion) > 0) this.#seenVersion = resourceVersion
   }
 
-  /** Whether there is a newer version than the one that we read or wrote last. Not to be asked while a write is under way. */
+  /** Reports whether a newer version exists than the one last read or written. Unreliable while a write is in flight. */
   get isOutdated(): boolean {
     return compareResourceVersions(this.#seenVersion, this.#object?.metadata.resourceVersion ?? '0') > 0
   }
 
   /**
-   * Reads it live. Undefined: there is none, or none that can be used. Throws ApiError.
-   * @param most holders that it can have, where that is known
+   * Reads the ledger live. Returns undefined if there is none, or none that can be used. Throws ApiError.
+   * @param most maximum number of holders, if known
    */
   async load(signal: AbortSignal, most?: number): Promise<LedgerState | undefined> {
     const askedAt = this.#options.clock.monotonic()
@@ -92,8 +92,8 @@ export class SlotLedger {
   }
 
   /**
-   * Makes the first ledger, or one in place of one that was lost or garbled. Throws AlreadyExists or Conflict when somebody
-   * else was faster.
+   * Creates the first ledger, or a new one in place of one that was lost or corrupted. Throws AlreadyExists or Conflict if
+   * somebody else was faster.
    */
   async make(state: LedgerState, signal: AbortSignal): Promise<void> {
     const options = { timeoutMs: ANSWER_VALID_MS, signal }
@@ -109,8 +109,8 @@ export class SlotLedger {
   }
 
   /**
-   * Replaces the state that was last read or written. Throws Conflict when it is not the current one any more, NotFound
-   * when the ledger is gone, and NoAnswer when nobody knows: then load again.
+   * Replaces the state that was last read or written. Throws Conflict if it is no longer current, NotFound if the ledger
+   * is gone, and NoAnswer if the outcome is unknown. The caller must then load the ledger again.
    */
   async replace(state: LedgerState, signal: AbortSignal): Promise<void> {
     if (this.#object === undefined) throw new TypeError('the ledger has to be loaded before it is replaced')
@@ -120,12 +120,12 @@ export class SlotLedger {
     const seen = withoutUndefined({ name, namespace, uid, resourceVersion }) as ObjectMeta
     const options = { timeoutMs: ANSWER_VALID_MS, signal }
     this.#take(await this.#options.client.replace(CONFIG_MAP, renderLedger(seen, state), options), askedAt)
-    this.#tellDropped(foreignIn(before))
+    this.#logDropped(foreignIn(before))
   }
 
-  #tellDropped(foreign: readonly string[]): void {
+  #logDropped(foreign: readonly string[]): void {
     if (foreign.length === 0) return
-    const dropped = foreign.slice(0, NAMES_TOLD).map((name) => name.slice(0, NAME_MAX))
+    const dropped = foreign.slice(0, LOGGED_NAMES_MAX).map((name) => name.slice(0, NAME_MAX))
     const facts = { dropped, count: foreign.length }
     this.#options.log.warn(
       facts,
@@ -133,7 +133,7 @@ export class SlotLedger {
     )
   }
 
-  /** What nobody can write, or is about to go whatever is written: nobody else may have changed it since. */
+  /** Deletes a ledger that is immutable or already being deleted, provided that nobody else has changed it since. */
   async #remove({ metadata }: LedgerObject, options: RequestOptions): Promise<void> {
     const { uid, finalizers = [] } = metadata
     let { resourceVersion } = metadata
@@ -145,7 +145,7 @@ export class SlotLedger {
       }
       await this.#options.client.delete(CONFIG_MAP, metadata, { ...options, uid, resourceVersion })
     } catch (error) {
-      // The last finalizer has kept it.
+      // It is gone already: only its finalizers kept it.
       if (!isApiError(error, 'NotFound')) throw error
     }
   }
@@ -156,7 +156,7 @@ export class SlotLedger {
     this.#fault = typeof state === 'string' ? state : undefined
     if (typeof state === 'string') return
     this.#state = state
-    // From before the question was sent: a frozen process may read an answer long after it was true.
+    // Taken before the request was sent: a frozen process may read a response long after it was true.
     this.#askedAt = askedAt
   }
 }

@@ -15,7 +15,7 @@ import { livePods, lookForDataVolume, lookForImporters } from './downloads.ts'
 import type { ImporterNotes } from './importer-notes.ts'
 import type { LeavingDownloads } from './leaving-downloads.ts'
 
-/** Somebody may have written thousands of holders: other requests must not wait behind all of them. */
+/** Somebody may have written thousands of holders, and other requests must not wait behind the reads for all of them. */
 const LOOKS_AT_ONCE = 16
 
 interface SlotLooksOptions extends Pick<AdmissionOptions, 'client' | 'clock' | 'dataVolumes' | 'claims' | 'pods'> {
@@ -23,7 +23,7 @@ interface SlotLooksOptions extends Pick<AdmissionOptions, 'client' | 'clock' | '
   readonly leaving: LeavingDownloads
 }
 
-/** Live looks whether anything may still download for the holder of a slot. */
+/** Finds out by live reads whether anything may still download for the holder of a slot. */
 export class SlotLooks {
   readonly #options: SlotLooksOptions
   readonly #semaphore = new Semaphore(LOOKS_AT_ONCE)
@@ -59,7 +59,7 @@ export class SlotLooks {
     const isNothingLeft =
       remains === 'nothing' || (remains === 'doubtful' && importers.isDoubtOver(slot, clock.monotonic()))
     if (!isThere || !isNothingLeft) return isNothingLeft
-    // What it still waits for is nothing that downloads.
+    // The dependents that it still waits for download nothing.
     if (isWaitingForDependents(found)) await stopWaitingForDependents(client, found, { signal })
     else leaving.setOver(found)
     return false
@@ -67,8 +67,8 @@ export class SlotLooks {
 }
 
 /**
- * Whether a DataVolume that is being deleted has a claim that CDI may fill. For one that is being deleted as well it starts no importer,
- * whatever finalizer keeps it; a prime claim follows its target.
+ * Reports whether a terminating DataVolume has a claim that CDI may fill. CDI starts no importer for a claim that is terminating too,
+ * whatever finalizer keeps it. A prime claim follows its target.
  */
 async function hasFillableClaim(client: KubeClient, dataVolume: KubeObject, options: RequestOptions): Promise<boolean> {
   const claim = await find(client, PERSISTENT_VOLUME_CLAIM, dataVolume.metadata, options)
@@ -76,8 +76,8 @@ async function hasFillableClaim(client: KubeClient, dataVolume: KubeObject, opti
 }
 
 /**
- * Deletes it once more, in the background: that takes off the finalizer by which the garbage collector waits for what belongs to it. Somebody
- * may have given it a dependent that never goes.
+ * Deletes the DataVolume again, in the background. This removes the finalizer with which the garbage collector waits for its dependents:
+ * somebody may have given it a dependent that is never deleted.
  */
 async function stopWaitingForDependents(
   client: KubeClient,

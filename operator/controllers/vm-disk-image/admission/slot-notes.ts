@@ -3,19 +3,19 @@ import { backoffMs } from '../../../runtime/backoff.ts'
 const RETRY_BASE_MS = 1_000
 const RETRY_MAX_MS = 60_000
 
-/** What this process knows at first about a slot, besides the ledger. All times are by the monotonic clock. */
+/** What this process initially knows about a slot beyond the ledger. All times are by the monotonic clock. */
 const NOTHING_NOTED = {
-  /** Proved to be over, or never to have begun. */
+  /** The download is proved to be over, or never to have begun. */
   isOver: false,
-  /** To be reported: a create has had no answer for seconds, or found no webhook. */
-  isInVain: false,
-  /** This process never asked for its DataVolume itself. */
+  /** To be reported: a create has had no response for seconds, or its webhook could not be called. */
+  isFailing: false,
+  /** Taken over, and this process has not requested its DataVolume since. */
   isInherited: false,
-  /** When no request about it can be on its way any more. */
+  /** When no request for it can be in flight any more. */
   settledAt: 0,
-  /** Until when a create that nobody answered for certain may still arrive. */
+  /** Until when a create without a definite response may still arrive. */
   doubtfulUntil: 0,
-  /** How many creates have come to nothing, and how many answers have said so. */
+  /** How many creates have failed, and how many of these got an error response. */
   failures: 0,
   answered: 0,
   /** When the next create is due. */
@@ -24,7 +24,7 @@ const NOTHING_NOTED = {
 
 type SlotNote = Readonly<typeof NOTHING_NOTED>
 
-/** Notes about slots, each by its {@link slotKeyOf}. */
+/** Notes about slots, by {@link slotKeyOf}. */
 export class SlotNotes {
   readonly #notes = new Map<string, SlotNote>()
 
@@ -32,11 +32,11 @@ export class SlotNotes {
     return this.#notes.get(slot) ?? NOTHING_NOTED
   }
 
-  note(slot: string, news: Partial<SlotNote>): void {
-    this.#notes.set(slot, { ...this.of(slot), ...news })
+  note(slot: string, changes: Partial<SlotNote>): void {
+    this.#notes.set(slot, { ...this.of(slot), ...changes })
   }
 
-  /** The create failed: the next one is due later each time. Returns how many answers have said so. */
+  /** Records a failed create. Each failure delays the next create further. Returns how many got an error response. */
   failed(
     slot: string,
     now: number,
@@ -45,28 +45,28 @@ export class SlotNotes {
   ): number {
     const { failures, answered } = this.of(slot)
     const waitMs = Math.max(failure.retryAfterMs, backoffMs(failures, RETRY_BASE_MS, RETRY_MAX_MS, random))
-    const news = { failures: failures + 1, answered: answered + (failure.isAnswered ? 1 : 0), retryAt: now + waitMs }
-    this.note(slot, news)
-    return news.answered
+    const changes = { failures: failures + 1, answered: answered + (failure.isAnswered ? 1 : 0), retryAt: now + waitMs }
+    this.note(slot, changes)
+    return changes.answered
   }
 
-  /** A create may arrive until then, whatever later ones were told. */
+  /** Records that a create may arrive until then, whatever the responses to later ones are. */
   doubt(slot: string, until: number): void {
     this.note(slot, { doubtfulUntil: until })
   }
 
-  /** Somebody else has made it: until then requests of theirs may arrive, whatever the answers to ours say. */
+  /** Records that somebody else took the slot: their requests may arrive until then, whatever the responses to ours are. */
   inherit(slot: string, until: number): void {
     this.note(slot, { isInherited: true, settledAt: until })
     this.doubt(slot, until)
   }
 
-  /** This process asks for its DataVolume now: until then the request may arrive. */
-  asked(slot: string, until: number): void {
+  /** Records that this process requests the DataVolume now. The request may arrive until then. */
+  noteRequest(slot: string, until: number): void {
     this.note(slot, { isInherited: false, settledAt: until })
   }
 
-  /** The last request about the slot is answered. Returns whether none can arrive any more. */
+  /** Records that the last request for the slot was answered. Reports whether none can arrive any more. */
   settle(slot: string, now: number): boolean {
     const { doubtfulUntil } = this.of(slot)
     this.note(slot, { settledAt: doubtfulUntil })
@@ -81,7 +81,7 @@ export class SlotNotes {
     this.#notes.delete(slot)
   }
 
-  /** When something about a slot becomes possible, or did. */
+  /** Returns the times, past or future, at which something about a slot becomes possible. */
   times(): number[] {
     return [...this.#notes.values()].flatMap(({ settledAt, retryAt }) => [settledAt, retryAt])
   }

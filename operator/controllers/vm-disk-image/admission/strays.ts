@@ -15,7 +15,7 @@ import type { HeldSlots } from './held-slots.ts'
 export class Strays {
   readonly #options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>
   readonly #slots: HeldSlots
-  /** Those that had no slot in a ledger that was read after they were seen, by uid. */
+  /** Uids of those that had no slot in a ledger that was read after they were observed. */
   #known: ReadonlySet<string> = new Set()
 
   constructor(options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>, slots: HeldSlots) {
@@ -23,7 +23,7 @@ export class Strays {
     this.#slots = slots
   }
 
-  /** Whether this download has no slot, for certain. */
+  /** Reports whether this download certainly has no slot. */
   isKnown(dataVolume: DataVolumeView): boolean {
     if (this.#slots.isOverAndLeft(dataVolume)) return true
     return !isFinished(dataVolume) && this.#known.has(dataVolume.metadata.uid ?? '')
@@ -33,20 +33,20 @@ export class Strays {
     return this.#of(ledger).every((one) => this.isKnown(one))
   }
 
-  /** Uids of all downloads, to be taken before a ledger is read. */
+  /** Returns the uids of all unfinished downloads. The caller must take them before it reads a ledger. */
   seen(): ReadonlySet<string | undefined> {
     return new Set(this.#options.dataVolumes.find(IMPORTING_INDEX, 'ours').map(({ metadata }) => metadata.uid))
   }
 
-  /** Takes in what a ledger tells of those that were seen before. Returns the images of which that is news. */
+  /** Records which of the downloads seen before the read have no slot in this ledger. Returns the images of those newly recorded. */
   note(ledger: LedgerState, seen: ReadonlySet<string | undefined>): ImageView[] {
     const strays = this.#of(ledger).filter(({ metadata }) => seen.has(metadata.uid))
-    const news = strays.filter((one) => !this.isKnown(one))
+    const added = strays.filter((one) => !this.isKnown(one))
     this.#known = new Set(strays.map(({ metadata }) => metadata.uid ?? ''))
-    return news.flatMap((one) => ownerAmong(one, this.#options.images) ?? [])
+    return added.flatMap((one) => ownerAmong(one, this.#options.images) ?? [])
   }
 
-  /** How many of them we have made. */
+  /** Returns how many of them the operator created. */
   countOurs(ledger: LedgerState): number {
     return this.#of(ledger).filter((one) => this.#isOurs(one)).length
   }
@@ -58,15 +58,15 @@ export class Strays {
       const holder = byUid.get(controllerOfKind(one, vmDiskImage)?.uid ?? '')
       return holder !== undefined && isHeldBy(one, holder)
     }
-    // Anybody can name an owner that does not exist: such a one counts for nothing.
+    // Anybody can name an owner that does not exist: such a download does not count.
     const hasOwner = (one: DataVolumeView) => ownerAmong(one, images) !== undefined
     const importing = dataVolumes.find(IMPORTING_INDEX, 'ours')
     return importing.filter((one) => !isHeld(one) && hasOwner(one) && !this.#slots.isOverAndLeft(one))
   }
 
   /**
-   * Whether we have made this download, as far as its image or this process remembers. Anyone who may write in the namespace of an image can make others that look the same: those
-   * are deleted too, and take no slot from anybody, nor because their end is written down.
+   * Reports whether the operator created this download, according to the status of its image or to this process. Anyone who may write in the
+   * namespace of an image can create look-alikes: these are deleted too, but take no slot from anybody, even when their end is recorded.
    */
   #isOurs(dataVolume: DataVolumeView): boolean {
     const { uid } = dataVolume.metadata
@@ -77,7 +77,7 @@ export class Strays {
     return this.#slots.wasHeld(dataVolume) || isUnderWay || hasSucceeded === true
   }
 
-  /** Those that are being deleted, as what would hold a slot: they count until they can download nothing any more. */
+  /** Returns those that are being deleted, as holders of a slot. They count until they can no longer download anything. */
   leaving(ledger: LedgerState | undefined): Holder[] {
     const { images, me } = this.#options
     const strays = ledger === undefined ? [] : this.#of(ledger)

@@ -3,10 +3,10 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { viewDataVolume } from '../../../cluster/views.ts'
 import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
-import type { KubeObject } from '../../../kube/kube-object.ts'
+import type { KubeObject, ObjectMeta } from '../../../kube/kube-object.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { AdmissionBench, aHolder, aStart } from './admission.fixtures.ts'
+import { AdmissionBench, aHolder, aStart, isLedgerWrite } from './admission.fixtures.ts'
 
 let bench = new AdmissionBench()
 
@@ -14,8 +14,6 @@ afterEach(async () => {
   await bench.stop()
   bench = new AdmissionBench()
 })
-
-const isLedgerWrite = ({ verb, kind }: { verb: string; kind: string }) => verb === 'replace' && kind === 'ConfigMap'
 
 describe('a ledger that somebody else wrote', () => {
   it('is read again after a conflict, and the claim is made again', async () => {
@@ -110,14 +108,14 @@ describe('a download that the ledger, as last read, has no slot for', () => {
     await bench.start()
     const dataVolume = viewDataVolume(bench.inherited('x'))
     expect(bench.admission.isStray(dataVolume)).toBe(false)
-    const reads = bench.client.said('get').length
+    const reads = bench.client.callsOf('get').length
     for (let turn = 0; turn < 3; turn += 1) {
       bench.admission.wake()
       await settled()
     }
     expect(bench.admission.isStray(dataVolume)).toBe(true)
     expect(bench.changed).toContain('team/x')
-    expect(bench.client.said('get')).toHaveLength(reads + 1)
+    expect(bench.client.callsOf('get')).toHaveLength(reads + 1)
   })
 
   it('is counted where we have made it, and not where somebody else has', async () => {
@@ -167,7 +165,7 @@ describe('a take-over', () => {
   })
 
   it('frees a claim that stands beside the finished download of another attempt, once no request is on its way', async () => {
-    // As when a lost ledger was rebuilt from an importer pod, which does not tell its attempt.
+    // Anybody who may write in the namespace can change the number in the annotation of the DataVolume.
     bench.writeLedger(2, [aHolder('x', { attempt: 2 })])
     bench.inherited('x', {}, { phase: 'Succeeded', progress: '100.0%' })
     await bench.start()
@@ -281,6 +279,35 @@ describe('a ledger that is missing', () => {
     bench.client.put({ apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', metadata })
     await bench.start()
     expect(bench.ledger.holders).toEqual([])
+  })
+
+  it.each<[string, Partial<ObjectMeta>]>([
+    ['an attempt that is no number', { annotations: { [ANNOTATIONS.attempt]: 'x' } }],
+    ['a huge attempt', { annotations: { [ANNOTATIONS.attempt]: '9007199254740993' } }],
+    ['half an attempt', { annotations: { [ANNOTATIONS.attempt]: '1.5' } }],
+    ['a revision that is none', { name: childName('x', 'zzzzzzzz') }],
+  ])('is rebuilt though somebody made a DataVolume with %s', async (_what, metadata) => {
+    bench.inherited('x', metadata)
+    await bench.start()
+    bench.want('a', '10')
+    await bench.clock.advance(16 * SECOND)
+    expect(bench.created).toEqual(['a'])
+  })
+
+  it('is rebuilt with no more holders than it may have, first of all those whose status says that they download', async () => {
+    const { image } = aStart('i', '1')
+    for (let at = 0; at < 4_010; at += 1) {
+      const name = `i${at}`
+      const uid = `uid-${name}`
+      const status = at < 4_000 ? image.status : { ...image.status, phase: 'Syncing' as const }
+      bench.images.put({ ...image, metadata: { ...image.metadata, name, uid }, status })
+      const owner = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', name, uid, controller: true }
+      const metadata = { name: childName(name, '01234567'), namespace: 'team', ownerReferences: [owner] }
+      bench.client.put({ apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', metadata })
+    }
+    await bench.start()
+    expect(bench.admission.state?.holders).toHaveLength(4_000)
+    expect(bench.holding).toEqual(expect.arrayContaining(['i4000', 'i4009']))
   })
 
   it('that was deleted while we run is rebuilt, and the limit holds', async () => {

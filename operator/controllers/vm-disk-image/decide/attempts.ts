@@ -8,17 +8,19 @@ import { withRetryTime } from './retries.ts'
 
 const KEPT = 5
 const RECORDED_MESSAGE_LIMIT = 1_000
+/** More than any budget has. A status and the ledger can hold it. */
+const NUMBER_MAX = 1_000
 
 /** Number of the next attempt: counted from 1 within a budget. */
 export function nextAttempt({ budget, attempts, revision }: VMDiskImageStatus): number {
   const last = attempts?.findLast((attempt) => attempt.revision === revision)
   if (budget === undefined || budget.downloads === 0 || last === undefined) return 1
-  return last.outcome === 'Failed' ? last.number + 1 : last.number
+  return last.outcome === 'Failed' ? Math.min(last.number + 1, NUMBER_MAX) : last.number
 }
 
 /**
- * Writes the failure of an attempt down: what it cost, and when the next one may start. This goes to the API server
- * before anything is torn down, so that no crash can make it forgotten.
+ * Records the failure of an attempt: how many downloads it used, and when the next one may start. The status is written
+ * before anything is torn down, so a crash cannot lose the record.
  */
 export function recordFailure(
   status: VMDiskImageStatus,
@@ -28,7 +30,7 @@ export function recordFailure(
   now: number,
 ): VMDiskImageStatus {
   const downloads = (status.budget?.downloads ?? 0) + failure.downloads
-  // One that never got to its source cost nothing: it is not counted, and tried again after a longer wait each time.
+  // An attempt that never reached its source uses no download. It is not counted, and each retry waits longer.
   const hasRun = failure.downloads > 0
   const outcome = hasRun ? 'Failed' : 'Cancelled'
   const unstarted = hasRun ? 0 : (status.budget?.unstarted ?? 0) + 1
@@ -37,7 +39,7 @@ export function recordFailure(
     ...withAttempt(status, subject, { outcome, reason, message, downloads: failure.downloads }, now),
     budget: { key: status.budget?.key ?? '', downloads, ...(!hasRun && { unstarted }) },
     ticket: undefined,
-    // That there is a wait. How long it is, the policy says.
+    // Only marks that there is a wait. The policy determines how long it is.
     nextRetryTime: toTime(now),
   }
   return withRetryTime(next, world.policy)
@@ -50,7 +52,7 @@ export function recordCancel(
   message: string,
   now: number,
 ): VMDiskImageStatus {
-  // A stray is stopped while the image waits its turn: that costs it nothing, least of all its place.
+  // A stray download is stopped while the image is queued. This costs the image nothing, and it keeps its place.
   const isStray = status.phase === 'Queued' && status.dataVolumeUID !== subject.uid
   const { dataVolumeUID, startedAt, attempt, ticket } = status
   const recorded = withAttempt(status, subject, { outcome: 'Cancelled', reason, message, downloads: 1 }, now)
@@ -60,11 +62,11 @@ export function recordCancel(
 export function recordSuccess(status: VMDiskImageStatus, subject: AttemptSubject, now: number): VMDiskImageStatus {
   const downloads = 1 + subject.restarts
   const end = { outcome: 'Succeeded', reason: 'Synced', message: 'downloaded', downloads } as const
-  // From here on only a person can make it download again: deleting what was finished grants a new budget.
+  // From here on only a person can cause another download: deleting what was finished grants a new budget.
   return renewed(withAttempt(status, subject, end, now))
 }
 
-/** A person's act: all downloads are granted again. */
+/** Grants the full budget of downloads again, for an action of a person. */
 export function renewed(status: VMDiskImageStatus): VMDiskImageStatus {
   return { ...status, budget: { key: status.budget?.key ?? '', downloads: 0 }, nextRetryTime: undefined }
 }
@@ -78,7 +80,7 @@ export interface AttemptSubject {
   readonly restarts: number
 }
 
-/** @param revision where its label may not be relied on */
+/** @param revision required where its label cannot be trusted */
 export function subjectOf(
   dataVolume: DataVolumeView,
   revision = dataVolume.metadata.labels?.[LABELS.revision] ?? '',
@@ -113,11 +115,19 @@ function withAttempt(
     attempt: subject.number,
     dataVolumeUID: subject.uid,
     startedAt,
-    attempts: [...(status.attempts ?? []), attempt].slice(-KEPT),
+    attempts: newest([...(status.attempts ?? []), attempt]),
   }
 }
 
-/** Number of the attempt that a DataVolume was made for, from 1. */
+/** Keeps the last failure however many attempts follow: whether and when there is a retry depends on it. */
+function newest(attempts: readonly Attempt[]): Attempt[] {
+  const last = attempts.slice(-KEPT)
+  const failure = attempts.findLast(({ outcome }) => outcome === 'Failed')
+  return failure === undefined || last.includes(failure) ? last : [failure, ...last.slice(1)]
+}
+
+/** Number of the attempt that a DataVolume was made for, from 1. Anybody who may write in its namespace can change the annotation. */
 export function attemptOf({ metadata }: KubeObject): number {
-  return Number(metadata.annotations?.[ANNOTATIONS.attempt] ?? 1)
+  const number = Number(metadata.annotations?.[ANNOTATIONS.attempt])
+  return Number.isInteger(number) && number >= 1 ? Math.min(number, NUMBER_MAX) : 1
 }

@@ -5,7 +5,7 @@ import { type DefaultedField, originOf, type Target } from './target.ts'
 
 type Check = (target: Target, world: ImageWorld) => Blocked | undefined
 
-/** Whatever must be there before a download may start, in the order in which people would want to hear of it. */
+/** What must exist before a download may start, in the order in which people want to read about it. */
 const CHECKS: readonly Check[] = [
   namespaceIsTerminating,
   sourceTypeIsMissing,
@@ -47,7 +47,7 @@ function diskSizeIsMissing({ diskSize }: Target): Blocked | undefined {
   return { reason: 'DiskSizeMissing', message: 'set spec.diskSize, or the policy key defaultDiskSize' }
 }
 
-/** The CRD judges a spec alone; with a source type from the policy, the pair may still not fit. */
+/** The CRD validates the spec alone. A source type from the policy may still not fit the URL. */
 function sourceDoesNotFit({ sourceType, url }: Target, world: ImageWorld): Blocked | undefined {
   const scheme = url?.slice(0, url.indexOf(':'))
   const accepted: readonly (string | undefined)[] = {
@@ -108,7 +108,7 @@ function storageClassIsMissing({ storageClass }: Target, world: ImageWorld): Blo
   return { reason: 'StorageClassMissing', message: waitingFor(`StorageClass ${storageClass}`, 'storageClass', world) }
 }
 
-/** CDI would wait for ever, and nothing would come of the slot. */
+/** CDI would wait forever, and the slot would be wasted. */
 function storageProfileIsEmpty({ storageClass }: Target, { lookup }: ImageWorld): Blocked | undefined {
   if (storageClass === undefined || !lookup.hasEmptyProfile(storageClass)) return undefined
   return {
@@ -121,7 +121,7 @@ function quotaIsFull(
   { diskSize = '0', storageClass }: Target,
   { lookup, image, dataVolumes }: ImageWorld,
 ): Blocked | undefined {
-  // What it has itself is in the way of nothing.
+  // What the image itself uses of the quota does not block it.
   if (dataVolumes.some((one) => !isFinished(one))) return undefined
   const lack = lookup.lackOfRoom({ diskSize, storageClass })
   if (lack === undefined) return undefined
@@ -146,7 +146,7 @@ function snapshotClassIsMissing({ snapshotClass }: Target, world: ImageWorld): B
   return { reason: 'SnapshotClassMissing', message: waitingFor(what, 'snapshotClass', world) }
 }
 
-/** Leftovers of an earlier download: CDI could not start beside the claim, and beside the pod there would be two downloads. */
+/** Waits for leftovers of an earlier download: CDI could not start beside the claim, and beside the pod there would be two downloads. */
 function isBeingCleared({ volumeName }: Target, { lookup, dataVolumes }: ImageWorld): Blocked | undefined {
   if (dataVolumes.some(({ metadata }) => metadata.name === volumeName)) return undefined
   const pod = lookup.leftoverImporter(volumeName)

@@ -7,7 +7,7 @@ import { Walk } from '../image-walk.fixtures.ts'
 import { aLookup } from '../image-world.fixtures.ts'
 import { isFinished } from './judge.ts'
 
-/** What may happen to an image, each where it is possible. */
+/** What may happen to an image, each only where it is possible. */
 const ACTS: Readonly<Record<string, (walk: Walk) => unknown>> = {
   admit: (walk) => walk.plan().start?.admissible && walk.world.slot === undefined && walk.admit(),
   claim: (walk) => walk.plan().start?.admissible && walk.world.slot === undefined && walk.claim(),
@@ -46,7 +46,7 @@ function after(history: readonly string[], holds: (walk: Walk) => void = () => u
   const walk = new Walk().settle()
   for (const name of history) {
     ACTS[name]?.(walk)
-    // Coming to rest is a check in itself: a plan for an unchanged world writes nothing.
+    // Settling is a check in itself: a plan for an unchanged world writes nothing.
     walk.settle()
     holds(walk)
   }

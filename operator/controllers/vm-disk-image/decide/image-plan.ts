@@ -17,7 +17,7 @@ export interface ImagePlan extends ObjectPlan {
 }
 
 export const IMAGE_CHILDREN: readonly ChildType[] = [
-  // Gone only when its importer is.
+  // It is gone only after its importer.
   { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
   { type: VOLUME_SNAPSHOT, propagationPolicy: 'Background' },
   { type: DATA_SOURCE, propagationPolicy: 'Background' },
@@ -30,19 +30,19 @@ export interface Start extends Omit<Holder, 'claimant'> {
   readonly key: string
   readonly generation: number | undefined
   readonly ticket: string
-  /** The ticket and the finalizer are written and seen. Until then it keeps its place, and holds off those behind it. */
+  /** Ticket, finalizer and target are written and observed. Until then the image keeps its place, and those behind it wait. */
   readonly admissible: boolean
   readonly target: Target
 }
 
-/** Whether nothing has referred to an image for long enough that it goes by itself. */
+/** Whether an image has been unreferenced long enough to be deleted automatically. */
 export interface Expiry {
   readonly isReached: boolean
-  /** When it will be, as things are. */
+  /** When that is the case, if nothing changes. */
   readonly wake?: Wake
 }
 
-/** What all parts of a plan start from. */
+/** Input that all parts of the planner share. */
 export interface ImageDraft {
   readonly world: ImageWorld
   readonly now: number
@@ -55,13 +55,13 @@ export interface ImageDraft {
   readonly expiry: Expiry
 }
 
-/** Nothing refers to the image; or as users, nothing needs it to stay. */
+/** Requires that nothing refers to the image. With `by` set to `users`, only that nothing needs it to stay. */
 export function unreferenced({ image: { metadata } }: ImageWorld, by: Unreferenced['by']): Unreferenced {
   const { namespace = '', name } = metadata
   return { unreferenced: { namespace, name }, by }
 }
 
-/** No unfinished clone reads from it. */
+/** Requires that no unfinished clone reads from the object. */
 export function uncloned({ kind, metadata: { namespace = '', name } }: KubeObject, look: Uncloned['look']): Uncloned {
   return { uncloned: { kind, namespace, name }, look }
 }
@@ -72,7 +72,7 @@ export function planWith(status: VMDiskImageStatus, rest: PlanRest): ImagePlan {
   return { ...NOTHING_TO_DO, ...rest, status }
 }
 
-/** The plan of an image that stands there. From here on it has children, or may: the finalizer keeps it as long as they are there. */
+/** Returns a plan with this standing. From here on the image may have children: the finalizer keeps it until they are gone. */
 export function planAt(
   draft: ImageDraft,
   status: VMDiskImageStatus,

@@ -4,7 +4,7 @@ import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { aPod, CDI } from '../image-objects.fixtures.ts'
 import type { Observation } from '../world.ts'
-import { endOf, judge, leaving, podThat, said } from './judge.fixtures.ts'
+import { conditionWith, endOf, judge, leaving, podThat } from './judge.fixtures.ts'
 
 describe('a download has failed', () => {
   const EOF_TEXT = 'Unable to process data: unexpected EOF'
@@ -12,27 +12,30 @@ describe('a download has failed', () => {
   it.each<[string, Partial<DataVolumeView>, object]>([
     [
       'with the text of the importer',
-      { running: said('False', 'Error', EOF_TEXT) },
+      { running: conditionWith('False', 'Error', EOF_TEXT) },
       { reason: 'ImporterFailed', message: EOF_TEXT, permanent: false, downloads: 1 },
     ],
     [
       'with the text that Bound kept when Running has none',
-      { running: said('False', 'Error'), bound: said('False', 'Pending', `PVC x Pending and [prime-1] : ${EOF_TEXT}`) },
+      {
+        running: conditionWith('False', 'Error'),
+        bound: conditionWith('False', 'Pending', `PVC x Pending and [prime-1] : ${EOF_TEXT}`),
+      },
       { reason: 'ImporterFailed', message: EOF_TEXT, permanent: false, downloads: 1 },
     ],
     [
       'without any text',
-      { running: said('False', 'Error') },
+      { running: conditionWith('False', 'Error') },
       { reason: 'ImporterFailed', message: 'the importer failed, and left no message', downloads: 1 },
     ],
     [
       'in a crash loop that CDI saw only between two starts',
-      { running: said('False', 'Pod is running') },
+      { running: conditionWith('False', 'Pod is running') },
       { reason: 'ImporterFailed', permanent: false, downloads: 1 },
     ],
     [
       'in a crash loop by its own name',
-      { running: said('False', 'CrashLoopBackOff', 'back-off') },
+      { running: conditionWith('False', 'CrashLoopBackOff', 'back-off') },
       { reason: 'ImporterFailed', message: 'back-off', downloads: 1 },
     ],
     [
@@ -40,7 +43,7 @@ describe('a download has failed', () => {
       {
         ...CDI.running,
         restartCount: 1,
-        bound: said('False', 'Pending', `target PVC x Pending and [p] : ${EOF_TEXT}`),
+        bound: conditionWith('False', 'Pending', `target PVC x Pending and [p] : ${EOF_TEXT}`),
       },
       { reason: 'ImporterFailed', message: EOF_TEXT, permanent: false, downloads: 2 },
     ],
@@ -51,45 +54,52 @@ describe('a download has failed', () => {
     ],
     [
       'out of memory, which is no restart',
-      { phase: 'ImportScheduled', running: said('False', 'OOMKilled') },
+      { phase: 'ImportScheduled', running: conditionWith('False', 'OOMKilled') },
       { reason: 'OutOfMemory', permanent: false, downloads: 1 },
     ],
     [
       'by eviction, told by the condition',
-      { phase: 'ImportScheduled', running: said('False', 'Error') },
+      { phase: 'ImportScheduled', running: conditionWith('False', 'Error') },
       { reason: 'Evicted', permanent: false, downloads: 1 },
     ],
     [
       'by a wrong checksum, for good',
-      { phase: 'Failed', running: said('False', 'ChecksumError', 'checksum mismatch: expected a, got b') },
+      { phase: 'Failed', running: conditionWith('False', 'ChecksumError', 'checksum mismatch: expected a, got b') },
       { reason: 'ChecksumMismatch', permanent: true, downloads: 1 },
     ],
     [
       'by a wrong checksum before the phase says so',
-      { running: said('False', 'ChecksumError', 'checksum mismatch') },
+      { running: conditionWith('False', 'ChecksumError', 'checksum mismatch') },
       { reason: 'ChecksumMismatch', permanent: true },
     ],
     [
       'when the volume was lost',
-      { phase: 'Failed', bound: said('False', 'ClaimLost', 'Claim Lost'), running: said('False', 'Completed', 'Done') },
+      {
+        phase: 'Failed',
+        bound: conditionWith('False', 'ClaimLost', 'Claim Lost'),
+        running: conditionWith('False', 'Completed', 'Done'),
+      },
       { reason: 'ClaimLost', permanent: false },
     ],
     [
       'in a phase Failed for any other reason',
-      { phase: 'Failed', running: said('False', 'Completed'), ready: said('False', 'X', 'no idea') },
+      { phase: 'Failed', running: conditionWith('False', 'Completed'), ready: conditionWith('False', 'X', 'no idea') },
       { reason: 'ImporterFailed', message: 'no idea', permanent: false },
     ],
     [
       'when its Secret is missing, at no cost',
       {
         phase: 'ImportScheduled',
-        running: said('False', 'CreateContainerConfigError', 'secret "n" not found'),
+        running: conditionWith('False', 'CreateContainerConfigError', 'secret "n" not found'),
       },
       { reason: 'SecretMissing', message: 'secret "n" not found', permanent: false, downloads: 0 },
     ],
     [
       'when a quota refuses the pod, at no cost',
-      { phase: 'ImportScheduled', running: said('False', 'ErrExceededQuota', "Error starting pod 'importer-x'") },
+      {
+        phase: 'ImportScheduled',
+        running: conditionWith('False', 'ErrExceededQuota', "Error starting pod 'importer-x'"),
+      },
       { reason: 'QuotaExceeded', permanent: false, downloads: 0 },
     ],
   ])('%s', (_name, dataVolume, expected) => {
@@ -100,14 +110,21 @@ describe('a download has failed', () => {
     ['that ran', { importers: [podThat({ ended: endOf(137, 'Error') }, 'Failed')], starts: 1 }, { downloads: 1 }],
     ['that never ran', { importers: [podThat({ starts: 0 }, 'Failed')], starts: 0 }, { downloads: 0 }],
   ])('by the eviction of a pod %s, which stays where it is', (_name, observation, expected) => {
-    const verdict = judge({ phase: 'ImportScheduled', running: said('False', 'ContainerCreating') }, observation)
+    const verdict = judge(
+      { phase: 'ImportScheduled', running: conditionWith('False', 'ContainerCreating') },
+      observation,
+    )
     expect(verdict).toMatchObject({ state: 'failed', reason: 'Evicted', permanent: false, ...expected })
   })
 
   it.each<[string, Partial<DataVolumeView>, Partial<Observation>]>([
     ['before CDI says anything', CDI.running, { importers: [aPod('first')] }],
-    ['when CDI shows its end', { phase: 'ImportScheduled', running: said('False', 'Error') }, {}],
-    ['when the next one is there', { phase: 'ImportScheduled', running: said('False', 'ContainerCreating') }, {}],
+    ['when CDI shows its end', { phase: 'ImportScheduled', running: conditionWith('False', 'Error') }, {}],
+    [
+      'when the next one is there',
+      { phase: 'ImportScheduled', running: conditionWith('False', 'ContainerCreating') },
+      {},
+    ],
     ['when the next one runs', CDI.running, { importers: [aPod('second')] }],
   ])('the same way whenever the deletion of its pod is seen: %s', (_name, dataVolume, observation) => {
     const verdict = judge(dataVolume, { starts: 1, isImporterLost: true, ...observation })
@@ -168,7 +185,7 @@ describe('what no retry can mend', () => {
     ['DiskTooSmall', 'qemu-img: error while writing: No space left on device'],
     ['ChecksumMismatch', 'checksum mismatch: expected a, got b'],
   ])('%s: %s', (reason, message) => {
-    const verdict = judge({ running: said('False', 'Error', message) })
+    const verdict = judge({ running: conditionWith('False', 'Error', message) })
     expect(verdict).toMatchObject({ state: 'failed', reason, permanent: true })
   })
 
@@ -180,7 +197,7 @@ describe('what no retry can mend', () => {
     'expected status code 200, got 503. Status: 503 Service Unavailable (request 404403)',
     'read tcp: connection reset by peer',
   ])('is not: %s', (message) => {
-    const verdict = judge({ running: said('False', 'Error', message) })
+    const verdict = judge({ running: conditionWith('False', 'Error', message) })
     expect(verdict).toMatchObject({ state: 'failed', reason: 'ImporterFailed', permanent: false })
   })
 })
@@ -189,16 +206,16 @@ describe('what is secret in a URL', () => {
   it('is told in no failure', () => {
     const secret = 'https://u:s3cr3t@a.example/b?sig=s3cr3t'
     const every: Partial<DataVolumeView>[] = [
-      { running: said('False', 'Error', secret) },
-      { running: said('False', 'CreateContainerConfigError', secret) },
-      { phase: 'Failed', ready: said('False', '', secret) },
-      { phase: 'Failed', running: said('False', 'ChecksumError', secret) },
-      { restartCount: 1, bound: said('False', 'Pending', `Unable to get ${secret}`) },
+      { running: conditionWith('False', 'Error', secret) },
+      { running: conditionWith('False', 'CreateContainerConfigError', secret) },
+      { phase: 'Failed', ready: conditionWith('False', '', secret) },
+      { phase: 'Failed', running: conditionWith('False', 'ChecksumError', secret) },
+      { restartCount: 1, bound: conditionWith('False', 'Pending', `Unable to get ${secret}`) },
     ]
     for (const one of every) expect(JSON.stringify(judge(one))).not.toContain('s3cr3t')
-    const late = judge({ bound: said('False', 'Pending', secret) }, { unchangedMs: HOUR })
+    const late = judge({ bound: conditionWith('False', 'Pending', secret) }, { unchangedMs: HOUR })
     expect(JSON.stringify(late)).not.toContain('s3cr3t')
-    const invalid = judge({ ...CDI.new, bound: said('False', 'ErrClaimNotValid', secret) })
+    const invalid = judge({ ...CDI.new, bound: conditionWith('False', 'ErrClaimNotValid', secret) })
     expect(JSON.stringify(invalid)).not.toContain('s3cr3t')
   })
 })

@@ -6,7 +6,7 @@ import { aDataVolume, aPod } from '../image-objects.fixtures.ts'
 import { NOTHING_SEEN, type Observation } from '../world.ts'
 import { type JudgeContext, judgeDataVolume } from './judge.ts'
 
-export const said = (status: string, reason = '', message = ''): ConditionView => ({ status, reason, message })
+export const conditionWith = (status: string, reason = '', message = ''): ConditionView => ({ status, reason, message })
 
 export const judge = (
   dataVolume: Partial<DataVolumeView>,

@@ -3,47 +3,53 @@ import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, aPod, CDI } from '../image-objects.fixtures.ts'
 import type { Observation } from '../world.ts'
-import { endOf, judge, leaving, podThat, said } from './judge.fixtures.ts'
+import { conditionWith, endOf, judge, leaving, podThat } from './judge.fixtures.ts'
 import { isFinished } from './judge.ts'
 
 describe('a download goes on', () => {
   it.each<[string, Partial<DataVolumeView>]>([
     ['without any status', CDI.new],
-    ['before there is a claim', { phase: 'Pending', bound: said('False', 'NotFound', 'No PVC found') }],
+    ['before there is a claim', { phase: 'Pending', bound: conditionWith('False', 'NotFound', 'No PVC found') }],
     [
       'while the claim waits for its volume',
-      { phase: 'Pending', progress: 'N/A', bound: said('False', 'Pending', 'PVC x Pending') },
+      { phase: 'Pending', progress: 'N/A', bound: conditionWith('False', 'Pending', 'PVC x Pending') },
     ],
     [
       'while the pod is being made',
-      { phase: 'ImportScheduled', progress: 'N/A', running: said('False', 'ContainerCreating') },
+      { phase: 'ImportScheduled', progress: 'N/A', running: conditionWith('False', 'ContainerCreating') },
     ],
     ['while the importer runs', CDI.running],
     [
       'while it asks for scratch space',
       {
         phase: 'ImportScheduled',
-        running: said('False', 'Scratch space required', 'scratch space required and none found'),
+        running: conditionWith('False', 'Scratch space required', 'scratch space required and none found'),
       },
     ],
     [
       'while its image cannot be pulled, until it stalls',
-      { phase: 'ImportScheduled', running: said('False', 'ImagePullFailed', 'failed to pull image: x') },
+      { phase: 'ImportScheduled', running: conditionWith('False', 'ImagePullFailed', 'failed to pull image: x') },
     ],
     [
       'while no node has room for it, until it stalls',
-      { phase: 'ImportScheduled', running: said('False', 'Unschedulable', 'Importer pod cannot be scheduled') },
+      {
+        phase: 'ImportScheduled',
+        running: conditionWith('False', 'Unschedulable', 'Importer pod cannot be scheduled'),
+      },
     ],
     ['while it waits for a consumer', { phase: 'PendingPopulation' }],
     [
       'while the claim of an earlier one of its name goes',
       {
         phase: '',
-        bound: said('True', 'Bound', 'PVC x Bound'),
-        running: said('False', 'Completed', 'Import Complete'),
+        bound: conditionWith('True', 'Bound', 'PVC x Bound'),
+        running: conditionWith('False', 'Completed', 'Import Complete'),
       },
     ],
-    ['when its end was reported and the phase lags', { running: said('False', 'Completed', 'Import Complete') }],
+    [
+      'when its end was reported and the phase lags',
+      { running: conditionWith('False', 'Completed', 'Import Complete') },
+    ],
   ])('%s', (_name, dataVolume) => {
     expect(judge(dataVolume)).toEqual({ state: 'running' })
     expect(isFinished(aDataVolume(dataVolume))).toBe(false)
@@ -52,7 +58,7 @@ describe('a download goes on', () => {
   it.each<[string, Partial<DataVolumeView>, Partial<Observation>]>([
     [
       'while a pod that never ran is deleted and made again',
-      { phase: 'ImportScheduled', running: said('False', 'Error') },
+      { phase: 'ImportScheduled', running: conditionWith('False', 'Error') },
       { starts: 0 },
     ],
     ['while its importer runs and CDI does not know it yet', CDI.new, { importers: [aPod('first')], starts: 1 }],
@@ -63,7 +69,7 @@ describe('a download goes on', () => {
     ],
     [
       'while a pod that never ran is deleted, whatever end its kubelet gives it',
-      { phase: 'ImportScheduled', running: said('False', 'ContainerCreating') },
+      { phase: 'ImportScheduled', running: conditionWith('False', 'ContainerCreating') },
       { importers: [leaving({ starts: 0, ended: endOf(143, 'Error') })], starts: 0 },
     ],
   ])('%s', (_name, dataVolume, observation) => {
@@ -74,10 +80,13 @@ describe('a download goes on', () => {
 describe('a download is over', () => {
   it.each<[string, Partial<DataVolumeView>]>([
     ['when it succeeded and the claim is bound', CDI.succeeded],
-    ['when it succeeded and the claim is about to be bound', { ...CDI.succeeded, bound: said('False', 'Pending') }],
-    ['without any progress', { ...CDI.succeeded, progress: '', bound: said('False', 'Pending') }],
+    [
+      'when it succeeded and the claim is about to be bound',
+      { ...CDI.succeeded, bound: conditionWith('False', 'Pending') },
+    ],
+    ['without any progress', { ...CDI.succeeded, progress: '', bound: conditionWith('False', 'Pending') }],
     ['though it restarted before', { ...CDI.succeeded, restartCount: 2 }],
-    ['when nothing is said about the claim', { ...CDI.succeeded, bound: said('') }],
+    ['when nothing is said about the claim', { ...CDI.succeeded, bound: conditionWith('') }],
   ])('%s', (_name, dataVolume) => {
     expect(judge(dataVolume)).toEqual({ state: 'finished' })
     expect(isFinished(aDataVolume(dataVolume))).toBe(true)
@@ -86,7 +95,7 @@ describe('a download is over', () => {
   it.each(['N/A', '0.0%', '42.1%', '10.0%'])(
     'but not when its claim was deleted and CDI imports again at %s',
     (progress) => {
-      const dataVolume = { ...CDI.succeeded, progress, bound: said('False', 'Pending', 'PVC x Pending') }
+      const dataVolume = { ...CDI.succeeded, progress, bound: conditionWith('False', 'Pending', 'PVC x Pending') }
       expect(judge(dataVolume)).toEqual({ state: 'importing-again' })
       expect(isFinished(aDataVolume(dataVolume))).toBe(false)
     },
@@ -94,8 +103,8 @@ describe('a download is over', () => {
 })
 
 describe('a claim that cannot be made', () => {
-  const invalid = said('False', 'ErrClaimNotValid', 'PVC spec is missing accessMode and no storageClass')
-  const overQuota = said('False', 'ErrExceededQuota', 'exceeded quota: q')
+  const invalid = conditionWith('False', 'ErrClaimNotValid', 'PVC spec is missing accessMode and no storageClass')
+  const overQuota = conditionWith('False', 'ErrExceededQuota', 'exceeded quota: q')
 
   it.each([
     ['Bound says so', { ...CDI.new, bound: invalid }, 'ClaimInvalid'],
@@ -111,7 +120,7 @@ describe('a claim that cannot be made', () => {
 
   describe('as the Events of its target tell alone', () => {
     const claimRefusal = 'persistentvolumeclaims "prime-1" is forbidden: exceeded quota: q'
-    const pending = { ...CDI.new, bound: said('False', 'Pending', 'PVC x Pending') }
+    const pending = { ...CDI.new, bound: conditionWith('False', 'Pending', 'PVC x Pending') }
 
     it('has failed at once and at no cost where a quota refuses it', () => {
       expect(judge(pending, { claimRefusal })).toMatchObject({
@@ -137,12 +146,15 @@ describe('patience ends', () => {
     ['that runs', CDI.running, 'no progress for 15 minutes'],
     [
       'that has not run again',
-      { restartCount: 0, running: said('False', 'Unschedulable', 'Importer pod cannot be scheduled') },
+      { restartCount: 0, running: conditionWith('False', 'Unschedulable', 'Importer pod cannot be scheduled') },
       'no progress for 15 minutes; last seen: Importer pod cannot be scheduled',
     ],
     [
       'whose claim said something else long ago',
-      { running: said('False', 'ContainerCreating'), bound: said('False', 'Pending', 'Successfully provisioned') },
+      {
+        running: conditionWith('False', 'ContainerCreating'),
+        bound: conditionWith('False', 'Pending', 'Successfully provisioned'),
+      },
       'no progress for 15 minutes; last seen: ContainerCreating',
     ],
   ])(
@@ -161,7 +173,7 @@ describe('patience ends', () => {
       {
         ...CDI.new,
         phase: 'Pending',
-        bound: said(
+        bound: conditionWith(
           'False',
           'Pending',
           "target PVC x Pending and [prime-1] : Waiting for a volume to be created either by the external provisioner 'csi' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.",
@@ -174,7 +186,11 @@ describe('patience ends', () => {
       {
         ...CDI.new,
         phase: 'Pending',
-        bound: said('False', 'Pending', 'target PVC x Pending and [prime-1] : failed to provision volume: no room'),
+        bound: conditionWith(
+          'False',
+          'Pending',
+          'target PVC x Pending and [prime-1] : failed to provision volume: no room',
+        ),
       },
       'its volume (failed to provision volume: no room)',
     ],
@@ -183,19 +199,23 @@ describe('patience ends', () => {
       {
         ...CDI.new,
         phase: 'ImportScheduled',
-        bound: said('False', 'Pending', 'target PVC x Bound'),
-        running: said('False', 'ContainerCreating'),
+        bound: conditionWith('False', 'Pending', 'target PVC x Bound'),
+        running: conditionWith('False', 'ContainerCreating'),
       },
       'its importer pod to start',
     ],
     [
       'its image cannot be pulled',
-      { ...CDI.new, phase: 'ImportScheduled', running: said('False', 'ImagePullFailed', 'failed to pull image: x') },
+      {
+        ...CDI.new,
+        phase: 'ImportScheduled',
+        running: conditionWith('False', 'ImagePullFailed', 'failed to pull image: x'),
+      },
       "the importer's container image (failed to pull image: x)",
     ],
     [
       'no node has room',
-      { ...CDI.new, phase: 'ImportScheduled', running: said('False', 'Unschedulable', 'cannot be scheduled') },
+      { ...CDI.new, phase: 'ImportScheduled', running: conditionWith('False', 'Unschedulable', 'cannot be scheduled') },
       'a node that has room for the importer pod, and its volume',
     ],
   ])('at no cost where no importer ever ran: %s', (_name, dataVolume, awaited) => {

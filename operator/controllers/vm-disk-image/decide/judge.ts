@@ -1,6 +1,6 @@
 import type { Policy, Reason } from '@open-terrain/constructs'
+import { claimMessageOf } from '../../../cluster/claim-message.ts'
 import type { ContainerEnd } from '../../../cluster/importer-container.ts'
-import { saidOfClaim } from '../../../cluster/said-of-claim.ts'
 import type { DataVolumeView, PodView } from '../../../cluster/views.ts'
 import type { ConditionView } from '../../../runtime/interned.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
@@ -9,24 +9,22 @@ import { awaitedBy } from './awaited.ts'
 
 /** How a download is doing. */
 export type Verdict =
-  /** Over, and its importer with it. */
+  /** The download has succeeded, and its importer has ended. */
   | { readonly state: 'finished' }
-  /** Under way, or about to be. */
+  /** In progress, or about to start. */
   | { readonly state: 'running' }
-  /**
-   * It succeeded once, and now CDI downloads again because somebody deleted the claim. CDI still says Succeeded then.
-   */
+  /** It succeeded, but CDI downloads again because somebody deleted the claim. CDI still reports Succeeded. */
   | { readonly state: 'importing-again' }
   | Failure
 
 export interface Failure {
   readonly state: 'failed'
   readonly reason: Reason
-  /** In the words of CDI where it has any. */
+  /** The text of CDI, if it has one. */
   readonly message: string
-  /** No retry can mend it. */
+  /** A retry cannot fix it. */
   readonly permanent: boolean
-  /** Downloads that it has cost so far; 0 when no importer ever got to its source. */
+  /** Downloads used so far; 0 if no importer ever reached its source. */
   readonly downloads: number
 }
 
@@ -39,8 +37,8 @@ export interface JudgeContext extends Patience, Pick<ImageWorld, 'observation' |
 }
 
 /**
- * Judges a DataVolume. CDI itself hardly ever gives up: it restarts a failing importer for ever, from the first byte, and
- * calls that `ImportInProgress`. The first failure seen here is the end of the attempt.
+ * Judges a DataVolume. CDI itself hardly ever gives up: it restarts a failing importer forever, from the first byte, and
+ * reports `ImportInProgress`. Here the first observed failure ends the attempt.
  */
 export function judgeDataVolume(dataVolume: DataVolumeView, context: JudgeContext): Verdict {
   if (dataVolume.phase === 'Succeeded')
@@ -54,14 +52,14 @@ export function judgeDataVolume(dataVolume: DataVolumeView, context: JudgeContex
   )
 }
 
-/** Whether its importer cannot download any more. Everything else holds a slot. */
+/** Reports whether its importer can no longer download. Any other DataVolume holds a slot. */
 export function isFinished(dataVolume: DataVolumeView): boolean {
   return dataVolume.phase === 'Succeeded' && !isImportingAgain(dataVolume)
 }
 
 /**
- * A download that just succeeded has Bound=False for a moment, at 100 %. When its claim was deleted, CDI starts over:
- * still Succeeded and Ready for seconds, only Bound=False and a progress that is not 100 % tell.
+ * A download that just succeeded has Bound=False for a moment, at 100%. If its claim was deleted, CDI starts over: for
+ * seconds it stays Succeeded and Ready, and only Bound=False with a progress other than 100% shows it.
  */
 function isImportingAgain({ bound, progress }: DataVolumeView): boolean {
   return bound.status === 'False' && bound.reason !== 'ClaimLost' && progress !== '' && !progress.startsWith('100')
@@ -75,33 +73,33 @@ function failedForGood({ phase, running, bound, ready }: DataVolumeView, failed:
 }
 
 /**
- * The end of an importer, by what the DataVolume says of it, and by the pod itself: CDI may be away, shows no more than what it saw, and
- * keeps no text of what went on behind its back.
+ * Detects the end of an importer from its DataVolume, and from the pod itself: CDI may be away, shows only what it observed, and has
+ * no text for what it did not observe.
  */
 function failedImporter(dataVolume: DataVolumeView, context: JudgeContext, failed: Failures): Failure | undefined {
   const { running } = dataVolume
   const { importers, isImporterLost } = context.observation
-  const said = running.status === 'False' ? running.reason : ''
+  const reason = running.status === 'False' ? running.reason : ''
   const ends = importers.filter(hasFailedIn)
   const end = ends[0]?.importer.ended
-  if (end?.reason === 'OOMKilled' || said === 'OOMKilled')
+  if (end?.reason === 'OOMKilled' || reason === 'OOMKilled')
     return failed('OutOfMemory', 'the importer ran out of memory')
-  const named = NAMED[said]
+  const named = NAMED[reason]
   if (named !== undefined) return failed(named, running.message)
-  // All that CDI says itself is that its logs know more.
-  if (said === 'ErrExceededQuota') return failed('QuotaExceeded', `${NO_ROOM} (${running.message})`)
-  const error = (FAILED.has(said) && running.message) || end?.message || ''
+  // CDI's own message only refers to its logs.
+  if (reason === 'ErrExceededQuota') return failed('QuotaExceeded', `${NO_ROOM} (${running.message})`)
+  const error = (FAILED.has(reason) && running.message) || end?.message || ''
   if (error !== '') return failed(undefined, error)
   if (isImporterLost || isKilled(dataVolume, context) || importers.some(isOver)) return failed('Evicted', EVICTED)
   const hasRestarted = dataVolume.restartCount > 0 || importers.some(({ importer }) => importer.starts > 1)
-  const hasFailed = FAILED.has(said) && dataVolume.phase !== 'ImportScheduled'
-  // Its kubelet also gives an end to a pod that is deleted before it ran. Then CDI makes the next one.
+  const hasFailed = FAILED.has(reason) && dataVolume.phase !== 'ImportScheduled'
+  // The kubelet also reports a terminated container for a pod that was deleted before it ran. CDI then creates the next one.
   const hasEnded = ends.some(({ metadata }) => metadata.deletionTimestamp === undefined)
   if (!hasRestarted && !hasFailed && !hasEnded) return undefined
   return failed(undefined, importError(dataVolume) || withoutText(end))
 }
 
-/** Reasons of Running=False that say what is wrong. */
+/** Reasons of Running=False that name the cause. */
 const NAMED: Readonly<Record<string, Reason>> = {
   ChecksumError: 'ChecksumMismatch',
   CreateContainerConfigError: 'SecretMissing',
@@ -113,21 +111,21 @@ function hasFailedIn({ phase, importer: { ended } }: PodView): boolean {
   return phase !== 'Succeeded' && ended !== undefined && ended.exitCode !== 0
 }
 
-/** A pod that is killed leaves no text. CDI shows one that failed as a whole as if it were to be started. */
+/** A killed pod leaves no text. CDI shows a pod with phase Failed as if it were still to be started. */
 function isKilled({ running, phase }: DataVolumeView, { observation }: JudgeContext): boolean {
-  return phase === 'ImportScheduled' && isFailureSaid(running) && observation.starts !== 0
+  return phase === 'ImportScheduled' && isFailureReported(running) && observation.starts !== 0
 }
 
-/** It has failed as a whole, and stays where it is. */
+/** Reports whether the pod has phase Failed and is not being deleted. */
 function isOver({ phase, metadata }: PodView): boolean {
   return phase === 'Failed' && metadata.deletionTimestamp === undefined
 }
 
 const EVICTED = 'the importer pod was evicted or deleted before it was done, such as by the drain of its node'
-/** As a reason of Running=False. The last one: CDI saw the pod only between two starts. */
+/** Reasons of Running=False for a failure. The last one means that CDI saw the pod only between two starts. */
 const FAILED: ReadonlySet<string> = new Set(['Error', 'CrashLoopBackOff', 'Pod is running'])
 
-function isFailureSaid({ status, reason }: ConditionView): boolean {
+function isFailureReported({ status, reason }: ConditionView): boolean {
   return status === 'False' && FAILED.has(reason)
 }
 
@@ -136,7 +134,7 @@ function withoutText(end: ContainerEnd | undefined): string {
   return `the importer failed${how}, and left no message`
 }
 
-/** CDI waits for ever on these; a slot must not. */
+/** CDI waits forever in these cases; a slot must not. */
 function cannotStart(
   { bound, ready, phase }: DataVolumeView,
   { observation: { claimRefusal = '' } }: JudgeContext,
@@ -144,10 +142,10 @@ function cannotStart(
 ): Failure | undefined {
   if (phase !== '' && phase !== 'Pending') return undefined
   if (claimRefusal.includes('exceeded quota')) return failed('QuotaExceeded', claimRefusal)
-  const said = [bound, ready].find(({ reason }) => reason === 'ErrClaimNotValid' || reason === 'ErrExceededQuota')
-  if (said === undefined) return undefined
-  if (said.reason === 'ErrExceededQuota') return failed('QuotaExceeded', said.message)
-  return failed('ClaimInvalid', `${said.message}; ${GIVE_PROPERTIES}`)
+  const refusal = [bound, ready].find(({ reason }) => reason === 'ErrClaimNotValid' || reason === 'ErrExceededQuota')
+  if (refusal === undefined) return undefined
+  if (refusal.reason === 'ErrExceededQuota') return failed('QuotaExceeded', refusal.message)
+  return failed('ClaimInvalid', `${refusal.message}; ${GIVE_PROPERTIES}`)
 }
 
 function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext, failed: Failures): Failure | undefined {
@@ -155,7 +153,7 @@ function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext, failed: 
   const last = lastSeen(dataVolume)
   const where = last === '' ? '' : `; last seen: ${last}`
   const isStalled = observation.unchangedMs >= stallTimeoutMs
-  // While CDI acts on nothing, how long something takes says nothing about it.
+  // While CDI does not act, elapsed time says nothing about the download.
   if (context.isCdiAway || (ageMs < attemptTimeoutMs && !isStalled)) return undefined
   if (downloadsOf(dataVolume, observation.starts) === 0) {
     const waited = ageMs >= attemptTimeoutMs ? attemptTimeoutMs : stallTimeoutMs
@@ -167,21 +165,21 @@ function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext, failed: 
   return failed('Stalled', `no progress for ${minutes(stallTimeoutMs)}${where}`)
 }
 
-/** What runs, or does not, tells more than what was once said of the claim. */
+/** Prefers the Running condition: it says more than an earlier message about the claim. */
 function lastSeen(dataVolume: DataVolumeView): string {
   const { running } = dataVolume
   if (running.status === 'True') return ''
-  return running.message || running.reason || saidOfClaim(dataVolume)
+  return running.message || running.reason || claimMessageOf(dataVolume)
 }
 
-/** What helps where CDI knows no access mode for a storage class. */
+/** The remedy if CDI knows no access mode for a storage class. */
 const GIVE_PROPERTIES = 'give the StorageProfile of the storage class its claimPropertySets'
 
 function minutes(ms: number): string {
   return ms < 120_000 ? `${Math.round(ms / 1_000)} seconds` : `${Math.round(ms / 60_000)} minutes`
 }
 
-/** What the source or the image says once, it says always. Whole phrases: a bare 404 may be part of any request id. */
+/** Errors of the source or the image that every retry repeats. Whole phrases: a bare 404 may be part of any request id. */
 const PERMANENT: readonly { readonly reason: Reason; readonly pattern: RegExp }[] = [
   { reason: 'ChecksumMismatch', pattern: /checksum mismatch/i },
   { reason: 'NotFound', pattern: /NoSuchKey|NoSuchBucket|status code: 404|\bgot 404\b|manifest unknown|name unknown/ },
@@ -200,33 +198,33 @@ export function isPermanent(reason: string): reason is Reason {
   return PERMANENT.some((one) => one.reason === reason)
 }
 
-/** While the importer runs again its error is only left here: the text of the newest event of the prime claim. */
+/** While the importer runs again, its error remains only in this message: the text of the newest Event of the prime claim. */
 function importError({ bound }: DataVolumeView): string {
   const at = bound.message.indexOf('Unable to ')
   return at < 0 ? '' : bound.message.slice(at)
 }
 
 /**
- * Downloads that it has cost: every importer that ran is one, whatever ended it, and every restart began at the first byte. What the
- * pods showed counts, and what CDI says where it has seen more.
+ * Returns the downloads used: each importer that ran is one, whatever ended it, and each restart began at the first byte. Counts what
+ * the pods showed, or what CDI reports if it observed more.
  *
- * @param starts undefined where no pod was seen
+ * @param starts undefined if no pod was observed
  */
 export function downloadsOf(dataVolume: DataVolumeView, starts: number | undefined): number {
   const { phase, running, restartCount } = dataVolume
-  const isRunSaid =
+  const isRunReported =
     restartCount > 0 ||
     running.status === 'True' ||
-    (isFailureSaid(running) && starts !== 0) ||
+    (isFailureReported(running) && starts !== 0) ||
     RUN_PHASES.has(phase) ||
     RUN_REASONS.has(running.reason)
-  return Math.max(starts ?? 0, isRunSaid ? 1 + restartCount : 0)
+  return Math.max(starts ?? 0, isRunReported ? 1 + restartCount : 0)
 }
 
 const RUN_PHASES: ReadonlySet<string> = new Set(['ImportInProgress', 'Succeeded', 'Failed'])
 const RUN_REASONS: ReadonlySet<string> = new Set(['OOMKilled', 'ChecksumError'])
 
-/** Failures of one download. Without a reason, it is what the text of the importer says. */
+/** Creates failures of one download. Without a given reason, the text of the importer determines it. */
 type Failures = (reason: Reason | undefined, message: string) => Failure
 
 function failuresOf(dataVolume: DataVolumeView, { observation }: JudgeContext): Failures {

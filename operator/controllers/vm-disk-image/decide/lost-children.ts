@@ -7,7 +7,7 @@ import type { ImageWorld } from '../world.ts'
 import { isFinished } from './judge.ts'
 import { isRecorded } from './status.ts'
 
-/** An artifact that is gone, or about to be overwritten by a download that nobody asked for, serves nobody. */
+/** Drops an artifact that is gone, or is about to be overwritten by a download that nobody requested. */
 export function dropLostArtifact(
   status: VMDiskImageStatus,
   { snapshots, claims, dataVolumes }: ImageWorld,
@@ -23,7 +23,7 @@ export function dropLostArtifact(
   return isThere && !isOverwritten ? status : { ...status, artifact: undefined }
 }
 
-/** What this status gives up that the one before relied on, because the caches do not have it: it may be there all the same. */
+/** Returns what the next status gives up because the caches do not have it. It may still exist, so a live read must confirm it. */
 export function lostChildren({ image, dataVolumes, snapshots, claims }: ImageWorld, next: VMDiskImageStatus): Absent[] {
   const { artifact, dataVolumeUID: uid, revision = '' } = image.status
   const { namespace = '' } = image.metadata

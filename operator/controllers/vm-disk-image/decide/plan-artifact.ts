@@ -22,15 +22,15 @@ import { CLONED_LOOK_MS } from './plan-unreferenced.ts'
 import { type ImageStanding, OUT_OF_QUEUE, withImageStanding } from './status.ts'
 import { originOf } from './target.ts'
 
-/** How long the artifact before stays after the alias was pointed to the new one: clones that just began still read it. */
+/** How long the previous artifact stays after the alias points to the new one: clones that just began still read it. */
 const RETIRE_AFTER_MS = 10 * 60_000
-/** A create that nobody answered may be carried out so late. Until then its name stays taken, or it would download again. */
+/** A create whose response was lost may take effect this late. Until then its name must stay taken, or it would download again. */
 const NAME_KEPT_MS = 20_000
 
-/** One sentence for all of the way from the download to the artifact: each step would be a write that tells nobody anything. */
+/** One message for all steps from the download to the artifact: a message per step would cost writes that help nobody. */
 const TAKING = 'the download is complete; the artifact is being made'
 
-/** From a download, which is finished where there is one, to a published artifact: snapshot, ready, alias. Undefined: there is nothing to publish. */
+/** Plans from the finished download, if it still exists, to a published artifact: snapshot, ready, alias. Undefined: nothing to publish. */
 export function planPublication(draft: ImageDraft): ImagePlan | undefined {
   if (draft.expiry.isReached || hasWantedArtifact(draft)) return undefined
   const { dataVolume, target } = draft
@@ -102,7 +102,7 @@ function takeSnapshot(draft: ImageDraft, dataVolume: DataVolumeView): ImagePlan 
   return atWork(draft, TAKING, { apply: [snapshot as KubeObject] })
 }
 
-/** A snapshot that does not get ready is taken again; what was downloaded stays. Errors are transient, the time decides. */
+/** Takes a snapshot again if it is not ready in time; the downloaded volume stays. Errors are transient, so only the timeout counts. */
 function waitForSnapshot(draft: ImageDraft, snapshot: SnapshotView): ImagePlan {
   const { world, now, status } = draft
   const since = fromTime(snapshot.metadata.creationTimestamp) ?? fromTime(status.snapshotStartedAt) ?? now
@@ -143,7 +143,7 @@ function claimOf({ world: { claims }, dataVolume, target }: ImageDraft): ClaimVi
   return claims.find((claim) => claim.metadata.name === target.volumeName && isChildOf(claim, dataVolume))
 }
 
-/** Clones need the volume mode of what they are cloned from, or they become a copy over the network. */
+/** A clone needs the volume mode of its source, or it becomes a copy over the network. */
 function modesOf(draft: ImageDraft): Pick<Artifact, 'volumeMode' | 'accessModes'> {
   const { status, target } = draft
   const claim = claimOf(draft)
@@ -152,7 +152,7 @@ function modesOf(draft: ImageDraft): Pick<Artifact, 'volumeMode' | 'accessModes'
   return { volumeMode: before?.volumeMode, accessModes: before?.accessModes }
 }
 
-/** The alias first, then the word that it can be used. */
+/** Writes the alias first, then the status that says that the artifact can be used. */
 function publish(
   draft: ImageDraft,
   found: Pick<Artifact, 'kind' | 'name' | 'restoreSize' | 'snapshotClass'>,
@@ -171,7 +171,7 @@ function publish(
   return atRest({ ...draft, status: { ...status, artifact } })
 }
 
-/** Nobody needs to read that an alias is about to be written: the phase so far is as true. */
+/** Nobody needs to know that an alias is about to be written: the current phase is still true. */
 function statusOnTheWay(draft: ImageDraft): VMDiskImageStatus {
   const before = draft.world.image.status
   if (before.phase === 'Syncing' || before.phase === 'Snapshotting') return before
@@ -180,7 +180,7 @@ function statusOnTheWay(draft: ImageDraft): VMDiskImageStatus {
   return withImageStanding(draft.status, standing, draft)
 }
 
-/** The DataSource named like the image, when it has to be written. */
+/** Returns the DataSource named like the image, if it must be written. */
 function aliasOf(draft: ImageDraft, { kind, name }: Pick<Artifact, 'kind' | 'name'>): KubeObject | undefined {
   const { world, target } = draft
   if (!world.surroundings.hasDataSources || isAliasTaken(world) || world.namespaceTerminating) return undefined
@@ -196,7 +196,7 @@ function isAliasTaken({ dataSource, image }: ImageWorld): boolean {
   return dataSource !== undefined && !isChildOf(dataSource, image)
 }
 
-/** The wanted artifact exists and serves: what is left is housekeeping. */
+/** Plans for an image whose artifact of the wanted revision is published: only housekeeping is left. */
 export function planSteady(draft: ImageDraft): ImagePlan | undefined {
   const { target, status } = draft
   const { artifact } = status
@@ -226,7 +226,7 @@ function restingPlace({ world, status: { artifact }, target: { snapshotClass } }
   return { phase, reason: 'Synced', message: `${artifact?.kind} ${artifact?.name} can be cloned` }
 }
 
-/** With a snapshot, the volume that was downloaded may go. Always the DataVolume: without its claim alone, CDI would download again. */
+/** Returns the DataVolume that a snapshot makes redundant. If only its claim were deleted, CDI would download again. */
 function spareVolume({ world, dataVolume, status }: ImageDraft): DataVolumeView | undefined {
   if (world.policy.keepSourceVolume || status.artifact?.kind !== 'VolumeSnapshot') return undefined
   return isTerminating(dataVolume) ? undefined : dataVolume
@@ -242,7 +242,7 @@ function untilNameIsFree({ metadata }: DataVolumeView, { now }: ImageDraft): num
   return (fromTime(metadata.creationTimestamp) ?? now) + NAME_KEPT_MS - now
 }
 
-/** Children of earlier revisions, and snapshots by an earlier class. */
+/** Returns removals of children of earlier revisions, and of snapshots of an earlier class. */
 function retired(draft: ImageDraft): Removal[] {
   if (untilRetirement(draft) > 0) return []
   return oldChildren(draft).flatMap((one) => removalOf(one, uncloned(one, 'live')))

@@ -13,9 +13,9 @@ import { OUT_OF_QUEUE, withImageStanding } from './status.ts'
 const LOOK_MS = 60_000
 
 /**
- * An image that somebody deleted. Downloads end at once. The artifact stays as long as somebody uses it, unless the whole
- * namespace goes. The finalizer goes when nothing of the image is left, and no sooner. What was asked to be left without an owner
- * is left: until it has none nothing but downloads is removed.
+ * Plans for an image that somebody deleted. Downloads end at once. The artifact stays as long as somebody uses it, unless the whole
+ * namespace is deleted. The finalizer is released only when nothing of the image is left. With `--cascade=orphan` the children stay:
+ * until the garbage collector has removed their owner reference, only downloads are removed.
  */
 export function planImageDeletion(world: ImageWorld, now: number): ImagePlan {
   const { image, namespaceTerminating, references } = world
@@ -41,7 +41,7 @@ export function planImageDeletion(world: ImageWorld, now: number): ImagePlan {
   })
 }
 
-/** There may be thousands. */
+/** There may be thousands of users. */
 const NAMED = 10
 
 function blockedStatus(world: ImageWorld, users: readonly string[], now: number): VMDiskImageStatus {
@@ -84,7 +84,7 @@ function leavingStatus(world: ImageWorld, children: readonly KubeObject[], now: 
   )
 }
 
-/** What its slot is held for when no child is left. */
+/** Names what the slot is held for when no child is left. */
 function whatDownloads({ image, slot, lookup }: ImageWorld): string {
   const orphan = slot && lookup.foreignVolume(childName(image.metadata.name, slot.revision))
   if (orphan === undefined) return 'its importer pod'

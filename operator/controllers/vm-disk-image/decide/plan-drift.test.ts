@@ -106,7 +106,7 @@ describe('a cancelled download', () => {
     return walk
   }
 
-  /** One of another revision turns up, and is deleted. */
+  /** A DataVolume of another revision appears, and is deleted. */
   const stray = (walk: Walk, uid = 'stray') => {
     const metadata = childMeta('img-01234567', '01234567', { uid })
     walk.set({ dataVolumes: [aDataVolume({ ...CDI.running, metadata })] }).settle()

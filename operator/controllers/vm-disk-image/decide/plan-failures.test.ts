@@ -177,12 +177,12 @@ describe('a refused DataVolume', () => {
 
   it('that nobody answers for is told of while it is asked for', () => {
     const walk = new Walk()
-    walk.settle().claim().set({ isAskedInVain: true }).settle()
+    walk.settle().claim().set({ isCreateFailing: true }).settle()
     expect(walk.stand).toBe('Queued/CreateFailed')
     expect(walk.status.message).toContain('cdi-apiserver')
     expect(walk.status.ticket).toBeDefined()
     expect(walk.plan().start?.admissible).toBe(true)
-    walk.set({ isAskedInVain: false }).release().settle()
+    walk.set({ isCreateFailing: false }).release().settle()
     expect(walk.stand).toBe('Queued/Queued')
   })
 

@@ -136,7 +136,7 @@ describe('another revision', () => {
     expect(walk.status.ticket).toBe(edited)
     walk.set({ lookup: aLookup() }).settle()
     expect(walk.plan().start).toMatchObject({ ticket: edited, revision: walk.status.revision, admissible: true })
-    // Back to the first one is another one once more.
+    // The change back to the first revision counts as another revision again.
     walk.edit({ url: SPEC['url'] })
     const editedBack = walk.world.image.metadata.resourceVersion
     walk.settle()

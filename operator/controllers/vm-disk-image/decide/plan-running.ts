@@ -9,15 +9,15 @@ import { downloadsOf, isFinished } from './judge.ts'
 import { type ImageStanding, OUT_OF_QUEUE } from './status.ts'
 
 /**
- * So old a download is worth a write that names its importer pod: then a leader after us can tell whether another one took
- * over. The shorter ones are over before that could matter.
+ * From this age on, a download is worth a write that names its importer pod, so that the next leader can tell whether another pod
+ * replaced it. Shorter downloads end before that matters.
  */
 const POD_NOTED_AFTER_MS = 30_000
 
-/** It is not reported before this time that an importer is still to start: most need less. */
+/** How long an importer may take to start before the status reports that: most need less. */
 const STARTING_TOLD_AFTER_MS = 2_000
 
-/** A download that holds its slot and goes well. */
+/** Plans for a download that holds its slot and has not failed. */
 export function planRunning(draft: ImageDraft): ImagePlan | undefined {
   const { world, now, dataVolume, status } = draft
   const { observation, image } = world
@@ -26,13 +26,13 @@ export function planRunning(draft: ImageDraft): ImagePlan | undefined {
   const { uid } = dataVolume.metadata
   const isNew = status.dataVolumeUID !== uid
   const before: VMDiskImageStatus = isNew ? {} : status
-  // What has begun stays so: an importer that has ended well counts as no download, and CDI may say so later.
+  // Once started, it stays started: an importer that succeeded no longer counts as a start, and CDI may report its run only later.
   const hasRun = downloadsOf(dataVolume, observation.starts) > 0 || before.startedAt !== undefined
   const leftMs = STARTING_TOLD_AFTER_MS - observation.seenMs
   if (isNew && !hasRun && leftMs > 0)
     return planWith(image.status, { wake: { afterMs: leftMs, because: 'its importer should run by then' } })
   const attempt = attemptOf(dataVolume)
-  // From the first byte: what it waited before that is held against nobody.
+  // Set at the first byte: the time that it waited before does not count.
   const startedAt = hasRun ? (before.startedAt ?? toTime(now)) : undefined
   const isShort = now - (fromTime(startedAt) ?? now) < POD_NOTED_AFTER_MS
   const next: VMDiskImageStatus = {

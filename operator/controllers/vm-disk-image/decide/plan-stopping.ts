@@ -15,16 +15,16 @@ import { type ImageStanding, isRecorded, withImageStanding } from './status.ts'
 /** A download that must end. */
 interface Stop {
   readonly dataVolume: DataVolumeView
-  /** Writes down how it ends. */
+  /** Records how it ends. */
   readonly record: (status: VMDiskImageStatus) => VMDiskImageStatus
   readonly notes: readonly EventNote[]
-  /** Nobody needs it any more, as the caches have it. */
+  /** Nobody needs it any more, according to the caches. */
   readonly isUnneeded: boolean
-  /** It has cost nothing, as the caches have it: an importer may have begun since. */
+  /** It has used no download, according to the caches: an importer may have started since. */
   readonly isFree: boolean
 }
 
-/** Downloads that must end: failed, cancelled, or never admitted. While one of them holds a slot, the image is being stopped. */
+/** Plans to end downloads that failed, were cancelled or were never admitted. While one holds a slot, the image is being stopped. */
 export function planStopping(draft: ImageDraft): ImagePlan | undefined {
   const { world, now } = draft
   const stops = world.dataVolumes.flatMap((dataVolume) => stopOf(dataVolume, draft) ?? [])
@@ -32,11 +32,11 @@ export function planStopping(draft: ImageDraft): ImagePlan | undefined {
   if (stops.length === 0 && vanished === undefined && !isTeardownPending(draft)) return undefined
   const ended = vanished ?? draft.status
   const recorded = stops.reduce((status, stop) => stop.record(status), ended)
-  // Without a slot there is nothing to wait for here: the image goes on where it stands, rid of a stray.
   const onlyIf = [
     ...stops.filter(({ isFree }) => isFree).map(({ dataVolume }) => unchanged(dataVolume)),
     ...(stops.some(({ isUnneeded }) => isUnneeded) ? [unreferenced(world, 'anyone')] : []),
   ]
+  // Without a slot there is nothing to wait for: the image keeps its standing while a stray is removed.
   const standing: ImageStanding =
     world.slot === undefined ? standingStill(recorded, stops, draft) : stopping(recorded, stops, now)
   return planWith(withImageStanding({ ...recorded, progress: undefined }, standing, draft), {
@@ -83,20 +83,20 @@ function isLate(dataVolume: DataVolumeView | undefined, now: number): boolean {
   return since !== undefined && now - since >= STOPPING_LOOK_MS
 }
 
-/** What keeps an object that is being deleted. */
+/** Names what keeps an object that is being deleted. */
 function keptBy(object: DataVolumeView | undefined): string {
   const { finalizers = [] } = object?.metadata ?? {}
   return finalizers.length === 0 ? '' : `; it is kept by ${finalizers.join(', ')}`
 }
 
-/** Its DataVolume is gone, by our doing or not, and the slot is still held until a live look confirms it. */
+/** Its DataVolume is gone, no matter who deleted it, and the slot is held until a live read confirms that. */
 function isTeardownPending({ world, status: { attempts, dataVolumeUID: uid } }: ImageDraft): boolean {
   const record = uid === undefined ? undefined : attempts?.find(({ dataVolumeUID }) => dataVolumeUID === uid)
   const hasNotSucceeded = record !== undefined && record.outcome !== 'Succeeded'
   return world.slot !== undefined && world.dataVolumes.every(isFinished) && hasNotSucceeded
 }
 
-/** A download was under way, and now its DataVolume is gone, and the operator did not delete it. It may have cost what a failure costs. */
+/** Records a running download whose DataVolume is gone though the operator did not delete it. It may cost as much as a failure. */
 function recordVanished({ status, world, now }: ImageDraft): VMDiskImageStatus | undefined {
   const { dataVolumeUID: uid, attempt: number = 1, startedAt } = status
   const before = world.image.status
@@ -105,7 +105,7 @@ function recordVanished({ status, world, now }: ImageDraft): VMDiskImageStatus |
   const subject = { uid, number, revision: before.revision ?? '', createdAt: startedAt, restarts: 0 }
   const isOfBudget = before.revision === status.revision && before.budget?.key === status.budget?.key
   if (!isOfBudget) return recordCancel(status, subject, 'DataVolumeDeleted', DELETED, now)
-  // Where nobody saw what its importer did, it counts as one download.
+  // If its importer was not observed, it counts as one download.
   return recordFailure(status, subject, deletedBySomebody(world.observation.starts ?? 1), world, now)
 }
 
@@ -121,7 +121,7 @@ function stopOf(dataVolume: DataVolumeView, draft: ImageDraft): Stop | undefined
   const { world, target, status, now } = draft
   const { name, uid, deletionTimestamp } = dataVolume.metadata
   const subject = subjectOf(dataVolume)
-  /** Not an attempt of the operator, or one whose end is written down already. */
+  /** Not an attempt of the operator, or one whose end is already recorded. */
   const stray: Stop = { dataVolume, record: (before) => before, notes: [], isUnneeded: false, isFree: false }
   const cancelled = (reason: Reason, message: string): Stop => {
     return { ...stray, record: (before) => recordCancel(before, subject, reason, message, now) }
@@ -133,14 +133,14 @@ function stopOf(dataVolume: DataVolumeView, draft: ImageDraft): Stop | undefined
   const verdict = judged(dataVolume, draft)
   if (verdict.state === 'finished') return undefined
   if (verdict.state === 'importing-again') {
-    // CDI says the same of one that is going already.
+    // CDI reports the same for one that is already being deleted.
     if (deletionTimestamp !== undefined) return stray
     const message = `DataVolume ${name} began to download again because somebody deleted its claim: the operator stops it`
     return { ...stray, notes: [{ type: 'Warning', reason: 'ClaimDeleted', message }] }
   }
   if (isRecorded(status, uid)) return stray
   if (name !== target.volumeName) return cancelled('SpecChanged', 'another revision is wanted now')
-  // A create that nobody answered was carried out after all, when its attempt had long failed.
+  // A create whose response was lost took effect after all, long after its attempt failed.
   if (attemptOf(dataVolume) < nextAttempt(status)) return stray
   if (draft.expiry.isReached) return { ...cancelled('Unreferenced', UNNEEDED), isUnneeded: true }
   if (draft.isSuspended) {

@@ -93,7 +93,7 @@ const TTL = 2 * MINUTE
 const secretMissing = aLookup({ secrets: ['creds'] })
 const classMissing = aLookup({ snapshotClasses: ['snap'] })
 
-/** The states that an image can be in, how it comes there, and what it says. `rests`: nothing goes on there by itself. */
+/** The states that an image can be in, how it gets there, and what it reports. `rests`: nothing happens there by itself. */
 const STATES: readonly (readonly [state: string, lead: (walk: Walk) => unknown, stand: string, rests: boolean])[] = [
   ['waits for a slot', () => undefined, 'Queued/Queued', false],
   ['downloads', (walk) => walk.admit().report(CDI.running), 'Syncing/Syncing', false],
@@ -113,7 +113,7 @@ const STATES: readonly (readonly [state: string, lead: (walk: Walk) => unknown, 
   ['is ready', (walk) => walk.publish(), 'Succeeded/Synced', true],
 ]
 
-/** Who says Delete, and for which images: all rules are one. */
+/** What sets Delete, and for which images: the same rule applies to all. */
 const RULES: readonly (readonly [who: string, rule: (ttl: string) => WorldOverrides])[] = [
   ['its spec', (ttl) => ({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: ttl } })],
   [
@@ -130,7 +130,7 @@ const RULES: readonly (readonly [who: string, rule: (ttl: string) => WorldOverri
 ]
 const CASES = STATES.flatMap(([state, ...how]) => RULES.map(([who, rule]) => [state, who, ...how, rule] as const))
 
-/** Lets what is under way come to its end, and tells whether the image goes then. Nothing new may begin meanwhile. */
+/** Lets what is in progress end, and reports whether the image is deleted then. Nothing new may start meanwhile. */
 function goes(walk: Walk): boolean {
   for (let turn = 0; turn < 3 && !walk.isReclaimed; turn += 1) {
     expect(walk.plan().start).toBeUndefined()

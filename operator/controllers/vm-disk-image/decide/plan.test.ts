@@ -242,6 +242,15 @@ describe('references', () => {
     walk.after(HOUR)
     expect(fromTime(walk.status.unreferencedSince)).toBe(walk.now - HOUR)
   })
+
+  it('are shown by the names of the first ten', () => {
+    const names = Array.from({ length: 12 }, (_none, at) => `VirtualMachine/n/${at}`)
+    const { status } = new Walk({ references: { count: 12, names, users: [] } }).publish()
+    expect(status.references).toEqual({ count: 12, names: names.slice(0, 10) })
+    expect(status.conditions?.find(({ type }) => type === 'Unreferenced')?.message).toBe(
+      `referenced by ${names.slice(0, 10).join(', ')}`,
+    )
+  })
 })
 
 it('names children after the image and the revision', () => {

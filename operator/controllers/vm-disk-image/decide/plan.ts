@@ -45,8 +45,8 @@ import { resolveTarget, type Target } from './target.ts'
  *   DataSource                   (8)
  *   status {Succeeded, artifact} (9)
  * ```
- * Slots, and the creation of DataVolumes, are the admission's (`admission.ts`): a plan only says that a
- * download is wanted. Everything here follows from what was observed, never from what we are about to do.
+ * The admission (`admission.ts`) owns the slots and creates DataVolumes: a plan only says that a download is wanted.
+ * Every decision follows from what was observed, never from what the operator is about to do.
  */
 export function planImage(world: ImageWorld, now: number): ImagePlan {
   const plan = decide(world, now)
@@ -54,7 +54,7 @@ export function planImage(world: ImageWorld, now: number): ImagePlan {
   return {
     ...plan,
     ...(onlyIf.length > 0 && { onlyIf }),
-    // Of what downloads, the admission decides by a live look.
+    // Finished ones only: for those that still download, the admission decides by a live read.
     ...endingWaits(plan, world.dataVolumes.filter(isFinished), now),
     events: [...plan.events, ...imageEventsBetween(world.image.status, plan.status, world.policy.retryLimit)],
   }
@@ -79,7 +79,7 @@ function decide(world: ImageWorld, now: number): ImagePlan {
   return withExpiry(plan, draft)
 }
 
-/** A spec that the API server would not take today. The status says so; it holds no slot, and hurts nobody else. */
+/** Plans for a spec that the API server would reject today. The status reports it. The image wants no slot and affects no other image. */
 function planInvalid(world: ImageWorld, problems: readonly SpecProblem[], now: number): ImagePlan {
   const message = problemsText(problems)
   const outOfQueue: VMDiskImageStatus = {
@@ -98,15 +98,15 @@ function planInvalid(world: ImageWorld, problems: readonly SpecProblem[], now: n
   return planWith(status, { remove: running.flatMap((one) => removalOf(one)) })
 }
 
-/** Written down before it is torn down: it may be gone only when the spec is good again. */
+/** Records the stop before the teardown: the DataVolume may still be terminating when the spec becomes valid again. */
 function recordStop(status: VMDiskImageStatus, dataVolume: DataVolumeView, now: number): VMDiskImageStatus {
   if (isRecorded(status, dataVolume.metadata.uid)) return status
   return recordCancel(status, subjectOf(dataVolume), 'SpecChanged', 'the spec is no longer valid', now)
 }
 
 /**
- * Brings the status to the wanted revision and budget, and to the policy as it is. What belongs to another revision, and is not
- * history, goes; the ticket with it, or a place in the queue could be kept for something else.
+ * Updates the status to the wanted revision and budget and to the current policy. Drops what belongs to another revision, except
+ * history. Drops the ticket too, or a place in the queue could be held for a different download.
  */
 function turnTo(target: Target, { image: { status }, policy }: ImageWorld): VMDiskImageStatus {
   const isSameRevision = status.revision === target.revision
@@ -117,16 +117,16 @@ function turnTo(target: Target, { image: { status }, policy }: ImageWorld): VMDi
     defaults: target.defaults,
     ...(!isSameRevision && { ticket: undefined, snapshotStartedAt: undefined, progress: undefined }),
     ...(!isSameBudget && { budget: { key: target.budgetKey, downloads: 0 }, nextRetryTime: undefined }),
-    // What people ask for is a new beginning for an image that nothing has referred to yet.
+    // A change that people request restarts the unreferenced time of an image that was never referenced.
     ...(!isSameBudget && status.lastReferencedTime === undefined && { unreferencedSince: undefined }),
   }
   return withRetryTime(next, policy)
 }
 
 /**
- * A slot is held and nothing downloads: its DataVolume is about to be made, or it is over and the slot about to be freed.
- * Both are the admission's; all that it needs is to be told what. Nothing that people should know has happened, unless
- * nobody answers.
+ * Plans for an image that holds a slot while nothing downloads: its DataVolume is about to be created, or the download is over and
+ * the slot is about to be freed. The admission does both, and only needs to know what to download. The status stays the same, unless
+ * create requests fail or get no response.
  */
 function planSlotHolder(draft: ImageDraft): ImagePlan | undefined {
   const { world, target, status } = draft
@@ -142,18 +142,18 @@ function planSlotHolder(draft: ImageDraft): ImagePlan | undefined {
     status.ticket !== undefined
   if (!isStillWanted || (whatBlocks(target, world) ?? refusalInForce(draft)) !== undefined)
     return planWith(image.status, {})
-  return planWith(world.isAskedInVain ? askedInVain(draft) : image.status, { start: startOf(draft) })
+  return planWith(world.isCreateFailing ? withFailingCreate(draft) : image.status, { start: startOf(draft) })
 }
 
-/** One sentence without numbers: it is written once, however long this lasts. */
-function askedInVain(draft: ImageDraft): VMDiskImageStatus {
+/** The message has no numbers, so it is written once, however long this lasts. */
+function withFailingCreate(draft: ImageDraft): VMDiskImageStatus {
   const message =
     "it has a slot, but its DataVolume is not created yet: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; the operator tries again by itself"
   const status = { ...draft.world.image.status, ...OUT_OF_QUEUE }
   return withImageStanding(status, { phase: 'Queued', reason: 'CreateFailed', message }, draft)
 }
 
-/** The end of a download that went well, once it is seen. */
+/** Records the success of a download once it is observed. */
 function recordEnd(draft: ImageDraft): ImageDraft {
   const { dataVolume, target, status, now } = draft
   if (dataVolume === undefined || isRecorded(status, dataVolume.metadata.uid)) return draft
@@ -161,7 +161,7 @@ function recordEnd(draft: ImageDraft): ImageDraft {
   return { ...draft, status: { ...recorded, progress: '100.0%', ...OUT_OF_QUEUE } }
 }
 
-/** Nothing is under way and the artifact is not there: what keeps it, or the place in the queue. */
+/** Plans for an image that has no artifact and nothing in progress: reports what blocks the download, or its place in the queue. */
 function planDownload(draft: ImageDraft): ImagePlan {
   const { world, now, target, status } = draft
   const rest = (next: VMDiskImageStatus, standing: ImageStanding, wake?: Wake): ImagePlan =>
@@ -195,10 +195,10 @@ function planDownload(draft: ImageDraft): ImagePlan {
   return planAt(draft, atPlace(queued, draft), waiting(world), { start: startOf({ ...draft, status: queued }) })
 }
 
-/** What does not pass by itself. */
+/** Reasons that do not go away by themselves. */
 const NEEDS_SOMEBODY: ReadonlySet<Reason> = new Set<Reason>(['NameConflict', 'LeftoverClaim'])
 
-/** No numbers: what is written stays for minutes. The place in the queue and its time have fields of their own. */
+/** The messages have no numbers because they stay for minutes. The queue position and its time have their own fields. */
 function waiting({ limit }: ImageWorld): ImageStanding {
   if (limit === 0) {
     return {
@@ -215,7 +215,7 @@ function atPlace(status: VMDiskImageStatus, { world: { queuePosition }, now }: I
   return { ...status, progress: undefined, queuePosition, queuePositionTime }
 }
 
-/** Takes a ticket, or keeps the one that it has waited with. */
+/** Takes a new ticket, or keeps the one that the image already waits with. */
 function queue({ world, now, status }: ImageDraft): VMDiskImageStatus {
   const { phase = 'Queued' } = world.image.status
   if (status.ticket !== undefined && phase === 'Queued') return { ...status, nextRetryTime: undefined }
@@ -231,7 +231,7 @@ function queue({ world, now, status }: ImageDraft): VMDiskImageStatus {
   }
 }
 
-/** No attempt is left, or none would help. By the policy as it is: one that allows more attempts revives the image. */
+/** Reports that no attempt is left, or that none would help. Uses the current policy: one that allows more attempts revives the image. */
 function failedForGood(draft: ImageDraft): ImageStanding | undefined {
   const { world, target, status } = draft
   const rejection = rejectionOf(draft)
@@ -255,7 +255,7 @@ function remedyFor({ defaults }: Target): string {
   return `${again} (${fields}: from the policy when the image was queued; annotation ${ANNOTATIONS.syncRequestedAt} takes the current values)`
 }
 
-/** CDI refused the DataVolume for what it is; said once, it holds until the spec changes or somebody asks for a retry. */
+/** Returns why CDI rejected the DataVolume itself. A rejection holds until the spec changes or somebody requests a retry. */
 function rejectionOf({ world, target, status }: ImageDraft): string | undefined {
   const refusal = refusalFor(world, target)
   if (refusal !== undefined) return refusal.until === undefined ? `${refusal.message}; ${remedyFor(target)}` : undefined
@@ -269,13 +269,13 @@ function refusalFor({ refusal }: ImageWorld, { revision, budgetKey }: Target): R
   return refusal?.revision === revision && refusal.budgetKey === budgetKey ? refusal : undefined
 }
 
-/** Its DataVolume was refused, and is not to be asked for now. */
+/** Returns the refusal because of which the DataVolume must not be requested now. */
 function refusalInForce({ world, target, now }: ImageDraft): Refusal | undefined {
   const refusal = refusalFor(world, target)
   return refusal !== undefined && (refusal.until ?? Number.POSITIVE_INFINITY) > now ? refusal : undefined
 }
 
-/** What would be downloaded is written down, the policy's share included: a leader after us must come to the same. */
+/** Reports whether the status records what would be downloaded, policy defaults included: the next leader must reach the same target. */
 function isWritten({ revision, defaults }: Target, status: VMDiskImageStatus): boolean {
   const { defaults: written = {} } = status
   const fields = Object.keys({ ...written, ...defaults }) as (keyof typeof defaults)[]

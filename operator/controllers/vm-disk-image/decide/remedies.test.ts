@@ -9,13 +9,13 @@ import { Walk } from '../image-walk.fixtures.ts'
 import { aLookup, NO_REFERENCES, ONE_USER, type WorldOverrides } from '../image-world.fixtures.ts'
 import { NOTHING_SEEN } from '../world.ts'
 
-/** One way into a reason, and the ways out that its help names. */
+/** One way to reach a reason, and the remedies that its help names. */
 interface Story {
   readonly reach: () => Walk
   readonly remedies: Readonly<Record<string, (walk: Walk) => unknown>>
 }
 
-/** A reason that no plan gives: the test of controller.test.ts that is about it. */
+/** For a reason that no plan sets: names the test of controller.test.ts that covers it. */
 interface Elsewhere {
   readonly elsewhere: string
 }
@@ -30,7 +30,7 @@ const annotated = { 'asked for a retry': (walk: Walk) => tornDown(walk).annotate
 const waited = { waits: (walk: Walk) => tornDown(walk).after(2 * HOUR) }
 const edited = (name: string, spec: object) => ({ [name]: (walk: Walk) => tornDown(walk).edit({ ...spec }) })
 const there = { 'it appears': (walk: Walk) => walk.set({ lookup: aLookup() }) }
-/** Whatever still runs is gone, and what was seen of it. */
+/** Removes whatever still runs, and what was observed of it. */
 const tornDown = (walk: Walk) => {
   return walk.importersGone().release().set({ observation: NOTHING_SEEN })
 }
@@ -255,7 +255,7 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
     reach: () => published().markDeleted().settle(),
     remedies: { 'goes on by itself': (walk) => walk.importersGone() },
   },
-  // Nothing is to be remedied: the image is as it should be.
+  // No remedy is needed: the image is as it should be.
   Synced: { reach: published, remedies: {} },
   Referenced: { reach: () => published({ references: ONE_USER }), remedies: {} },
   Refused: { elsewhere: 'is told of a refusal by an Event, and goes on by itself when nothing refuses any more' },
@@ -282,7 +282,7 @@ function importingAgain(walk: Walk): Walk {
   return walk.set({ dataVolumes: [aDataVolume({ ...CDI.succeeded, bound, progress: 'N/A', metadata })] })
 }
 
-/** The reasons that people read now: of conditions, of attempts, and of Events that are about to be told. */
+/** Returns the reasons that people read now: of conditions, of attempts, and of Events that are about to be recorded. */
 function told(walk: Walk): { conditions: Set<string>; all: Set<string> } {
   const conditions = (walk.status.conditions ?? []).map(({ reason }) => reason)
   const attempts = (walk.status.attempts ?? []).map(({ reason }) => reason)
@@ -290,7 +290,7 @@ function told(walk: Walk): { conditions: Set<string>; all: Set<string> } {
   return { conditions: new Set(conditions), all: new Set([...conditions, ...attempts, ...events]) }
 }
 
-/** It can be cloned, or is on its way there, or is gone as was wanted. */
+/** Reports whether it can be cloned, is on its way there, or is gone as requested. */
 function isWell(walk: Walk): boolean {
   const { status, isGone } = walk
   if (isGone || status.reason === 'Syncing' || status.reason === 'Snapshotting') return true

@@ -150,7 +150,7 @@ it.each([
 })
 
 describe('events', () => {
-  /** All that a walk tells people, in order. */
+  /** Returns the Events of a walk, in order. */
   const told = (act: (walk: Walk) => unknown): string[] => {
     const walk = new Walk()
     const seen: string[] = []
@@ -206,7 +206,7 @@ describe('events', () => {
 })
 
 describe('the log', () => {
-  /** What it says of each status that the walk writes, as `phase/reason` and the facts. */
+  /** Returns what it reports of the statuses that the walk writes, as `phase/reason` and the facts. */
   const story = (walk: Walk, live: (walk: Walk) => unknown): unknown[] => {
     const statuses = [walk.status]
     const original = walk.step.bind(walk)

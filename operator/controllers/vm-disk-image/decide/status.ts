@@ -1,28 +1,35 @@
 import type { Attempt, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
-import { cutMessage, mergeConditions, type Said, toTime, withoutUndefined } from '../../../runtime/conditions.ts'
+import { type ShownReferences, shownReferences } from '../../../images/references.ts'
+import {
+  cutMessage,
+  mergeConditions,
+  type NewCondition,
+  toTime,
+  withoutUndefined,
+} from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
-import { courseConditions, reasonOf, said } from '../../../runtime/standing.ts'
+import { courseConditions, newCondition, reasonOf } from '../../../runtime/standing.ts'
 import type { ImageWorld } from '../world.ts'
 
-/** Where an image stands, in the words that people read. */
+/** The state of an image, in the words that people read. */
 export interface ImageStanding {
   readonly phase: VMDiskImagePhase
   readonly reason: Reason
   readonly message: string
   /** It cannot go on until somebody changes something. */
   readonly stalled?: boolean
-  /** Nothing goes on until somebody does something: what waits so is at rest, as what has come to its end. */
+  /** Nothing happens until somebody acts. An image that waits like this is at rest, like one that succeeded or failed. */
   readonly isHeldBack?: boolean
   /** Set when it is not the reason of `phase` that explains why there is, or is no, artifact of the wanted revision. */
   readonly upToDate?: boolean
 }
 
-/** What the status says of an image that has no place in the queue. */
+/** Status fields of an image that has no place in the queue. */
 export const OUT_OF_QUEUE = { queuePosition: undefined, queuePositionTime: undefined } as const
 
-/** Completes a status: phase, message and conditions of this standing, with times that only move when something changed. */
+/** Completes a status with phase, message and conditions of this standing. Times change only if something else changed. */
 export function withImageStanding(
   status: VMDiskImageStatus,
   standing: ImageStanding,
@@ -30,7 +37,8 @@ export function withImageStanding(
 ): VMDiskImageStatus {
   const { phase, reason } = standing
   const message = cutMessage(standing.message)
-  const { image, references } = world
+  const { image } = world
+  const references = shownReferences(world.references)
   const { generation } = image.metadata
   const isAtRest = phase === 'Succeeded' || phase === 'Failed' || standing.isHeldBack === true
   return withoutUndefined({
@@ -45,16 +53,12 @@ export function withImageStanding(
       generation,
       now,
     ),
-    references: { count: references.count, names: [...references.names] },
+    references,
     ...timesOfReferences(status, references.count, isAtRest, now),
   })
 }
 
-function conditionsOf(
-  status: VMDiskImageStatus,
-  standing: ImageStanding,
-  references: ImageWorld['references'],
-): Said[] {
+function conditionsOf(status: VMDiskImageStatus, standing: ImageStanding, references: ShownReferences): NewCondition[] {
   const { phase, reason, message, stalled = false } = standing
   const isReady = status.artifact !== undefined
   const isUpToDate = isReady && (standing.upToDate ?? status.artifact?.revision === status.revision)
@@ -62,18 +66,18 @@ function conditionsOf(
   const isSettled = phase === 'Failed' || (phase === 'Succeeded' && isUpToDate)
   const here = { reason, message }
   return [
-    said('Ready', isReady, isReady ? whyReady(status, isUpToDate, message) : here),
-    said(
+    newCondition('Ready', isReady, isReady ? whyReady(status, isUpToDate, message) : here),
+    newCondition(
       'UpToDate',
       isUpToDate,
       isUpToDate ? { reason: 'Synced', message: 'the artifact was made from the current spec' } : here,
     ),
     ...courseConditions(here, { isBusy, isStalled: stalled, isSettled }),
-    said('Unreferenced', references.count === 0, whoRefers(references)),
+    newCondition('Unreferenced', references.count === 0, whoRefers(references)),
   ]
 }
 
-function whoRefers({ count, names }: ImageWorld['references']): { reason: Reason; message: string } {
+function whoRefers({ count, names }: ShownReferences): { reason: Reason; message: string } {
   if (count > 0) return { reason: 'Referenced', message: `referenced by ${names.join(', ')}` }
   return {
     reason: 'Unreferenced',
@@ -82,8 +86,8 @@ function whoRefers({ count, names }: ImageWorld['references']): { reason: Reason
 }
 
 /**
- * When something last referred to an image, and since when nothing does, both kept from then on. For an image that nothing has referred
- * to yet the second begins when its sync comes to rest, and again with the next one: until then it is what somebody has asked for.
+ * Returns when something last referred to an image, and since when nothing does. Both are kept from then on. For an image that was
+ * never referenced, the latter starts when its sync is at rest, and again after the next sync: until then somebody wants it.
  */
 export function timesOfReferences(
   status: VMDiskImageStatus,
@@ -110,12 +114,12 @@ function whyReady(
 
 const PROGRESS_STEP = 10
 const PROGRESS_EVERY_MS = 30_000
-/** Hundreds of machines may come or go together; their image counts them at a steady pace. */
+/** Minimum time before a status is written only because of who refers to the image: hundreds of machines may come or go at once. */
 export const NAMES_EVERY_MS = 2_000
 
 /**
- * Whether a status is worth a write. Progress moves all the time and is written by tenths, at most twice a minute;
- * a queue position changes for everybody whenever somebody leaves, and is written with other news, or when it is due.
+ * Reports whether a status is worth a write. Progress changes all the time: it is written in steps of 10%, at most twice a minute.
+ * Queue positions change for all whenever an image leaves: they are written with other changes, or when they are due.
  */
 export function isImageStatusDue(
   before: VMDiskImageStatus,
@@ -123,7 +127,7 @@ export function isImageStatusDue(
   sinceWriteMs: number | undefined,
   positionDue: boolean,
 ): boolean {
-  // As most plans leave it.
+  // Most plans change nothing.
   if (isSame(before, after)) return false
   if (!isSame(significant(before, 'whether'), significant(after, 'whether'))) return true
   if (isBehind(before, after) && (sinceWriteMs ?? NAMES_EVERY_MS) >= NAMES_EVERY_MS) return true
@@ -135,7 +139,7 @@ export function isImageStatusDue(
   return Math.abs(percent(after.progress) - percent(before.progress)) >= PROGRESS_STEP
 }
 
-/** Whether people would read something that is not true any more. */
+/** Reports whether the status that people read is stale. */
 export function isBehind(before: VMDiskImageStatus, after: VMDiskImageStatus): boolean {
   return !isSame(before, after) && !isSame(significant(before, 'who'), significant(after, 'who'))
 }
@@ -146,10 +150,10 @@ export function percent(progress: string | undefined): number {
   return Number.isNaN(value) ? 0 : value
 }
 
-/** Conditions that name who refers to the image. While its deletion is blocked, all may. */
+/** Conditions that name what refers to the image. While its deletion is blocked, any condition may. */
 const NAMING: ReadonlySet<string> = new Set(['Unreferenced', 'DeletionBlocked'])
 
-/** The parts of a status whose change is news: `who` refers to the image, or only `whether` somebody does. */
+/** Returns the parts of a status whose change matters: of the references, `who` refers to the image, or only `whether` anything does. */
 function significant(status: VMDiskImageStatus, references: 'who' | 'whether'): unknown {
   const { progress: _progress, queuePosition: _position, queuePositionTime: _time, ...rest } = status
   const isWaiting = isWaitingForSlot(status)
@@ -172,7 +176,7 @@ function isWaitingForSlot({ phase, conditions }: VMDiskImageStatus): boolean {
   return phase === 'Queued' && (reason === 'Queued' || reason === 'Paused')
 }
 
-/** What the API server refuses is reported at once: people may have to change a quota, or a policy. */
+/** A refusal by the API server is reported at once: people may have to change a quota or a policy. */
 export function refusalEvent({ message }: Error): EventNote {
   return {
     type: 'Warning',
@@ -196,7 +200,7 @@ export function imageEventsBetween(
   ]
 }
 
-/** What the log says of a change of state: which attempt, and of one that has just ended how, how long it took and what it cost. */
+/** Returns what the log reports about a change of state: the attempt and, if it just ended, its outcome, duration and downloads. */
 export function factsBetween(before: VMDiskImageStatus, after: VMDiskImageStatus): Readonly<Record<string, unknown>> {
   const ended = newAttempts(before, after).at(-1)
   const { revision, attempt, nextRetryTime } = after
@@ -232,8 +236,8 @@ function endedAttempts(before: VMDiskImageStatus, after: VMDiskImageStatus, retr
 
 function startedAttempt(before: VMDiskImageStatus, after: VMDiskImageStatus, retryLimit: number): EventNote[] {
   const { dataVolumeUID, revision, attempt } = after
-  const wasTold = reasonOf(before) === 'Syncing' && dataVolumeUID === before.dataVolumeUID
-  const isNew = reasonOf(after) === 'Syncing' && dataVolumeUID !== undefined && !wasTold
+  const wasReported = reasonOf(before) === 'Syncing' && dataVolumeUID === before.dataVolumeUID
+  const isNew = reasonOf(after) === 'Syncing' && dataVolumeUID !== undefined && !wasReported
   if (!isNew || isRecorded(after)) return []
   const message = `downloading revision ${revision}, attempt ${attempt} of ${1 + retryLimit}`
   return [{ type: 'Normal', reason: 'Syncing', message }]
@@ -245,7 +249,7 @@ function publishedArtifact({ artifact: before }: VMDiskImageStatus, { artifact }
   return [{ type: 'Normal', reason: 'Synced', message: `${artifact.kind} ${artifact.name} is ready to be cloned` }]
 }
 
-/** Once, though users come and go meanwhile. */
+/** Reported once, even if users come and go meanwhile. */
 function blockedDeletion(before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
   const of = ({ conditions }: VMDiskImageStatus) => conditions?.find(({ type }) => type === 'DeletionBlocked')
   const blocked = of(after)
@@ -253,7 +257,7 @@ function blockedDeletion(before: VMDiskImageStatus, after: VMDiskImageStatus): E
   return [{ type: 'Warning', reason: blocked.reason, message: blocked.message }]
 }
 
-/** Reasons that other notes, or the phase itself, already tell. */
+/** Reasons that other Events, or the phase itself, already report. */
 const SILENT: ReadonlySet<string> = new Set([
   'Queued',
   'Paused',
@@ -277,12 +281,12 @@ function changedReason(before: VMDiskImageStatus, after: VMDiskImageStatus): Eve
   return [{ type: reason === 'Suspended' ? 'Normal' : 'Warning', reason, message: after.message ?? '' }]
 }
 
-/** Uid of the DataVolume that the status is about, until the end of its attempt is written down. */
+/** Returns the uid of the DataVolume that the status is about, until the end of its attempt is recorded. */
 export function unrecordedDownload(status: VMDiskImageStatus): string | undefined {
   return isRecorded(status) ? undefined : status.dataVolumeUID
 }
 
-/** Whether the end of the attempt that the status is about, or of the one with this DataVolume, is written down. */
+/** Reports whether the end of the attempt with this DataVolume is recorded. Default: the attempt that the status is about. */
 export function isRecorded({ attempts = [], dataVolumeUID }: VMDiskImageStatus, uid = dataVolumeUID): boolean {
   return uid !== undefined && attempts.some((attempt) => attempt.dataVolumeUID === uid)
 }

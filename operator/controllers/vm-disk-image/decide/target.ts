@@ -18,9 +18,9 @@ export interface Target {
   readonly revision: string
   /** Name of its DataVolume, and of its first snapshot. */
   readonly volumeName: string
-  /** Name of its snapshot by the wanted class. */
+  /** Name of its snapshot of the wanted class. */
   readonly snapshotName: string
-  /** The policy's share of it, to be frozen in the status. */
+  /** Values that come from the policy, to be frozen in the status. */
   readonly defaults: NonNullable<VMDiskImageStatus['defaults']>
   /** `spec.name`: a label of the children, and nothing else. */
   readonly specName: string | undefined
@@ -32,11 +32,11 @@ export interface Target {
   readonly secretRef: string | undefined
   readonly certConfigMap: string | undefined
   readonly checksum: string | undefined
-  /** Identity of the budget of downloads: the revision and every act of a person that grants a new one. */
+  /** Identifies the budget of downloads: the revision, and every action of a person that grants a new budget. */
   readonly budgetKey: string
 }
 
-/** Works out the target. Defaults count from when the revision was first queued: changing the policy later leaves it alone. */
+/** Resolves the target. Defaults are those from when the revision was first queued: a later policy change does not affect it. */
 export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: ImageWorld): Target {
   const { annotations = {}, name } = image.metadata
   const revision = revisionOf(spec, annotations[ANNOTATIONS.syncRequestedAt])
@@ -99,7 +99,7 @@ function frozenDefaults(
   return isComplete && !waitsForDefault(status) ? defaults : undefined
 }
 
-/** It has not begun to queue: a default that names something missing, or is missing itself, can still be put right. */
+/** Reports whether the image is blocked before the queue: a default that is missing, or names something missing, can still change. */
 function waitsForDefault(status: VMDiskImageStatus): boolean {
   return status.phase === 'Queued' && DEFAULT_DEPENDENT.has(reasonOf(status) ?? '')
 }
@@ -116,8 +116,8 @@ const DEFAULT_DEPENDENT: ReadonlySet<string> = new Set<Reason>([
 ])
 
 /**
- * A snapshot's class cannot be changed, so another class means another snapshot. The first one of a revision has the
- * plain name; one for a later class gets a suffix of its own.
+ * The class of a snapshot cannot be changed, so another class needs another snapshot. The first snapshot of a revision has
+ * the plain name; one of a later class has its own suffix.
  */
 export function snapshotNameFor(
   name: string,

@@ -5,7 +5,7 @@ import { CONFIG_MAP } from '../../../kube/resource-types.ts'
 import { memoized } from '../../../runtime/memoized.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
 
-/** The object with a mark that tells its content from any other. */
+/** Returns the object with a mark: an annotation with a hash of its content. */
 export function marked<T extends KubeObject>(object: T): T {
   const mark = shortHash([JSON.stringify(object)])
   return {
@@ -15,8 +15,8 @@ export function marked<T extends KubeObject>(object: T): T {
 }
 
 /**
- * Whether a child has all that we want of it. What the API server and controllers have added to it does not count, but in lists and in maps that
- * are ours alone. Of members that its cache does not keep, only the mark tells.
+ * Reports whether a child has everything that we want. Additions by the API server and by controllers are ignored, except in lists and in maps that
+ * only we write. Only the mark covers members that the cache does not keep.
  */
 export function isAsWanted(wanted: KubeObject, actual: KubeObject): boolean {
   const { metadata, ...content } = wanted.kind === CONFIG_MAP.kind ? fingerprinted(wanted) : wanted
@@ -33,24 +33,24 @@ export function isAsWanted(wanted: KubeObject, actual: KubeObject): boolean {
   )
 }
 
-/** Nobody adds anything to these but in order to change what they say: an isolation that somebody has opened is none. */
+/** Compared in full, because any addition to these changes their meaning: an isolation that somebody has opened does not isolate. */
 const STORED_AS_SENT: ReadonlySet<string> = new Set(['NetworkPolicy', 'NetworkAttachmentDefinition'])
 
-/** As its cache has it, which does not keep what it says. */
+/** Returns the ConfigMap as its cache keeps it: with hashes in place of its values. */
 const fingerprinted = memoized((configMap: KubeObject): KubeObject => {
   const { data } = configMap as KubeObject & { readonly data?: Readonly<Record<string, string>> }
   return { ...configMap, data: fingerprints(data) } as KubeObject
 })
 
-/** Annotations of the operator are in the mark, and caches need not keep the others. */
+/** Returns only the mark. It covers the annotations that the operator writes, and caches need not keep the others. */
 function pickRendered(annotations: KubeObject['metadata']['annotations'] = {}): Readonly<Record<string, string>> {
   const mark = annotations[ANNOTATIONS.rendered]
   return mark === undefined ? {} : { [ANNOTATIONS.rendered]: mark }
 }
 
-/** Maps of amounts, which the API server writes in its own way: 2048Mi becomes 2Gi. */
+/** Maps of quantities. The API server writes quantities in its own form: 2048Mi becomes 2Gi. */
 const AMOUNTS: ReadonlySet<string> = new Set(['requests', 'limits', 'hard', 'capacity'])
-/** Maps to which nobody adds anything but in order to change what they say. */
+/** Maps in which any addition changes the meaning. */
 const OURS_ALONE: ReadonlySet<string> = new Set([
   ...AMOUNTS,
   'data',
@@ -60,7 +60,7 @@ const OURS_ALONE: ReadonlySet<string> = new Set([
   'ipBlock',
 ])
 
-/** What the API server never adds to a pod or its containers: where we do not ask for it, somebody has put it there. */
+/** Fields that the API server never adds to a pod or its containers. If we do not ask for one, somebody has added it. */
 const ADDED_BY_HAND: ReadonlySet<string> = new Set([
   'affinity',
   'args',
@@ -91,7 +91,7 @@ function contains(actual: unknown, wanted: unknown, key: string): boolean {
       wanted.every((item, at) => contains(actual[at], item, key))
     )
   if (!isRecord(wanted)) return isSame(actual, wanted)
-  // The API server leaves out a map without members.
+  // The API server omits empty maps.
   const has = isRecord(actual) ? actual : actual === undefined ? {} : undefined
   if (has === undefined) return false
   const isOfPod = key === 'spec' || key === 'containers'
@@ -107,7 +107,7 @@ function isSameAmount(one: unknown, other: unknown): boolean {
   return one !== undefined && (one === other || thousandthsOf(String(one)) === thousandthsOf(String(other)))
 }
 
-/** 0.5, 500m and 1Gi alike. NaN, which equals nothing, where it is no amount. */
+/** Converts a quantity such as 0.5, 500m or 1Gi. Returns NaN, which equals nothing, for anything else. */
 function thousandthsOf(amount: string): number {
   const [, figure, thousandth] = /^([0-9.]+)(m?)$/.exec(amount) ?? []
   if (figure !== undefined) return Math.round(Number(figure) * (thousandth === 'm' ? 1 : 1_000))

@@ -3,35 +3,35 @@ import type { ChildType, ObjectPlan } from '../../../runtime/plan.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import type { Blueprint, Component, ComponentStanding } from './component.ts'
 
-/** What is to be said, and done, about a component whose objects are all there. */
+/** What to report and do about a component whose objects all exist. */
 export interface Judgement extends Pick<ObjectPlan, 'applyIf'> {
   readonly standing: ComponentStanding
-  /** Whether what needs it can be created. Default: its objects are there. */
+  /** Whether components that need it can be created. Default: whether its objects exist. */
   readonly isThere?: boolean
   readonly apply?: readonly KubeObject[]
   readonly remove?: ObjectPlan['remove']
 }
 
 /**
- * A kind of component: all that is particular about it. The workspace is the fold of these, in the order of their list (`kinds.ts`): created from the first
- * to the last, removed from the last to the first.
+ * A kind of component, with everything that is specific to it. A workspace is the fold of these kinds in the order of their list (`kinds.ts`): it is
+ * created from the first to the last, and removed from the last to the first.
  */
 export interface ComponentKind {
   readonly kind: string
-  /** Whether all else waits for it when a workspace is stood up for the first time. */
+  /** Whether everything else waits for it during the first rollout of a workspace. */
   readonly isGround?: boolean
-  /** The kinds of its objects, and how one goes. */
+  /** The kinds of its objects, each with its deletion propagation policy. */
   readonly types: readonly ChildType[]
-  /** Kinds of components that its objects may use: nothing of those is removed before they are gone. */
+  /** Kinds of components that its objects may use. No object of those kinds is removed before its objects are gone. */
   readonly uses?: readonly string[]
-  /** The components of this kind that a spec asks for. */
+  /** Returns the components of this kind that a spec asks for. */
   readonly children: (blueprint: Blueprint) => readonly Component[]
-  /** Where a component stands whose objects are all there; or one that has no objects of its own. */
+  /** Judges a component whose objects all exist, or that has no objects of its own. */
   readonly standing: (world: WorkspaceWorld, component: Component) => Judgement
-  /** What of a change of the spec cannot be made to what exists, in words for people. It stays as it is then. */
+  /** Returns which change of the spec cannot be made to what exists, in words for people. The objects then stay as they are. */
   readonly unchangeable?: (world: WorkspaceWorld, component: Component) => string | undefined
-  /** Whether an object that no component asks for any more has to stay for another one. */
+  /** Whether an object that no component asks for any more must stay because another object needs it. */
   readonly isNeeded?: (world: WorkspaceWorld, object: KubeObject) => boolean
-  /** What keeps it from being created, though all that it needs is there. */
+  /** Returns what prevents its creation although everything that it needs exists. */
   readonly obstacle?: (world: WorkspaceWorld, component: Component) => ComponentStanding | undefined
 }

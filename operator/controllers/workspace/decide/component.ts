@@ -1,37 +1,37 @@
 import type { Policy, WorkspacePhase, WorkspaceReason, WorkspaceSpec } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 
-/** What components are rendered from. Nothing else is in them, so they are the same as long as this is. */
+/** Everything that components are rendered from, so they are the same as long as this is the same. */
 export interface Blueprint {
   readonly workspace: { readonly name: string; readonly uid: string }
   readonly spec: WorkspaceSpec
   readonly policy: Policy
 }
 
-/** Where one component stands. */
+/** The state of one component. */
 export interface ComponentStanding {
   readonly phase: WorkspacePhase
-  /** Why the workspace is where it is, if that is for this component. */
+  /** The reason of the workspace, if this component determines it. */
   readonly why: WorkspaceReason
-  /** The same in the words of the object that the component consists of. Default: `why`. */
+  /** The same reason in the words of the object that the component consists of. Default: `why`. */
   readonly reason?: string
   readonly message: string
 }
 
-/** One thing that people count: one entry of the status, with the objects that it consists of. */
+/** One entry of the status, which people count as one thing, with the objects that it consists of. */
 export interface Component {
   readonly kind: string
-  /** No other component of the kind has it. */
+  /** Unique among the components of the kind. */
   readonly name: string
-  /** As they should be, in the order in which they are created. */
+  /** The desired objects, in the order of their creation. */
   readonly objects: readonly KubeObject[]
-  /** {@link idOf} of the components that have to be there before it is created. */
+  /** {@link idOf} of the components that must exist before it is created. */
   readonly needs: readonly string[]
-  /** Nothing of it is created or changed, whatever the cluster is like, and what exists stays. What the status says of it while nothing of it exists, and after that. */
+  /** Set if its objects must not be created, changed or removed in any case. Holds its standing while none of them exists, and once any does. */
   readonly held?: { readonly absent: ComponentStanding; readonly present: ComponentStanding }
 }
 
-/** Tells the objects of one workspace apart, and its components. */
+/** Identifies an object, or a component, within one workspace. */
 export function idOf(kind: string, name: string): string {
   return `${kind} ${name}`
 }

@@ -1,6 +1,6 @@
 import { type Component, componentReady } from './component.ts'
 
-/** What is not to be deployed: it is not created, and what exists stays as it is. */
+/** A component with `ignoreOnDeploy` is not created. If it exists, it stays as it is. */
 export function heldByDeploy({
   ignoreOnDeploy,
 }: {

@@ -9,7 +9,7 @@ import {
   type WorkspaceVm,
 } from '@open-terrain/constructs'
 
-/** What an image that does not exist is made from, or why it cannot be made. */
+/** What a missing image is created from, or why it cannot be created. */
 export type ImageTemplate =
   | { readonly spec: VMDiskImageSpec; readonly from: 'vmDiskImageTemplate' | 'imageUrlTemplate' }
   | { readonly spec: undefined; readonly lacks: string }
@@ -22,7 +22,7 @@ const BY_SCHEME: Readonly<Record<string, SourceType>> = {
   'oci-archive': 'registry',
 }
 
-/** Of the machines that have an image, the first that says where it comes from; else what the policy makes of the first of them. */
+/** Returns the first template among the machines with this image, else what the policy renders for the first of these machines. */
 export function imageTemplate({ vms = [] }: WorkspaceSpec, policy: Policy, name: string): ImageTemplate {
   const machines = vms.filter(({ backingVMDiskImage }) => backingVMDiskImage === name)
   const own = machines.find(({ vmDiskImageTemplate }) => vmDiskImageTemplate !== undefined)?.vmDiskImageTemplate

@@ -14,16 +14,16 @@ import {
 } from './component.ts'
 import type { ComponentKind, Judgement } from './component-kind.ts'
 
-/** A component with what is to be said, and done, about it. */
+/** A component with what to report and do about it. */
 export interface Judged extends Judgement {
   readonly component: Component
   readonly isThere: boolean
 }
 
-/** An object that a component needs, and what has its name. */
+/** A desired object of a component, and the object that has its name. */
 interface Part {
   readonly wanted: KubeObject
-  /** Ours. */
+  /** Child of the workspace. */
   readonly actual: KubeObject | undefined
   readonly namesake: KubeObject | undefined
   readonly refusal: ChildRefusal | undefined
@@ -36,12 +36,12 @@ export interface Awaited {
 }
 
 /**
- * Where a component stands, and what is to be written for it. The same for every kind: what is not there is created as soon as all that it needs is, what is
- * otherwise than wanted is changed, and nothing of it concerns any other component.
- * @param awaited what has to be there before anything is created
+ * Judges a component and decides what to write for it, in the same way for every kind. Missing objects are created once everything that they need
+ * exists, objects that differ are changed, and no other component is affected.
+ * @param awaited what must exist before anything is created
  */
-export function judge(...asked: Parameters<typeof judgeNow>): Judged {
-  return withKnownRefusal(asked[0], judgeNow(...asked))
+export function judge(...args: Parameters<typeof judgeNow>): Judged {
+  return withKnownRefusal(args[0], judgeNow(...args))
 }
 
 function judgeNow(
@@ -67,11 +67,11 @@ function judgeNow(
     const missing = parts.filter(({ actual }) => actual === undefined).map(({ wanted }) => wanted)
     return { component, standing: beingCreated(world, missing), isThere, apply: [...apply, ...missing] }
   }
-  // What stays as it is can be used as it is.
+  // Objects that stay as they are can be used as they are.
   return judgeThere(world, kind, { component, parts, isThere: isThere || stays !== undefined, apply, stays })
 }
 
-/** Of a component whose objects are there, or stay as they are. */
+/** Judges a component whose objects exist, or stay as they are. */
 function judgeThere(
   world: WorkspaceWorld,
   kind: ComponentKind,
@@ -89,7 +89,7 @@ function judgeThere(
   return { isThere, ...judgement, standing, component, apply: [...apply, ...(judgement.apply ?? [])] }
 }
 
-/** What was refused before this process led is refused until it has been tried. */
+/** A refusal that the status reports from before this process led stays until this process has retried the write. */
 function withKnownRefusal({ isUndecided, workspace }: WorkspaceWorld, judged: Judged): Judged {
   const { component, apply = [] } = judged
   if (!isUndecided || apply.length === 0) return judged
@@ -106,7 +106,7 @@ function partOf({ children, namesakes, refusals }: WorkspaceWorld, wanted: KubeO
   return { wanted, actual: children.get(id), namesake: namesakes.get(id), refusal: refusals.get(childId(wanted)) }
 }
 
-/** What keeps an object from being created, whatever is tried. */
+/** Returns what prevents the creation of an object, however often it is tried. */
 function obstacleIn({ missingKinds }: WorkspaceWorld, parts: readonly Part[]): ComponentStanding | undefined {
   for (const { wanted, actual, namesake } of parts) {
     const { kind } = wanted
@@ -142,7 +142,7 @@ function beingCreated(world: WorkspaceWorld, missing: readonly KubeObject[]): Co
   return refusal ?? componentWaiting('Provisioning', `being created: ${missing.map(idOfObject).join(', ')}`)
 }
 
-/** What is planned is tried again and again; until it works, people should read why it does not. */
+/** A refused write is retried again and again. Until it succeeds, the status shows why it fails. */
 function refusedIn(parts: readonly Part[]): ComponentStanding | undefined {
   for (const { wanted, refusal } of parts) {
     if (refusal?.why === 'NameTaken') return componentFailed('NameConflict', refusal.message)
@@ -152,10 +152,11 @@ function refusedIn(parts: readonly Part[]): ComponentStanding | undefined {
   return undefined
 }
 
-/** What is ready stays ready. */
+/** Adds a remark, which is the reason only of what is Ready. The phase stays. */
 function withRemark(standing: ComponentStanding, remark: string | undefined): ComponentStanding {
-  if (remark === undefined || standing.phase !== 'Ready') return standing
-  return { ...standing, why: 'NotChangeable', message: `${standing.message}; ${remark}` }
+  if (remark === undefined) return standing
+  const why = standing.phase === 'Ready' ? 'NotChangeable' : standing.why
+  return { ...standing, why, message: `${standing.message}; ${remark}` }
 }
 
 function waitingFor({ component, standing }: Awaited): ComponentStanding {

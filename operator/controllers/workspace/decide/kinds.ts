@@ -9,7 +9,7 @@ import { NETWORK_KIND } from './components/network.ts'
 import { VIRTUAL_MACHINE_KIND } from './components/virtual-machine.ts'
 import { VOLUME_KIND } from './components/volume.ts'
 
-/** All that a workspace can be made of. It is created in this order, and removed in the reverse one. */
+/** All kinds of components. A workspace is created in this order, and removed in reverse order. */
 export const KINDS: readonly ComponentKind[] = [
   NAMESPACE_KIND,
   IMAGE_KIND,
@@ -23,7 +23,7 @@ export const KINDS: readonly ComponentKind[] = [
 /** The kinds of objects that workspaces own. */
 export const OWNED_TYPES: readonly ChildType[] = KINDS.flatMap(({ types }) => types)
 
-/** And those that they write besides. */
+/** The kinds of objects that workspaces own, and those that they write without owning them. */
 export const WRITTEN_TYPES: readonly ChildType[] = [
   ...OWNED_TYPES,
   { type: vmDiskImage, propagationPolicy: 'Background' },

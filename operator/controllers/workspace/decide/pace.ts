@@ -1,12 +1,12 @@
 import type { WorkspaceStatus } from '@open-terrain/constructs'
 import { paceBetween, type StatusPace } from '../../../runtime/status-pace.ts'
 
-/** Components come one after the other, and their workspace tells of them at a steady pace. */
+/** Components become ready one after the other. Their workspace reports them at a steady pace. */
 const COMPONENTS_EVERY_MS = 2_000
-/** What a component waits for, in the words of others, may change all the time. */
+/** Messages of others about what a component waits for may change all the time. */
 const WORDS_EVERY_MS = 10_000
 
-/** When a status is written: where the workspace stands at once, which components stand where every 2 s, and what is said of them every 10 s. */
+/** Decides when a status is written: the state of the workspace at once, the states of its components every 2 s, and their messages every 10 s. */
 export function workspacePaceOf(before: WorkspaceStatus, after: WorkspaceStatus, sinceWriteMs?: number): StatusPace {
   const aspects = [[standing, 0] as const, [components, COMPONENTS_EVERY_MS] as const]
   return paceBetween([before, after], aspects, WORDS_EVERY_MS, sinceWriteMs, 'where the components are is written then')

@@ -1,5 +1,5 @@
 import type { Policy, WorkspaceSpecInput } from '@open-terrain/constructs'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { viewContainerPod } from '../../../cluster/workspace-views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
@@ -8,7 +8,7 @@ import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixt
 import { planWorkspace } from './plan.ts'
 import { hangingPods, podTrouble } from './pod-trouble.ts'
 
-/** With another policy, or another spec. */
+/** Plans again with another policy or another spec. */
 function changed(planned: PlannedWorld, policy: Partial<Policy>, spec: WorkspaceSpecInput = DEPLOYED) {
   planned.policy = { ...planned.policy, ...policy }
   planned.spec = parsed(spec)
@@ -40,6 +40,32 @@ it.each<
   expect([plan.status.phase, plan.apply, plan.remove]).toEqual(['Ready', [], []])
 })
 
+describe.each<[what: string, before: Partial<Policy>, after: Partial<Policy>, size: string, told: RegExp]>([
+  ['the first folder of the policy', {}, { localVolumeRoot: '/srv/labs' }, '1Gi', /localVolumeRoot/],
+  ['another folder', { localVolumeRoot: '/srv/labs' }, { localVolumeRoot: '/srv/others' }, '1Gi', /localVolumeRoot/],
+  ['no folder any more', { localVolumeRoot: '/srv/labs' }, { localVolumeRoot: undefined }, '1Gi', /localVolumeRoot/],
+  ['a smaller size', {}, {}, '512Mi', /asks for 512Mi/],
+  ['a larger size of a folder', { localVolumeRoot: '/srv/labs' }, {}, '2Gi', /asks for 2Gi/],
+])('%s', (_what, before, after, size, told) => {
+  it.each(['Pending', 'Bound', 'Lost'])(
+    'is told of a claim that is %s, and how to have it where it can be had',
+    (phase) => {
+      const planned = settledWorld(DEPLOYED, before)
+      for (const [id, child] of planned.children)
+        if (child.kind === 'PersistentVolumeClaim') planned.children.set(id, { ...child, phase } as KubeObject)
+      const volumes = DEPLOYED.volumes.map((volume) => ({ ...volume, size }))
+      const { status, apply, remove } = changed(planned, after, { ...DEPLOYED, volumes })
+      const messages = status.components?.filter(({ kind }) => kind === 'Volume').map(({ message }) => message) ?? []
+      expect(messages).toEqual(messages.map(() => expect.stringMatching(told)))
+      const canBeMadeAgain = messages.map((message) =>
+        message?.endsWith('which has no storage yet, and it is made again'),
+      )
+      expect(canBeMadeAgain).toEqual([phase === 'Pending', phase === 'Pending'])
+      expect([apply, remove]).toEqual([[], []])
+    },
+  )
+})
+
 it('what somebody adds to a NetworkPolicy is taken off again', () => {
   const planned = settledWorld(DEPLOYED)
   const id = 'NetworkPolicy default-deny'
@@ -63,7 +89,7 @@ it('what is removed waits for nothing but what may still use it', () => {
   const planned = settledWorld(DEPLOYED)
   const fewer = { ...DEPLOYED, vms: [], networks: DEPLOYED.networks.slice(0, -1), volumes: DEPLOYED.volumes.slice(1) }
   const removed = () => changed(planned, {}, fewer).remove.map(({ kind, name }) => `${kind} ${name}`)
-  // No machine has a volume.
+  // Machines do not use volumes.
   expect(removed()).toEqual(['VirtualMachine demo-vm', 'PersistentVolumeClaim monitorconfigs'])
   planned.children.delete('VirtualMachine demo-vm')
   const networks = ['NetworkAttachmentDefinition range-services-pod', 'NetworkAttachmentDefinition range-services']

@@ -11,19 +11,19 @@ import { workspaceStatusOf } from './status.ts'
 import type { WorkspacePlan } from './workspace-plan.ts'
 
 const LOOK_MS = 60_000
-/** More are only counted. */
+/** Objects that the message names. More are only counted. */
 const SHOWN_MAX = 3
 
 /**
- * A workspace that somebody deleted goes kind by kind, the last one first: machines, containers, what they were made of, and its namespace at the end. Nothing
- * is removed before all that may use it is gone. The finalizer goes when nothing is left. What was asked to be left without an owner is left.
+ * Deletes the objects of a deleted workspace kind by kind, the last kind first: machines, containers, what they use, and the namespace at the end.
+ * Nothing is removed before everything that may use it is gone. The finalizer is released when nothing is left. Orphaned children stay.
  */
 export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): WorkspacePlan {
   const { workspace } = world
   if (isOrphaning(workspace)) return { status: workspace.status, finalizer: 'keep', apply: [], remove: [], events: [] }
   const next = lastIn(world)
   if (next.length === 0) {
-    // A cache may not have heard of it yet. Everything else goes with it.
+    // The cache may not know the namespace yet. Everything else is deleted with it.
     const namespace = { absent: [{ type: NAMESPACE, name: workspace.metadata.name }], whose: 'ours' } as const
     return { status: workspace.status, finalizer: 'release', apply: [], remove: [], events: [], onlyIf: [namespace] }
   }
@@ -46,7 +46,7 @@ export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): Works
   return { ...plan, ...endingWaits(plan, next, now) }
 }
 
-/** The components of which there is something left. */
+/** Returns the components of which objects are left. */
 function left({ components, children }: WorkspaceWorld): Judged[] {
   return components.flatMap((component) => {
     const objects = component.objects.map((one) => children.get(idOfObject(one))).filter((one) => one !== undefined)

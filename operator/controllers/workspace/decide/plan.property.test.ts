@@ -10,14 +10,14 @@ import { KINDS } from './kinds.ts'
 import { planWorkspace } from './plan.ts'
 
 const RUNS = { numRuns: 60 }
-/** Namespace and images; networks, volumes and plays; what runs; and once more to see that nothing is left to do. */
+/** More than any of them needs: namespace and images; networks, volumes and plays; what runs; removals kind by kind; and an empty plan. */
 const ROUNDS_MAX = 8
 
 const ORDER: ReadonlyMap<string, number> = new Map(
   KINDS.flatMap(({ types }, at) => types.map(({ type }) => [type.kind, at] as const)),
 )
 
-/** Plans and carries out until nothing is planned any more. Returns what was asked for, round by round. */
+/** Plans, and carries out each plan, until a plan is empty. Returns what the plans asked for, round by round. */
 function settle(
   planned: PlannedWorld,
 ): { readonly apply: readonly KubeObject[]; readonly remove: readonly { kind: string; name: string }[] }[] {
@@ -60,7 +60,7 @@ describe('plans of random workspaces', () => {
     fc.assert(
       fc.property(spec, (one) => {
         const planned = new PlannedWorld(one)
-        // Without images there is nothing but the namespace.
+        // While its images are not ready, a workspace has nothing but its namespace component.
         for (const { apply } of settle(planned))
           if ((one.vms ?? []).length > 0)
             expect(apply.every(({ kind }) => ORDER.get(kind) === 0 || kind === 'VMDiskImage')).toBe(true)
@@ -100,7 +100,7 @@ describe('plans of random workspaces', () => {
       fc.property(spec, fc.nat(3), (one, rounds) => {
         const planned = new PlannedWorld(one)
         planned.allImagesReady()
-        // At any point on its way.
+        // The deletion comes at any point of the rollout.
         for (let round = 0; round < rounds; round += 1) planned.take(planWorkspace(planned.world, NOW))
         planned.deletionTimestamp = '2026-01-31T12:00:00Z'
         const ours = new Set(planned.children.keys())

@@ -15,8 +15,8 @@ import type { WorkspacePlan } from './workspace-plan.ts'
  * namespace, isolation, quota ┐
  *                      images ┴─▶ networks, volumes, ansible ─▶ container clusters, machines ─▶ Ready
  * ```
- * The order of the kinds, and what each component needs, is all that there is of an order. What was stood up once is kept up in parts: then one component
- * waits for those alone that it needs.
+ * The only order is that of the kinds, and what each component needs. Once any object beyond those of the ground kinds exists, a component waits
+ * only for the components that it needs.
  */
 export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan {
   const { workspace, spec } = world
@@ -44,7 +44,7 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
   return { ...plan, ...endingWaits(plan, [...world.children.values()], now) }
 }
 
-/** From the first kind to the last: each component knows where those are that it needs. */
+/** Judges all components from the first kind to the last, so that the components that one needs are judged before it. */
 function judgeAll(world: WorkspaceWorld): Judged[] {
   const judged = new Map<string, Judged>()
   const isBegun = [...world.children.values()].some(({ kind }) => !GROUND_TYPES.has(kind))
@@ -59,7 +59,7 @@ function judgeAll(world: WorkspaceWorld): Judged[] {
   return [...judged.values()]
 }
 
-/** The first of those that a component needs that is not there. @param ground what else it waits for */
+/** Returns the first component that is needed and does not exist. @param ground components of which those of ground kinds are needed too */
 function awaitedBy(
   needs: readonly string[],
   judged: ReadonlyMap<string, Judged>,

@@ -4,29 +4,29 @@ import { redactUrls } from '../../../runtime/redact.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { isGoing } from './component.ts'
 
-/** Why the containers of a cluster do not run, in words for people. */
+/** Why the containers of a cluster do not run, for people. */
 export interface PodTrouble {
-  /** One word of Kubernetes. */
+  /** One word, as Kubernetes uses it. */
   readonly reason: string
   readonly message: string
-  /** Whether it has lasted long enough for people to look at it. */
+  /** Whether people have to look at it, because it has lasted or because waiting does not help. */
   readonly isLasting: boolean
 }
 
-/** With so many restarts it has taken minutes. */
+/** A container with this many restarts has been failing for minutes. */
 const RESTARTS_MAX = 5
-/** What a container does when its image cannot be pulled, in turns. */
+/** Reasons that alternate while the image of a container cannot be pulled. */
 const PULL: ReadonlySet<string> = new Set(['ErrImagePull', 'ImagePullBackOff'])
-/** What does not change by waiting. */
+/** Reasons that do not change by waiting. */
 const FINAL: ReadonlySet<string> = new Set(['InvalidImageName', 'ErrImageNeverPull'])
 
-/** Of the pods with the label of a cluster, which has one: anybody in the namespace can make others. */
+/** Pods looked at per cluster. A cluster has one pod, but anyone who can write in the namespace can create more with its label. */
 const LOOKED_AT_MAX = 2
 
-/** Why a pod does not start, where only Events tell. */
+/** Reason of a pod that does not start, if only Events show why. */
 const HANGING = 'PodNotStarting'
 
-/** Of the pods of a cluster, the first that tells why it does not run. It says no number that moves, so that it is not told again and again. */
+/** Returns the trouble of the first pod of a cluster that shows why it does not run. Contains no changing numbers, which would repeat the report. */
 export function podTrouble(world: WorkspaceWorld, cluster: string): PodTrouble | undefined {
   for (const pod of world.pods.get(cluster) ?? []) {
     if (isGoing(pod) || pod.isReady || isOver(pod)) continue
@@ -41,7 +41,7 @@ export function podTrouble(world: WorkspaceWorld, cluster: string): PodTrouble |
 function warningOf(world: WorkspaceWorld, cluster: string, { metadata }: ContainerPodView): string | undefined {
   const { text, isLookedAt = true } = world.podWarnings.get(metadata.uid ?? '') ?? {}
   if (text !== undefined) return `the pod does not start: ${text}`
-  // What was found by who led before counts until this process has looked itself.
+  // What the previous leader found counts until this process has looked itself.
   return isLookedAt ? undefined : knownHang(world, cluster)
 }
 
@@ -50,7 +50,7 @@ function knownHang({ workspace }: Pick<WorkspaceWorld, 'workspace'>, cluster: st
   return known?.message
 }
 
-/** Pods that neither run nor say why. */
+/** Returns pods that neither run nor show why. */
 export function hangingPods({ workspace, pods }: Pick<WorkspaceWorld, 'workspace' | 'pods'>): HangingPod[] {
   return [...pods].flatMap(([cluster, those]) => {
     const hasHung = knownHang({ workspace }, cluster) !== undefined
@@ -64,9 +64,9 @@ function schedulingTrouble({ unschedulable }: ContainerPodView): PodTrouble | un
   return { reason: 'Unschedulable', message: `no node takes the pod: ${unschedulable}`, isLasting: false }
 }
 
-function containerTrouble({ trouble, restarts }: ContainerPodView): PodTrouble | undefined {
+function containerTrouble({ trouble }: ContainerPodView): PodTrouble | undefined {
   if (trouble === undefined) return undefined
-  const { container, reason, message } = trouble
+  const { container, reason, message, restarts } = trouble
   if (PULL.has(reason)) {
     const cause = message.replace(/^Back-off pulling image "[^"]*"(: )?/, '').replace(/^ErrImagePull: /, '')
     const why = cause === '' ? '' : `: ${cause}`
@@ -88,7 +88,7 @@ function containerTrouble({ trouble, restarts }: ContainerPodView): PodTrouble |
   }
 }
 
-/** An evicted pod stays until somebody deletes it, and says nothing about the one in its place. */
+/** An evicted pod stays until somebody deletes it, and says nothing about its replacement. */
 function isOver({ phase }: ContainerPodView): boolean {
   return phase === 'Failed' || phase === 'Succeeded'
 }

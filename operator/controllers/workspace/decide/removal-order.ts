@@ -5,7 +5,7 @@ import { idOf, idOfObject } from './component.ts'
 import type { ComponentKind } from './component-kind.ts'
 import { KINDS } from './kinds.ts'
 
-/** Ours that no component asks for any more, and that nothing else needs; what was created last comes first. */
+/** Returns children that no component asks for any more and that nothing else needs. The kind that is created last comes first. */
 export function leavingIn(world: WorkspaceWorld): readonly KubeObject[] {
   const wanted = new Set(world.components.flatMap(({ objects }) => objects.map(idOfObject)))
   const isNeeded = (object: KubeObject) => KINDS.some((kind) => kind.isNeeded?.(world, object) === true)
@@ -13,17 +13,17 @@ export function leavingIn(world: WorkspaceWorld): readonly KubeObject[] {
   return leaving.toReversed()
 }
 
-/** Of what leaves, all that nothing else that leaves may still use. */
+/** Returns those of the leaving objects that no other leaving object may still use. */
 export function unusedIn(leaving: readonly KubeObject[]): readonly KubeObject[] {
   const used = new Set(leaving.flatMap((one) => kindOf(one)?.uses ?? []))
   return leaving.filter((one) => !used.has(kindOf(one)?.kind ?? ''))
 }
 
-/** Of all that a workspace has, the objects of the last kind that has any. What is in a namespace that goes with them, or has gone, is left to that. */
+/** Returns the objects of the last kind that has any. Omits what is deleted with a namespace among them, or with one that is gone. */
 export function lastIn(world: Pick<WorkspaceWorld, 'workspace' | 'children' | 'namesakes'>): readonly KubeObject[] {
   const home = idOf(NAMESPACE.kind, world.workspace.metadata.name)
   const isHomeless = !(world.children.has(home) || world.namesakes.has(home))
-  // A namespace is gone after all that was in it, though caches may hear of that first.
+  // A namespace is gone only after everything in it, but caches may observe its deletion first.
   const left = [...world.children.values()].filter(({ metadata }) => !isHomeless || metadata.namespace === undefined)
   for (const kind of KINDS.toReversed()) {
     const those = left.filter((one) => kindOf(one) === kind)
@@ -38,7 +38,7 @@ const KIND_OF: ReadonlyMap<string, ComponentKind> = new Map(
   KINDS.flatMap((kind) => kind.types.map(({ type }) => [type.kind, kind] as const)),
 )
 
-/** The kind of components that an object is a part of. */
+/** Returns the kind of component that an object is part of. */
 function kindOf({ kind }: KubeObject): ComponentKind | undefined {
   return KIND_OF.get(kind)
 }

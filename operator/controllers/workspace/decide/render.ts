@@ -3,7 +3,7 @@ import type { Blueprint, Component } from './component.ts'
 import { namespaceIdOf } from './components/namespace.ts'
 import { KINDS } from './kinds.ts'
 
-/** All that a workspace consists of, kind by kind, with objects that can be told from what they were rendered as before. */
+/** Renders all components of a workspace, kind by kind. Marks on the objects distinguish them from earlier renderings. */
 export function renderComponents(blueprint: Blueprint): Component[] {
   const namespace = namespaceIdOf(blueprint)
   return KINDS.flatMap(({ isGround, children }) =>

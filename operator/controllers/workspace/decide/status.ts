@@ -12,29 +12,29 @@ import { mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
-import { courseConditions, type Standing, said, withRefusal } from '../../../runtime/standing.ts'
+import { courseConditions, newCondition, type Standing, withRefusal } from '../../../runtime/standing.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, idOfObject } from './component.ts'
 import { idOfComponent, type Judged } from './judge.ts'
 
-/** What a status is made of. */
+/** The facts that a status is built from. */
 export interface WorkspaceStatusFacts {
   readonly judged: readonly Judged[]
   /** Children that are being removed. */
   readonly leaving: readonly KubeObject[]
-  /** Of the workspace as a whole, where its components are not what it is about. */
+  /** Standing of the workspace as a whole, if it does not follow from its components. */
   readonly problem?: ComponentStanding
 }
 
-/** More objects are only counted. */
+/** Objects that a message names. More are only counted. */
 const SHOWN_MAX = 3
-/** Of one plan; all of them are in the status. */
+/** Warning Events of one plan. The status shows all troubles. */
 const EVENTS_MAX = 5
 const WAITING_FOR_MAX = 256
-/** Of the whole; texts of others have no secrets any more by then, and a command stays as it was rendered. */
+/** Characters of the whole message. Texts of others are already redacted here, and a command must stay as it was rendered. */
 const MESSAGE_MAX = 4_000
 
-/** The whole status. Of the one before only the times of transitions count, and what is known of components that are not looked at. */
+/** Returns the whole status. Of the one before, only the transition times of its conditions are kept. */
 export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusFacts, now: number): WorkspaceStatus {
   const { workspace, children } = world
   const { generation, name } = workspace.metadata
@@ -44,7 +44,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const message = cutTo(MESSAGE_MAX, standing.message)
   const isBusy = phase === 'Provisioning'
   const conditions = [
-    said(TYPE.Ready, phase === 'Ready', { reason, message }),
+    newCondition(TYPE.Ready, phase === 'Ready', { reason, message }),
     ...courseConditions({ reason, message }, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
   ]
   const waitingFor = phase === 'Ready' ? undefined : awaitedIn(facts)
@@ -78,18 +78,18 @@ function standingOf({ judged, leaving, problem }: WorkspaceStatusFacts): Standin
   return { phase, reason, message: message.join('; ') }
 }
 
-/** Of those that are not ready, the one that people should look at first. */
+/** Returns the component that people should look at first, of those that are not ready. */
 function worstOf(judged: readonly Judged[]): Judged | undefined {
   const open = judged.filter(({ standing }) => standing.phase !== 'Ready')
   return open.find(({ standing }) => standing.phase === 'Failed') ?? open.find(isTrouble) ?? open[0]
 }
 
-/** Whether people may have to do something about it. */
+/** Reports whether people may have to act on it. */
 function isTrouble({ standing: { why } }: Pick<Judged, 'standing'>): boolean {
   return WORKSPACE_REASON_HELP[why].severity === 'warning'
 }
 
-/** In a few words, for a column. */
+/** Returns what is waited for, in a few words for a printer column. */
 function awaitedIn({ judged, leaving, problem }: WorkspaceStatusFacts): string | undefined {
   const worst = problem === undefined ? worstOf(judged) : undefined
   if (worst !== undefined) {
@@ -117,7 +117,7 @@ function shown({ component: { kind, name }, standing }: Judged): WorkspaceCompon
   return { kind, name, phase, reason, message: inShort(COMPONENT_MESSAGE_MAX, message) }
 }
 
-/** What the API server says begins with what it refuses, and ends with why: both stay. */
+/** A message of the API server begins with what it refuses and ends with why. Both parts are kept. */
 function inShort(length: number, text: string): string {
   if (text.length <= length) return text
   const half = Math.floor((length - 3) / 2)
@@ -128,32 +128,32 @@ function cutTo(length: number, text: string): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`.toWellFormed()
 }
 
-/** Its beginning and its end, and each trouble by the component that has it: for people who read `kubectl describe`. */
+/** Returns Events for its start, its end, and each trouble with the component that has it, for people who read `kubectl describe`. */
 export function workspaceEventsBetween(
   before: WorkspaceStatus,
   after: WorkspaceStatus,
   judged: readonly Judged[],
 ): EventNote[] {
   const known = new Map((before.components ?? []).map((one) => [`${one.kind} ${one.name}`, one]))
-  const news = judged.filter((one) => {
+  const changed = judged.filter((one) => {
     const was = known.get(idOfComponent(one.component))
     const { phase, why, reason = why } = one.standing
     return (phase === 'Failed' || isTrouble(one)) && (was?.phase !== phase || was.reason !== reason)
   })
-  const troubles = news.slice(0, EVENTS_MAX).map(({ component, standing }): EventNote => {
+  const troubles = changed.slice(0, EVENTS_MAX).map(({ component, standing }): EventNote => {
     return { type: 'Warning', reason: standing.why, message: `${idOfComponent(component)}: ${standing.message}` }
   })
   return [...wholeEvents(before, after, troubles.length > 0), ...troubles]
 }
 
-function wholeEvents(before: WorkspaceStatus, after: WorkspaceStatus, isTold: boolean): EventNote[] {
+function wholeEvents(before: WorkspaceStatus, after: WorkspaceStatus, isReported: boolean): EventNote[] {
   const { reason = '', message = '', phase } = after
   if (before.phase === undefined && phase === 'Provisioning')
     return [{ type: 'Normal', reason: 'Provisioning', message }]
-  if (before.reason === reason || isTold) return []
+  if (before.reason === reason || isReported) return []
   const { severity } = WORKSPACE_REASON_HELP[reason as WorkspaceReason] ?? { severity: 'silent' }
   if (severity === 'normal') return [{ type: 'Normal', reason, message }]
-  // What concerns no component alone: trouble of a component is reported with its name.
+  // Trouble of no single component. That of a component is reported with its name.
   const isOfWhole = severity === 'warning' && (reason === 'InvalidSpec' || reason === 'Refused')
   return isOfWhole ? [{ type: 'Warning', reason, message }] : []
 }

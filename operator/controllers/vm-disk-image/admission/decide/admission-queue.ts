@@ -3,7 +3,7 @@ import { isSame } from '../../../../runtime/owned-fields.ts'
 import type { Start } from '../../decide/image-plan.ts'
 
 /**
- * All images that wait for a slot, in ticket order. Insertion finds its place by halving; nearly all go to the end.
+ * All images that wait for a slot, in ticket order. Insertion uses a binary search; nearly all go to the end.
  */
 export class AdmissionQueue {
   readonly #inOrder: Start[] = []
@@ -21,7 +21,7 @@ export class AdmissionQueue {
     return this.#inOrder
   }
 
-  /** Adds an image, or takes in what changed about it. Returns whether that is news. */
+  /** Adds or updates an image. Reports whether anything changed. */
   put(start: Start): boolean {
     const before = this.#byUid.get(start.uid)
     if (isSame(before, start)) return false
@@ -36,7 +36,7 @@ export class AdmissionQueue {
     return true
   }
 
-  /** Returns whether it was in here. */
+  /** Reports whether the image was in the queue. */
   remove(uid: string): boolean {
     const before = this.#byUid.get(uid)
     if (before === undefined) return false
@@ -45,15 +45,15 @@ export class AdmissionQueue {
     return true
   }
 
-  /** Place of an image in the queue, from 1, as it is or as it would be with this ticket. */
+  /** Returns the place of an image in the queue, from 1, or the place that it would get with this ticket. */
   position(uid: string, ticket: string): number {
     const start = this.#byUid.get(uid)
     return this.#indexOf(start ?? { uid, ticket }) + 1
   }
 
   /**
-   * The next images to admit, `count` at most. An image whose enqueueing is still being written is waited for, or it
-   * would be overtaken; unless that writing fails (`isStuck`), which must not hold up the others.
+   * Returns the next images to admit, at most `count`. Stops at an image whose ticket or finalizer is still being written,
+   * or it would be overtaken. Skips it if these writes fail (`isStuck`), so that it does not hold up the others.
    */
   heads(count: number, isStuck: (uid: string) => boolean): Start[] {
     const heads: Start[] = []

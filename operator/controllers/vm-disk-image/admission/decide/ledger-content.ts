@@ -3,11 +3,11 @@ import { z } from 'zod'
 import type { KubeObject, ObjectMeta } from '../../../../kube/kube-object.ts'
 import type { Holder } from '../../world.ts'
 
-/** The current limit and who downloads under it, as one object says at one version. */
+/** The current limit and the holders of slots under it, as in one version of one object. */
 export interface LedgerState {
   readonly limit: number
   readonly holders: readonly Holder[]
-  /** It was made again in place of one that was lost. Requests and importers from before may be unknown, so each leader waits for them before it admits anybody, until one has waited to the end. */
+  /** Recreated after a loss. Earlier requests and importers may be unknown, so each leader waits before it admits anybody, until one wait is over. */
   readonly isSettling?: true
 }
 
@@ -20,12 +20,14 @@ export interface LedgerObject extends KubeObject {
 const LABELS: Readonly<Record<string, string>> = { 'app.kubernetes.io/managed-by': 'open-terrain-operator' }
 const KEYS: ReadonlySet<string> = new Set(['limit', 'holders', 'settling'])
 
-/** After a hand-over there may be more holders than the limit allows, and never twice as many. */
+/** A lowered limit and a handover leave more holders than the limit in force allows. Twice the highest limit must be forged. */
 const HOLDERS_MAX = 2 * CONCURRENCY_MAX
+/** Maximum number of characters of all holders together. A ConfigMap may have 1 MiB. */
+const HOLDERS_SIZE = 1_000_000
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
-/** No more than a real holder can have: names go into requests. */
+/** Allows only what a real holder can have, since names are used in requests. */
 const holderSchema = z.object({
   uid: z.string().min(1).max(64),
   namespace: z.string().max(63).regex(DNS_LABEL),
@@ -35,7 +37,19 @@ const holderSchema = z.object({
   claimant: z.string().max(300),
 })
 
-/** The whole object: whatever else there is goes with the write. */
+/** Returns those of these holders that a ledger can have, the first ones. Anybody may make the DataVolumes that they were found by. */
+export function fitting(holders: readonly Holder[]): Holder[] {
+  const fit: Holder[] = []
+  let size = 0
+  for (const holder of holders.filter((one) => holderSchema.safeParse(one).success)) {
+    size += JSON.stringify(holder).length + 1
+    if (size > HOLDERS_SIZE || fit.length === HOLDERS_MAX) break
+    fit.push(holder)
+  }
+  return fit
+}
+
+/** Renders the whole object: the write drops anything else in it. */
 export function renderLedger(metadata: ObjectMeta, { limit, holders, isSettling }: LedgerState): LedgerObject {
   return {
     apiVersion: 'v1',
@@ -46,8 +60,8 @@ export function renderLedger(metadata: ObjectMeta, { limit, holders, isSettling 
 }
 
 /**
- * What the object says, or why it cannot serve as the ledger: it is as good as none then, and made again from what runs.
- * @param most holders that it can have
+ * Returns the state in the object, or why it cannot serve as the ledger. Then it counts as missing, and is recreated from what runs.
+ * @param most maximum number of holders
  */
 export function parseLedger(object: LedgerObject, most = HOLDERS_MAX): LedgerState | string {
   if (object.immutable === true) return 'it is immutable'
@@ -57,7 +71,7 @@ export function parseLedger(object: LedgerObject, most = HOLDERS_MAX): LedgerSta
     return 'its limit is no number that the policy allows'
   const parsed = parseJson(text)
   if (!Array.isArray(parsed)) return 'its holders are no list'
-  // Before each one is looked at: a megabyte of something else is hundreds of thousands.
+  // Checked before each entry is: a megabyte of other content can be hundreds of thousands of entries.
   if (parsed.length > most) return `it has more than ${most} holders`
   const { success, data: holders = [] } = z.array(holderSchema).safeParse(parsed)
   if (!success) return 'one of its holders makes no sense'
@@ -65,7 +79,7 @@ export function parseLedger(object: LedgerObject, most = HOLDERS_MAX): LedgerSta
   return { limit: Number(limit), holders, ...(settling === 'true' && { isSettling: true }) }
 }
 
-/** What somebody else has put into the object. */
+/** Returns what somebody else has put into the object. */
 export function foreignIn({ metadata, data = {}, binaryData = {} }: LedgerObject): readonly string[] {
   const { labels = {}, annotations = {}, finalizers = [], ownerReferences = [] } = metadata
   return [

@@ -98,7 +98,7 @@ describe('the slots', () => {
         if (taken.length > 0) expect(next.holders.length + unheld).toBeLessThanOrEqual(limit)
         if (!isAdmitting) expect(taken).toEqual([])
         expect(new Set(next.holders.map((one) => one.uid)).size).toBe(next.holders.length)
-        // One that is over may be next again: its slot is taken again, and the ledger looks the same.
+        // An image whose download is over may be next again: its slot is taken again, and the ledger looks the same.
         expect(isChange).toBe(taken.length > 0 || JSON.stringify(next) !== JSON.stringify(ledger))
       }),
     )

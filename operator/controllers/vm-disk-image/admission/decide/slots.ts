@@ -6,15 +6,15 @@ import type { Start } from '../../decide/image-plan.ts'
 import type { Holder } from '../../world.ts'
 import type { LedgerState } from './ledger-content.ts'
 
-/** What the ledger should say next. Pure: who may write it, and whether it is still current, is checked by the write. */
+/** The next state of the ledger. This is a pure decision: the write checks who may write, and whether the state is still current. */
 export interface SlotDecision {
   readonly next: LedgerState
   readonly isChange: boolean
-  /** Slots are left for a further step. */
+  /** Whether free slots are left for another step. */
   readonly hasMore: boolean
 }
 
-/** So many slots are taken in one write, and their DataVolumes into the time that it is good for. */
+/** Maximum number of slots taken in one write, so that creating their DataVolumes fits into the time for which it is valid. */
 export const TAKEN_AT_ONCE = 100
 
 export interface SlotFacts {
@@ -22,16 +22,16 @@ export interface SlotFacts {
   readonly me: string
   /** The limit that the policy wants. */
   readonly limit: number
-  /** Holders of mine whose download is over, for certain. */
+  /** Whether the download of a holder of this process is certainly over. */
   readonly isOver: (holder: Holder) => boolean
-  /** The operator's DataVolumes that may download and have no holder: they count until they are gone. */
+  /** Number of the operator's DataVolumes that may download but have no holder. They count until they are gone. */
   readonly unheld: number
-  /** Up to so many images that are next. */
+  /** Returns the next images, at most `count`. */
   readonly heads: (count: number) => readonly Start[]
   readonly isAdmitting: boolean
 }
 
-/** Frees the slots of what is over and takes them for those who are next, in one write. */
+/** Frees the slots of downloads that are over and takes slots for the next images, in one write. */
 export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitting }: SlotFacts): SlotDecision {
   const kept = ledger.holders.filter((holder) => holder.claimant !== me || !isOver(holder))
   const free = isAdmitting ? Math.max(0, limit - kept.length - unheld) : 0
@@ -48,28 +48,28 @@ export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitt
   return { next, isChange, hasMore }
 }
 
-/** A new leader answers for all slots: first of all it makes them its own. */
+/** Makes `me` the claimant of all slots. A new leader does this first, because it is responsible for all of them. */
 export function adopt(ledger: LedgerState, me: string): LedgerState {
   return { ...ledger, holders: ledger.holders.map((holder) => ({ ...holder, claimant: me })) }
 }
 
-/** Whether this download is the one that the slot is held for. */
+/** Reports whether the slot is held for this download. */
 export function isHeldBy(dataVolume: KubeObject, holder: Holder): boolean {
   return dataVolume.metadata.name === volumeNameOf(holder) && isChildOf(dataVolume, ownerOf(holder))
 }
 
-/** Name of the DataVolume that a slot is held for, and of the claim that it fills. */
+/** Returns the name of the DataVolume that a slot is held for, which is also the name of the claim that it fills. */
 export const volumeNameOf = memoized(({ name, revision }: Pick<Holder, 'name' | 'revision'>) =>
   childName(name, revision),
 )
 
-/** The image that holds a slot, as the owner of what downloads for it. */
+/** Returns the image that holds a slot, as the owner of what downloads for it. */
 export function ownerOf({ namespace, name, uid }: Pick<Holder, 'namespace' | 'name' | 'uid'>): Owner {
   const { apiVersion, kind } = vmDiskImage
   return { apiVersion, kind, metadata: { namespace, name, uid } }
 }
 
-/** What tells two slots apart: for whom, and for which attempt, they are held. */
+/** Returns what identifies a slot: the image, revision and attempt that it is held for. */
 export const slotKeyOf = memoized(
   ({ uid, revision, attempt }: Pick<Holder, 'uid' | 'revision' | 'attempt'>) => `${uid}/${revision}/${attempt}`,
 )

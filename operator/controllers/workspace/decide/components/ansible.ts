@@ -4,7 +4,7 @@ import { type Component, componentFailed, componentReady, idOf } from '../compon
 import type { ComponentKind } from '../component-kind.ts'
 
 const KIND = 'Ansible'
-/** The inventory and the plays, for containers that mount them. */
+/** The Ansible inventory and plays, for containers that mount them. */
 export const ANSIBLE_KIND: ComponentKind = {
   kind: KIND,
   types: [{ type: WORKSPACE_CONFIG_MAP, propagationPolicy: 'Background' }],

@@ -25,10 +25,10 @@ import { volumeIdOf } from './volume.ts'
 
 const KIND = 'ContainerCluster'
 
-/** Containers that share their interfaces: a Deployment of one pod each. */
+/** Container clusters: each is a Deployment of one pod, whose containers share their interfaces. */
 export const CONTAINER_CLUSTER_KIND: ComponentKind = {
   kind: KIND,
-  // Its pods are to be gone before the networks and the volumes that they use.
+  // Its pods must be gone before the networks and the volumes that they use.
   types: [{ type: DEPLOYMENT, propagationPolicy: 'Foreground' }],
   uses: ['Network', 'Volume', 'Ansible'],
   children: (blueprint) =>
@@ -58,7 +58,7 @@ function volumeIds(blueprint: Blueprint, { containers }: WorkspaceContainerClust
   )
 }
 
-/** What the platform does not allow is not created, and not changed where it was created before that. */
+/** A cluster that the policy does not allow is not created, and not changed if it was created before. */
 function heldByPolicy({ containers }: WorkspaceContainerCluster, policy: Policy): Pick<Component, 'held'> | undefined {
   const { allowHostPorts, allowedCapabilities } = policy
   for (const { name, portMappings = [], capabilities } of containers) {

@@ -8,6 +8,7 @@ import {
 } from '../../../../images/decide/ensure-image.ts'
 import type { ImageView } from '../../../../images/image-view.ts'
 import { referenceOf } from '../../../../images/references.ts'
+import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { NAMESPACE } from '../../../../kube/resource-types.ts'
 import type { ImageFacts, WorkspaceWorld } from '../../world.ts'
 import {
@@ -25,8 +26,8 @@ import { imageTemplate } from '../image-template.ts'
 const KIND = 'Image'
 
 /**
- * The images of the machines. They belong to nobody, and go by their own rule: they are ensured, and waited for. No machine of a workspace carries a template, so
- * that the workspace alone decides what an image is made from.
+ * The images of the machines. Images have no owner and are deleted by their own rule. The workspace ensures that they exist, and waits for them. Its
+ * machines carry no template, so that the workspace alone decides what an image is created from.
  */
 export const IMAGE_KIND: ComponentKind = {
   kind: KIND,
@@ -44,16 +45,26 @@ export function imageIdOf({ backingVMDiskImage }: WorkspaceVm): string {
   return idOf(KIND, backingVMDiskImage)
 }
 
-/** References to its images that are its own: its machines refer to what it names. */
-export function ownReferences({ workspace, children }: Pick<WorkspaceWorld, 'workspace' | 'children'>): Set<string> {
-  const machines = [...children.values()].filter(({ kind }) => kind === virtualMachine.kind)
+/** Returns the references to an image that count as its own: that of the workspace, and those of its machines of the image. */
+export function ownReferences(
+  { workspace, children }: Pick<WorkspaceWorld, 'workspace' | 'children'>,
+  image: string,
+): Set<string> {
+  const machines = [...children.values()].filter((child) => isMachineOf(image, child))
   return new Set([workspace, ...machines].map(referenceOf))
 }
 
-/** An image, and what is wanted of it. */
+function isMachineOf(image: string, child: KubeObject): boolean {
+  const { kind, spec } = child as KubeObject & {
+    readonly spec?: { readonly vmDiskImageRef?: { readonly name?: unknown } }
+  }
+  return kind === virtualMachine.kind && spec?.vmDiskImageRef?.name === image
+}
+
+/** An image with what the workspace wants of it. */
 interface Wanted {
   readonly ref: { readonly namespace: string; readonly name: string }
-  /** In words. */
+  /** For messages. */
   readonly which: string
   readonly template: VMDiskImageSpec | undefined
   readonly ensured: Ensured
@@ -104,7 +115,7 @@ function missing(world: WorkspaceWorld, { which, ref, ensured }: Wanted, lacks: 
   return { ...not(componentWaiting('WaitingForImages', `${which} is being created`)), apply }
 }
 
-/** Nothing can run in the namespace of others, so nothing is downloaded for it. */
+/** Nothing of the workspace can run in a namespace of others, so no image is downloaded for it. */
 function isNameTaken(world: WorkspaceWorld): boolean {
   const namesake = world.namesakes.get(idOf(NAMESPACE.kind, home(world)))
   return namesake !== undefined && !isGoing(namesake)
@@ -137,16 +148,16 @@ function present(
   }
   const corrected = correction(world, wanted, image)
   if (corrected !== undefined) return corrected
-  const says = message === '' ? '' : `: ${message}`
+  const detail = message === '' ? '' : `: ${message}`
   if (phase === 'Failed') {
     const where = ensured.kind === 'follows' ? '; correct vmDiskImageTemplate, or the image' : ''
     return {
-      standing: withReason(componentFailed('ImageFailed', `${which} is Failed${says}${where}`), reason),
+      standing: withReason(componentFailed('ImageFailed', `${which} is Failed${detail}${where}`), reason),
       isThere: false,
     }
   }
-  // Places in the queue move all the time, and are on the image.
-  const text = reason === undefined || MOVING.has(reason) ? `${which} is ${phase}` : `${which} is ${phase}${says}`
+  // Queue positions change all the time, and the image itself shows them.
+  const text = reason === undefined || MOVING.has(reason) ? `${which} is ${phase}` : `${which} is ${phase}${detail}`
   return { standing: withReason(componentWaiting('WaitingForImages', text), reason), isThere: false }
 }
 
@@ -156,12 +167,12 @@ function withReason(standing: ComponentStanding, reason: string | undefined): Co
   return reason === undefined ? standing : { ...standing, reason }
 }
 
-/** A template that was wrong is corrected, and so is the image that it made. */
+/** When a wrong template is corrected, the image that was created from it is corrected too. */
 function correction(world: WorkspaceWorld, { which, ref, ensured }: Wanted, image: ImageView): Judgement | undefined {
   const message = `${which} has no artifact yet, and is corrected from its template`
   const standing = componentWaiting('WaitingForImages', message)
   if (ensured.kind === 'corrected') {
-    const onlyIf = [isNobodyElses(ref, [...ownReferences(world)])]
+    const onlyIf = [isNobodyElses(ref, [...ownReferences(world, ref.name)])]
     return { standing, isThere: false, applyIf: [{ wanted: ensured.image, onlyIf }] }
   }
   return isNewlyCorrected(world.workspace, image) ? { standing, isThere: false } : undefined

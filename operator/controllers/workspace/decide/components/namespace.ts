@@ -10,7 +10,7 @@ import type { ComponentKind } from '../component-kind.ts'
 
 const KIND = 'Namespace'
 
-/** The namespace, and what keeps others out of it and what is in it within bounds. Nothing is created in it before all of that is there. */
+/** The namespace with its isolation and its limits. Nothing else is created in it before all of them exist. */
 export const NAMESPACE_KIND: ComponentKind = {
   kind: KIND,
   isGround: true,
@@ -35,7 +35,7 @@ export function namespaceIdOf({ workspace }: Pick<Blueprint, 'workspace'>): stri
   return idOf(KIND, workspace.name)
 }
 
-/** All images would go with this workspace. */
+/** A workspace with the name of the image namespace would delete all images when it is deleted. */
 function heldForImages({ workspace, policy }: Blueprint): Pick<Component, 'held'> {
   if (workspace.name !== policy.imageNamespace) return {}
   const taken = componentFailed(

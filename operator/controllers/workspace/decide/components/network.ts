@@ -5,7 +5,7 @@ import type { ComponentKind } from '../component-kind.ts'
 
 const KIND = 'Network'
 
-/** The networks, as Multus reads them. Nothing tells whether a plug-in can make one: pods that are to be on it do. */
+/** The networks, as Multus reads them. Nothing shows whether a plug-in can create one, except the pods that use it. */
 export const NETWORK_KIND: ComponentKind = {
   kind: KIND,
   types: [{ type: NETWORK_ATTACHMENT_DEFINITION, propagationPolicy: 'Background' }],
@@ -21,7 +21,7 @@ export const NETWORK_KIND: ComponentKind = {
   standing: (_world, { name }) => ({ standing: componentReady(`network ${name} can be used`) }),
 }
 
-/** The networks that these interfaces are on. */
+/** Returns the ids of the networks that these interfaces are on. */
 export function networkIds(interfaces: readonly { readonly network: string }[] = []): string[] {
   return interfaces.map(({ network }) => idOf(KIND, network))
 }

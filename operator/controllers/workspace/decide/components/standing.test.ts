@@ -7,7 +7,7 @@ import { DEPLOYED } from '../../workspace-bench.fixtures.ts'
 import { NOW, settledWorld } from '../../workspace-world.fixtures.ts'
 import { planWorkspace } from '../plan.ts'
 
-/** A workspace that is Ready, in which one child is as given. */
+/** Returns phase, reason and message of a component, after `change` was made to one child of a Ready workspace. */
 function standing(
   kind: string,
   name: string,
@@ -45,6 +45,10 @@ describe('a container cluster', () => {
     phase: 'Pending',
     containerStatuses: [{ name: 'chef', restartCount, state: { waiting: { reason, message } } }],
   })
+  /** Another container comes first. */
+  const beside = (first: object, { containerStatuses, ...status }: ReturnType<typeof waiting>) => {
+    return { ...status, containerStatuses: [{ ...first, name: 'first' }, ...containerStatuses] }
+  }
   const LATE = {
     conditions: [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'late' }],
   }
@@ -112,6 +116,30 @@ describe('a container cluster', () => {
       {},
       [waiting('CrashLoopBackOff', 'back-off 5m0s restarting failed container=chef pod=p_lab(uid)', 5)],
       ['Failed', 'CrashLoopBackOff', 'container chef ends again and again; see its log'],
+    ],
+    [
+      'crashes beside a container that has never started',
+      {},
+      [beside({ restartCount: 9, state: { running: {} } }, waiting('CreateContainerConfigError', 'no configmap'))],
+      ['Provisioning', 'CreateContainerConfigError', /container chef does not start .*: no configmap/],
+    ],
+    [
+      'has an image name that is none, beside a container that crashed',
+      {},
+      [beside({ restartCount: 1, state: { running: {} } }, waiting('InvalidImageName'))],
+      ['Failed', 'InvalidImageName', /container chef does not start/],
+    ],
+    [
+      'crashed once, beside a container that crashed for minutes',
+      {},
+      [beside({ restartCount: 9, state: { running: {} } }, waiting('CrashLoopBackOff', '', 1))],
+      ['Provisioning', 'CrashLoopBackOff', /container chef ends again/],
+    ],
+    [
+      'crashed a few times in each of two containers',
+      {},
+      [beside(waiting('CrashLoopBackOff', '', 2).containerStatuses[0] ?? {}, waiting('CrashLoopBackOff', '', 4))],
+      ['Provisioning', 'CrashLoopBackOff', /container first ends again/],
     ],
     [
       'finds no node',

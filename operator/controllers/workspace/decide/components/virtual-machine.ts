@@ -20,10 +20,10 @@ import { networkIds } from './network.ts'
 
 const KIND = 'VirtualMachine'
 
-/** The machines, each an Open Terrain VirtualMachine with a controller of its own. The workspace reports what that reports. */
+/** The machines. Each is an Open Terrain VirtualMachine with its own controller, whose status the workspace reports. */
 export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   kind: KIND,
-  // Its own finalizer keeps the order in which its parts go; in the foreground all of them would be deleted at once.
+  // Its own finalizer orders the deletion of its parts. Foreground deletion would delete all of them at once.
   types: [{ type: virtualMachine, propagationPolicy: 'Background' }],
   uses: ['Network'],
   children: ({ workspace, spec, policy }) =>
@@ -48,7 +48,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   standing: (world, { name }) => judgeMachine(world, name),
 }
 
-/** Why the machine is not ready, in words of the workspace; everything else is reported as it is. */
+/** Reasons of a machine that are reasons of a workspace too. */
 const SAME: ReadonlySet<string> = new Set([
   'KubeVirtMissing',
   'CDIMissing',
@@ -57,7 +57,7 @@ const SAME: ReadonlySet<string> = new Set([
   'Refused',
   'ImageFailed',
 ])
-/** Their messages say how far something is. */
+/** Reasons whose messages contain progress. */
 const MOVING: ReadonlySet<string> = new Set(['Cloning', 'ImageSyncing', 'WaitingForImage'])
 
 function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
@@ -80,7 +80,7 @@ function isSecret(reason: string): boolean {
   return reason === 'MissingPasswordSecret'
 }
 
-/** The command that creates what the password of a user is to come from. */
+/** Returns a standing whose message is the command that creates the missing Secret for the password of a user. */
 function missingSecret({ workspace, spec, secrets }: WorkspaceWorld, name: string): ComponentStanding | undefined {
   const vm = spec.ok ? spec.spec.vms?.find((one) => one.name === name) : undefined
   const ref = passwordSecretsOf(vm).find((one) => !secrets.has(one.name))

@@ -18,7 +18,7 @@ import type { ComponentKind, Judgement } from '../component-kind.ts'
 
 const KIND = 'Volume'
 
-/** The volumes: a claim each and, where the policy keeps them on nodes, the local volume that it is for. */
+/** The volumes. Each is a claim and, if the policy keeps volumes on nodes, the local volume that the claim is for. */
 export const VOLUME_KIND: ComponentKind = {
   kind: KIND,
   types: [
@@ -35,7 +35,7 @@ export const VOLUME_KIND: ComponentKind = {
       }),
     ),
   unchangeable,
-  // A claim that exists is not taken away what it is bound to.
+  // An existing claim keeps the volume that it is bound to.
   isNeeded: (world, object) => object.kind === PERSISTENT_VOLUME.kind && claimOf(world, object) !== undefined,
   standing: judgeVolume,
 }
@@ -51,7 +51,7 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
   }
   const claim = of(PERSISTENT_VOLUME_CLAIM.kind) as ClaimView
   const local = of(PERSISTENT_VOLUME.kind) as PersistentVolumeView | undefined
-  // It was bound to an earlier claim, and nothing frees it but another one of its name. What is in the folder stays.
+  // It was bound to an earlier claim, and only replacing it under the same name frees it. The files in its folder stay.
   if (local !== undefined && isLeft(local, claim))
     return {
       standing: componentWaiting(
@@ -106,12 +106,23 @@ interface WantedClaim {
   }
 }
 
-/** A claim is for its volume as long as it lasts, and never becomes smaller. */
+/** A claim keeps its volume as long as it exists, and never becomes smaller. */
 function unchangeable(world: WorkspaceWorld, { objects }: Component): string | undefined {
   const wanted = objects.find(({ kind }) => kind === PERSISTENT_VOLUME_CLAIM.kind)
   const claim = wanted && (world.children.get(idOfObject(wanted)) as ClaimView | undefined)
   if (claim === undefined || isGoing(claim)) return undefined
-  const size = (wanted as WantedClaim).spec?.resources?.requests?.storage
+  const text = refusedChange(world, objects, wanted as WantedClaim, claim)
+  if (text === undefined || claim.phase !== 'Pending') return text
+  return `${text}; delete the claim, which has no storage yet, and it is made again`
+}
+
+function refusedChange(
+  world: WorkspaceWorld,
+  objects: Component['objects'],
+  wanted: WantedClaim,
+  claim: ClaimView,
+): string | undefined {
+  const size = wanted.spec?.resources?.requests?.storage
   const { requested } = claim
   if (size !== undefined && requested !== undefined && (compareQuantities(size, requested) ?? 0) < 0)
     return `a volume cannot become smaller: it stays at ${requested}, although the spec asks for ${size}`
@@ -126,7 +137,7 @@ function unchangeable(world: WorkspaceWorld, { objects }: Component): string | u
       ? toBe === undefined || claim.volumeName === toBe.metadata.name
       : toBe !== undefined && pathOf(local) === pathOf(toBe)
   if (isInPlace) return undefined
-  return 'it stays where it is: localPath and the policy key localVolumeRoot count for volumes that are made after they were changed'
+  return 'it stays where it is, as localPath and the policy key localVolumeRoot count for new claims'
 }
 
 function pathOf(volume: KubeObject): string | undefined {

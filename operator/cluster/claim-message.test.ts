@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { saidOfClaim } from './said-of-claim.ts'
+import { claimMessageOf } from './claim-message.ts'
 
 const PROVISIONER =
   "Waiting for a volume to be created either by the external provisioner 'csi' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered."
-/** Somebody else wrote the claim first. Kubernetes tries again at once, but the event remains the newest one for seconds. */
+/** Another client wrote the claim first. Kubernetes retries immediately, but the Event remains the newest one for seconds. */
 const CONFLICT =
   'Error saving claim: Operation cannot be fulfilled on persistentvolumeclaims "prime-1": the object has been modified; please apply your changes to the latest version and try again'
 
-describe('saidOfClaim', () => {
+describe('claimMessageOf', () => {
   it.each([
     ['PVC x Pending', ''],
     ['PVC x Bound', ''],
@@ -20,6 +20,6 @@ describe('saidOfClaim', () => {
     ['target PVC x Pending and [prime-1] : failed to provision volume: no room', 'failed to provision volume: no room'],
     ['the driver is busy', 'the driver is busy'],
   ])('makes of %s: %s', (message, expected) => {
-    expect(saidOfClaim({ bound: { message } })).toBe(expected)
+    expect(claimMessageOf({ bound: { message } })).toBe(expected)
   })
 })

@@ -1,0 +1,52 @@
+import { ANNOTATIONS, type Attempt, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { START } from '../../../runtime/times.fixtures.ts'
+import { attemptOf, nextAttempt, recordCancel } from './attempts.ts'
+
+const dataVolumeOf = (attempt: string | undefined) => ({
+  apiVersion: 'cdi.kubevirt.io/v1beta1',
+  kind: 'DataVolume',
+  metadata: { name: 'x', ...(attempt !== undefined && { annotations: { [ANNOTATIONS.attempt]: attempt } }) },
+})
+
+describe('the number of an attempt', () => {
+  it.each([
+    ['2', 2],
+    [undefined, 1],
+    ['', 1],
+    ['x', 1],
+    ['0', 1],
+    ['-1', 1],
+    ['1.5', 1],
+    ['NaN', 1],
+    ['Infinity', 1],
+  ])('is that of its DataVolume, or 1 where somebody wrote %j', (text, number) => {
+    expect(attemptOf(dataVolumeOf(text))).toBe(number)
+  })
+
+  it.each(['9007199254740991', '1e300'])('leaves room for a next one where somebody wrote %s', (text) => {
+    let number = attemptOf(dataVolumeOf(text))
+    for (let retry = 0; retry < 3; retry += 1) {
+      const failed = { number, revision: 'r', outcome: 'Failed', reason: 'x', message: '' } satisfies Attempt
+      const next = nextAttempt({ revision: 'r', budget: { key: '', downloads: 1 }, attempts: [failed] })
+      // A DataVolume of an earlier attempt than the next one is removed.
+      expect(attemptOf(dataVolumeOf(String(next)))).toBe(next)
+      expect(Number.isSafeInteger(next)).toBe(true)
+      number = next
+    }
+  })
+})
+
+it('a failure stays on record however many downloads that nobody asked for are stopped after it', () => {
+  const failed = { number: 1, revision: 'r', outcome: 'Failed', reason: 'NotFound', message: '' } satisfies Attempt
+  const stray = (uid: string) => ({ uid, number: 1, revision: 'r', createdAt: undefined, restarts: 0 })
+  let status: VMDiskImageStatus = { phase: 'Failed', attempts: [failed] }
+  for (let at = 0; at < 9; at += 1) status = recordCancel(status, stray(`uid-${at}`), 'SpecChanged', '', START)
+  expect(status.attempts?.map(({ outcome, dataVolumeUID }) => dataVolumeUID ?? outcome)).toEqual([
+    'Failed',
+    'uid-5',
+    'uid-6',
+    'uid-7',
+    'uid-8',
+  ])
+})
