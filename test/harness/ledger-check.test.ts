@@ -22,7 +22,7 @@ class Story {
     )
   }
 
-  /** Its spec changes; nobody has looked at it yet. */
+  /** The spec changes. The status does not reflect it yet. */
   changes(name: string): this {
     return this.#add(
       'VMDiskImage',
@@ -78,7 +78,7 @@ const ledger = (story: Story) => () => checkLedger(story.events, NAMESPACE)
 describe('the DataVolumes of one batch', () => {
   it('come in the order of their tickets', () => {
     expect(order(begun().ledger(2, 'a', 'b').downloads('a').downloads('b'))).not.toThrow()
-    // How the ledger lists them does not matter.
+    // The order inside the ledger does not matter.
     expect(order(begun().ledger(2, 'b', 'a').downloads('a').downloads('b'))).not.toThrow()
     expect(order(begun().ledger(2, 'a', 'b').downloads('b').downloads('a'))).toThrow(
       'revision 7: the DataVolume of a (ticket 2) came after that of b (ticket 3) of the same batch',
@@ -120,15 +120,26 @@ describe('the claims', () => {
   it('stay within the limit of the same write', () => {
     expect(ledger(begun().ledger(2, 'a', 'b'))).not.toThrow()
     expect(ledger(begun().ledger(2, 'a', 'b', 'c'))).toThrow('revision 5: 3 slots are held, the limit is 2')
-    // A lower limit takes nobody's slot away.
+    expect(ledger(new Story().ledger(1, 'a', 'b'))).toThrow('revision 1: 2 slots are held, the limit is 1')
+    // A lower limit releases no slot.
     expect(ledger(begun().ledger(2, 'a', 'b').ledger(1, 'a', 'b'))).not.toThrow()
   })
 
   it('come before their DataVolumes', () => {
     expect(ledger(begun().ledger(2, 'a').downloads('a'))).not.toThrow()
     expect(ledger(begun().downloads('a'))).toThrow('DataVolume a-r was created without a slot at revision 5')
+    expect(ledger(new Story().downloads('a'))).toThrow('DataVolume a-r was created without a slot at revision 1')
     const freedTooEarly = begun().ledger(2, 'a').downloads('a').ledger(2, 'b').downloads('b')
     expect(ledger(freedTooEarly)).toThrow('2 DataVolumes are unfinished at revision 8, 1 slots are held')
+  })
+
+  it('are in force for what the same transaction of etcd writes, whichever was seen first', () => {
+    const { events } = new Story().downloads('a').ledger(1, 'a')
+    const asOne = events.map((event) => {
+      const metadata = { ...event.object.metadata, resourceVersion: '1' }
+      return { ...event, object: { ...event.object, metadata } }
+    })
+    for (const seen of [asOne, asOne.toReversed()]) expect(() => checkLedger(seen, NAMESPACE)).not.toThrow()
   })
 
   it('last as long as their DataVolumes may download, with or without an owner', () => {

@@ -16,19 +16,27 @@ interface Ledger {
   readonly holders: readonly Slot[]
 }
 
-/** All changes in the order in which they were written, whichever kind they are of. */
+/**
+ * All events, of all kinds, in the order of the writes. What one transaction of etcd wrote has one version, and is seen kind by kind in any
+ * order: then the ledger comes first, since what it says is in force from that version on.
+ */
 function inOrder(history: readonly SeenEvent[]): SeenEvent[] {
-  return history.toSorted((a, b) => compareResourceVersions(versionOf(a), versionOf(b)))
+  return history.toSorted(
+    (a, b) => compareResourceVersions(versionOf(a), versionOf(b)) || Number(isLedger(b)) - Number(isLedger(a)),
+  )
+}
+
+function isLedger({ kind, object }: SeenEvent): boolean {
+  return kind === 'ConfigMap' && object.metadata.name === LEDGER_NAME
 }
 
 function versionOf({ object }: SeenEvent): string {
   return object.metadata.resourceVersion ?? '0'
 }
 
-function ledgerIn({ kind, type, object }: SeenEvent, namespace: string): Ledger | undefined {
-  const isLedger = object.metadata.name === LEDGER_NAME && object.metadata.namespace === namespace
-  if (kind !== 'ConfigMap' || !isLedger || type === 'DELETED') return undefined
-  const { data = {} } = object as ConfigMap
+function ledgerIn(event: SeenEvent, namespace: string): Ledger | undefined {
+  if (!isLedger(event) || event.object.metadata.namespace !== namespace || event.type === 'DELETED') return undefined
+  const { data = {} } = event.object as ConfigMap
   return { limit: Number(data['limit']), holders: JSON.parse(data['holders'] ?? '[]') }
 }
 
@@ -42,8 +50,8 @@ function imageOwner({ object }: SeenEvent) {
 }
 
 /**
- * Replays the history revision by revision: no claim ever goes beyond the limit in the same object, and no DataVolume ever
- * comes to be without a claim of its image and revision.
+ * Replays the history, which has to begin before the first ledger, revision by revision. No claim may exceed the limit in the
+ * same object, and no DataVolume may be created without a claim of its image and revision.
  */
 export function checkLedger(history: readonly SeenEvent[], namespace: string): void {
   let ledger: Ledger | undefined
@@ -59,8 +67,7 @@ export function checkLedger(history: readonly SeenEvent[], namespace: string): v
 }
 
 function checkClaims(before: Ledger | undefined, after: Ledger, version: string): void {
-  const isRebuilt = before === undefined
-  if (!isRebuilt && claimsAdded(before, after).length > 0 && after.holders.length > after.limit) {
+  if (claimsAdded(before, after).length > 0 && after.holders.length > after.limit) {
     throw new Error(`revision ${version}: ${after.holders.length} slots are held, the limit is ${after.limit}`)
   }
 }
@@ -69,7 +76,7 @@ function followDownload(event: SeenEvent, downloads: Map<string, DataVolume>, le
   const dataVolume = event.object as DataVolume
   const { uid = '', name, labels = {} } = dataVolume.metadata
   const owner = imageOwner(event)
-  // The garbage collector may take the owner off what downloads: it downloads all the same.
+  // The garbage collector may remove the owner of a running download. The download continues.
   if (owner === undefined && !downloads.has(uid)) return
   if (event.type === 'DELETED' || isFinished(dataVolume)) {
     downloads.delete(uid)
@@ -77,29 +84,28 @@ function followDownload(event: SeenEvent, downloads: Map<string, DataVolume>, le
   }
   const isNew = event.type === 'ADDED'
   downloads.set(uid, dataVolume)
-  if (owner === undefined || !isNew || ledger === undefined) return
-  const hasSlot = ledger.holders.some(
-    (holder) => holder.uid === owner.uid && holder.revision === labels[LABELS.revision],
-  )
+  if (owner === undefined || !isNew) return
+  const { holders = [] } = ledger ?? {}
+  const hasSlot = holders.some((holder) => holder.uid === owner.uid && holder.revision === labels[LABELS.revision])
   if (!hasSlot) throw new Error(`DataVolume ${name} was created without a slot at revision ${versionOf(event)}`)
-  if (downloads.size > ledger.holders.length) {
+  if (downloads.size > holders.length) {
     throw new Error(
-      `${downloads.size} DataVolumes are unfinished at revision ${versionOf(event)}, ${ledger.holders.length} slots are held`,
+      `${downloads.size} DataVolumes are unfinished at revision ${versionOf(event)}, ${holders.length} slots are held`,
     )
   }
 }
 
 export interface OrderOptions {
   /**
-   * Whether the DataVolumes of one batch are looked at. False where API errors are injected: one that the API server
-   * refuses does not hold the next, and comes after it. Default: true.
+   * Whether to check the order of the DataVolumes of one batch. False where API errors are injected: a DataVolume that the
+   * API server refuses does not block the next one, and is created after it. Default: true.
    */
   readonly areBatchesChecked?: boolean
 }
 
 /**
- * First come, first served: nobody is claimed for while an image with an earlier ticket waits, and the DataVolumes of one
- * batch, which is what one ledger write claims, come in the order of their tickets. Throws at the first inversion.
+ * First come, first served: no image gets a slot while an image with an earlier ticket waits, and the DataVolumes of one
+ * batch (the claims of one ledger write) are created in the order of their tickets. Throws at the first inversion.
  */
 export function checkOrder(
   history: readonly SeenEvent[],
@@ -118,7 +124,7 @@ export function checkOrder(
 interface Waiting {
   readonly name: string
   readonly ticket: string
-  /** Since when it could have been claimed. */
+  /** The revision since which it is admissible. */
   readonly since: string
 }
 
@@ -129,14 +135,14 @@ interface Claimed {
   readonly write: string
 }
 
-/** Who waits for a slot, and who has one but no DataVolume yet. */
+/** Tracks the images that wait for a slot, and those that have one but no DataVolume yet. */
 class Turns {
   readonly #waiting = new Map<string, Waiting>()
-  /** A ticket is good for one claim; the status says so only later. */
+  /** Used tickets. A ticket is valid for one claim; the status shows that only later. */
   readonly #used = new Set<string>()
-  /** Claims whose DataVolume is still to come, by uid of the image. */
+  /** Claims without a DataVolume so far, by uid of the image. */
   readonly #claimed = new Map<string, Claimed>()
-  /** By ledger write: of those whose DataVolume has come, the one with the latest ticket. */
+  /** By ledger write: the claim with the latest ticket among those whose DataVolume was created. */
   readonly #latest = new Map<string, Claimed>()
   /** Revisions of the last two ledger writes. */
   #writes: readonly string[] = []
@@ -146,7 +152,7 @@ class Turns {
     const image = event.object as Image
     const { uid = '', name, generation } = image.metadata
     const { ticket, observedGeneration } = image.status ?? {}
-    // It was changed, suspended or deleted: its claim may come to nothing.
+    // The image was changed, suspended or deleted: its claim may never get a DataVolume.
     if (isGoing(event) || observedGeneration !== generation) this.#claimed.delete(uid)
     if (ticket === undefined || !isAdmissible(event) || this.#used.has(`${uid}/${ticket}`)) {
       this.#waiting.delete(uid)
@@ -164,7 +170,7 @@ class Turns {
     this.#ledger = ledger
   }
 
-  /** Only what has come is compared: a DataVolume that is refused for good is no inversion. */
+  /** Compares only DataVolumes that were created: one that is refused permanently is not an inversion. */
   checkBatch(event: SeenEvent): void {
     const uid = imageOwner(event)?.uid ?? ''
     const mine = this.#claimed.get(uid)
@@ -188,8 +194,8 @@ class Turns {
   }
 
   /**
-   * An image counts as waiting only if it had been ready to start before the ledger write before the one that passed it by:
-   * the operator decides a moment before it writes.
+   * An image counts as waiting only if it had been ready to start before the last but one of the ledger writes that preceded
+   * the one that passed it by: the operator decides a moment before it writes.
    */
   #checkTurn(mine: Waiting): void {
     const known = this.#writes.at(-2)
