@@ -110,6 +110,27 @@ describe('a slot', () => {
     expect(bench.holding).toEqual(['b'])
   })
 
+  it('is kept by the importer of a DataVolume that is gone, though one that a late request created has succeeded', async () => {
+    await bench.begin(1, 'a', 'b')
+    const pod = bench.import('a')
+    await bench.drop('a')
+    bench.dropClaims()
+    bench.inherited('a')
+    await bench.succeed('a')
+    await bench.clock.advance(10 * 60 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+    bench.dropPod(pod)
+    await settled()
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it('is freed when its DataVolume has succeeded, whatever the watch of pods says of its importer', async () => {
+    await bench.begin(1, 'a', 'b')
+    bench.import('a')
+    await bench.succeed('a')
+    expect(bench.holding).toEqual(['b'])
+  })
+
   it('is freed when a live look finds neither DataVolume nor pod', async () => {
     await bench.begin(1, 'a', 'b')
     await bench.drop('a')

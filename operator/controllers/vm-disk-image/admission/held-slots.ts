@@ -58,7 +58,7 @@ export class HeldSlots {
   readonly #notes = new SlotNotes()
   /** Slots with a live read in flight. */
   readonly #verifying = new Set<string>()
-  readonly #importers = new ImporterNotes()
+  readonly #importers: ImporterNotes
   readonly #leaving: LeavingDownloads
   readonly #orphaned: OrphanedDownloads
   readonly #looks: SlotLooks
@@ -68,6 +68,7 @@ export class HeldSlots {
     this.#options = options
     this.#refusals = new RefusalBook(options.clock)
     this.#seen = new SeenDownloads(options.dataVolumes)
+    this.#importers = new ImporterNotes(options.pods)
     this.#leaving = new LeavingDownloads(options.dataVolumes, options.clock)
     this.#orphaned = new OrphanedDownloads(options.dataVolumes, options.clock, options.patience)
     this.#looks = new SlotLooks({ ...options, importers: this.#importers, leaving: this.#leaving })
@@ -115,7 +116,8 @@ export class HeldSlots {
     const { isOver, isInherited } = this.#notes.of(slotKeyOf(holder))
     if (dataVolume === undefined) return isOver
     if (this.#leaving.isOver(dataVolume) || this.#orphaned.isTimedOut(dataVolume)) return true
-    if (!isFinished(dataVolume)) return false
+    // A request that arrived late may have created it while an importer of its predecessor was still terminating.
+    if (!isFinished(dataVolume) || this.#importers.isAnyAlive(slotKeyOf(holder), dataVolume)) return false
     // As long as a finished one exists, no other can be created. Requests in flight must meet it before somebody deletes it.
     // Requests of a former leader are not waited for, since that would stall a handover.
     return (isInherited && attemptOf(dataVolume) === holder.attempt) || this.#isSettled(holder)
@@ -138,7 +140,7 @@ export class HeldSlots {
       if (dataVolume === undefined) continue
       this.#seen.note(dataVolume)
       const importers = importersOf(dataVolume, { claims, pods }).filter(isAlive)
-      this.#importers.note(slotKeyOf(holder), importers)
+      this.#importers.note(slotKeyOf(holder), dataVolume, importers)
     }
   }
 
@@ -317,16 +319,9 @@ export class HeldSlots {
     const isToBeMade = start !== undefined && this.#isStillAsPlanned(start)
     const isKnownOver = this.#notes.of(slotKeyOf(holder)).isOver
     const dataVolume = this.#dataVolumeOf(holder)
-    const isInUse = dataVolume === undefined ? this.#hasImporter(holder) : !this.#leaving.isDue(dataVolume)
+    const isInUse =
+      dataVolume === undefined ? this.#importers.isAnyAlive(slotKeyOf(holder)) : !this.#leaving.isDue(dataVolume)
     return !isToBeMade && this.#isSettled(holder) && !isKnownOver && !isInUse
-  }
-
-  /** According to the cache: the watch reports the end of an importer. */
-  #hasImporter(holder: Holder): boolean {
-    return [...this.#importers.of(slotKeyOf(holder))].some(([uid, key]) => {
-      const pod = this.#options.pods.get(key)
-      return pod?.metadata.uid === uid && isAlive(pod)
-    })
   }
 
   /** A 404 for the DataVolume is not enough: after a background deletion its importer lives on for a while. */

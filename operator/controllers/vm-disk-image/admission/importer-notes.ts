@@ -1,4 +1,12 @@
+import { isAlive, type PodView } from '../../../cluster/views.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
+
+/** A pod that downloads, or did. */
+interface ImporterNote {
+  readonly key: string
+  /** UID of the DataVolume that it fills. */
+  readonly dataVolume: string | undefined
+}
 
 /** Longest wait for a pod whose claims are gone, since it may be a stranger's. Importers have 30 s to end. */
 const DOUBT_MS = 120_000
@@ -8,23 +16,40 @@ const DOUBT_MS = 120_000
  * observed. A recorded pod counts until it has ended, whatever happens to its claims and labels.
  */
 export class ImporterNotes {
-  /** Keys of pods by uid, by slot. */
-  readonly #known = new Map<string, Map<string, string>>()
+  /** By slot and uid of the pod. */
+  readonly #known = new Map<string, Map<string, ImporterNote>>()
   /** Since when pods that may or may not be importers are waited for, by slot. */
   readonly #doubtfulSince = new Map<string, number>()
+  readonly #pods: { get(key: string): PodView | undefined }
 
-  /** Records the importers of a slot whose DataVolume exists. */
-  note(slot: string, pods: readonly KubeObject[]): void {
-    this.#doubtfulSince.delete(slot)
-    if (pods.length === 0) return
-    const known = this.#known.get(slot) ?? new Map<string, string>()
-    this.#known.set(slot, known)
-    for (const pod of pods) known.set(pod.metadata.uid ?? '', keyOf(pod.metadata))
+  constructor(pods: { get(key: string): PodView | undefined }) {
+    this.#pods = pods
   }
 
-  /** Keys by uid. */
-  of(slot: string): ReadonlyMap<string, string> {
+  /** Records the importers of a slot's DataVolume. */
+  note(slot: string, dataVolume: KubeObject, pods: readonly KubeObject[]): void {
+    this.#doubtfulSince.delete(slot)
+    if (pods.length === 0) return
+    const known = this.#known.get(slot) ?? new Map<string, ImporterNote>()
+    this.#known.set(slot, known)
+    const { uid } = dataVolume.metadata
+    for (const { metadata } of pods) known.set(metadata.uid ?? '', { key: keyOf(metadata), dataVolume: uid })
+  }
+
+  /** By uid of the pod. */
+  of(slot: string): ReadonlyMap<string, ImporterNote> {
     return this.#known.get(slot) ?? NONE
+  }
+
+  /**
+   * Reports whether an importer of the slot is alive, according to the cache: the watch reports its end.
+   * @param over a DataVolume whose importers do not count: that it has finished may be known before their end is
+   */
+  isAnyAlive(slot: string, over?: KubeObject): boolean {
+    return [...this.of(slot)].some(([uid, { key, dataVolume }]) => {
+      const pod = this.#pods.get(key)
+      return pod?.metadata.uid === uid && isAlive(pod) && (over === undefined || dataVolume !== over.metadata.uid)
+    })
   }
 
   /** Reports whether the wait for a pod that may be an importer of the slot is over. The first call starts the wait. */
@@ -41,4 +66,4 @@ export class ImporterNotes {
   }
 }
 
-const NONE: ReadonlyMap<string, string> = new Map()
+const NONE: ReadonlyMap<string, ImporterNote> = new Map()
