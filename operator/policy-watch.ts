@@ -127,6 +127,7 @@ interface ConfigMapData {
 
 const SHOWN = 60
 const NAMES_SHOWN = 5
+const LAST_GOOD = 'the last valid value stays in force, or the default if there was none since the operator started'
 
 /** Returns one note for each invalid key of the policy, of which there are few, and one for all other keys together. */
 function notesOn(problems: readonly PolicyProblem[]): EventNote[] {
@@ -135,7 +136,7 @@ function notesOn(problems: readonly PolicyProblem[]): EventNote[] {
   return [...problems.filter(isKnown).map(unusable), ...(unknown.length === 0 ? [] : [warning(noKeys(unknown))])]
 }
 
-function unusable({ key, value, message, instead = 'the last good value stays in force' }: PolicyProblem): EventNote {
+function unusable({ key, value, message, instead = LAST_GOOD }: PolicyProblem): EventNote {
   const shown = value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value
   return warning(`${key}: ${JSON.stringify(shown)} is not used: ${message}; ${instead}`)
 }

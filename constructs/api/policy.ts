@@ -151,12 +151,12 @@ export const POLICY_SCHEMA = {
   reclaimPolicy: key(
     'reclaimPolicy',
     reclaim,
-    'Retain or Delete: what happens to an image that was made for a virtual machine or a DataSync (label pelotech.ot/created-by) when nothing refers to it any more, if its spec does not set this field.',
+    'Retain or Delete: what happens to an image that was made for a virtual machine, a Workspace or a DataSync (label pelotech.ot/created-by) when nothing refers to it any more, if its spec does not set this field.',
   ),
   unreferencedTTL: key(
     'unreferencedTtlMs',
     milliseconds({ isZeroAllowed: true }),
-    'With Delete: how long an image that was made for a virtual machine or a DataSync is kept when nothing refers to it any more, if its spec does not set this field. 0s deletes it when its last reference is removed.',
+    'With Delete: how long an image that was made for a virtual machine, a Workspace or a DataSync is kept when nothing refers to it any more, if its spec does not set this field. 0s deletes it when its last reference is removed.',
   ),
   userReclaimPolicy: key(
     'userReclaimPolicy',
@@ -241,7 +241,7 @@ export interface PolicyProblem {
   /** The value as found, shortened and without credentials, because Events show it. */
   readonly value: string
   readonly message: string
-  /** What applies instead of the value. If absent, the last good value applies, or nothing if the key is unknown. */
+  /** What applies instead of the value. If absent, the last good value or the default applies, or nothing if the key is unknown. */
   readonly instead?: string
 }
 

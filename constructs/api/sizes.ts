@@ -2,9 +2,9 @@ import { celMatches } from '../schema/cel.ts'
 import { parseQuantity, QUANTITY_PATTERN } from './quantity.ts'
 import { cel, intOrString } from './shared.ts'
 
-/** CDI refuses less than 1 MiB. More than 1 PiB is a mistake in the suffix. */
-export function diskSizeField(description: string) {
-  return sizeField({ name: 'diskSize', description, example: '24Gi or 500M', min: ['1Mi', 20], max: ['1Pi', 50] })
+/** CDI refuses less than 1 MiB. More than 1 PiB is a mistake in the suffix. @param name of the field, for its message */
+export function diskSizeField(description: string, name = 'diskSize') {
+  return sizeField({ name, description, example: '24Gi or 500M', min: ['1Mi', 20], max: ['1Pi', 50] })
 }
 
 /** KubeVirt has no minimum and would start a machine with one byte. Nothing boots with less than 64 MiB. */

@@ -188,7 +188,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning:
       'An object that does not belong to the virtual machine, or that has lost its ownerReference to it, has a name that it needs. The operator does not change that object.',
     remedy:
-      'Delete or rename the object that the message names, or give the virtual machine another name. If it was made for this virtual machine, put its ownerReference back instead.',
+      'Delete the object that the message names if nobody needs it, or give the virtual machine another name. If it was made for this virtual machine, put its ownerReference back instead.',
   },
   /** An object that is not ours has a name that the machine needs, and is being deleted. */
   NamesakeTerminating: {
@@ -231,7 +231,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** A change takes effect only on a new disk. */
   RebuildRequired: {
     meaning:
-      'A change of the spec takes effect only on a new disk: the guest reads users and network at its first start, its disk is a copy of the image that was named then, and it is never replaced.',
+      'A change of the spec, or of a password in its Secret, takes effect only on a new disk: the guest reads users and network at its first start, its disk is a copy of the image that was named then, and it is never replaced.',
     remedy: 'Delete the virtual machine and create it again, which loses the data on its disk, or undo the change.',
   },
   /** Warning: the name is not a valid login. */

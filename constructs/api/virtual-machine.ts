@@ -126,7 +126,7 @@ export const virtualMachine = defineResource({
       name: 'Ready',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-      description: 'Whether the machine is ready for use.',
+      description: 'Whether the machine is as its spec says: it runs, or it is off or not deployed on purpose.',
     },
     reasonColumn('Why it is where it is, or what it waits for though it runs: a restart, or a new disk.'),
     { name: 'Image', type: 'string', jsonPath: '.spec.vmDiskImageRef.name', description: 'Image of its disk.' },

@@ -1,8 +1,8 @@
 import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } from './reason-help.ts'
 
 /**
- * Every reason that a condition, an attempt or an Event of a VMDiskImage can have, with its meaning and its remedy. The API reference is generated
- * from this table, so every reason has a remedy.
+ * Every reason that a condition, an attempt or an Event of a VMDiskImage can have (but the Event LookAlike), with its meaning and its remedy. The API
+ * reference is generated from this table, so every reason has a remedy.
  */
 export const REASON_HELP = {
   /** Waits for a free slot. */
@@ -57,7 +57,8 @@ export const REASON_HELP = {
   },
   /** The Secret in secretRef does not exist. */
   SecretMissing: {
-    meaning: 'The Secret with the credentials of the source does not exist in the namespace of the image.',
+    meaning:
+      'The Secret with the credentials of the source does not exist in the namespace of the image, or lacks a key. The message says which.',
     remedy: 'Create it with the keys accessKeyId and secretKey, or correct spec.secretRef.',
   },
   /** The ConfigMap in certConfigMap does not exist. */
@@ -229,7 +230,7 @@ export const REASON_HELP = {
   /** The snapshot could not be taken. */
   SnapshotFailed: {
     meaning:
-      'The snapshot was not ready within the policy key snapshotTimeout, or its driver reported an error. The operator takes it again, without a new download.',
+      'The snapshot was not ready within the policy key snapshotTimeout. The message has the error of its controller, if there is one. The operator takes it again, without a new download.',
     remedy: 'Read the events of the VolumeSnapshot and the log of the storage driver.',
   },
   /** Nothing left to snapshot. */
@@ -240,13 +241,17 @@ export const REASON_HELP = {
   },
   /** The spec has changed. */
   SpecChanged: {
-    meaning: 'The operator stopped the attempt because the spec or the refresh annotation has changed.',
-    remedy: NOTHING,
+    meaning:
+      'The operator stopped the attempt because the spec or the refresh annotation has changed, or the spec is no longer valid.',
+    remedy:
+      'No action needed, unless the spec is not valid: then correct the field that the message of the image names.',
   },
   /** As an Event: an attempt was stopped without having failed. */
   SyncCancelled: {
-    meaning: 'The operator stopped the attempt because the image is suspended, or because its spec has changed.',
-    remedy: NOTHING,
+    meaning:
+      'The operator stopped the attempt because the image is suspended, its spec has changed or is not valid, or nothing refers to it any more. The message says which.',
+    remedy:
+      'After a change of the spec, no action is needed. Set spec.suspend to false to continue a suspended image, and correct a spec that is not valid.',
   },
   /** As an Event: the API server refused a write. */
   Refused: refusedHelp('image'),
@@ -260,12 +265,13 @@ export const REASON_HELP = {
   /** Nothing refers to the image. */
   Unreferenced: {
     meaning:
-      'Nothing refers to the image. If it has an artifact, status.unreferencedSince says since when. If the operator made it for a machine or a DataSync, and it has no artifact, it leaves the queue until something refers to it.',
+      'Nothing refers to the image. If it has an artifact, status.unreferencedSince says since when. If the operator made it for a machine, a Workspace or a DataSync, and it has no artifact, it leaves the queue until something refers to it.',
     remedy: 'Delete it if nobody needs it: kubectl get vmdi -A shows the count of references.',
   },
   /** Something refers to the image. */
   Referenced: {
-    meaning: 'Virtual machines, DataSyncs or clones refer to the image. status.references names some of them.',
+    meaning:
+      'Virtual machines, Workspaces, DataSyncs or clones refer to the image. status.references names some of them.',
     remedy: 'No action needed.',
   },
   /** The deletion of the image waits for its users. */

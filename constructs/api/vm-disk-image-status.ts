@@ -21,13 +21,17 @@ const attempt = z
     revision: z.string().max(64).describe('Revision that was downloaded.'),
     outcome: z
       .enum(['Succeeded', 'Failed', 'Cancelled'])
-      .describe('How it ended. Cancelled attempts were stopped for another reason than a failure.'),
+      .describe(
+        'How it ended. Cancelled: it was stopped for another reason than a failure, or failed before anything was downloaded.',
+      ),
     reason: z.string().max(1024).describe('One word that says why it ended.'),
     message: z.string().max(4096).describe('The error in the words of the importer, or why it was stopped.'),
     startedAt: dateTime('When its download began, or where it never did, when its DataVolume was created.').optional(),
     endedAt: dateTime('When its end was seen.').optional(),
     durationSeconds: count().describe('Seconds from start to end.').optional(),
-    downloads: count().describe('Downloads that it cost: 1, and one for each restart that was seen.').optional(),
+    downloads: count()
+      .describe('Downloads that it cost: 0 if its importer never ran, else 1 and one for each restart that was seen.')
+      .optional(),
     dataVolumeUID: maybeText(64, 'Uid of the DataVolume that downloaded it.'),
   })
   .describe('One attempt to download the image.')
@@ -121,7 +125,7 @@ export const vmDiskImageStatus = statusOf(
           .max(10)
           .describe('The first few of them.'),
       })
-      .describe('Virtual machines and DataSyncs that refer to the image, and unfinished clones of it.')
+      .describe('Virtual machines, Workspaces and DataSyncs that refer to the image, and unfinished clones of it.')
       .optional(),
     unreferencedSince: dateTime('Since when nothing refers to the image.').optional(),
     lastReferencedTime: dateTime('When something last referred to the image.').optional(),

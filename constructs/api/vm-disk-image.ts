@@ -32,7 +32,7 @@ const specFields = z.object({
     .enum(RECLAIM_POLICIES)
     .describe(
       'What happens to the image when nothing refers to it any more. Default: the policy key reclaimPolicy for images that the operator ' +
-        'made for a virtual machine or a DataSync, userReclaimPolicy (Retain, where it is not set) for all others.',
+        'made for a virtual machine, a Workspace or a DataSync, userReclaimPolicy (Retain, where it is not set) for all others.',
     )
     .optional(),
   unreferencedTTL: duration()

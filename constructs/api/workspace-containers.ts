@@ -28,9 +28,9 @@ const capabilityNames = (description: string) =>
 const capabilities = z
   .object({
     add: capabilityNames(
-      'Capabilities that the container has beyond those of the runtime, of those that the policy key allowedCapabilities names.',
+      'Capabilities to add to those of the runtime. The policy key allowedCapabilities must name each.',
     ),
-    drop: capabilityNames('Capabilities that are taken from the container; ALL are all that add does not name.'),
+    drop: capabilityNames('Capabilities to remove. ALL removes all that add does not name.'),
   })
   .describe('Linux capabilities of the container. Default: those of the runtime.')
 

@@ -22,7 +22,7 @@ const networkFields = z.object({
   ),
   rangeGateway: addressField('rangeGateway')
     .describe(
-      'Address in the network of the gateway of the range: of one of its members, for nobody else is on it. It is the default route of everything with an interface ' +
+      'Address of the gateway. A member of this network must have it, because nobody else is on the network. It is the default route of everything with an interface ' +
         'on this network, where routes has no default route.',
     )
     .optional(),

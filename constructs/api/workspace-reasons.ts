@@ -29,9 +29,9 @@ export const WORKSPACE_REASON_HELP = {
   ImageMissing: {
     severity: 'warning',
     meaning:
-      'An image does not exist, and nothing says where it comes from: its machine has no vmDiskImageTemplate, and the policy no imageUrlTemplate.',
+      'An image does not exist and cannot be created: its machine has no vmDiskImageTemplate and the policy no imageUrlTemplate, these give no valid image, or the namespace of images does not exist. The message says which.',
     remedy:
-      'Create the VMDiskImage of that name in the namespace of images, set vmDiskImageTemplate of the machine, or the policy key imageUrlTemplate. The workspace then continues by itself.',
+      'Create the VMDiskImage of that name in the namespace of images, set vmDiskImageTemplate of the machine, or the policy key imageUrlTemplate. If the namespace of images does not exist, create it, or correct the policy key imageNamespace. The workspace then continues by itself.',
   },
   /** An image failed. */
   ImageFailed: {
@@ -52,7 +52,7 @@ export const WORKSPACE_REASON_HELP = {
     severity: 'warning',
     meaning:
       'The namespace of the workspace, or that of the images, is being deleted, so nothing can be created in it.',
-    remedy: `${NOTHING} The namespace of the workspace is created again when it has been deleted. Where it lasts, see the conditions of the namespace.`,
+    remedy: `${NOTHING} The namespace of the workspace is created again when it has been deleted. That of the images is not: create it, or set the policy key imageNamespace to another one. If it lasts, see the conditions of the namespace.`,
   },
   /** An object that is not ours has a name that the workspace needs. */
   NameConflict: {
@@ -68,14 +68,14 @@ export const WORKSPACE_REASON_HELP = {
   HostPortNotAllowed: {
     severity: 'warning',
     meaning:
-      'A container asks for a port of its node, and the policy key allowHostPorts is false. Its cluster is not created.',
+      'A container asks for a port of its node, and the policy key allowHostPorts is false. Its cluster is not created. One that exists stays as it is.',
     remedy: 'Remove hostPort from the port mappings that the message names, or have allowHostPorts set to true.',
   },
   /** Refused by the policy. */
   CapabilityNotAllowed: {
     severity: 'warning',
     meaning:
-      'A container adds a capability that the policy key allowedCapabilities does not name. Its cluster is not created.',
+      'A container adds a capability that the policy key allowedCapabilities does not name. Its cluster is not created. One that exists stays as it is.',
     remedy:
       'Remove the capability that the message names from capabilities.add, or have it added to allowedCapabilities.',
   },
@@ -101,8 +101,9 @@ export const WORKSPACE_REASON_HELP = {
   SecretMissing: {
     severity: 'warning',
     meaning:
-      'A Secret that passwordSecretRef of a user names does not exist in the namespace of the workspace, or lacks the key. The message is the command that creates it.',
-    remedy: 'Run the command that the message gives, with the password in place. The machine then continues by itself.',
+      'A Secret that passwordSecretRef of a user names does not exist in the namespace of the workspace, or lacks the key. If the Secret does not exist, the message is the command that creates it. Otherwise the message names Secret and key.',
+    remedy:
+      'Run the command with the passwords in place of PASSWORD, or add the key to the Secret. The machine then continues by itself.',
   },
   /** A machine is not ready yet. */
   VirtualMachinePending: {
@@ -133,8 +134,9 @@ export const WORKSPACE_REASON_HELP = {
   /** A claim is not bound. */
   VolumePending: {
     severity: 'silent',
-    meaning: 'A volume is not there yet: its claim waits for storage, or for the first container that mounts it.',
-    remedy: `${NOTHING} If it lasts, see the Events of the claim of that name in the namespace of the workspace.`,
+    meaning:
+      'A volume is not there yet: its claim waits for storage, or for the first container that mounts it. Or its storage is lost: then the component is Failed.',
+    remedy: `${NOTHING} If it lasts, see the Events of the claim that the message names. If its storage is lost, delete the claim: it is made again without its data.`,
   },
   /** Larger than a ConfigMap can be. */
   AnsibleTooLarge: {
@@ -158,8 +160,10 @@ export const WORKSPACE_REASON_HELP = {
   /** A change that cannot be made to an existing object. */
   NotChangeable: {
     severity: 'warning',
-    meaning: 'A change of the spec cannot be made to what exists: a volume cannot become smaller. It stays as it is.',
-    remedy: 'Undo the change. Or give the volume another name: it is then created without its data.',
+    meaning:
+      'A change cannot be made to a volume that exists: a smaller size, a larger one in a folder of a node, or another place. It stays as it is. The message says which.',
+    remedy:
+      'Undo the change of the spec, or of the policy key localVolumeRoot. Or give the volume another name: it is then created without its data.',
   },
   /** The stored spec breaks a rule. */
   InvalidSpec: {

@@ -27,7 +27,7 @@ const volume = z
         'name must not be ansible: that is the volume with the inventory and the plays, which every workspace has',
       holds: (name: string) => name !== 'ansible',
     }).describe('Name of the volume: of its claim, and what volumeMounts refer to.'),
-    size: diskSizeField('Size of the volume as a quantity such as 1Gi.'),
+    size: diskSizeField('Size of the volume as a quantity such as 1Gi.', 'size'),
     localPath: matching(
       z.string().min(1).max(PATH_MAX),
       FOLDER,

@@ -34,7 +34,7 @@ interface PolicySpec {
 
 /**
  * Rules that the API server evaluates when an object of the API is written. They are about what the object itself does not show: who writes it, and
- * what the policy says. They need no webhook that could be down. Needs Kubernetes 1.30 or newer.
+ * what the policy says. They need no webhook that could be down.
  *
  * Both only check what a write changes: finalizers, owners, labels and later edits of other fields are not a use of an image.
  */

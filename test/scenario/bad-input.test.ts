@@ -85,6 +85,7 @@ const WORDS = [
   of(dataSync, 'version', 'x'.repeat(64), 'version must have at most 63 characters'),
   ...['storageClass', 'snapshotClass', 'secretRef', 'certConfigMap'].map((field) => of(dataSync, field, 'Gp3', NAME)),
   of(dataSync, 'diskSize', '5GB', QUANTITY),
+  of(workspace, 'volumes.0', { name: 'a', size: '5Ki' }, 'size must be between 1Mi and 1Pi', 'size'),
   of(dataSync, 'vms.0', { name: 'a', url: 's3://bucket/key' }, 'url must start with https://', 'url'),
   of(dataSync, 'vms.0', { name: 'a', url: 'https://a.example/b', diskSize: '5GB' }, QUANTITY, 'diskSize'),
   of(dataSync, 'vms.0', { name: 'a', url: 'https://a.example/b', checksum: 'md5:0' }, 'digest in full', 'checksum'),
@@ -144,11 +145,10 @@ describe('a bad spec', () => {
     'is refused with field, value and rule: $field $value',
     async ({ kind, path, field, inner, value, rule }) => {
       const { controlPlane } = cluster()
-      const { apiVersion, plural } = kind
-      const url = `/apis/${apiVersion}/namespaces/default/${plural}?dryRun=All`
+      const url = urlOf(kind)
       const spec = withField(FINE[kind.kind], path, value) as object
       const { status, text } = await controlPlane.request('POST', url, {
-        apiVersion,
+        apiVersion: kind.apiVersion,
         kind: kind.kind,
         metadata: { name: 'bad' },
         spec,

@@ -12,7 +12,7 @@ import { World } from '../harness/world.ts'
 const README = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
 const TYPES: Readonly<Record<string, ResourceType>> = { cm: CONFIG_MAP, vmdi: IMAGE, otvm: MACHINE }
 
-/** The first command of a row of the table "Everyday handles". */
+/** The first command of a row of the table "Common tasks". */
 function handle(purpose: string): string {
   const command = README.split('\n')
     .find((line) => line.startsWith(`| ${purpose} `))

@@ -54,8 +54,10 @@ export class ImageMetrics {
       total(name, help, (status) => (isTrue(status, type) ? 1 : 0))
     total('ot_vmdi_references', 'References to VMDiskImages, all together', ({ references }) => references?.count ?? 0)
     having('ot_vmdi_unreferenced', 'VMDiskImages that nothing refers to', 'Unreferenced')
-    total('ot_vmdi_unreferenced_bytes', 'Smallest size of clones of VMDiskImages that nothing refers to', (status) =>
-      isTrue(status, 'Unreferenced') ? bytesOf(status) : 0,
+    total(
+      'ot_vmdi_unreferenced_bytes',
+      'Restore sizes of VMDiskImages that nothing refers to, all together',
+      (status) => (isTrue(status, 'Unreferenced') ? bytesOf(status) : 0),
     )
     having('ot_vmdi_deletion_blocked', 'VMDiskImages that are to be deleted and are in use', 'DeletionBlocked')
     const phases = () => statuses().flatMap(({ phase }) => phase ?? [])

@@ -8,7 +8,7 @@ import type { Store } from '../../runtime/store.ts'
 import { BY_UID, IMAGE, type ImageCaches } from './caches.ts'
 import type { ImageMetrics } from './image-metrics.ts'
 
-/** In this period each imitated image gets at most one Event, and all images together at most TOLD_AT_ONCE. */
+/** In this period each imitated image gets at most one Event, and all images together at most REPORTS_MAX. */
 const REPORT_INTERVAL_MS = 10 * 60_000
 const REPORTS_MAX = 20
 

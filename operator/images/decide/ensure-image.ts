@@ -36,8 +36,8 @@ export type Ensured =
  * An existing image is taken as it is: others may use it, or somebody has written it. The exception is for a template that was wrong: an image
  * follows its creator's template as long as it is as its creator made it, has never had an artifact, and nobody else refers to it.
  *
- * A user who may have an image created may also have it corrected: both need the same right (`open-terrain-image-use`), which is checked when the
- * template is written. Forging the creator's mark gains nothing: the forger can write the image anyway, or the creator names the image.
+ * A user who may have an image created may also have it corrected: both need the same rights, which the admission policy `open-terrain-image-use`
+ * checks when the template is written. Forging the creator's mark gains nothing: the forger can write the image anyway, or the creator names the image.
  * @param isShared whether anybody else refers to the image, according to caches. Before a correction, a live read must confirm that nobody does
  */
 export function ensureImage(wish: ImageWish, found: ImageView | undefined, isShared: boolean): Ensured {

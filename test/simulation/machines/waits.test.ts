@@ -112,7 +112,9 @@ describe('a guest that runs and is not ready', () => {
     await world.until('the words of KubeVirt', () => message() === text)
     await world.untilPhase('vm', 'Failed')
     expect([failures, await kicks(), world.vm('vm')?.status?.kicks?.count]).toEqual([3, 2, 2])
-    expect(message()).toContain('restarted 2 times, and still: the instance runs and is not ready: containers')
+    expect(message()).toContain(
+      'restarted or cloned again 2 times, and still: the instance runs and is not ready: containers',
+    )
     heal()
     await world.untilReady('vm')
     expect(await kicks()).toBe(2)

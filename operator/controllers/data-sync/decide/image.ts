@@ -37,7 +37,7 @@ export function planImageOf(namespace: string, { wish, image, others }: WantedIm
   const conflict = (message: string) => ({ ...is('Failed', 'NameConflict'), message })
   if (image?.metadata.deletionTimestamp !== undefined) {
     if (!isDeletionBlocked(image)) return is('Queued', 'ImageTerminating')
-    const message = `somebody deleted VMDiskImage ${name}, and it stays as long as it is in use: remove the vm from every DataSync that has it, wait until the image is gone, and add the vm again`
+    const message = `somebody deleted VMDiskImage ${name}, and it stays as long as something uses it (its condition DeletionBlocked names what): remove the vm from every DataSync that has it, delete the other users, wait until the image is gone, and add the vm again`
     return { ...is('Failed', 'ImageTerminating'), message }
   }
   if (image !== undefined && !isImageFor(triple, image.metadata.annotations)) {

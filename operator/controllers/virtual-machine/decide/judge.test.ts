@@ -154,7 +154,7 @@ describe('a machine that KubeVirt says is starting', () => {
       'networks that are not there, which count before their consequences',
       found({ missingNetworks: ['lan', 'wan'], warning: 'FailedCreatePodSandBox: no such network' }),
       'NetworkMissing',
-      'spec.interfaces names what namespace team does not have, NetworkAttachmentDefinition lan, wan: create it, or correct the name',
+      'NetworkAttachmentDefinition lan, wan, which spec.interfaces names, does not exist in namespace team: create it, or correct the name',
     ],
     [
       'no Multus',

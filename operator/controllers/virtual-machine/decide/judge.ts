@@ -59,7 +59,10 @@ export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Machi
   const { phase, progress, running, bound } = clone
   const detail = withDetails(running.message || claimMessageOf(clone))
   if (phase === 'Failed')
-    return failed('CloneFailed', `DataVolume ${clone.metadata.name} is Failed${detail || ': CDI gives no reason'}`)
+    return failed(
+      'CloneFailed',
+      `DataVolume ${clone.metadata.name} is Failed${detail || ': CDI gives no reason'}; fix the cause, then delete the DataVolume: the disk is cloned again`,
+    )
   const blocked = blockage(bound) ?? blockage(running)
   if (blocked !== undefined) return waiting('CloneFailed', blocked)
   if (waitsForConsumer(clone)) {
@@ -145,13 +148,13 @@ function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | un
       return waiting('CrashLoop', retryAt === undefined ? later : crashing(`at ${toTime(retryAt)}`), later)
     }
     case 'ErrorUnschedulable':
-      return waiting('Unschedulable', `no node can take the machine${text}`)
+      return waiting('Unschedulable', `no node can take the machine${text}; lower spec.resources, or add nodes`)
     case 'WaitingForVolumeBinding':
       return waiting('WaitingForVolumeBinding', `the volume of the root disk is not bound yet${text}`)
     case 'Stopping':
       return stopping(machine, instance)
     case 'Stopped':
-      return waiting('GuestStopped', 'the guest has stopped; KubeVirt starts it again')
+      return waiting('GuestStopped', 'the guest has stopped, or has not started yet; KubeVirt starts it')
     default: {
       if (instance?.phase === 'Scheduled')
         return waiting(
@@ -229,7 +232,7 @@ function standingOfPod(
   return waiting(
     'NetworkMissing',
     hasMultus
-      ? `spec.interfaces names what namespace ${metadata.namespace} does not have, NetworkAttachmentDefinition ${names}: create it, or correct the name`
+      ? `NetworkAttachmentDefinition ${names}, which spec.interfaces names, does not exist in namespace ${metadata.namespace}: create it, or correct the name`
       : `spec.interfaces names NetworkAttachmentDefinition ${names}, and the cluster does not serve that kind: install Multus`,
   )
 }

@@ -19,7 +19,7 @@ describe('deleting a machine', () => {
     const before = walk.log.length
     walk.markDeleted().settle()
     expect(walk.log.slice(before)).toEqual(['status Provisioning/Deleting', 'delete VirtualMachine vm'])
-    expect(walk.message).toBe('being deleted: waiting for VirtualMachine vm')
+    expect(walk.message).toBe('being deleted: waiting for VirtualMachine vm of KubeVirt')
     expect([walk.status.addresses, walk.condition('Ready')?.status]).toEqual([undefined, 'False'])
     walk.machineGone().settle()
     expect(walk.message).toBe('being deleted: waiting for DataVolume vm-root')

@@ -21,7 +21,7 @@ export function planMachineDeletion(world: MachineWorld, now: number): MachinePl
   const since = fromTime(next.metadata.deletionTimestamp) ?? now
   const late = now - since >= LOOK_MS ? '; see which finalizers it has, and whether KubeVirt and CDI run' : ''
   const stays = left === undefined ? '' : `; ${left} is not deleted, because its DataVolume was deleted without it`
-  const message = `being deleted: waiting for ${next.kind} ${next.metadata.name}${late}${stays}`
+  const message = `being deleted: waiting for ${next.kind} ${next.metadata.name}${next === machine ? ' of KubeVirt' : ''}${late}${stays}`
   const { phase = 'Provisioning', image } = vm.status
   const status = withMachineStanding(
     { ...vm.status, addresses: undefined },

@@ -23,6 +23,8 @@ import { withRetry } from './plan-retries.ts'
 import { judged } from './plan-timeouts.ts'
 import { leftClaim, type MachineStanding, type Remark } from './status.ts'
 
+const REBUILD = 'undo it, or delete the VirtualMachine and create it again, which loses the data on its disk'
+
 /** No watch event reports that access was granted, or that the API server can read a Secret again. */
 const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
 
@@ -79,7 +81,7 @@ function lastRun({ world }: MachineDraft, blocked: MachineStanding | undefined):
 function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
   const { vm, conflict, orphan, leaving, hasDataVolumes, hasKubeVirt, cloudInit, secret } = draft.world
   if (conflict !== undefined) {
-    const message = `${conflict} exists and belongs to somebody else: it is left alone; delete or rename it, or give the virtual machine another name`
+    const message = `${conflict} exists and belongs to somebody else: it is left alone; delete it if nobody needs it, or give the virtual machine another name`
     return failed('NameConflict', message)
   }
   // Unlike a foreign object, an orphan cannot be deleted without losing what it holds.
@@ -168,7 +170,8 @@ function standing(world: MachineWorld): MachineStanding {
 function standingOf(world: MachineWorld): MachineStanding {
   const { machine, clone, obstacle, instance } = world
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
-  if (machine === undefined) return isCloning ? standingOfDisk(clone) : waiting('Starting', 'the machine is created')
+  if (machine === undefined)
+    return isCloning ? standingOfDisk(clone) : waiting('Starting', 'VirtualMachine of KubeVirt is being created')
   if (machine.metadata.deletionTimestamp !== undefined)
     return waiting(
       'Starting',
@@ -196,11 +199,11 @@ function remarksOn(
   const { vm, machine, clone } = draft.world
   const remarks: Remark[] = []
   if (clone?.metadata.annotations?.[CLONE_TYPE] === 'copy') {
-    const message = `CDI copies the disk instead of cloning it: see the annotation cloneFallbackReason of PersistentVolumeClaim ${clone.metadata.name}`
+    const message = `CDI copied the disk, or copies it, instead of cloning it: see the annotation cdi.kubevirt.io/cloneFallbackReason of PersistentVolumeClaim ${clone.metadata.name}`
     remarks.push({ type: 'FullCopy', reason: 'FullCopy', message })
   }
   if (machine !== undefined && machine.restartRequired !== '') {
-    const message = `a change of the spec waits for a restart: ${machine.restartRequired}`
+    const message = `a change of the spec waits for a restart (virtctl restart ${vm.metadata.name}): ${machine.restartRequired}`
     remarks.push({ type: 'RestartRequired', reason: 'RestartRequired', message })
   }
   const rebuild = changedSince(vm.status.clone, wantsOf(draft)).map(
@@ -208,9 +211,9 @@ function remarksOn(
   )
   if (specHash !== undefined && specHash !== fingerprint)
     rebuild.unshift(
-      'users, host name or addresses changed after the first start: the guest has read the old ones, so the change needs a new disk',
+      'spec.users (or a password in its Secret), spec.name or spec.interfaces changed after the first start: the guest has read the old values, so the change needs a new disk',
     )
   if (rebuild.length > 0)
-    remarks.push({ type: 'RebuildRequired', reason: 'RebuildRequired', message: rebuild.join('; ') })
+    remarks.push({ type: 'RebuildRequired', reason: 'RebuildRequired', message: `${rebuild.join('; ')}; ${REBUILD}` })
   return remarks
 }

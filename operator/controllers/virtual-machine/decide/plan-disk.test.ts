@@ -30,7 +30,10 @@ describe('a clone that CDI has given up', () => {
     ],
   ])('fails the machine, with %s', (_what, disk, text) => {
     const walk = new Walk().settle().disk(disk, false)
-    expect([walk.stand, walk.message]).toEqual(['Failed/CloneFailed', `DataVolume vm-root is Failed: ${text}`])
+    expect([walk.stand, walk.message]).toEqual([
+      'Failed/CloneFailed',
+      `DataVolume vm-root is Failed: ${text}; fix the cause, then delete the DataVolume: the disk is cloned again`,
+    ])
     expect(walk.events.at(-1)).toBe('Warning CloneFailed')
     expect(walk.status.clone).toMatchObject({ name: 'vm-root', sourceRevision: '1a2b3c4d', phase: 'Failed' })
     expect(walk.plan()).toMatchObject({ apply: [], remove: [] })

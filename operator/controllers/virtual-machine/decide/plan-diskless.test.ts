@@ -87,7 +87,11 @@ describe('a guest whose disk is gone while it runs', () => {
   it.each<[string, WorldOverrides, string]>([
     ['that is well', { machine: aMachine(KUBEVIRT.running) }, 'Ready/Running: the machine runs'],
     ['that is not ready', hung, 'Provisioning/NotReady: the instance runs and is not ready: GuestNotRunning'],
-    ['whose Secret is gone too', { secret: undefined }, 'Provisioning/GuestStopped: the guest has stopped; KubeVirt'],
+    [
+      'whose Secret is gone too',
+      { secret: undefined },
+      'Provisioning/GuestStopped: the guest has stopped, or has not started yet; KubeVirt',
+    ],
     ['without an image', { ...hung, image: undefined }, 'Provisioning/NotReady: the instance runs and is not ready'],
     ['without CDI', { hasDataVolumes: false }, 'Provisioning/CDIMissing: the cluster does not serve DataVolumes'],
     [

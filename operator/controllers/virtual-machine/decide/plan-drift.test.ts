@@ -187,7 +187,7 @@ describe('a change of the spec', () => {
     walk.kubevirt({ ...KUBEVIRT.running, conditions: [...KUBEVIRT.running.conditions, ...more] })
     expect(walk.condition('RestartRequired')).toMatchObject({
       status: 'True',
-      message: expect.stringContaining(`a change of the spec waits for a restart: ${text}`),
+      message: expect.stringContaining(`a change of the spec waits for a restart (virtctl restart vm): ${text}`),
     })
     expect([walk.stand, walk.events.at(-1)]).toEqual(['Ready/RestartRequired', 'Warning RestartRequired'])
     expect(walk.message).toContain(text)

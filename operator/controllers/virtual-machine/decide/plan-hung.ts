@@ -63,7 +63,7 @@ function hungInstance(world: MachineWorld, now: number): Hung | undefined {
     kicked: (lasted) =>
       `the instance runs and was not ready for ${lasted}: it is deleted, so that KubeVirt starts it again`,
     givenUp: (count, standing) =>
-      `${count === 0 ? 'not restarted, since the policy key kickLimit is 0' : `restarted ${times(count)}, and still`}: ${standing}; see its console, and the events of VirtualMachineInstance ${name}`,
+      `${count === 0 ? 'not restarted, since the policy key kickLimit is 0' : `${revived(count)}, and still`}: ${standing}; see its console, and the events of VirtualMachineInstance ${name}`,
   }
 }
 
@@ -84,12 +84,13 @@ function hungClone(world: MachineWorld, { status, remove = [] }: Work, now: numb
     kicked: (lasted) =>
       `DataVolume ${name} made no progress for ${lasted}: it is deleted, and the root disk is cloned again`,
     givenUp: (count, standing) =>
-      `${count === 0 ? 'not cloned again, since the policy key kickLimit is 0' : `kicked ${times(count)}, and the root disk still makes no progress`}: ${standing}; see the events of DataVolume ${name}, and whether CDI and the storage driver run`,
+      `${count === 0 ? 'not cloned again, since the policy key kickLimit is 0' : `${revived(count)}, and the root disk makes no progress`}: ${standing}; see the events of DataVolume ${name}, and whether CDI and the storage driver run`,
   }
 }
 
-function times(count: number): string {
-  return count === 1 ? 'once' : `${count} times`
+/** The policy key kickLimit is one budget for restarts and new clones. */
+function revived(count: number): string {
+  return `restarted or cloned again ${count === 1 ? 'once' : `${count} times`}`
 }
 
 /** Reports whether CDI should make progress with a clone, and could make another one in its place. */

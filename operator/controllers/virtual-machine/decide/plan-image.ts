@@ -49,13 +49,16 @@ export function artifactOf(image: ImageView | undefined): Artifact | undefined {
 
 /** Returns the standing of an image that is being deleted or gone, for a machine that is deployed already. */
 function afterwards({ world, spec }: MachineDraft): MachineStanding | undefined {
-  const { vm, image, imageNamespace } = world
+  const { vm, image, imageNamespace, clone, claim } = world
   if (image !== undefined && image.metadata.deletionTimestamp === undefined) return undefined
   const key = imageKeyOf(world, spec)
   const which = `VMDiskImage ${keyOf(key)}`
   const { image: madeFrom = keyOf(key) } = vm.status.clone ?? {}
   const original = madeFrom === keyOf(key) ? 'it' : `VMDiskImage ${madeFrom}`
-  const stays = `the disk is a copy of ${original}, and stays`
+  const stays =
+    clone?.phase === 'Succeeded' || (clone === undefined && claim !== undefined)
+      ? `the disk is a copy of ${original}, and stays`
+      : 'no disk can be cloned from it until it exists again'
   // A namespace is deleted with all its images, used or not.
   if (imageNamespace === 'terminating')
     return waiting(

@@ -102,6 +102,14 @@ describe('an image that goes', () => {
     walk.edit({ ...OTHER_IMAGE }).settle()
     expect(said()).toBe('VMDiskImage farm/other is gone; the disk is a copy of VMDiskImage farm/golden, and stays')
   })
+
+  it('promises no disk that is not complete', () => {
+    const gone = { image: undefined, imageNamespace: 'there' } as const
+    const walk = new Walk().settle().disk(DISK.cloning).set(gone).settle()
+    expect(walk.condition('ImageReady')?.message).toBe(
+      'VMDiskImage farm/golden is gone; no disk can be cloned from it until it exists again',
+    )
+  })
 })
 
 it('a claim whose DataVolume is gone stays when the machine goes, and that is said in time', () => {

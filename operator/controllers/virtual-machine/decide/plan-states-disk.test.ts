@@ -132,7 +132,7 @@ describe('a machine whose disk is not complete', () => {
       [],
       ['Warning CloneFailed'],
     ])
-    expect(walk.after(MINUTE).message).toBe(`not ready after 30 min: ${message}`)
+    expect(walk.after(MINUTE).message).toBe(`not ready after 30 min (policy key vmProvisionTimeout): ${message}`)
     walk.disk(DISK.new, false).disk(DISK.succeeded)
     expect(walk.start().stand).toBe('Ready/Running')
   })
@@ -140,7 +140,10 @@ describe('a machine whose disk is not complete', () => {
   it('has failed where CDI gave up, whatever KubeVirt says, and goes on when CDI does', () => {
     const walk = new Walk().settle().disk(DISK.cloning).kubevirt(kubeVirtStatus('Provisioning')).disk(DISK.failed)
     walk.kubevirt(kubeVirtStatus('DataVolumeError'))
-    expect([walk.stand, walk.message]).toEqual(['Failed/CloneFailed', 'DataVolume vm-root is Failed: PVC Lost'])
+    expect([walk.stand, walk.message]).toEqual([
+      'Failed/CloneFailed',
+      'DataVolume vm-root is Failed: PVC Lost; fix the cause, then delete the DataVolume: the disk is cloned again',
+    ])
     walk.disk(DISK.succeeded).kubevirt(kubeVirtStatus('CrashLoopBackOff'))
     expect(walk.stand).toBe('Provisioning/CrashLoop')
     expect(walk.start().stand).toBe('Ready/Running')

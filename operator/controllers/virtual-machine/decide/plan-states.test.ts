@@ -46,7 +46,7 @@ describe('a machine whose disk is complete', () => {
       'no node has room',
       kubeVirtStatus('ErrorUnschedulable', NO_ROOM),
       'Unschedulable',
-      `no node can take the machine: ${NO_ROOM.message}`,
+      `no node can take the machine: ${NO_ROOM.message}; lower spec.resources, or add nodes`,
     ],
     [
       'the image of the launcher cannot be pulled',
@@ -107,7 +107,7 @@ describe('a machine whose disk is complete', () => {
       'its guest shut down',
       kubeVirtStatus('Stopped'),
       'GuestStopped',
-      'the guest has stopped; KubeVirt starts it again',
+      'the guest has stopped, or has not started yet; KubeVirt starts it',
     ],
     [
       'its instance was refused',

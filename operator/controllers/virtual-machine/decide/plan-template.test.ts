@@ -123,7 +123,9 @@ describe('a template', () => {
     ['two fields', { url: 'https://images.example/b.qcow2', diskSize: '20Gi' }, 'url, diskSize'],
     ['a field that the image does not have', { snapshotClass: undefined }, 'snapshotClass'],
   ])('that the image differs from in %s is told, and the image is used as it is', (_what, fields, names) => {
-    expect(said(differing(fields))).toBe(`the image differs from the template in ${names}; the image is used as it is`)
+    expect(said(differing(fields))).toBe(
+      `the image differs from the template in ${names}; the image is used as it is: correct spec.vmDiskImageTemplate, or name another image`,
+    )
     expect(planOf(differing(fields)).apply.map(({ kind }) => kind)).not.toContain('VMDiskImage')
   })
 

@@ -41,7 +41,9 @@ describe('the time that a machine has', () => {
     expect(walk.after(vmProvisionTimeoutMs - 1).stand).toBe('Provisioning/Unschedulable')
     expect(walk.plan().wake?.afterMs).toBe(1)
     expect(walk.after(1).stand).toBe('Failed/Timeout')
-    expect(walk.message).toBe(`not ready after ${time}: no node can take the machine`)
+    expect(walk.message).toBe(
+      `not ready after ${time} (policy key vmProvisionTimeout): no node can take the machine; lower spec.resources, or add nodes`,
+    )
     expect(walk.condition('Stalled')?.status).toBe('True')
     expect(walk.events.at(-1)).toBe('Warning Timeout')
   })
@@ -84,7 +86,9 @@ describe('the time that a machine has', () => {
     walk.kubevirt(pausedAt(walk.now))
     expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/PausedIOError', LIMIT])
     expect(walk.after(LIMIT).stand).toBe('Failed/Timeout')
-    expect(walk.message).toMatch(/^not ready for 30 min: KubeVirt has paused the machine, since its disk/)
+    expect(walk.message).toMatch(
+      /^not ready for 30 min \(policy key vmProvisionTimeout\): KubeVirt has paused the machine, since its disk/,
+    )
     expect(walk.events).toContain('Warning PausedIOError')
     // Ready has been False since the pause began, and stays False for a moment after it.
     walk.kubevirt(KUBEVIRT.notReady)
@@ -171,7 +175,7 @@ describe('a machine that runs and is not ready', () => {
     }
     expect(walk.after(LIMIT).stand).toBe('Failed/KickBudgetSpent')
     expect(walk.message).toContain(
-      'restarted 2 times, and still: the instance runs and is not ready: GuestNotRunning; see its console',
+      'restarted or cloned again 2 times, and still: the instance runs and is not ready: GuestNotRunning; see its console',
     )
     expect(walk.after(10 * HOUR).stand).toBe('Failed/KickBudgetSpent')
     expect(deletions(walk)).toHaveLength(2)

@@ -59,7 +59,7 @@ function spared({ policy, machine, instance }: MachineWorld, standing: MachineSt
   const since = standing.reason === 'PausedIOError' ? machine?.pause?.since : instance?.unreadySince
   const leftMs = (since ?? now) + policy.vmProvisionTimeoutMs - now
   if (leftMs > 0) return { ...work, standing, wake: { afterMs: leftMs, because: READY_BY_THEN } }
-  const message = `not ready for ${inWords(policy.vmProvisionTimeoutMs)}: ${steadyOf(standing)}`
+  const message = `not ready for ${inWords(policy.vmProvisionTimeoutMs)} (policy key vmProvisionTimeout): ${steadyOf(standing)}`
   return { ...work, standing: failed('Timeout', message) }
 }
 
@@ -95,7 +95,7 @@ function overdue(
   // A clone starts a moment after the machine's time does. During that moment, a clone that hangs is not reported as a failure.
   if (leftMs > 0 && leftMs <= CLONE_LOOK_MS) return { ...work, standing, wake }
   if (hung === undefined || leftMs > 0) {
-    const message = `not ready after ${inWords(policy.vmProvisionTimeoutMs)}: ${steadyOf(standing)}`
+    const message = `not ready after ${inWords(policy.vmProvisionTimeoutMs)} (policy key vmProvisionTimeout): ${steadyOf(standing)}`
     return { ...work, standing: failed('Timeout', message), ...(leftMs > 0 && { wake }) }
   }
   if (kicks.count >= policy.kickLimit)

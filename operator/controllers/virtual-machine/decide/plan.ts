@@ -133,7 +133,7 @@ function remarksOn(world: MachineWorld, spec: VirtualMachineSpec, { apply = [] }
     remarks.push({ type: 'SpecWarning', reason: first.reason, message })
   }
   if (differing.length > 0) {
-    const message = `the image differs from the template in ${differing.join(', ')}; the image is used as it is`
+    const message = `the image differs from the template in ${differing.join(', ')}; the image is used as it is: correct spec.vmDiskImageTemplate, or name another image`
     remarks.push({ type: 'ImageMismatch', reason: 'ImageMismatch', message })
   }
   return remarks

@@ -177,7 +177,12 @@ const ROWS: readonly Row[] = [
     text: 'left as it is',
     remedy: {},
   },
-  { reason: 'NameConflict', wrong: { conflict: 'Secret vm-cloudinit' }, text: 'delete or rename it', remedy: {} },
+  {
+    reason: 'NameConflict',
+    wrong: { conflict: 'Secret vm-cloudinit' },
+    text: 'delete it if nobody needs it',
+    remedy: {},
+  },
   {
     reason: 'NameConflict',
     wrong: { orphan: 'DataVolume vm-root' },
@@ -210,7 +215,7 @@ const ROWS: readonly Row[] = [
         ],
       }),
     },
-    text: 'waits for a restart: fewer CPUs',
+    text: 'waits for a restart (virtctl restart vm): fewer CPUs',
     remedy: {},
   },
   {

@@ -61,7 +61,9 @@ export function withMachineStanding(
     newCondition(TYPE.Ready, phase === 'Ready', standing),
     newCondition(TYPE.ImageReady, imageReady.holds, imageReady),
     ...courseConditions(standing, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
-    ...remarks.map((remark) => newCondition(remark.type, true, remark)),
+    ...remarks.map(({ type, ...remark }) =>
+      newCondition(type, true, { ...remark, message: cutMessage(remark.message) }),
+    ),
   ]
   const before = (status.conditions ?? []).filter(
     (condition) => !isRemark(condition) || remarks.some(({ type }) => type === condition.type),

@@ -75,7 +75,10 @@ function urlIsNotAllowed({ url }: Target, { policy }: ImageWorld): Blocked | und
 
 function cdiIsMissing(_target: Target, { surroundings }: ImageWorld): Blocked | undefined {
   if (surroundings.hasDataVolumes) return undefined
-  return { reason: 'CDIMissing', message: 'the cluster has no DataVolumes: install CDI (Containerized Data Importer)' }
+  return {
+    reason: 'CDIMissing',
+    message: 'the cluster does not serve DataVolumes: install CDI (Containerized Data Importer)',
+  }
 }
 
 function secretIsMissing({ secretRef }: Target, world: ImageWorld): Blocked | undefined {
@@ -131,12 +134,11 @@ function quotaIsFull(
   }
 }
 
-function snapshotterIsMissing({ snapshotClass }: Target, { surroundings }: ImageWorld): Blocked | undefined {
-  if (snapshotClass === undefined || surroundings.hasSnapshots) return undefined
+function snapshotterIsMissing({ snapshotClass }: Target, world: ImageWorld): Blocked | undefined {
+  if (snapshotClass === undefined || world.surroundings.hasSnapshots) return undefined
   return {
     reason: 'SnapshotterMissing',
-    message:
-      'the cluster has no VolumeSnapshots: install the snapshot controller and its CRDs, or leave out the snapshot class',
+    message: `the cluster does not serve VolumeSnapshots: install the snapshot controller and its CRDs, or remove VolumeSnapshotClass ${snapshotClass} (${originOf('snapshotClass', world)})`,
   }
 }
 

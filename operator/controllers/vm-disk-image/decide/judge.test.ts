@@ -143,11 +143,11 @@ describe('a claim that cannot be made', () => {
 
 describe('patience ends', () => {
   it.each<[string, Partial<DataVolumeView>, string]>([
-    ['that runs', CDI.running, 'no progress for 15 minutes'],
+    ['that runs', CDI.running, 'no progress for 15 minutes (policy key stallTimeout)'],
     [
       'that has not run again',
       { restartCount: 0, running: conditionWith('False', 'Unschedulable', 'Importer pod cannot be scheduled') },
-      'no progress for 15 minutes; last seen: Importer pod cannot be scheduled',
+      'no progress for 15 minutes (policy key stallTimeout); last seen: Importer pod cannot be scheduled',
     ],
     [
       'whose claim said something else long ago',
@@ -155,7 +155,7 @@ describe('patience ends', () => {
         running: conditionWith('False', 'ContainerCreating'),
         bound: conditionWith('False', 'Pending', 'Successfully provisioned'),
       },
-      'no progress for 15 minutes; last seen: ContainerCreating',
+      'no progress for 15 minutes (policy key stallTimeout); last seen: ContainerCreating',
     ],
   ])(
     'when nothing has moved for stallTimeout in one %s, in words that say what was seen last',

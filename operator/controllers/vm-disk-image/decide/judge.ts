@@ -161,8 +161,11 @@ function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext, failed: 
     return failed('ImporterNotStarted', message)
   }
   if (ageMs >= attemptTimeoutMs)
-    return failed('AttemptTimeout', `not finished within ${minutes(attemptTimeoutMs)}${where}`)
-  return failed('Stalled', `no progress for ${minutes(stallTimeoutMs)}${where}`)
+    return failed(
+      'AttemptTimeout',
+      `not finished within ${minutes(attemptTimeoutMs)} (policy key attemptTimeout)${where}`,
+    )
+  return failed('Stalled', `no progress for ${minutes(stallTimeoutMs)} (policy key stallTimeout)${where}`)
 }
 
 /** Prefers the Running condition: it says more than an earlier message about the claim. */

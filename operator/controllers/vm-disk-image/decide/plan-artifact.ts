@@ -74,7 +74,7 @@ function takeSnapshot(draft: ImageDraft, dataVolume: DataVolumeView): ImagePlan 
     return stuck(
       draft,
       'SnapshotterMissing',
-      'the cluster has no VolumeSnapshots: install the snapshot controller and its CRDs; the downloaded volume is kept',
+      'the cluster does not serve VolumeSnapshots: install the snapshot controller and its CRDs; the downloaded volume is kept',
     )
   if (!lookup.snapshotClass(snapshotClass))
     return stuck(
@@ -115,7 +115,7 @@ function waitForSnapshot(draft: ImageDraft, snapshot: SnapshotView): ImagePlan {
   const note = {
     type: 'Warning',
     reason: 'SnapshotFailed',
-    message: `VolumeSnapshot ${snapshot.metadata.name} was not ready in time${trouble}; it is taken again`,
+    message: `VolumeSnapshot ${snapshot.metadata.name} was not ready within the policy key snapshotTimeout${trouble}; it is taken again`,
   } as const
   return { ...atWork(draft, `taking the snapshot again${trouble}`, { remove: removalOf(snapshot) }), events: [note] }
 }

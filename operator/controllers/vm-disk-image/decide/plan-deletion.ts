@@ -32,9 +32,9 @@ export function planImageDeletion(world: ImageWorld, now: number): ImagePlan {
   const children: KubeObject[] = [...alias, ...world.snapshots, ...world.dataVolumes]
   const isDone = children.length === 0 && world.slot === undefined
   if (isDone) return planWith(image.status, { finalizer: 'release' })
-  const due = isOrphaning(image) ? downloads : children
+  const due: readonly KubeObject[] = isOrphaning(image) ? downloads : children
   const remove = due.flatMap((one) => removalOf(one))
-  return planWith(leavingStatus(world, children, now), {
+  return planWith(leavingStatus(world, children, due, now), {
     remove,
     ...(remove.length > 0 && !namespaceTerminating && { onlyIf: [unreferenced(world, 'users')] }),
     wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
@@ -46,7 +46,7 @@ const NAMED = 10
 
 function blockedStatus(world: ImageWorld, users: readonly string[], now: number): VMDiskImageStatus {
   const { image } = world
-  const message = `deletion is blocked: the image is used by ${firstFew(users, NAMED)}; delete these objects to complete the deletion`
+  const message = `deletion is blocked: the image is used by ${firstFew(users, NAMED)}; remove the vm from these DataSyncs and Workspaces, and delete the other objects, to complete the deletion`
   const { phase: before = 'Queued', artifact } = image.status
   const resting = artifact === undefined ? 'Queued' : 'Succeeded'
   const phase = world.slot === undefined && before === 'Syncing' ? resting : before
@@ -59,15 +59,25 @@ function blockedStatus(world: ImageWorld, users: readonly string[], now: number)
   return { ...status, conditions: mergeConditions(conditions, [blocked], image.metadata.generation, now) }
 }
 
-function leavingStatus(world: ImageWorld, children: readonly KubeObject[], now: number): VMDiskImageStatus {
+/** @param due the children that the operator deletes; the others lose their owner */
+function leavingStatus(
+  world: ImageWorld,
+  children: readonly KubeObject[],
+  due: readonly KubeObject[],
+  now: number,
+): VMDiskImageStatus {
   const { image, slot } = world
   const { phase = 'Queued', conditions = [] } = image.status
-  const names = children.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
-  const orphaning = isOrphaning(image) ? ', which stays without an owner (--cascade=orphan)' : ''
-  const waitsFor = names.length > 0 ? `${names.join(', ')}${orphaning}` : whatDownloads(world)
+  const names = children.map((child) => {
+    const orphaned = due.includes(child) ? '' : ', which stays without an owner (--cascade=orphan)'
+    return `${child.kind} ${child.metadata.name}${orphaned}`
+  })
+  const waitsFor = names.length > 0 ? names.join(', ') : whatDownloads(world)
   const oldest = Math.min(...children.map(({ metadata }) => fromTime(metadata.deletionTimestamp) ?? now))
   const late =
-    now - oldest >= LOOK_MS ? '; check that CDI and its webhook (cdi-apiserver) run, and which finalizers are left' : ''
+    now - oldest >= LOOK_MS
+      ? '; check which finalizers are left, and that CDI with its webhook (cdi-apiserver) and the snapshot controller run'
+      : ''
   const free: VMDiskImageStatus = {
     ...image.status,
     ticket: undefined,

@@ -249,7 +249,7 @@ function failedForGood(draft: ImageDraft): ImageStanding | undefined {
 
 /** What revives an image that has failed. */
 function remedyFor({ defaults }: Target): string {
-  const again = `correct the spec, or fix the cause and set annotation ${ANNOTATIONS.retryRequestedAt} to a new value`
+  const again = `correct the spec of the VMDiskImage, or fix the cause and set annotation ${ANNOTATIONS.retryRequestedAt} to a new value`
   const fields = Object.keys(defaults).join(', ')
   if (fields === '') return again
   return `${again} (${fields}: from the policy when the image was queued; annotation ${ANNOTATIONS.syncRequestedAt} takes the current values)`

@@ -81,7 +81,7 @@ function whoRefers({ count, names }: ShownReferences): { reason: Reason; message
   if (count > 0) return { reason: 'Referenced', message: `referenced by ${names.join(', ')}` }
   return {
     reason: 'Unreferenced',
-    message: 'no VirtualMachine or DataSync names this image, and no clone reads from it',
+    message: 'no VirtualMachine, Workspace or DataSync names this image, and no clone reads from it',
   }
 }
 

@@ -112,7 +112,10 @@ function obstacleIn({ missingKinds }: WorkspaceWorld, parts: readonly Part[]): C
     const { kind } = wanted
     const title = idOfObject(wanted)
     if (missingKinds.has(kind))
-      return componentWaiting(missingReason(kind), `the cluster does not serve ${kind}: ${title} cannot be created`)
+      return componentWaiting(
+        missingReason(kind),
+        `the cluster does not serve ${kind}: ${title} cannot be created until that kind is installed`,
+      )
     if (namesake !== undefined && actual === undefined)
       return isGoing(namesake)
         ? componentWaiting(

@@ -17,6 +17,8 @@ export interface PodTrouble {
 const RESTARTS_MAX = 5
 /** Reasons that alternate while the image of a container cannot be pulled. */
 const PULL: ReadonlySet<string> = new Set(['ErrImagePull', 'ImagePullBackOff'])
+/** Reasons of a container that has run and ended. */
+const ENDED: ReadonlySet<string> = new Set(['Error', 'OOMKilled', 'Completed'])
 /** Reasons that do not change by waiting. */
 const FINAL: ReadonlySet<string> = new Set(['InvalidImageName', 'ErrImageNeverPull'])
 
@@ -79,6 +81,8 @@ function containerTrouble({ trouble }: ContainerPodView): PodTrouble | undefined
   const isEnding = reason === 'CrashLoopBackOff' || restarts > 0
   const cause = message.replace(/back-off \S+ restarting failed container=\S+ pod=\S+?(: |$)/, '')
   const why = cause === '' ? '' : `: ${cause}`
+  if (ENDED.has(reason) && !isEnding)
+    return { reason, message: `container ${container} ended (${reason})${why}; see its log`, isLasting: false }
   if (!isEnding)
     return { reason, message: `container ${container} does not start (${reason})${why}`, isLasting: FINAL.has(reason) }
   return {

@@ -83,7 +83,7 @@ function heldByPolicy({ containers }: WorkspaceContainerCluster, policy: Policy)
 }
 
 function held(absent: ReturnType<typeof componentFailed>): Pick<Component, 'held'> {
-  const stays = 'what runs already runs until its pod ends, unchanged'
+  const stays = 'the Deployment of that name exists and stays as it is: delete it to stop its pod'
   return { held: { absent, present: { ...absent, message: `${absent.message}; ${stays}` } } }
 }
 

@@ -90,7 +90,7 @@ function missing(world: WorkspaceWorld, { which, ref, ensured }: Wanted, lacks: 
     return not(
       componentWaiting(
         'NamespaceTerminating',
-        `namespace ${ref.namespace} is being deleted: ${which} cannot be created in it`,
+        `namespace ${ref.namespace} is being deleted: ${which} cannot be created in it; create the namespace again when it is gone, or set the policy key imageNamespace to another one`,
       ),
     )
   if (imageNamespace === 'missing')

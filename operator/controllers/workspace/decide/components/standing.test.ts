@@ -106,6 +106,19 @@ describe('a container cluster', () => {
       ['Provisioning', 'CreateContainerConfigError', /configmap "x" not found/],
     ],
     [
+      'ended, and is not started again yet',
+      {},
+      [
+        {
+          phase: 'Running',
+          containerStatuses: [
+            { name: 'chef', restartCount: 0, state: { terminated: { reason: 'OOMKilled', exitCode: 137 } } },
+          ],
+        },
+      ],
+      ['Provisioning', 'OOMKilled', /^container chef ended \(OOMKilled\): .*; see its log$/],
+    ],
+    [
       'crashed once',
       {},
       [waiting('CrashLoopBackOff', 'back-off 10s restarting failed container=chef pod=p_lab(uid)', 1)],

@@ -80,12 +80,15 @@ function isSecret(reason: string): boolean {
   return reason === 'MissingPasswordSecret'
 }
 
-/** Returns a standing whose message is the command that creates the missing Secret for the password of a user. */
+/** Returns a standing whose message is the command that creates a missing Secret for passwords of users, with all keys that they name. */
 function missingSecret({ workspace, spec, secrets }: WorkspaceWorld, name: string): ComponentStanding | undefined {
   const vm = spec.ok ? spec.spec.vms?.find((one) => one.name === name) : undefined
-  const ref = passwordSecretsOf(vm).find((one) => !secrets.has(one.name))
-  if (ref === undefined) return undefined
-  const command = `kubectl -n ${workspace.metadata.name} create secret generic ${ref.name} --from-literal=${ref.key}=PASSWORD`
+  const refs = passwordSecretsOf(vm)
+  const missing = refs.find((one) => !secrets.has(one.name))?.name
+  if (missing === undefined) return undefined
+  const keys = new Set(refs.filter((one) => one.name === missing).map(({ key }) => key))
+  const literals = [...keys].map((key) => `--from-literal=${key}=PASSWORD`).join(' ')
+  const command = `kubectl -n ${workspace.metadata.name} create secret generic ${missing} ${literals}`
   return componentWaiting('SecretMissing', command)
 }
 

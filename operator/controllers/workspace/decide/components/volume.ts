@@ -66,13 +66,13 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
     return {
       standing: componentFailed(
         'VolumePending',
-        `the storage of PersistentVolumeClaim ${name} is lost: delete the claim, and it is made again without its data`,
+        `the storage of PersistentVolumeClaim ${claim.metadata.name} is lost: delete the claim, and it is made again without its data`,
       ),
     }
   if (!isMounted(world, name))
     return {
       standing: componentReady(
-        `claim ${name} is there; no container mounts it, and its storage may wait for the first one`,
+        `claim ${claim.metadata.name} is there; no container mounts it, and its storage may wait for the first one`,
       ),
     }
   const storage =
@@ -82,7 +82,7 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
   return {
     standing: componentWaiting(
       'VolumePending',
-      `PersistentVolumeClaim ${name} is ${claim.phase || 'new'}: it waits for ${storage}, or for the container that mounts it`,
+      `PersistentVolumeClaim ${claim.metadata.name} is ${claim.phase || 'new'}: it waits for ${storage}, or for the container that mounts it`,
     ),
   }
 }
