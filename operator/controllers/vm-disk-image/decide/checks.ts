@@ -68,7 +68,7 @@ function urlIsNotAllowed({ url }: Target, { policy }: ImageWorld): Blocked | und
   if (url === undefined || isUrlAllowed(url, policy)) return undefined
   const message =
     policy.allowedSourceUrls === undefined
-            ? 'spec.url names a private address, or a host that is not a valid name: use a host name or a public address, or have the source listed in the policy key allowedSourceUrls'
+      ? 'spec.url names a private address, or a host that is not a valid name: use a host name or a public address, or have the source listed in the policy key allowedSourceUrls'
       : 'spec.url is not on the list of allowed sources in the policy key allowedSourceUrls, or has "." or ".." in its path: use one that is, or have the source added'
   return { reason: 'UrlNotAllowed', message }
 }
