@@ -16,6 +16,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     path: { type: 'string' },
     report: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
   },
 })
 
@@ -66,10 +67,15 @@ async function explore(seed: number): Promise<boolean> {
   return hasFindings(result)
 }
 
-try {
+async function main(): Promise<void> {
   const seed = wholeNumber('seed')
   const isDifferent = values.path === undefined ? await explore(seed) : await replay(seed, values.path)
   process.exitCode = isDifferent ? 1 : 0
+}
+
+try {
+  if (values.help) say(USAGE)
+  else await main()
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 2
