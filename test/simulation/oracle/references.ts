@@ -30,7 +30,10 @@ export class ReferenceOracle extends WitnessOracle<ReferenceWitness> {
 
   #checkArtifact(object: KubeObject): void {
     const image = this.witness.chronicle.traces.of<Image>(IMAGE).get(controllerOf(object)?.uid ?? '')?.object
-    const isPublished = image?.status?.artifact?.name === object.metadata.name
+    const { kind, name } = image?.status?.artifact ?? {}
+    // The volume that a snapshot was taken of has the name of the snapshot, and serves nobody.
+    const serving = kind === VOLUME_SNAPSHOT.kind ? VOLUME_SNAPSHOT.kind : DATA_VOLUME.kind
+    const isPublished = name === object.metadata.name && object.kind === serving
     if (image !== undefined && isDeletion(image) && isPublished) this.#check(image, 'what serves them is deleted', true)
   }
 
