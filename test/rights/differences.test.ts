@@ -66,6 +66,8 @@ describe('what is granted and what is used', () => {
 describe('a line of an audit log', () => {
   const line = (change: object) =>
     JSON.stringify({
+      kind: 'Event',
+      apiVersion: 'audit.k8s.io/v1',
       verb: 'update',
       userAgent: 'open-terrain-operator/lease',
       user: { username: 'system:serviceaccount:ours:open-terrain-operator' },
@@ -93,5 +95,13 @@ describe('a line of an audit log', () => {
     ['no object', { objectRef: undefined }],
   ])('is left out where it is about %s', (_what, change) => {
     expect(parseUse(line(change))).toBeUndefined()
+  })
+
+  it('is read behind a line of any length that an API server began and was killed', () => {
+    const killed = line({ userAgent: 'a killed one {"kind":"Event","apiVersion":"audit.k8s.io/v1"}' })
+    for (let end = 0; end < killed.length; end++) {
+      expect(parseUse(killed.slice(0, end)), `${end} characters alone`).toBeUndefined()
+      expect(parseUse(killed.slice(0, end) + line({})), `${end} characters before it`).toEqual(LEASE)
+    }
   })
 })

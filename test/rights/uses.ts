@@ -31,13 +31,20 @@ interface AuditEvent {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
+/** With this each event begins. Inside one, the quotation marks would be escaped. */
+const EVENT = '{"kind":"Event","apiVersion":"audit.k8s.io/'
 const ACCOUNT = /^system:serviceaccount:(?<namespace>[^:]+):open-terrain-operator$/
 /** Tests use the account too, to check its permissions and what admission allows it. */
 const OPERATOR = /^(open-terrain-)?operator(\/|$)/
 
-/** Parses a line of an audit log. Undefined if it is about another account, or about no object. */
+/**
+ * Parses a line of an audit log. Undefined if it is about another account or about no object, or if it is truncated. An API server that is
+ * killed may truncate its last line; after its restart, the next event is written to the end of that line.
+ */
 export function parseUse(line: string): Use | undefined {
-  const { verb, user, userAgent = '', objectRef, annotations = {} } = JSON.parse(line) as AuditEvent
+  const event = parseEvent(line.slice(Math.max(0, line.lastIndexOf(EVENT))))
+  if (event === undefined) return undefined
+  const { verb, user, userAgent = '', objectRef, annotations = {} } = event
   const own = ACCOUNT.exec(user.username)?.groups?.['namespace']
   if (own === undefined || objectRef === undefined || !OPERATOR.test(userAgent)) return undefined
   const { apiGroup: group = '', resource, subresource, namespace, name } = objectRef
@@ -51,13 +58,20 @@ export function parseUse(line: string): Use | undefined {
   }
 }
 
+function parseEvent(text: string): AuditEvent | undefined {
+  try {
+    return JSON.parse(text) as AuditEvent
+  } catch {
+    return undefined
+  }
+}
+
 /** Reads all audit logs of a folder. */
 export async function readUses(folder: string): Promise<readonly Use[]> {
   const uses = new Map<string, Use>()
   for (const file of (await readdir(folder)).filter((one) => one.endsWith('.log'))) {
     for await (const line of createInterface({ input: createReadStream(join(folder, file)) })) {
-      // The last line of an API server that was killed may be truncated.
-      const use = line.endsWith('}') ? parseUse(line) : undefined
+      const use = parseUse(line)
       if (use === undefined) continue
       const { name, ...rest } = use
       // There are thousands of names. Only these can be granted by name.
