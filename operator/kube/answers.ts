@@ -34,9 +34,12 @@ export function watchEvent<T extends KubeObject>(type: ResourceType, line: strin
   }
 }
 
-/** Sets apiVersion and kind. List items omit both, and metadata-only responses carry those of PartialObjectMetadata. */
+/**
+ * Sets apiVersion and kind of an object that was just parsed. List items omit both, and metadata-only responses carry those of
+ * PartialObjectMetadata. What is sent is equal, but a copy of its own for each object in the caches.
+ */
 export function named<T extends KubeObject>(type: ResourceType, object: T): T {
-  return object.kind === type.kind ? object : { ...object, apiVersion: apiVersionOf(type), kind: type.kind }
+  return Object.assign(object, { apiVersion: apiVersionOf(type), kind: type.kind })
 }
 
 /** Returns the texts of the `Warning` headers: `299 - "unknown field \\"spec.x\\""`. */

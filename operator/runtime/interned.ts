@@ -76,16 +76,11 @@ export function internCondition({ status, reason, message }: ConditionView): Con
   return own
 }
 
-interface Family {
-  labels: ObjectMeta['labels']
-  ownerReferences: ObjectMeta['ownerReferences']
-  /** Name of the child that was processed last. */
-  name: string
-  creationTimestamp: ObjectMeta['creationTimestamp']
-}
-/** By uid of the owner. Emptied when it is full, at a size that nobody is expected to reach, and by {@link forgetFamilies}. */
-const families = new Map<string, Family>()
+/** By uid of the owner: parts of its children's metadata. Emptied when it is full, at a size that nobody is expected to reach, and by {@link forgetFamilies}. */
+const families = new Map<string, unknown[]>()
 const FAMILIES_MAX = 20_000
+/** Two names, two sets of labels, two owners and a few times are usual. */
+const PARTS_MAX = 16
 
 /** Called from time to time. Otherwise owners that are gone would stay. Objects that share texts already are not affected. */
 export function forgetFamilies(): void {
@@ -94,32 +89,34 @@ export function forgetFamilies(): void {
 
 /**
  * Children of one object mostly have equal labels and owner references, and often equal names and creation times: a fifth of the caches' size.
+ * Not all have the same: CDI and the operator each set a label of their own.
  * @param owner uid of the object that they are made for, directly or not
  */
 export function sharedInFamily(metadata: ObjectMeta, owner: string | undefined): ObjectMeta {
   if (owner === undefined) return metadata
   const { name, creationTimestamp, labels, ownerReferences } = metadata
   const family = families.get(owner) ?? newFamily(owner)
-  // An equal text does not replace the copy of the sibling.
-  if (name !== family.name) family.name = name
-  if (creationTimestamp !== family.creationTimestamp) family.creationTimestamp = creationTimestamp
-  family.labels ??= labels
-  // Not for a claim: it is owned by its DataVolume.
-  if (ownerReferences?.[0]?.uid === owner) family.ownerReferences ??= ownerReferences
   return {
     ...metadata,
-    name: family.name,
-    creationTimestamp: family.creationTimestamp,
-    labels: isSame(labels, family.labels) ? family.labels : labels,
-    ownerReferences: isSame(ownerReferences?.[0], family.ownerReferences?.[0])
-      ? family.ownerReferences
-      : ownerReferences,
+    name: sharedPart(family, name),
+    creationTimestamp: sharedPart(family, creationTimestamp),
+    labels: sharedPart(family, labels),
+    ownerReferences: sharedPart(family, ownerReferences),
   }
 }
 
-function newFamily(owner: string): Family {
-  const family: Family = { labels: undefined, ownerReferences: undefined, name: '', creationTimestamp: undefined }
+function newFamily(owner: string): unknown[] {
+  const family: unknown[] = []
   if (families.size >= FAMILIES_MAX) families.clear()
   families.set(owner, family)
   return family
+}
+
+function sharedPart<T>(family: unknown[], part: T): T {
+  if (part === undefined) return part
+  const known = family.find((one) => isSame(one, part))
+  if (known !== undefined) return known as T
+  if (family.length >= PARTS_MAX) family.length = 0
+  family.push(part)
+  return part
 }
