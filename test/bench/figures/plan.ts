@@ -17,14 +17,14 @@ const PLANS = 2_000
 export async function measurePlan(tell: (line: string) => void): Promise<Chapter> {
   const settled = settledWorld(PROPOSED_WORKSPACE.spec)
   const atRest: number[] = []
-  const anew: number[] = []
+  const ofNewSpec: number[] = []
   for (let run = 1; run <= RUNS; run += 1) {
     atRest.push(medianOf(() => planWorkspace(settled.world, NOW)))
-    anew.push(
+    ofNewSpec.push(
       medianOf(() => planWorkspace(new PlannedWorld(parsed(structuredClone(PROPOSED_WORKSPACE.spec))).world, NOW)),
     )
     tell(
-      `plan() in run ${run}: ${atRest.at(-1)?.toFixed(3)} ms at rest, ${anew.at(-1)?.toFixed(3)} ms with a spec that is new`,
+      `plan() in run ${run}: ${atRest.at(-1)?.toFixed(3)} ms at rest, ${ofNewSpec.at(-1)?.toFixed(3)} ms with a spec that is new`,
     )
   }
   const figure = { unit: 'ms', digits: 2, target: atMost(2, 'ms') }
@@ -35,7 +35,7 @@ export async function measurePlan(tell: (line: string) => void): Promise<Chapter
       'what was rendered once is kept. With a spec that is new, it is parsed and all children are rendered first.',
     figures: [
       { title: 'plan() at rest', values: atRest, ...figure },
-      { title: 'plan() with a spec that is new, parsing and rendering included', values: anew, ...figure },
+      { title: 'plan() with a spec that is new, parsing and rendering included', values: ofNewSpec, ...figure },
     ],
   }
 }

@@ -141,11 +141,11 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     invariant: 6,
     seam: seam(SHARED.ensureImage, 'ensureImage', (ensureImage, { differences }) => (wish, found, isShared) => {
       const ensured = ensureImage(wish, found, isShared)
-      const anew = ensureImage(wish, undefined, false)
+      const created = ensureImage(wish, undefined, false)
       const { template } = wish
-      if (found === undefined || isShared || template === undefined || anew.kind !== 'created') return ensured
+      if (found === undefined || isShared || template === undefined || created.kind !== 'created') return ensured
       const { uid, resourceVersion } = found.metadata
-      const image = { ...anew.image, metadata: { ...anew.image.metadata, uid, resourceVersion } }
+      const image = { ...created.image, metadata: { ...created.image.metadata, uid, resourceVersion } }
       const fields = differences(template, found)
       return fields.length === 0 ? ensured : { kind: 'corrected', image, fields }
     }),
