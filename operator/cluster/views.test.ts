@@ -51,8 +51,8 @@ describe('a view', () => {
     expect(other.labels).toMatchObject({ [LABELS.revision]: 'r' })
     expect(other.ownerReferences?.[0]?.name).toBe('b')
     const again = viewDataVolume(child('u1', { [LABELS.revision]: 'r' })).metadata
-    expect([again.labels, again.ownerReferences]).toEqual([other.labels, volume.ownerReferences])
-    expect([again.labels === other.labels, again.ownerReferences === volume.ownerReferences]).toEqual([true, true])
+    expect(again.labels).toBe(other.labels)
+    expect(again.ownerReferences).toBe(volume.ownerReferences)
     const named = child('u1')
     expect(
       viewClaim({ ...named, metadata: { ...named.metadata, name: 'b', creationTimestamp: 't' } }).metadata,

@@ -21,7 +21,7 @@ export function watchEvent<T extends KubeObject>(type: ResourceType, line: strin
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      return { type: event.type, object: named(type, event.object) }
+      return { type: event.type, object: setType(type, event.object) }
     case 'BOOKMARK': {
       const { resourceVersion = '0', annotations } = event.object.metadata
       const bookmark = { type: 'BOOKMARK', resourceVersion } as const
@@ -36,9 +36,10 @@ export function watchEvent<T extends KubeObject>(type: ResourceType, line: strin
 
 /**
  * Sets apiVersion and kind of an object that was just parsed. List items omit both, and metadata-only responses carry those of
- * PartialObjectMetadata. What is sent is equal, but a copy of its own for each object in the caches.
+ * PartialObjectMetadata. All other responses have them, but as texts of their own: tens of thousands of objects in the caches would each
+ * hold a copy.
  */
-export function named<T extends KubeObject>(type: ResourceType, object: T): T {
+export function setType<T extends KubeObject>(type: ResourceType, object: T): T {
   return Object.assign(object, { apiVersion: apiVersionOf(type), kind: type.kind })
 }
 

@@ -44,6 +44,20 @@ describe('requests', () => {
     })
   })
 
+  it('any object, and gives it the apiVersion and kind of its type', async () => {
+    const object = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'a', namespace: 'n', resourceVersion: '5' },
+    }
+    bench.answer = (response) => respond(response, 200, { metadata: object.metadata })
+    const { client } = bench
+    expect(await client.get(CONFIG_MAP, KEY)).toEqual(object)
+    expect(await client.create(CONFIG_MAP, object)).toEqual(object)
+    expect(await client.replaceStatus(CONFIG_MAP, object)).toEqual(object)
+    expect(await client.mergePatch(CONFIG_MAP, KEY, {})).toEqual(object)
+  })
+
   it('delete with preconditions', async () => {
     bench.answer = (response) => respond(response, 200, {})
     await bench.client.delete(CONFIG_MAP, KEY, { uid: 'u', resourceVersion: '5', propagationPolicy: 'Foreground' })

@@ -89,7 +89,7 @@ export function forgetFamilies(): void {
 
 /**
  * Children of one object mostly have equal labels and owner references, and often equal names and creation times: a fifth of the caches' size.
- * Not all have the same: CDI and the operator each set a label of their own.
+ * Not all have the same labels: `app.kubernetes.io/managed-by` names CDI on a claim, and the operator on the others.
  * @param owner uid of the object that they are made for, directly or not
  */
 export function sharedInFamily(metadata: ObjectMeta, owner: string | undefined): ObjectMeta {

@@ -99,7 +99,7 @@ describe('a line of an audit log', () => {
 
   it('is read behind a line of any length that an API server began and was killed', () => {
     const killed = line({ userAgent: 'a killed one {"kind":"Event","apiVersion":"audit.k8s.io/v1"}' })
-    for (let end = 0; end < killed.length; end++) {
+    for (let end = 0; end < killed.length; end += 1) {
       expect(parseUse(killed.slice(0, end)), `${end} characters alone`).toBeUndefined()
       expect(parseUse(killed.slice(0, end) + line({})), `${end} characters before it`).toEqual(LEASE)
     }
