@@ -72,7 +72,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
   grant('keeps the alias of an image', 'cdi.kubevirt.io', ['datasources'], [...CACHE, ...MAKE]),
   grant('knows whether CDI can make a claim of a storage class at all', 'cdi.kubevirt.io', ['storageprofiles'], CACHE),
   grant(
-    'knows whether CDI works, where a download stands still',
+    'knows whether CDI works, when a download makes no progress',
     'coordination.k8s.io',
     ['leases'],
     ['get'],

@@ -44,7 +44,7 @@ describe('requests', () => {
     })
   })
 
-  it('any object, and gives it the apiVersion and kind of its type', async () => {
+  it('return objects with the apiVersion and kind of their type', async () => {
     const object = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
