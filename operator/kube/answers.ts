@@ -21,7 +21,7 @@ export function watchEvent<T extends KubeObject>(type: ResourceType, line: strin
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      return { type: event.type, object: setType(type, event.object) }
+      return { type: event.type, object: setResourceType(type, event.object) }
     case 'BOOKMARK': {
       const { resourceVersion = '0', annotations } = event.object.metadata
       const bookmark = { type: 'BOOKMARK', resourceVersion } as const
@@ -39,7 +39,7 @@ export function watchEvent<T extends KubeObject>(type: ResourceType, line: strin
  * PartialObjectMetadata. All other responses have them, but as texts of their own: tens of thousands of objects in the caches would each
  * hold a copy.
  */
-export function setType<T extends KubeObject>(type: ResourceType, object: T): T {
+export function setResourceType<T extends KubeObject>(type: ResourceType, object: T): T {
   return Object.assign(object, { apiVersion: apiVersionOf(type), kind: type.kind })
 }
 

@@ -1,4 +1,4 @@
-import { bodyText, errorFrom, errorText, setType, warningsIn, watchEvent } from './answers.ts'
+import { bodyText, errorFrom, errorText, setResourceType, warningsIn, watchEvent } from './answers.ts'
 import { ApiError } from './api-error.ts'
 import type { Connection } from './connection.ts'
 import { Deadline } from './deadline.ts'
@@ -69,7 +69,7 @@ export class HttpKubeClient implements KubeClient {
     }
     const items: T[] = []
     const { metadata, bytes } = await this.#call(call, async (body) => {
-      const list = await readList(body, (item) => items.push(project(setType(type, JSON.parse(item))) as T))
+      const list = await readList(body, (item) => items.push(project(setResourceType(type, JSON.parse(item))) as T))
       return { ...(JSON.parse(list.json) as ListBody), bytes: list.bytes }
     })
     const { resourceVersion, continue: continueToken } = metadata
@@ -157,7 +157,7 @@ export class HttpKubeClient implements KubeClient {
 
   async #call<T>(
     call: Call,
-    read: Read<T> = async (body) => setType(call.type, JSON.parse(await bodyText(body))) as T,
+    read: Read<T> = async (body) => setResourceType(call.type, JSON.parse(await bodyText(body))) as T,
   ): Promise<T> {
     const report = this.#reporter(call)
     using deadline = new Deadline(call.options)
