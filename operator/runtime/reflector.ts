@@ -1,4 +1,4 @@
-import { isApiError } from '../kube/api-error.ts'
+import { type ApiError, isApiError } from '../kube/api-error.ts'
 import type { Selection, WatchEvent } from '../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { listPages } from '../kube/list-all.ts'
@@ -9,7 +9,7 @@ import { traceOf } from './redact.ts'
 import type { Store, Stored } from './store.ts'
 import { timedWatch } from './timed-watch.ts'
 
-/** Minimum time between two attempts without a backoff, so that a server that ends watches at once is not queried in a loop. */
+/** Minimum time between two attempts without a backoff: a server may end each watch at once. */
 const HASTY_MS = 1_000
 /** A 404 for a kind that was served may come from an API server that is just starting. It must be repeated this often. */
 const MISSING_CONFIRMED = 4
@@ -27,10 +27,6 @@ export interface ReflectorOptions<T extends Stored> extends Basics {
   readonly onRelist?: () => void
 }
 
-/** The version up to which everything is known; undefined if a list is needed first. */
-type Position = string | undefined
-
-/** Everything that existed at a version. */
 interface Listed<T> {
   readonly items: readonly T[]
   readonly resourceVersion: string
@@ -44,18 +40,21 @@ interface Listed<T> {
  *    ^                  |    ^                        |
  *    +-- 410 Expired ---+    +--- any other end: watch again from there, backing off on errors
  * ```
- * The list is the start of the watch, object by object: a page of hundreds of objects in memory at the same time costs either side several
- * times as much. Paged lists are used if the server does not support that, or did not complete the list.
- * A kind that is not installed (404) is an empty, synced store. {@link poke} makes it retry at once. No error ends it, only `signal`
- * does.
+ * The list is the start of the watch, object by object: pages of hundreds of objects cost either side several times as much memory. Paged
+ * lists are used if the server does not support that, or did not complete the list. A kind that is not installed (404) is an empty, synced
+ * store. No error ends it, only `signal` does.
  */
 export class Reflector<T extends Stored> {
   readonly type: ResourceType
   readonly store: Store<T>
   readonly #options: ReflectorOptions<T>
   readonly #synced = Promise.withResolvers<void>()
+  /** Resolves at the first complete list, or when the kind is known not to be installed. */
+  readonly synced = this.#synced.promise
   readonly #installedListeners = new Set<() => void>()
   #installed: boolean | undefined
+  /** The version up to which everything is known; undefined if a list is needed first. */
+  #position: string | undefined
   #wake: (() => void) | undefined
   /** A retry was requested, possibly during an attempt. */
   #isPoked = false
@@ -86,11 +85,6 @@ export class Reflector<T extends Stored> {
     return now - (this.#heardAt ?? now)
   }
 
-  /** Resolves at the first complete list, or when the kind is known not to be installed. */
-  get synced(): Promise<void> {
-    return this.#synced.promise
-  }
-
   /** Calls `listener` whenever {@link installed} changes. Returns a function that stops the calls. */
   onInstalled(listener: () => void): () => void {
     this.#installedListeners.add(listener)
@@ -99,7 +93,7 @@ export class Reflector<T extends Stored> {
 
   /** Adds the API server's response to a write of this process, as a watch event would. */
   observeWrite(object: KubeObject): void {
-    this.#options.store.observeWrite(this.#options.project(object))
+    this.store.observeWrite(this.#options.project(object))
   }
 
   /** Ends the wait before the next attempt. */
@@ -109,38 +103,30 @@ export class Reflector<T extends Stored> {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    let position: Position
     this.#hear()
     while (!signal.aborted) {
       try {
-        position = await this.#proceed(position, signal)
+        if (this.#position !== undefined) await this.#watch(this.#position, signal)
+        else if (this.#canStream === 'yes') await this.#stream(signal)
+        else await this.#list(signal)
       } catch (error) {
-        if (signal.aborted) return
-        position = await this.#recover(error, position, signal)
+        if (!signal.aborted) await this.#recover(error, signal)
       }
     }
   }
 
-  #proceed(position: Position, signal: AbortSignal): Promise<Position> {
-    if (position !== undefined) return this.#watch(position, signal)
-    return this.#canStream === 'yes' ? this.#stream(signal) : this.#list(signal)
-  }
-
-  /**
-   * Lists again, next to the watch, which may be behind: a new leader must not know less than its predecessor. There is nothing to list for a
-   * kind that is not installed. Throws ApiErrors.
-   */
+  /** Lists again, next to the watch, which may be behind: a new leader must not know less than its predecessor. Throws ApiErrors. */
   async refresh(signal: AbortSignal): Promise<void> {
-    if (this.#installed !== true) return
+    if (!this.#installed) return
     const { items, resourceVersion } = (await this.#readStream(signal)) ?? (await this.#readPages(signal))
-    this.#options.store.replaceAll(items, resourceVersion)
+    this.store.replaceAll(items, resourceVersion)
   }
 
-  async #list(signal: AbortSignal): Promise<Position> {
+  async #list(signal: AbortSignal): Promise<void> {
     const { items, resourceVersion } = await this.#readPages(signal)
     this.#complete(items, resourceVersion)
+    this.#position = resourceVersion
     if (this.#canStream === 'not now') this.#canStream = 'yes'
-    return resourceVersion
   }
 
   /** Reads the start of a watch and then ends the watch. Undefined if streaming is unavailable, or the list did not complete. */
@@ -158,7 +144,6 @@ export class Reflector<T extends Stored> {
     return undefined
   }
 
-  /** Reads all pages of a live list. */
   async #readPages(signal: AbortSignal): Promise<Listed<T>> {
     const { client, type, selection } = this.#options
     const items: T[] = []
@@ -173,55 +158,40 @@ export class Reflector<T extends Stored> {
   }
 
   /** Runs a watch that starts with the list. */
-  async #stream(signal: AbortSignal): Promise<Position> {
+  async #stream(signal: AbortSignal): Promise<void> {
     const items = new Map<string, T>()
-    let position: Position
     try {
       for await (const event of timedWatch(this.#options, undefined, signal)) {
-        if (position !== undefined) {
-          position = this.#take(event)
+        if (this.#position !== undefined) {
+          this.#position = this.#take(event)
           continue
         }
-        position = this.#collect(event, items)
-        if (position === undefined) continue
-        this.#complete([...items.values()], position)
+        this.#position = this.#collect(event, items)
+        if (this.#position === undefined) continue
+        this.#complete([...items.values()], this.#position)
         // The watch continues, and the objects that it started with may have changed since.
         items.clear()
       }
     } catch (error) {
-      if (position === undefined) this.#canStream = isUnknownToServer(error) ? 'never' : 'not now'
-      if (this.#canStream === 'never') return undefined
-      return await this.#afterError(error, position, signal)
+      if (this.#position === undefined) this.#canStream = isUnknownToServer(error) ? 'never' : 'not now'
+      if (this.#canStream === 'never') return
+      throw error
     }
     // The list did not fit into the duration of a watch. Paged lists complete, however long that takes.
-    if (position === undefined) this.#canStream = 'not now'
-    return position
+    if (this.#position === undefined) this.#canStream = 'not now'
   }
 
-  async #watch(from: string, signal: AbortSignal): Promise<Position> {
+  async #watch(from: string, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
-    let position = from
-    try {
-      const startedAt = clock.monotonic()
-      for await (const event of timedWatch(this.#options, from, signal)) position = this.#take(event)
-      const isHasty = clock.monotonic() - startedAt < HASTY_MS
-      if (!isHasty) this.#failures = 0
-      else if (!signal.aborted) await this.#pause(new Error('the watch ended as soon as it began'), signal)
-      return position
-    } catch (error) {
-      return await this.#afterError(error, position, signal)
-    }
-  }
-
-  async #afterError(error: unknown, position: Position, signal: AbortSignal): Promise<Position> {
-    if (signal.aborted) throw error
-    if (isApiError(error, 'Expired', 'NotFound')) return await this.#recover(error, position, signal)
-    await this.#pause(error, signal)
-    return position
+    const startedAt = clock.monotonic()
+    for await (const event of timedWatch(this.#options, from, signal)) this.#position = this.#take(event)
+    const isHasty = clock.monotonic() - startedAt < HASTY_MS
+    if (!isHasty) this.#failures = 0
+    else if (!signal.aborted) await this.#pause(new Error('the watch ended as soon as it began'), signal)
   }
 
   /** Collects an initial object of a stream, or a change between them. Returns the version of the list when it is complete. */
-  #collect(event: WatchEvent<KubeObject>, items: Map<string, T>): Position {
+  #collect(event: WatchEvent<KubeObject>, items: Map<string, T>): string | undefined {
     this.#hear()
     this.#failures = 0
     if (event.type === 'BOOKMARK') return event.endsInitialEvents ? event.resourceVersion : undefined
@@ -233,7 +203,7 @@ export class Reflector<T extends Stored> {
 
   /** Applies a complete list. */
   #complete(items: readonly T[], resourceVersion: string): void {
-    this.#options.store.replaceAll(items, resourceVersion)
+    this.store.replaceAll(items, resourceVersion)
     this.#missing = 0
     this.#isPoked = false
     this.#listedAt = this.#options.clock.monotonic()
@@ -248,28 +218,26 @@ export class Reflector<T extends Stored> {
 
   /** Applies a watch event. Returns its version. */
   #take(event: WatchEvent<KubeObject>): string {
-    const { store } = this.#options
     this.#hear()
     this.#failures = 0
     if (event.type === 'BOOKMARK') {
-      store.advance(event.resourceVersion)
+      this.store.advance(event.resourceVersion)
       return event.resourceVersion
     }
     const item = this.#project(event.object)
-    if (item !== undefined && event.type === 'DELETED') store.remove(item)
-    else if (item !== undefined) store.put(item)
+    if (item !== undefined && event.type === 'DELETED') this.store.remove(item)
+    else if (item !== undefined) this.store.put(item)
     return event.object.metadata.resourceVersion ?? '0'
   }
 
   /** An object that cannot be projected must not affect the others. What was known of it is kept. */
   #project(object: KubeObject): T | undefined {
-    const { project, store } = this.#options
     const key = keyOf(object.metadata)
-    const held = store.get(key)
+    const held = this.store.get(key)
     // A third of all events report our own writes, whose responses are already in the store.
     if (held !== undefined && held.metadata.resourceVersion === object.metadata.resourceVersion) return held
     try {
-      return project(object)
+      return this.#options.project(object)
     } catch (error) {
       this.#logBug(`${key} cannot be read`, error)
       return held
@@ -277,30 +245,28 @@ export class Reflector<T extends Stored> {
   }
 
   #logBug(what: string, error: unknown): void {
-    const { log, type } = this.#options
-    log.error({ kind: type.kind, error: traceOf(error) }, `a bug in the operator: ${what}`)
+    this.#options.log.error({ kind: this.type.kind, error: traceOf(error) }, `a bug in the operator: ${what}`)
   }
 
-  async #recover(error: unknown, position: Position, signal: AbortSignal): Promise<Position> {
-    if (isApiError(error, 'NotFound')) {
-      this.#hear()
-      this.#missing += 1
-      if (this.#installed === true && this.#missing < MISSING_CONFIRMED) {
-        await this.#pause(error, signal)
-        return undefined
-      }
-      this.#options.store.clear()
-      this.#setInstalled(false)
-      this.#synced.resolve()
-      await this.#rest(ABSENT_RETRY_MS * (0.75 + this.#options.random() / 2), signal)
-      return undefined
-    }
-    if (isApiError(error, 'Expired') && position !== undefined) {
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    if (isApiError(error, 'NotFound')) return await this.#recoverMissing(error, signal)
+    if (isApiError(error, 'Expired') && this.#position !== undefined) {
+      this.#position = undefined
       this.#options.log.debug({ kind: this.type.kind }, 'watch expired, listing again')
-      if (this.#options.clock.monotonic() - this.#listedAt >= HASTY_MS) return undefined
+      if (this.#options.clock.monotonic() - this.#listedAt >= HASTY_MS) return
     }
     await this.#pause(error, signal)
-    return undefined
+  }
+
+  async #recoverMissing(error: ApiError, signal: AbortSignal): Promise<void> {
+    this.#position = undefined
+    this.#hear()
+    this.#missing += 1
+    if (this.#installed === true && this.#missing < MISSING_CONFIRMED) return await this.#pause(error, signal)
+    this.store.clear()
+    this.#setInstalled(false)
+    this.#synced.resolve()
+    await this.#rest(ABSENT_RETRY_MS * (0.75 + this.#options.random() / 2), signal)
   }
 
   #setInstalled(installed: boolean): void {
@@ -310,32 +276,25 @@ export class Reflector<T extends Stored> {
   }
 
   async #pause(error: unknown, signal: AbortSignal): Promise<void> {
-    const { random, log, type } = this.#options
+    const { random, log } = this.#options
     const retryAfterMs = isApiError(error) ? (error.retryAfterMs ?? 0) : 0
     const waitMs = Math.max(retryAfterMs, backoffMs(this.#failures, RETRY_BASE_MS, RETRY_MAX_MS, random))
     this.#failures += 1
-    log.warn(
-      { kind: type.kind, error: String(error), retryInMs: Math.round(waitMs) },
-      'cannot read from the API server',
-    )
+    const facts = { kind: this.type.kind, error: String(error), retryInMs: Math.round(waitMs) }
+    log.warn(facts, 'cannot read from the API server')
     await this.#rest(waitMs, signal)
   }
 
   /** Sleeps until the delay has passed, or until poked or stopped. */
   async #rest(delayMs: number, signal: AbortSignal): Promise<void> {
-    const wasPoked = this.#isPoked
-    this.#isPoked = false
-    if (wasPoked) return
-    const poked = new AbortController()
-    this.#wake = () => poked.abort()
-    try {
-      await sleep(this.#options.clock, delayMs, AbortSignal.any([signal, poked.signal]))
-    } catch {
-      // Poked or stopped. The caller checks its signal.
-    } finally {
+    if (!this.#isPoked) {
+      const poked = new AbortController()
+      this.#wake = () => poked.abort()
+      // Rejects when poked or stopped. The caller checks its signal.
+      await sleep(this.#options.clock, delayMs, AbortSignal.any([signal, poked.signal])).catch(() => undefined)
       this.#wake = undefined
-      this.#isPoked = false
     }
+    this.#isPoked = false
   }
 }
 
