@@ -1,7 +1,10 @@
-import { isApiError } from '../kube/api-error.ts'
-import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
-import { Apart, applyChild, type Child, type Siblings, SiblingWriter, type WriteContext } from './child-writes.ts'
+import { type ApiError, isApiError } from '../kube/api-error.ts'
+import { find } from '../kube/find.ts'
+import type { KubeClient } from '../kube/kube-client.ts'
+import { isTerminating, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
+import type { ChildRefusal, ChildRefusals } from './child-refusals.ts'
 import { FINALIZERS_MAX } from './foreign.ts'
+import { changeTo, isChange, labelsTo } from './owned-fields.ts'
 import type { ChildType, ObjectReference, Touch } from './plan.ts'
 
 /** The writes for one Open Terrain object, as data. {@link applyChanges} executes them in the order of these members. */
@@ -18,30 +21,47 @@ export interface Changes {
 type Named<T extends ObjectReference> = Omit<T, 'apiVersion' | 'kind'>
 
 /** With a resourceVersion if the annotations depend on the observed state. */
-export type Touched = Named<Touch> & { readonly type: ResourceType }
+type Touched = Named<Touch> & { readonly type: ResourceType }
 
-export interface ChildRemoval extends Named<ObjectReference>, ChildType {
+interface ChildRemoval extends Named<ObjectReference>, ChildType {
   /** Reports whether the removal must wait after all. Called right before the request. */
   readonly isHeldBack?: () => Promise<boolean>
   /** Called when the deletion is accepted, or if the object was already gone. Later failures do not undo that. */
   readonly onDeleted?: () => void
 }
 
-export interface ApplyContext extends WriteContext {
+interface Child {
   readonly type: ResourceType
+  /** With a resourceVersion if it is valid only for the observed state. */
+  readonly wanted: KubeObject
+  /** Ours as it is; absent: it is to be created, and a namesake is left alone. */
+  readonly existing?: KubeObject
+  /** Reports whether the child must wait. Called right before the write. */
+  readonly isHeldBack?: () => Promise<boolean>
+}
+
+export interface ApplyContext {
+  readonly client: KubeClient
+  readonly type: ResourceType
+  readonly signal: AbortSignal
+  /** Called with the responses to writes, so that the caches contain our own writes at once. */
+  readonly onWritten: (type: ResourceType, object: KubeObject) => void
   /** Set for children that are written independently of each other. Refused children are noted. */
-  readonly siblings?: Siblings
+  readonly siblings?: Siblings | undefined
   /** Whether children are written independently. Without this and {@link siblings}, the first error of a child stops everything. */
-  readonly areChildrenApart?: boolean
+  readonly areChildrenApart?: boolean | undefined
+}
+
+interface Siblings {
+  readonly isOurs: (found: KubeObject) => boolean
+  readonly refusals: ChildRefusals
 }
 
 /**
  * Writes the changes of one object: status, finalizer, children, annotations, removals, and last the release of the finalizer. The first error
  * stops it, and the next reconcile determines what is left. With {@link ApplyContext.siblings} or {@link ApplyContext.areChildrenApart} an
  * error of one child does not: with siblings a refusal is noted, and any other error is thrown when all but the release is done.
- *
- * Writes to the object itself have the resourceVersion that the plan was made from: if somebody else was faster, nothing is written
- * (Conflict).
+ * Writes to the object itself have the version that the plan was made from: if somebody else was faster, nothing is written (Conflict).
  */
 export async function applyChanges(primary: KubeObject, changes: Changes, context: ApplyContext): Promise<void> {
   const { client, type, signal, onWritten } = context
@@ -57,14 +77,15 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
     const { addFinalizer } = changes
     written(await patchFinalizers(current, (finalizers) => [...finalizers, addFinalizer], context))
   }
-  const siblings = context.siblings && new SiblingWriter(context.siblings, context)
-  const apart = siblings ?? (context.areChildrenApart === true ? new Apart() : undefined)
-  const each = async (work: () => Promise<unknown>) => await (apart?.try(work) ?? work())
-  if (siblings !== undefined) await siblings.apply(changes.children)
+  const { siblings, areChildrenApart } = context
+  const isApart = siblings !== undefined || areChildrenApart === true
+  const late: ApiError[] = []
+  const each = async (work: () => Promise<unknown>) => await (isApart ? attempt(work, late) : work())
+  if (siblings !== undefined) await new SiblingWriter(primary, siblings, context).apply(changes.children, late)
   else for (const child of changes.children) await each(() => applyChild(child, context))
   for (const touched of changes.touches ?? []) await each(() => touch(touched, context))
   for (const removal of changes.removals) await each(() => remove(removal, context))
-  if (apart?.late !== undefined) throw apart.late
+  if (late.length > 0) throw late[0]
   if (changes.releaseFinalizer !== undefined) {
     const left = (finalizers: readonly string[]) => finalizers.filter((one) => one !== changes.releaseFinalizer)
     await patchFinalizers(current, left, context)
@@ -100,4 +121,122 @@ async function remove(removal: ChildRemoval, { client, signal }: ApplyContext): 
     if (!isDone) throw error
   }
   removal.onDeleted?.()
+}
+
+/** Creates a child, or patches it if it exists. Returns false if it must wait. Throws ApiError. */
+async function applyChild(
+  { type, wanted, existing, isHeldBack }: Child,
+  { client, signal, onWritten }: ApplyContext,
+): Promise<boolean> {
+  if (await isHeldBack?.()) return false
+  if (existing !== undefined)
+    onWritten(type, await client.mergePatch(type, wanted.metadata, patchTo(wanted, existing), { signal }))
+  // A change to an object that is gone must not create it.
+  else if (wanted.metadata.resourceVersion === undefined) onWritten(type, await client.create(type, wanted, { signal }))
+  return true
+}
+
+/** Returns a patch that applies only to the observed version. */
+function patchTo(wanted: KubeObject, existing: KubeObject): object {
+  const { uid, resourceVersion } = { ...existing.metadata, ...wanted.metadata }
+  const metadata = { ...wanted.metadata, labels: labelsTo(wanted, existing), uid, resourceVersion }
+  return { ...changeTo(wanted, existing), metadata }
+}
+
+/** Writes each child that is due. A refused child is noted. Objects that are not ours are not changed. */
+class SiblingWriter {
+  readonly #owner: KubeObject
+  readonly #uid: string
+  readonly #siblings: Siblings
+  readonly #context: ApplyContext
+
+  constructor(owner: KubeObject, siblings: Siblings, context: ApplyContext) {
+    this.#owner = owner
+    this.#uid = owner.metadata.uid ?? ''
+    this.#siblings = siblings
+    this.#context = context
+  }
+
+  async apply(children: readonly Child[], late: ApiError[]): Promise<void> {
+    const { refusals } = this.#siblings
+    for (const child of children) {
+      if (!refusals.isDue(this.#uid, child.wanted, child.existing)) continue
+      const isNoted = (error: ApiError) => this.#refusalOf(child, error)
+      await attempt(() => this.#write(child), late, isNoted)
+    }
+    const wanted = children.map((child) => child.wanted)
+    refusals.end(this.#uid, wanted)
+  }
+
+  async #write(child: Child): Promise<void> {
+    const { isOurs, refusals } = this.#siblings
+    if (child.existing !== undefined && !isOurs(child.existing)) return this.#noteTaken(child)
+    try {
+      if (!(await applyChild(child, this.#context))) return
+    } catch (error) {
+      if (!isApiError(error, 'AlreadyExists')) throw error
+      return await this.#meet(child, error)
+    }
+    refusals.taken(this.#uid, child.wanted)
+  }
+
+  /** The cache is stale, or somebody removed the label that it selects by, or the name belongs to somebody else. */
+  async #meet(child: Child, error: ApiError): Promise<void> {
+    const { client, signal } = this.#context
+    const found = await find(client, child.type, child.wanted.metadata, { signal })
+    if (found === undefined) throw error
+    if (!this.#siblings.isOurs(found)) return this.#noteTaken(child)
+    if (isTerminating(found)) {
+      const message = `${found.kind} ${keyOf(found.metadata)} is still being deleted`
+      return this.#note(child, { why: 'Refused', message }, false)
+    }
+    if (isChange(patchTo(child.wanted, found), found)) return await this.#write({ ...child, existing: found })
+    // The response to its creation was lost.
+    this.#context.onWritten(child.type, found)
+    this.#siblings.refusals.taken(this.#uid, child.wanted)
+  }
+
+  #refusalOf(child: Child, error: ApiError): boolean {
+    // The child is gone and must be created again. Its watch event will report that.
+    if (child.existing !== undefined && isApiError(error, 'NotFound')) return false
+    if (!this.#siblings.refusals.isAnswer(this.#uid, child.wanted, error)) return false
+    // A quota that was just created refuses everything for a moment.
+    this.#note(child, { why: 'Refused', message: error.message }, error.status !== 403)
+    return true
+  }
+
+  #noteTaken(child: Child): void {
+    const { kind, metadata } = child.wanted
+    const message = `${kind} ${keyOf(metadata)} exists and does not belong to this ${this.#owner.kind}: delete it, or give one of them another name`
+    this.#note(child, { why: 'NameTaken', message }, true)
+  }
+
+  #note({ wanted, existing }: Child, refusal: ChildRefusal, isCertain: boolean): void {
+    this.#siblings.refusals.note(this.#uid, { wanted, refusal, seen: existing?.metadata.resourceVersion }, isCertain)
+  }
+}
+
+/**
+ * Does work for one child. An error that concerns only this child does not prevent the work for others.
+ * @param late gets it, to be thrown when all other work is done, unless it is noted
+ */
+async function attempt(
+  work: () => Promise<unknown>,
+  late: ApiError[],
+  isNoted: (error: ApiError) => boolean = () => false,
+): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!isOfOneChild(error)) throw error
+    if (!isNoted(error)) late.push(error)
+  }
+}
+
+/** Reports whether an error concerns only this child. A failing webhook applies to some kinds only. */
+function isOfOneChild(error: unknown): error is ApiError {
+  return (
+    isApiError(error, 'Rejected', 'NotFound', 'AlreadyExists', 'Conflict') ||
+    (isApiError(error, 'Unavailable') && error.status === 500)
+  )
 }

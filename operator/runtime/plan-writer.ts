@@ -2,37 +2,38 @@ import { isDeepStrictEqual } from 'node:util'
 import { isApiError } from '../kube/api-error.ts'
 import { groupOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { type ApplyContext, applyChanges, type Changes } from './apply.ts'
-import { BUG_REASON, statusWithBug } from './bug.ts'
 import type { ChildRefusals } from './child-refusals.ts'
+import { cutMessage, mergeConditions, type StatusCondition } from './conditions.ts'
 import { type ChildType, type ObjectPlan, type ObjectReference, type Removal, referTo } from './plan.ts'
 import type { Precondition, Preconditions } from './preconditions.ts'
 import { redactUrls } from './redact.ts'
+import type { Reflectors } from './reflectors.ts'
 import type { Services } from './services.ts'
+import type { Standing } from './standing.ts'
 import { sooner, type Wake } from './wake.ts'
 
 /** The cache shows an accepted DELETE, or the release of our finalizer, within this time. Until then it is not repeated. */
 const DELETED_SEEN_MS = 30_000
+/** Longer messages of a status are cut in the log. */
+const LOGGED_MAX = 400
+/** Reason of the condition and of the Event. */
+const BUG_REASON = 'InternalError'
 
 /** The caches that plans are made from. */
-export interface PlanCaches {
-  readonly get: (type: ResourceType, key: string) => KubeObject | undefined
-  /** Adds the response to one of our writes. */
-  readonly observeWrite: (type: ResourceType, object: KubeObject) => void
-}
+export type PlanCaches = Pick<Reflectors, 'get' | 'observeWrite'>
 
 /** What a writer needs to know about a kind to execute plans for its objects. */
 export interface WrittenKind<P extends KubeObject> {
   readonly type: ResourceType
-  /** Undefined if the kind has none. */
   readonly finalizer?: string
   /** Types of the objects that its plans create, change or remove. May include the kind itself. */
   readonly children: readonly ChildType[]
   /**
-   * If set, a child that the API server refuses does not prevent writes of other children. A new refusal requeues the object at once, and the
-   * next plan sees it. Plans continue to request the refused child.
+   * If set, a child that the API server refuses does not prevent writes of others. A new refusal requeues the object at once, and the next
+   * plan sees it. Plans continue to request the refused child.
    */
   readonly childRefusals?: ChildRefusals
-  /** Whether an error of one child does not prevent writes of other children. Implied by {@link WrittenKind.childRefusals}. */
+  /** Whether an error of one child does not prevent writes of others. Implied by {@link WrittenKind.childRefusals}. */
   readonly areChildrenApart?: boolean
   /** Reports whether an object with the name of a child belongs to `primary`. Required with {@link WrittenKind.childRefusals}. */
   readonly isOurs?: (found: KubeObject, primary: P) => boolean
@@ -77,11 +78,11 @@ export class PlanWriter<P extends KubeObject> {
    * @returns when to requeue for children that are held back
    */
   async write(primary: P, plan: ObjectPlan, isStatusDue: boolean, signal: AbortSignal): Promise<Wake | undefined> {
-    const { client, type, caches, clock, events } = this.#options
+    const { client, type, caches, clock, log, events, preconditions, onRemoved } = this.#options
     const { uid = '' } = primary.metadata
     let wake: Wake | undefined
     const isUnmet = async (onlyIf: readonly Precondition[]) => {
-      const unmet = await this.#options.preconditions.unmet(primary, onlyIf, signal)
+      const unmet = await preconditions.unmet(primary, onlyIf, signal)
       if (unmet !== undefined) wake = sooner(wake, unmet)
       return unmet !== undefined
     }
@@ -91,24 +92,31 @@ export class PlanWriter<P extends KubeObject> {
     }
     const onDeleted = (removal: Removal) => {
       if (removal.uid !== uid) this.#deletedAt.set(removal.uid, clock.monotonic())
-      this.#reportRemoved(primary, removal)
+      if (removal.event !== undefined) {
+        log.info({ key: keyOf(primary.metadata) }, removal.event.message)
+        events.record(primary, removal.event)
+      }
+      onRemoved?.(primary, removal)
       recordEvents()
     }
+    // The object itself is not deleted together with a change of its status.
+    const removals = plan.remove.filter((one) => !this.#wasJustDeleted(one.uid) && !(one.uid === uid && isStatusDue))
     const changes: Changes = {
       ...(isStatusDue && { status: plan.status }),
       ...(!this.#wasJustDeleted(uid) && this.#finalizerChange(primary, plan)),
       children: [
         ...plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
-        ...(plan.applyIf ?? []).map(({ wanted, onlyIf }) => {
-          return { ...this.#existing(wanted), wanted, isHeldBack: () => isUnmet(onlyIf) }
-        }),
+        ...(plan.applyIf ?? []).map(({ wanted, onlyIf }) => ({
+          ...this.#existing(wanted),
+          wanted,
+          isHeldBack: () => isUnmet(onlyIf),
+        })),
       ],
       touches: (plan.touch ?? []).map((touch) => ({ ...touch, type: this.#childType(touch).type })),
-      removals: this.#dueRemovals(primary, plan.remove, isStatusDue).map((removal) => ({
+      removals: removals.map((removal) => ({
         ...this.#childType(removal),
         ...removal,
-        isHeldBack: async () =>
-          (await this.#options.preconditions.unmet(primary, removal.onlyIf, signal)) !== undefined,
+        isHeldBack: async () => (await preconditions.unmet(primary, removal.onlyIf, signal)) !== undefined,
         onDeleted: () => onDeleted(removal),
       })),
     }
@@ -124,14 +132,14 @@ export class PlanWriter<P extends KubeObject> {
       recordEvents()
     }
     try {
-      const { areChildrenApart = false } = this.#options
-      const context = { client, type, signal, onWritten, areChildrenApart, ...this.#siblings(primary, plan) }
-      await applyChanges(primary, changes, context)
+      const { areChildrenApart } = this.#options
+      const siblings = this.#siblings(primary, plan)
+      await applyChanges(primary, changes, { client, type, signal, onWritten, areChildrenApart, siblings })
     } catch (error) {
       if (!this.#isGone(primary, error)) throw error
     }
     if (changes.releaseFinalizer !== undefined) {
-      this.#options.log.info({ key: keyOf(primary.metadata) }, `${type.kind} is gone`)
+      log.info({ key: keyOf(primary.metadata) }, `${type.kind} is gone`)
       this.#deletedAt.set(uid, clock.monotonic())
     }
     return wake
@@ -152,28 +160,22 @@ export class PlanWriter<P extends KubeObject> {
   }
 
   /** Children are not independent if the finalizer is released: that requires that everything else has succeeded. */
-  #siblings(owner: P, { finalizer }: ObjectPlan): Pick<ApplyContext, 'siblings'> {
+  #siblings(primary: P, { finalizer }: ObjectPlan): ApplyContext['siblings'] {
     const { childRefusals: refusals, isOurs } = this.#options
-    if (refusals === undefined || finalizer === 'release') return {}
-    return { siblings: { owner, refusals, isOurs: (found) => isOurs?.(found, owner) === true } }
+    if (refusals === undefined || finalizer === 'release') return undefined
+    return { refusals, isOurs: (found) => isOurs?.(found, primary) === true }
   }
 
-  #reportRemoved(primary: P, removal: Removal): void {
-    const { log, events, onRemoved } = this.#options
-    if (removal.event !== undefined) {
-      log.info({ key: keyOf(primary.metadata) }, removal.event.message)
-      events.record(primary, removal.event)
-    }
-    onRemoved?.(primary, removal)
-  }
-
-  /** Logs one line per state change, for every kind. */
-  #logTransition(primary: P, status: object): void {
+  /** Logs one line if the phase or the reason changed, for every kind. Progress, queue positions and similar changes are not logged. */
+  #logTransition(before: P, after: object): void {
     const { log, type, factsBetween } = this.#options
-    const transition = transitionOf(primary, status)
-    if (transition === undefined) return
-    const facts = { key: keyOf(primary.metadata), ...transition, ...factsBetween(primary, status) }
-    log.info(facts, `${type.kind} is ${transition['phase']}`)
+    const { status: was = {} } = before as { readonly status?: Partial<Standing> }
+    const { phase = '', reason = '', message = '' } = after as Partial<Standing>
+    if (phase === (was.phase ?? '') && reason === (was.reason ?? '')) return
+    const key = keyOf(before.metadata)
+    const text = message.length > LOGGED_MAX ? `${message.slice(0, LOGGED_MAX)}…` : message
+    const transition = { ...(was.phase !== undefined && { from: was.phase }), phase, reason, message: redactUrls(text) }
+    log.info({ key, ...transition, ...factsBetween(before, after) }, `${type.kind} is ${phase}`)
   }
 
   #logPlan({ metadata }: P, plan: ObjectPlan, isStatusDue: boolean): void {
@@ -207,11 +209,6 @@ export class PlanWriter<P extends KubeObject> {
     return existing === undefined ? { type } : { type, existing }
   }
 
-  /** Returns the removals to request now. */
-  #dueRemovals({ metadata: { uid: own } }: P, removals: readonly Removal[], isStatusDue: boolean): readonly Removal[] {
-    return removals.filter(({ uid }) => !this.#wasJustDeleted(uid) && !(uid === own && isStatusDue))
-  }
-
   #wasJustDeleted(uid: string): boolean {
     const now = this.#options.clock.monotonic()
     const deletedAt = this.#deletedAt.get(uid)
@@ -229,24 +226,14 @@ export class PlanWriter<P extends KubeObject> {
   }
 }
 
-/** The common fields of the status of every Open Terrain kind. */
-interface CommonStatus {
-  readonly phase?: string
-  readonly reason?: string
-  readonly message?: string
-}
-
-/** Longer messages are cut. The status has the full text. */
-const LOGGED_MAX = 400
-
-/**
- * Returns what to log about a written status: one line if the phase or the reason changed. Progress, queue positions and similar changes
- * are not logged.
- */
-function transitionOf(before: KubeObject, after: object): Readonly<Record<string, string>> | undefined {
-  const { status: was = {} } = before as { readonly status?: CommonStatus }
-  const { phase = '', reason = '', message = '' } = after as CommonStatus
-  if (phase === (was.phase ?? '') && reason === (was.reason ?? '')) return undefined
-  const text = message.length > LOGGED_MAX ? `${message.slice(0, LOGGED_MAX)}…` : message
-  return { ...(was.phase !== undefined && { from: was.phase }), phase, reason, message: redactUrls(text) }
+/** Returns the status of an object that cannot be planned because of a bug. What it reported before may still be true, so it is kept. */
+export function statusWithBug(object: KubeObject, error: unknown, now: number) {
+  const { status = {} } = object as { readonly status?: { readonly conditions?: readonly StatusCondition[] } }
+  const text = redactUrls(error instanceof Error ? error.message : String(error))
+  const message = cutMessage(`internal error in the operator: ${text}; see its log, and report it`)
+  const stalled = { type: 'Stalled', status: 'True', reason: BUG_REASON, message } as const
+  const { generation: observedGeneration } = object.metadata
+  const conditions = mergeConditions(status.conditions ?? [], [stalled], observedGeneration, now)
+  const seen = observedGeneration !== undefined && { observedGeneration }
+  return { ...status, ...seen, reason: BUG_REASON, message, conditions }
 }

@@ -1,12 +1,13 @@
 import { find } from '../kube/find.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import type { KubeObject, ObjectKey, ResourceType } from '../kube/kube-object.ts'
+import type { Reflectors } from './reflectors.ts'
 import type { Wake } from './wake.ts'
 
 /** By then the caches have what a live read found. */
 const KNOWN_AFTER_MS = 1_000
 
-/** A condition for the execution of a plan, or of one of its removals or guarded children. Checked by a live read, since a cache may be stale. */
+/** A condition for a plan, or for one of its removals or guarded children. Checked by a live read, since a cache may be stale. */
 export type Precondition = Absent | Unchanged | Unreferenced | Uncloned
 
 /** None of these objects exists. */
@@ -37,7 +38,7 @@ export interface Unreferenced {
   readonly knownAfterMs?: number
 }
 
-/** No unfinished clone reads from this object. A clone in the cache always disproves this. Only an irreversible step needs a live read as proof. */
+/** No unfinished clone reads from this object. A clone in the cache disproves this. Only an irreversible step needs a live read as proof. */
 export interface Uncloned {
   readonly uncloned: { readonly kind: string; readonly namespace: string; readonly name: string }
   readonly look: 'cached' | 'live'
@@ -57,18 +58,13 @@ export type ReferenceCount = (
   signal: AbortSignal,
 ) => Promise<{ readonly names: readonly string[]; readonly users: readonly string[] }>
 
-/** Caches to which found objects are added. */
-interface Observing {
-  readonly observeWrite: (type: ResourceType, object: KubeObject) => void
-}
-
 /** Checks preconditions for one kind with live reads. The objects that it finds are added to the caches at once. */
 export class Preconditions<P extends KubeObject> {
   readonly #client: KubeClient
-  readonly #caches: Observing
+  readonly #caches: Pick<Reflectors, 'observeWrite'>
   readonly #looks: LiveLooks<P>
 
-  constructor(client: KubeClient, caches: Observing, looks: LiveLooks<P> = {}) {
+  constructor(client: KubeClient, caches: Pick<Reflectors, 'observeWrite'>, looks: LiveLooks<P> = {}) {
     this.#client = client
     this.#caches = caches
     this.#looks = looks
@@ -86,10 +82,8 @@ export class Preconditions<P extends KubeObject> {
 
   async #holds(one: Precondition, primary: P, signal: AbortSignal): Promise<boolean> {
     if ('absent' in one) return await this.#isAbsent(one, primary, signal)
-    if ('unchanged' in one) {
-      const found = await this.#look(one.unchanged, signal)
-      return found?.metadata.resourceVersion === one.unchanged.resourceVersion
-    }
+    if ('unchanged' in one)
+      return (await this.#look(one.unchanged, signal))?.metadata.resourceVersion === one.unchanged.resourceVersion
     const { countReferences, isCloned } = this.#looks
     if ('uncloned' in one) return (await isCloned?.(one, primary, signal)) === false
     const references = await countReferences?.(one.unreferenced, signal)
@@ -99,8 +93,7 @@ export class Preconditions<P extends KubeObject> {
   async #isAbsent({ absent, whose }: Absent, primary: P, signal: AbortSignal): Promise<boolean> {
     const looks = await Promise.all(absent.map((one) => this.#look(one, signal)))
     const found = looks.filter((object) => object !== undefined)
-    if (found.length === 0) return true
-    return whose === 'ours' && this.#looks.hasOurs?.(found, primary) === false
+    return found.length === 0 || (whose === 'ours' && this.#looks.hasOurs?.(found, primary) === false)
   }
 
   async #look(one: NamedObject, signal: AbortSignal): Promise<KubeObject | undefined> {

@@ -1,7 +1,7 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { statusWithBug } from '../../runtime/bug.ts'
+import { statusWithBug } from '../../runtime/plan-writer.ts'
 import { START } from '../../runtime/times.fixtures.ts'
 import { failed, waiting } from './decide/machine-plan.ts'
 import { type MachineStanding, type Remark, withMachineStanding } from './decide/status.ts'
