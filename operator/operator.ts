@@ -20,7 +20,6 @@ import type { Basics } from './runtime/basics.ts'
 import { type CacheDigest, digestOf, selectedKind } from './runtime/cache-digest.ts'
 import { EventRecorder } from './runtime/event-recorder.ts'
 import { LeaderElector, type LeaseTimings } from './runtime/leader.ts'
-import { Meters } from './runtime/meters.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
 import { PhaseGauge } from './runtime/phase-gauge.ts'
 import { Reflectors } from './runtime/reflectors.ts'
@@ -98,10 +97,7 @@ export class OperatorReplica {
     this.#workspaceCaches = new WorkspaceCaches(this.#reflectors, images, this.#machineCaches.machines, cluster)
     for (const { name, store, silentMs } of this.#reflectors.kept)
       this.metrics.observeCache(name, () => ({ objects: store.size, silentSeconds: silentMs() / 1_000 }))
-    const valid = new Meters(registry).gauge(
-      'ot_config_valid',
-      '0 while a key of the policy has a value that is not used',
-    )
+    const valid = this.metrics.gauge('ot_config_valid', '0 while a key of the policy has a value that is not used')
     valid.set(1)
     const onValid = (isValid: boolean) => valid.set(isValid ? 1 : 0)
     this.#policy = new PolicyWatch({ ...basics, namespace, onValid })

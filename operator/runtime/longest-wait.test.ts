@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { longestWaitSeconds, type Waiter } from './longest-wait.ts'
+import { longestWaitSeconds, type Waiter } from './phase-gauge.ts'
 
 const NOW = Date.parse('2026-01-01T01:00:00.000Z')
 const at = (minute: number) => new Date(NOW - (60 - minute) * 60_000).toISOString()

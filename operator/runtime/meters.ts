@@ -1,23 +1,23 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /** Creates the metrics of one registry. */
 export class Meters {
-  readonly #registers: Registry[]
+  readonly registry: Registry
 
-  constructor(registry: Registry) {
-    this.#registers = [registry]
+  constructor(registry = new Registry()) {
+    this.registry = registry
   }
 
   counter(name: string, help: string, ...labelNames: string[]): Counter {
-    return new Counter({ name, help, labelNames, registers: this.#registers })
+    return new Counter({ name, help, labelNames, registers: [this.registry] })
   }
 
   histogram(name: string, help: string, buckets: number[], ...labelNames: string[]): Histogram {
-    return new Histogram({ name, help, labelNames, buckets, registers: this.#registers })
+    return new Histogram({ name, help, labelNames, buckets, registers: [this.registry] })
   }
 
   gauge(name: string, help: string, ...labelNames: string[]): Gauge {
-    return new Gauge({ name, help, labelNames, registers: this.#registers })
+    return new Gauge({ name, help, labelNames, registers: [this.registry] })
   }
 
   /** Adds a gauge that is computed when it is scraped. */
@@ -25,7 +25,7 @@ export class Meters {
     new Gauge({
       name,
       help,
-      registers: this.#registers,
+      registers: [this.registry],
       collect() {
         this.set(read())
       },
@@ -38,7 +38,7 @@ export class Meters {
       name,
       help,
       labelNames: [label],
-      registers: this.#registers,
+      registers: [this.registry],
       collect() {
         this.reset()
         for (const sort of all) this.set({ [label]: sort }, 0)

@@ -1,17 +1,11 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { collectDefaultMetrics } from 'prom-client'
 import type { RequestReport } from '../kube/kube-client.ts'
 import { Meters } from './meters.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 /** What one controller reports about itself. */
-export interface ControllerMetrics {
-  added(): void
-  queued(seconds: number): void
-  retried(): void
-  reconciled(result: 'success' | 'requeue_after' | 'error', seconds: number): void
-  observeDepth(depth: () => number): void
-}
+export type ControllerMetrics = ReturnType<RuntimeMetrics['forController']>
 
 /** The state of the cache of one kind. */
 interface CacheFacts {
@@ -19,66 +13,28 @@ interface CacheFacts {
   readonly silentSeconds: number
 }
 
-/**
- * The metrics of the runtime, with the names that controller-runtime and client-go use, so that dashboards made for those work. Each
- * operator instance has its own registry.
- */
-export class RuntimeMetrics {
-  readonly registry = new Registry()
-  readonly #meters = new Meters(this.registry)
-  readonly #workqueueDepth = this.#meters.gauge('workqueue_depth', 'Keys that wait for a worker', 'name')
-  readonly #workqueueAdds = this.#meters.counter('workqueue_adds_total', 'Keys added to the work queue', 'name')
-  readonly #workqueueRetries = this.#meters.counter(
-    'workqueue_retries_total',
-    'Keys added again after an error',
-    'name',
-  )
-  readonly #workqueueWait = this.#meters.histogram(
-    'workqueue_queue_duration_seconds',
-    'Time a key waited for a worker',
-    SECONDS,
-    'name',
-  )
-  readonly #workqueueWork = this.#meters.histogram(
-    'workqueue_work_duration_seconds',
-    'Time a worker took for a key',
-    SECONDS,
-    'name',
-  )
-  readonly #reconciles = this.#meters.counter(
-    'controller_runtime_reconcile_total',
-    'Reconciles by result',
-    'controller',
-    'result',
-  )
-  readonly #reconcileErrors = this.#meters.counter(
-    'controller_runtime_reconcile_errors_total',
-    'Reconciles that failed',
-    'controller',
-  )
-  readonly #reconcileTime = this.#meters.histogram(
-    'controller_runtime_reconcile_time_seconds',
-    'Duration of reconciles',
-    SECONDS,
-    'controller',
-  )
-  readonly #requests = this.#meters.counter(
+/** The metrics of the runtime, with the names that controller-runtime and client-go use, so that dashboards made for those work. */
+export class RuntimeMetrics extends Meters {
+  readonly #depth = this.gauge('workqueue_depth', 'Keys that wait for a worker', 'name')
+  readonly #adds = this.counter('workqueue_adds_total', 'Keys added to the work queue', 'name')
+  readonly #retries = this.counter('workqueue_retries_total', 'Keys added again after an error', 'name')
+  readonly #waits = this.#timer('workqueue_queue_duration_seconds', 'Time a key waited for a worker', 'name')
+  readonly #works = this.#timer('workqueue_work_duration_seconds', 'Time a worker took for a key', 'name')
+  readonly #results = this.counter('controller_runtime_reconcile_total', 'Reconciles by result', 'controller', 'result')
+  readonly #errors = this.counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed', 'controller')
+  readonly #times = this.#timer('controller_runtime_reconcile_time_seconds', 'Duration of reconciles', 'controller')
+  readonly #requests = this.counter(
     'rest_client_requests_total',
     'Requests to the API server',
     'code',
     'method',
     'resource',
   )
-  readonly #requestTime = this.#meters.histogram(
-    'rest_client_request_duration_seconds',
-    'Duration of requests',
-    SECONDS,
-    'verb',
-  )
-  readonly #leading = this.#meters.gauge('leader_election_master_status', '1 while this replica leads', 'name')
-  readonly #relists = this.#meters.counter('ot_informer_relists_total', 'Complete lists of a kind', 'kind')
-  readonly #cached = this.#meters.gauge('ot_informer_objects', 'Objects of a kind in the cache', 'kind')
-  readonly #silent = this.#meters.gauge(
+  readonly #requestTimes = this.#timer('rest_client_request_duration_seconds', 'Duration of requests', 'verb')
+  readonly #leading = this.gauge('leader_election_master_status', '1 while this replica leads', 'name')
+  readonly #relists = this.counter('ot_informer_relists_total', 'Complete lists of a kind', 'kind')
+  readonly #cached = this.gauge('ot_informer_objects', 'Objects of a kind in the cache', 'kind')
+  readonly #silent = this.gauge(
     'ot_informer_silent_seconds',
     'How long the API server has told nothing of a kind; it does so once a minute at least',
     'kind',
@@ -91,24 +47,28 @@ export class RuntimeMetrics {
     collectDefaultMetrics({ register: this.registry })
   }
 
-  forController(name: string): ControllerMetrics {
+  #timer(name: string, help: string, label: string) {
+    return this.histogram(name, help, SECONDS, label)
+  }
+
+  forController(name: string) {
     return {
-      added: () => this.#workqueueAdds.inc({ name }),
-      queued: (seconds) => this.#workqueueWait.observe({ name }, seconds),
-      retried: () => this.#workqueueRetries.inc({ name }),
-      reconciled: (result, seconds) => {
-        this.#reconciles.inc({ controller: name, result })
-        if (result === 'error') this.#reconcileErrors.inc({ controller: name })
-        this.#reconcileTime.observe({ controller: name }, seconds)
-        this.#workqueueWork.observe({ name }, seconds)
+      added: () => this.#adds.inc({ name }),
+      queued: (seconds: number) => this.#waits.observe({ name }, seconds),
+      retried: () => this.#retries.inc({ name }),
+      reconciled: (result: 'success' | 'requeue_after' | 'error', seconds: number) => {
+        this.#results.inc({ controller: name, result })
+        if (result === 'error') this.#errors.inc({ controller: name })
+        this.#times.observe({ controller: name }, seconds)
+        this.#works.observe({ name }, seconds)
       },
-      observeDepth: (depth) => this.#depths.set(name, depth),
+      observeDepth: (depth: () => number) => void this.#depths.set(name, depth),
     }
   }
 
   requested(report: RequestReport): void {
     this.#requests.inc({ code: report.code, method: report.verb, resource: report.resource })
-    this.#requestTime.observe({ verb: report.verb }, report.seconds)
+    this.#requestTimes.observe({ verb: report.verb }, report.seconds)
   }
 
   leading(name: string, leads: boolean): void {
@@ -125,7 +85,7 @@ export class RuntimeMetrics {
 
   /** Returns the exposition text. */
   async render(): Promise<string> {
-    for (const [name, depth] of this.#depths) this.#workqueueDepth.set({ name }, depth())
+    for (const [name, depth] of this.#depths) this.#depth.set({ name }, depth())
     for (const [kind, facts] of this.#caches) {
       const { objects, silentSeconds } = facts()
       this.#cached.set({ kind }, objects)

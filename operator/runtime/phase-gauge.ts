@@ -1,11 +1,20 @@
 import type { Registry } from 'prom-client'
+import type { ObjectMeta } from '../kube/kube-object.ts'
 import type { Clock } from './clock.ts'
-import { longestWaitSeconds, type Waiter } from './longest-wait.ts'
+import { fromTime, type StatusCondition } from './conditions.ts'
 import { Meters } from './meters.ts'
 
+/** The fields of an object with a phase that describe its wait. */
+export interface Waiter {
+  readonly metadata?: Pick<ObjectMeta, 'creationTimestamp' | 'deletionTimestamp'>
+  readonly status?: {
+    readonly phase?: string | undefined
+    readonly conditions?: readonly Pick<StatusCondition, 'type' | 'status' | 'lastTransitionTime'>[] | undefined
+  }
+}
+
 /** The number of objects of a kind in each phase, as observed by the replica that leads. 0 for the others. */
-export class PhaseGauge<O extends Waiter = Waiter> {
-  readonly #meters: Meters
+export class PhaseGauge<O extends Waiter = Waiter> extends Meters {
   protected objects: () => Iterable<O> = () => []
 
   /**
@@ -13,18 +22,34 @@ export class PhaseGauge<O extends Waiter = Waiter> {
    * @param first phase of an object that has none yet; if absent, such an object is in none
    */
   constructor(registry: Registry, name: string, help: string, all: readonly string[], first?: string) {
+    super(registry)
     const phases = () => Array.from(this.objects()).flatMap(({ status }) => status?.phase ?? first ?? [])
-    this.#meters = new Meters(registry)
-    this.#meters.counted(name, help, 'phase', phases, all)
+    this.counted(name, help, 'phase', phases, all)
   }
 
   /** Also reports for how long the object that has waited longest has not been ready. */
   observeLongestWait(name: string, help: string, clock: Pick<Clock, 'now'>): void {
-    this.#meters.observed(name, help, () => longestWaitSeconds(this.objects(), clock.now()))
+    this.observed(name, help, () => longestWaitSeconds(this.objects(), clock.now()))
   }
 
   /** Sets the source of the objects; undefined if this replica does not lead. */
   readFrom(objects: (() => Iterable<O>) | undefined): void {
     this.objects = objects ?? (() => [])
   }
+}
+
+/** Returns for how many seconds the object that has waited longest has not been ready; 0 if none waits. */
+export function longestWaitSeconds(objects: Iterable<Waiter>, now: number): number {
+  let longest = 0
+  for (const object of objects) longest = Math.max(longest, now - (waitsSince(object) ?? now))
+  return longest / 1_000
+}
+
+/** An object waits while it is `Provisioning`, unless it is being deleted. */
+function waitsSince({ metadata, status }: Waiter): number | undefined {
+  const { phase = 'Provisioning', conditions = [] } = status ?? {}
+  if (phase !== 'Provisioning' || metadata?.deletionTimestamp !== undefined) return undefined
+  const ready = conditions.find(({ type }) => type === 'Ready')
+  const since = ready?.status === 'True' ? undefined : ready?.lastTransitionTime
+  return fromTime(since) ?? fromTime(metadata?.creationTimestamp)
 }

@@ -5,9 +5,8 @@ import {
 } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Waiter } from '../../runtime/longest-wait.ts'
 import { Meters } from '../../runtime/meters.ts'
-import { PhaseGauge } from '../../runtime/phase-gauge.ts'
+import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
 import { reasonOf } from '../../runtime/standing.ts'
 
 type Machine = Pick<Waiter, 'metadata'> & { readonly status: VirtualMachineStatus }
