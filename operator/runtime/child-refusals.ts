@@ -1,10 +1,10 @@
-import { type ApiError, isApiError } from '../kube/api-error.ts'
+import type { ApiError } from '../kube/api-error.ts'
 import { groupOf, type KubeObject, keyOf } from '../kube/kube-object.ts'
 import { backoffMs } from './backoff.ts'
 import type { Basics } from './basics.ts'
-import { FailureCount } from './failure-count.ts'
 import { upTo } from './foreign.ts'
 import { isSame } from './owned-fields.ts'
+import { FailureCount } from './refusals.ts'
 import type { Wake } from './wake.ts'
 
 /** Why a child of an object does not exist, or is not as wanted. */
@@ -15,7 +15,7 @@ export interface ChildRefusal {
   readonly message: string
 }
 
-/** Returns the name of a child among those of all kinds: `<Kind>.<group>/<namespace>/<name>`. Core kinds have no `.<group>`. */
+/** Names a child among those of all kinds: `<Kind>.<group>/<namespace>/<name>`. Core kinds have no `.<group>`. */
 export function childId({ apiVersion, kind, metadata }: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>): string {
   const group = groupOf(apiVersion)
   return `${group === '' ? kind : `${kind}.${group}`}/${keyOf(metadata)}`
@@ -39,14 +39,14 @@ interface Noted {
 
 interface Family {
   readonly children: Map<string, Noted>
-  /** Ids of refused children and why, as the status reports them after the last plan. Undefined: see {@link ChildRefusals.isUndecided}. */
+  /** Ids of refused children and why, as the status reports them. Undefined: see {@link ChildRefusals.isUndecided}. */
   reported: string | undefined
   hasChanged: boolean
 }
 
 /**
  * The last refusal of each child, for objects with many children: the others proceed. A refused child is retried with increasing delay, or at
- * once if something else is wanted. It is forgotten with the object, or if it is no longer wanted, so plans must continue to request it.
+ * once if something else is wanted. It is forgotten if it is no longer wanted, so plans must continue to request it.
  */
 export class ChildRefusals {
   readonly #options: Pick<Basics, 'clock' | 'random'>
@@ -83,8 +83,7 @@ export class ChildRefusals {
 
   /** Reports whether an error is a lasting answer about the child. An error of a failing webhook counts as one after repeated failures. */
   isAnswer(uid: string, wanted: KubeObject, error: ApiError): boolean {
-    if (isApiError(error, 'Rejected', 'NotFound')) return true
-    return isApiError(error, 'Unavailable') && this.#failures.add(failureKey(uid, wanted))
+    return this.#failures.isAnswer(failureKey(uid, wanted), error, 'NotFound')
   }
 
   /** @param isCertain false: it may be transient, and is reported only when it occurs again */
@@ -113,9 +112,9 @@ export class ChildRefusals {
   /** Returns whether the refusals changed since the last call. Texts do not count: one that always differs must not cause a loop. */
   takeChange(uid: string): boolean {
     const family = this.#families.get(uid)
-    const hasChanged = family?.hasChanged === true
-    if (family !== undefined) family.hasChanged = false
-    return hasChanged
+    if (!family?.hasChanged) return false
+    family.hasChanged = false
+    return true
   }
 
   /** Returns when to retry the next child. */

@@ -1,5 +1,4 @@
-import { isApiError } from '../kube/api-error.ts'
-import { FailureCount } from './failure-count.ts'
+import { type ApiError, type ApiErrorReason, isApiError } from '../kube/api-error.ts'
 import { redactUrls } from './redact.ts'
 
 /** The API server's last refusal of something that an object needs, in its own words, by uid of the object. */
@@ -13,7 +12,7 @@ export class Refusals {
 
   /** Returns whether the refusal is new. A different text does not count: one that always differs must not cause a loop. */
   note(uid: string, error: unknown): boolean {
-    if (!this.#isRefusal(uid, error)) return false
+    if (!this.#failures.isAnswer(uid, error)) return false
     const isNew = !this.#texts.has(uid)
     this.#texts.set(uid, redactUrls(error.message))
     return isNew
@@ -24,9 +23,26 @@ export class Refusals {
     this.#failures.forget(uid)
     return this.#texts.delete(uid)
   }
+}
 
-  /** A failing webhook counts as a refusal too, after repeated failures. */
-  #isRefusal(uid: string, error: unknown): error is Error {
-    return isApiError(error, 'Rejected') || (isApiError(error, 'Unavailable') && this.#failures.add(uid))
+/** After this many consecutive failures to execute a request, the API server counts as having answered. */
+const ANSWERED_FAILURES = 4
+
+/** Counts, by key, consecutive failures of the API server to execute a request, as with a webhook that fails. */
+export class FailureCount {
+  readonly #inARow = new Map<string, number>()
+
+  /** Reports whether an error is a lasting answer: a refusal, one of `others`, or the last of several failures in a row. */
+  isAnswer(key: string, error: unknown, ...others: ApiErrorReason[]): error is ApiError {
+    if (isApiError(error, 'Rejected', ...others)) return true
+    if (!isApiError(error, 'Unavailable')) return false
+    const failures = (this.#inARow.get(key) ?? 0) + 1
+    this.#inARow.set(key, failures)
+    return failures >= ANSWERED_FAILURES
+  }
+
+  /** Called after a success, or when the object is gone. */
+  forget(key: string): void {
+    this.#inARow.delete(key)
   }
 }

@@ -4,13 +4,13 @@ import {
   type VirtualMachineSpec,
   withMacAddresses,
 } from '@open-terrain/constructs'
-import { type ApiError, isApiError } from '../../kube/api-error.ts'
+import type { ApiError } from '../../kube/api-error.ts'
 import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
-import { FailureCount } from '../../runtime/failure-count.ts'
 import { redactUrls } from '../../runtime/redact.ts'
+import { FailureCount } from '../../runtime/refusals.ts'
 import type { Readable } from '../../runtime/store.ts'
 import type { MachineView } from './views.ts'
 import type { CloudInit } from './world.ts'
@@ -97,7 +97,7 @@ export class CloudInitSource {
         .replace(/\r?\n$/, '')
       return ONE_LINE.test(text) ? text : undefined
     } catch (error) {
-      if (isApiError(error, 'Rejected') || (isApiError(error, 'Unavailable') && this.#failures.add(uid))) return error
+      if (this.#failures.isAnswer(uid, error)) return error
       throw error
     }
   }
