@@ -19,16 +19,13 @@ export interface ControllerOptions extends Omit<Basics, 'client'> {
   readonly metrics: ControllerMetrics
 }
 
-/** Up to this many consecutive failures, AlreadyExists only means that the cache is stale. */
+/** Up to this many consecutive failures, a stale cache explains Conflict and AlreadyExists. */
 const RACES = 5
 const RETRY_BASE_MS = 100
 const RETRY_MAX_MS = 60_000
-/** A conflict means that the cache is stale. The event that updates it is in flight. */
+/** The event that updates a stale cache is in flight. */
 const CONFLICT_RETRY_MS = 250
-/**
- * Maximum number of concurrent reconciles while each is quick. More would not increase throughput: their requests would wait for each other in
- * the API server, and delay the requests that determine how long a slot is empty.
- */
+/** Maximum number of concurrent reconciles while each is quick. More would wait for each other in the API server, and delay admissions (ADR 8). */
 const AT_ONCE = 3
 /** A slower reconcile waits for something that others need not wait for, such as a webhook of one kind. */
 const SLOW_MS = 250
@@ -122,28 +119,25 @@ export class Controller {
   }
 
   #retry(key: string, error: unknown): void {
-    const { queue, log, name, onError } = this.#options
+    const { queue, log, name, metrics, onError } = this.#options
     onError?.(key, error)
-    const retryInMs = this.#retryDelay(key, error)
-    const level = this.#isRace(key, error) ? 'debug' : isApiError(error) ? 'warn' : 'error'
+    const failures = this.#failures.get(key) ?? 0
+    this.#failures.set(key, failures + 1)
+    metrics.retried()
+    const retryInMs = this.#retryDelay(error, failures)
+    // Another writer was faster. The caches will show that in a moment.
+    const isRace = isApiError(error, 'Conflict') || (isApiError(error, 'AlreadyExists') && failures < RACES)
+    const level = isRace ? 'debug' : isApiError(error) ? 'warn' : 'error'
     const text = isApiError(error) ? redactUrls(error.message) : traceOf(error)
     log[level]({ controller: name, key, error: text, retryInMs: Math.round(retryInMs) }, 'reconcile failed')
     queue.addAfter(key, retryInMs)
   }
 
-  /** Reports whether another writer was faster. The caches will show that in a moment. */
-  #isRace(key: string, error: unknown): boolean {
-    if (isApiError(error, 'Conflict')) return true
-    return isApiError(error, 'AlreadyExists') && (this.#failures.get(key) ?? 0) <= RACES
-  }
-
-  #retryDelay(key: string, error: unknown): number {
-    const failures = this.#failures.get(key) ?? 0
-    this.#failures.set(key, failures + 1)
-    this.#options.metrics.retried()
-    if (isApiError(error, 'Conflict') && failures < 5) return CONFLICT_RETRY_MS * (0.5 + this.#options.random())
+  #retryDelay(error: unknown, failures: number): number {
+    const { random } = this.#options
+    if (isApiError(error, 'Conflict') && failures < RACES) return CONFLICT_RETRY_MS * (0.5 + random())
     const base = isApiError(error, 'Rejected') ? REJECTED_RETRY_MS : RETRY_BASE_MS
-    const delay = backoffMs(failures, base, RETRY_MAX_MS, this.#options.random)
+    const delay = backoffMs(failures, base, RETRY_MAX_MS, random)
     return isApiError(error) ? Math.max(delay, error.retryAfterMs ?? 0) : delay
   }
 }

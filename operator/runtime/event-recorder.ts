@@ -27,7 +27,7 @@ interface Written {
   lastAt: number
 }
 
-/** The same event again within this time only increments the count of the existing Event. */
+/** The same note again within this time only increments the count of its Event. */
 const SAME_EVENT_MS = 10 * 60_000
 /** Per object: this many at once, then one every {@link REFILL_MS}. */
 const BURST = 20
@@ -51,10 +51,10 @@ export class EventRecorder {
   }
 
   record(subject: KubeObject, note: EventNote): void {
-    const { uid, name } = subject.metadata
+    const { name, uid = name } = subject.metadata
     const now = this.#options.clock.monotonic()
-    if (this.#backlog.length >= BACKLOG || this.#pace.waitMs(uid ?? name, now) > 0) return
-    this.#pace.take(uid ?? name, now)
+    if (this.#backlog.length >= BACKLOG || this.#pace.waitMs(uid, now) > 0) return
+    this.#pace.take(uid, now)
     const { type, reason, message } = note
     this.#backlog.push(() => this.#write(subject, { type, reason, message: redactUrls(message) }))
     this.#draining ??= this.#drain()
@@ -85,9 +85,8 @@ export class EventRecorder {
     if (before !== undefined && now - before.lastAt < SAME_EVENT_MS) {
       before.count += 1
       before.lastAt = now
-      const patch = { count: before.count, lastTimestamp: toTime(now) }
       try {
-        await client.mergePatch(EVENT, before, patch)
+        await client.mergePatch(EVENT, before, { count: before.count, lastTimestamp: toTime(now) })
         return
       } catch (error) {
         if (!isApiError(error, 'NotFound')) throw error
@@ -101,23 +100,20 @@ export class EventRecorder {
   }
 
   #event(subject: KubeObject, note: EventNote, now: number) {
+    const { component, instance, random } = this.#options
     const { name, namespace, uid, resourceVersion } = subject.metadata
-    const suffix = Math.floor(this.#options.random() * 2 ** 48)
-      .toString(16)
-      .padStart(12, '0')
+    const suffix = Math.floor(random() * 2 ** 48).toString(16)
     const time = toTime(now)
     return {
       apiVersion: 'v1',
       kind: 'Event',
       // Events about cluster-scoped objects are in this namespace.
-      metadata: { name: `${name.slice(0, 200)}.${suffix}`, namespace: namespace ?? 'default' },
+      metadata: { name: `${name.slice(0, 200)}.${suffix.padStart(12, '0')}`, namespace: namespace ?? 'default' },
       involvedObject: { apiVersion: subject.apiVersion, kind: subject.kind, name, namespace, uid, resourceVersion },
-      type: note.type,
-      reason: note.reason,
-      message: note.message,
-      source: { component: this.#options.component },
-      reportingComponent: this.#options.component,
-      reportingInstance: this.#options.instance,
+      ...note,
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: instance,
       firstTimestamp: time,
       lastTimestamp: time,
       count: 1,

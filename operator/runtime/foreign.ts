@@ -43,7 +43,7 @@ const SHAPE = { depth: 1, members: 32 }
 
 function cut(value: unknown, room: { left: number }, depth: number): unknown {
   if (typeof value === 'string') {
-    const text = value.length <= room.left ? value : cutText(value, room.left)
+    const text = upTo(room.left, value)
     room.left -= text.length
     return text
   }
@@ -69,7 +69,7 @@ export function picked(
     const value = from?.[key]
     if (value === undefined) continue
     found ??= {}
-    found[key] = intern(value.length <= VALUE_MAX ? value : cutText(value, VALUE_MAX))
+    found[key] = intern(upTo(VALUE_MAX, value))
   }
   return found
 }
@@ -87,10 +87,6 @@ export function keptFinalizers(
 /** Cuts a text of an object that anybody may write to the length of its target field. Returns an empty string if there is none. */
 export function upTo(length: number, text: unknown): string {
   const value = String(text ?? '')
-  return value.length <= length ? value : cutText(value, length)
-}
-
-/** Copies the text: a substring would keep the whole string in memory. */
-function cutText(text: string, length: number): string {
-  return Buffer.from(text.slice(0, length)).toString()
+  // A copy: a substring would keep the whole string in memory.
+  return value.length <= length ? value : Buffer.from(value.slice(0, length)).toString()
 }

@@ -6,20 +6,15 @@ import { isSame } from './owned-fields.ts'
 /** Further entries are not stored. */
 const INTERNED_MAX = 10_000
 const interned = new Map<string, string>()
-/** A word, a sentence without a name in it, or an apiVersion such as `cdi.kubevirt.io/v1beta1`. Times, hashes and numbered names are rarely shared. */
-const WORD = /^([A-Za-z][A-Za-z., /-]{0,127}|([a-z0-9.]{1,63}\/)?v\d{1,3}((alpha|beta)\d{1,3})?)$/
-
-/** Reports whether many objects may contain a text. */
-function isCommon(text: string): boolean {
-  return WORD.test(text)
-}
+/** A word, a sentence without a name in it, or an apiVersion: what many objects may contain. Times, hashes and numbered names are rarely shared. */
+const COMMON = /^([A-Za-z][A-Za-z., /-]{0,127}|([a-z0-9.]{1,63}\/)?v\d{1,3}((alpha|beta)\d{1,3})?)$/
 
 /** Returns the shared copy of a text that many objects contain: reasons, phases, names of classes and namespaces. */
 export function intern<T extends string | undefined>(text: T): T {
   if (text === undefined) return text
   const known = interned.get(text)
   if (known !== undefined) return known as T
-  if (interned.size < INTERNED_MAX && isCommon(text)) interned.set(text, text)
+  if (interned.size < INTERNED_MAX && COMMON.test(text)) interned.set(text, text)
   return text
 }
 
@@ -67,7 +62,7 @@ const conditions = new Map<string, ConditionView>()
 
 /** Returns the shared copy of a condition that many objects may have: most finished downloads have the same one. */
 export function internCondition({ status, reason, message }: ConditionView): ConditionView {
-  const isOften = message === '' || isCommon(message)
+  const isOften = message === '' || COMMON.test(message)
   const text = `${status} ${reason} ${message}`
   const known = isOften ? conditions.get(text) : undefined
   if (known !== undefined) return known
@@ -76,13 +71,13 @@ export function internCondition({ status, reason, message }: ConditionView): Con
   return own
 }
 
-/** By uid of the owner: parts of its children's metadata. Emptied when it is full, at a size that nobody is expected to reach, and by {@link forgetFamilies}. */
+/** By uid of the owner: parts of its children's metadata. Emptied when it is full, at a size that nobody is expected to reach. */
 const families = new Map<string, unknown[]>()
 const FAMILIES_MAX = 20_000
 /** Two names, two sets of labels, two owners and a few times are usual. */
 const PARTS_MAX = 16
 
-/** Called from time to time. Otherwise owners that are gone would stay. Objects that share texts already are not affected. */
+/** Called from time to time: owners that are gone would stay. Objects that share texts already are not affected. */
 export function forgetFamilies(): void {
   families.clear()
 }

@@ -37,14 +37,13 @@ export interface LeaderElectorOptions extends Basics {
 /** How often an unchanged obstacle to the Lease is logged. */
 const SAID_AGAIN_MS = 60_000
 
+/** `hadPredecessor`: whether anybody may have led since {@link LeaderElector.look}. */
 type Lead = (term: AbortSignal, hadPredecessor: boolean) => Promise<void>
 
 /**
  * Leader election on a Lease, like client-go: clocks of other processes are not trusted. A Lease has expired when it has not changed for its
- * duration by our own monotonic clock.
- *
- * A Lease is not a fence: a frozen leader may resume and continue for a moment next to its successor. Whatever must hold even then is guarded
- * where it is written.
+ * duration by our own monotonic clock. It is not a fence: a frozen leader may resume and continue for a moment next to its successor. Whatever
+ * must hold even then is guarded where it is written.
  */
 export class LeaderElector {
   readonly #options: LeaderElectorOptions
@@ -74,8 +73,7 @@ export class LeaderElector {
 
   /**
    * Campaigns until `signal` aborts. While we lead, `lead` runs. Its signal aborts when leadership is lost or we stop. The Lease is released only
-   * after `lead` has returned, so that in normal operation the next leader never overlaps with us. The second argument of `lead` reports
-   * whether anybody may have led since {@link look}.
+   * after `lead` has returned, so that normally the next leader never overlaps with us.
    */
   async run(signal: AbortSignal, lead: Lead): Promise<void> {
     while (!signal.aborted) {
@@ -166,8 +164,8 @@ export class LeaderElector {
   }
 
   #isHeldByOther(): boolean {
-    const holder = this.#observed?.lease.spec?.holderIdentity
-    return holder !== undefined && holder !== '' && holder !== this.#options.identity
+    const { holderIdentity = '' } = this.#observed?.lease.spec ?? {}
+    return holderIdentity !== '' && holderIdentity !== this.#options.identity
   }
 
   /** Tries once to acquire the Lease, or to renew it before `deadline` by our monotonic clock. Never throws. */

@@ -6,7 +6,7 @@ import { type LiveLooks, Preconditions } from './preconditions.ts'
 import type { Refusals } from './refusals.ts'
 import type { Services } from './services.ts'
 import type { StatusPace } from './status-pace.ts'
-import type { Readable } from './store.ts'
+import type { Readable, Store } from './store.ts'
 import { sooner, type Wake } from './wake.ts'
 import { WorkQueue } from './work-queue.ts'
 
@@ -18,19 +18,19 @@ const WORKERS = 8
  * @typeParam T the result of {@link ObjectKind.prepare}; undefined for a kind without it
  */
 export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> extends WrittenKind<P> {
-  readonly store: Readable<P> & { keys(): Iterable<string>; values(): Iterable<P> }
-  /** Returns the group of a key. Groups take turns. Keys of one group are processed in the order in which they are due. Default: namespaces. */
+  readonly store: Readable<P> & Pick<Store<P>, 'keys' | 'values'>
+  /** Returns the group of a key. Groups take turns; within one, the order is that in which keys are due. Default: namespaces. */
   readonly groupOf?: (key: string) => string
   /**
-   * Listens for triggers other than changes of the object itself. Returns functions that stop it. A kind without it adds its objects to the queue
-   * itself, and calls {@link ObjectController.forget} for objects that are gone.
+   * Listens for triggers other than changes of the object itself. Returns functions that stop it. A kind without it adds its objects to the
+   * queue itself, and calls {@link ObjectController.forget} for objects that are gone.
    */
   readonly listen?: (queue: WorkQueue) => readonly (() => void)[]
   /** Called when an object is gone. Only with {@link ObjectKind.listen}. */
   readonly onGone?: (primary: P) => void
   /** Metrics of the state of the objects, while the controller runs. */
   readonly gauges?: { readFrom(objects: (() => Iterable<P>) | undefined): void }
-  /** Loops that run next to the controller. */
+  /** Run next to the controller. */
   readonly loops?: readonly { run(signal: AbortSignal): Promise<void> }[]
   /** Obtains what a plan needs in addition to the caches. May send requests. Throws ApiError. */
   readonly prepare?: (primary: P, signal: AbortSignal) => Promise<T>
@@ -48,10 +48,7 @@ export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> exten
   readonly onError?: (primary: P, error: unknown) => void
 }
 
-/**
- * The controller of one kind, while this process leads. For each key it observes, plans and applies. It also listens for changes, runs the
- * kind's loops, feeds its gauges, and forgets objects that are gone.
- */
+/** The controller of one kind, while this process leads. For each key it observes, plans and applies. */
 export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
   readonly queue: WorkQueue
   readonly #services: Services
@@ -76,8 +73,8 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
 
   /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { runtimeMetrics } = this.#services
-    const name = this.#kind.type.kind.toLowerCase()
+    const { type, store, gauges, loops = [] } = this.#kind
+    const name = type.kind.toLowerCase()
     const controller = new Controller({
       ...this.#services,
       name,
@@ -85,9 +82,8 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
       reconcile: (key, stop) => this.#reconcile(key, stop),
       onError: (key, error) => this.#onError(key, error),
       workers: WORKERS,
-      metrics: runtimeMetrics.forController(name),
+      metrics: this.#services.runtimeMetrics.forController(name),
     })
-    const { store, gauges, loops = [] } = this.#kind
     const stops = this.#listen()
     gauges?.readFrom(() => store.values())
     try {

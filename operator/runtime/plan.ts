@@ -1,4 +1,4 @@
-import type { KubeObject, ObjectKey, ResourceType } from '../kube/kube-object.ts'
+import { isTerminating, type KubeObject, type ObjectKey, type ResourceType } from '../kube/kube-object.ts'
 import type { EventNote } from './event-recorder.ts'
 import type { Precondition } from './preconditions.ts'
 import type { Wake } from './wake.ts'
@@ -68,11 +68,11 @@ export function referTo({ apiVersion, kind, metadata }: KubeObject): ObjectRefer
 }
 
 /**
- * Returns the removal of a child, unless it is already being deleted. Only for the observed version: a stale cache does not show that a child has
- * finished, recovered or lost its owner.
+ * Returns the removal of a child, unless it is already being deleted. Only for the observed version: a stale cache does not show that a child
+ * has finished, recovered or lost its owner.
  */
 export function removalOf(object: KubeObject | undefined, ...onlyIf: readonly Precondition[]): Removal[] {
-  if (object?.metadata.uid === undefined || object.metadata.deletionTimestamp !== undefined) return []
+  if (object?.metadata.uid === undefined || isTerminating(object)) return []
   const { resourceVersion } = object.metadata
   const seen = resourceVersion !== undefined && { resourceVersion }
   return [{ ...referTo(object), ...seen, ...(onlyIf.length > 0 && { onlyIf }) }]

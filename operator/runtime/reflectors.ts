@@ -26,10 +26,7 @@ export interface Kept {
   readonly silentMs: () => number
 }
 
-/**
- * A copy of every kind that this process reads, one per kind, shared by all controllers. Every replica keeps the copies up to date, whether
- * it leads or not.
- */
+/** A copy of every kind that this process reads, shared by all controllers. Every replica keeps the copies up to date, whether it leads or not. */
 export class Reflectors {
   readonly #options: ReflectorsOptions
   readonly #reflectors = new Map<ResourceType, Reflector<Stored>>()
@@ -49,9 +46,8 @@ export class Reflectors {
   }
 
   /**
-   * Fills `store` with what `project` keeps of each object of a kind, at most `keptMax` characters per object. Must be called before `run`, once
-   * per type. A second copy of a kind, for other objects, needs its own type object and name. An `onDemand` copy stays empty, and sends no
-   * requests, until {@link need} is called.
+   * Fills `store` with what `project` keeps of each object of a kind, at most `keptMax` characters. Must be called before `run`, once per type.
+   * A second copy of a kind, for other objects, needs its own type object and name. An `onDemand` copy sends no requests until {@link need}.
    */
   add<T extends Stored>(
     type: ResourceType,

@@ -33,8 +33,9 @@ interface Course {
 export function newCondition(
   type: string,
   holds: boolean,
-  { reason, message }: Pick<NewCondition, 'reason' | 'message'>,
+  why: Pick<NewCondition, 'reason' | 'message'>,
 ): NewCondition {
+  const { reason, message } = why
   return { type, status: holds ? 'True' : 'False', reason, message }
 }
 
@@ -61,10 +62,6 @@ export function withRefusal<S extends Standing, R extends S['reason']>(
 }
 
 /** Returns the reason for the state of an object. */
-export function reasonOf({
-  conditions,
-}: {
-  readonly conditions?: readonly NewCondition[] | undefined
-}): string | undefined {
-  return conditions?.find(({ type }) => type === 'Reconciling')?.reason
+export function reasonOf(status: { readonly conditions?: readonly NewCondition[] | undefined }): string | undefined {
+  return status.conditions?.find(({ type }) => type === 'Reconciling')?.reason
 }

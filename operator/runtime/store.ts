@@ -19,11 +19,9 @@ export interface Readable<T extends Stored> {
 }
 
 /**
- * A local copy of all objects of one kind, maintained by a {@link Reflector}, with indexes.
- *
- * It always has our own last write: {@link observeWrite} adds the response to each write at once, and an older event that arrives later does
- * not undo it. This requires that resourceVersions of one kind are comparable (Kubernetes 1.35), and that a watch delivers events in order
- * when it first delivers them.
+ * A local copy of all objects of one kind, maintained by a {@link Reflector}, with indexes. It always has our own last write:
+ * {@link observeWrite} adds the response to each write at once, and an older event that arrives later does not undo it. This requires that
+ * resourceVersions of one kind are comparable (Kubernetes 1.35), and that a watch delivers events in order when it first delivers them.
  */
 export class Store<T extends Stored> {
   readonly #items = new Map<string, T>()
@@ -67,7 +65,8 @@ export class Store<T extends Stored> {
   /** Returns all items that the index `name` has under `value`. */
   find(name: string, value: string): T[] {
     const found: T[] = []
-    for (const key of keysIn(this.#entriesOf(name), value)) {
+    const keys = this.#entriesOf(name).get(value) ?? []
+    for (const key of typeof keys === 'string' ? [keys] : keys) {
       const item = this.#items.get(key)
       if (item !== undefined) found.push(item)
     }
@@ -80,23 +79,19 @@ export class Store<T extends Stored> {
     return typeof keys === 'object' ? keys.size : keys === undefined ? 0 : 1
   }
 
-  /**
-   * Calls `listener` for each later change, until the returned function is called. Listeners only map a change to work queue keys, and must
-   * not throw.
-   */
+  /** Calls `listener` for each later change, until the returned function is called. It only maps a change to keys. */
   onChange(listener: (change: Change<T>) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
   /**
-   * Applies a list. An object that is not on it is gone, unless we wrote it after the list was made. The watch may have advanced past the list
-   * in the meantime, so a listed object that the watch knows to be gone is not revived.
+   * Applies a list. An object that is not on it is gone, unless we wrote it after the list was made. A listed object is not revived if the
+   * watch, which may be past the list, knows that it is gone.
    */
   replaceAll(items: readonly T[], version: string): void {
     const listed = new Set<string>()
-    const inOrder = items.toSorted((a, b) => compareResourceVersions(versionOf(a), versionOf(b)))
-    for (const item of inOrder) {
+    for (const item of items.toSorted((a, b) => compareResourceVersions(versionOf(a), versionOf(b)))) {
       listed.add(keyOf(item.metadata))
       if (!this.#isKnownGone(item)) this.#put(item)
     }
@@ -132,7 +127,7 @@ export class Store<T extends Stored> {
     this.#version = '0'
   }
 
-  /** Adds the API server's response to a write of this process. Ignored if the watch is already past it, because the object may be gone by now. */
+  /** Adds the response to a write of this process. Ignored if the watch is already past it, because the object may be gone by now. */
   observeWrite(item: T): void {
     if (compareResourceVersions(versionOf(item), this.#version) > 0) this.#put(item)
   }
@@ -151,12 +146,9 @@ export class Store<T extends Stored> {
     const key = keyOf(item.metadata)
     const before = this.#items.get(key)
     if (before !== undefined && compareResourceVersions(versionOf(before), versionOf(item)) >= 0) return
-    if (before !== undefined && before.metadata.uid !== item.metadata.uid) {
-      this.#change(key, before, undefined)
-      this.#change(key, undefined, item)
-    } else {
-      this.#change(key, before, item)
-    }
+    const isAnother = before !== undefined && before.metadata.uid !== item.metadata.uid
+    if (isAnother) this.#change(key, before, undefined)
+    this.#change(key, isAnother ? undefined : before, item)
   }
 
   #change(key: string, before: T | undefined, after: T | undefined): void {
@@ -187,12 +179,6 @@ function versionOf(item: Stored): string {
 
 /** Keys by value. Most values have one key, and a Set for each would cost more than the key. */
 type Entries = Map<string, string | Set<string>>
-
-function keysIn(entries: Entries, value: string): Iterable<string> {
-  const keys = entries.get(value)
-  if (keys === undefined) return []
-  return typeof keys === 'string' ? [keys] : keys
-}
 
 function addTo(entries: Entries, value: string, key: string): void {
   const keys = entries.get(value)

@@ -19,8 +19,7 @@ interface Scheduled {
 
 /**
  * Keys to reconcile. A key is in here once: adding it again keeps the earlier due time and the more urgent lane. A key that is being
- * processed waits until {@link done}, so that no two workers have the same one. A key that is added again and again waits until its pace
- * allows it.
+ * processed waits until {@link done}, so that no two workers have the same one, and one that is added again and again until its pace allows it.
  */
 export class WorkQueue {
   readonly #clock: Clock
@@ -58,14 +57,9 @@ export class WorkQueue {
   addAfter(key: string, delayMs: number, lane: Lane = 'normal'): void {
     if (this.#stopped) return
     const wanted: Scheduled = { key, lane, due: this.#clock.monotonic() + Math.max(0, delayMs) }
-    if (this.#working.has(key)) {
-      const other = this.#again.get(key)
-      this.#again.set(key, other === undefined ? wanted : earlier(other, wanted))
-    } else if (delayMs <= 0 || this.#isReady(key)) {
-      this.#makeReady(key, lane)
-    } else {
-      this.#delay(wanted)
-    }
+    if (this.#working.has(key)) this.#again.set(key, earlier(this.#again.get(key), wanted))
+    else if (delayMs <= 0 || this.#ready.urgent.has(key) || this.#ready.normal.has(key)) this.#makeReady(key, lane)
+    else this.#delay(wanted)
   }
 
   /** Returns the next key; undefined once stopped and no key is due. The caller must then call {@link done} with it. */
@@ -95,33 +89,23 @@ export class WorkQueue {
     for (const taker of this.#takers.splice(0)) taker(undefined)
   }
 
-  #isReady(key: string): boolean {
-    return this.#ready.urgent.has(key) || this.#ready.normal.has(key)
-  }
-
   #makeReady(key: string, wanted: Lane): void {
     const now = this.#clock.monotonic()
     const waitMs = this.#pace.waitMs(key, now)
     const lane = this.#delayed.get(key)?.lane === 'urgent' ? 'urgent' : wanted
     this.#delayed.delete(key)
-    if (waitMs > 0) {
-      this.#delay({ key, lane, due: now + waitMs })
-      return
-    }
-    if (this.#ready.urgent.has(key)) return
+    if (waitMs > 0) this.#delay({ key, lane, due: now + waitMs })
+    if (waitMs > 0 || this.#ready.urgent.has(key)) return
     if (!this.#ready.normal.has(key)) {
       this.#addedAt.set(key, now)
       this.onAdd?.()
-    } else if (lane === 'normal') {
-      return
-    } else {
-      this.#ready.normal.delete(key)
-    }
+    } else if (lane === 'normal') return
+    else this.#ready.normal.delete(key)
     this.#ready[lane].add(key)
     this.#serveSoon()
   }
 
-  /** Deferred to a microtask: one change may add a key several times, and adding it while it is processed would cause another reconcile. */
+  /** Deferred to a microtask: one change may add a key several times, and adding it while it is processed causes another reconcile. */
   #serveSoon(): void {
     if (this.#takers.length === 0 || this.#isServing) return
     this.#isServing = true
@@ -141,7 +125,7 @@ export class WorkQueue {
 
   #delay(wanted: Scheduled): void {
     const other = this.#delayed.get(wanted.key)
-    const merged = other === undefined ? wanted : earlier(other, wanted)
+    const merged = earlier(other, wanted)
     if (merged.due === other?.due && merged.lane === other.lane) return
     this.#delayed.set(wanted.key, merged)
     push(this.#heap, merged)
@@ -176,7 +160,9 @@ export class WorkQueue {
   }
 }
 
-function earlier(a: Scheduled, b: Scheduled): Scheduled {
+/** Returns the earlier due time with the more urgent lane. */
+function earlier(a: Scheduled | undefined, b: Scheduled): Scheduled {
+  if (a === undefined) return b
   const lane: Lane = a.lane === 'urgent' || b.lane === 'urgent' ? 'urgent' : 'normal'
   const first = a.due <= b.due ? a : b
   return first.lane === lane ? first : { ...first, lane }
