@@ -37,8 +37,10 @@ interface Noted {
   readonly isReported: boolean
 }
 
+/** What is known about the children of one object, by {@link childId}. */
 interface Family {
   readonly children: Map<string, Noted>
+  readonly failures: FailureCount
   /** Ids of refused children and why, as the status reports them. Undefined: see {@link ChildRefusals.isUndecided}. */
   reported: string | undefined
   hasChanged: boolean
@@ -50,20 +52,20 @@ interface Family {
  */
 export class ChildRefusals {
   readonly #options: Pick<Basics, 'clock' | 'random'>
+  /** By uid of the object. */
   readonly #families = new Map<string, Family>()
-  readonly #failures = new FailureCount()
 
   constructor(options: Pick<Basics, 'clock' | 'random'>) {
     this.#options = options
   }
 
-  /** Returns the refusals that are certain, by {@link childId}. @param uid of the object */
+  /** Returns the refusals that are certain, by {@link childId}. */
   of(uid: string): ReadonlyMap<string, ChildRefusal> {
     const reported = [...(this.#families.get(uid)?.children ?? [])].filter(([, { isReported }]) => isReported)
     return new Map(reported.map(([id, { refusal }]) => [id, refusal]))
   }
 
-  /** Reports whether refusals are not known yet: nothing was tried, or one may be transient. Until then, a status keeps those that it reports. */
+  /** Reports whether refusals are not known yet: nothing was tried, or one may be transient. A status then keeps those that it reports. */
   isUndecided(uid: string): boolean {
     return this.#families.get(uid)?.reported === undefined
   }
@@ -77,13 +79,15 @@ export class ChildRefusals {
 
   /** Called when the child exists and is as wanted. */
   taken(uid: string, wanted: KubeObject): void {
-    this.#failures.forget(failureKey(uid, wanted))
-    this.#families.get(uid)?.children.delete(childId(wanted))
+    const id = childId(wanted)
+    const family = this.#families.get(uid)
+    family?.failures.forget(id)
+    family?.children.delete(id)
   }
 
-  /** Reports whether an error is a lasting answer about the child. An error of a failing webhook counts as one after repeated failures. */
+  /** Reports whether an error is a lasting answer about the child. */
   isAnswer(uid: string, wanted: KubeObject, error: ApiError): boolean {
-    return this.#failures.isAnswer(failureKey(uid, wanted), error, 'NotFound')
+    return this.#family(uid).failures.isAnswer(childId(wanted), error, 'NotFound')
   }
 
   /** @param isCertain false: it may be transient, and is reported only when it occurs again */
@@ -127,18 +131,18 @@ export class ChildRefusals {
 
   /** Forgets an object that is gone. */
   forget(uid: string): void {
-    for (const { wanted } of this.#families.get(uid)?.children.values() ?? [])
-      this.#failures.forget(failureKey(uid, wanted))
     this.#families.delete(uid)
   }
 
   #family(uid: string): Family {
-    const family = this.#families.get(uid) ?? { children: new Map(), reported: undefined, hasChanged: false }
+    const nothing = () => ({
+      children: new Map(),
+      failures: new FailureCount(),
+      reported: undefined,
+      hasChanged: false,
+    })
+    const family: Family = this.#families.get(uid) ?? nothing()
     this.#families.set(uid, family)
     return family
   }
-}
-
-function failureKey(uid: string, wanted: KubeObject): string {
-  return `${uid} ${childId(wanted)}`
 }
