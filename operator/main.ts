@@ -9,9 +9,9 @@ import type { RequestReport } from './kube/kube-client.ts'
 import { RequestBudget } from './kube/request-budget.ts'
 import { OperatorReplica } from './operator.ts'
 import about from './package.json' with { type: 'json' }
-import { warnedOnce } from './runtime/api-warnings.ts'
 import { systemClock } from './runtime/clock.ts'
 import { type Endpoint, serveEndpoints } from './runtime/http-endpoints.ts'
+import { warnedOnce } from './runtime/log.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
 import { tidyHeap } from './tidy-heap.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { warnedOnce } from './api-warnings.ts'
 import { fakeLog } from './fake-log.fixtures.ts'
+import { warnedOnce } from './log.ts'
 
 const report = (warning?: string) => ({
   verb: 'create',

@@ -30,12 +30,12 @@ interface ChildRemoval extends Named<ObjectReference>, ChildType {
   readonly onDeleted?: () => void
 }
 
-interface Child {
+export interface Child {
   readonly type: ResourceType
   /** With a resourceVersion if it is valid only for the observed state. */
   readonly wanted: KubeObject
   /** Ours as it is; absent: it is to be created, and a namesake is left alone. */
-  readonly existing?: KubeObject
+  readonly existing?: KubeObject | undefined
   /** Reports whether the child must wait. Called right before the write. */
   readonly isHeldBack?: () => Promise<boolean>
 }
@@ -216,10 +216,7 @@ class SiblingWriter {
   }
 }
 
-/**
- * Does work for one child. An error that concerns only this child does not prevent the work for others.
- * @param late gets it, to be thrown when all other work is done, unless it is noted
- */
+/** Does work for one child. An error of it alone does not prevent work for others: unless it is noted, it goes into `late`, to be thrown later. */
 async function attempt(
   work: () => Promise<unknown>,
   late: ApiError[],

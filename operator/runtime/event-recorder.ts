@@ -35,10 +35,7 @@ const REFILL_MS = 60_000
 const REMEMBERED = 4_096
 const BACKLOG = 1_000
 
-/**
- * Kubernetes Events, for users of `kubectl describe`. Best effort: they are written one at a time off the critical path, an error loses
- * the Event, and Events of an object that has too many are dropped.
- */
+/** Events for `kubectl describe`, written one at a time off the critical path. Best effort: an error, or too many of one object, loses some. */
 export class EventRecorder {
   readonly #options: EventRecorderOptions
   readonly #written = new Map<string, Written>()

@@ -1,9 +1,6 @@
 import { intern } from './interned.ts'
 
-/**
- * Limits what caches keep of objects that anybody may write. The API server limits an object to 1.5 MB but hardly any text in it, so
- * without these limits a user could make the caches as large as they like.
- */
+// Limits what caches keep of objects that anybody may write: the API server limits an object to 1.5 MB, but hardly any text in it.
 
 /** Maximum number of characters of a cached object: several times what well-meaning users and controllers write. */
 export const KEPT_MAX = 8_000

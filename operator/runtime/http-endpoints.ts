@@ -2,14 +2,11 @@ import { createServer, type Server } from 'node:http'
 
 export interface Endpoint {
   readonly path: string
-  /** Returns the response. `ok: false` is a 503. */
+  /** `ok: false` is a 503. */
   readonly answer: () => Promise<{ ok: boolean; contentType: string; body: string }>
 }
 
-/**
- * Serves the endpoints (metrics, health) on `address`, `host:port` or `:port`.
- * Throws when the address is malformed or taken.
- */
+/** Serves the endpoints on an address: `host:port` or `:port`. Throws when it is malformed or taken. */
 export async function serveEndpoints(address: string, endpoints: readonly Endpoint[]): Promise<Server> {
   const colon = address.lastIndexOf(':')
   const digits = address.slice(colon + 1)

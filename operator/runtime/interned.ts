@@ -1,7 +1,7 @@
 import type { ObjectMeta } from '../kube/kube-object.ts'
 import { isSame } from './owned-fields.ts'
 
-/** Caches hold tens of thousands of objects with the same texts. A frequent text is stored once. */
+// Caches hold tens of thousands of objects with the same texts. A frequent text is stored once.
 
 /** Further entries are not stored. */
 const INTERNED_MAX = 10_000
@@ -30,10 +30,7 @@ export function internList(words: readonly string[]): readonly string[] {
   return own
 }
 
-/**
- * Returns a copy in which equal texts are shared: a status repeats times and sentences, and all statuses contain the same words.
- * @param seen texts of other parts of the same object
- */
+/** Returns a copy that shares equal texts, which a status repeats, also with other statuses. `seen`: texts of other parts of the same object. */
 export function deduplicated<T>(value: T, seen: Map<string, string> = new Map()): T {
   if (typeof value === 'string') {
     const known = seen.get(value)

@@ -5,6 +5,7 @@ import type { KubeObject } from '../kube/kube-object.ts'
 import { LEASE } from '../kube/resource-types.ts'
 import type { Basics } from './basics.ts'
 import { sleep } from './clock.ts'
+import { toTime } from './conditions.ts'
 
 interface Lease extends KubeObject {
   readonly spec?: {
@@ -197,7 +198,8 @@ export class LeaderElector {
 
   async #write(lease: Lease | undefined, request: RequestOptions): Promise<Lease> {
     const { client, clock, identity, namespace, name, timings } = this.#options
-    const now = microTime(clock.now())
+    // The API's MicroTime has six decimals.
+    const now = toTime(clock.now()).replace('Z', '000Z')
     const isOurs = lease?.spec?.holderIdentity === identity
     const next: Lease = {
       apiVersion: 'coordination.k8s.io/v1',
@@ -252,9 +254,4 @@ export class LeaderElector {
 
 function versionOf(lease: Lease | undefined): string {
   return lease?.metadata.resourceVersion ?? ''
-}
-
-/** The API's MicroTime: RFC 3339 with six decimals. */
-function microTime(ms: number): string {
-  return new Date(ms).toISOString().replace('Z', '000Z')
 }

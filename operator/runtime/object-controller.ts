@@ -12,11 +12,7 @@ import { WorkQueue } from './work-queue.ts'
 
 const WORKERS = 8
 
-/**
- * The kind-specific part of a controller. Everything else is the same for all kinds.
- * @typeParam P the object, as cached
- * @typeParam T the result of {@link ObjectKind.prepare}; undefined for a kind without it
- */
+/** The kind-specific part of a controller. P: the object, as cached. T: the result of {@link ObjectKind.prepare}, if the kind has it. */
 export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> extends WrittenKind<P> {
   readonly store: Readable<P> & Pick<Store<P>, 'keys' | 'values'>
   /** Returns the group of a key. Groups take turns; within one, the order is that in which keys are due. Default: namespaces. */

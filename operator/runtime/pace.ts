@@ -4,10 +4,7 @@ const BURST = 40
 const EVERY_MS = 500
 const PRUNED_FROM = 1_024
 
-/**
- * A token bucket per key. Limits how often a key is reconciled or reported: a user who changes an object in a loop causes only a bounded
- * rate, and other keys keep their turn. Each bucket is stored as the time at which it is full again.
- */
+/** A token bucket per key, stored as the time at which it is full again. A user who changes an object in a loop causes only a bounded rate. */
 export class Pace {
   readonly #burstMs: number
   readonly #everyMs: number

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isApiError } from '../kube/api-error.ts'
 import { groupOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
-import { type ApplyContext, applyChanges, type Changes } from './apply.ts'
+import { type ApplyContext, applyChanges, type Changes, type Child } from './apply.ts'
 import type { ChildRefusals } from './child-refusals.ts'
 import { cutMessage, mergeConditions, type StatusCondition } from './conditions.ts'
 import { type ChildType, type ObjectPlan, type ObjectReference, type Removal, referTo } from './plan.ts'
@@ -105,10 +105,9 @@ export class PlanWriter<P extends KubeObject> {
       ...(isStatusDue && { status: plan.status }),
       ...(!this.#wasJustDeleted(uid) && this.#finalizerChange(primary, plan)),
       children: [
-        ...plan.apply.map((wanted) => ({ ...this.#existing(wanted), wanted })),
+        ...plan.apply.map((wanted) => this.#child(wanted)),
         ...(plan.applyIf ?? []).map(({ wanted, onlyIf }) => ({
-          ...this.#existing(wanted),
-          wanted,
+          ...this.#child(wanted),
           isHeldBack: () => isUnmet(onlyIf),
         })),
       ],
@@ -203,10 +202,9 @@ export class PlanWriter<P extends KubeObject> {
     return found
   }
 
-  #existing(wanted: KubeObject): { type: ResourceType; existing?: KubeObject } {
+  #child(wanted: KubeObject): Child {
     const { type } = this.#childType(wanted)
-    const existing = this.#options.caches.get(type, keyOf(wanted.metadata))
-    return existing === undefined ? { type } : { type, existing }
+    return { type, wanted, existing: this.#options.caches.get(type, keyOf(wanted.metadata)) }
   }
 
   #wasJustDeleted(uid: string): boolean {

@@ -3,17 +3,14 @@ import type { EventNote } from './event-recorder.ts'
 import type { Precondition } from './preconditions.ts'
 import type { Wake } from './wake.ts'
 
-/**
- * What to do about one object, as printable data. It is executed in this order: status, finalizer, children, annotations, removals, and
- * last the release of the finalizer.
- */
+/** What to do about one object, as printable data, in this order: status, finalizer, children, annotations, removals, release of the finalizer. */
 export interface ObjectPlan {
   readonly status: object
   readonly finalizer: 'add' | 'keep' | 'release'
   /** Children, as wanted. */
   readonly apply: readonly KubeObject[]
-  /** More children, each with its own preconditions. Nothing else in the plan waits for these. */
-  readonly applyIf?: readonly GuardedChild[]
+  /** More children, each written only if all its preconditions hold. Nothing else in the plan waits for these. */
+  readonly applyIf?: readonly { readonly wanted: KubeObject; readonly onlyIf: readonly Precondition[] }[]
   readonly remove: readonly Removal[]
   readonly touch?: readonly Touch[]
   readonly events: readonly EventNote[]
@@ -24,12 +21,6 @@ export interface ObjectPlan {
 
 /** The rest of a plan, besides the status, if there is nothing to do. */
 export const NOTHING_TO_DO = { finalizer: 'keep', apply: [], remove: [], events: [] } as const
-
-/** A child that is written only if all preconditions hold. */
-export interface GuardedChild {
-  readonly wanted: KubeObject
-  readonly onlyIf: readonly Precondition[]
-}
 
 /** Identifies an observed object. Another object with the same name does not match. */
 export interface ObjectReference extends ObjectKey {

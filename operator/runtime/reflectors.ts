@@ -1,5 +1,5 @@
 import type { Selection } from '../kube/kube-client.ts'
-import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
+import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
 import { CUSTOM_RESOURCE_DEFINITION } from '../kube/resource-types.ts'
 import type { Basics } from './basics.ts'
 import { bounded, KEPT_MAX } from './foreign.ts'
@@ -40,8 +40,8 @@ export class Reflectors {
     this.add(CUSTOM_RESOURCE_DEFINITION, this.#definitions, nameOnly, { metadataOnly: true })
     // A kind that was just installed is served a moment later. A retry at once, and another one on the next event, finds it.
     this.#definitions.onChange(({ key }) => {
-      for (const reflector of this.#reflectors.values())
-        if (key === definitionOf(reflector.type) && reflector.installed !== true) reflector.poke()
+      for (const [{ plural, group }, reflector] of this.#reflectors)
+        if (key === `${plural}.${group}` && reflector.installed !== true) reflector.poke()
     })
   }
 
@@ -140,11 +140,6 @@ export class Reflectors {
 /** KubeVirt's VirtualMachine and ours have the same kind. */
 function nameOf({ kind, group }: ResourceType): string {
   return kind.startsWith('VirtualMachine') ? `${kind}.${group}` : kind
-}
-
-/** Key of the CustomResourceDefinition of a kind. */
-function definitionOf({ plural, group }: ResourceType): string {
-  return keyOf({ name: `${plural}.${group}` })
 }
 
 function nameOnly({ metadata: { name, uid, resourceVersion } }: KubeObject): Stored {

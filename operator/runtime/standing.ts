@@ -33,9 +33,8 @@ interface Course {
 export function newCondition(
   type: string,
   holds: boolean,
-  why: Pick<NewCondition, 'reason' | 'message'>,
+  { reason, message }: Pick<NewCondition, 'reason' | 'message'>,
 ): NewCondition {
-  const { reason, message } = why
   return { type, status: holds ? 'True' : 'False', reason, message }
 }
 

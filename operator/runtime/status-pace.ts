@@ -10,10 +10,7 @@ export interface StatusPace {
 /** A part of a status, and how long after the last status write a change of it is written, in milliseconds. */
 type Aspect<S> = readonly [of: (status: S) => unknown, everyMs: number]
 
-/**
- * A status is due when the first aspect that differs is due. Other changes are due `otherwiseMs` after the last write.
- * @param because what is written by then, for the log
- */
+/** A status is due when the first aspect that differs is due, or else `otherwiseMs` after the last write. `because`: what is written then, for the log. */
 export function paceBetween<S>(
   [before, after]: readonly [S, S],
   aspects: readonly Aspect<S>[],

@@ -12,10 +12,7 @@ export interface TimedWatchOptions extends Omit<Basics, 'log'> {
   readonly selection?: Selection
 }
 
-/**
- * Yields the events after a version; without one, every existing object first. Ends when the API server ends the watch. If the server is
- * overdue in doing so, the watch ends as if `signal` were aborted. Throws ApiErrors.
- */
+/** Yields the events after a version; without one, every existing object first. Ends when the server ends it, or is overdue. Throws ApiErrors. */
 export async function* timedWatch(
   { client, clock, random, type, selection }: TimedWatchOptions,
   resourceVersion: string | undefined,

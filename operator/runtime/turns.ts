@@ -1,7 +1,4 @@
-/**
- * A set of waiting keys. Keys of one group are taken in the order in which they were added, and groups take turns, so that a group with
- * thousands of keys does not delay the others.
- */
+/** A set of waiting keys, first come, first served within a group. Groups take turns, so one with thousands of keys does not delay the others. */
 export class Turns {
   readonly #groupOf: (key: string) => string
   /** Ordered by turn, the next group first. No group is empty. */
@@ -21,11 +18,10 @@ export class Turns {
   }
 
   add(key: string): void {
-    if (this.has(key)) return
     const group = this.#groupOf(key)
-    const keys = this.#groups.get(group)
-    if (keys === undefined) this.#groups.set(group, new Set([key]))
-    else keys.add(key)
+    const keys = this.#groups.get(group) ?? new Set()
+    if (keys.has(key)) return
+    this.#groups.set(group, keys.add(key))
     this.#size += 1
   }
 
