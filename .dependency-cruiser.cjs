@@ -16,7 +16,7 @@ const PURE_PARTS = [
   '^operator/controllers/[^/]+/world[.]ts$',
   '^operator/images/(parsed-spec|references)[.]ts$',
   '^operator/kube/(api-error|controller-of|kube-object|resource-types)[.]ts$',
-  '^operator/runtime/(backoff|child-refusals|conditions|first-few|foreign|interned|memoized|members|owned-fields|plan|redact|refusals|standing|status-pace|wake)[.]ts$',
+  '^operator/runtime/(backoff|child-refusals|conditions|first-few|foreign|interned|memoized|members|owned-fields|plan|redact|refusals|standing|wake)[.]ts$',
 ]
 const TESTS = '[.]test[.]ts$'
 /** What tests share. */

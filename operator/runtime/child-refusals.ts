@@ -129,7 +129,6 @@ export class ChildRefusals {
     return { afterMs, because: 'a child that was refused is tried again' }
   }
 
-  /** Forgets an object that is gone. */
   forget(uid: string): void {
     this.#families.delete(uid)
   }

@@ -1,17 +1,12 @@
 import { collectDefaultMetrics } from 'prom-client'
 import type { RequestReport } from '../kube/kube-client.ts'
 import { Meters } from './meters.ts'
+import type { Kept } from './reflectors.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 /** What one controller reports about itself. */
 export type ControllerMetrics = ReturnType<RuntimeMetrics['forController']>
-
-/** The state of the cache of one kind. */
-interface CacheFacts {
-  readonly objects: number
-  readonly silentSeconds: number
-}
 
 /** The metrics of the runtime, with the names that controller-runtime and client-go use, so that dashboards made for those work. */
 export class RuntimeMetrics extends Meters {
@@ -40,7 +35,7 @@ export class RuntimeMetrics extends Meters {
     'kind',
   )
   readonly #depths = new Map<string, () => number>()
-  readonly #caches = new Map<string, () => CacheFacts>()
+  #caches: readonly Kept[] = []
 
   /** Adds Node's metrics of this process. Must be called once per process, since its collectors never stop. */
   observeProcess(): void {
@@ -75,21 +70,19 @@ export class RuntimeMetrics extends Meters {
     this.#leading.set({ name }, leads ? 1 : 0)
   }
 
-  observeCache(kind: string, facts: () => CacheFacts): void {
-    this.#caches.set(kind, facts)
+  observeCaches(caches: readonly Kept[]): void {
+    this.#caches = caches
   }
 
   relisted(kind: string): void {
     this.#relists.inc({ kind })
   }
 
-  /** Returns the exposition text. */
   async render(): Promise<string> {
     for (const [name, depth] of this.#depths) this.#depth.set({ name }, depth())
-    for (const [kind, facts] of this.#caches) {
-      const { objects, silentSeconds } = facts()
-      this.#cached.set({ kind }, objects)
-      this.#silent.set({ kind }, silentSeconds)
+    for (const { name: kind, store, silentMs } of this.#caches) {
+      this.#cached.set({ kind }, store.size)
+      this.#silent.set({ kind }, silentMs() / 1_000)
     }
     return await this.registry.metrics()
   }

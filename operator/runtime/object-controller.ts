@@ -5,9 +5,8 @@ import { type PlanCaches, PlanWriter, type WrittenKind } from './plan-writer.ts'
 import { type LiveLooks, Preconditions } from './preconditions.ts'
 import type { Refusals } from './refusals.ts'
 import type { Services } from './services.ts'
-import type { StatusPace } from './status-pace.ts'
 import type { Readable, Store } from './store.ts'
-import { sooner, type Wake } from './wake.ts'
+import { type StatusPace, sooner, type Wake } from './wake.ts'
 import { WorkQueue } from './work-queue.ts'
 
 const WORKERS = 8
@@ -67,7 +66,6 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     this.#kind.childRefusals?.forget(uid)
   }
 
-  /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { type, store, gauges, loops = [] } = this.#kind
     const name = type.kind.toLowerCase()

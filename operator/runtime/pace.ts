@@ -23,7 +23,6 @@ export class Pace {
     return Math.max(0, fullAt + this.#everyMs - this.#burstMs - now)
   }
 
-  /** Records that the key is processed. */
   take(key: string, now: number): void {
     this.#fullAt.set(key, Math.max(this.#fullAt.get(key) ?? now, now) + this.#everyMs)
     if (this.#fullAt.size >= this.#pruneAt) this.#prune(now)

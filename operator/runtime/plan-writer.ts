@@ -61,13 +61,11 @@ export class PlanWriter<P extends KubeObject> {
     this.#options = options
   }
 
-  /** Returns the milliseconds since the last status write for the object with this uid; undefined if there was none. */
   sinceStatusWriteMs(uid: string): number | undefined {
     const at = this.#statusWrittenAt.get(uid)
     return at === undefined ? undefined : this.#options.clock.monotonic() - at
   }
 
-  /** Forgets an object that is gone. */
   forget(uid: string): void {
     this.#statusWrittenAt.delete(uid)
   }

@@ -71,7 +71,6 @@ export class Reflectors {
     this.#kept.push({ type, name, selection, store: reflector.store, onDemand, silentMs })
   }
 
-  /** All copies, one per type. */
   get kept(): readonly Kept[] {
     return this.#kept
   }

@@ -29,7 +29,6 @@ interface Course {
   readonly isSettled: boolean
 }
 
-/** Returns a condition that is True or False. */
 export function newCondition(
   type: string,
   holds: boolean,

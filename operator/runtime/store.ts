@@ -1,4 +1,5 @@
-import { compareResourceVersions, keyOf, type ObjectMeta } from '../kube/kube-object.ts'
+import { compareResourceVersions, type KubeObject, keyOf, type ObjectMeta } from '../kube/kube-object.ts'
+import { isSame } from './owned-fields.ts'
 
 /** What a cache needs to know of an object. The projection determines everything else. */
 export interface Stored {
@@ -73,7 +74,6 @@ export class Store<T extends Stored> {
     return found
   }
 
-  /** Returns the number of items that {@link find} returns. */
   count(name: string, value: string): number {
     const keys = this.#entriesOf(name).get(value)
     return typeof keys === 'object' ? keys.size : keys === undefined ? 0 : 1
@@ -193,5 +193,25 @@ function removeFrom(entries: Entries, value: string, key: string): void {
   else if (typeof keys === 'object') {
     keys.delete(key)
     if (keys.size === 0) entries.delete(value)
+  }
+}
+
+/** Ignores changes of the resourceVersion alone: others often write fields that no decision uses and that the caches do not keep. */
+export function whenContentChanged<T extends KubeObject>(listener: (change: Change<T>) => void) {
+  return (change: Change<T>): void => {
+    const { before, after } = change
+    const isUnchanged = before !== undefined && after !== undefined && isSame(unversioned(before), unversioned(after))
+    if (!isUnchanged) listener(change)
+  }
+}
+
+function unversioned({ metadata, ...content }: KubeObject): object {
+  return { ...content, metadata: { ...metadata, resourceVersion: undefined } }
+}
+
+/** Passes on only creations and deletions: other changes of Secrets and similar objects are not relevant. */
+export function whenCreatedOrDeleted<T extends KubeObject>(listener: (change: Change<T>) => void) {
+  return (change: Change<T>): void => {
+    if ((change.before === undefined) !== (change.after === undefined)) listener(change)
   }
 }

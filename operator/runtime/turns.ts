@@ -33,7 +33,6 @@ export class Turns {
     if (keys.size === 0) this.#groups.delete(group)
   }
 
-  /** Removes and returns the next key. */
   take(): string | undefined {
     for (const [group, keys] of this.#groups) {
       for (const key of keys) {

@@ -1,3 +1,5 @@
+import { isSame } from './owned-fields.ts'
+
 /** When to requeue without a watch event. */
 export interface Wake {
   readonly afterMs: number
@@ -5,7 +7,30 @@ export interface Wake {
   readonly because: string
 }
 
-/** Returns the earlier one. */
 export function sooner(one: Wake | undefined, other: Wake): Wake {
   return one !== undefined && one.afterMs <= other.afterMs ? one : other
+}
+
+/** Whether to write a status now and, if not, when to requeue. */
+export interface StatusPace {
+  readonly isStatusDue: boolean
+  readonly wake?: Wake | undefined
+}
+
+/** A part of a status, and how long after the last status write a change of it is written, in milliseconds. */
+type Aspect<S> = readonly [of: (status: S) => unknown, everyMs: number]
+
+/** A status is due when the first aspect that differs is due, or else `otherwiseMs` after the last write. `because`: what is written then, for the log. */
+export function paceBetween<S>(
+  [before, after]: readonly [S, S],
+  aspects: readonly Aspect<S>[],
+  otherwiseMs: number,
+  sinceWriteMs: number | undefined,
+  because: string,
+): StatusPace {
+  if (isSame(before, after)) return { isStatusDue: false }
+  const changed = aspects.find(([of]) => !isSame(of(before), of(after)))
+  const everyMs = changed?.[1] ?? otherwiseMs
+  const leftMs = everyMs - (sinceWriteMs ?? everyMs)
+  return leftMs <= 0 ? { isStatusDue: true } : { isStatusDue: false, wake: { afterMs: leftMs, because } }
 }

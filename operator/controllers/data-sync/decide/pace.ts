@@ -1,5 +1,5 @@
 import type { DataSyncStatus } from '@open-terrain/constructs'
-import { paceBetween, type StatusPace } from '../../../runtime/status-pace.ts'
+import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import { isUnderWay } from './status.ts'
 
 /** Hundreds of images may change together, so their DataSync writes its counts at a steady pace. */

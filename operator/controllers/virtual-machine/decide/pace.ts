@@ -1,6 +1,6 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { reasonOf } from '../../../runtime/standing.ts'
-import { paceBetween, type StatusPace } from '../../../runtime/status-pace.ts'
+import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import { isRemark, isTrouble } from './status.ts'
 
 /** Messages of other components about trouble may change all the time. */

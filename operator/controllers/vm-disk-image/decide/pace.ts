@@ -1,5 +1,4 @@
-import type { StatusPace } from '../../../runtime/status-pace.ts'
-import type { Wake } from '../../../runtime/wake.ts'
+import type { StatusPace, Wake } from '../../../runtime/wake.ts'
 import { isBehind, isImageStatusDue, NAMES_EVERY_MS } from './status.ts'
 
 const NAMES_DUE: Wake = { afterMs: NAMES_EVERY_MS, because: 'who refers to the image is written by then' }

@@ -1,5 +1,5 @@
 import type { WorkspaceStatus } from '@open-terrain/constructs'
-import { paceBetween, type StatusPace } from '../../../runtime/status-pace.ts'
+import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 
 /** Components become ready one after the other. Their workspace reports them at a steady pace. */
 const COMPONENTS_EVERY_MS = 2_000
