@@ -1,5 +1,5 @@
 import { type ApiError, isApiError } from '../kube/api-error.ts'
-import type { Selection, WatchEvent } from '../kube/kube-client.ts'
+import type { ListPage, Selection, WatchEvent } from '../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { listPages } from '../kube/list-all.ts'
 import { backoffMs } from './backoff.ts'
@@ -27,10 +27,7 @@ export interface ReflectorOptions<T extends Stored> extends Basics {
   readonly onRelist?: () => void
 }
 
-interface Listed<T> {
-  readonly items: readonly T[]
-  readonly resourceVersion: string
-}
+type Listed<T> = Pick<ListPage<T>, 'items' | 'resourceVersion'>
 
 /**
  * Keeps a {@link Store} equal to the state of the API server: list, then watch, until stopped.
@@ -55,9 +52,8 @@ export class Reflector<T extends Stored> {
   #installed: boolean | undefined
   /** The version up to which everything is known; undefined if a list is needed first. */
   #position: string | undefined
-  #wake: (() => void) | undefined
-  /** A retry was requested, possibly during an attempt. */
-  #isPoked = false
+  /** Aborted when a retry is requested, possibly during an attempt. */
+  #poked = new AbortController()
   #listedAt = Number.NEGATIVE_INFINITY
   /** When the API server last sent anything; undefined before the first attempt. */
   #heardAt: number | undefined
@@ -91,15 +87,13 @@ export class Reflector<T extends Stored> {
     return () => this.#installedListeners.delete(listener)
   }
 
-  /** Adds the API server's response to a write of this process, as a watch event would. */
   observeWrite(object: KubeObject): void {
     this.store.observeWrite(this.#options.project(object))
   }
 
   /** Ends the wait before the next attempt. */
   poke(): void {
-    this.#isPoked = true
-    this.#wake?.()
+    this.#poked.abort()
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -201,11 +195,10 @@ export class Reflector<T extends Stored> {
     return undefined
   }
 
-  /** Applies a complete list. */
   #complete(items: readonly T[], resourceVersion: string): void {
     this.store.replaceAll(items, resourceVersion)
     this.#missing = 0
-    this.#isPoked = false
+    this.#poked = new AbortController()
     this.#listedAt = this.#options.clock.monotonic()
     this.#setInstalled(true)
     this.#options.onRelist?.()
@@ -287,14 +280,9 @@ export class Reflector<T extends Stored> {
 
   /** Sleeps until the delay has passed, or until poked or stopped. */
   async #rest(delayMs: number, signal: AbortSignal): Promise<void> {
-    if (!this.#isPoked) {
-      const poked = new AbortController()
-      this.#wake = () => poked.abort()
-      // Rejects when poked or stopped. The caller checks its signal.
-      await sleep(this.#options.clock, delayMs, AbortSignal.any([signal, poked.signal])).catch(() => undefined)
-      this.#wake = undefined
-    }
-    this.#isPoked = false
+    // Rejects when poked or stopped. The caller checks its signal.
+    await sleep(this.#options.clock, delayMs, AbortSignal.any([signal, this.#poked.signal])).catch(() => undefined)
+    this.#poked = new AbortController()
   }
 }
 
