@@ -22,28 +22,25 @@ export class Meters {
 
   /** Adds a gauge that is computed when it is scraped. */
   observed(name: string, help: string, read: () => number): void {
-    new Gauge({
-      name,
-      help,
-      registers: [this.registry],
-      collect() {
-        this.set(read())
-      },
+    this.#computed(name, help, [], (gauge) => gauge.set(read()))
+  }
+
+  /** Adds a gauge of the number of items of each sort, computed when it is scraped. `all`: sorts that are reported even if there are no such items. */
+  counted(name: string, help: string, label: string, sorts: () => Iterable<string>, all: readonly string[] = []): void {
+    this.#computed(name, help, [label], (gauge) => {
+      gauge.reset()
+      for (const sort of all) gauge.set({ [label]: sort }, 0)
+      for (const sort of sorts()) gauge.inc({ [label]: sort })
     })
   }
 
-  /** Adds a gauge of the number of items of each sort, computed when it is scraped. @param all sorts, reported even if there are no items of them */
-  counted(name: string, help: string, label: string, sorts: () => Iterable<string>, all: readonly string[] = []): void {
-    new Gauge({
+  #computed(name: string, help: string, labelNames: string[], compute: (gauge: Gauge) => void): void {
+    const gauge: Gauge = new Gauge({
       name,
       help,
-      labelNames: [label],
+      labelNames,
       registers: [this.registry],
-      collect() {
-        this.reset()
-        for (const sort of all) this.set({ [label]: sort }, 0)
-        for (const sort of sorts()) this.inc({ [label]: sort })
-      },
+      collect: () => compute(gauge),
     })
   }
 }
