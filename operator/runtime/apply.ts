@@ -24,7 +24,7 @@ type Named<T extends ObjectReference> = Omit<T, 'apiVersion' | 'kind'>
 type Touched = Named<Touch> & { readonly type: ResourceType }
 
 interface ChildRemoval extends Named<ObjectReference>, ChildType {
-  /** Reports whether the removal must wait after all. Called right before the request. */
+  /** Reports whether it must wait after all. Called right before the request. */
   readonly isHeldBack?: () => Promise<boolean>
   /** Called when the deletion is accepted, or if the object was already gone. Later failures do not undo that. */
   readonly onDeleted?: () => void
@@ -36,7 +36,6 @@ export interface Child {
   readonly wanted: KubeObject
   /** Ours as it is; absent: it is to be created, and a namesake is left alone. */
   readonly existing?: KubeObject | undefined
-  /** Reports whether the child must wait. Called right before the write. */
   readonly isHeldBack?: () => Promise<boolean>
 }
 

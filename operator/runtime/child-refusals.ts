@@ -70,7 +70,6 @@ export class ChildRefusals {
     return this.#families.get(uid)?.reported === undefined
   }
 
-  /** Reports whether to write a child now. */
   isDue(uid: string, wanted: KubeObject, existing: KubeObject | undefined): boolean {
     const noted = this.#families.get(uid)?.children.get(childId(wanted))
     if (noted === undefined || this.#options.clock.monotonic() >= noted.dueAt) return true
@@ -85,7 +84,6 @@ export class ChildRefusals {
     family?.children.delete(id)
   }
 
-  /** Reports whether an error is a lasting answer about the child. */
   isAnswer(uid: string, wanted: KubeObject, error: ApiError): boolean {
     return this.#family(uid).failures.isAnswer(childId(wanted), error, 'NotFound')
   }
@@ -121,7 +119,6 @@ export class ChildRefusals {
     return true
   }
 
-  /** Returns when to retry the next child. */
   wake(uid: string): Wake | undefined {
     const due = [...(this.#families.get(uid)?.children.values() ?? [])].map(({ dueAt }) => dueAt)
     if (due.length === 0) return undefined

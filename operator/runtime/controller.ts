@@ -13,7 +13,6 @@ export interface ControllerOptions extends Omit<Basics, 'client'> {
   readonly queue: WorkQueue
   /** Brings one object closer to what is wanted. Called for one key by one worker at a time. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Wake | undefined>
-  /** Called for each reconcile that failed, before it is retried. */
   readonly onError?: (key: string, error: unknown) => void
   readonly workers: number
   readonly metrics: ControllerMetrics

@@ -10,10 +10,7 @@ export const FINALIZERS_MAX = 32
 /** Deeper than anything that is kept of an Open Terrain object. */
 const DEPTH_MAX = 32
 
-/**
- * Returns `view` if it has at most `max` characters, otherwise a truncated copy: texts are cut, lists and maps have fewer entries. The
- * view's own members, and those of its metadata and conditions, are always present, whatever they contain.
- */
+/** Returns `view` with at most `max` characters: texts are cut, lists and maps lose entries. Members of view, metadata and conditions all stay. */
 export function bounded<T extends object>(view: T, max: number): T {
   return roomBehind(view, max, 0) >= 0 ? view : (cut(view, { left: max }, 0) as T)
 }

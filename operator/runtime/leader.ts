@@ -38,7 +38,7 @@ export interface LeaderElectorOptions extends Basics {
 /** How often an unchanged obstacle to the Lease is logged. */
 const SAID_AGAIN_MS = 60_000
 
-/** `hadPredecessor`: whether anybody may have led since {@link LeaderElector.look}. */
+/** `term` aborts when leadership is lost or we stop. `hadPredecessor`: whether anybody may have led since {@link LeaderElector.look}. */
 type Lead = (term: AbortSignal, hadPredecessor: boolean) => Promise<void>
 
 /**
@@ -72,10 +72,7 @@ export class LeaderElector {
     }
   }
 
-  /**
-   * Campaigns until `signal` aborts. While we lead, `lead` runs. Its signal aborts when leadership is lost or we stop. The Lease is released only
-   * after `lead` has returned, so that normally the next leader never overlaps with us.
-   */
+  /** Campaigns until `signal` aborts. While we lead, `lead` runs. The Lease is released only after it has returned: normally, leaders never overlap. */
   async run(signal: AbortSignal, lead: Lead): Promise<void> {
     while (!signal.aborted) {
       if (await this.#tryAcquire(signal)) {

@@ -16,10 +16,7 @@ export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> exten
   readonly store: Readable<P> & Pick<Store<P>, 'keys' | 'values'>
   /** Returns the group of a key. Groups take turns; within one, the order is that in which keys are due. Default: namespaces. */
   readonly groupOf?: (key: string) => string
-  /**
-   * Listens for triggers other than changes of the object itself. Returns functions that stop it. A kind without it adds its objects to the
-   * queue itself, and calls {@link ObjectController.forget} for objects that are gone.
-   */
+  /** Listens for triggers other than the object itself. Returns what stops it. A kind without it queues and forgets its objects itself. */
   readonly listen?: (queue: WorkQueue) => readonly (() => void)[]
   /** Called when an object is gone. Only with {@link ObjectKind.listen}. */
   readonly onGone?: (primary: P) => void
@@ -31,7 +28,6 @@ export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> exten
   readonly prepare?: (primary: P, signal: AbortSignal) => Promise<T>
   /** Observes and decides. Undefined: not enough is known yet, and a later trigger will requeue the object. */
   readonly plan: (primary: P, prepared: T) => L | undefined
-  /** Live reads for the preconditions of its plans. */
   readonly looks?: LiveLooks<P>
   /** @param sinceWriteMs since the last status write by this process; undefined if there was none */
   readonly pace: (primary: P, plan: L, sinceWriteMs: number | undefined) => StatusPace
@@ -59,7 +55,6 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     this.#writer = new PlanWriter({ ...services, ...kind, caches, preconditions: this.#preconditions })
   }
 
-  /** Forgets an object that is gone. */
   forget(uid: string): void {
     this.#writer.forget(uid)
     this.#kind.refusals?.clear(uid)

@@ -6,9 +6,8 @@ import { groupOf, type KubeObject } from '../kube/kube-object.ts'
  */
 export function ownsEqual(wanted: KubeObject, actual: KubeObject): boolean {
   const { metadata, ...content } = wanted
-  const isDescribed = contains(actual.metadata, metadata)
   return (
-    isDescribed &&
+    contains(actual.metadata, metadata) &&
     leftLabels(wanted, actual).length === 0 &&
     Object.entries(content).every(([key, value]) => isSame(value, member(actual, key)))
   )
@@ -18,9 +17,8 @@ export function ownsEqual(wanted: KubeObject, actual: KubeObject): boolean {
 export function changeTo(wanted: KubeObject, actual: KubeObject): object {
   const { metadata: _wanted, ...content } = wanted
   if (BOUND_BY_CLUSTER.has(wanted.kind)) return content
-  return Object.fromEntries(
-    Object.entries(content).map(([key, value]) => [key, difference(value, member(actual, key))]),
-  )
+  const changes = Object.entries(content).map(([key, value]) => [key, difference(value, member(actual, key))])
+  return Object.fromEntries(changes)
 }
 
 /** Kubernetes completes these when it binds them to each other. Removing what it has written, such as the uid in claimRef, costs a claim its data. */

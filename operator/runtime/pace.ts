@@ -17,7 +17,6 @@ export class Pace {
     this.#everyMs = everyMs
   }
 
-  /** Returns the milliseconds until the key may be processed. */
   waitMs(key: string, now: number): number {
     const fullAt = this.#fullAt.get(key) ?? now
     return Math.max(0, fullAt + this.#everyMs - this.#burstMs - now)

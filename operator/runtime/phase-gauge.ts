@@ -17,10 +17,7 @@ export interface Waiter {
 export class PhaseGauge<O extends Waiter = Waiter> extends Meters {
   protected objects: () => Iterable<O> = () => []
 
-  /**
-   * @param all phases, reported even if no object is in them
-   * @param first phase of an object that has none yet; if absent, such an object is in none
-   */
+  /** `all`: phases, reported even if no object is in them. `first`: phase of an object that has none yet; if absent, such an object is in none. */
   constructor(registry: Registry, name: string, help: string, all: readonly string[], first?: string) {
     super(registry)
     const phases = () => Array.from(this.objects()).flatMap(({ status }) => status?.phase ?? first ?? [])

@@ -28,10 +28,7 @@ export interface WrittenKind<P extends KubeObject> {
   readonly finalizer?: string
   /** Types of the objects that its plans create, change or remove. May include the kind itself. */
   readonly children: readonly ChildType[]
-  /**
-   * If set, a child that the API server refuses does not prevent writes of others. A new refusal requeues the object at once, and the next
-   * plan sees it. Plans continue to request the refused child.
-   */
+  /** If set, a child that is refused does not prevent writes of others. A new refusal requeues the object. Plans continue to request the child. */
   readonly childRefusals?: ChildRefusals
   /** Whether an error of one child does not prevent writes of others. Implied by {@link WrittenKind.childRefusals}. */
   readonly areChildrenApart?: boolean
@@ -70,13 +67,9 @@ export class PlanWriter<P extends KubeObject> {
     this.#statusWrittenAt.delete(uid)
   }
 
-  /**
-   * Throws ApiError.
-   * @param isStatusDue whether the status has changes that are worth a write
-   * @returns when to requeue for children that are held back
-   */
+  /** `isStatusDue`: the status has changes that are worth a write. Returns when to requeue for children that are held back. Throws ApiError. */
   async write(primary: P, plan: ObjectPlan, isStatusDue: boolean, signal: AbortSignal): Promise<Wake | undefined> {
-    const { client, type, caches, clock, log, events, preconditions, onRemoved } = this.#options
+    const { client, type, caches, clock, log, events, preconditions, onRemoved, areChildrenApart } = this.#options
     const { uid = '' } = primary.metadata
     let wake: Wake | undefined
     const isUnmet = async (onlyIf: readonly Precondition[]) => {
@@ -97,7 +90,6 @@ export class PlanWriter<P extends KubeObject> {
       onRemoved?.(primary, removal)
       recordEvents()
     }
-    // The object itself is not deleted together with a change of its status.
     const removals = plan.remove.filter((one) => !this.#wasJustDeleted(one.uid) && !(one.uid === uid && isStatusDue))
     const changes: Changes = {
       ...(isStatusDue && { status: plan.status }),
@@ -129,7 +121,6 @@ export class PlanWriter<P extends KubeObject> {
       recordEvents()
     }
     try {
-      const { areChildrenApart } = this.#options
       const siblings = this.#siblings(primary, plan)
       await applyChanges(primary, changes, { client, type, signal, onWritten, areChildrenApart, siblings })
     } catch (error) {

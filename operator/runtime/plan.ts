@@ -7,7 +7,6 @@ import type { Wake } from './wake.ts'
 export interface ObjectPlan {
   readonly status: object
   readonly finalizer: 'add' | 'keep' | 'release'
-  /** Children, as wanted. */
   readonly apply: readonly KubeObject[]
   /** More children, each written only if all its preconditions hold. Nothing else in the plan waits for these. */
   readonly applyIf?: readonly { readonly wanted: KubeObject; readonly onlyIf: readonly Precondition[] }[]
@@ -58,10 +57,7 @@ export function referTo({ apiVersion, kind, metadata }: KubeObject): ObjectRefer
   return { apiVersion, kind, ...(namespace !== undefined && { namespace }), name, uid }
 }
 
-/**
- * Returns the removal of a child, unless it is already being deleted. Only for the observed version: a stale cache does not show that a child
- * has finished, recovered or lost its owner.
- */
+/** Removes a child, unless that is under way. In the observed version only: it may since have finished, recovered or lost its owner. */
 export function removalOf(object: KubeObject | undefined, ...onlyIf: readonly Precondition[]): Removal[] {
   if (object?.metadata.uid === undefined || isTerminating(object)) return []
   const { resourceVersion } = object.metadata

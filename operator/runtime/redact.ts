@@ -86,8 +86,7 @@ const NO_PORT = /[^\d"'`<>(){}[\],;:\\]/
 
 /** Returns where to cut, after the mark that starts the parameters; -1 if there are none. */
 function startOfParameters(word: string): number {
-  const places = [afterMark(word), afterFragment(word), afterPair(word), afterName(word)]
-  const found = places.filter((place) => place >= 0)
+  const found = [afterMark(word), afterFragment(word), afterPair(word), afterName(word)].filter((place) => place >= 0)
   return found.length === 0 ? -1 : Math.min(...found)
 }
 

@@ -8,7 +8,6 @@ import { stopAll } from './stops.ts'
 import { Store, type Stored } from './store.ts'
 
 export interface ReflectorsOptions extends Basics {
-  /** Called after every complete list of a copy. */
   readonly onRelist: (copy: Pick<Kept, 'name'>) => void
 }
 
@@ -67,15 +66,13 @@ export class Reflectors {
     }) as unknown as Reflector<Stored>
     this.#reflectors.set(type, reflector)
     if (onDemand) this.#unneeded.set(type, Promise.withResolvers())
-    const silentMs = () => (this.#unneeded.has(type) ? 0 : reflector.silentMs)
-    this.#kept.push({ type, name, selection, store: reflector.store, onDemand, silentMs })
+    this.#kept.push({ type, name, selection, store: reflector.store, onDemand, silentMs: () => reflector.silentMs })
   }
 
   get kept(): readonly Kept[] {
     return this.#kept
   }
 
-  /** Keeps all copies up to date until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
     signal.addEventListener('abort', () => this.need([...this.#reflectors.keys()]), { once: true })

@@ -85,10 +85,7 @@ export class Store<T extends Stored> {
     return () => this.#listeners.delete(listener)
   }
 
-  /**
-   * Applies a list. An object that is not on it is gone, unless we wrote it after the list was made. A listed object is not revived if the
-   * watch, which may be past the list, knows that it is gone.
-   */
+  /** Applies a list. What is not on it is gone, unless we wrote it later. What the watch, which may be past it, knows to be gone is not revived. */
   replaceAll(items: readonly T[], version: string): void {
     const listed = new Set<string>()
     for (const item of items.toSorted((a, b) => compareResourceVersions(versionOf(a), versionOf(b)))) {
