@@ -131,14 +131,11 @@ export class ChildRefusals {
   }
 
   #family(uid: string): Family {
-    const nothing = () => ({
-      children: new Map(),
-      failures: new FailureCount(),
-      reported: undefined,
-      hasChanged: false,
-    })
-    const family: Family = this.#families.get(uid) ?? nothing()
-    this.#families.set(uid, family)
+    let family = this.#families.get(uid)
+    if (family === undefined) {
+      family = { children: new Map(), failures: new FailureCount(), reported: undefined, hasChanged: false }
+      this.#families.set(uid, family)
+    }
     return family
   }
 }

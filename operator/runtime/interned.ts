@@ -71,7 +71,7 @@ export function internCondition({ status, reason, message }: ConditionView): Con
 /** By uid of the owner: parts of its children's metadata. Emptied when it is full, at a size that nobody is expected to reach. */
 const families = new Map<string, unknown[]>()
 const FAMILIES_MAX = 20_000
-/** Two names, two sets of labels, two owners and a few times are usual. */
+/** Two names, two sets of labels (managed-by names CDI on a claim, and the operator on others), two owners and a few times are usual. */
 const PARTS_MAX = 16
 
 /** Called from time to time: owners that are gone would stay. Objects that share texts already are not affected. */
@@ -81,7 +81,6 @@ export function forgetFamilies(): void {
 
 /**
  * Children of one object mostly have equal labels and owner references, and often equal names and creation times: a fifth of the caches' size.
- * Not all have the same labels: `app.kubernetes.io/managed-by` names CDI on a claim, and the operator on the others.
  * @param owner uid of the object that they are made for, directly or not
  */
 export function sharedInFamily(metadata: ObjectMeta, owner: string | undefined): ObjectMeta {

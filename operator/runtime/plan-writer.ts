@@ -40,9 +40,7 @@ export interface WrittenKind<P extends KubeObject> {
   readonly factsBetween: (before: P, status: object) => Readonly<Record<string, unknown>>
 }
 
-export interface PlanWriterOptions<P extends KubeObject>
-  extends Omit<Services, 'random' | 'runtimeMetrics'>,
-    WrittenKind<P> {
+interface PlanWriterOptions<P extends KubeObject> extends Omit<Services, 'random' | 'runtimeMetrics'>, WrittenKind<P> {
   readonly caches: PlanCaches
   /** For what must not rely on a cache. Checked right before each removal, and before each write of a guarded child. */
   readonly preconditions: Pick<Preconditions<P>, 'unmet'>

@@ -4,8 +4,7 @@ const MESSAGE_LIMIT = 1_000
 
 /**
  * Removes userinfo, queries and presigned parameters of URLs from a text that others may read. Returns one line, cut to what a status can store.
- * A URL ends only at whitespace: quotes, brackets and commas may be part of a secret. It removes more than necessary, and each step scans
- * the text once.
+ * A URL ends only at whitespace: quotes, brackets and commas may be part of a secret. It removes too much rather than too little, in linear time.
  */
 export function redactUrls(text: string, limit: number = MESSAGE_LIMIT): string {
   const head = wholeWords(text, READ_LIMIT)

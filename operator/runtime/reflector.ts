@@ -30,7 +30,7 @@ export interface ReflectorOptions<T extends Stored> extends Basics {
 type Listed<T> = Pick<ListPage<T>, 'items' | 'resourceVersion'>
 
 /**
- * Keeps a {@link Store} equal to the state of the API server: list, then watch, until stopped.
+ * Keeps a {@link Store} equal to the state of the API server: list, then watch, until stopped. No error ends it.
  *
  * ```
  * unlisted --list--> listed(version) --watch--> listed(newer version) --...
@@ -38,8 +38,7 @@ type Listed<T> = Pick<ListPage<T>, 'items' | 'resourceVersion'>
  *    +-- 410 Expired ---+    +--- any other end: watch again from there, backing off on errors
  * ```
  * The list is the start of the watch, object by object: pages of hundreds of objects cost either side several times as much memory. Paged
- * lists are used if the server does not support that, or did not complete the list. A kind that is not installed (404) is an empty, synced
- * store. No error ends it, only `signal` does.
+ * lists are used if the server does not support that, or did not complete the list. A kind that is not installed is an empty, synced store.
  */
 export class Reflector<T extends Stored> {
   readonly type: ResourceType

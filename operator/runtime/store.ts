@@ -79,7 +79,7 @@ export class Store<T extends Stored> {
     return typeof keys === 'object' ? keys.size : keys === undefined ? 0 : 1
   }
 
-  /** Calls `listener` for each later change, until the returned function is called. It only maps a change to keys. */
+  /** Calls `listener` for each later change, until the returned function is called. It only maps a change to keys, and must not throw. */
   onChange(listener: (change: Change<T>) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

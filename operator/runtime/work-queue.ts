@@ -94,13 +94,18 @@ export class WorkQueue {
     const waitMs = this.#pace.waitMs(key, now)
     const lane = this.#delayed.get(key)?.lane === 'urgent' ? 'urgent' : wanted
     this.#delayed.delete(key)
-    if (waitMs > 0) this.#delay({ key, lane, due: now + waitMs })
-    if (waitMs > 0 || this.#ready.urgent.has(key)) return
-    if (!this.#ready.normal.has(key)) {
+    if (waitMs > 0) {
+      this.#delay({ key, lane, due: now + waitMs })
+      return
+    }
+    if (this.#ready.urgent.has(key)) return
+    if (this.#ready.normal.has(key)) {
+      if (lane === 'normal') return
+      this.#ready.normal.delete(key)
+    } else {
       this.#addedAt.set(key, now)
       this.onAdd?.()
-    } else if (lane === 'normal') return
-    else this.#ready.normal.delete(key)
+    }
     this.#ready[lane].add(key)
     this.#serveSoon()
   }
