@@ -1,14 +1,15 @@
 import { listAll } from '../kube/list-all.ts'
 import { EVENT } from '../kube/resource-types.ts'
 import { LookLoop, type LookLoopOptions } from '../runtime/look-loop.ts'
+import { redactUrls } from '../runtime/redact.ts'
 import type { Wake } from '../runtime/wake.ts'
-import { type PodEvent, viewPodEvent } from './pod-events.ts'
+import { type PodEvent, viewPodEvent, warningOf } from './pod-events.ts'
 
 const LOOK_EVERY_MS = 30_000
 /** Minimum time between two lists, regardless of the number of objects. */
 const APART_MS = 1_000
 
-export interface EventLooksOptions extends LookLoopOptions {
+interface EventLooksOptions extends LookLoopOptions {
   /** Name in logs and metrics. */
   readonly name: string
   /** How long an object may wait before its Events are listed. */
@@ -22,7 +23,7 @@ export interface EventLooksOptions extends LookLoopOptions {
 }
 
 /** An object that an Open Terrain object waits for. */
-export interface Waiting {
+interface Waiting {
   /** `<namespace>/<name>` of the Open Terrain object that waits. */
   readonly key: string
   readonly namespace: string
@@ -32,7 +33,7 @@ export interface Waiting {
   readonly hasHung?: boolean
 }
 
-export interface EventText {
+interface EventText {
   readonly text: string | undefined
   /** Whether this process has listed the Events, or tried to. */
   readonly isLookedAt: boolean
@@ -107,5 +108,57 @@ export class EventLooks extends LookLoop {
       if (isAwaited || noted.found.text !== before.text) onChange(noted.key)
     }
     return { afterMs: LOOK_EVERY_MS, because: 'it may say something else by then' }
+  }
+}
+
+/** A claim's text is cut at this length. */
+const REFUSAL_MAX = 1_000
+
+/**
+ * Finds why CDI cannot create the prime claim of a download, which it fills instead of the target claim: for example a quota that has room only
+ * for the target claim. CDI reports this only in an Event about the target. Noted are downloads for which CDI shows nothing else, by uid of their images.
+ */
+export function claimRefusals(options: LookLoopOptions): EventLooks {
+  return new EventLooks({
+    ...options,
+    name: 'vmdiskimage-claim-refusals',
+    // Normally, the importer pod exists sooner.
+    patienceMs: 2_000,
+    which: 'reason=ErrCreatingPVCPrime',
+    // CDI reports every attempt in the same Event.
+    eventsMax: 10,
+    read: (events) => {
+      const last = events.at(-1)
+      return last && redactUrls((last.message ?? '').slice(0, REFUSAL_MAX))
+    },
+  })
+}
+
+/** Finds why the pods of workspaces do not start if their status does not show it: a volume that cannot be mounted, or a network that cannot be set up. */
+export class PodWarnings extends EventLooks {
+  constructor(options: LookLoopOptions) {
+    super({
+      ...options,
+      name: 'workspace-pods',
+      patienceMs: 30_000,
+      which: 'type=Warning',
+      eventsMax: 100,
+      read: warningOf,
+    })
+  }
+
+  /**
+   * Returns what is known about the hanging pods of an object: `<reason>: <message>` of the most relevant Warning. `pods` must list all of them.
+   * @param key of the object, which is requeued when this changes
+   */
+  look(key: string, namespace: string, pods: readonly Pick<Waiting, 'uid' | 'hasHung'>[]) {
+    const hanging = new Set(pods.map(({ uid }) => uid))
+    for (const uid of this.idsOf(key)) if (!hanging.has(uid)) this.drop(uid)
+    return new Map(pods.map((pod) => [pod.uid, this.note(pod.uid, { ...pod, key, namespace })]))
+  }
+
+  /** Stops tracking the pods of an object that is gone. */
+  forget(key: string): void {
+    for (const uid of this.idsOf(key)) this.drop(uid)
   }
 }

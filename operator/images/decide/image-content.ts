@@ -1,16 +1,9 @@
-import {
-  ANNOTATIONS,
-  revisionOf,
-  shortHash,
-  type VMDiskImageSpec,
-  type VMDiskImageStatus,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS, revisionOf, shortHash, type VMDiskImageSpec } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import type { ImageView } from '../image-view.ts'
-import { parsedImageSpec } from '../parsed-spec.ts'
+import { type ImageView, parsedImageSpec } from '../image-view.ts'
 
 /** Returns the status of an image if it is about the present spec and requests, or else an empty one. */
-export function statusOfPresent({ spec, status, metadata }: ImageView): VMDiskImageStatus {
+export function statusOfPresent({ spec, status, metadata }: ImageView): ImageView['status'] {
   const parsed = parsedImageSpec(spec)
   if (status.observedGeneration !== metadata.generation) return {}
   if (!parsed.ok) return status
