@@ -56,8 +56,7 @@ export class CdiPulse extends LookLoop {
 
   /** Whether the Lease was polled and has not been renewed for a while. */
   get isSilent(): boolean {
-    const hasLease = this.#beat !== undefined && this.#beat !== ''
-    return this.#askedAt !== undefined && hasLease && this.#lookedAt - this.#heardAt >= SILENT_MS
+    return this.#askedAt !== undefined && Boolean(this.#beat) && this.#lookedAt - this.#heardAt >= SILENT_MS
   }
 
   async #look(signal: AbortSignal): Promise<Wake | undefined> {
