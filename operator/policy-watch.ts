@@ -1,13 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import {
-  POLICY_DEFAULTS,
-  POLICY_KEYS,
-  POLICY_NAME,
-  type Policy,
-  type PolicyProblem,
-  parsePolicy,
-} from '@open-terrain/constructs'
-import type { KubeObject } from './kube/kube-object.ts'
+import { POLICY_DEFAULTS, POLICY_KEYS, POLICY_NAME, type PolicyProblem, parsePolicy } from '@open-terrain/constructs'
+import type { KubeObject, Raw } from './kube/kube-object.ts'
 import { CONFIG_MAP } from './kube/resource-types.ts'
 import type { Basics } from './runtime/basics.ts'
 import type { EventNote } from './runtime/event-recorder.ts'
@@ -20,12 +13,12 @@ interface PolicyObject extends KubeObject {
   readonly data: Readonly<Record<string, string | null>>
 }
 
-export interface PolicyChange {
+interface PolicyChange {
   /** At most `concurrency` changed, so no image needs to be reconciled. */
   readonly isLimitAlone: boolean
 }
 
-export interface PolicyWatchOptions extends Basics {
+interface PolicyWatchOptions extends Basics {
   readonly namespace: string
   readonly onValid: (isValid: boolean) => void
 }
@@ -39,7 +32,7 @@ export class PolicyWatch {
   readonly #store = new Store<PolicyObject>()
   readonly #reflector: Reflector<PolicyObject>
   readonly #listeners = new Set<(change: PolicyChange) => void>()
-  #policy: Policy = POLICY_DEFAULTS
+  #policy = POLICY_DEFAULTS
   /** Whether a valid value was ever observed. Until then, the ledger's limit applies. */
   #isConcurrencyKnown = false
   #subject: PolicyObject | undefined
@@ -60,7 +53,7 @@ export class PolicyWatch {
     this.#store.onChange((change) => this.#onChange(change))
   }
 
-  get current(): Policy {
+  get current(): typeof POLICY_DEFAULTS {
     return this.#policy
   }
 
@@ -78,7 +71,7 @@ export class PolicyWatch {
   }
 
   /** Calls `listener` after each change. Returns a function that stops the calls. */
-  onChange(listener: (change: PolicyChange) => void): () => void {
+  readonly onChange = (listener: (change: PolicyChange) => void): (() => void) => {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
@@ -115,14 +108,10 @@ export class PolicyWatch {
 }
 
 /** A key under `binaryData` is an invalid value. It is not absent, so its default does not apply. */
-function project({ data, binaryData, ...object }: KubeObject & ConfigMapData): PolicyObject {
+function project(configMap: KubeObject): PolicyObject {
+  const { data, binaryData, ...object }: Raw = configMap
   const unusable = Object.fromEntries(Object.keys(binaryData ?? {}).map((key) => [key, null]))
   return { ...object, data: { ...unusable, ...data } }
-}
-
-interface ConfigMapData {
-  readonly data?: Readonly<Record<string, string>>
-  readonly binaryData?: Readonly<Record<string, string>>
 }
 
 const SHOWN = 60
