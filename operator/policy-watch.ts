@@ -29,7 +29,6 @@ interface PolicyWatchOptions extends Basics {
  */
 export class PolicyWatch {
   readonly #options: PolicyWatchOptions
-  readonly #store = new Store<PolicyObject>()
   readonly #reflector: Reflector<PolicyObject>
   readonly #listeners = new Set<(change: PolicyChange) => void>()
   #policy = POLICY_DEFAULTS
@@ -43,14 +42,15 @@ export class PolicyWatch {
   constructor(options: PolicyWatchOptions) {
     this.#options = options
     const { namespace } = options
+    const store = new Store<PolicyObject>()
     this.#reflector = new Reflector({
       ...options,
       type: CONFIG_MAP,
       selection: { namespace, fieldSelector: `metadata.name=${POLICY_NAME}` },
-      store: this.#store,
+      store,
       project,
     })
-    this.#store.onChange((change) => this.#onChange(change))
+    store.onChange((change) => this.#onChange(change))
   }
 
   get current(): typeof POLICY_DEFAULTS {
@@ -122,21 +122,18 @@ const LAST_GOOD = 'the last valid value stays in force, or the default if there 
 function notesOn(problems: readonly PolicyProblem[]): EventNote[] {
   const isKnown = ({ key }: PolicyProblem) => (POLICY_KEYS as readonly string[]).includes(key)
   const unknown = problems.filter((problem) => !isKnown(problem)).map(({ key }) => key)
-  return [...problems.filter(isKnown).map(unusable), ...(unknown.length === 0 ? [] : [warning(noKeys(unknown))])]
+  const messages = [...problems.filter(isKnown).map(unusable), ...(unknown.length === 0 ? [] : [noKeys(unknown)])]
+  return messages.map((message) => ({ type: 'Warning', reason: 'InvalidPolicy', message }))
 }
 
-function unusable({ key, value, message, instead = LAST_GOOD }: PolicyProblem): EventNote {
+function unusable({ key, value, message, instead = LAST_GOOD }: PolicyProblem): string {
   const shown = value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value
-  return warning(`${key}: ${JSON.stringify(shown)} is not used: ${message}; ${instead}`)
+  return `${key}: ${JSON.stringify(shown)} is not used: ${message}; ${instead}`
 }
 
 function noKeys(names: readonly string[]): string {
   const shown = firstFew(names, NAMES_SHOWN)
-  if (names.length === 1)
-    return `${shown}: is not a key of the policy, so it has no effect: correct its name, or remove it`
-  return `${shown}: are not keys of the policy, so they have no effect: correct their names, or remove them`
-}
-
-function warning(message: string): EventNote {
-  return { type: 'Warning', reason: 'InvalidPolicy', message }
+  return names.length === 1
+    ? `${shown}: is not a key of the policy, so it has no effect: correct its name, or remove it`
+    : `${shown}: are not keys of the policy, so they have no effect: correct their names, or remove them`
 }

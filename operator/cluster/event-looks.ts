@@ -3,7 +3,7 @@ import { EVENT } from '../kube/resource-types.ts'
 import { LookLoop, type LookLoopOptions } from '../runtime/look-loop.ts'
 import { redactUrls } from '../runtime/redact.ts'
 import type { Wake } from '../runtime/wake.ts'
-import { type PodEvent, viewPodEvent, warningOf } from './pod-events.ts'
+import { type PodEvent, viewPodEvent } from './pod-events.ts'
 
 const LOOK_EVERY_MS = 30_000
 /** Minimum time between two lists, regardless of the number of objects. */
@@ -23,7 +23,7 @@ interface EventLooksOptions extends LookLoopOptions {
 }
 
 /** An object that an Open Terrain object waits for. */
-interface Waiting {
+export interface Waiting {
   /** `<namespace>/<name>` of the Open Terrain object that waits. */
   readonly key: string
   readonly namespace: string
@@ -132,33 +132,4 @@ export function claimRefusals(options: LookLoopOptions): EventLooks {
       return last && redactUrls((last.message ?? '').slice(0, REFUSAL_MAX))
     },
   })
-}
-
-/** Finds why the pods of workspaces do not start if their status does not show it: a volume that cannot be mounted, or a network that cannot be set up. */
-export class PodWarnings extends EventLooks {
-  constructor(options: LookLoopOptions) {
-    super({
-      ...options,
-      name: 'workspace-pods',
-      patienceMs: 30_000,
-      which: 'type=Warning',
-      eventsMax: 100,
-      read: warningOf,
-    })
-  }
-
-  /**
-   * Returns what is known about the hanging pods of an object: `<reason>: <message>` of the most relevant Warning. `pods` must list all of them.
-   * @param key of the object, which is requeued when this changes
-   */
-  look(key: string, namespace: string, pods: readonly Pick<Waiting, 'uid' | 'hasHung'>[]) {
-    const hanging = new Set(pods.map(({ uid }) => uid))
-    for (const uid of this.idsOf(key)) if (!hanging.has(uid)) this.drop(uid)
-    return new Map(pods.map((pod) => [pod.uid, this.note(pod.uid, { ...pod, key, namespace })]))
-  }
-
-  /** Stops tracking the pods of an object that is gone. */
-  forget(key: string): void {
-    for (const uid of this.idsOf(key)) this.drop(uid)
-  }
 }

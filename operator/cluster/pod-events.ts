@@ -71,12 +71,7 @@ const STEPS: Readonly<Record<string, Step>> = {
 /** Messages that only follow from a cause that another Event reports better. */
 const CONSEQUENCE = /^Error: (ErrImagePull|ImagePullBackOff)$|^Unable to attach or mount volumes/
 
-export interface PodWarning {
-  readonly reason: string
-  readonly text: string
-  readonly first: number
-  readonly last: number
-}
+type PodWarning = ReturnType<typeof warningFrom>
 
 /**
  * Returns the text of the Warning Event that explains why a pod does not start. Of the last step reached, it takes the latest group of Events, and
@@ -101,7 +96,7 @@ function stepOf({ reason }: PodWarning): Step {
 }
 
 /** Returns the warning of one Event, without the parts that differ in each attempt. */
-export function warningFrom(event: PodEvent): PodWarning {
+export function warningFrom(event: PodEvent) {
   const { involvedObject, reason = '', message = '', firstTimestamp, lastTimestamp, eventTime, series } = event
   const created = fromTime(event.metadata.creationTimestamp) ?? 0
   const time = (text: string | null | undefined) => fromTime(text ?? undefined)

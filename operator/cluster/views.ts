@@ -159,10 +159,7 @@ export const OF_WORKSPACE = {
 }
 const POD_SECURITY = ['pod-security.kubernetes.io/enforce', 'pod-security.kubernetes.io/enforce-version']
 const NAMESPACE: Matters = { ...OF_WORKSPACE, labels: [...OF_WORKSPACE.labels, ...POD_SECURITY] }
-const SECRET: Matters = {
-  labels: [LABELS.vmUid, LABELS.vmName, LABELS.managedBy],
-  annotations: [ANNOTATIONS.cloudInit],
-}
+const SECRET = { labels: [LABELS.vmUid, LABELS.vmName, LABELS.managedBy], annotations: [ANNOTATIONS.cloudInit] }
 
 /** Keeps the owner of a namespace and its Pod Security level. */
 export function viewNamespace(object: KubeObject): MetaView {

@@ -47,8 +47,6 @@ interface Call {
   readonly options?: RequestOptions | undefined
 }
 
-type Read<T> = (body: Answer['body']) => Promise<T>
-
 /** {@link KubeClient} that uses JSON over HTTP with a real API server. */
 export class HttpKubeClient implements KubeClient {
   readonly #options: HttpClientOptions
@@ -148,7 +146,8 @@ export class HttpKubeClient implements KubeClient {
 
   async #call<T>(
     call: Call,
-    read: Read<T> = async (body) => setResourceType(call.type, JSON.parse(await bodyText(body))) as T,
+    read: (body: Answer['body']) => Promise<T> = async (body) =>
+      setResourceType(call.type, JSON.parse(await bodyText(body))) as T,
   ): Promise<T> {
     const report = this.#reporter(call)
     using deadline = deadlineOf(call.options)
