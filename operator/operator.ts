@@ -106,8 +106,7 @@ export class OperatorReplica {
 
   /** Digest of each cache, by `<apiVersion>/<plural>[?<label selector>]`, to compare with fresh lists. Sorts all of it, so not for every scrape. */
   cached(): Readonly<Record<string, CacheDigest>> {
-    const contents = this.#reflectors.kept.map((copy) => [selectedKind(copy), digestOf(copy.store.values())] as const)
-    return Object.fromEntries(contents)
+    return Object.fromEntries(this.#reflectors.kept.map((copy) => [selectedKind(copy), digestOf(copy.store.values())]))
   }
 
   /** Runs until `signal` aborts. Resolves when all work has ended and leadership is released. */

@@ -111,7 +111,7 @@ export class EventLooks extends LookLoop {
   }
 }
 
-/** A claim's text is cut at this length. */
+/** Characters of a message of CDI that are reported. */
 const REFUSAL_MAX = 1_000
 
 /**

@@ -8,7 +8,6 @@ import { keptMetadata, type Matters } from './kept-metadata.ts'
 export interface KubeVirtView extends KubeObject {
   readonly spec: unknown
   readonly printableStatus: string
-  /** Its `spec.runStrategy`. */
   readonly runStrategy: string
   /** Whether a start was requested from KubeVirt and is still pending. */
   readonly isStartAsked: boolean
@@ -49,7 +48,6 @@ export interface InstanceView extends KubeObject {
   readonly unreadySince: number | undefined
   /** Why it is not ready: the reason of its condition Ready; empty if it is ready or there is no reason. */
   readonly unreadyReason: string
-  /** Whether the guest agent is connected. */
   readonly hasAgent: boolean
   readonly isPaused: boolean
   readonly nodeName: string | undefined

@@ -31,7 +31,6 @@ export function isChildOf(object: KubeObject, owner: Owner): boolean {
   )
 }
 
-/** Returns the objects that belong to `owner`. */
 export function childrenOf<T extends KubeObject>(owner: Owner, objects: readonly T[]): T[] {
   return objects.filter((one) => isChildOf(one, owner))
 }

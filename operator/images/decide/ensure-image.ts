@@ -5,7 +5,6 @@ import {
   render,
   VMDiskImage,
   type VMDiskImageSpec,
-  type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
@@ -93,7 +92,7 @@ export function differences(
 }
 
 /** An artifact that is gone counts too: it was used, or may still be in use. */
-function hadArtifact({ artifact, attempts = [] }: VMDiskImageStatus): boolean {
+function hadArtifact({ artifact, attempts = [] }: ImageView['status']): boolean {
   return artifact !== undefined || attempts.some(({ outcome }) => outcome === 'Succeeded')
 }
 
