@@ -14,7 +14,7 @@ const PURE = '^operator/.+/decide/.+[.]ts$'
 const PURE_PARTS = [
   '^operator/cluster/(clone-sources|dependents|importer-container|kept-metadata|kubevirt-views|ownership|pod-events|claim-message|views|workspace-views)[.]ts$',
   '^operator/controllers/[^/]+/world[.]ts$',
-  '^operator/images/(parsed-spec|references)[.]ts$',
+  '^operator/images/(image-view|references)[.]ts$',
   '^operator/kube/(api-error|controller-of|kube-object|resource-types)[.]ts$',
   '^operator/runtime/(backoff|child-refusals|conditions|first-few|foreign|interned|memoized|members|owned-fields|plan|redact|refusals|standing|wake)[.]ts$',
 ]
@@ -142,7 +142,7 @@ module.exports = {
         path: [
           '^operator/kube/(?!(kube-object|resource-types)[.]ts$)',
           '^operator/runtime/clock[.]ts$',
-          '^operator/cluster/(caches|cdi-pulse|claim-refusals)[.]ts$',
+          '^operator/cluster/(caches|cdi-pulse|event-looks)[.]ts$',
           '^operator/[^/]+[.]ts$',
           npm('pino', 'prom-client', 'undici'),
         ],

@@ -16,6 +16,13 @@ import ProxyAgent from './lib/dispatcher/proxy-agent.js'
 export { Agent, Dispatcher, ProxyAgent }
 `
 
+const MODELS = `
+export function createConfiguration() { throw new Error('the generated client is not part of the bundle') }
+export class ServerConfiguration {}
+`
+
+const ENGLISH = "export { default as en } from './en.js'"
+
 /**
  * An `import` of a Node module reads every export, including those that load more code when read: `http.WebSocket` loads Node's built-in
  * fetch, `crypto.webcrypto` all of its algorithms. `require` reads only the exports that are used.
@@ -26,9 +33,7 @@ const requireOfNode: Plugin = {
     onResolve({ filter: /./ }, ({ kind, path }) =>
       kind === 'import-statement' && isBuiltin(path) ? { path, namespace: 'of-node' } : undefined,
     )
-    onLoad({ filter: /./, namespace: 'of-node' }, ({ path }) => ({
-      contents: `module.exports = require('${path}')`,
-    }))
+    onLoad({ filter: /./, namespace: 'of-node' }, ({ path }) => ({ contents: `module.exports = require('${path}')` }))
   },
 }
 
@@ -40,34 +45,18 @@ const requireOfNode: Plugin = {
 const leaveOut: Plugin = {
   name: 'leave-out',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\/gen\/index\.js$/ }, ({ importer }) =>
-      importer.includes('client-node') ? { path: 'models', namespace: 'left-out' } : undefined,
-    )
-    onResolve({ filter: /\/locales\/index\.js$/ }, ({ importer, resolveDir, path }) =>
-      importer.includes(`${join('node_modules', 'zod')}`)
-        ? { path: 'locales', namespace: 'left-out', pluginData: dirname(join(resolveDir, path)) }
-        : undefined,
-    )
-    onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'left-out' }))
-    onLoad({ filter: /^undici$/, namespace: 'left-out' }, () => ({
-      contents: UNDICI,
-      resolveDir: join(ROOT, 'node_modules/undici'),
-    }))
-    onResolve({ filter: /^yaml$/ }, ({ importer }) =>
-      importer.includes(`${join('node_modules', 'cdk8s')}`) ? { path: 'yaml', namespace: 'left-out' } : undefined,
-    )
-    onLoad({ filter: /^yaml$/, namespace: 'left-out' }, () => ({
-      contents: 'export const defaultOptions = {}',
-    }))
-    onLoad({ filter: /^models$/, namespace: 'left-out' }, () => ({
-      contents:
-        "export function createConfiguration() { throw new Error('the generated client is not part of the bundle') }\n" +
-        'export class ServerConfiguration {}',
-    }))
-    onLoad({ filter: /^locales$/, namespace: 'left-out' }, ({ pluginData }) => ({
-      contents: "export { default as en } from './en.js'",
-      resolveDir: pluginData as string,
-    }))
+    const replace = (name: string, what: RegExp, importedBy: string, contents: string, folder?: string) => {
+      onResolve({ filter: what }, ({ importer, resolveDir, path }) => {
+        if (!importer.includes(importedBy)) return undefined
+        return { path: name, namespace: 'left-out', pluginData: folder ?? dirname(join(resolveDir, path)) }
+      })
+      const those = { filter: new RegExp(`^${name}$`), namespace: 'left-out' }
+      onLoad(those, ({ pluginData }) => ({ contents, resolveDir: pluginData as string }))
+    }
+    replace('models', /\/gen\/index\.js$/, 'client-node', MODELS)
+    replace('locales', /\/locales\/index\.js$/, join('node_modules', 'zod'), ENGLISH)
+    replace('undici', /^undici$/, '', UNDICI, join(ROOT, 'node_modules/undici'))
+    replace('yaml', /^yaml$/, join('node_modules', 'cdk8s'), 'export const defaultOptions = {}')
   },
 }
 

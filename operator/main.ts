@@ -17,6 +17,8 @@ import { tidyHeap } from './tidy-heap.ts'
 
 const CONNECTIONS = 24
 const USER_AGENT = 'open-terrain-operator'
+const OK = { ok: true, contentType: 'text/plain', body: 'ok\n' }
+const NOT_READY = { ok: false, contentType: 'text/plain', body: 'the caches are not complete yet\n' }
 
 async function main(): Promise<void> {
   const config = readConfig(process.env)
@@ -55,12 +57,16 @@ async function main(): Promise<void> {
     metrics,
     onSynced: tidyHeap,
   })
+  const caches = endpoint('/caches', 'application/json', () => JSON.stringify(operator.cached()))
   const servers = await Promise.all([
     ...listen(config.metricsAddress, [
-      metricsEndpoint(metrics),
-      ...(config.servesCaches ? [cachesEndpoint(operator)] : []),
+      endpoint('/metrics', metrics.registry.contentType, () => metrics.render()),
+      ...(config.servesCaches ? [caches] : []),
     ]),
-    ...listen(config.healthAddress, healthEndpoints(operator)),
+    ...listen(config.healthAddress, [
+      { path: '/healthz', answer: async () => OK },
+      { path: '/readyz', answer: async () => (operator.isReady ? OK : NOT_READY) },
+    ]),
   ])
   log.info({ version: about.version, server: connection.server.href, namespace: config.namespace }, 'starting')
   await operator.run(stopping.signal)
@@ -86,25 +92,8 @@ function listen(address: string | undefined, endpoints: readonly Endpoint[]) {
   return address === undefined ? [] : [serveEndpoints(address, endpoints)]
 }
 
-function metricsEndpoint(metrics: RuntimeMetrics): Endpoint {
-  const contentType = metrics.registry.contentType
-  return { path: '/metrics', answer: async () => ({ ok: true, contentType, body: await metrics.render() }) }
-}
-
-function cachesEndpoint(operator: OperatorReplica): Endpoint {
-  const contentType = 'application/json'
-  return { path: '/caches', answer: async () => ({ ok: true, contentType, body: JSON.stringify(operator.cached()) }) }
-}
-
-function healthEndpoints(operator: OperatorReplica): Endpoint[] {
-  const answer = async (ok: boolean, body: string) => ({ ok, contentType: 'text/plain', body })
-  return [
-    { path: '/healthz', answer: () => answer(true, 'ok\n') },
-    {
-      path: '/readyz',
-      answer: () => (operator.isReady ? answer(true, 'ok\n') : answer(false, 'the caches are not complete yet\n')),
-    },
-  ]
+function endpoint(path: string, contentType: string, read: () => string | Promise<string>): Endpoint {
+  return { path, answer: async () => ({ ok: true, contentType, body: await read() }) }
 }
 
 main().then(

@@ -50,15 +50,11 @@ export interface OperatorOptions extends Basics {
 export class OperatorReplica {
   readonly metrics: RuntimeMetrics
   readonly #options: OperatorOptions
-  readonly #imageMetrics: ImageMetrics
-  readonly #machineMetrics: MachineMetrics
-  readonly #dataSyncPhases: PhaseGauge
-  readonly #workspacePhases: PhaseGauge
   readonly #reflectors: Reflectors
-  readonly #imageCaches: ImageCaches
-  readonly #machineCaches: MachineCaches
-  readonly #dataSyncCaches: DataSyncCaches
-  readonly #workspaceCaches: WorkspaceCaches
+  readonly #images: { readonly caches: ImageCaches; readonly metrics: ImageMetrics }
+  readonly #machines: { readonly caches: MachineCaches; readonly metrics: MachineMetrics }
+  readonly #dataSyncs: { readonly caches: DataSyncCaches; readonly phases: PhaseGauge }
+  readonly #workspaces: { readonly caches: WorkspaceCaches; readonly phases: PhaseGauge }
   readonly #policy: PolicyWatch
   readonly #services: Services
   #isSynced = false
@@ -69,33 +65,29 @@ export class OperatorReplica {
     this.#options = options
     this.metrics = options.metrics ?? new RuntimeMetrics()
     const { registry } = this.metrics
-    this.#imageMetrics = new ImageMetrics(registry, clock)
-    this.#machineMetrics = new MachineMetrics(registry, clock)
-    this.#dataSyncPhases = new PhaseGauge(
-      registry,
-      'ot_data_sync_phase',
-      'DataSyncs by phase',
-      Object.keys(DATA_SYNC_PHASES),
-    )
-    this.#workspacePhases = new PhaseGauge(
-      registry,
-      'ot_workspace_phase',
-      'Workspaces by phase',
-      Object.keys(WORKSPACE_PHASES),
-    )
-    this.#workspacePhases.observeLongestWait(
+    const reflectors = new Reflectors({ ...basics, onRelist: ({ name }) => this.metrics.relisted(name) })
+    this.#reflectors = reflectors
+    const cluster = clusterCaches(reflectors)
+    this.#images = { caches: new ImageCaches(cluster), metrics: new ImageMetrics(registry, clock) }
+    const { images } = this.#images.caches
+    this.#machines = {
+      caches: new MachineCaches(reflectors, images, cluster),
+      metrics: new MachineMetrics(registry, clock),
+    }
+    this.#dataSyncs = {
+      caches: new DataSyncCaches(reflectors, images, cluster),
+      phases: new PhaseGauge(registry, 'ot_data_sync_phase', 'DataSyncs by phase', Object.keys(DATA_SYNC_PHASES)),
+    }
+    this.#workspaces = {
+      caches: new WorkspaceCaches(reflectors, images, this.#machines.caches.machines, cluster),
+      phases: new PhaseGauge(registry, 'ot_workspace_phase', 'Workspaces by phase', Object.keys(WORKSPACE_PHASES)),
+    }
+    this.#workspaces.phases.observeLongestWait(
       'ot_workspace_longest_wait_seconds',
       'How long the Workspace that has waited longest has not been ready; 0 where none waits',
       clock,
     )
-    this.#reflectors = new Reflectors({ ...basics, onRelist: ({ name }) => this.metrics.relisted(name) })
-    const cluster = clusterCaches(this.#reflectors)
-    this.#imageCaches = new ImageCaches(cluster)
-    const { images } = this.#imageCaches
-    this.#machineCaches = new MachineCaches(this.#reflectors, images, cluster)
-    this.#dataSyncCaches = new DataSyncCaches(this.#reflectors, images, cluster)
-    this.#workspaceCaches = new WorkspaceCaches(this.#reflectors, images, this.#machineCaches.machines, cluster)
-    this.metrics.observeCaches(this.#reflectors.kept)
+    this.metrics.observeCaches(reflectors.kept)
     const valid = this.metrics.gauge('ot_config_valid', '0 while a key of the policy has a value that is not used')
     valid.set(1)
     const onValid = (isValid: boolean) => valid.set(isValid ? 1 : 0)
@@ -111,8 +103,7 @@ export class OperatorReplica {
 
   /** Digest of each cache, by `<apiVersion>/<plural>[?<label selector>]`, to compare with fresh lists. Sorts all of it, so not for every scrape. */
   cached(): Readonly<Record<string, CacheDigest>> {
-    const contents = this.#reflectors.kept.map((copy) => [selectedKind(copy), digestOf(copy.store.values())] as const)
-    return Object.fromEntries(contents)
+    return Object.fromEntries(this.#reflectors.kept.map((copy) => [selectedKind(copy), digestOf(copy.store.values())]))
   }
 
   /** Runs until `signal` aborts. Resolves when all work has ended and leadership is released. */
@@ -148,42 +139,26 @@ export class OperatorReplica {
     this.#policy.onNote = (subject, note) => this.#services.events.record(subject, note)
     this.#policy.repeatNotes()
     try {
-      const policy = {
-        policy: () => this.#policy.current,
-        onPolicyChange: (listener: Parameters<PolicyWatch['onChange']>[0]) => this.#policy.onChange(listener),
-      }
+      const policy = { policy: () => this.#policy.current, onPolicyChange: this.#policy.onChange }
       const images = new ImageController({
         ...this.#services,
+        ...this.#images,
+        ...policy,
         namespace,
         cdiNamespace,
         identity,
-        caches: this.#imageCaches,
         hadPredecessor,
-        metrics: this.#imageMetrics,
-        ...policy,
         limit: (ledgerLimit) => this.#policy.limit(ledgerLimit),
         references: [
-          new MachineReferences(client, this.#machineCaches),
-          new DataSyncReferences(client, this.#dataSyncCaches),
-          new WorkspaceReferences(client, this.#workspaceCaches, policy),
+          new MachineReferences(client, this.#machines.caches),
+          new DataSyncReferences(client, this.#dataSyncs.caches),
+          new WorkspaceReferences(client, this.#workspaces.caches, policy),
         ],
       })
       const shared = { ...this.#services, ...policy, countReferences: images.countReferences }
-      const machines = new MachineController({
-        ...shared,
-        caches: this.#machineCaches,
-        metrics: this.#machineMetrics,
-      })
-      const dataSyncs = new DataSyncController({
-        ...this.#services,
-        caches: this.#dataSyncCaches,
-        phases: this.#dataSyncPhases,
-      })
-      const workspaces = new WorkspaceController({
-        ...shared,
-        caches: this.#workspaceCaches,
-        phases: this.#workspacePhases,
-      })
+      const machines = new MachineController({ ...shared, ...this.#machines })
+      const dataSyncs = new DataSyncController({ ...this.#services, ...this.#dataSyncs })
+      const workspaces = new WorkspaceController({ ...shared, ...this.#workspaces })
       await Promise.all([images, machines, dataSyncs, workspaces].map((one) => one.run(term)))
     } finally {
       this.#policy.onNote = undefined

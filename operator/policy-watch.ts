@@ -1,13 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import {
-  POLICY_DEFAULTS,
-  POLICY_KEYS,
-  POLICY_NAME,
-  type Policy,
-  type PolicyProblem,
-  parsePolicy,
-} from '@open-terrain/constructs'
-import type { KubeObject } from './kube/kube-object.ts'
+import { POLICY_DEFAULTS, POLICY_KEYS, POLICY_NAME, type PolicyProblem, parsePolicy } from '@open-terrain/constructs'
+import type { KubeObject, Raw } from './kube/kube-object.ts'
 import { CONFIG_MAP } from './kube/resource-types.ts'
 import type { Basics } from './runtime/basics.ts'
 import type { EventNote } from './runtime/event-recorder.ts'
@@ -20,12 +13,12 @@ interface PolicyObject extends KubeObject {
   readonly data: Readonly<Record<string, string | null>>
 }
 
-export interface PolicyChange {
+interface PolicyChange {
   /** At most `concurrency` changed, so no image needs to be reconciled. */
   readonly isLimitAlone: boolean
 }
 
-export interface PolicyWatchOptions extends Basics {
+interface PolicyWatchOptions extends Basics {
   readonly namespace: string
   readonly onValid: (isValid: boolean) => void
 }
@@ -36,10 +29,9 @@ export interface PolicyWatchOptions extends Basics {
  */
 export class PolicyWatch {
   readonly #options: PolicyWatchOptions
-  readonly #store = new Store<PolicyObject>()
   readonly #reflector: Reflector<PolicyObject>
   readonly #listeners = new Set<(change: PolicyChange) => void>()
-  #policy: Policy = POLICY_DEFAULTS
+  #policy = POLICY_DEFAULTS
   /** Whether a valid value was ever observed. Until then, the ledger's limit applies. */
   #isConcurrencyKnown = false
   #subject: PolicyObject | undefined
@@ -50,17 +42,18 @@ export class PolicyWatch {
   constructor(options: PolicyWatchOptions) {
     this.#options = options
     const { namespace } = options
+    const store = new Store<PolicyObject>()
     this.#reflector = new Reflector({
       ...options,
       type: CONFIG_MAP,
       selection: { namespace, fieldSelector: `metadata.name=${POLICY_NAME}` },
-      store: this.#store,
+      store,
       project,
     })
-    this.#store.onChange((change) => this.#onChange(change))
+    store.onChange((change) => this.#onChange(change))
   }
 
-  get current(): Policy {
+  get current(): typeof POLICY_DEFAULTS {
     return this.#policy
   }
 
@@ -78,7 +71,7 @@ export class PolicyWatch {
   }
 
   /** Calls `listener` after each change. Returns a function that stops the calls. */
-  onChange(listener: (change: PolicyChange) => void): () => void {
+  readonly onChange = (listener: (change: PolicyChange) => void): (() => void) => {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
@@ -115,14 +108,10 @@ export class PolicyWatch {
 }
 
 /** A key under `binaryData` is an invalid value. It is not absent, so its default does not apply. */
-function project({ data, binaryData, ...object }: KubeObject & ConfigMapData): PolicyObject {
+function project(configMap: KubeObject): PolicyObject {
+  const { data, binaryData, ...object }: Raw = configMap
   const unusable = Object.fromEntries(Object.keys(binaryData ?? {}).map((key) => [key, null]))
   return { ...object, data: { ...unusable, ...data } }
-}
-
-interface ConfigMapData {
-  readonly data?: Readonly<Record<string, string>>
-  readonly binaryData?: Readonly<Record<string, string>>
 }
 
 const SHOWN = 60
@@ -133,21 +122,18 @@ const LAST_GOOD = 'the last valid value stays in force, or the default if there 
 function notesOn(problems: readonly PolicyProblem[]): EventNote[] {
   const isKnown = ({ key }: PolicyProblem) => (POLICY_KEYS as readonly string[]).includes(key)
   const unknown = problems.filter((problem) => !isKnown(problem)).map(({ key }) => key)
-  return [...problems.filter(isKnown).map(unusable), ...(unknown.length === 0 ? [] : [warning(noKeys(unknown))])]
+  const messages = [...problems.filter(isKnown).map(unusable), ...(unknown.length === 0 ? [] : [noKeys(unknown)])]
+  return messages.map((message) => ({ type: 'Warning', reason: 'InvalidPolicy', message }))
 }
 
-function unusable({ key, value, message, instead = LAST_GOOD }: PolicyProblem): EventNote {
+function unusable({ key, value, message, instead = LAST_GOOD }: PolicyProblem): string {
   const shown = value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value
-  return warning(`${key}: ${JSON.stringify(shown)} is not used: ${message}; ${instead}`)
+  return `${key}: ${JSON.stringify(shown)} is not used: ${message}; ${instead}`
 }
 
 function noKeys(names: readonly string[]): string {
   const shown = firstFew(names, NAMES_SHOWN)
-  if (names.length === 1)
-    return `${shown}: is not a key of the policy, so it has no effect: correct its name, or remove it`
-  return `${shown}: are not keys of the policy, so they have no effect: correct their names, or remove them`
-}
-
-function warning(message: string): EventNote {
-  return { type: 'Warning', reason: 'InvalidPolicy', message }
+  return names.length === 1
+    ? `${shown}: is not a key of the policy, so it has no effect: correct its name, or remove it`
+    : `${shown}: are not keys of the policy, so they have no effect: correct their names, or remove them`
 }

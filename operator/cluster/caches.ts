@@ -1,42 +1,14 @@
 import { LABELS, vmDiskImage, workspace } from '@open-terrain/constructs'
 import type { Selection } from '../kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
-import {
-  CONFIG_MAP,
-  DATA_SOURCE,
-  DATA_VOLUME,
-  NAMESPACE,
-  PERSISTENT_VOLUME_CLAIM,
-  POD,
-  RESOURCE_QUOTA,
-  SECRET,
-  STORAGE_CLASS,
-  STORAGE_PROFILE,
-  VOLUME_SNAPSHOT,
-  VOLUME_SNAPSHOT_CLASS,
-} from '../kube/resource-types.ts'
+import * as types from '../kube/resource-types.ts'
 import type { Reflectors } from '../runtime/reflectors.ts'
 import { Store, type Stored } from '../runtime/store.ts'
 import { cloneSourceKey, unfinishedCloneOf } from './clone-sources.ts'
 import { BY_CLAIM, claimIndex } from './importers.ts'
 import { BY_OWNER, byOwnerOf, familyKey } from './ownership.ts'
 import { viewQuota } from './quotas.ts'
-import {
-  type DataSourceView,
-  isDefaultClass,
-  type StorageClassView,
-  targetOfDataSource,
-  viewClaim,
-  viewDataSource,
-  viewDataVolume,
-  viewMeta,
-  viewNamespace,
-  viewPod,
-  viewSecret,
-  viewSnapshot,
-  viewStorageClass,
-  viewStorageProfile,
-} from './views.ts'
+import * as views from './views.ts'
 import { WorkspaceChildCaches } from './workspace-child-caches.ts'
 
 export const BY_NAMESPACE = 'namespace'
@@ -70,31 +42,31 @@ export function clusterCaches(reflectors: Reflectors) {
   const metadataOnly = { metadataOnly: true }
   return {
     reflectors,
-    dataVolumes: cacheOf(DATA_VOLUME, viewDataVolume)
+    dataVolumes: cacheOf(types.DATA_VOLUME, views.viewDataVolume)
       .index(BY_OWNER, ofImage)
       .index(BY_CLONE_SOURCE, unfinishedCloneOf),
-    claims: cacheOf(PERSISTENT_VOLUME_CLAIM, viewClaim)
+    claims: cacheOf(types.PERSISTENT_VOLUME_CLAIM, views.viewClaim)
       .index(BY_IMAGE_LABEL, byImageLabel)
       .index(BY_OWNER, byOwnerOf(workspace)),
-    snapshots: cacheOf(VOLUME_SNAPSHOT, viewSnapshot).index(BY_OWNER, ofImage),
-    dataSources: cacheOf(DATA_SOURCE, viewDataSource).index(BY_TARGET, targetOf),
+    snapshots: cacheOf(types.VOLUME_SNAPSHOT, views.viewSnapshot).index(BY_OWNER, ofImage),
+    dataSources: cacheOf(types.DATA_SOURCE, views.viewDataSource).index(BY_TARGET, targetOf),
     // Only importer pods: a cluster has far more pods.
-    pods: cacheOf(POD, viewPod, { labelSelector: LABELS.imageUid })
+    pods: cacheOf(types.POD, views.viewPod, { labelSelector: LABELS.imageUid })
       .index(BY_IMAGE_LABEL, byImageLabel)
       .index(BY_CLAIM, claimIndex),
-    secrets: cacheOf(SECRET, viewSecret, metadataOnly),
-    configMaps: cacheOf(CONFIG_MAP, viewMeta, metadataOnly),
-    namespaces: cacheOf(NAMESPACE, viewNamespace, metadataOnly),
-    storageClasses: cacheOf(STORAGE_CLASS, viewStorageClass).index(BY_DEFAULT, byDefault),
-    snapshotClasses: cacheOf(VOLUME_SNAPSHOT_CLASS, viewMeta, metadataOnly),
-    storageProfiles: cacheOf(STORAGE_PROFILE, viewStorageProfile),
-    quotas: cacheOf(RESOURCE_QUOTA, viewQuota).index(BY_NAMESPACE, byNamespace),
+    secrets: cacheOf(types.SECRET, views.viewSecret, metadataOnly),
+    configMaps: cacheOf(types.CONFIG_MAP, views.viewMeta, metadataOnly),
+    namespaces: cacheOf(types.NAMESPACE, views.viewNamespace, metadataOnly),
+    storageClasses: cacheOf(types.STORAGE_CLASS, views.viewStorageClass).index(BY_DEFAULT, byDefault),
+    snapshotClasses: cacheOf(types.VOLUME_SNAPSHOT_CLASS, views.viewMeta, metadataOnly),
+    storageProfiles: cacheOf(types.STORAGE_PROFILE, views.viewStorageProfile),
+    quotas: cacheOf(types.RESOURCE_QUOTA, viewQuota).index(BY_NAMESPACE, byNamespace),
     workspaces: new WorkspaceChildCaches(reflectors),
   }
 }
 
-function targetOf(dataSource: DataSourceView): readonly string[] {
-  const target = targetOfDataSource(dataSource)
+function targetOf(dataSource: views.DataSourceView): readonly string[] {
+  const target = views.targetOfDataSource(dataSource)
   return target === undefined ? [] : [cloneSourceKey(target)]
 }
 
@@ -103,6 +75,6 @@ function byImageLabel({ metadata }: KubeObject): readonly string[] {
   return uid === undefined ? [] : [familyKey(metadata.namespace, uid)]
 }
 
-function byDefault(storageClass: StorageClassView): readonly string[] {
-  return isDefaultClass(storageClass) ? ['yes'] : []
+function byDefault(storageClass: views.StorageClassView): readonly string[] {
+  return views.isDefaultClass(storageClass) ? ['yes'] : []
 }

@@ -1,6 +1,6 @@
 import { isApiError } from '../kube/api-error.ts'
 import { find } from '../kube/find.ts'
-import type { KubeObject } from '../kube/kube-object.ts'
+import type { Raw } from '../kube/kube-object.ts'
 import { LEASE } from '../kube/resource-types.ts'
 import { LookLoop, type LookServices } from '../runtime/look-loop.ts'
 import type { Wake } from '../runtime/wake.ts'
@@ -17,10 +17,6 @@ const KEY = 'cdi'
 export interface CdiPulseOptions extends LookServices {
   /** Namespace where CDI is installed. A Lease of the same name in another namespace belongs to someone else and is ignored. */
   readonly cdiNamespace?: string | undefined
-}
-
-interface Lease extends KubeObject {
-  readonly spec?: { readonly renewTime?: unknown }
 }
 
 /**
@@ -56,8 +52,7 @@ export class CdiPulse extends LookLoop {
 
   /** Whether the Lease was polled and has not been renewed for a while. */
   get isSilent(): boolean {
-    const hasLease = this.#beat !== undefined && this.#beat !== ''
-    return this.#askedAt !== undefined && hasLease && this.#lookedAt - this.#heardAt >= SILENT_MS
+    return this.#askedAt !== undefined && Boolean(this.#beat) && this.#lookedAt - this.#heardAt >= SILENT_MS
   }
 
   async #look(signal: AbortSignal): Promise<Wake | undefined> {
@@ -77,7 +72,7 @@ export class CdiPulse extends LookLoop {
   async #read(signal: AbortSignal): Promise<string> {
     const { client, cdiNamespace: namespace = 'cdi' } = this.#options
     try {
-      const lease = await find<Lease>(client, LEASE, { namespace, name: NAME }, { signal })
+      const lease: Raw = await find(client, LEASE, { namespace, name: NAME }, { signal })
       return String(lease?.spec?.renewTime ?? '').slice(0, 100)
     } catch (error) {
       // The access rights are those of an earlier installation. It is unknown whether CDI works, as without a Lease.

@@ -20,10 +20,6 @@ export function cloneSourceKey({ kind, namespace, name }: { kind: string; namesp
 }
 
 /** Returns the key of the source of an unfinished clone. A finished clone does not need its source. */
-export function unfinishedCloneOf(dataVolume: {
-  readonly phase: string
-  readonly cloneOf: CloneSource | undefined
-}): readonly string[] {
-  const { phase, cloneOf } = dataVolume
+export function unfinishedCloneOf({ phase, cloneOf }: { phase: string; cloneOf: CloneSource | undefined }): string[] {
   return cloneOf === undefined || phase === 'Succeeded' ? [] : [cloneSourceKey(cloneOf)]
 }

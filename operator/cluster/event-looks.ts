@@ -1,6 +1,7 @@
 import { listAll } from '../kube/list-all.ts'
 import { EVENT } from '../kube/resource-types.ts'
 import { LookLoop, type LookLoopOptions } from '../runtime/look-loop.ts'
+import { redactUrls } from '../runtime/redact.ts'
 import type { Wake } from '../runtime/wake.ts'
 import { type PodEvent, viewPodEvent } from './pod-events.ts'
 
@@ -8,7 +9,7 @@ const LOOK_EVERY_MS = 30_000
 /** Minimum time between two lists, regardless of the number of objects. */
 const APART_MS = 1_000
 
-export interface EventLooksOptions extends LookLoopOptions {
+interface EventLooksOptions extends LookLoopOptions {
   /** Name in logs and metrics. */
   readonly name: string
   /** How long an object may wait before its Events are listed. */
@@ -32,7 +33,7 @@ export interface Waiting {
   readonly hasHung?: boolean
 }
 
-export interface EventText {
+interface EventText {
   readonly text: string | undefined
   /** Whether this process has listed the Events, or tried to. */
   readonly isLookedAt: boolean
@@ -108,4 +109,27 @@ export class EventLooks extends LookLoop {
     }
     return { afterMs: LOOK_EVERY_MS, because: 'it may say something else by then' }
   }
+}
+
+/** Characters of a message of CDI that are reported. */
+const REFUSAL_MAX = 1_000
+
+/**
+ * Finds why CDI cannot create the prime claim of a download, which it fills instead of the target claim: for example a quota that has room only
+ * for the target claim. CDI reports this only in an Event about the target. Noted are downloads for which CDI shows nothing else, by uid of their images.
+ */
+export function claimRefusals(options: LookLoopOptions): EventLooks {
+  return new EventLooks({
+    ...options,
+    name: 'vmdiskimage-claim-refusals',
+    // Normally, the importer pod exists sooner.
+    patienceMs: 2_000,
+    which: 'reason=ErrCreatingPVCPrime',
+    // CDI reports every attempt in the same Event.
+    eventsMax: 10,
+    read: (events) => {
+      const last = events.at(-1)
+      return last && redactUrls((last.message ?? '').slice(0, REFUSAL_MAX))
+    },
+  })
 }

@@ -1,3 +1,5 @@
+import type { Raw } from '../kube/kube-object.ts'
+
 /** Status of the importer container as reported by the kubelet. CDI reads the same status, but keeps less of it and may be down. */
 export interface ImporterView {
   /** Number of runs, each from the first byte; 0 while it waits for its image, its Secret or a node. */
@@ -16,10 +18,6 @@ export interface ContainerEnd {
 export const NOT_STARTED: ImporterView = { starts: 0, isRunning: false, ended: undefined }
 
 const MESSAGE_LIMIT = 2_000
-
-/** Status of a pod as sent by the API server. Any part may be missing, regardless of the schema. */
-// biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
-type Raw = any
 
 /** @param status of a pod with a single container, or with a container of the name that CDI uses */
 export function viewImporter(status: Raw): ImporterView {
@@ -42,13 +40,8 @@ function hasStarted(terminated: Raw): boolean {
   return typeof startedAt === 'string' && !startedAt.startsWith('1970-')
 }
 
-/** The message is from the kubelet, which found no container. The message of the importer is lost. */
-const UNKNOWN = 'ContainerStatusUnknown'
-
 function endOf({ reason, exitCode, message }: Raw): ContainerEnd {
-  return {
-    reason: String(reason ?? ''),
-    exitCode: Number(exitCode ?? 0),
-    message: reason === UNKNOWN ? '' : String(message ?? '').slice(0, MESSAGE_LIMIT),
-  }
+  // If it is unknown, the message is from the kubelet, which found no container. The message of the importer is lost.
+  const text = reason === 'ContainerStatusUnknown' ? '' : String(message ?? '').slice(0, MESSAGE_LIMIT)
+  return { reason: String(reason ?? ''), exitCode: Number(exitCode ?? 0), message: text }
 }

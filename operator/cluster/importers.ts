@@ -1,6 +1,6 @@
 import { type KubeObject, keyOf, type OwnerReference } from '../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../kube/resource-types.ts'
-import { childrenOf, controllerOfKind, familyKey, isChildOf } from './ownership.ts'
+import { byOwnerOf, childrenOf, controllerOfKind, familyKey, isChildOf } from './ownership.ts'
 
 /**
  * Importer pods of a DataVolume. A pod is an importer only through the claim that it fills:
@@ -12,14 +12,14 @@ import { childrenOf, controllerOfKind, familyKey, isChildOf } from './ownership.
  * Each arrow is a controller owner reference, matched by name and uid in one namespace.
  */
 
+/** CDI fills the claim of this name and the uid of the target, instead of the target. */
+const PRIME = 'prime-'
+
 /** Index over pods: the claim that is their controller. */
 export const BY_CLAIM = 'claim'
 
 /** Values of {@link BY_CLAIM}. */
-export function claimIndex(pod: KubeObject): readonly string[] {
-  const claim = claimOwning(pod)
-  return claim === undefined ? [] : [familyKey(pod.metadata.namespace, claim.uid)]
-}
+export const claimIndex = byOwnerOf(PERSISTENT_VOLUME_CLAIM)
 
 /** The caches that show which pod fills which claim. */
 export interface ImporterCaches<P extends KubeObject = KubeObject> {
@@ -32,7 +32,7 @@ export function importersOf<P extends KubeObject>(dataVolume: KubeObject, caches
   const target = caches.claims.get(keyOf(dataVolume.metadata))
   if (target === undefined || !isChildOf(target, dataVolume)) return []
   const { namespace, uid = '' } = target.metadata
-  const prime = caches.claims.get(keyOf({ namespace, name: primeName(uid) }))
+  const prime = caches.claims.get(keyOf({ namespace, name: PRIME + uid }))
   const claims = prime !== undefined && isChildOf(prime, target) ? [prime, target] : [target]
   return claims.flatMap((claim) =>
     childrenOf(claim, caches.pods.find(BY_CLAIM, familyKey(namespace, claim.metadata.uid ?? ''))),
@@ -51,13 +51,6 @@ export function mayFill(pod: KubeObject, targetName: string, claims: ImporterCac
   const prime = claims.get(keyOf({ namespace: pod.metadata.namespace, name: claim.name }))
   if (prime?.metadata.uid !== claim.uid) return true
   return claimOwning(prime)?.name === targetName
-}
-
-const PRIME = 'prime-'
-
-/** Returns the name of the prime claim, which CDI fills instead of the target. */
-function primeName(targetUid: string): string {
-  return PRIME + targetUid
 }
 
 function claimOwning(object: KubeObject): OwnerReference | undefined {

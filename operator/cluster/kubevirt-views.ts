@@ -1,5 +1,5 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
-import type { KubeObject } from '../kube/kube-object.ts'
+import type { KubeObject, Raw } from '../kube/kube-object.ts'
 import { fromTime, withoutUndefined } from '../runtime/conditions.ts'
 import { upTo } from '../runtime/foreign.ts'
 import { keptMetadata, type Matters } from './kept-metadata.ts'
@@ -8,7 +8,6 @@ import { keptMetadata, type Matters } from './kept-metadata.ts'
 export interface KubeVirtView extends KubeObject {
   readonly spec: unknown
   readonly printableStatus: string
-  /** Its `spec.runStrategy`. */
   readonly runStrategy: string
   /** Whether a start was requested from KubeVirt and is still pending. */
   readonly isStartAsked: boolean
@@ -49,16 +48,11 @@ export interface InstanceView extends KubeObject {
   readonly unreadySince: number | undefined
   /** Why it is not ready: the reason of its condition Ready; empty if it is ready or there is no reason. */
   readonly unreadyReason: string
-  /** Whether the guest agent is connected. */
   readonly hasAgent: boolean
   readonly isPaused: boolean
   readonly nodeName: string | undefined
   readonly addresses: readonly string[]
 }
-
-/** Object as sent by the API server. Any part may be missing, regardless of the schema. */
-// biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
-type Raw = any
 
 export function viewKubeVirt(object: KubeObject): KubeVirtView {
   const raw: Raw = object
@@ -67,13 +61,9 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     const found = conditionIn(conditions, type, status)
     return found === undefined ? '' : String(found.message || found.reason || type)
   }
-  const refusal = (type: string, status: string): Raw =>
-    conditionIn(
-      conditions.filter(({ reason }) => reason === 'FailedCreate'),
-      type,
-      status,
-    )
-  const [refused, refusedPod] = [refusal('Failure', 'True'), refusal('Synchronized', 'False')]
+  const refusals = conditions.filter(({ reason }) => reason === 'FailedCreate')
+  const refused = conditionIn(refusals, 'Failure', 'True')
+  const refusedPod = conditionIn(refusals, 'Synchronized', 'False')
   const failed = text('Failure', 'True')
   return {
     apiVersion: object.apiVersion,

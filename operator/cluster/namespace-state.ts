@@ -1,4 +1,4 @@
-import type { KubeObject } from '../kube/kube-object.ts'
+import { isTerminating, type KubeObject } from '../kube/kube-object.ts'
 
 /** Whether a namespace can be used. */
 export type NamespaceState = 'there' | 'missing' | 'terminating'
@@ -6,5 +6,5 @@ export type NamespaceState = 'there' | 'missing' | 'terminating'
 /** @param namespace as in its cache */
 export function namespaceState(namespace: KubeObject | undefined): NamespaceState {
   if (namespace === undefined) return 'missing'
-  return namespace.metadata.deletionTimestamp === undefined ? 'there' : 'terminating'
+  return isTerminating(namespace) ? 'terminating' : 'there'
 }

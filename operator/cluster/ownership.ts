@@ -1,12 +1,5 @@
 import { controllerOf } from '../kube/controller-of.ts'
-import {
-  groupOf,
-  type KubeObject,
-  keyOf,
-  type ObjectMeta,
-  type OwnerReference,
-  type ResourceType,
-} from '../kube/kube-object.ts'
+import { groupOf, type KubeObject, keyOf, type OwnerReference, type ResourceType } from '../kube/kube-object.ts'
 
 /**
  * The only place that decides which object owns which, for every kind. Anyone who may write in a namespace can set any label, name and owner there,
@@ -14,11 +7,13 @@ import {
  * kind, name and uid. A cluster-scoped owner may have children in any namespace. Callers prove that the owner exists by passing it.
  */
 
+type GroupKind = Pick<ResourceType, 'group' | 'kind'>
+
 /** A possible owner: an existing object, or what is known of one. */
 export interface Owner {
   readonly apiVersion: string
   readonly kind: string
-  readonly metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid'>
+  readonly metadata: Pick<KubeObject['metadata'], 'name' | 'namespace' | 'uid'>
 }
 
 /** Reports whether `owner` is the controller of the object. An earlier object of that name, or one in another namespace, is not. */
@@ -36,7 +31,6 @@ export function isChildOf(object: KubeObject, owner: Owner): boolean {
   )
 }
 
-/** Returns the objects that belong to `owner`. */
 export function childrenOf<T extends KubeObject>(owner: Owner, objects: readonly T[]): T[] {
   return objects.filter((one) => isChildOf(one, owner))
 }
@@ -55,10 +49,7 @@ export function ownerAmong<T extends KubeObject>(
 }
 
 /** Returns the controller reference of the object if it names this kind. It does not check whether that controller exists. */
-export function controllerOfKind(
-  object: KubeObject,
-  { group, kind }: Pick<ResourceType, 'group' | 'kind'>,
-): OwnerReference | undefined {
+export function controllerOfKind(object: KubeObject, { group, kind }: GroupKind): OwnerReference | undefined {
   const owner = controllerOf(object)
   return owner?.kind === kind && groupOf(owner.apiVersion) === group ? owner : undefined
 }
@@ -86,7 +77,7 @@ export function familyKey(namespace: string | undefined, uid: string): string {
 export const BY_OWNER = 'owner'
 
 /** Returns an index function: {@link familyKey} of objects whose controller reference names this kind, no value for all others. */
-export function byOwnerOf(kind: Pick<ResourceType, 'group' | 'kind'>): (object: KubeObject) => readonly string[] {
+export function byOwnerOf(kind: GroupKind): (object: KubeObject) => readonly string[] {
   return (object) => {
     const owner = controllerOfKind(object, kind)
     return owner === undefined ? [] : [familyKey(object.metadata.namespace, owner.uid)]

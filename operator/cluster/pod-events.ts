@@ -3,7 +3,7 @@ import { fromTime } from '../runtime/conditions.ts'
 import { bounded } from '../runtime/foreign.ts'
 import { redactUrls } from '../runtime/redact.ts'
 
-/** Evaluates Events about pods that do not start. It makes no requests: `pod-warnings.ts` and controllers list the Events. */
+/** Evaluates Events about pods that do not start. It makes no requests: `event-looks.ts` and controllers list the Events. */
 
 /** An Event about a pod, as written by kubelets and controllers. Any part may be missing. */
 export interface PodEvent extends KubeObject {
@@ -16,26 +16,27 @@ export interface PodEvent extends KubeObject {
   readonly series?: { readonly lastObservedTime?: string } | null
 }
 
-/** Keeps only the fields of an Event that are read, up to a size that no well-behaved writer exceeds. */
-export function viewPodEvent({ apiVersion, kind, metadata, ...event }: PodEvent): PodEvent {
-  const { name, creationTimestamp } = metadata
-  const { involvedObject, reason, message, firstTimestamp, lastTimestamp, eventTime, series } = event
-  const about = { uid: involvedObject?.uid, name: involvedObject?.name }
-  const times = { firstTimestamp, lastTimestamp, eventTime, series: { lastObservedTime: series?.lastObservedTime } }
+/** Maximum number of characters of an Event that are kept. No well-behaved writer exceeds it. */
+const EVENT_MAX = 4_000
+
+/** Keeps only the fields of an Event that are read. */
+export function viewPodEvent({ apiVersion, kind, metadata, involvedObject, series, ...event }: PodEvent): PodEvent {
+  const { reason, message, firstTimestamp, lastTimestamp, eventTime } = event
   const view = {
     apiVersion,
     kind,
-    metadata: { name, creationTimestamp },
-    involvedObject: about,
-    ...times,
+    metadata: { name: metadata.name, creationTimestamp: metadata.creationTimestamp },
+    involvedObject: { uid: involvedObject?.uid, name: involvedObject?.name },
+    firstTimestamp,
+    lastTimestamp,
+    eventTime,
+    series: { lastObservedTime: series?.lastObservedTime },
     reason,
     message,
   }
   return bounded(view as PodEvent, EVENT_MAX)
 }
 
-/** Maximum number of characters of an Event that are kept. */
-const EVENT_MAX = 4_000
 /** A persistent failure is reported again at least this often, regardless of back-off and limits on Events. */
 const RECENT_MS = 600_000
 
@@ -70,12 +71,7 @@ const STEPS: Readonly<Record<string, Step>> = {
 /** Messages that only follow from a cause that another Event reports better. */
 const CONSEQUENCE = /^Error: (ErrImagePull|ImagePullBackOff)$|^Unable to attach or mount volumes/
 
-export interface PodWarning {
-  readonly reason: string
-  readonly text: string
-  readonly first: number
-  readonly last: number
-}
+type PodWarning = ReturnType<typeof warningFrom>
 
 /**
  * Returns the text of the Warning Event that explains why a pod does not start. Of the last step reached, it takes the latest group of Events, and
@@ -100,7 +96,7 @@ function stepOf({ reason }: PodWarning): Step {
 }
 
 /** Returns the warning of one Event, without the parts that differ in each attempt. */
-export function warningFrom(event: PodEvent): PodWarning {
+export function warningFrom(event: PodEvent) {
   const { involvedObject, reason = '', message = '', firstTimestamp, lastTimestamp, eventTime, series } = event
   const created = fromTime(event.metadata.creationTimestamp) ?? 0
   const time = (text: string | null | undefined) => fromTime(text ?? undefined)

@@ -1,7 +1,7 @@
-import { ANNOTATIONS, LABELS, parseQuantity } from '@open-terrain/constructs'
-import type { KubeObject } from '../kube/kube-object.ts'
+import { parseQuantity } from '@open-terrain/constructs'
+import type { KubeObject, Raw } from '../kube/kube-object.ts'
 import { keptMetadata } from './kept-metadata.ts'
-import { isOfWorkspace, type MetaView } from './views.ts'
+import { isOfWorkspace, type MetaView, OF_WORKSPACE } from './views.ts'
 
 /** Quantities by resource, such as `requests.storage: 10Gi`. */
 type Amounts = Readonly<Record<string, string>>
@@ -13,22 +13,14 @@ export interface QuotaView extends MetaView {
   readonly spec: object | undefined
 }
 
-const LABELS_KEPT = [LABELS.workspaceUid, LABELS.workspace, LABELS.managedBy]
-
-interface RawQuota extends KubeObject {
-  readonly spec?: { readonly scopes?: readonly string[]; readonly scopeSelector?: unknown }
-  readonly status?: { readonly hard?: Amounts; readonly used?: Amounts }
-}
-
 /** One with scopes is for some pods alone, and as good as none here. */
 export function viewQuota(object: KubeObject): QuotaView {
-  const { spec, status } = object as RawQuota
-  const { apiVersion, kind, metadata } = object
+  const { apiVersion, kind, metadata, spec, status }: Raw = object
   const isForAll = spec?.scopes === undefined && spec?.scopeSelector === undefined
   return {
     apiVersion,
     kind,
-    metadata: keptMetadata(metadata, { labels: LABELS_KEPT, annotations: [ANNOTATIONS.rendered] }),
+    metadata: keptMetadata(metadata, OF_WORKSPACE),
     hard: (isForAll && status?.hard) || {},
     used: (isForAll && status?.used) || {},
     spec: isOfWorkspace(object) ? spec : undefined,
@@ -66,12 +58,8 @@ export function lackOfRoom({ hard, used }: QuotaView, { diskSize, storageClass }
     }),
   }
   for (const [resource, { of, what }] of Object.entries(needs)) {
-    const most = amount(hard[resource])
-    if (most !== undefined && (amount(used[resource]) ?? 0n) + of > most) return `${what} (${resource})`
+    const most = parseQuantity(hard[resource] ?? '')
+    if (most !== undefined && (parseQuantity(used[resource] ?? '') ?? 0n) + of > most) return `${what} (${resource})`
   }
   return undefined
-}
-
-function amount(text: string | undefined): bigint | undefined {
-  return text === undefined ? undefined : parseQuantity(text)
 }

@@ -1,5 +1,5 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
-import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
+import type { KubeObject, ObjectMeta, Raw } from '../kube/kube-object.ts'
 import { upTo } from '../runtime/foreign.ts'
 import {
   type ConditionView,
@@ -61,10 +61,6 @@ export interface PodView extends KubeObject {
 
 /** For kinds of which only existence matters. */
 export type MetaView = KubeObject
-
-/** Object as sent by the API server. Any part may be missing, regardless of the schema. */
-// biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
-type Raw = any
 
 const CHILD: Matters = {
   labels: Object.values(LABELS),
@@ -140,45 +136,40 @@ export function viewSnapshot(object: KubeObject): SnapshotView {
 }
 
 export function viewDataSource(object: KubeObject): DataSourceView {
-  const raw: Raw = object
-  const { apiVersion, kind, metadata } = object
-  return { apiVersion, kind, metadata: childMetadata(metadata), spec: raw.spec }
+  const { apiVersion, kind, metadata, spec }: Raw = object
+  return { apiVersion, kind, metadata: childMetadata(metadata), spec }
 }
 
 export function viewPod(object: KubeObject): PodView {
-  const raw: Raw = object
-  const volumes: Raw[] = raw.spec?.volumes ?? []
-  const hasScratch = volumes.some((volume) =>
-    String(volume.persistentVolumeClaim?.claimName ?? '').endsWith('-scratch'),
-  )
-  const { apiVersion, kind, metadata } = object
-  const phase = raw.status?.phase ?? ''
-  return { apiVersion, kind, metadata: childMetadata(metadata), phase, hasScratch, importer: viewImporter(raw.status) }
+  const { apiVersion, kind, metadata, spec, status }: Raw = object
+  const claims: Raw[] = (spec?.volumes ?? []).map((volume: Raw) => volume.persistentVolumeClaim?.claimName)
+  const hasScratch = claims.some((name) => String(name).endsWith('-scratch'))
+  const phase = status?.phase ?? ''
+  return { apiVersion, kind, metadata: childMetadata(metadata), phase, hasScratch, importer: viewImporter(status) }
 }
 
 export function viewMeta({ apiVersion, kind, metadata }: KubeObject, matters?: Matters): MetaView {
   return { apiVersion, kind, metadata: keptMetadata(metadata, matters) }
 }
 
-const NAMESPACE_LABELS = [
-  LABELS.workspaceUid,
-  LABELS.workspace,
-  LABELS.managedBy,
-  'pod-security.kubernetes.io/enforce',
-  'pod-security.kubernetes.io/enforce-version',
-]
+/** For kinds of which workspaces have some objects. */
+export const OF_WORKSPACE = {
+  labels: [LABELS.workspaceUid, LABELS.workspace, LABELS.managedBy],
+  annotations: [ANNOTATIONS.rendered],
+}
+const POD_SECURITY = ['pod-security.kubernetes.io/enforce', 'pod-security.kubernetes.io/enforce-version']
+const NAMESPACE: Matters = { ...OF_WORKSPACE, labels: [...OF_WORKSPACE.labels, ...POD_SECURITY] }
+const SECRET = { labels: [LABELS.vmUid, LABELS.vmName, LABELS.managedBy], annotations: [ANNOTATIONS.cloudInit] }
 
 /** Keeps the owner of a namespace and its Pod Security level. */
 export function viewNamespace(object: KubeObject): MetaView {
-  return viewMeta(object, { labels: NAMESPACE_LABELS, annotations: [ANNOTATIONS.rendered] })
+  return viewMeta(object, NAMESPACE)
 }
 
 /** For Secrets that the operator created, keeps their purpose and the hash of their content. */
 export function viewSecret(object: KubeObject): MetaView {
-  return viewMeta(object, { labels: SECRET_LABELS, annotations: [ANNOTATIONS.cloudInit] })
+  return viewMeta(object, SECRET)
 }
-
-const SECRET_LABELS = [LABELS.vmUid, LABELS.vmName, LABELS.managedBy]
 
 /** Reports whether a pod may still do work. A terminated pod may be kept for its log. */
 export function isAlive({ phase }: PodView): boolean {
@@ -201,8 +192,7 @@ function cloneSource(spec: Raw, ownNamespace: string): CloneSource | undefined {
 
 /** Returns the target of a DataSource, which may be another DataSource. */
 export function targetOfDataSource({ spec, metadata }: DataSourceView): CloneSource | undefined {
-  const raw: Raw = spec
-  return sourceNamed(raw?.source, metadata.namespace ?? '')
+  return sourceNamed((spec as Raw)?.source, metadata.namespace ?? '')
 }
 
 function sourceNamed(source: Raw, ownNamespace: string): CloneSource | undefined {
@@ -220,9 +210,8 @@ export interface StorageClassView extends MetaView {
 }
 
 export function viewStorageClass(object: KubeObject): StorageClassView {
-  const { apiVersion, kind } = object
-  const { allowVolumeExpansion } = object as KubeObject & { readonly allowVolumeExpansion?: boolean }
-  const metadata = keptMetadata(object.metadata, { annotations: [DEFAULT_CLASS] })
+  const { apiVersion, kind, metadata } = viewMeta(object, { annotations: [DEFAULT_CLASS] })
+  const { allowVolumeExpansion }: Raw = object
   return { apiVersion, kind, metadata, allowVolumeExpansion: allowVolumeExpansion === true }
 }
 

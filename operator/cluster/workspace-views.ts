@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
-import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
+import type { KubeObject, Raw, ResourceType } from '../kube/kube-object.ts'
 import { CONFIG_MAP, POD } from '../kube/resource-types.ts'
 import { upTo } from '../runtime/foreign.ts'
 import type { ConditionView } from '../runtime/interned.ts'
@@ -58,9 +58,6 @@ export interface ConfigMapView extends KubeObject {
   /** SHA-256 (hex) of each value, by key: {@link fingerprints}. */
   readonly data: Readonly<Record<string, string>>
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
-type Raw = any
 
 const OURS = { labels: Object.values(LABELS), annotations: [ANNOTATIONS.rendered] }
 const REASON_MAX = 64

@@ -1,13 +1,17 @@
-import { ANNOTATIONS, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, parseVMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { keptMetadata, type Matters } from '../cluster/kept-metadata.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { deduplicated } from '../runtime/interned.ts'
+import { memoized } from '../runtime/memoized.ts'
 
 /** A VMDiskImage as its cache holds it. The spec is not validated: it may come from an older schema. */
 export interface ImageView extends KubeObject {
   readonly spec: unknown
   readonly status: VMDiskImageStatus
 }
+
+/** Parses the spec of an image by its schema, once for each spec object that a cache returns. */
+export const parsedImageSpec = memoized(parseVMDiskImageSpec)
 
 const OWN: Matters = {
   labels: [LABELS.createdBy],

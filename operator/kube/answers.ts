@@ -5,6 +5,7 @@ import { apiVersionOf, type KubeObject, type ResourceType } from './kube-object.
 
 /** Parses the responses of an API server. */
 
+/** Bytes. A webhook can put any text into its refusal. */
 const ERROR_MAX = 2 ** 20
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end'
 
@@ -49,11 +50,6 @@ export function warningsIn({ headers }: Answer): string | undefined {
   return values.map((value) => value.replace(/^299 \S+ "(.*)"$/, '$1').replaceAll('\\"', '"')).join('; ') || undefined
 }
 
-/** A webhook can put any text into its refusal. A body longer than 1 MiB is not read. */
-export function errorText(body: Answer['body']): Promise<string> {
-  return bodyText(body, ERROR_MAX)
-}
-
 /** Returns the whole body, or an empty string if it is longer than `most` bytes. */
 export async function bodyText(body: Answer['body'], most = Number.POSITIVE_INFINITY): Promise<string> {
   const chunks: Buffer[] = []
@@ -66,20 +62,19 @@ export async function bodyText(body: Answer['body'], most = Number.POSITIVE_INFI
   return Buffer.concat(chunks).toString()
 }
 
-export function errorFrom(
+export async function errorFrom(
   { verb, type }: { readonly verb: string; readonly type: ResourceType },
-  { statusCode: status, headers }: Answer,
-  text: string,
-): ApiError {
-  const body = statusBody(text)
-  const serverReason = body.reason ?? ''
-  const causes = body.details?.causes
-  const retryAfter = Number(headers['retry-after'] ?? body.details?.retryAfterSeconds)
+  { statusCode: status, headers, body }: Answer,
+): Promise<ApiError> {
+  const { reason, message, details } = statusBody(await bodyText(body, ERROR_MAX))
+  const serverReason = reason ?? ''
+  const causes = details?.causes
+  const retryAfter = Number(headers['retry-after'] ?? details?.retryAfterSeconds)
   return new ApiError({
     reason: classify(status, serverReason),
     status,
     serverReason,
-    message: body.message ?? `${verb} ${type.plural}: the API server answered ${status}`,
+    message: message ?? `${verb} ${type.plural}: the API server answered ${status}`,
     retryAfterMs: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter * 1_000 : undefined,
     causes: Array.isArray(causes) ? causes.flatMap((cause) => cause?.reason ?? []) : [],
   })
@@ -88,8 +83,7 @@ export function errorFrom(
 /** A proxy in between can respond with something other than a Kubernetes Status. */
 function statusBody(text: string): StatusBody {
   try {
-    const parsed: unknown = JSON.parse(text)
-    return typeof parsed === 'object' && parsed !== null ? (parsed as StatusBody) : {}
+    return JSON.parse(text) ?? {}
   } catch {
     return {}
   }

@@ -32,15 +32,10 @@ export class ApiError extends Error {
   /** `details.causes[].reason` of the server's Status. */
   readonly causes: readonly string[]
 
-  constructor(init: {
-    reason: ApiErrorReason
-    status: number
-    message: string
-    serverReason?: string
-    retryAfterMs?: number | undefined
-    causes?: readonly string[]
-    cause?: unknown
-  }) {
+  constructor(
+    init: Pick<ApiError, 'reason' | 'status' | 'message'> &
+      Partial<Pick<ApiError, 'serverReason' | 'retryAfterMs' | 'causes' | 'cause'>>,
+  ) {
     super(redactUrls(init.message), init.cause === undefined ? undefined : { cause: init.cause })
     this.name = 'ApiError'
     this.reason = init.reason
@@ -70,17 +65,8 @@ export function isNamespaceTerminating(error: unknown): boolean {
 
 /** Maps an HTTP status and the server's reason to an {@link ApiErrorReason}. */
 export function classify(status: number, serverReason: string): ApiErrorReason {
-  switch (status) {
-    case 404:
-      return 'NotFound'
-    case 409:
-      return serverReason === 'AlreadyExists' ? 'AlreadyExists' : 'Conflict'
-    case 410:
-      return 'Expired'
-    case 408:
-    case 429:
-      return 'Unavailable'
-    default:
-      return status >= 500 ? 'Unavailable' : 'Rejected'
-  }
+  if (status === 404) return 'NotFound'
+  if (status === 409) return serverReason === 'AlreadyExists' ? 'AlreadyExists' : 'Conflict'
+  if (status === 410) return 'Expired'
+  return status === 408 || status === 429 || status >= 500 ? 'Unavailable' : 'Rejected'
 }

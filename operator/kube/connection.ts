@@ -5,6 +5,7 @@ import { Agent, type Dispatcher } from 'undici'
 
 /** Reload interval. Credentials can rotate on disk; ServiceAccount tokens do so hourly. */
 const RELOAD_AFTER_MS = 60_000
+const TLS_OPTIONS = ['ca', 'cert', 'key', 'pfx', 'passphrase', 'servername', 'rejectUnauthorized'] as const
 
 interface Credentials {
   readonly headers: Readonly<Record<string, string>>
@@ -73,18 +74,10 @@ export class Connection {
     const headers: Record<string, string> = {}
     for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value)
     if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`
-    const tls = {
-      ca: options.ca,
-      cert: options.cert,
-      key: options.key,
-      pfx: options.pfx,
-      passphrase: options.passphrase,
-      servername: options.servername,
-      rejectUnauthorized: options.rejectUnauthorized,
-    }
-    const identity = JSON.stringify(tls, (_key, value: unknown) =>
-      Buffer.isBuffer(value) ? value.toString('base64') : value,
+    const tls = Object.fromEntries(
+      TLS_OPTIONS.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
     )
+    const identity = JSON.stringify(tls)
     const previous = this.#credentials
     const dispatcher = previous?.identity === identity ? previous.dispatcher : await this.#createDispatcher(tls)
     this.#credentials = { headers, dispatcher, identity }
@@ -96,14 +89,13 @@ export class Connection {
 
   async #createDispatcher(tls: object): Promise<Dispatcher> {
     if (this.#config.getCurrentCluster()?.proxyUrl) return await this.#proxied()
-    const defined = Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined))
     return new Agent({
       connections: this.#connections,
       pipelining: 1,
       // One request per connection: a stalled request blocks no other, and closing a connection has no side effects.
       allowH2: false,
       keepAliveTimeout: 60_000,
-      connect: { ...defined, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 15_000 },
+      connect: { ...tls, timeout: 5_000, keepAlive: true, keepAliveInitialDelay: 15_000 },
       // Each request has its own deadline, and a watch can be silent for a minute.
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -3,29 +3,19 @@ import type { RequestOptions } from './kube-client.ts'
 const DEFAULT_TIMEOUT_MS = 30_000
 
 /**
- * Abort signal of one request. It aborts when the request times out or its caller aborts. Disposing it removes the timer and the listener:
- * `AbortSignal.timeout` would keep each signal until its timeout, thousands at a time.
+ * Returns the abort signal of one request. It aborts when the request times out or its caller aborts. Disposing it removes the timer and the
+ * listener: `AbortSignal.timeout` would keep each signal until its timeout, thousands at a time.
  */
-export class Deadline implements Disposable {
-  readonly #abort = new AbortController()
-  readonly #timer: NodeJS.Timeout
-  readonly #caller: AbortSignal | undefined
-  readonly #onCaller = () => this.#abort.abort(this.#caller?.reason)
-
-  constructor({ timeoutMs = DEFAULT_TIMEOUT_MS, signal }: RequestOptions = {}) {
-    this.#caller = signal
-    this.#timer = setTimeout(() => this.#abort.abort(new DOMException('it took too long', 'TimeoutError')), timeoutMs)
-    this.#timer.unref()
-    if (signal?.aborted) this.#onCaller()
-    else signal?.addEventListener('abort', this.#onCaller, { once: true })
+export function deadlineOf({ timeoutMs = DEFAULT_TIMEOUT_MS, signal: caller }: RequestOptions = {}) {
+  const abort = new AbortController()
+  const onCaller = () => abort.abort(caller?.reason)
+  const onTimeout = () => abort.abort(new DOMException('it took too long', 'TimeoutError'))
+  const timer = setTimeout(onTimeout, timeoutMs).unref()
+  if (caller?.aborted) onCaller()
+  else caller?.addEventListener('abort', onCaller, { once: true })
+  const dispose = () => {
+    clearTimeout(timer)
+    caller?.removeEventListener('abort', onCaller)
   }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer)
-    this.#caller?.removeEventListener('abort', this.#onCaller)
-  }
+  return { signal: abort.signal, [Symbol.dispose]: dispose }
 }

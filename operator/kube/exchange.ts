@@ -91,22 +91,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   async *#body(): AsyncGenerator<Buffer> {
     try {
-      for (;;) {
+      while (this.#end !== 'well' || this.#waiting.length > 0) {
         if (typeof this.#end === 'object') throw this.#end.error
         const chunk = this.#waiting.shift()
         if (chunk !== undefined) {
           this.#waitingBytes -= chunk.length
           yield chunk
-        } else if (this.#end === 'well') {
-          return
-        } else {
-          const more = new Promise<void>((resolve) => {
-            this.#wake = resolve
-          })
-          // Data that waits in the parser arrives during this call.
-          this.#controller?.resume()
-          await more
+          continue
         }
+        const more = Promise.withResolvers<void>()
+        this.#wake = more.resolve
+        // Data that waits in the parser arrives during this call.
+        this.#controller?.resume()
+        await more.promise
       }
     } finally {
       if (this.#end === undefined) this.#abort(new Error('nobody reads on'))

@@ -1,7 +1,8 @@
-import { bodyText, errorFrom, errorText, setResourceType, warningsIn, watchEvent } from './answers.ts'
+import { addAbortListener } from 'node:events'
+import { bodyText, errorFrom, setResourceType, warningsIn, watchEvent } from './answers.ts'
 import { ApiError } from './api-error.ts'
 import type { Connection } from './connection.ts'
-import { Deadline } from './deadline.ts'
+import { deadlineOf } from './deadline.ts'
 import { type Answer, Exchange } from './exchange.ts'
 import type {
   DeleteOptions,
@@ -18,6 +19,7 @@ import { readList } from './list-items.ts'
 import type { RequestBudget } from './request-budget.ts'
 import { readLines } from './watch-lines.ts'
 
+const JSON_TYPE = 'application/json'
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 const METADATA_ONE = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 
@@ -32,17 +34,18 @@ export interface HttpClientOptions {
 
 interface Call {
   readonly verb: string
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** @default GET */
+  readonly method?: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly type: ResourceType
-  readonly path: string
-  readonly query?: URLSearchParams
+  readonly key: Partial<ObjectKey>
+  /** Of the path: `/status` for the subresource. */
+  readonly suffix?: string
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: object
   readonly contentType?: string
   readonly accept?: string
   readonly options?: RequestOptions | undefined
 }
-
-type Read<T> = (body: Answer['body']) => Promise<T>
 
 /** {@link KubeClient} that uses JSON over HTTP with a real API server. */
 export class HttpKubeClient implements KubeClient {
@@ -53,18 +56,17 @@ export class HttpKubeClient implements KubeClient {
   }
 
   get<T extends KubeObject>(type: ResourceType, key: ObjectKey, options?: RequestOptions): Promise<T> {
-    return this.#call<T>({ verb: 'get', method: 'GET', type, path: pathOf(type, key.namespace, key.name), options })
+    return this.#call<T>({ verb: 'get', type, key, options })
   }
 
   async list<T extends KubeObject>(type: ResourceType, options: ListOptions = {}): Promise<ListPage<T>> {
     const { labelSelector, fieldSelector, limit, continueToken: after, project = (object) => object } = options
     const call: Call = {
       verb: 'list',
-      method: 'GET',
       type,
-      path: pathOf(type, options.namespace),
-      query: queryOf({ labelSelector, fieldSelector, limit, continue: after }),
-      accept: options.metadataOnly ? METADATA_LIST : 'application/json',
+      key: { namespace: options.namespace },
+      query: { labelSelector, fieldSelector, limit, continue: after },
+      accept: options.metadataOnly ? METADATA_LIST : JSON_TYPE,
       options,
     }
     const items: T[] = []
@@ -77,8 +79,8 @@ export class HttpKubeClient implements KubeClient {
   }
 
   create<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {
-    const path = pathOf(type, object.metadata.namespace)
-    return this.#call<T>({ verb: 'create', method: 'POST', type, path, body: object, options })
+    const { namespace } = object.metadata
+    return this.#call<T>({ verb: 'create', method: 'POST', type, key: { namespace }, body: object, options })
   }
 
   replace<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {
@@ -95,50 +97,37 @@ export class HttpKubeClient implements KubeClient {
     patch: object,
     options?: RequestOptions,
   ): Promise<T> {
-    const path = pathOf(type, key.namespace, key.name)
     const contentType = 'application/merge-patch+json'
-    return this.#call<T>({ verb: 'patch', method: 'PATCH', type, path, body: patch, contentType, options })
+    return this.#call<T>({ verb: 'patch', method: 'PATCH', type, key, body: patch, contentType, options })
   }
 
   async delete(type: ResourceType, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
     const { uid, resourceVersion, propagationPolicy } = options
     const isConditional = uid !== undefined || resourceVersion !== undefined
-    await this.#call<unknown>({
-      verb: 'delete',
-      method: 'DELETE',
-      type,
-      path: pathOf(type, key.namespace, key.name),
-      body: {
-        apiVersion: 'v1',
-        kind: 'DeleteOptions',
-        propagationPolicy,
-        ...(isConditional && { preconditions: { uid, resourceVersion } }),
-      },
-      options,
-    })
+    const preconditions = isConditional ? { uid, resourceVersion } : undefined
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy, preconditions }
+    await this.#call<unknown>({ verb: 'delete', method: 'DELETE', type, key, body, options })
   }
 
   async *watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>> {
-    const { labelSelector, fieldSelector, resourceVersion, timeoutSeconds } = options
+    const { namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds } = options
     // Without a resourceVersion, the initial events are those of the most recent state, as in a consistent list.
     const everything = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
     const from = resourceVersion === undefined ? everything : { resourceVersion }
-    const how = { watch: 1, allowWatchBookmarks: true, ...from, timeoutSeconds }
     const call: Call = {
       // A watch that starts with the existing objects replaces a list.
       verb: resourceVersion === undefined ? 'list' : 'watch',
-      method: 'GET',
       type,
-      path: pathOf(type, options.namespace),
-      query: queryOf({ labelSelector, fieldSelector, ...how }),
-      accept: options.metadataOnly ? METADATA_ONE : 'application/json',
+      key: { namespace },
+      query: { labelSelector, fieldSelector, watch: 1, allowWatchBookmarks: true, ...from, timeoutSeconds },
+      accept: options.metadataOnly ? METADATA_ONE : JSON_TYPE,
     }
     const report = this.#reporter(call)
     try {
       const response = await this.#send(call, this.#options.watchConnection ?? this.#options.connection, options.signal)
       // The response has started. The duration of the watch is not reported.
       report(String(response.statusCode))
-      if (response.statusCode !== 200) throw errorFrom(call, response, await errorText(response.body))
+      if (response.statusCode !== 200) throw await errorFrom(call, response)
       for await (const line of readLines(response.body)) yield watchEvent<T>(type, line)
     } catch (error) {
       report('<error>')
@@ -148,19 +137,20 @@ export class HttpKubeClient implements KubeClient {
   }
 
   #put<T extends KubeObject>(type: ResourceType, object: T, suffix: string, options?: RequestOptions): Promise<T> {
-    if (object.metadata.resourceVersion === undefined) {
-      throw new TypeError(`replacing ${type.kind} ${object.metadata.name} needs metadata.resourceVersion`)
+    const { metadata: key } = object
+    if (key.resourceVersion === undefined) {
+      throw new TypeError(`replacing ${type.kind} ${key.name} needs metadata.resourceVersion`)
     }
-    const path = pathOf(type, object.metadata.namespace, object.metadata.name) + suffix
-    return this.#call<T>({ verb: 'update', method: 'PUT', type, path, body: object, options })
+    return this.#call<T>({ verb: 'update', method: 'PUT', type, key, suffix, body: object, options })
   }
 
   async #call<T>(
     call: Call,
-    read: Read<T> = async (body) => setResourceType(call.type, JSON.parse(await bodyText(body))) as T,
+    read: (body: Answer['body']) => Promise<T> = async (body) =>
+      setResourceType(call.type, JSON.parse(await bodyText(body))) as T,
   ): Promise<T> {
     const report = this.#reporter(call)
-    using deadline = new Deadline(call.options)
+    using deadline = deadlineOf(call.options)
     let code = '<error>'
     let warning: string | undefined
     try {
@@ -168,8 +158,7 @@ export class HttpKubeClient implements KubeClient {
       const response = await this.#send(call, this.#options.connection, deadline.signal)
       code = String(response.statusCode)
       warning = warningsIn(response)
-      if (response.statusCode < 200 || response.statusCode > 299)
-        throw errorFrom(call, response, await errorText(response.body))
+      if (response.statusCode < 200 || response.statusCode > 299) throw await errorFrom(call, response)
       return await read(response.body)
     } catch (error) {
       if (error instanceof ApiError) {
@@ -198,16 +187,15 @@ export class HttpKubeClient implements KubeClient {
     const credentials = connection.credentials()
     const { headers, dispatcher } = credentials instanceof Promise ? await orAborted(credentials, signal) : credentials
     const base = connection.server.pathname.replace(/\/$/, '')
-    const query = call.query === undefined || call.query.size === 0 ? '' : `?${call.query}`
     const request = {
       origin: connection.server.origin,
-      path: `${base}${call.path}${query}`,
-      method: call.method,
+      path: base + pathOf(call),
+      method: call.method ?? 'GET',
       headers: {
         ...headers,
-        accept: call.accept ?? 'application/json',
+        accept: call.accept ?? JSON_TYPE,
         'user-agent': this.#options.userAgent,
-        ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),
+        ...(call.body !== undefined && { 'content-type': call.contentType ?? JSON_TYPE }),
       },
       body: call.body === undefined ? null : JSON.stringify(call.body),
     }
@@ -220,26 +208,17 @@ export class HttpKubeClient implements KubeClient {
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await work
   const aborted = Promise.withResolvers<never>()
-  const onAbort = () => aborted.reject(signal.reason)
-  if (signal.aborted) onAbort()
-  else signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([aborted.promise, work])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
+  using _listener = addAbortListener(signal, () => aborted.reject(signal.reason))
+  return await Promise.race([aborted.promise, work])
 }
 
-function pathOf(type: ResourceType, namespace?: string, name?: string): string {
+function pathOf({ type, key: { namespace, name }, suffix = '', query = {} }: Call): string {
   const root = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`
   const scope = type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : ''
-  return `${root}${scope}/${type.plural}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`
-}
-
-function queryOf(parameters: Readonly<Record<string, string | number | boolean | undefined>>): URLSearchParams {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value))
-  return query
+  const one = name === undefined ? '' : `/${encodeURIComponent(name)}${suffix}`
+  const search = new URLSearchParams()
+  for (const [parameter, value] of Object.entries(query)) if (value !== undefined) search.set(parameter, String(value))
+  return `${root}${scope}/${type.plural}${one}${search.size === 0 ? '' : `?${search}`}`
 }
 
 /** Body of a list without its items. */

@@ -35,6 +35,10 @@ export interface KubeObject {
   readonly metadata: ObjectMeta
 }
 
+/** Part of an object as the API server sent it. Anything may be missing, regardless of the schema. */
+// biome-ignore lint/suspicious/noExplicitAny: this is the edge where JSON of others is read, field by field
+export type Raw = any
+
 /** A kind of object and where the API server serves it. */
 export interface ResourceType {
   /** Empty for the core group. */
@@ -69,7 +73,7 @@ export function groupOf(apiVersion: string): string {
 }
 
 /** `namespace/name`, or `name` for cluster-scoped objects: the key of caches, queues and logs. */
-export function keyOf(key: { readonly namespace?: string | undefined; readonly name: string }): string {
+export function keyOf(key: ObjectKey): string {
   // Uses join instead of `+`: V8 keeps the concatenation tree in addition to the flattened string, and there are many keys.
   return key.namespace === undefined ? key.name : [key.namespace, key.name].join('/')
 }
@@ -88,7 +92,6 @@ export function compareResourceVersions(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Reports whether the object is being deleted. */
 export function isTerminating(object: KubeObject | undefined): boolean {
   return object?.metadata.deletionTimestamp !== undefined
 }

@@ -26,8 +26,8 @@ export async function* listPages<T>(
   let limit = FIRST_PAGE
   let continueToken: string | undefined
   do {
-    const more = continueToken === undefined ? {} : { continueToken }
-    const page = (await client.list(type, { ...listing, ...more, limit })) as ListPage<unknown> as ListPage<T>
+    const request: ListOptions = { ...listing, ...(continueToken !== undefined && { continueToken }), limit }
+    const page = (await client.list(type, request)) as ListPage<unknown> as ListPage<T>
     yield page
     limit = nextLimit(limit, page)
     continueToken = page.continueToken

@@ -1,6 +1,6 @@
 import type { Policy } from '@open-terrain/constructs'
 import { CdiPulse } from '../../cluster/cdi-pulse.ts'
-import { claimRefusals } from '../../cluster/claim-refusals.ts'
+import { claimRefusals } from '../../cluster/event-looks.ts'
 import type { ReferenceSource } from '../../images/references.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import type { Services } from '../../runtime/services.ts'

@@ -1,7 +1,6 @@
 import type { Policy } from '@open-terrain/constructs'
 import { FINALIZERS } from '@open-terrain/constructs'
 import { isChildOf } from '../../cluster/ownership.ts'
-import { PodWarnings } from '../../cluster/pod-warnings.ts'
 import { isAsMadeBy } from '../../images/decide/ensure-image.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { ChildRefusals } from '../../runtime/child-refusals.ts'
@@ -17,6 +16,7 @@ import { planWorkspace } from './decide/plan.ts'
 import { hangingPods } from './decide/pod-trouble.ts'
 import type { WorkspacePlan } from './decide/workspace-plan.ts'
 import { observeWorkspace } from './observe.ts'
+import { PodWarnings } from './pod-warnings.ts'
 import { listenForWorkspaceTriggers } from './triggers.ts'
 import type { WorkspaceView } from './views.ts'
 
@@ -39,7 +39,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
     const { caches, phases, clock, countReferences, policy, onPolicyChange } = options
     const refusals = new Refusals()
     const childRefusals = new ChildRefusals(options)
-    const podWarnings = new PodWarnings({ ...options, onChange: (key) => this.queue.add(key) }, 'workspace-pods')
+    const podWarnings = new PodWarnings({ ...options, onChange: (key) => this.queue.add(key) })
     super(options, caches.reflectors, {
       type: WORKSPACE,
       finalizer: FINALIZERS.workspace,

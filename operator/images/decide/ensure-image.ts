@@ -5,7 +5,6 @@ import {
   render,
   VMDiskImage,
   type VMDiskImageSpec,
-  type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
@@ -54,11 +53,9 @@ export function ensureImage(wish: ImageWish, found: ImageView | undefined, isSha
 }
 
 /** Reports whether its creator was the last to write its spec. */
-export function isAsMadeBy(
-  creator: KubeObject,
-  { metadata: { annotations, generation, deletionTimestamp } }: KubeObject,
-) {
-  return deletionTimestamp === undefined && annotations?.[ANNOTATIONS.creator] === markOf(creator, generation ?? 1)
+export function isAsMadeBy(creator: KubeObject, { metadata }: KubeObject): boolean {
+  const { annotations, generation = 1, deletionTimestamp } = metadata
+  return deletionTimestamp === undefined && annotations?.[ANNOTATIONS.creator] === markOf(creator, generation)
 }
 
 /** Reports whether a correction by the creator is not observed yet, so that the status still shows the failure before it. */
@@ -80,12 +77,8 @@ export function mismatches(template: VMDiskImageSpec, { spec }: Pick<ImageView, 
 
 /** One size can be written in many ways: 24Gi is 24576Mi, and a number of bytes need not be a string. */
 function isSameValue(one: unknown, other: unknown): boolean {
-  const [a, b] = [text(one), text(other)]
+  const [a, b] = [one, other].map((value) => (typeof value === 'number' ? String(value) : value))
   return isSame(a, b) || (typeof a === 'string' && typeof b === 'string' && compareQuantities(a, b) === 0)
-}
-
-function text(value: unknown): unknown {
-  return typeof value === 'number' ? String(value) : value
 }
 
 /** Returns these, and fields that only the image has. @param ours those of the latter that count. Default: all */
@@ -99,7 +92,7 @@ export function differences(
 }
 
 /** An artifact that is gone counts too: it was used, or may still be in use. */
-function hadArtifact({ artifact, attempts = [] }: VMDiskImageStatus): boolean {
+function hadArtifact({ artifact, attempts = [] }: ImageView['status']): boolean {
   return artifact !== undefined || attempts.some(({ outcome }) => outcome === 'Succeeded')
 }
 

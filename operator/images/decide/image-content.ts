@@ -1,16 +1,9 @@
-import {
-  ANNOTATIONS,
-  revisionOf,
-  shortHash,
-  type VMDiskImageSpec,
-  type VMDiskImageStatus,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS, revisionOf, shortHash, type VMDiskImageSpec } from '@open-terrain/constructs'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import type { ImageView } from '../image-view.ts'
-import { parsedImageSpec } from '../parsed-spec.ts'
+import { type ImageView, parsedImageSpec } from '../image-view.ts'
 
 /** Returns the status of an image if it is about the present spec and requests, or else an empty one. */
-export function statusOfPresent({ spec, status, metadata }: ImageView): VMDiskImageStatus {
+export function statusOfPresent({ spec, status, metadata }: ImageView): ImageView['status'] {
   const parsed = parsedImageSpec(spec)
   if (status.observedGeneration !== metadata.generation) return {}
   if (!parsed.ok) return status
@@ -29,26 +22,4 @@ export function budgetKeyOf(
   annotations: KubeObject['metadata']['annotations'],
 ): string {
   return shortHash([revision, secretRef, certConfigMap, annotations?.[ANNOTATIONS.retryRequestedAt]])
-}
-
-/** Reports whether the deletion of the image waits for its users. */
-export function isDeletionBlocked({ status: { conditions = [] } }: ImageView): boolean {
-  return conditions.some(({ type, status }) => type === 'DeletionBlocked' && status === 'True')
-}
-
-/** Returns the image to write, with these fields as wanted, if it is still the one that was seen. What people have set beside them stays. */
-export function withFields(
-  { apiVersion, kind, metadata, spec }: ImageView,
-  fields: readonly string[],
-  wanted: VMDiskImageSpec,
-  annotations: KubeObject['metadata']['annotations'],
-): KubeObject {
-  const { namespace = '', name, uid, resourceVersion, labels } = metadata
-  const kept = Object.entries(spec ?? {}).filter(([field]) => !fields.includes(field))
-  return {
-    apiVersion,
-    kind,
-    metadata: { namespace, name, uid, resourceVersion, labels, annotations },
-    spec: { ...Object.fromEntries(kept), ...wanted },
-  } as KubeObject
 }

@@ -1,4 +1,3 @@
-import type { HangingPod } from '../../../cluster/pod-warnings.ts'
 import type { ContainerPodView } from '../../../cluster/workspace-views.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import type { WorkspaceWorld } from '../world.ts'
@@ -53,7 +52,7 @@ function knownHang({ workspace }: Pick<WorkspaceWorld, 'workspace'>, cluster: st
 }
 
 /** Returns pods that neither run nor show why. */
-export function hangingPods({ workspace, pods }: Pick<WorkspaceWorld, 'workspace' | 'pods'>): HangingPod[] {
+export function hangingPods({ workspace, pods }: Pick<WorkspaceWorld, 'workspace' | 'pods'>) {
   return [...pods].flatMap(([cluster, those]) => {
     const hasHung = knownHang({ workspace }, cluster) !== undefined
     const starting = those.filter(isStarting).slice(0, LOOKED_AT_MAX)

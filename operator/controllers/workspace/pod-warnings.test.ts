@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
-import { apiError } from '../kube/api-error.fixtures.ts'
-import type { KubeObject } from '../kube/kube-object.ts'
-import { aLookBench } from '../runtime/look-bench.fixtures.ts'
-import { SECOND } from '../runtime/times.fixtures.ts'
+import { apiError } from '../../kube/api-error.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { aLookBench } from '../../runtime/look-bench.fixtures.ts'
+import { SECOND } from '../../runtime/times.fixtures.ts'
 import { PodWarnings } from './pod-warnings.ts'
 
 function build() {
   const { client, clock, changed, basics, onChange, run } = aLookBench()
-  const warnings = run(new PodWarnings({ ...basics, onChange }, 'workspace-pods'))
+  const warnings = run(new PodWarnings({ ...basics, onChange }))
   const look = (...pods: readonly string[]) =>
     Object.fromEntries(
       [
