@@ -2,8 +2,7 @@ import type { CdiPulse } from '../../cluster/cdi-pulse.ts'
 import { claimMessageOf } from '../../cluster/claim-message.ts'
 import type { DataVolumeView, PodView } from '../../cluster/views.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { isUnreported } from './decide/awaited.ts'
-import { downloadsOf } from './decide/judge.ts'
+import { downloadsOf, isUnreported } from './decide/judge.ts'
 import { NOTHING_SEEN, type Observation } from './world.ts'
 
 interface Seen {

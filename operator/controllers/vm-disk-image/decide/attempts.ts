@@ -1,15 +1,24 @@
-import { ANNOTATIONS, type Attempt, LABELS, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  type Attempt,
+  LABELS,
+  type Policy,
+  type Reason,
+  shortHash,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import type { ImageWorld } from '../world.ts'
-import type { Failure } from './judge.ts'
-import { withRetryTime } from './retries.ts'
+import { type Failure, isPermanent } from './judge.ts'
 
 const KEPT = 5
 const RECORDED_MESSAGE_LIMIT = 1_000
 /** More than any budget has. A status and the ledger can hold it. */
 const NUMBER_MAX = 1_000
+/** Part of a wait by which retries are spread, to both sides. */
+const JITTER = 0.1
 
 /** Number of the next attempt: counted from 1 within a budget. */
 export function nextAttempt({ budget, attempts, revision }: VMDiskImageStatus): number {
@@ -130,4 +139,38 @@ function newest(attempts: readonly Attempt[]): Attempt[] {
 export function attemptOf({ metadata }: KubeObject): number {
   const number = Number(metadata.annotations?.[ANNOTATIONS.attempt])
   return Number.isInteger(number) && number >= 1 ? Math.min(number, NUMBER_MAX) : 1
+}
+
+/** Returns the attempt that ended all attempts: a retry cannot fix it, or the policy allows no more. Undefined while one is left. */
+export function finalAttempt({ budget, attempts }: VMDiskImageStatus, { retryLimit }: Policy): Attempt | undefined {
+  const last = attempts?.findLast(({ outcome }) => outcome === 'Failed')
+  if (budget === undefined || budget.downloads === 0 || last === undefined) return undefined
+  return isPermanent(last.reason) || budget.downloads > retryLimit ? last : undefined
+}
+
+/**
+ * Returns the status with the time of the next attempt, if one is left. It follows from the recorded attempts and the current policy: a
+ * change of the policy also applies to images that already wait or have failed.
+ */
+export function withRetryTime(status: VMDiskImageStatus, policy: Policy): VMDiskImageStatus {
+  const { ticket, budget, attempts, nextRetryTime } = status
+  const downloads = budget?.downloads ?? 0
+  // An attempt that used no download has a wait too. Only its time in the status shows that.
+  const isWaiting = ticket === undefined && (nextRetryTime !== undefined || downloads > 0)
+  const last = attempts?.findLast(({ outcome, downloads }) => outcome === 'Failed' || downloads === 0)
+  const endedAt = fromTime(last?.endedAt)
+  if (!isWaiting || last === undefined || endedAt === undefined || finalAttempt(status, policy) !== undefined)
+    return { ...status, nextRetryTime: undefined }
+  const delayMs = retryDelay(Math.max(downloads, budget?.unstarted ?? 0), last.dataVolumeUID ?? '', policy)
+  return { ...status, nextRetryTime: toTime(endedAt + delayMs) }
+}
+
+/** Returns the first wait, doubled for each further failed download or attempt in which nothing ran, up to the maximum. */
+function retryDelay(failures: number, seed: string, { retryBackoffMs, retryBackoffMaxMs }: Policy): number {
+  const longest = Math.max(retryBackoffMs, retryBackoffMaxMs)
+  const step = Math.min(retryBackoffMs * 2 ** Math.min(Math.max(0, failures - 1), 30), longest)
+  const [least, most] = [step * (1 - JITTER), Math.min(step * (1 + JITTER), longest)]
+  // A hash spreads retries as well as random numbers do, and keeps the plan a pure function of its arguments.
+  const spread = Number.parseInt(shortHash([seed]), 16) / 0xffff_ffff
+  return least + (most - least) * spread
 }

@@ -14,17 +14,21 @@ import { removalOf } from '../../../runtime/plan.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { Wake } from '../../../runtime/wake.ts'
 import type { Blocked, ImageWorld, Refusal } from '../world.ts'
-import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
+import {
+  finalAttempt,
+  nextAttempt,
+  recordCancel,
+  recordSuccess,
+  renewed,
+  subjectOf,
+  withRetryTime,
+} from './attempts.ts'
 import { whatBlocks } from './checks.ts'
-import { type ImageDraft, type ImagePlan, planAt, planWith, type Start } from './image-plan.ts'
+import { type ImageDraft, type ImagePlan, lostChildren, planAt, planWith, type Start } from './image-plan.ts'
 import { isFinished, isPermanent } from './judge.ts'
-import { dropLostArtifact, lostChildren } from './lost-children.ts'
-import { planPublication, planSteady } from './plan-artifact.ts'
-import { planImageDeletion } from './plan-deletion.ts'
-import { planRunning } from './plan-running.ts'
-import { planStopping } from './plan-stopping.ts'
-import { abandoned, expired, expiryOf, withExpiry } from './plan-unreferenced.ts'
-import { finalAttempt, withRetryTime } from './retries.ts'
+import { dropLostArtifact, planPublication, planSteady } from './plan-artifact.ts'
+import { abandoned, expired, expiryOf, planImageDeletion, withExpiry } from './plan-deletion.ts'
+import { planRunning, planStopping } from './plan-running.ts'
 import { type ImageStanding, imageEventsBetween, isRecorded, OUT_OF_QUEUE, withImageStanding } from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
 
