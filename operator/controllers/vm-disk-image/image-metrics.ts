@@ -159,14 +159,7 @@ function identityOf({ dataVolumeUID, endedAt }: Attempt): string {
 }
 
 /** Reasons to wait in phase `Queued` that do not mean that something is missing. */
-const NOT_BLOCKED: ReadonlySet<string> = new Set([
-  'Queued',
-  'Paused',
-  'RetryBackoff',
-  'Suspended',
-  'Stopping',
-  'Unreferenced',
-])
+const NOT_BLOCKED: readonly string[] = ['Queued', 'Paused', 'RetryBackoff', 'Suspended', 'Stopping', 'Unreferenced']
 
 interface Block {
   readonly reason: string
@@ -206,15 +199,15 @@ export class ImageWaits {
   /** Returns since when an image that gets a slot now has waited for nothing else; undefined if it has no ticket. */
   freeSince(uid: string, status: VMDiskImageStatus, now: number): number | undefined {
     const queued = fromTime(status.queuedAt)
-    // It gets a slot, but its status does not show yet that nothing is missing.
-    if (queued !== undefined && blockOf(status) !== undefined) return now
-    return queued === undefined ? undefined : Math.max(queued, this.#freeSince.get(uid) ?? 0)
+    if (queued === undefined) return undefined
+    // If it is blocked, its status does not show yet that nothing is missing.
+    return blockOf(status) === undefined ? Math.max(queued, this.#freeSince.get(uid) ?? 0) : now
   }
 }
 
 function blockOf(status: VMDiskImageStatus): string | undefined {
   const reason = reasonOf(status)
-  return status.phase === 'Queued' && reason !== undefined && !NOT_BLOCKED.has(reason) ? reason : undefined
+  return status.phase === 'Queued' && reason !== undefined && !NOT_BLOCKED.includes(reason) ? reason : undefined
 }
 
 function blockBefore(status: VMDiskImageStatus, now: number): Block | undefined {

@@ -38,15 +38,14 @@ export function recordFailure(
   world: ImageWorld,
   now: number,
 ): VMDiskImageStatus {
-  const downloads = (status.budget?.downloads ?? 0) + failure.downloads
+  const { reason, message, downloads } = failure
+  const { key = '', downloads: used = 0, unstarted = 0 } = status.budget ?? {}
   // An attempt that never reached its source uses no download. It is not counted, and each retry waits longer.
-  const hasRun = failure.downloads > 0
-  const outcome = hasRun ? 'Failed' : 'Cancelled'
-  const unstarted = hasRun ? 0 : (status.budget?.unstarted ?? 0) + 1
-  const { reason, message } = failure
+  const hasRun = downloads > 0
+  const end = { outcome: hasRun ? 'Failed' : 'Cancelled', reason, message, downloads } as const
   const next: VMDiskImageStatus = {
-    ...withAttempt(status, subject, { outcome, reason, message, downloads: failure.downloads }, now),
-    budget: { key: status.budget?.key ?? '', downloads, ...(!hasRun && { unstarted }) },
+    ...withAttempt(status, subject, end, now),
+    budget: { key, downloads: used + downloads, ...(!hasRun && { unstarted: unstarted + 1 }) },
     ticket: undefined,
     // Only marks that there is a wait. The policy determines how long it is.
     nextRetryTime: toTime(now),
@@ -81,19 +80,10 @@ export function renewed(status: VMDiskImageStatus): VMDiskImageStatus {
 }
 
 /** The attempt that a record is about. */
-export interface AttemptSubject {
-  readonly uid: string
-  readonly number: number
-  readonly revision: string
-  readonly createdAt: string | undefined
-  readonly restarts: number
-}
+type AttemptSubject = ReturnType<typeof subjectOf>
 
 /** @param revision required where its label cannot be trusted */
-export function subjectOf(
-  dataVolume: DataVolumeView,
-  revision = dataVolume.metadata.labels?.[LABELS.revision] ?? '',
-): AttemptSubject {
+export function subjectOf(dataVolume: DataVolumeView, revision = dataVolume.metadata.labels?.[LABELS.revision] ?? '') {
   const { uid = '', creationTimestamp } = dataVolume.metadata
   const number = attemptOf(dataVolume)
   return { uid, number, revision, createdAt: creationTimestamp, restarts: dataVolume.restartCount }

@@ -40,8 +40,7 @@ export function dropLostArtifact(
   if (artifact === undefined) return status
   const isIt = ({ metadata }: KubeObject) => metadata.name === artifact.name
   const candidates: readonly KubeObject[] = artifact.kind === 'VolumeSnapshot' ? snapshots : claims
-  const found = candidates.find(isIt)
-  const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined
+  const isThere = candidates.some((one) => isIt(one) && !isTerminating(one))
   const isOverwritten =
     artifact.kind === 'PersistentVolumeClaim' && dataVolumes.some((one) => isIt(one) && !isFinished(one))
   return isThere && !isOverwritten ? status : { ...status, artifact: undefined }
@@ -122,8 +121,8 @@ function underWay(draft: ImageDraft, where: Omit<ImageStanding, 'phase'>, rest?:
   return planAt(draft, next, { phase: 'Snapshotting', upToDate: false, ...where }, rest)
 }
 
-function isBound({ phase, metadata }: ClaimView): boolean {
-  return phase === 'Bound' && metadata.deletionTimestamp === undefined
+function isBound(claim: ClaimView): boolean {
+  return claim.phase === 'Bound' && !isTerminating(claim)
 }
 
 function claimOf({ world: { claims }, dataVolume, target }: ImageDraft): ClaimView | undefined {

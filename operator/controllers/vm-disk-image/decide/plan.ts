@@ -187,7 +187,10 @@ function planDownload(draft: ImageDraft): ImagePlan {
     const wake = until === undefined ? undefined : { afterMs: Math.max(1_000, until - now), because }
     return rest(queued, { phase: 'Queued', reason, message, stalled, isHeldBack: wake === undefined }, wake)
   }
-  return planAt(draft, atPlace(queued, draft), waiting(world), { start: startOf({ ...draft, status: queued }) })
+  const { queuePosition } = world
+  const queuePositionTime = queuePosition === undefined ? undefined : toTime(now)
+  const placed = { ...queued, progress: undefined, queuePosition, queuePositionTime }
+  return planAt(draft, placed, waiting(world), { start: startOf({ ...draft, status: queued }) })
 }
 
 /** Reasons that do not go away by themselves. */
@@ -199,11 +202,6 @@ function waiting({ limit }: ImageWorld): ImageStanding {
   if (limit !== 0) return { phase, reason: 'Queued', message: 'Request is waiting for an available worker.' }
   const message = 'the policy key concurrency is 0, so no download starts: set it to 1 or more'
   return { phase, reason: 'Paused', message }
-}
-
-function atPlace(status: VMDiskImageStatus, { world: { queuePosition }, now }: ImageDraft): VMDiskImageStatus {
-  const queuePositionTime = queuePosition === undefined ? undefined : toTime(now)
-  return { ...status, progress: undefined, queuePosition, queuePositionTime }
 }
 
 /** Takes a new ticket, or keeps the one that the image already waits with. */

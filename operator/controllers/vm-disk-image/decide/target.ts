@@ -105,7 +105,6 @@ export function snapshotNameFor(
 ): string {
   const isFirst = artifact?.revision !== revision || artifact.snapshotClass === undefined
   if (isFirst) return childName(name, revision)
-  return artifact.snapshotClass === snapshotClass
-    ? artifact.name
-    : childName(name, shortHash([revision, snapshotClass]))
+  if (artifact.snapshotClass === snapshotClass) return artifact.name
+  return childName(name, shortHash([revision, snapshotClass]))
 }
