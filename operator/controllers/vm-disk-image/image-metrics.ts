@@ -19,10 +19,7 @@ interface Fleet {
   readonly images: Pick<Store<ImageView>, 'values'>
 }
 
-/**
- * Metrics that people who run fleets of images watch and alert on. Gauges are read when they are scraped, and counters count what
- * watches report: a lost response to a write changes neither.
- */
+/** Gauges are read when they are scraped, and counters count what watches report: a lost response to a write changes neither. */
 export class ImageMetrics {
   readonly #wait: Histogram
   readonly #blocked: Histogram
@@ -166,10 +163,7 @@ interface Block {
   readonly since: number
 }
 
-/**
- * Distinguishes the wait for a slot from the wait for something missing, by the statuses that watches report. If an image already waits when
- * this process starts to lead, its wait counts from its ticket.
- */
+/** Tells the wait for a slot from that for something missing. A wait that began before this process led counts from the ticket. */
 export class ImageWaits {
   readonly #blocks = new Map<string, Block>()
   /** When the last block of an image ended. */

@@ -27,10 +27,7 @@ export function nextAttempt({ budget, attempts, revision }: VMDiskImageStatus): 
   return last.outcome === 'Failed' ? Math.min(last.number + 1, NUMBER_MAX) : last.number
 }
 
-/**
- * Records the failure of an attempt: how many downloads it used, and when the next one may start. The status is written
- * before anything is torn down, so a crash cannot lose the record.
- */
+/** Records the failure of an attempt. This is written before anything is torn down, so a crash cannot lose the record. */
 export function recordFailure(
   status: VMDiskImageStatus,
   subject: AttemptSubject,
@@ -138,10 +135,7 @@ export function finalAttempt({ budget, attempts }: VMDiskImageStatus, { retryLim
   return isPermanent(last.reason) || budget.downloads > retryLimit ? last : undefined
 }
 
-/**
- * Returns the status with the time of the next attempt, if one is left. It follows from the recorded attempts and the current policy: a
- * change of the policy also applies to images that already wait or have failed.
- */
+/** Returns the status with the time of the next attempt. The current policy also applies to images that already wait or have failed. */
 export function withRetryTime(status: VMDiskImageStatus, policy: Policy): VMDiskImageStatus {
   const { ticket, budget, attempts, nextRetryTime } = status
   const downloads = budget?.downloads ?? 0

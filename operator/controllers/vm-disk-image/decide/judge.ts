@@ -36,10 +36,7 @@ export interface JudgeContext extends Patience, Pick<ImageWorld, 'observation' |
   readonly ageMs: number
 }
 
-/**
- * Judges a DataVolume. CDI itself hardly ever gives up: it restarts a failing importer forever, from the first byte, and
- * reports `ImportInProgress`. Here the first observed failure ends the attempt.
- */
+/** CDI restarts a failing importer forever, from the first byte, as `ImportInProgress`. Here the first failure ends the attempt. */
 export function judgeDataVolume(dataVolume: DataVolumeView, context: JudgeContext): Verdict {
   if (dataVolume.phase === 'Succeeded')
     return isImportingAgain(dataVolume) ? { state: 'importing-again' } : { state: 'finished' }
@@ -78,10 +75,7 @@ function failedForGood({ phase, running, bound, ready }: DataVolumeView): End | 
   return [undefined, running.message || ready.message || 'CDI gave up']
 }
 
-/**
- * Detects the end of an importer from its DataVolume, and from the pod itself: CDI may be away, shows only what it observed, and has
- * no text for what it did not observe.
- */
+/** Uses the pod itself too: CDI may be away, shows only what it observed, and has no text for what it did not observe. */
 function failedImporter(dataVolume: DataVolumeView, { observation }: JudgeContext): End | undefined {
   const { running } = dataVolume
   const { importers } = observation
@@ -194,9 +188,7 @@ function importError({ bound }: DataVolumeView): string {
 }
 
 /**
- * Returns the downloads used: each importer that ran is one, whatever ended it, and each restart began at the first byte. Counts what
- * the pods showed, or what CDI reports if it observed more.
- *
+ * Returns the downloads used: each importer that ran is one, and each restart began at the first byte. CDI may report more than its pods showed.
  * @param starts undefined if no pod was observed
  */
 export function downloadsOf(dataVolume: DataVolumeView, starts: number | undefined): number {

@@ -12,10 +12,7 @@ import { type ImageDraft, type ImagePlan, planAt, planWith, unreferenced } from 
 import { awaitedBy, downloadsOf, type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
 import { type ImageStanding, isRecorded, OUT_OF_QUEUE, withImageStanding } from './status.ts'
 
-/**
- * From this age on, a download is worth a write that names its importer pod, so that the next leader can tell whether another pod
- * replaced it. Shorter downloads end before that matters.
- */
+/** From this age on, it is worth a write to name the importer pod: the next leader can tell whether another one replaced it. */
 const POD_NOTED_AFTER_MS = 30_000
 /** How long an importer may take to start before the status reports that: most need less. */
 const STARTING_TOLD_AFTER_MS = 2_000

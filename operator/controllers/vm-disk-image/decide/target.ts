@@ -93,10 +93,7 @@ const DEFAULT_DEPENDENT: ReadonlySet<string> = new Set<Reason>([
   'SnapshotClassMissing',
 ])
 
-/**
- * The class of a snapshot cannot be changed, so another class needs another snapshot. The first snapshot of a revision has
- * the plain name; one of a later class has its own suffix.
- */
+/** The class of a snapshot cannot be changed. Another class needs another snapshot, whose name has a suffix of its own. */
 export function snapshotNameFor(
   name: string,
   revision: string,
