@@ -56,15 +56,13 @@ function specified(
 function childrenOf(image: ImageView): readonly string[] {
   const { metadata, status } = image
   const { revision, artifact } = status
-  const wanted =
-    revision === undefined
-      ? []
-      : [
-          childName(metadata.name, revision),
-          snapshotNameFor(metadata.name, revision, specified(image, 'snapshotClass'), status),
-        ]
-  const names = artifact === undefined ? wanted : [...wanted, artifact.name]
-  return [...new Set(names)].map((name) => siblingKey(image, name))
+  const names = new Set<string>()
+  if (revision !== undefined) {
+    names.add(childName(metadata.name, revision))
+    names.add(snapshotNameFor(metadata.name, revision, specified(image, 'snapshotClass'), status))
+  }
+  if (artifact !== undefined) names.add(artifact.name)
+  return Array.from(names, (name) => siblingKey(image, name))
 }
 
 /** Returns the key of the object with this name in the same namespace. */

@@ -1,31 +1,43 @@
+import { virtualMachine } from '@open-terrain/constructs'
 import { BY_CLONE_SOURCE, BY_TARGET } from '../../cluster/caches.ts'
 import { type CloneSource, cloneSourceKey, unfinishedCloneOf } from '../../cluster/clone-sources.ts'
-import { BY_OWNER, childrenOf, familyKey, ownerAmong } from '../../cluster/ownership.ts'
-import { targetOfDataSource } from '../../cluster/views.ts'
+import { BY_OWNER, childrenOf, controllerOfKind, familyKey, ownerAmong } from '../../cluster/ownership.ts'
+import { sourceOfClaim, targetOfDataSource, viewDataVolume } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { type ReferenceSource, type References, referenceOf, referencesOf } from '../../images/references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
+import { listWhole } from '../../kube/list-all.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
+import { SharedLooks } from '../../kube/shared-looks.ts'
 import type { Uncloned } from '../../runtime/preconditions.ts'
 import type { ImageCaches } from './caches.ts'
-import { isOfMachine, LiveClones } from './live-clones.ts'
 
-type Child = Uncloned['uncloned']
+/** The label of CDI's helper claims, which have no owner while they move a clone across namespaces. */
+const CLONE_HELPER = 'cdi.kubevirt.io/OwnedByUID'
+/** Characters; more than a kind, a namespace and a name can have. A longer key names nothing that exists. */
+const SOURCE_MAX = 400
 
 /**
  * Finds what reads from the children of an image: unfinished DataVolumes of anybody, in any namespace. They count as references to the
- * image and as its users, except those of machines: machines count themselves.
+ * image and as its users, except those of machines: machines count themselves. Before a decision that cannot be undone, live lists are
+ * read. That of clones covers the whole cluster, and many images may be deleted at once: they share the lists.
  */
 export class Clones implements ReferenceSource {
-  readonly #live: LiveClones
   readonly #caches: ImageCaches
+  readonly #live: SharedLooks<readonly LiveClone[]>
+  /** Names that helper claims of a namespace read from. */
+  readonly #helpers: SharedLooks<ReadonlySet<string>>
 
   constructor(client: KubeClient, caches: ImageCaches) {
-    this.#live = new LiveClones(client)
     this.#caches = caches
+    this.#live = new SharedLooks(async (_all, signal) =>
+      (await listWhole(client, DATA_VOLUME, { signal, project: viewClone })).flat(),
+    )
+    this.#helpers = new SharedLooks((namespace, signal) => listHelpers(client, namespace, signal))
   }
 
-  /** Reports whether anything reads from this child. Asks the cache first, because its yes is enough. */
+  /** Reports whether anything reads from this child. Asks the cache first, because its yes is enough. Throws ApiError. */
   readonly read = async (
     { uncloned: child, look }: Uncloned,
     image: ImageView,
@@ -34,7 +46,9 @@ export class Clones implements ReferenceSource {
     const sources = this.#sourcesOf(child, image)
     const { dataVolumes } = this.#caches.cluster
     if ([...sources].some((key) => dataVolumes.find(BY_CLONE_SOURCE, key).length > 0)) return true
-    return look === 'live' && (await this.#live.readFrom(child, sources, signal))
+    if (look === 'cached') return false
+    if ((await this.#liveOf(sources, signal)).length > 0) return true
+    return (await this.#helpers.take(child.namespace, signal)).has(child.name)
   }
 
   cached(image: ObjectKey): References {
@@ -46,8 +60,12 @@ export class Clones implements ReferenceSource {
   /** Throws ApiError. */
   async live(image: ObjectKey, signal: AbortSignal): Promise<References> {
     const sources = this.#sourcesOfAll(image)
-    const clones = sources.size === 0 ? [] : await this.#live.of(sources, signal)
+    const clones = sources.size === 0 ? [] : await this.#liveOf(sources, signal)
     return referencesOf(clones.filter((clone) => !clone.isOfMachine).map(({ title }) => title))
+  }
+
+  async #liveOf(sources: ReadonlySet<string>, signal: AbortSignal): Promise<readonly LiveClone[]> {
+    return (await this.#live.take('', signal)).filter(({ source }) => sources.has(source))
   }
 
   onChange(listener: (imageKey: string) => void): () => void {
@@ -79,24 +97,22 @@ export class Clones implements ReferenceSource {
 
   /** Returns the keys of all sources that a clone of the image may name, according to the caches. */
   #sourcesOfAll(key: ObjectKey): ReadonlySet<string> {
-    const image = this.#caches.images.get(keyOf(key))
+    const { images, cluster } = this.#caches
+    const image = images.get(keyOf(key))
     if (image === undefined) return new Set()
-    return new Set(this.#childrenOf(image).flatMap((child) => [...this.#sourcesOf(child, image)]))
-  }
-
-  #childrenOf(image: ImageView): readonly Child[] {
     const { uid = '', namespace = '' } = image.metadata
-    const { dataVolumes, snapshots } = this.#caches.cluster
     const family = familyKey(namespace, uid)
-    const children: readonly KubeObject[] = [...snapshots.find(BY_OWNER, family), ...dataVolumes.find(BY_OWNER, family)]
-    return childrenOf(image, children).map(({ kind, metadata: { name } }) => ({ kind, namespace, name }))
+    const { snapshots, dataVolumes } = cluster
+    const owned: readonly KubeObject[] = [...snapshots.find(BY_OWNER, family), ...dataVolumes.find(BY_OWNER, family)]
+    const children = childrenOf(image, owned).map(({ kind, metadata: { name } }) => ({ kind, namespace, name }))
+    return new Set(children.flatMap((child) => [...this.#sourcesOf(child, image)]))
   }
 
   /**
    * Returns what a clone of this child may name: the child itself, or a DataSource that leads to it. CDI resolves a DataSource
    * once, and the clone does not show the result: one that names the image's own DataSource may read from any child.
    */
-  #sourcesOf(child: Child, { metadata }: ImageView): ReadonlySet<string> {
+  #sourcesOf(child: Uncloned['uncloned'], { metadata }: ImageView): ReadonlySet<string> {
     const alias = { kind: 'DataSource', namespace: child.namespace, name: metadata.name }
     const direct = [child, alias].map(cloneSourceKey)
     const indirect = direct.flatMap((key) => this.#caches.cluster.dataSources.find(BY_TARGET, key))
@@ -105,4 +121,23 @@ export class Clones implements ReferenceSource {
     )
     return new Set([...direct, ...others])
   }
+}
+
+/** A DataVolume of anybody that is still being cloned, and the key of what it reads from. */
+type LiveClone = ReturnType<typeof viewClone>[number]
+
+function viewClone(object: KubeObject) {
+  const sources = unfinishedCloneOf(viewDataVolume(object)).filter(({ length }) => length <= SOURCE_MAX)
+  return sources.map((source) => ({ title: referenceOf(object), source, isOfMachine: isOfMachine(object) }))
+}
+
+/** Whether the clone is a disk of a machine of ours. */
+function isOfMachine(clone: KubeObject): boolean {
+  return controllerOfKind(clone, virtualMachine) !== undefined
+}
+
+async function listHelpers(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Set<string>> {
+  const helpers = { signal, namespace, labelSelector: CLONE_HELPER, project: sourceOfClaim }
+  const names = await listWhole(client, PERSISTENT_VOLUME_CLAIM, helpers)
+  return new Set(names.filter((name) => name !== undefined))
 }

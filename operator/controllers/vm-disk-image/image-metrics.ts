@@ -2,13 +2,12 @@ import { type Attempt, PHASES, parseQuantity, type VMDiskImageStatus } from '@op
 import type { Counter, Histogram, Registry } from 'prom-client'
 import { ownerAmong } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
-import type { StatusCondition } from '../../runtime/conditions.ts'
+import { fromTime } from '../../runtime/conditions.ts'
 import { Meters } from '../../runtime/meters.ts'
 import { reasonOf } from '../../runtime/standing.ts'
 import type { Store } from '../../runtime/store.ts'
 import type { Admission } from './admission/admission.ts'
 import type { ImageCaches } from './caches.ts'
-import { ImageWaits } from './image-waits.ts'
 
 /** Kinds of objects that may look like a child of an image without being one. */
 const IMITATED = ['DataVolume', 'VolumeSnapshot', 'PersistentVolumeClaim', 'Pod']
@@ -20,10 +19,7 @@ interface Fleet {
   readonly images: Pick<Store<ImageView>, 'values'>
 }
 
-/**
- * Metrics that people who run fleets of images watch and alert on. Gauges are read when they are scraped, and counters count what
- * watches report: a lost response to a write changes neither.
- */
+/** Gauges are read when they are scraped, and counters count what watches report: a lost response to a write changes neither. */
 export class ImageMetrics {
   readonly #wait: Histogram
   readonly #blocked: Histogram
@@ -119,17 +115,12 @@ export class ImageMetrics {
         if (isNew && ownerAmong(after, images) !== undefined) this.#started.inc()
       }),
       images.onChange(({ before, after }) => {
-        this.#waited(before, after)
+        const uid = (after ?? before)?.metadata.uid ?? ''
+        const ended = this.#waits.take(uid, before?.status, after?.status, this.#clock.now())
+        if (ended !== undefined) this.#blocked.observe({ reason: ended.reason }, ended.seconds)
         if (before !== undefined) this.attempted(before.status.attempts, after?.status.attempts)
       }),
     ]
-  }
-
-  /** Counts the wait of an image that a change of its status ends. */
-  #waited(before: ImageView | undefined, after: ImageView | undefined): void {
-    const uid = (after ?? before)?.metadata.uid ?? ''
-    const ended = this.#waits.take(uid, before?.status, after?.status, this.#clock.now())
-    if (ended !== undefined) this.#blocked.observe({ reason: ended.reason }, ended.seconds)
   }
 
   /** An image was deleted because nothing refers to it. */
@@ -140,18 +131,18 @@ export class ImageMetrics {
   /** Counts the attempts that a change of a status adds. */
   attempted(before: readonly Attempt[] = [], after: readonly Attempt[] = []): void {
     const known = new Set(before.map(identityOf))
-    for (const attempt of after) if (!known.has(identityOf(attempt))) this.#ended(attempt)
-  }
-
-  #ended({ outcome, reason, startedAt, endedAt = '' }: Attempt): void {
-    this.#attempts.inc({ result: outcome, reason })
-    const seconds = secondsBetween(startedAt, Date.parse(endedAt))
-    if (outcome === 'Succeeded' && seconds !== undefined) this.#duration.observe(seconds)
+    for (const attempt of after) {
+      if (known.has(identityOf(attempt))) continue
+      const { outcome, reason, startedAt = '', endedAt = '' } = attempt
+      this.#attempts.inc({ result: outcome, reason })
+      const tookMs = Date.parse(endedAt) - Date.parse(startedAt)
+      if (outcome === 'Succeeded' && !Number.isNaN(tookMs)) this.#duration.observe(Math.max(0, tookMs) / 1_000)
+    }
   }
 }
 
 function isTrue({ conditions }: VMDiskImageStatus, type: string): boolean {
-  return conditions?.some((one: StatusCondition) => one.type === type && one.status === 'True') ?? false
+  return conditions?.some((one) => one.type === type && one.status === 'True') ?? false
 }
 
 /** Size of the artifact; 0 before there is one. */
@@ -164,7 +155,56 @@ function identityOf({ dataVolumeUID, endedAt }: Attempt): string {
   return `${dataVolumeUID} ${endedAt}`
 }
 
-function secondsBetween(start: string | undefined, end: number): number | undefined {
-  const seconds = (end - Date.parse(start ?? '')) / 1_000
-  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
+/** Reasons to wait in phase `Queued` that do not mean that something is missing. */
+const NOT_BLOCKED: readonly string[] = ['Queued', 'Paused', 'RetryBackoff', 'Suspended', 'Stopping', 'Unreferenced']
+
+interface Block {
+  readonly reason: string
+  readonly since: number
+}
+
+/** Tells the wait for a slot from that for something missing. A wait that began before this process led counts from the ticket. */
+export class ImageWaits {
+  readonly #blocks = new Map<string, Block>()
+  /** When the last block of an image ended. */
+  readonly #freeSince = new Map<string, number>()
+
+  /** Handles a status change. Returns the wait for something missing that it ends. */
+  take(
+    uid: string,
+    before: VMDiskImageStatus | undefined,
+    after: VMDiskImageStatus | undefined,
+    now: number,
+  ): { readonly reason: string; readonly seconds: number } | undefined {
+    const reason = after && blockOf(after)
+    const known = this.#blocks.get(uid) ?? (before && blockBefore(before, now))
+    if (after === undefined) this.#freeSince.delete(uid)
+    if (known?.reason === reason) {
+      if (known !== undefined) this.#blocks.set(uid, known)
+      return undefined
+    }
+    if (reason === undefined) this.#blocks.delete(uid)
+    else this.#blocks.set(uid, { reason, since: now })
+    if (known === undefined || after === undefined) return undefined
+    if (reason === undefined) this.#freeSince.set(uid, now)
+    return { reason: known.reason, seconds: Math.max(0, now - known.since) / 1_000 }
+  }
+
+  /** Returns since when an image that gets a slot now has waited for nothing else; undefined if it has no ticket. */
+  freeSince(uid: string, status: VMDiskImageStatus, now: number): number | undefined {
+    const queued = fromTime(status.queuedAt)
+    if (queued === undefined) return undefined
+    // If it is blocked, its status does not show yet that nothing is missing.
+    return blockOf(status) === undefined ? Math.max(queued, this.#freeSince.get(uid) ?? 0) : now
+  }
+}
+
+function blockOf(status: VMDiskImageStatus): string | undefined {
+  const reason = reasonOf(status)
+  return status.phase === 'Queued' && reason !== undefined && !NOT_BLOCKED.includes(reason) ? reason : undefined
+}
+
+function blockBefore(status: VMDiskImageStatus, now: number): Block | undefined {
+  const reason = blockOf(status)
+  return reason === undefined ? undefined : { reason, since: fromTime(status.queuedAt) ?? now }
 }

@@ -1,7 +1,7 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../runtime/conditions.ts'
-import { ImageWaits } from './image-waits.ts'
+import { ImageWaits } from './image-metrics.ts'
 
 const at = (seconds: number) => Date.UTC(2026, 0, 1) + seconds * 1_000
 const said = (reason: string, phase: VMDiskImageStatus['phase'] = 'Queued', more: VMDiskImageStatus = {}) => ({

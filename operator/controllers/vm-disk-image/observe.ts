@@ -1,30 +1,78 @@
 import { LABELS, type Policy } from '@open-terrain/constructs'
 import { BY_DEFAULT, BY_IMAGE_LABEL, BY_NAMESPACE } from '../../cluster/caches.ts'
+import { CdiPulse } from '../../cluster/cdi-pulse.ts'
 import { claimMessageOf } from '../../cluster/claim-message.ts'
-import type { EventLooks } from '../../cluster/event-looks.ts'
+import { claimRefusals, type EventLooks } from '../../cluster/event-looks.ts'
 import { importersOf, mayFill } from '../../cluster/importers.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
 import { lackOfRoom } from '../../cluster/quotas.ts'
-import { type ClaimView, type DataVolumeView, isAlive, type PodView } from '../../cluster/views.ts'
+import { type ClaimView, type DataVolumeView, isAlive } from '../../cluster/views.ts'
 import { type ImageView, parsedImageSpec } from '../../images/image-view.ts'
 import { type ReferenceSource, sumReferences } from '../../images/references.ts'
-import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
-import type { Admission } from './admission/admission.ts'
-import { type ImageCaches, siblingKey } from './caches.ts'
+import type { Services } from '../../runtime/services.ts'
+import { Admission } from './admission/admission.ts'
+import { SlotLedger } from './admission/slot-ledger.ts'
+import { IMAGE, type ImageCaches, siblingKey } from './caches.ts'
+import { Clones } from './clones.ts'
 import { isFinished } from './decide/judge.ts'
 import { unrecordedDownload } from './decide/status.ts'
-import type { ProgressWatch } from './progress-watch.ts'
-import type { ImageWorld, Lookup } from './world.ts'
+import type { ImageMetrics } from './image-metrics.ts'
+import { ProgressWatch, type Sight } from './progress-watch.ts'
+import type { ImageWorld, Lookup, Observation } from './world.ts'
+
+export interface ImageControllerOptions extends Services {
+  readonly caches: ImageCaches
+  /** Whether another process may have led since the caches were filled: the watches may not have reported its last writes yet. */
+  readonly hadPredecessor: boolean
+  readonly metrics: ImageMetrics
+  /** Namespace of the operator. */
+  readonly namespace: string
+  /** Where CDI is installed. Default `cdi`. */
+  readonly cdiNamespace?: string | undefined
+  readonly identity: string
+  readonly policy: () => Policy
+  readonly limit: (ledgerLimit: number | undefined) => number
+  /** Calls `listener` at each change of the policy; returns a function that stops that. */
+  readonly onPolicyChange: (listener: (change: { readonly isLimitAlone: boolean }) => void) => () => void
+  /** Kinds that name images. */
+  readonly references: readonly ReferenceSource[]
+}
+
+export type ImageSources = ReturnType<typeof imageSources>
+
+/** Creates the sources that images are observed from, for one term. @param lookAgain called with the key of an image that must be reconciled */
+export function imageSources(options: ImageControllerOptions, lookAgain: (key: string) => void) {
+  const { client, caches, clock, log, namespace, identity, policy } = options
+  const cdiPulse = new CdiPulse(options)
+  const clones = new Clones(client, caches)
+  return {
+    caches,
+    policy,
+    cdiPulse,
+    clones,
+    progress: new ProgressWatch(clock, cdiPulse),
+    claimRefusals: claimRefusals({ ...options, onChange: lookAgain }),
+    references: [...options.references, clones],
+    admission: new Admission({
+      ...options,
+      ...caches.cluster,
+      images: caches.images,
+      ledger: new SlotLedger({ client, clock, log, namespace }),
+      me: identity,
+      patience: policy,
+      refresh: async (signal) => {
+        if (options.hadPredecessor) await caches.reflectors.refresh([IMAGE, DATA_VOLUME], signal)
+      },
+      onChange: lookAgain,
+    }),
+  }
+}
 
 /** The sources of an observation. Nothing here asks the API server: caches hold all of it. */
-export interface Sources {
-  readonly caches: ImageCaches
-  readonly policy: () => Policy
-  readonly admission: Admission
-  readonly progress: ProgressWatch
+type Sources = Omit<ImageSources, 'cdiPulse' | 'clones' | 'claimRefusals'> & {
   readonly claimRefusals: Pick<EventLooks, 'note' | 'drop'>
-  readonly references: readonly ReferenceSource[]
 }
 
 export function observeImage(image: ImageView, sources: Sources): ImageWorld {
@@ -65,50 +113,37 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
   }
 }
 
-/**
- * Reports whether a live read found any child of the image. As in the caches, an object whose owner reference was removed does not
- * count. A claim belongs to its DataVolume, which may be gone, so its label decides.
- */
+/** Reports whether a live read found a child of the image. A claim belongs to its DataVolume, which may be gone: its label decides. */
 export function hasImageChild(found: readonly KubeObject[], image: ImageView): boolean {
-  return found.some((one) =>
-    one.kind === 'PersistentVolumeClaim'
-      ? one.metadata.labels?.[LABELS.imageUid] === image.metadata.uid
-      : isChildOf(one, image),
-  )
+  const isLabelled = ({ metadata }: KubeObject) => metadata.labels?.[LABELS.imageUid] === image.metadata.uid
+  return found.some((one) => (one.kind === 'PersistentVolumeClaim' ? isLabelled(one) : isChildOf(one, image)))
 }
 
-function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources: Sources): ImageWorld['observation'] {
+function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources: Sources): Observation {
   const { uid = '' } = image.metadata
-  const { status } = image
+  const { dataVolumeUID, importerPodUID, reason } = image.status
   const { progress, caches } = sources
   const running = dataVolumes.find((one) => !isFinished(one))
-  const { dataVolumeUID } = status
   if (running !== undefined) {
     const isKnown = dataVolumeUID === running.metadata.uid
-    const knownPodUid = isKnown ? status.importerPodUID : undefined
-    const wasDue = isKnown && status.reason === 'CDINotResponding'
+    const knownPodUid = isKnown ? importerPodUID : undefined
+    const wasDue = isKnown && reason === 'CDINotResponding'
     const importers = importersOf(running, caches.cluster)
     const claim = caches.cluster.claims.get(keyOf(running.metadata))
-    const claimRefusal = claimRefusalOf(image, { dataVolume: running, claim, importers }, sources)
-    const known = { dataVolume: running, hasClaim: claim !== undefined, importers, knownPodUid, wasDue }
-    return { ...progress.look(uid, known), claimRefusal }
+    const sight = { dataVolume: running, hasClaim: claim !== undefined, importers, knownPodUid, wasDue }
+    const claimRefusal = claimRefusalOf(image, sight, claim, sources)
+    return { ...progress.look(uid, sight), claimRefusal }
   }
   sources.claimRefusals.drop(uid)
-  if (unrecordedDownload(status) === undefined) progress.forget(uid)
+  if (unrecordedDownload(image.status) === undefined) progress.forget(uid)
   return progress.recall(uid, dataVolumeUID)
-}
-
-interface Download {
-  readonly dataVolume: DataVolumeView
-  /** The claim of the same name. */
-  readonly claim: ClaimView | undefined
-  readonly importers: readonly PodView[]
 }
 
 /** Only for a download that has a claim, and for which CDI shows neither an importer nor what it waits for. */
 function claimRefusalOf(
   { metadata }: ImageView,
-  { dataVolume, claim, importers }: Download,
+  { dataVolume, importers }: Pick<Sight, 'dataVolume' | 'importers'>,
+  claim: ClaimView | undefined,
   { claimRefusals }: Sources,
 ): string | undefined {
   const { uid = '', namespace = '' } = metadata
@@ -135,50 +170,50 @@ function claimsOf(image: ImageView, dataVolumes: readonly DataVolumeView[], { ca
   return [...labelled, ...owned]
 }
 
-function lookupFor(image: ImageView, { caches }: Sources): Lookup {
-  const { namespace, uid = '' } = image.metadata
+function lookupFor(image: ImageView, { caches: { cluster } }: Sources): Lookup {
+  const { namespace = '', uid = '' } = image.metadata
   const sibling = (name: string) => siblingKey(image, name)
-  const claimState = (name: string): 'none' | 'in use' | 'leftover' | 'foreign' => {
-    const claim = caches.cluster.claims.get(sibling(name))
+  /** The state of the claim of this name, unless a DataVolume of the image has it. */
+  const claimState = (name: string): 'none' | 'foreign' | 'going' | 'orphaned' => {
+    const claim = cluster.claims.get(sibling(name))
     if (claim === undefined) return 'none'
-    const dataVolume = caches.cluster.dataVolumes.get(sibling(name))
+    const dataVolume = cluster.dataVolumes.get(sibling(name))
     const isOfLiving = dataVolume !== undefined && isChildOf(claim, dataVolume)
-    if (isOfLiving) return isChildOf(dataVolume, image) ? 'in use' : 'foreign'
+    if (isOfLiving) return isChildOf(dataVolume, image) ? 'none' : 'foreign'
     // Not by the managed-by label: CDI writes its own name there.
-    return claim.metadata.labels?.[LABELS.imageUid] === undefined ? 'foreign' : 'leftover'
+    if (claim.metadata.labels?.[LABELS.imageUid] === undefined) return 'foreign'
+    // If its owner is gone it is garbage collected; `--cascade=orphan` removes the owner reference.
+    return isTerminating(claim) || !isOrphaned(claim) ? 'going' : 'orphaned'
   }
   return {
-    secret: (name) => caches.cluster.secrets.get(sibling(name)) !== undefined,
-    configMap: (name) => caches.cluster.configMaps.get(sibling(name)) !== undefined,
-    storageClass: (name) => caches.cluster.storageClasses.get(name) !== undefined,
-    hasDefaultStorageClass: caches.cluster.storageClasses.find(BY_DEFAULT, 'yes').length > 0,
-    snapshotClass: (name) => caches.cluster.snapshotClasses.get(name) !== undefined,
-    hasEmptyProfile: (name) => caches.cluster.storageProfiles.get(name)?.isEmpty === true,
+    secret: (name) => cluster.secrets.get(sibling(name)) !== undefined,
+    configMap: (name) => cluster.configMaps.get(sibling(name)) !== undefined,
+    storageClass: (name) => cluster.storageClasses.get(name) !== undefined,
+    hasDefaultStorageClass: cluster.storageClasses.find(BY_DEFAULT, 'yes').length > 0,
+    snapshotClass: (name) => cluster.snapshotClasses.get(name) !== undefined,
+    hasEmptyProfile: (name) => cluster.storageProfiles.get(name)?.isEmpty === true,
     lackOfRoom: (needs) => {
-      for (const quota of caches.cluster.quotas.find(BY_NAMESPACE, image.metadata.namespace ?? '')) {
+      for (const quota of cluster.quotas.find(BY_NAMESPACE, namespace)) {
         const what = lackOfRoom(quota, needs)
         if (what !== undefined) return { quota: quota.metadata.name, what }
       }
       return undefined
     },
     foreignVolume: (name) => {
-      const dataVolume = caches.cluster.dataVolumes.get(sibling(name))
+      const dataVolume = cluster.dataVolumes.get(sibling(name))
       if (dataVolume !== undefined && !isChildOf(dataVolume, image)) return `DataVolume ${name}`
       return claimState(name) === 'foreign' ? `PersistentVolumeClaim ${name}` : undefined
     },
     leftoverClaim: (name) => {
-      if (claimState(name) !== 'leftover') return 'none'
-      const claim = caches.cluster.claims.get(sibling(name))
-      // If its owner is gone it is garbage collected; `--cascade=orphan` removes the owner reference.
-      const isGoing = claim?.metadata.deletionTimestamp !== undefined || (claim !== undefined && !isOrphaned(claim))
-      return isGoing ? 'going' : 'orphaned'
+      const state = claimState(name)
+      return state === 'foreign' ? 'none' : state
     },
     leftoverImporter: (name) => {
-      const pods = caches.cluster.pods.find(BY_IMAGE_LABEL, familyKey(namespace, uid))
-      return pods.find((pod) => isAlive(pod) && mayFill(pod, name, caches.cluster.claims))?.metadata.name
+      const pods = cluster.pods.find(BY_IMAGE_LABEL, familyKey(namespace, uid))
+      return pods.find((pod) => isAlive(pod) && mayFill(pod, name, cluster.claims))?.metadata.name
     },
     foreignSnapshot: (name) => {
-      const snapshot = caches.cluster.snapshots.get(sibling(name))
+      const snapshot = cluster.snapshots.get(sibling(name))
       return snapshot !== undefined && !isChildOf(snapshot, image)
     },
   }

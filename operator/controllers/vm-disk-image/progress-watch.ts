@@ -1,9 +1,9 @@
 import type { CdiPulse } from '../../cluster/cdi-pulse.ts'
 import { claimMessageOf } from '../../cluster/claim-message.ts'
 import type { DataVolumeView, PodView } from '../../cluster/views.ts'
+import { isTerminating } from '../../kube/kube-object.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { isUnreported } from './decide/awaited.ts'
-import { downloadsOf } from './decide/judge.ts'
+import { downloadsOf, isUnreported } from './decide/judge.ts'
 import { NOTHING_SEEN, type Observation } from './world.ts'
 
 interface Seen {
@@ -115,7 +115,7 @@ export class ProgressWatch {
 
   /** CDI creates the claim of a new DataVolume, and reports the end of an importer, within milliseconds. */
   #dueSince({ dueSince }: Seen, { dataVolume, hasClaim, importers, wasDue }: Sight): number | undefined {
-    if (dataVolume.metadata.deletionTimestamp !== undefined) return undefined
+    if (isTerminating(dataVolume)) return undefined
     // CDI reports what keeps it from handing over a volume.
     const isDone = importers.some((pod) => pod.phase === 'Succeeded') && claimMessageOf(dataVolume) === ''
     if (!isDone && (!isUnreported(dataVolume) || hasClaim)) return undefined
@@ -151,13 +151,17 @@ function takePod({ pods }: Seen, { metadata, phase, hasScratch, importer }: PodV
   })
 }
 
+/** Returns its importer pods by uid. The one that the status names ran, even if this process never observed it. */
+function podsOf({ pods, knownPodUid }: Seen): readonly (readonly [uid: string, pod: SeenPod])[] {
+  if (knownPodUid === undefined || pods.has(knownPodUid)) return [...pods]
+  return [[knownPodUid, { starts: 1, isGoing: false, hasFinished: false, hasScratch: false }], ...pods]
+}
+
 /** Returns the downloads that are known to have started; undefined if no pod was observed. */
-function startsOf({ pods, knownPodUid }: Seen): number | undefined {
-  const isUnseen = knownPodUid !== undefined && !pods.has(knownPodUid)
-  if (pods.size === 0 && !isUnseen) return undefined
-  let starts = isUnseen ? 1 : 0
-  for (const pod of pods.values()) if (!pod.hasFinished) starts += pod.starts
-  return starts
+function startsOf(seen: Seen): number | undefined {
+  const pods = podsOf(seen)
+  if (pods.length === 0) return undefined
+  return pods.reduce((sum, [, { starts, hasFinished }]) => sum + (hasFinished ? 0 : starts), 0)
 }
 
 /** Returns the latest pod that ran. */
@@ -169,17 +173,13 @@ function importerOf({ pods, knownPodUid }: Seen): string | undefined {
  * Reports whether a pod that ran is being deleted before it finished, or another pod has replaced it. A pod with scratch space is no
  * replacement: it follows the first pod, which only found out that scratch space is needed.
  */
-function isImporterLost({ pods, knownPodUid }: Seen, present: readonly PodView[]): boolean {
-  const living = present.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+function isImporterLost(seen: Seen, present: readonly PodView[]): boolean {
+  const living = present.filter((pod) => !isTerminating(pod))
   const isReplaced = (uid: string, hadScratch: boolean) =>
     !present.some(({ metadata }) => metadata.uid === uid) &&
     living.some(({ metadata, hasScratch }) => metadata.uid !== uid && (hadScratch || !hasScratch))
-  const isKnownReplaced = knownPodUid !== undefined && !pods.has(knownPodUid) && isReplaced(knownPodUid, false)
-  return (
-    isKnownReplaced ||
-    [...pods].some(
-      ([uid, { starts, isGoing, hasFinished, hasScratch }]) =>
-        starts > 0 && !hasFinished && (isGoing || isReplaced(uid, hasScratch)),
-    )
+  return podsOf(seen).some(
+    ([uid, { starts, isGoing, hasFinished, hasScratch }]) =>
+      starts > 0 && !hasFinished && (isGoing || isReplaced(uid, hasScratch)),
   )
 }

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { cloneSourceKey } from '../../cluster/clone-sources.ts'
+import { clusterCaches } from '../../cluster/caches.ts'
 import { sumReferences } from '../../images/references.ts'
 import { apiError } from '../../kube/api-error.fixtures.ts'
+import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { apiVersionOf, type KubeObject } from '../../kube/kube-object.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
-import { LiveClones } from './live-clones.ts'
+import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
+import { Reflectors } from '../../runtime/reflectors.ts'
+import { ImageCaches } from './caches.ts'
+import { Clones } from './clones.ts'
+import { anImage } from './image-objects.fixtures.ts'
 
 const { signal } = new AbortController()
 const put = (client: ScriptedClient, name: string, more: object): KubeObject =>
@@ -19,8 +24,13 @@ const snapshot = { kind: 'VolumeSnapshot', namespace: 'team', name: 's' }
 const volume = { kind: 'DataVolume', namespace: 'team', name: 's' }
 const from = (source: object, phase = 'CloneInProgress') => ({ spec: { source }, status: { phase } })
 
-const isCloned = (client: ScriptedClient, child: typeof snapshot) =>
-  new LiveClones(client).readFrom(child, new Set([cloneSourceKey(child)]), signal)
+/** Nothing is in the caches. */
+const clonesBy = (client: ScriptedClient) => {
+  const more = { clock: new FakeClock(), random: () => 0.5, log: fakeLog(), onRelist: () => undefined }
+  return new Clones(client, new ImageCaches(clusterCaches(new Reflectors({ client, ...more }))))
+}
+const isCloned = (client: ScriptedClient, child: typeof snapshot, clones = clonesBy(client)) =>
+  clones.read({ uncloned: child, look: 'live' }, anImage(), signal)
 
 describe('a child is being cloned', () => {
   it.each<[string, object, typeof snapshot, boolean]>([
@@ -59,8 +69,8 @@ describe('a child is being cloned', () => {
 
   it('is asked of the same two lists for all who ask together, and of others by who asks later', async () => {
     const client = new ScriptedClient()
-    const clones = new LiveClones(client)
-    const ask = () => clones.readFrom(snapshot, new Set([cloneSourceKey(snapshot)]), signal)
+    const clones = clonesBy(client)
+    const ask = () => isCloned(client, snapshot, clones)
     const first = Promise.all(Array.from({ length: 16 }, ask))
     expect(await first).not.toContain(true)
     expect(client.callsOf('list')).toHaveLength(2)

@@ -9,7 +9,7 @@ import type { Lane, WorkQueue } from '../../runtime/work-queue.ts'
 import type { Admission } from './admission/admission.ts'
 import { BY_CONFIG_MAP, BY_SECRET, BY_UID, IMAGE, type ImageCaches, siblingKey } from './caches.ts'
 import { unrecordedDownload } from './decide/status.ts'
-import type { ImageControllerOptions } from './image-sources.ts'
+import type { ImageControllerOptions } from './observe.ts'
 
 /** Hundreds of references may come or go at once: they are counted together. */
 const REFERENCES_SETTLE_MS = 100
@@ -33,11 +33,10 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
   const enqueue = (found: Iterable<ImageView>, lane: Lane = 'urgent') => {
     for (const { metadata } of found) queue.add(keyOf(metadata), lane)
   }
-  const allWaiting = () =>
-    enqueue(
-      [...images.values()].filter(({ status }) => status.phase !== 'Succeeded'),
-      'normal',
-    )
+  const allWaiting = () => {
+    const waiting = [...images.values()].filter(({ status }) => status.phase !== 'Succeeded')
+    enqueue(waiting, 'normal')
+  }
   const named = (index: string) => whenCreatedOrDeleted(({ key }) => enqueue(images.find(index, key)))
   /** Finds images by uid, from our label or the controller, and always by name: a name that is taken or freed concerns all that need it. */
   const child = ({ key, before, after }: Change<KubeObject>) => {
@@ -90,11 +89,9 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
     // A quota changes with each claim and pod of its namespace: only images that wait for it are requeued.
     cluster.quotas.onChange(
       whenContentChanged(({ before, after }) => {
-        const namespace = (after ?? before)?.metadata.namespace ?? ''
-        enqueue(
-          [...images.find(BY_NAMESPACE, namespace)].filter(({ status }) => status.reason === 'QuotaExceeded'),
-          'normal',
-        )
+        const found = images.find(BY_NAMESPACE, (after ?? before)?.metadata.namespace ?? '')
+        const waiting = found.filter(({ status }) => status.reason === 'QuotaExceeded')
+        enqueue(waiting, 'normal')
       }),
     ),
     caches.reflectors.onInstalled(() => {

@@ -34,13 +34,6 @@ export interface Refusal extends Blocked {
 /** A refusal that is not in the RefusalBook yet, which determines how long it holds. */
 export type Refused = Omit<Refusal, 'until'>
 
-/** What is known about the surroundings of all images. */
-export interface Surroundings {
-  readonly hasDataVolumes: boolean
-  readonly hasSnapshots: boolean
-  readonly hasDataSources: boolean
-}
-
 /** Looks up what exists of the objects that an image names. */
 export interface Lookup {
   secret(name: string): boolean
@@ -97,7 +90,8 @@ export interface ImageWorld {
   readonly spec: ParsedSpec
   readonly policy: Policy
   readonly namespaceTerminating: boolean
-  readonly surroundings: Surroundings
+  /** What the cluster serves. */
+  readonly surroundings: Readonly<Record<'hasDataVolumes' | 'hasSnapshots' | 'hasDataSources', boolean>>
   readonly lookup: Lookup
   readonly slot: Holder | undefined
   /** False while there is a download without a slot in the ledger as last read: the ledger is being read again. */

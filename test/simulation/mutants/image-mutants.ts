@@ -144,7 +144,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'every reconcile writes the status',
     invariant: 7,
-    seam: seam(IMAGES.status, 'isImageStatusDue', () => () => true),
+    seam: seam(IMAGES.pace, 'imagePaceOf', () => () => ({ isStatusDue: true })),
     kind: 'undisturbed',
   },
   {

@@ -31,6 +31,7 @@ export const ADMISSION = {
 export const IMAGES = {
   controller: () => import('../../../operator/controllers/vm-disk-image/controller.ts'),
   judge: () => import('../../../operator/controllers/vm-disk-image/decide/judge.ts'),
+  pace: () => import('../../../operator/controllers/vm-disk-image/decide/pace.ts'),
   plan: () => import('../../../operator/controllers/vm-disk-image/decide/plan.ts'),
   planArtifact: () => import('../../../operator/controllers/vm-disk-image/decide/plan-artifact.ts'),
   planDeletion: () => import('../../../operator/controllers/vm-disk-image/decide/plan-deletion.ts'),

@@ -1,15 +1,24 @@
-import { ANNOTATIONS, type Attempt, LABELS, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  type Attempt,
+  LABELS,
+  type Policy,
+  type Reason,
+  shortHash,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import type { ImageWorld } from '../world.ts'
-import type { Failure } from './judge.ts'
-import { withRetryTime } from './retries.ts'
+import { type Failure, isPermanent } from './judge.ts'
 
 const KEPT = 5
 const RECORDED_MESSAGE_LIMIT = 1_000
 /** More than any budget has. A status and the ledger can hold it. */
 const NUMBER_MAX = 1_000
+/** Part of a wait by which retries are spread, to both sides. */
+const JITTER = 0.1
 
 /** Number of the next attempt: counted from 1 within a budget. */
 export function nextAttempt({ budget, attempts, revision }: VMDiskImageStatus): number {
@@ -18,10 +27,7 @@ export function nextAttempt({ budget, attempts, revision }: VMDiskImageStatus): 
   return last.outcome === 'Failed' ? Math.min(last.number + 1, NUMBER_MAX) : last.number
 }
 
-/**
- * Records the failure of an attempt: how many downloads it used, and when the next one may start. The status is written
- * before anything is torn down, so a crash cannot lose the record.
- */
+/** Records the failure of an attempt. This is written before anything is torn down, so a crash cannot lose the record. */
 export function recordFailure(
   status: VMDiskImageStatus,
   subject: AttemptSubject,
@@ -29,15 +35,14 @@ export function recordFailure(
   world: ImageWorld,
   now: number,
 ): VMDiskImageStatus {
-  const downloads = (status.budget?.downloads ?? 0) + failure.downloads
+  const { reason, message, downloads } = failure
+  const { key = '', downloads: used = 0, unstarted = 0 } = status.budget ?? {}
   // An attempt that never reached its source uses no download. It is not counted, and each retry waits longer.
-  const hasRun = failure.downloads > 0
-  const outcome = hasRun ? 'Failed' : 'Cancelled'
-  const unstarted = hasRun ? 0 : (status.budget?.unstarted ?? 0) + 1
-  const { reason, message } = failure
+  const hasRun = downloads > 0
+  const end = { outcome: hasRun ? 'Failed' : 'Cancelled', reason, message, downloads } as const
   const next: VMDiskImageStatus = {
-    ...withAttempt(status, subject, { outcome, reason, message, downloads: failure.downloads }, now),
-    budget: { key: status.budget?.key ?? '', downloads, ...(!hasRun && { unstarted }) },
+    ...withAttempt(status, subject, end, now),
+    budget: { key, downloads: used + downloads, ...(!hasRun && { unstarted: unstarted + 1 }) },
     ticket: undefined,
     // Only marks that there is a wait. The policy determines how long it is.
     nextRetryTime: toTime(now),
@@ -72,19 +77,10 @@ export function renewed(status: VMDiskImageStatus): VMDiskImageStatus {
 }
 
 /** The attempt that a record is about. */
-export interface AttemptSubject {
-  readonly uid: string
-  readonly number: number
-  readonly revision: string
-  readonly createdAt: string | undefined
-  readonly restarts: number
-}
+type AttemptSubject = ReturnType<typeof subjectOf>
 
 /** @param revision required where its label cannot be trusted */
-export function subjectOf(
-  dataVolume: DataVolumeView,
-  revision = dataVolume.metadata.labels?.[LABELS.revision] ?? '',
-): AttemptSubject {
+export function subjectOf(dataVolume: DataVolumeView, revision = dataVolume.metadata.labels?.[LABELS.revision] ?? '') {
   const { uid = '', creationTimestamp } = dataVolume.metadata
   const number = attemptOf(dataVolume)
   return { uid, number, revision, createdAt: creationTimestamp, restarts: dataVolume.restartCount }
@@ -130,4 +126,35 @@ function newest(attempts: readonly Attempt[]): Attempt[] {
 export function attemptOf({ metadata }: KubeObject): number {
   const number = Number(metadata.annotations?.[ANNOTATIONS.attempt])
   return Number.isInteger(number) && number >= 1 ? Math.min(number, NUMBER_MAX) : 1
+}
+
+/** Returns the attempt that ended all attempts: a retry cannot fix it, or the policy allows no more. Undefined while one is left. */
+export function finalAttempt({ budget, attempts }: VMDiskImageStatus, { retryLimit }: Policy): Attempt | undefined {
+  const last = attempts?.findLast(({ outcome }) => outcome === 'Failed')
+  if (budget === undefined || budget.downloads === 0 || last === undefined) return undefined
+  return isPermanent(last.reason) || budget.downloads > retryLimit ? last : undefined
+}
+
+/** Returns the status with the time of the next attempt. The current policy also applies to images that already wait or have failed. */
+export function withRetryTime(status: VMDiskImageStatus, policy: Policy): VMDiskImageStatus {
+  const { ticket, budget, attempts, nextRetryTime } = status
+  const downloads = budget?.downloads ?? 0
+  // An attempt that used no download has a wait too. Only its time in the status shows that.
+  const isWaiting = ticket === undefined && (nextRetryTime !== undefined || downloads > 0)
+  const last = attempts?.findLast(({ outcome, downloads }) => outcome === 'Failed' || downloads === 0)
+  const endedAt = fromTime(last?.endedAt)
+  if (!isWaiting || last === undefined || endedAt === undefined || finalAttempt(status, policy) !== undefined)
+    return { ...status, nextRetryTime: undefined }
+  const delayMs = retryDelay(Math.max(downloads, budget?.unstarted ?? 0), last.dataVolumeUID ?? '', policy)
+  return { ...status, nextRetryTime: toTime(endedAt + delayMs) }
+}
+
+/** Returns the first wait, doubled for each further failed download or attempt in which nothing ran, up to the maximum. */
+function retryDelay(failures: number, seed: string, { retryBackoffMs, retryBackoffMaxMs }: Policy): number {
+  const longest = Math.max(retryBackoffMs, retryBackoffMaxMs)
+  const step = Math.min(retryBackoffMs * 2 ** Math.min(Math.max(0, failures - 1), 30), longest)
+  const [least, most] = [step * (1 - JITTER), Math.min(step * (1 + JITTER), longest)]
+  // A hash spreads retries as well as random numbers do, and keeps the plan a pure function of its arguments.
+  const spread = Number.parseInt(shortHash([seed]), 16) / 0xffff_ffff
+  return least + (most - least) * spread
 }

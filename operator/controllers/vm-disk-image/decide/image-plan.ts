@@ -1,12 +1,13 @@
-import { FINALIZERS, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs'
+import { childName, FINALIZERS, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs'
+import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
 import { type ChildType, NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
-import type { Uncloned, Unreferenced } from '../../../runtime/preconditions.ts'
+import type { Absent, NamedObject, Uncloned, Unreferenced } from '../../../runtime/preconditions.ts'
 import type { Wake } from '../../../runtime/wake.ts'
 import type { Holder, ImageWorld } from '../world.ts'
-import { type ImageStanding, withImageStanding } from './status.ts'
+import { type ImageStanding, isRecorded, withImageStanding } from './status.ts'
 import type { Target } from './target.ts'
 
 /** What is to be done about one image, as printable data. */
@@ -64,6 +65,23 @@ export function unreferenced({ image: { metadata } }: ImageWorld, by: Unreferenc
 /** Requires that no unfinished clone reads from the object. */
 export function uncloned({ kind, metadata: { namespace = '', name } }: KubeObject, look: Uncloned['look']): Uncloned {
   return { uncloned: { kind, namespace, name }, look }
+}
+
+/** Returns what the next status gives up because the caches do not have it. It may still exist, so a live read must confirm it. */
+export function lostChildren({ image, dataVolumes, snapshots, claims }: ImageWorld, next: VMDiskImageStatus): Absent[] {
+  const { artifact, dataVolumeUID: uid, revision = '' } = image.status
+  const { namespace = '' } = image.metadata
+  const lacks = (children: readonly KubeObject[], name: string) => !children.some((one) => one.metadata.name === name)
+  const lost: NamedObject[] = []
+  if (artifact !== undefined && next.artifact === undefined) {
+    const { kind, name } = artifact
+    if (lacks(kind === 'VolumeSnapshot' ? snapshots : claims, name))
+      lost.push({ type: CLONE_SOURCES[kind], namespace, name })
+  }
+  const isGivenUp = uid !== undefined && !isRecorded(image.status) && isRecorded(next, uid)
+  if (isGivenUp && !dataVolumes.some(({ metadata }) => metadata.uid === uid))
+    lost.push({ type: DATA_VOLUME, namespace, name: childName(image.metadata.name, revision), uid })
+  return lost.map((one) => ({ absent: [one], whose: 'ours' }))
 }
 
 type PlanRest = Partial<Omit<ImagePlan, 'status'>>

@@ -1,11 +1,11 @@
 import type { Policy, Reason } from '@open-terrain/constructs'
 import { claimMessageOf } from '../../../cluster/claim-message.ts'
 import type { ContainerEnd } from '../../../cluster/importer-container.ts'
-import type { DataVolumeView, PodView } from '../../../cluster/views.ts'
+import type { DataVolumeView } from '../../../cluster/views.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import type { ConditionView } from '../../../runtime/interned.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
-import type { ImageWorld } from '../world.ts'
-import { awaitedBy } from './awaited.ts'
+import type { ImageWorld, Observation } from '../world.ts'
 
 /** How a download is doing. */
 export type Verdict =
@@ -36,21 +36,24 @@ export interface JudgeContext extends Patience, Pick<ImageWorld, 'observation' |
   readonly ageMs: number
 }
 
-/**
- * Judges a DataVolume. CDI itself hardly ever gives up: it restarts a failing importer forever, from the first byte, and
- * reports `ImportInProgress`. Here the first observed failure ends the attempt.
- */
+/** CDI restarts a failing importer forever, from the first byte, as `ImportInProgress`. Here the first failure ends the attempt. */
 export function judgeDataVolume(dataVolume: DataVolumeView, context: JudgeContext): Verdict {
   if (dataVolume.phase === 'Succeeded')
     return isImportingAgain(dataVolume) ? { state: 'importing-again' } : { state: 'finished' }
-  const failed = failuresOf(dataVolume, context)
-  return (
-    failedForGood(dataVolume, failed) ??
-    failedImporter(dataVolume, context, failed) ??
-    cannotStart(dataVolume, context, failed) ??
-    tookTooLong(dataVolume, context, failed) ?? { state: 'running' }
-  )
+  const end =
+    failedForGood(dataVolume) ??
+    failedImporter(dataVolume, context) ??
+    cannotStart(dataVolume, context) ??
+    tookTooLong(dataVolume, context)
+  if (end === undefined) return { state: 'running' }
+  const [given, message] = end
+  const reason = given ?? PERMANENT.entries().find(([, one]) => one.test(message))?.[0] ?? 'ImporterFailed'
+  const downloads = downloadsOf(dataVolume, context.observation.starts)
+  return { state: 'failed', reason, message: redactUrls(message), permanent: isPermanent(reason), downloads }
 }
+
+/** How a download failed. Without a reason, the text of the importer determines it. */
+type End = readonly [reason: Reason | undefined, message: string]
 
 /** Reports whether its importer can no longer download. Any other DataVolume holds a slot. */
 export function isFinished(dataVolume: DataVolumeView): boolean {
@@ -65,38 +68,41 @@ function isImportingAgain({ bound, progress }: DataVolumeView): boolean {
   return bound.status === 'False' && bound.reason !== 'ClaimLost' && progress !== '' && !progress.startsWith('100')
 }
 
-function failedForGood({ phase, running, bound, ready }: DataVolumeView, failed: Failures): Failure | undefined {
+function failedForGood({ phase, running, bound, ready }: DataVolumeView): End | undefined {
   if (phase !== 'Failed') return undefined
-  if (running.reason === 'ChecksumError') return failed('ChecksumMismatch', running.message)
-  if (bound.reason === 'ClaimLost') return failed('ClaimLost', 'the volume behind the claim was lost')
-  return failed(undefined, running.message || ready.message || 'CDI gave up')
+  if (running.reason === 'ChecksumError') return ['ChecksumMismatch', running.message]
+  if (bound.reason === 'ClaimLost') return ['ClaimLost', 'the volume behind the claim was lost']
+  return [undefined, running.message || ready.message || 'CDI gave up']
 }
 
-/**
- * Detects the end of an importer from its DataVolume, and from the pod itself: CDI may be away, shows only what it observed, and has
- * no text for what it did not observe.
- */
-function failedImporter(dataVolume: DataVolumeView, context: JudgeContext, failed: Failures): Failure | undefined {
+/** Uses the pod itself too: CDI may be away, shows only what it observed, and has no text for what it did not observe. */
+function failedImporter(dataVolume: DataVolumeView, { observation }: JudgeContext): End | undefined {
   const { running } = dataVolume
-  const { importers, isImporterLost } = context.observation
+  const { importers } = observation
   const reason = running.status === 'False' ? running.reason : ''
-  const ends = importers.filter(hasFailedIn)
+  const ends = importers.filter(
+    ({ phase, importer: { ended } }) => phase !== 'Succeeded' && (ended?.exitCode ?? 0) !== 0,
+  )
   const end = ends[0]?.importer.ended
-  if (end?.reason === 'OOMKilled' || reason === 'OOMKilled')
-    return failed('OutOfMemory', 'the importer ran out of memory')
+  if (end?.reason === 'OOMKilled' || reason === 'OOMKilled') return ['OutOfMemory', 'the importer ran out of memory']
   const named = NAMED[reason]
-  if (named !== undefined) return failed(named, running.message)
+  if (named !== undefined) return [named, running.message]
   // CDI's own message only refers to its logs.
-  if (reason === 'ErrExceededQuota') return failed('QuotaExceeded', `${NO_ROOM} (${running.message})`)
+  if (reason === 'ErrExceededQuota')
+    return [
+      'QuotaExceeded',
+      `a ResourceQuota of the namespace leaves no room for the importer pod (${running.message})`,
+    ]
   const error = (FAILED.has(reason) && running.message) || end?.message || ''
-  if (error !== '') return failed(undefined, error)
-  if (isImporterLost || isKilled(dataVolume, context) || importers.some(isOver)) return failed('Evicted', EVICTED)
+  if (error !== '') return [undefined, error]
+  if (isKilled(dataVolume, observation))
+    return ['Evicted', 'the importer pod was evicted or deleted before it was done, such as by the drain of its node']
   const hasRestarted = dataVolume.restartCount > 0 || importers.some(({ importer }) => importer.starts > 1)
   const hasFailed = FAILED.has(reason) && dataVolume.phase !== 'ImportScheduled'
   // The kubelet also reports a terminated container for a pod that was deleted before it ran. CDI then creates the next one.
-  const hasEnded = ends.some(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const hasEnded = ends.some((pod) => !isTerminating(pod))
   if (!hasRestarted && !hasFailed && !hasEnded) return undefined
-  return failed(undefined, importError(dataVolume) || withoutText(end))
+  return [undefined, importError(dataVolume) || withoutText(end)]
 }
 
 /** Reasons of Running=False that name the cause. */
@@ -105,23 +111,12 @@ const NAMED: Readonly<Record<string, Reason>> = {
   CreateContainerConfigError: 'SecretMissing',
 }
 
-const NO_ROOM = 'a ResourceQuota of the namespace leaves no room for the importer pod'
-
-function hasFailedIn({ phase, importer: { ended } }: PodView): boolean {
-  return phase !== 'Succeeded' && ended !== undefined && ended.exitCode !== 0
-}
-
 /** A killed pod leaves no text. CDI shows a pod with phase Failed as if it were still to be started. */
-function isKilled({ running, phase }: DataVolumeView, { observation }: JudgeContext): boolean {
-  return phase === 'ImportScheduled' && isFailureReported(running) && observation.starts !== 0
+function isKilled({ running, phase }: DataVolumeView, { importers, isImporterLost, starts }: Observation): boolean {
+  const isShown = phase === 'ImportScheduled' && isFailureReported(running) && starts !== 0
+  return isShown || isImporterLost || importers.some((pod) => pod.phase === 'Failed' && !isTerminating(pod))
 }
 
-/** Reports whether the pod has phase Failed and is not being deleted. */
-function isOver({ phase, metadata }: PodView): boolean {
-  return phase === 'Failed' && metadata.deletionTimestamp === undefined
-}
-
-const EVICTED = 'the importer pod was evicted or deleted before it was done, such as by the drain of its node'
 /** Reasons of Running=False for a failure. The last one means that CDI saw the pod only between two starts. */
 const FAILED: ReadonlySet<string> = new Set(['Error', 'CrashLoopBackOff', 'Pod is running'])
 
@@ -138,19 +133,20 @@ function withoutText(end: ContainerEnd | undefined): string {
 function cannotStart(
   { bound, ready, phase }: DataVolumeView,
   { observation: { claimRefusal = '' } }: JudgeContext,
-  failed: Failures,
-): Failure | undefined {
+): End | undefined {
   if (phase !== '' && phase !== 'Pending') return undefined
-  if (claimRefusal.includes('exceeded quota')) return failed('QuotaExceeded', claimRefusal)
+  if (claimRefusal.includes('exceeded quota')) return ['QuotaExceeded', claimRefusal]
   const refusal = [bound, ready].find(({ reason }) => reason === 'ErrClaimNotValid' || reason === 'ErrExceededQuota')
   if (refusal === undefined) return undefined
-  if (refusal.reason === 'ErrExceededQuota') return failed('QuotaExceeded', refusal.message)
-  return failed('ClaimInvalid', `${refusal.message}; ${GIVE_PROPERTIES}`)
+  if (refusal.reason === 'ErrExceededQuota') return ['QuotaExceeded', refusal.message]
+  return ['ClaimInvalid', `${refusal.message}; give the StorageProfile of the storage class its claimPropertySets`]
 }
 
-function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext, failed: Failures): Failure | undefined {
+function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext): End | undefined {
   const { ageMs, observation, attemptTimeoutMs, stallTimeoutMs } = context
-  const last = lastSeen(dataVolume)
+  const { running } = dataVolume
+  // The Running condition says more than an earlier message about the claim.
+  const last = running.status === 'True' ? '' : running.message || running.reason || claimMessageOf(dataVolume)
   const where = last === '' ? '' : `; last seen: ${last}`
   const isStalled = observation.unchangedMs >= stallTimeoutMs
   // While CDI does not act, elapsed time says nothing about the download.
@@ -158,47 +154,31 @@ function tookTooLong(dataVolume: DataVolumeView, context: JudgeContext, failed: 
   if (downloadsOf(dataVolume, observation.starts) === 0) {
     const waited = ageMs >= attemptTimeoutMs ? attemptTimeoutMs : stallTimeoutMs
     const message = `nothing was downloaded: ${minutes(waited)} of waiting for ${awaitedBy(dataVolume, observation)}`
-    return failed('ImporterNotStarted', message)
+    return ['ImporterNotStarted', message]
   }
   if (ageMs >= attemptTimeoutMs)
-    return failed(
-      'AttemptTimeout',
-      `not finished within ${minutes(attemptTimeoutMs)} (policy key attemptTimeout)${where}`,
-    )
-  return failed('Stalled', `no progress for ${minutes(stallTimeoutMs)} (policy key stallTimeout)${where}`)
+    return ['AttemptTimeout', `not finished within ${minutes(attemptTimeoutMs)} (policy key attemptTimeout)${where}`]
+  return ['Stalled', `no progress for ${minutes(stallTimeoutMs)} (policy key stallTimeout)${where}`]
 }
-
-/** Prefers the Running condition: it says more than an earlier message about the claim. */
-function lastSeen(dataVolume: DataVolumeView): string {
-  const { running } = dataVolume
-  if (running.status === 'True') return ''
-  return running.message || running.reason || claimMessageOf(dataVolume)
-}
-
-/** The remedy if CDI knows no access mode for a storage class. */
-const GIVE_PROPERTIES = 'give the StorageProfile of the storage class its claimPropertySets'
 
 function minutes(ms: number): string {
   return ms < 120_000 ? `${Math.round(ms / 1_000)} seconds` : `${Math.round(ms / 60_000)} minutes`
 }
 
 /** Errors of the source or the image that every retry repeats. Whole phrases: a bare 404 may be part of any request id. */
-const PERMANENT: readonly { readonly reason: Reason; readonly pattern: RegExp }[] = [
-  { reason: 'ChecksumMismatch', pattern: /checksum mismatch/i },
-  { reason: 'NotFound', pattern: /NoSuchKey|NoSuchBucket|status code: 404|\bgot 404\b|manifest unknown|name unknown/ },
-  {
-    reason: 'AccessDenied',
-    pattern: /AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|status code: 40[13]|\bgot 40[13]\b/,
-  },
-  {
-    reason: 'DiskTooSmall',
-    pattern: /DataVolume too small to contain image|virtual image size .* is larger than|no space left on device/i,
-  },
-]
+const PERMANENT = new Map<Reason, RegExp>([
+  ['ChecksumMismatch', /checksum mismatch/i],
+  ['NotFound', /NoSuchKey|NoSuchBucket|status code: 404|\bgot 404\b|manifest unknown|name unknown/],
+  ['AccessDenied', /AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|status code: 40[13]|\bgot 40[13]\b/],
+  [
+    'DiskTooSmall',
+    /DataVolume too small to contain image|virtual image size .* is larger than|no space left on device/i,
+  ],
+])
 
 /** Whether a failure for this reason is final. */
 export function isPermanent(reason: string): reason is Reason {
-  return PERMANENT.some((one) => one.reason === reason)
+  return PERMANENT.has(reason as Reason)
 }
 
 /** While the importer runs again, its error remains only in this message: the text of the newest Event of the prime claim. */
@@ -208,9 +188,7 @@ function importError({ bound }: DataVolumeView): string {
 }
 
 /**
- * Returns the downloads used: each importer that ran is one, whatever ended it, and each restart began at the first byte. Counts what
- * the pods showed, or what CDI reports if it observed more.
- *
+ * Returns the downloads used: each importer that ran is one, and each restart began at the first byte. CDI may report more than its pods showed.
  * @param starts undefined if no pod was observed
  */
 export function downloadsOf(dataVolume: DataVolumeView, starts: number | undefined): number {
@@ -227,13 +205,40 @@ export function downloadsOf(dataVolume: DataVolumeView, starts: number | undefin
 const RUN_PHASES: ReadonlySet<string> = new Set(['ImportInProgress', 'Succeeded', 'Failed'])
 const RUN_REASONS: ReadonlySet<string> = new Set(['OOMKilled', 'ChecksumError'])
 
-/** Creates failures of one download. Without a given reason, the text of the importer determines it. */
-type Failures = (reason: Reason | undefined, message: string) => Failure
+/** Reports whether CDI still shows nothing for the DataVolume. */
+export function isUnreported({ phase, bound, running }: DataVolumeView): boolean {
+  return phase === '' && bound.status === '' && running.status === ''
+}
 
-function failuresOf(dataVolume: DataVolumeView, { observation }: JudgeContext): Failures {
-  return (given, message) => {
-    const reason = given ?? PERMANENT.find(({ pattern }) => pattern.test(message))?.reason ?? 'ImporterFailed'
-    const downloads = downloadsOf(dataVolume, observation.starts)
-    return { state: 'failed', reason, message: redactUrls(message), permanent: isPermanent(reason), downloads }
+/** Returns what a download waits for while its importer does not run yet, as text after "waiting for". */
+export function awaitedBy(
+  dataVolume: DataVolumeView,
+  { claimRefusal, importers }: Pick<Observation, 'claimRefusal' | 'importers'>,
+): string {
+  const { phase, running } = dataVolume
+  if (claimRefusal !== undefined) return `its volume (${claimRefusal})`
+  // CDI creates the next pod only when this one is gone, and shows its last state until then. On a lost node that takes long.
+  if (importers.length > 0 && importers.every(isTerminating))
+    return 'its importer pod, which is being deleted, to be gone'
+  if (isUnreported(dataVolume)) return 'CDI to act on its DataVolume'
+  if (phase === 'PendingPopulation') return 'the first consumer of its volume'
+  switch (running.reason) {
+    case 'ImagePullFailed':
+      return `the importer's container image (${running.message})`
+    case 'Unschedulable':
+      return 'a node that has room for the importer pod, and its volume'
+    case 'Scratch space required':
+      return 'a volume with scratch space'
+    case '':
+    case 'Completed':
+      break
+    case 'ContainerCreating':
+    case 'PodInitializing':
+      return 'its importer pod to start'
+    default:
+      return `its importer pod to start (${running.message || running.reason})`
   }
+  if (phase === 'ImportScheduled') return 'its importer pod to start'
+  const message = claimMessageOf(dataVolume)
+  return message === '' ? 'its volume' : `its volume (${message})`
 }

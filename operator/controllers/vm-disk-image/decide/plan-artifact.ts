@@ -16,9 +16,10 @@ import { type Removal, removalOf } from '../../../runtime/plan.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import type { Wake } from '../../../runtime/wake.ts'
 import type { ImageWorld } from '../world.ts'
+import { whatBlocksSnapshot } from './checks.ts'
 import { type ImageDraft, type ImagePlan, planAt, uncloned } from './image-plan.ts'
 import { isFinished } from './judge.ts'
-import { CLONED_LOOK_MS } from './plan-unreferenced.ts'
+import { CLONED_LOOK_MS } from './plan-deletion.ts'
 import { type ImageStanding, OUT_OF_QUEUE, withImageStanding } from './status.ts'
 import { originOf } from './target.ts'
 
@@ -29,6 +30,21 @@ const NAME_KEPT_MS = 20_000
 
 /** One message for all steps from the download to the artifact: a message per step would cost writes that help nobody. */
 const TAKING = 'the download is complete; the artifact is being made'
+
+/** Drops an artifact that is gone, or is about to be overwritten by a download that nobody requested. */
+export function dropLostArtifact(
+  status: VMDiskImageStatus,
+  { snapshots, claims, dataVolumes }: ImageWorld,
+): VMDiskImageStatus {
+  const { artifact } = status
+  if (artifact === undefined) return status
+  const isIt = ({ metadata }: KubeObject) => metadata.name === artifact.name
+  const candidates: readonly KubeObject[] = artifact.kind === 'VolumeSnapshot' ? snapshots : claims
+  const isThere = candidates.some((one) => isIt(one) && !isTerminating(one))
+  const isOverwritten =
+    artifact.kind === 'PersistentVolumeClaim' && dataVolumes.some((one) => isIt(one) && !isFinished(one))
+  return isThere && !isOverwritten ? status : { ...status, artifact: undefined }
+}
 
 /** Plans from the finished download, if it still exists, to a published artifact: snapshot, ready, alias. Undefined: nothing to publish. */
 export function planPublication(draft: ImageDraft): ImagePlan | undefined {
@@ -51,14 +67,12 @@ function planSnapshot(draft: ImageDraft): ImagePlan | undefined {
   const { world, target, dataVolume } = draft
   const snapshot = world.snapshots.find(({ metadata }) => metadata.name === target.snapshotName)
   if (snapshot === undefined) return dataVolume === undefined ? undefined : takeSnapshot(draft, dataVolume)
-  if (snapshot.metadata.deletionTimestamp !== undefined)
-    return atWork(
-      draft,
-      `waiting until VolumeSnapshot ${snapshot.metadata.name} is gone; if this lasts, check its finalizers, and that the snapshot controller runs`,
-    )
-  if (snapshot.snapshotClass !== target.snapshotClass) {
-    return atWork(draft, 'taking the snapshot again, with another class', { remove: removalOf(snapshot) })
+  if (isTerminating(snapshot)) {
+    const message = `waiting until VolumeSnapshot ${target.snapshotName} is gone; if this lasts, check its finalizers, and that the snapshot controller runs`
+    return atWork(draft, message)
   }
+  if (snapshot.snapshotClass !== target.snapshotClass)
+    return atWork(draft, 'taking the snapshot again, with another class', { remove: removalOf(snapshot) })
   if (!snapshot.readyToUse) return waitForSnapshot(draft, snapshot)
   const { restoreSize, snapshotClass } = snapshot
   return publish(draft, { kind: 'VolumeSnapshot', name: target.snapshotName, snapshotClass, restoreSize })
@@ -66,29 +80,9 @@ function planSnapshot(draft: ImageDraft): ImagePlan | undefined {
 
 function takeSnapshot(draft: ImageDraft, dataVolume: DataVolumeView): ImagePlan {
   const { world, target } = draft
-  const { image, lookup, surroundings, namespaceTerminating } = world
-  const snapshotClass = target.snapshotClass ?? ''
-  if (namespaceTerminating)
-    return stuck(draft, 'NamespaceTerminating', `namespace ${image.metadata.namespace} is being deleted`)
-  if (!surroundings.hasSnapshots)
-    return stuck(
-      draft,
-      'SnapshotterMissing',
-      'the cluster does not serve VolumeSnapshots: install the snapshot controller and its CRDs; the downloaded volume is kept',
-    )
-  if (!lookup.snapshotClass(snapshotClass))
-    return stuck(
-      draft,
-      'SnapshotClassMissing',
-      `waiting for VolumeSnapshotClass ${snapshotClass} (${originOf('snapshotClass', world)}): create it, or set spec.snapshotClass to another one`,
-    )
-  if (lookup.foreignSnapshot(target.snapshotName)) {
-    return stuck(
-      draft,
-      'NameConflict',
-      `VolumeSnapshot ${target.snapshotName} exists and belongs to somebody else: the operator does not touch it; delete it to continue`,
-    )
-  }
+  const blocked = whatBlocksSnapshot(target, world)
+  if (blocked !== undefined)
+    return underWay(draft, { ...blocked, stalled: blocked.reason === 'NameConflict', isHeldBack: true })
   const claim = claimOf(draft)
   const isReady = claim === undefined ? dataVolume.bound.status === 'True' : isBound(claim)
   if (!isReady) return atWork(draft, TAKING)
@@ -97,7 +91,7 @@ function takeSnapshot(draft: ImageDraft, dataVolume: DataVolumeView): ImagePlan 
     name: target.snapshotName,
     revision: target.revision,
     claimName: target.volumeName,
-    snapshotClass,
+    snapshotClass: target.snapshotClass ?? '',
   })
   return atWork(draft, TAKING, { apply: [snapshot as KubeObject] })
 }
@@ -112,20 +106,13 @@ function waitForSnapshot(draft: ImageDraft, snapshot: SnapshotView): ImagePlan {
     const wake = { afterMs: leftMs, because: 'the snapshot should be ready by then' }
     return atWork(draft, `${TAKING}${trouble}`, { wake })
   }
-  const note = {
-    type: 'Warning',
-    reason: 'SnapshotFailed',
-    message: `VolumeSnapshot ${snapshot.metadata.name} was not ready within the policy key snapshotTimeout${trouble}; it is taken again`,
-  } as const
-  return { ...atWork(draft, `taking the snapshot again${trouble}`, { remove: removalOf(snapshot) }), events: [note] }
+  const message = `VolumeSnapshot ${snapshot.metadata.name} was not ready within the policy key snapshotTimeout${trouble}; it is taken again`
+  const events = [{ type: 'Warning', reason: 'SnapshotFailed', message } as const]
+  return atWork(draft, `taking the snapshot again${trouble}`, { remove: removalOf(snapshot), events })
 }
 
 function atWork(draft: ImageDraft, message: string, rest?: Partial<ImagePlan>): ImagePlan {
   return underWay(draft, { reason: 'Snapshotting', message }, rest)
-}
-
-function stuck(draft: ImageDraft, reason: ImageStanding['reason'], message: string): ImagePlan {
-  return underWay(draft, { reason, message, stalled: reason === 'NameConflict', isHeldBack: true })
 }
 
 function underWay(draft: ImageDraft, where: Omit<ImageStanding, 'phase'>, rest?: Partial<ImagePlan>): ImagePlan {
@@ -134,8 +121,8 @@ function underWay(draft: ImageDraft, where: Omit<ImageStanding, 'phase'>, rest?:
   return planAt(draft, next, { phase: 'Snapshotting', upToDate: false, ...where }, rest)
 }
 
-function isBound({ phase, metadata }: ClaimView): boolean {
-  return phase === 'Bound' && metadata.deletionTimestamp === undefined
+function isBound(claim: ClaimView): boolean {
+  return claim.phase === 'Bound' && !isTerminating(claim)
 }
 
 function claimOf({ world: { claims }, dataVolume, target }: ImageDraft): ClaimView | undefined {
@@ -184,11 +171,8 @@ function statusOnTheWay(draft: ImageDraft): VMDiskImageStatus {
 function aliasOf(draft: ImageDraft, { kind, name }: Pick<Artifact, 'kind' | 'name'>): KubeObject | undefined {
   const { world, target } = draft
   if (!world.surroundings.hasDataSources || isAliasTaken(world) || world.namespaceTerminating) return undefined
-  const wanted = renderDataSource({
-    image: identityOf(draft),
-    target: { kind, name },
-    revision: target.revision,
-  }) as KubeObject
+  const { revision } = target
+  const wanted = renderDataSource({ image: identityOf(draft), target: { kind, name }, revision }) as KubeObject
   return world.dataSource !== undefined && ownsEqual(wanted, world.dataSource) ? undefined : wanted
 }
 
@@ -198,13 +182,13 @@ function isAliasTaken({ dataSource, image }: ImageWorld): boolean {
 
 /** Plans for an image whose artifact of the wanted revision is published: only housekeeping is left. */
 export function planSteady(draft: ImageDraft): ImagePlan | undefined {
-  const { target, status } = draft
-  const { artifact } = status
-  if (artifact?.revision !== target.revision) return undefined
+  const { artifact } = draft.status
+  if (artifact?.revision !== draft.target.revision) return undefined
+  const leftovers = leftoversOf(draft)
   const alias = aliasOf(draft, artifact)
-  if (alias !== undefined) return atRest(draft, { apply: [alias], wake: wakeOf(draft, []) })
-  const remove = [...spared(draft), ...retired(draft)]
-  return atRest(draft, { remove, wake: wakeOf(draft, remove) })
+  const due = alias === undefined ? leftovers.filter(({ leftMs }) => leftMs <= 0) : []
+  const remove = due.flatMap(({ child, look }) => removalOf(child, uncloned(child, look)))
+  return atRest(draft, { apply: alias === undefined ? [] : [alias], remove, wake: wakeOf(leftovers, remove) })
 }
 
 function atRest(draft: ImageDraft, rest?: Partial<ImagePlan>): ImagePlan {
@@ -226,50 +210,28 @@ function restingPlace({ world, status: { artifact }, target: { snapshotClass } }
   return { phase, reason: 'Synced', message: `${artifact?.kind} ${artifact?.name} can be cloned` }
 }
 
-/** Returns the DataVolume that a snapshot makes redundant. If only its claim were deleted, CDI would download again. */
-function spareVolume({ world, dataVolume, status }: ImageDraft): DataVolumeView | undefined {
-  if (world.policy.keepSourceVolume || status.artifact?.kind !== 'VolumeSnapshot') return undefined
-  return isTerminating(dataVolume) ? undefined : dataVolume
-}
-
-function spared(draft: ImageDraft): Removal[] {
-  const spare = spareVolume(draft)
-  const isDue = spare !== undefined && untilNameIsFree(spare, draft) <= 0
-  return isDue ? removalOf(spare, uncloned(spare, 'cached')) : []
-}
-
-function untilNameIsFree({ metadata }: DataVolumeView, { now }: ImageDraft): number {
-  return (fromTime(metadata.creationTimestamp) ?? now) + NAME_KEPT_MS - now
-}
-
-/** Returns removals of children of earlier revisions, and of snapshots of an earlier class. */
-function retired(draft: ImageDraft): Removal[] {
-  if (untilRetirement(draft) > 0) return []
-  return oldChildren(draft).flatMap((one) => removalOf(one, uncloned(one, 'live')))
-}
-
-function oldChildren({ world, target, status }: ImageDraft): KubeObject[] {
-  const { artifact } = status
-  const volumes = world.dataVolumes.filter(
+/** Returns children that are no longer needed, and when each may go. */
+function leftoversOf({ world, dataVolume, target, status: { artifact }, now }: ImageDraft) {
+  const isSnapshot = artifact?.kind === 'VolumeSnapshot'
+  // A snapshot makes its DataVolume redundant. If only its claim were deleted, CDI would download again.
+  const isSpare = isSnapshot && !world.policy.keepSourceVolume && !isTerminating(dataVolume)
+  const spare = isSpare && dataVolume !== undefined ? [dataVolume] : []
+  const nameFreeAt = (fromTime(dataVolume?.metadata.creationTimestamp) ?? now) + NAME_KEPT_MS
+  const bySnapshot = { look: 'cached', leftMs: nameFreeAt - now, because: 'the source volume may go then' } as const
+  const earlierVolumes = world.dataVolumes.filter(
     (one) => isFinished(one) && one.metadata.labels?.[LABELS.revision] !== target.revision,
   )
-  const snapshots = world.snapshots.filter(
-    ({ metadata }) => artifact?.kind !== 'VolumeSnapshot' || metadata.name !== artifact.name,
-  )
-  return [...volumes, ...snapshots].filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  // Also one of the same revision, but of an earlier class.
+  const earlierSnapshots = world.snapshots.filter(({ metadata }) => !isSnapshot || metadata.name !== artifact.name)
+  const earlier = [...earlierVolumes, ...earlierSnapshots].filter((child) => !isTerminating(child))
+  const retiredAt = (fromTime(artifact?.publishedAt) ?? now) + RETIRE_AFTER_MS
+  const byArtifact = { look: 'live', leftMs: retiredAt - now, because: 'earlier artifacts may go then' } as const
+  return [...spare.map((child) => ({ child, ...bySnapshot })), ...earlier.map((child) => ({ child, ...byArtifact }))]
 }
 
-function wakeOf(draft: ImageDraft, housekeeping: readonly Removal[]): Wake | undefined {
-  if (housekeeping.length > 0) return { afterMs: CLONED_LOOK_MS, because: 'what clones held back may go then' }
-  const spare = spareVolume(draft)
-  if (spare !== undefined)
-    return { afterMs: Math.max(1_000, untilNameIsFree(spare, draft)), because: 'the source volume may go then' }
-  if (oldChildren(draft).length === 0) return undefined
-  return { afterMs: Math.max(1_000, untilRetirement(draft)), because: 'earlier artifacts may go then' }
-}
-
-function untilRetirement({ status, now }: ImageDraft): number {
-  return (fromTime(status.artifact?.publishedAt) ?? now) + RETIRE_AFTER_MS - now
+function wakeOf([first]: ReturnType<typeof leftoversOf>, removals: readonly Removal[]): Wake | undefined {
+  if (removals.length > 0) return { afterMs: CLONED_LOOK_MS, because: 'what clones held back may go then' }
+  return first && { afterMs: Math.max(1_000, first.leftMs), because: first.because }
 }
 
 function identityOf({ world, target: { specName } }: ImageDraft): ImageRef {

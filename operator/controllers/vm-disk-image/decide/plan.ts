@@ -13,18 +13,22 @@ import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import { removalOf } from '../../../runtime/plan.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { Wake } from '../../../runtime/wake.ts'
-import type { Blocked, ImageWorld, Refusal } from '../world.ts'
-import { nextAttempt, recordCancel, recordSuccess, renewed, subjectOf } from './attempts.ts'
+import type { ImageWorld, Refusal } from '../world.ts'
+import {
+  finalAttempt,
+  nextAttempt,
+  recordCancel,
+  recordSuccess,
+  renewed,
+  subjectOf,
+  withRetryTime,
+} from './attempts.ts'
 import { whatBlocks } from './checks.ts'
-import { type ImageDraft, type ImagePlan, planAt, planWith, type Start } from './image-plan.ts'
+import { type ImageDraft, type ImagePlan, lostChildren, planAt, planWith, type Start } from './image-plan.ts'
 import { isFinished, isPermanent } from './judge.ts'
-import { dropLostArtifact, lostChildren } from './lost-children.ts'
-import { planPublication, planSteady } from './plan-artifact.ts'
-import { planImageDeletion } from './plan-deletion.ts'
-import { planRunning } from './plan-running.ts'
-import { planStopping } from './plan-stopping.ts'
-import { abandoned, expired, expiryOf, withExpiry } from './plan-unreferenced.ts'
-import { finalAttempt, withRetryTime } from './retries.ts'
+import { dropLostArtifact, planPublication, planSteady } from './plan-artifact.ts'
+import { abandoned, expired, expiryOf, planImageDeletion, withExpiry } from './plan-deletion.ts'
+import { planRunning, planStopping } from './plan-running.ts'
 import { type ImageStanding, imageEventsBetween, isRecorded, OUT_OF_QUEUE, withImageStanding } from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
 
@@ -81,21 +85,14 @@ function decide(world: ImageWorld, now: number): ImagePlan {
 
 /** Plans for a spec that the API server would reject today. The status reports it. The image wants no slot and affects no other image. */
 function planInvalid(world: ImageWorld, problems: readonly SpecProblem[], now: number): ImagePlan {
-  const message = problemsText(problems)
-  const outOfQueue: VMDiskImageStatus = {
-    ...world.image.status,
-    ticket: undefined,
-    ...OUT_OF_QUEUE,
-    progress: undefined,
-    nextRetryTime: undefined,
-  }
+  const { status } = world.image
+  const free = { ...status, ...OUT_OF_QUEUE, ticket: undefined, progress: undefined, nextRetryTime: undefined }
   const running = world.dataVolumes.filter((one) => !isFinished(one))
-  const status = withImageStanding(
-    running.reduce((recorded, one) => recordStop(recorded, one, now), outOfQueue),
-    { phase: 'Failed', reason: 'InvalidSpec', message, stalled: true, upToDate: false },
-    { world, now },
-  )
-  return planWith(status, { remove: running.flatMap((one) => removalOf(one)) })
+  const stopped = running.reduce<VMDiskImageStatus>((recorded, one) => recordStop(recorded, one, now), free)
+  const message = problemsText(problems)
+  const standing = { phase: 'Failed', reason: 'InvalidSpec', message, stalled: true, upToDate: false } as const
+  const remove = running.flatMap((one) => removalOf(one))
+  return planWith(withImageStanding(stopped, standing, { world, now }), { remove })
 }
 
 /** Records the stop before the teardown: the DataVolume may still be terminating when the spec becomes valid again. */
@@ -182,17 +179,18 @@ function planDownload(draft: ImageDraft): ImagePlan {
     return rest({ ...status, ticket: undefined }, { phase: 'Queued', reason: 'RetryBackoff', message }, wake)
   }
   const queued = queue(draft)
-  const blocked: Blocked | undefined = whatBlocks(target, world) ?? refusalInForce(draft)
+  const blocked = whatBlocks(target, world) ?? refusalInForce(draft)
   if (blocked !== undefined) {
     const { reason, message, until } = blocked
     const stalled = NEEDS_SOMEBODY.has(reason)
-    const wake =
-      until === undefined
-        ? undefined
-        : { afterMs: Math.max(1_000, until - now), because: 'a refused DataVolume is tried again' }
+    const because = 'a refused DataVolume is tried again'
+    const wake = until === undefined ? undefined : { afterMs: Math.max(1_000, until - now), because }
     return rest(queued, { phase: 'Queued', reason, message, stalled, isHeldBack: wake === undefined }, wake)
   }
-  return planAt(draft, atPlace(queued, draft), waiting(world), { start: startOf({ ...draft, status: queued }) })
+  const { queuePosition } = world
+  const queuePositionTime = queuePosition === undefined ? undefined : toTime(now)
+  const placed = { ...queued, progress: undefined, queuePosition, queuePositionTime }
+  return planAt(draft, placed, waiting(world), { start: startOf({ ...draft, status: queued }) })
 }
 
 /** Reasons that do not go away by themselves. */
@@ -200,19 +198,10 @@ const NEEDS_SOMEBODY: ReadonlySet<Reason> = new Set<Reason>(['NameConflict', 'Le
 
 /** The messages have no numbers because they stay for minutes. The queue position and its time have their own fields. */
 function waiting({ limit }: ImageWorld): ImageStanding {
-  if (limit === 0) {
-    return {
-      phase: 'Queued',
-      reason: 'Paused',
-      message: 'the policy key concurrency is 0, so no download starts: set it to 1 or more',
-    }
-  }
-  return { phase: 'Queued', reason: 'Queued', message: 'Request is waiting for an available worker.' }
-}
-
-function atPlace(status: VMDiskImageStatus, { world: { queuePosition }, now }: ImageDraft): VMDiskImageStatus {
-  const queuePositionTime = queuePosition === undefined ? undefined : toTime(now)
-  return { ...status, progress: undefined, queuePosition, queuePositionTime }
+  const phase = 'Queued'
+  if (limit !== 0) return { phase, reason: 'Queued', message: 'Request is waiting for an available worker.' }
+  const message = 'the policy key concurrency is 0, so no download starts: set it to 1 or more'
+  return { phase, reason: 'Paused', message }
 }
 
 /** Takes a new ticket, or keeps the one that the image already waits with. */

@@ -4,7 +4,8 @@ import { fromTime, mergeConditions, toTime } from '../../../runtime/conditions.t
 import { HOUR, SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { CDI, REFRESH, RETRY } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
-import { factsBetween, imageEventsBetween, isBehind, isImageStatusDue, percent } from './status.ts'
+import { isBehind, isImageStatusDue, percent } from './pace.ts'
+import { factsBetween, imageEventsBetween } from './status.ts'
 
 const syncing = (progress: string): VMDiskImageStatus => ({ phase: 'Syncing', message: 'm', progress })
 const condition = (status: 'True' | 'False', reason = 'R', message = 'm') => ({

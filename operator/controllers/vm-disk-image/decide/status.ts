@@ -8,7 +8,6 @@ import {
   withoutUndefined,
 } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { isSame } from '../../../runtime/owned-fields.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import { courseConditions, newCondition, reasonOf } from '../../../runtime/standing.ts'
 import type { ImageWorld } from '../world.ts'
@@ -37,9 +36,9 @@ export function withImageStanding(
 ): VMDiskImageStatus {
   const { phase, reason } = standing
   const message = cutMessage(standing.message)
-  const { image } = world
   const references = shownReferences(world.references)
-  const { generation } = image.metadata
+  const { generation } = world.image.metadata
+  const conditions = conditionsOf(status, { ...standing, message }, references)
   const isAtRest = phase === 'Succeeded' || phase === 'Failed' || standing.isHeldBack === true
   return withoutUndefined({
     ...status,
@@ -47,12 +46,7 @@ export function withImageStanding(
     phase,
     reason,
     message,
-    conditions: mergeConditions(
-      status.conditions ?? [],
-      conditionsOf(status, { ...standing, message }, references),
-      generation,
-      now,
-    ),
+    conditions: mergeConditions(status.conditions ?? [], conditions, generation, now),
     references,
     ...timesOfReferences(status, references.count, isAtRest, now),
   })
@@ -64,25 +58,28 @@ function conditionsOf(status: VMDiskImageStatus, standing: ImageStanding, refere
   const isUpToDate = isReady && (standing.upToDate ?? status.artifact?.revision === status.revision)
   const isBusy = phase !== 'Succeeded' && phase !== 'Failed' && !stalled
   const isSettled = phase === 'Failed' || (phase === 'Succeeded' && isUpToDate)
-  const here = { reason, message }
+  const here: Why = { reason, message }
+  const synced: Why = { reason: 'Synced', message: 'the artifact was made from the current spec' }
   return [
     newCondition('Ready', isReady, isReady ? whyReady(status, isUpToDate, message) : here),
-    newCondition(
-      'UpToDate',
-      isUpToDate,
-      isUpToDate ? { reason: 'Synced', message: 'the artifact was made from the current spec' } : here,
-    ),
+    newCondition('UpToDate', isUpToDate, isUpToDate ? synced : here),
     ...courseConditions(here, { isBusy, isStalled: stalled, isSettled }),
     newCondition('Unreferenced', references.count === 0, whoRefers(references)),
   ]
 }
 
-function whoRefers({ count, names }: ShownReferences): { reason: Reason; message: string } {
+type Why = Pick<ImageStanding, 'reason' | 'message'>
+
+function whyReady({ artifact }: VMDiskImageStatus, isUpToDate: boolean, message: string): Why {
+  const what = `${artifact?.kind} ${artifact?.name} can be cloned`
+  if (isUpToDate) return { reason: 'Synced', message: what }
+  return { reason: 'Refreshing', message: `${what}; it was made from an earlier revision (${message})` }
+}
+
+function whoRefers({ count, names }: ShownReferences): Why {
   if (count > 0) return { reason: 'Referenced', message: `referenced by ${names.join(', ')}` }
-  return {
-    reason: 'Unreferenced',
-    message: 'no VirtualMachine, Workspace or DataSync names this image, and no clone reads from it',
-  }
+  const message = 'no VirtualMachine, Workspace or DataSync names this image, and no clone reads from it'
+  return { reason: 'Unreferenced', message }
 }
 
 /**
@@ -102,87 +99,10 @@ export function timesOfReferences(
   return { lastReferencedTime, unreferencedSince: isAtRest ? (since ?? toTime(now)) : undefined }
 }
 
-function whyReady(
-  { artifact }: VMDiskImageStatus,
-  isUpToDate: boolean,
-  message: string,
-): { reason: Reason; message: string } {
-  const what = `${artifact?.kind} ${artifact?.name} can be cloned`
-  if (isUpToDate) return { reason: 'Synced', message: what }
-  return { reason: 'Refreshing', message: `${what}; it was made from an earlier revision (${message})` }
-}
-
-const PROGRESS_STEP = 10
-const PROGRESS_EVERY_MS = 30_000
-/** Minimum time before a status is written only because of who refers to the image: hundreds of machines may come or go at once. */
-export const NAMES_EVERY_MS = 2_000
-
-/**
- * Reports whether a status is worth a write. Progress changes all the time: it is written in steps of 10%, at most twice a minute.
- * Queue positions change for all whenever an image leaves: they are written with other changes, or when they are due.
- */
-export function isImageStatusDue(
-  before: VMDiskImageStatus,
-  after: VMDiskImageStatus,
-  sinceWriteMs: number | undefined,
-  positionDue: boolean,
-): boolean {
-  // Most plans change nothing.
-  if (isSame(before, after)) return false
-  if (!isSame(significant(before, 'whether'), significant(after, 'whether'))) return true
-  if (isBehind(before, after) && (sinceWriteMs ?? NAMES_EVERY_MS) >= NAMES_EVERY_MS) return true
-  if (positionDue) return before.queuePosition !== after.queuePosition || before.reason !== after.reason
-  if (after.phase !== 'Syncing') return false
-  // The first progress is reported at once.
-  if (percent(before.progress) === 0 && percent(after.progress) > 0) return true
-  if ((sinceWriteMs ?? PROGRESS_EVERY_MS) < PROGRESS_EVERY_MS) return false
-  return Math.abs(percent(after.progress) - percent(before.progress)) >= PROGRESS_STEP
-}
-
-/** Reports whether the status that people read is stale. */
-export function isBehind(before: VMDiskImageStatus, after: VMDiskImageStatus): boolean {
-  return !isSame(before, after) && !isSame(significant(before, 'who'), significant(after, 'who'))
-}
-
-/** The number in CDI's progress, `42.00%`; 0 where there is none yet (`N/A`). */
-export function percent(progress: string | undefined): number {
-  const value = Number.parseFloat(progress ?? '')
-  return Number.isNaN(value) ? 0 : value
-}
-
-/** Conditions that name what refers to the image. While its deletion is blocked, any condition may. */
-const NAMING: ReadonlySet<string> = new Set(['Unreferenced', 'DeletionBlocked'])
-
-/** Returns the parts of a status whose change matters: of the references, `who` refers to the image, or only `whether` anything does. */
-function significant(status: VMDiskImageStatus, references: 'who' | 'whether'): unknown {
-  const { progress: _progress, queuePosition: _position, queuePositionTime: _time, ...rest } = status
-  const isWaiting = isWaitingForSlot(status)
-  const isBlocked = rest.conditions?.some(({ type }) => type === 'DeletionBlocked') === true
-  const isNamed = (type: string) => references === 'whether' && (isBlocked || NAMING.has(type))
-  return {
-    ...rest,
-    references: references === 'who' ? rest.references : (rest.references?.count ?? 0) > 0,
-    reason: isWaiting ? undefined : rest.reason,
-    message: isWaiting || (isBlocked && references === 'whether') ? undefined : rest.message,
-    conditions: rest.conditions?.map(
-      ({ message, reason, lastTransitionTime: _time, observedGeneration: _generation, ...condition }) =>
-        isWaiting || isNamed(condition.type) ? condition : { ...condition, message, reason },
-    ),
-  }
-}
-
-function isWaitingForSlot({ phase, conditions }: VMDiskImageStatus): boolean {
-  const reason = reasonOf({ conditions })
-  return phase === 'Queued' && (reason === 'Queued' || reason === 'Paused')
-}
-
 /** A refusal by the API server is reported at once: people may have to change a quota or a policy. */
-export function refusalEvent({ message }: Error): EventNote {
-  return {
-    type: 'Warning',
-    reason: 'Refused',
-    message: `the API server refuses what this image needs: ${redactUrls(message)}`,
-  }
+export function refusalEvent(error: Error): EventNote {
+  const message = `the API server refuses what this image needs: ${redactUrls(error.message)}`
+  return { type: 'Warning', reason: 'Refused', message }
 }
 
 /** What happened between two statuses, for people who read `kubectl describe`. */
@@ -202,19 +122,10 @@ export function imageEventsBetween(
 
 /** Returns what the log reports about a change of state: the attempt and, if it just ended, its outcome, duration and downloads. */
 export function factsBetween(before: VMDiskImageStatus, after: VMDiskImageStatus): Readonly<Record<string, unknown>> {
-  const ended = newAttempts(before, after).at(-1)
   const { revision, attempt, nextRetryTime } = after
-  return withoutUndefined({
-    revision,
-    attempt,
-    ...(ended && {
-      outcome: ended.outcome,
-      cause: ended.reason,
-      durationSeconds: ended.durationSeconds,
-      downloads: ended.downloads,
-    }),
-    nextRetryTime,
-  })
+  const ended: Partial<Attempt> = newAttempts(before, after).at(-1) ?? {}
+  const { outcome, reason: cause, durationSeconds, downloads } = ended
+  return withoutUndefined({ revision, attempt, outcome, cause, durationSeconds, downloads, nextRetryTime })
 }
 
 function newAttempts(before: VMDiskImageStatus, { attempts = [] }: VMDiskImageStatus): readonly Attempt[] {
@@ -275,9 +186,9 @@ const SILENT: ReadonlySet<string> = new Set([
 
 function changedReason(before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
   const reason = reasonOf(after)
-  const failedJustNow = after.attempts?.at(-1)?.reason === reason && after.attempts?.length !== before.attempts?.length
-  if (reason === undefined || reason === reasonOf(before) || SILENT.has(reason) || failedJustNow) return []
-  if (after.phase === 'Failed' && after.attempts?.at(-1)?.reason === reason) return []
+  if (reason === undefined || reason === reasonOf(before) || SILENT.has(reason)) return []
+  const hasNewAttempt = after.attempts?.length !== before.attempts?.length
+  if (after.attempts?.at(-1)?.reason === reason && (hasNewAttempt || after.phase === 'Failed')) return []
   return [{ type: reason === 'Suspended' ? 'Normal' : 'Warning', reason, message: after.message ?? '' }]
 }
 

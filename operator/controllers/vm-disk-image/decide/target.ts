@@ -10,34 +10,15 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { budgetKeyOf } from '../../../images/decide/image-content.ts'
+import { withoutUndefined } from '../../../runtime/conditions.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { ImageWorld } from '../world.ts'
 
 /** What the spec asks for, with the policy's defaults filled in. */
-export interface Target {
-  readonly revision: string
-  /** Name of its DataVolume, and of its first snapshot. */
-  readonly volumeName: string
-  /** Name of its snapshot of the wanted class. */
-  readonly snapshotName: string
-  /** Values that come from the policy, to be frozen in the status. */
-  readonly defaults: NonNullable<VMDiskImageStatus['defaults']>
-  /** `spec.name`: a label of the children, and nothing else. */
-  readonly specName: string | undefined
-  readonly url: string | undefined
-  readonly sourceType: SourceType | undefined
-  readonly diskSize: string | undefined
-  readonly storageClass: string | undefined
-  readonly snapshotClass: string | undefined
-  readonly secretRef: string | undefined
-  readonly certConfigMap: string | undefined
-  readonly checksum: string | undefined
-  /** Identifies the budget of downloads: the revision, and every action of a person that grants a new budget. */
-  readonly budgetKey: string
-}
+export type Target = Readonly<ReturnType<typeof resolveTarget>>
 
-/** Resolves the target. Defaults are those from when the revision was first queued: a later policy change does not affect it. */
-export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: ImageWorld): Target {
+/** Defaults are those from when the revision was first queued: a later policy change does not affect it. */
+export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: ImageWorld) {
   const { annotations = {}, name } = image.metadata
   const revision = revisionOf(spec, annotations[ANNOTATIONS.syncRequestedAt])
   const defaults = frozenDefaults(image.status, spec, revision) ?? defaultsFor(spec, policy)
@@ -45,12 +26,15 @@ export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: ImageWor
   const snapshotClass = spec.snapshotClass ?? defaults.snapshotClass
   const secretRef = spec.secretRef ?? defaults.secretRef
   const certConfigMap = spec.certConfigMap ?? defaults.certConfigMap
-  const volumeName = childName(name, revision)
   return {
     revision,
-    volumeName,
+    /** Name of its DataVolume, and of its first snapshot. */
+    volumeName: childName(name, revision),
+    /** Name of its snapshot of the wanted class. */
     snapshotName: snapshotNameFor(name, revision, snapshotClass, image.status),
+    /** Values that come from the policy, to be frozen in the status. */
     defaults,
+    /** `spec.name`: a label of the children, and nothing else. */
     specName: spec.name,
     url: spec.url,
     sourceType,
@@ -60,6 +44,7 @@ export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: ImageWor
     secretRef: sourceType === 'blank' ? undefined : secretRef,
     certConfigMap: sourceType === 'blank' || sourceType === 'gcs' ? undefined : certConfigMap,
     checksum: spec.checksum,
+    /** Identifies the budget of downloads: the revision, and every action of a person that grants a new budget. */
     budgetKey: budgetKeyOf(revision, { secretRef, certConfigMap }, annotations),
   }
 }
@@ -81,27 +66,20 @@ export function originOf(field: DefaultedField, { spec }: ImageWorld): string {
   return spec.ok && spec.spec[field] !== undefined ? `spec.${field}` : `the policy key ${DEFAULT_KEYS[field]}`
 }
 
-function defaultsFor(spec: VMDiskImageSpec, policy: Policy): Target['defaults'] {
+type Defaults = NonNullable<VMDiskImageStatus['defaults']>
+
+function defaultsFor(spec: VMDiskImageSpec, policy: Policy): Defaults {
   const missing = Object.entries(DEFAULT_KEYS).filter(([field]) => spec[field as DefaultedField] === undefined)
-  return Object.fromEntries(
-    missing.flatMap(([field, key]) => (policy[key] === undefined ? [] : [[field, policy[key]]])),
-  )
+  return withoutUndefined(Object.fromEntries(missing.map(([field, key]) => [field, policy[key]])))
 }
 
-function frozenDefaults(
-  status: VMDiskImageStatus,
-  spec: VMDiskImageSpec,
-  revision: string,
-): VMDiskImageStatus['defaults'] {
+function frozenDefaults(status: VMDiskImageStatus, spec: VMDiskImageSpec, revision: string): Defaults | undefined {
   const { defaults } = status
   if (status.revision !== revision || defaults === undefined) return undefined
   const isComplete = (spec.sourceType ?? defaults.sourceType) && (spec.diskSize ?? defaults.diskSize)
-  return isComplete && !waitsForDefault(status) ? defaults : undefined
-}
-
-/** Reports whether the image is blocked before the queue: a default that is missing, or names something missing, can still change. */
-function waitsForDefault(status: VMDiskImageStatus): boolean {
-  return status.phase === 'Queued' && DEFAULT_DEPENDENT.has(reasonOf(status) ?? '')
+  // Blocked before the queue, a default that is missing, or names something missing, can still change.
+  const mayChange = status.phase === 'Queued' && DEFAULT_DEPENDENT.has(reasonOf(status) ?? '')
+  return isComplete && !mayChange ? defaults : undefined
 }
 
 const DEFAULT_DEPENDENT: ReadonlySet<string> = new Set<Reason>([
@@ -115,10 +93,7 @@ const DEFAULT_DEPENDENT: ReadonlySet<string> = new Set<Reason>([
   'SnapshotClassMissing',
 ])
 
-/**
- * The class of a snapshot cannot be changed, so another class needs another snapshot. The first snapshot of a revision has
- * the plain name; one of a later class has its own suffix.
- */
+/** The class of a snapshot cannot be changed. Another class needs another snapshot, whose name has a suffix of its own. */
 export function snapshotNameFor(
   name: string,
   revision: string,
@@ -127,7 +102,6 @@ export function snapshotNameFor(
 ): string {
   const isFirst = artifact?.revision !== revision || artifact.snapshotClass === undefined
   if (isFirst) return childName(name, revision)
-  return artifact.snapshotClass === snapshotClass
-    ? artifact.name
-    : childName(name, shortHash([revision, snapshotClass]))
+  if (artifact.snapshotClass === snapshotClass) return artifact.name
+  return childName(name, shortHash([revision, snapshotClass]))
 }
