@@ -31,9 +31,6 @@ export interface Refusal extends Blocked {
   readonly budgetKey: string
 }
 
-/** A refusal that is not in the RefusalBook yet, which determines how long it holds. */
-export type Refused = Omit<Refusal, 'until'>
-
 /** What is known about the surroundings of all images. */
 export interface Surroundings {
   readonly hasDataVolumes: boolean

@@ -8,9 +8,10 @@ import type { Holder, Refusal } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
 import { AdmissionQueue } from './decide/admission-queue.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
-import { adopt, decideSlots, slotKeyOf, TAKEN_AT_ONCE } from './decide/slots.ts'
+import { adopt, decideSlots, holdersByUid, slotKeyOf, TAKEN_AT_ONCE } from './decide/slots.ts'
 import { findHolders } from './downloads.ts'
-import { HeldSlots, SETTLE_MS } from './held-slots.ts'
+import { HeldSlots } from './held-slots.ts'
+import { SETTLE_MS } from './slot-notes.ts'
 import { Strays } from './strays.ts'
 
 /** How long other work waits at most while slots are handed over and their DataVolumes are created. */
@@ -32,9 +33,7 @@ export class Admission {
   readonly #slots: HeldSlots
   readonly #stuck = new Set<string>()
   readonly #strays: Strays
-  /** The holders that the images were last notified of, by uid of the image. */
-  #known: ReadonlyMap<string, Holder> = new Map()
-  /** The ledger state that these holders come from. */
+  /** The state whose holders the images were last notified of. */
   #reported: LedgerState | undefined
   #handingOver: Promise<void> | undefined
   /** Until when nobody is admitted because a recreated ledger is settling. */
@@ -51,7 +50,7 @@ export class Admission {
       wake: () => this.wake(),
       reload: (signal) => this.#load(signal, this.#mostHolders),
     })
-    this.#strays = new Strays(options, this.#slots)
+    this.#strays = new Strays(options, this.#slots.downloads)
   }
 
   get state(): LedgerState | undefined {
@@ -59,7 +58,7 @@ export class Admission {
   }
 
   slotOf(uid: string): Holder | undefined {
-    return this.state?.holders.find((holder) => holder.uid === uid)
+    return holdersByUid(this.state).get(uid)
   }
 
   /** Reports whether this download certainly has no slot. Its watch event may arrive before the one of its slot. */
@@ -73,7 +72,7 @@ export class Admission {
   }
 
   refusalOf(uid: string): Refusal | undefined {
-    return this.#slots.refusalOf(uid)
+    return this.#slots.refusals.get(uid)
   }
 
   /** Reports whether the image has a slot, but creating its DataVolume fails or takes too long. */
@@ -95,7 +94,7 @@ export class Admission {
     // A stuck image stays stuck while its write is retried: each retry would hold up those behind it as the first one did.
     const wasStuck = (start === undefined || start.admissible) && this.#stuck.delete(uid)
     // By what the images were last notified of, not by what was last read: a slot that comes and goes in between removes nobody from the queue.
-    const hasSlot = this.#known.has(uid)
+    const hasSlot = holdersByUid(this.#reported).has(uid)
     const isQueueChanged = start !== undefined && !hasSlot ? this.queue.put(start) : this.queue.remove(uid)
     const isSlotChanged = this.#slots.want(uid, hasSlot ? start : undefined)
     // Most plans want the same as before.
@@ -111,7 +110,7 @@ export class Admission {
   /** The image is gone. */
   forget(uid: string): void {
     this.want(uid, undefined)
-    this.#slots.forgetImage(uid)
+    this.#slots.refusals.forget(uid)
     // Its downloads no longer count.
     this.wake()
   }
@@ -187,11 +186,9 @@ export class Admission {
   /** Reads the ledger live, and recreates it if there is none. @param most maximum number of holders, if known */
   async #load(signal: AbortSignal, most?: number): Promise<LedgerState> {
     this.#isLedgerDoubtful = false
-    const { ledger, clock } = this.#options
-    const state = await ledger.load(signal, most)
+    const state = await this.#options.ledger.load(signal, most)
     if (state === undefined) return await this.#rebuild(signal)
-    if (state.isSettling === true) this.#quietUntil ??= clock.monotonic() + SETTLE_MS
-    else this.#endQuiet()
+    this.#noteSettling(state)
     return state
   }
 
@@ -199,9 +196,10 @@ export class Admission {
     return this.#options.clock.monotonic() < (this.#quietUntil ?? 0)
   }
 
-  /** The ledger is no longer marked as settling. A wait in progress continues, since somebody else may have removed the mark. */
-  #endQuiet(): void {
-    if (!this.#isQuiet) this.#quietUntil = undefined
+  /** A wait in progress continues without the mark, since somebody else may have removed it. */
+  #noteSettling({ isSettling }: LedgerState): void {
+    if (isSettling === true) this.#quietUntil ??= this.#options.clock.monotonic() + SETTLE_MS
+    else if (!this.#isQuiet) this.#quietUntil = undefined
   }
 
   /**
@@ -276,12 +274,12 @@ export class Admission {
     await this.#handOver(async () => {
       if (decision.isChange) {
         await ledger.replace(decision.next, signal)
-        if (decision.next.isSettling !== true) this.#endQuiet()
+        this.#noteSettling(decision.next)
         this.#reportChanges()
       }
       await this.#slots.createDataVolumes(signal)
     })
-    this.#slots.lookForEmpty(this.#strays.leaving(ledger.state), signal)
+    this.#slots.lookForEmpty(this.#strays.leaving(ledger.state ?? current), signal)
     this.#wakeLater(begun)
     // A large batch gets its slots in several steps. Slow creates may have read the ledger again, so it may be newer than what was decided by.
     if (decision.hasMore || ledger.state !== this.#reported) this.wake()
@@ -305,31 +303,29 @@ export class Admission {
    * ledger. Images that now have a slot leave the queue, images that lost theirs queue again, and all of these are reconciled.
    */
   #reportChanges(): void {
-    const { metrics, images } = this.#options
-    const known = this.#known
-    const now = new Map((this.state?.holders ?? []).map((holder) => [holder.uid, holder]))
-    const isIn = (holders: ReadonlyMap<string, Holder>, holder: Holder) => {
-      const other = holders.get(holder.uid)
-      return other === holder || (other !== undefined && slotKeyOf(other) === slotKeyOf(holder))
-    }
-    this.#known = now
+    const { metrics, images, onChange } = this.#options
+    const before = holdersByUid(this.#reported)
+    const now = holdersByUid(this.state)
+    const without = (holders: typeof now, others: typeof now) =>
+      [...holders.values()].filter((holder) => {
+        const other = others.get(holder.uid)
+        return other === undefined || slotKeyOf(other) !== slotKeyOf(holder)
+      })
     this.#reported = this.state
-    for (const holder of known.values()) {
-      if (isIn(now, holder)) continue
+    for (const holder of without(before, now)) {
       this.#slots.forget(holder)
-      this.#options.onChange(keyOf(holder))
+      onChange(keyOf(holder))
     }
-    const fresh = [...now.values()].filter((holder) => !isIn(known, holder))
+    const fresh = without(now, before)
     this.#slots.noteDownloads(fresh)
-    for (const holder of now.values()) {
-      const start = this.queue.get(holder.uid)
-      if (start !== undefined) {
-        metrics.admitted(images.get(start.key))
-        this.queue.remove(holder.uid)
-        this.#slots.want(holder.uid, start)
-      }
+    for (const { uid } of now.values()) {
+      const start = this.queue.get(uid)
+      if (start === undefined) continue
+      metrics.admitted(images.get(start.key))
+      this.queue.remove(uid)
+      this.#slots.want(uid, start)
     }
-    for (const holder of fresh) this.#options.onChange(keyOf(holder))
+    for (const holder of fresh) onChange(keyOf(holder))
   }
 
   /**

@@ -16,7 +16,7 @@ import type { Store } from '../../../runtime/store.ts'
 import { attemptOf } from '../decide/attempts.ts'
 import type { Start } from '../decide/image-plan.ts'
 import { isFinished } from '../decide/judge.ts'
-import type { Holder, Refusal, Refused } from '../world.ts'
+import type { Holder, Refusal } from '../world.ts'
 import { fitting } from './decide/ledger-content.ts'
 import { ownerOf, volumeNameOf } from './decide/slots.ts'
 
@@ -30,13 +30,14 @@ export function importingIndex(dataVolume: DataVolumeView): readonly string[] {
 }
 
 /**
- * Reports whether a DataVolume may download for the image that holds a slot: it belongs to the image, or did so until somebody deleted the
- * image with `--cascade=orphan`. The garbage collector then removes the owner reference, which stops no importer. Such a DataVolume keeps its slot,
+ * Reports whether a slot is held for this DataVolume: it belongs to the image, or did so until somebody deleted the image with
+ * `--cascade=orphan`. The garbage collector then removes the owner reference, which stops no importer. Such a DataVolume keeps its slot,
  * and only people delete it. It never gets a new slot, or anybody who may create DataVolumes could hold up the queue with labels alone.
  */
 export function isDownloadOf(dataVolume: DataVolumeView, holder: Holder): boolean {
-  const isOrphanOf = isOrphan(dataVolume) && dataVolume.metadata.labels?.[LABELS.imageUid] === holder.uid
-  return isOrphanOf || isChildOf(dataVolume, ownerOf(holder))
+  const { name, labels } = dataVolume.metadata
+  const isOrphanOf = isOrphan(dataVolume) && labels?.[LABELS.imageUid] === holder.uid
+  return name === volumeNameOf(holder) && (isOrphanOf || isChildOf(dataVolume, ownerOf(holder)))
 }
 
 /** Reports whether a download was orphaned before it finished. */
@@ -46,25 +47,27 @@ export function isOrphan(dataVolume: DataVolumeView): boolean {
   return wasOurs && isOrphaned(dataVolume) && !isFinished(dataVolume)
 }
 
+/** Why a DataVolume is not created. */
+export type Why = Pick<Refusal, 'reason' | 'message'>
+
 /** The outcome of a request for a DataVolume. Only a response that rules out its creation may free the slot. */
 export type CreateOutcome =
   | { readonly kind: 'created'; readonly dataVolume: DataVolumeView }
-  | { readonly kind: 'refused'; readonly refusal: Refused; readonly isFinal: boolean }
+  | { readonly kind: 'refused'; readonly why: Why; readonly isFinal: boolean }
   /** A DataVolume of that name exists; a live read shows whose it is. */
   | { readonly kind: 'namesake' }
-  /** Not created now. `isAnswered`: there was a response. `mayHappen`: the request may still be carried out for a while. */
   | {
+      /** Not created now. */
       readonly kind: 'failed'
+      /** There was a response. */
       readonly isAnswered: boolean
+      /** The request may still be carried out for a while. */
       readonly mayHappen: boolean
+      /** The API server could not ask a webhook, CDI's or another one: nothing is created until that is back. */
+      readonly isWebhookDown: boolean
       readonly retryAfterMs: number
       readonly error: string
     }
-
-/** The API server could not ask a webhook, CDI's or another one. That is no answer that got lost: nothing is created until the webhook is back. */
-export function isWebhookDown({ error }: { readonly error: string }): boolean {
-  return error.includes('failed calling webhook')
-}
 
 /** Requests the DataVolume of a slot. Uses only POST, so that no existing object is changed. */
 export async function createDataVolume(
@@ -76,36 +79,37 @@ export async function createDataVolume(
     const created = await client.create(DATA_VOLUME, renderFor(start), options)
     return { kind: 'created', dataVolume: viewDataVolume(created) }
   } catch (error) {
-    if (isApiError(error)) return outcomeOf(start, error)
+    if (isApiError(error)) return outcomeOf(error)
     // A spec that cannot be rendered must not hold up those behind it.
-    const text = error instanceof Error ? error.message : String(error)
-    return { kind: 'refused', refusal: refusal(start, 'InvalidSpec', text), isFinal: true }
+    const message = error instanceof Error ? error.message : String(error)
+    return { kind: 'refused', why: { reason: 'InvalidSpec', message }, isFinal: true }
   }
 }
 
 /** Refusals by other rules, which say nothing about the spec and may change without it: an admission policy, or a webhook that is not CDI's. */
 const OTHERS_RULES = /ValidatingAdmissionPolicy '|admission webhook "(?!\S*\.cdi\.kubevirt\.io")/
 
-function outcomeOf(start: Start, error: ApiError): CreateOutcome {
-  const text = redactUrls(error.message)
-  const refused = (reason: Refusal['reason'], isFinal: boolean): CreateOutcome => {
-    return { kind: 'refused', refusal: refusal(start, reason, text), isFinal }
+function outcomeOf(error: ApiError): CreateOutcome {
+  const message = redactUrls(error.message)
+  const refused = (reason: Why['reason'], isFinal = false): CreateOutcome => {
+    return { kind: 'refused', why: { reason, message }, isFinal }
   }
   if (error.reason === 'AlreadyExists') return { kind: 'namesake' }
-  if (isNamespaceTerminating(error)) return refused('NamespaceTerminating', false)
-  if (error.reason === 'NotFound') return refused('CDIMissing', false)
-  if (error.status === 403) return refused(text.includes('exceeded quota') ? 'QuotaExceeded' : 'CreateFailed', false)
-  if (error.status === 422 && text.includes('already exists')) return refused('NameConflict', false)
-  if (error.status === 422)
-    return OTHERS_RULES.test(text) ? refused('CreateFailed', false) : refused('RejectedByCDI', true)
-  // An error of the server, or of a proxy in front of it, does not tell what etcd does in the end.
-  const mayHappen = error.reason === 'NoAnswer' || error.status >= 500
-  const { retryAfterMs = 0 } = error
-  return { kind: 'failed', isAnswered: error.status !== 0, mayHappen, retryAfterMs, error: text }
-}
-
-export function refusal({ revision, target }: Start, reason: Refusal['reason'], message: string): Refused {
-  return { revision, budgetKey: target.budgetKey, reason, message }
+  if (isNamespaceTerminating(error)) return refused('NamespaceTerminating')
+  if (error.reason === 'NotFound') return refused('CDIMissing')
+  if (error.status === 403) return refused(message.includes('exceeded quota') ? 'QuotaExceeded' : 'CreateFailed')
+  if (error.status === 422 && message.includes('already exists')) return refused('NameConflict')
+  if (error.status === 422 && OTHERS_RULES.test(message)) return refused('CreateFailed')
+  if (error.status === 422) return refused('RejectedByCDI', true)
+  return {
+    kind: 'failed',
+    isAnswered: error.status !== 0,
+    // An error of the server, or of a proxy in front of it, does not tell what etcd does in the end.
+    mayHappen: error.reason === 'NoAnswer' || error.status >= 500,
+    isWebhookDown: message.includes('failed calling webhook'),
+    retryAfterMs: error.retryAfterMs ?? 0,
+    error: message,
+  }
 }
 
 function renderFor({ namespace, name, uid, revision, attempt, target }: Start): KubeObject {
@@ -135,21 +139,15 @@ export async function lookForDataVolume(
   return isDownloadOf(dataVolume, holder) ? dataVolume : 'foreign'
 }
 
-/** What a live read finds of the importers of a DataVolume that is gone. */
-export type Remains =
-  /** A known importer: it was observed while the claims that identify it existed. */
-  | 'importer'
-  /** A pod that may be an importer or a stranger's: the claims that would identify it are gone. */
-  | 'doubtful'
-  | 'nothing'
-
 /**
  * Returns the pods of a namespace that have not ended, from live lists that concurrent callers share. Lists all of them, because anyone who may
  * write there can remove labels, but can neither change a uid nor revive an ended pod.
  */
 export function livePods(client: KubeClient): SharedLooks<readonly KubeObject[]> {
-  const pods = { fieldSelector: NOT_ENDED, metadataOnly: true, project: viewFiller }
-  return new SharedLooks((namespace, signal) => listWhole(client, POD, { ...pods, signal, namespace }))
+  const notEnded = { fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed', metadataOnly: true }
+  return new SharedLooks((namespace, signal) =>
+    listWhole(client, POD, { ...notEnded, project: viewFiller, signal, namespace }),
+  )
 }
 
 /** Keeps the part of a pod that shows which claim it fills. */
@@ -164,21 +162,20 @@ function viewFiller(pod: KubeObject): KubeObject {
 }
 
 /**
- * Looks for importers, which outlive their DataVolume for a while if people delete it in the background.
- * @param known uids of the importers that were observed
+ * Looks for importers, which outlive their DataVolume for a while if people delete it in the background. A `doubtful` pod may be an importer or
+ * a stranger's: the claims that would identify it are gone.
+ * @param known uids of importers that were observed while the claims that identify them existed
  */
 export async function lookForImporters(
   pods: SharedLooks<readonly KubeObject[]>,
   holder: Holder,
   { known, claims }: { readonly known: ReadonlySet<string>; readonly claims: ImporterCaches['claims'] },
   signal: AbortSignal,
-): Promise<Remains> {
+): Promise<'importer' | 'doubtful' | 'nothing'> {
   const found = await pods.take(holder.namespace, signal)
   if (found.some(({ metadata }) => known.has(metadata.uid ?? ''))) return 'importer'
   return found.some((pod) => mayFill(pod, volumeNameOf(holder), claims)) ? 'doubtful' : 'nothing'
 }
-
-const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed'
 
 /**
  * Returns the holders for a missing ledger: images whose status reports a download in progress, because an importer may outlive its DataVolume,
@@ -194,9 +191,8 @@ export async function findHolders(
   const found = new Map<string, Holder>()
   const inStatus: Holder[] = []
   for await (const dataVolume of listAll(client, DATA_VOLUME, { ...options, project: viewDataVolume })) {
-    const image = isFinished(dataVolume)
-      ? undefined
-      : (ownerAmong(dataVolume, images) ?? formerOwner(dataVolume, images))
+    if (isFinished(dataVolume)) continue
+    const image = ownerAmong(dataVolume, images) ?? formerOwner(dataVolume, images)
     const holder = image && holderOf(image, dataVolume, claimant)
     if (holder !== undefined) found.set(holder.uid, holder)
   }

@@ -10,17 +10,16 @@ import type { SharedLooks } from '../../../kube/shared-looks.ts'
 import { Semaphore } from '../../../runtime/semaphore.ts'
 import type { Holder } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
-import { slotKeyOf } from './decide/slots.ts'
+import type { DownloadNotes } from './download-notes.ts'
 import { livePods, lookForDataVolume, lookForImporters } from './downloads.ts'
-import type { ImporterNotes } from './importer-notes.ts'
-import type { LeavingDownloads } from './leaving-downloads.ts'
+import type { ImporterNotes } from './slot-notes.ts'
 
 /** Somebody may have written thousands of holders, and other requests must not wait behind the reads for all of them. */
 const LOOKS_AT_ONCE = 16
 
 interface SlotLooksOptions extends Pick<AdmissionOptions, 'client' | 'clock' | 'dataVolumes' | 'claims' | 'pods'> {
   readonly importers: ImporterNotes
-  readonly leaving: LeavingDownloads
+  readonly downloads: DownloadNotes
 }
 
 /** Finds out by live reads whether anything may still download for the holder of a slot. */
@@ -45,23 +44,22 @@ export class SlotLooks {
   }
 
   async #look(holder: Holder, signal: AbortSignal): Promise<boolean> {
-    const { client, clock, dataVolumes, claims, pods, importers, leaving } = this.#options
-    const slot = slotKeyOf(holder)
+    const { client, clock, dataVolumes, claims, pods, importers, downloads } = this.#options
     const found = await lookForDataVolume(client, holder, { signal })
     const isThere = found !== undefined && found !== 'foreign'
     if (isThere) {
       dataVolumes.observeWrite(found)
-      if (!leaving.isDue(found) || (await hasFillableClaim(client, found, { signal }))) return false
+      if (!downloads.isLookDue(found) || (await hasFillableClaim(client, found, { signal }))) return false
     }
     const seen = isThere ? importersOf(found, { claims, pods }).map(({ metadata }) => metadata.uid ?? '') : []
-    const known = new Set([...importers.of(slot).keys(), ...seen])
+    const known = new Set([...importers.of(holder).keys(), ...seen])
     const remains = await lookForImporters(this.#livePods, holder, { known, claims }, signal)
     const isNothingLeft =
-      remains === 'nothing' || (remains === 'doubtful' && importers.isDoubtOver(slot, clock.monotonic()))
+      remains === 'nothing' || (remains === 'doubtful' && importers.isDoubtOver(holder, clock.monotonic()))
     if (!isThere || !isNothingLeft) return isNothingLeft
     // The dependents that it still waits for download nothing.
     if (isWaitingForDependents(found)) await stopWaitingForDependents(client, found, { signal })
-    else leaving.setOver(found)
+    else downloads.setOver(found)
     return false
   }
 }
