@@ -40,7 +40,6 @@ export class Admission {
   #quietUntil: number | undefined
   #isLedgerDoubtful = false
   #wake = Promise.withResolvers<void>()
-  #failures = 0
   #cancelTimer: (() => void) | undefined
 
   constructor(options: AdmissionOptions) {
@@ -157,27 +156,24 @@ export class Admission {
 
   /** Retries until the work succeeds: nothing else can be done without the ledger. */
   async #persist(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    while (!signal.aborted) {
+    for (let failures = 0; !signal.aborted; failures += 1) {
       try {
-        await work()
-        this.#failures = 0
-        return
+        return await work()
       } catch (error) {
         // The outcome of a write may be unknown. The next read of the ledger shows it.
         this.#isLedgerDoubtful = true
-        if (!signal.aborted) await this.#pause(error, signal)
+        if (!signal.aborted) await this.#pause(error, failures, signal)
       }
     }
   }
 
   /** Returns at once if somebody else wrote the ledger, so that it is read again. Backs off after any other error. */
-  async #pause(error: unknown, signal: AbortSignal): Promise<void> {
+  async #pause(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const { clock, random, log, ledger } = this.#options
-    const isRace = isApiError(error, 'Conflict', 'AlreadyExists') && this.#failures < 3
-    this.#failures += 1
+    const isRace = isApiError(error, 'Conflict', 'AlreadyExists') && failures < 3
     if (isRace) return log.debug({ error: String(error) }, 'the ledger was written by somebody else')
     const retryAfterMs = isApiError(error) ? (error.retryAfterMs ?? 0) : 0
-    const waitMs = Math.max(retryAfterMs, backoffMs(this.#failures - 1, 100, 5_000, random))
+    const waitMs = Math.max(retryAfterMs, backoffMs(failures, 100, 5_000, random))
     const facts = { error: String(error), retryInMs: Math.round(waitMs), limit: ledger.state?.limit }
     log.warn(facts, 'admission is held up')
     await sleep(clock, waitMs, signal).catch(() => undefined)
@@ -208,8 +204,8 @@ export class Admission {
    * If no image has a ticket, no slot was ever taken, and the first image is admitted at once.
    */
   async #rebuild(signal: AbortSignal): Promise<LedgerState> {
-    const { ledger, images, limit, log, clock, client, me } = this.#options
-    const holders = await findHolders(client, images, me, { signal })
+    const { ledger, images, limit, log, clock } = this.#options
+    const holders = await findHolders(this.#options, signal)
     const isTouched = [...images.values()].some(
       ({ status }) => status.ticket !== undefined || status.attempts !== undefined,
     )

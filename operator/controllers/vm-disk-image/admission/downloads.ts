@@ -17,6 +17,7 @@ import { attemptOf } from '../decide/attempts.ts'
 import type { Start } from '../decide/image-plan.ts'
 import { isFinished } from '../decide/judge.ts'
 import type { Holder, Refusal } from '../world.ts'
+import type { AdmissionOptions } from './admission-options.ts'
 import { fitting } from './decide/ledger-content.ts'
 import { ownerOf, volumeNameOf } from './decide/slots.ts'
 
@@ -50,66 +51,50 @@ export function isOrphan(dataVolume: DataVolumeView): boolean {
 /** Why a DataVolume is not created. */
 export type Why = Pick<Refusal, 'reason' | 'message'>
 
-/** The outcome of a request for a DataVolume. Only a response that rules out its creation may free the slot. */
-export type CreateOutcome =
-  | { readonly kind: 'created'; readonly dataVolume: DataVolumeView }
-  | { readonly kind: 'refused'; readonly why: Why; readonly isFinal: boolean }
-  /** A DataVolume of that name exists; a live read shows whose it is. */
-  | { readonly kind: 'namesake' }
-  | {
-      /** Not created now. */
-      readonly kind: 'failed'
-      /** There was a response. */
-      readonly isAnswered: boolean
-      /** The request may still be carried out for a while. */
-      readonly mayHappen: boolean
-      /** The API server could not ask a webhook, CDI's or another one: nothing is created until that is back. */
-      readonly isWebhookDown: boolean
-      readonly retryAfterMs: number
-      readonly error: string
-    }
-
-/** Requests the DataVolume of a slot. Uses only POST, so that no existing object is changed. */
-export async function createDataVolume(
-  client: KubeClient,
-  start: Start,
-  options: RequestOptions,
-): Promise<CreateOutcome> {
+/**
+ * Requests the DataVolume of a slot. Uses only POST, so that no existing object is changed. Only an outcome that rules out its creation may
+ * free the slot.
+ */
+export async function createDataVolume(client: KubeClient, start: Start, options: RequestOptions) {
   try {
     const created = await client.create(DATA_VOLUME, renderFor(start), options)
-    return { kind: 'created', dataVolume: viewDataVolume(created) }
+    return { kind: 'created', dataVolume: viewDataVolume(created) } as const
   } catch (error) {
     if (isApiError(error)) return outcomeOf(error)
     // A spec that cannot be rendered must not hold up those behind it.
     const message = error instanceof Error ? error.message : String(error)
-    return { kind: 'refused', why: { reason: 'InvalidSpec', message }, isFinal: true }
+    return refused({ reason: 'InvalidSpec', message }, true)
   }
 }
 
 /** Refusals by other rules, which say nothing about the spec and may change without it: an admission policy, or a webhook that is not CDI's. */
 const OTHERS_RULES = /ValidatingAdmissionPolicy '|admission webhook "(?!\S*\.cdi\.kubevirt\.io")/
 
-function outcomeOf(error: ApiError): CreateOutcome {
+function outcomeOf(error: ApiError) {
   const message = redactUrls(error.message)
-  const refused = (reason: Why['reason'], isFinal = false): CreateOutcome => {
-    return { kind: 'refused', why: { reason, message }, isFinal }
-  }
-  if (error.reason === 'AlreadyExists') return { kind: 'namesake' }
-  if (isNamespaceTerminating(error)) return refused('NamespaceTerminating')
-  if (error.reason === 'NotFound') return refused('CDIMissing')
-  if (error.status === 403) return refused(message.includes('exceeded quota') ? 'QuotaExceeded' : 'CreateFailed')
-  if (error.status === 422 && message.includes('already exists')) return refused('NameConflict')
-  if (error.status === 422 && OTHERS_RULES.test(message)) return refused('CreateFailed')
-  if (error.status === 422) return refused('RejectedByCDI', true)
+  const otherwise = (reason: Why['reason'], isFinal = false) => refused({ reason, message }, isFinal)
+  // A live read shows whose it is.
+  if (error.reason === 'AlreadyExists') return { kind: 'namesake' } as const
+  if (isNamespaceTerminating(error)) return otherwise('NamespaceTerminating')
+  if (error.reason === 'NotFound') return otherwise('CDIMissing')
+  if (error.status === 403) return otherwise(message.includes('exceeded quota') ? 'QuotaExceeded' : 'CreateFailed')
+  if (error.status === 422 && message.includes('already exists')) return otherwise('NameConflict')
+  if (error.status === 422 && OTHERS_RULES.test(message)) return otherwise('CreateFailed')
+  if (error.status === 422) return otherwise('RejectedByCDI', true)
   return {
     kind: 'failed',
+    error: message,
     isAnswered: error.status !== 0,
-    // An error of the server, or of a proxy in front of it, does not tell what etcd does in the end.
+    // The request may still be carried out: an error of the server, or of a proxy in front of it, does not tell what etcd does in the end.
     mayHappen: error.reason === 'NoAnswer' || error.status >= 500,
+    // CDI's webhook or another one cannot be asked: nothing is created until it is back.
     isWebhookDown: message.includes('failed calling webhook'),
     retryAfterMs: error.retryAfterMs ?? 0,
-    error: message,
-  }
+  } as const
+}
+
+function refused(why: Why, isFinal: boolean) {
+  return { kind: 'refused', why, isFinal } as const
 }
 
 function renderFor({ namespace, name, uid, revision, attempt, target }: Start): KubeObject {
@@ -127,13 +112,9 @@ function renderFor({ namespace, name, uid, revision, attempt, target }: Start): 
 }
 
 /** A live look at the DataVolume of a slot. Undefined: it does not exist. `foreign`: that of somebody else has its name. */
-export async function lookForDataVolume(
-  client: KubeClient,
-  holder: Holder,
-  options: RequestOptions,
-): Promise<DataVolumeView | 'foreign' | undefined> {
+export async function lookForDataVolume(client: KubeClient, holder: Holder, signal: AbortSignal) {
   const key = { namespace: holder.namespace, name: volumeNameOf(holder) }
-  const found = await find(client, DATA_VOLUME, key, options)
+  const found = await find(client, DATA_VOLUME, key, { signal })
   if (found === undefined) return undefined
   const dataVolume = viewDataVolume(found)
   return isDownloadOf(dataVolume, holder) ? dataVolume : 'foreign'
@@ -182,15 +163,11 @@ export async function lookForImporters(
  * and images whose download a live list finds. The latter come last: anybody may make DataVolumes for images of their own, and if there are too
  * many for a ledger, the operator stops the others.
  */
-export async function findHolders(
-  client: KubeClient,
-  images: Store<ImageView>,
-  claimant: string,
-  options: RequestOptions,
-): Promise<Holder[]> {
+export async function findHolders(options: AdmissionOptions, signal: AbortSignal): Promise<Holder[]> {
+  const { client, images, me: claimant } = options
   const found = new Map<string, Holder>()
   const inStatus: Holder[] = []
-  for await (const dataVolume of listAll(client, DATA_VOLUME, { ...options, project: viewDataVolume })) {
+  for await (const dataVolume of listAll(client, DATA_VOLUME, { signal, project: viewDataVolume })) {
     if (isFinished(dataVolume)) continue
     const image = ownerAmong(dataVolume, images) ?? formerOwner(dataVolume, images)
     const holder = image && holderOf(image, dataVolume, claimant)

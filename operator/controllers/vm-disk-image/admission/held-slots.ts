@@ -11,7 +11,7 @@ import type { HeldSlotsOptions } from './admission-options.ts'
 import { compareTickets } from './decide/admission-queue.ts'
 import { slotKeyOf, volumeNameOf } from './decide/slots.ts'
 import { DownloadNotes } from './download-notes.ts'
-import { type CreateOutcome, createDataVolume, isDownloadOf, lookForDataVolume, type Why } from './downloads.ts'
+import { createDataVolume, isDownloadOf, lookForDataVolume, type Why } from './downloads.ts'
 import { ANSWER_VALID_MS } from './slot-ledger.ts'
 import { SlotLooks } from './slot-looks.ts'
 import { ImporterNotes, RefusalBook, SlotNotes } from './slot-notes.ts'
@@ -172,13 +172,9 @@ export class HeldSlots {
     const { ledger, limit } = this.#options
     const most = limit(ledger.state?.limit)
     if (this.#holders.length <= most) return true
-    return this.#holders.filter((holder) => slotKeyOf(holder) !== slot && !this.#isIdle(holder)).length < most
-  }
-
-  /** Reports whether the slot waits for its DataVolume, and no request for that can be in flight. */
-  #isIdle(holder: Holder): boolean {
-    const isWanted = this.#startOf(holder) !== undefined
-    return isWanted && this.#notes.isSettled(holder) && this.#dataVolumeOf(holder) === undefined
+    const isIdle = (holder: Holder) =>
+      this.#startOf(holder) !== undefined && this.#notes.isSettled(holder) && this.#dataVolumeOf(holder) === undefined
+    return this.#holders.filter((holder) => slotKeyOf(holder) !== slot && !isIdle(holder)).length < most
   }
 
   #startOf(holder: Holder): Start | undefined {
@@ -194,7 +190,7 @@ export class HeldSlots {
   }
 
   async #create(start: Start, signal: AbortSignal): Promise<void> {
-    const { ledger, client, me } = this.#options
+    const { ledger, client, me, log } = this.#options
     const slot = slotKeyOf(start)
     // A slot is certainly held only while the response that shows it is recent. This is checked again right before the request is sent.
     if (!ledger.isFresh) await this.#options.reload(signal)
@@ -204,7 +200,20 @@ export class HeldSlots {
     if (!isHeld || !this.#hasRoom(slot)) return
     this.#notes.noteRequest(start)
     const options = { timeoutMs: ANSWER_VALID_MS, signal, isStillValid: () => ledger.isFresh }
-    await this.#takeOutcome(start, await createDataVolume(client, start, options), signal)
+    const outcome = await createDataVolume(client, start, options)
+    if (outcome.kind === 'created') this.#takeCreated(start, outcome.dataVolume)
+    else if (outcome.kind === 'namesake') await this.#handleNamesake(start, signal)
+    else if (outcome.kind === 'refused') {
+      log.warn({ key: start.key, error: outcome.why.message }, 'the DataVolume was refused')
+      this.#refuse(start, outcome.why, outcome.isFinal)
+    } else {
+      const { error, isWebhookDown } = outcome
+      const answered = this.#notes.failed(start, outcome)
+      if (isWebhookDown) this.#reportFailing(start)
+      log.warn({ key: start.key, error, answered }, 'the DataVolume could not be created')
+      const message = `the DataVolume could not be created: ${error}`
+      if (answered >= ANSWERED_FAILURES) this.#refuse(start, { reason: 'CreateFailed', message })
+    }
     this.#options.onChange(start.key)
   }
 
@@ -213,31 +222,13 @@ export class HeldSlots {
     this.#options.onChange(start.key)
   }
 
-  async #takeOutcome(start: Start, outcome: CreateOutcome, signal: AbortSignal): Promise<void> {
-    const { log, dataVolumes } = this.#options
-    const { key, uid } = start
-    switch (outcome.kind) {
-      case 'created':
-        dataVolumes.observeWrite(outcome.dataVolume)
-        this.downloads.noteHeld(outcome.dataVolume)
-        // Requests that still arrive get AlreadyExists, unless this one is deleted before that.
-        this.#notes.settle(start)
-        this.#starts.delete(uid)
-        return this.refusals.forget(uid)
-      case 'namesake':
-        return await this.#handleNamesake(start, signal)
-      case 'refused':
-        log.warn({ key, error: outcome.why.message }, 'the DataVolume was refused')
-        return this.#refuse(start, outcome.why, outcome.isFinal)
-      case 'failed': {
-        const { error, isWebhookDown } = outcome
-        const answered = this.#notes.failed(start, outcome)
-        if (isWebhookDown) this.#reportFailing(start)
-        log.warn({ key, error, answered }, 'the DataVolume could not be created')
-        const message = `the DataVolume could not be created: ${error}`
-        if (answered >= ANSWERED_FAILURES) this.#refuse(start, { reason: 'CreateFailed', message })
-      }
-    }
+  #takeCreated(start: Start, dataVolume: DataVolumeView): void {
+    this.#options.dataVolumes.observeWrite(dataVolume)
+    this.downloads.noteHeld(dataVolume)
+    // Requests that still arrive get AlreadyExists, unless this one is deleted before that.
+    this.#notes.settle(start)
+    this.#starts.delete(start.uid)
+    this.refusals.forget(start.uid)
   }
 
   /** A DataVolume of that name exists: the wanted one, an earlier one that is being deleted, or somebody else's. */
@@ -246,7 +237,7 @@ export class HeldSlots {
     const holder = this.#holders.find(({ uid }) => uid === start.uid)
     this.#notes.failed(start, { isAnswered: false, mayHappen: false, retryAfterMs: 0 })
     if (holder === undefined) return
-    const found = await lookForDataVolume(client, holder, { signal }).catch(() => undefined)
+    const found = await lookForDataVolume(client, holder, signal).catch(() => undefined)
     if (found === 'foreign') {
       const name = start.target.volumeName
       const message = `DataVolume ${name} exists and belongs to somebody else: the operator does not touch it; delete it, or create the image under another name`
