@@ -3,6 +3,7 @@ import { isApiError } from '../../../kube/api-error.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { backoffMs } from '../../../runtime/backoff.ts'
 import { sleep } from '../../../runtime/clock.ts'
+import { Pace } from '../../../runtime/pace.ts'
 import type { Start } from '../decide/image-plan.ts'
 import type { Holder, Refusal } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
@@ -40,6 +41,8 @@ export class Admission {
   #quietUntil: number | undefined
   #isLedgerDoubtful = false
   #wake = Promise.withResolvers<void>()
+  /** Of adoptions: two processes that both believe that they lead would take all slots from each other without a pause. */
+  readonly #adoptions = new Pace()
   #cancelTimer: (() => void) | undefined
 
   constructor(options: AdmissionOptions) {
@@ -255,7 +258,12 @@ export class Admission {
     const state = await this.#look(signal)
     // A former leader has taken slots in the meantime. They are as valid as any, and this process is now responsible for them.
     const foreign = state.holders.filter(({ claimant }) => claimant !== me)
-    if (foreign.length > 0) await this.#adopt(state, foreign, signal)
+    if (foreign.length > 0) {
+      const waitMs = this.#adoptions.waitMs('', begun)
+      if (waitMs > 0) return this.#wakeAt(begun + waitMs)
+      this.#adoptions.take('', begun)
+      await this.#adopt(state, foreign, signal)
+    }
     this.#reportChanges()
     const current = ledger.state ?? state
     const decision = decideSlots({
@@ -276,7 +284,8 @@ export class Admission {
       await this.#slots.createDataVolumes(signal)
     })
     this.#slots.lookForEmpty(this.#strays.leaving(ledger.state ?? current), signal)
-    this.#wakeLater(begun)
+    // Not by the present time: what became possible since this step began may not have been considered.
+    this.#wakeAt(...[this.#quietUntil ?? 0, ...this.#slots.times()].filter((time) => time > begun))
     // A large batch gets its slots in several steps. Slow creates may have read the ledger again, so it may be newer than what was decided by.
     if (decision.hasMore || ledger.state !== this.#reported) this.wake()
   }
@@ -324,15 +333,10 @@ export class Admission {
     for (const holder of fresh) onChange(keyOf(holder))
   }
 
-  /**
-   * Sets a timer for the next relevant time.
-   * @param begun when the step began to decide: it may not have considered times that have passed since
-   */
-  #wakeLater(begun: number): void {
+  #wakeAt(...times: readonly number[]): void {
     const { clock } = this.#options
-    const coming = [this.#quietUntil ?? 0, ...this.#slots.times()].filter((time) => time > begun)
+    const delayMs = Math.min(...times) - clock.monotonic() + 1
     this.#cancelTimer?.()
-    this.#cancelTimer =
-      coming.length === 0 ? undefined : clock.setTimer(() => this.wake(), Math.min(...coming) - clock.monotonic() + 1)
+    this.#cancelTimer = times.length === 0 ? undefined : clock.setTimer(() => this.wake(), delayMs)
   }
 }
