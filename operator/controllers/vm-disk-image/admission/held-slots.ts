@@ -275,9 +275,7 @@ export class HeldSlots {
       const isEmpty = await this.#looks.isEmpty(holder, signal)
       // What was true before the read must still be true after it: what the image wants may have changed.
       const isSame = this.#holders.some((one) => slotKeyOf(one) === slot)
-      if (isEmpty && isSame && this.#maybeEmpty(holder)) {
-        return this.#notes.note(holder, { isOver: true })
-      }
+      if (isEmpty && isSame && this.#maybeEmpty(holder)) return this.#notes.note(holder, { isOver: true })
     } catch (error) {
       if (signal.aborted) return
       log.warn({ key: keyOf(holder), error: String(error) }, 'cannot tell whether a slot is empty; it is kept')

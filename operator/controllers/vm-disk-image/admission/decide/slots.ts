@@ -5,14 +5,6 @@ import type { Start } from '../../decide/image-plan.ts'
 import type { Holder } from '../../world.ts'
 import type { LedgerState } from './ledger-content.ts'
 
-/** The next state of the ledger. This is a pure decision: the write checks who may write, and whether the state is still current. */
-export interface SlotDecision {
-  readonly next: LedgerState
-  readonly isChange: boolean
-  /** Whether free slots are left for another step. */
-  readonly hasMore: boolean
-}
-
 /** Maximum number of slots taken in one write, so that creating their DataVolumes fits into the time for which it is valid. */
 export const TAKEN_AT_ONCE = 100
 
@@ -30,8 +22,11 @@ export interface SlotFacts {
   readonly isAdmitting: boolean
 }
 
-/** Frees the slots of downloads that are over and takes slots for the next images, in one write. */
-export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitting }: SlotFacts): SlotDecision {
+/**
+ * Returns the next state of the ledger: frees the slots of downloads that are over and takes slots for the next images, in one write. The write
+ * checks whether the state is still current. `hasMore`: free slots are left for another step.
+ */
+export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitting }: SlotFacts) {
   const kept = ledger.holders.filter((holder) => holder.claimant !== me || !isOver(holder))
   const free = isAdmitting ? Math.max(0, limit - kept.length - unheld) : 0
   const holding = new Set(kept.map(({ uid }) => uid))
