@@ -31,9 +31,6 @@ export interface Refusal extends Blocked {
   readonly budgetKey: string
 }
 
-/** A refusal that is not in the RefusalBook yet, which determines how long it holds. */
-export type Refused = Omit<Refusal, 'until'>
-
 /** Looks up what exists of the objects that an image names. */
 export interface Lookup {
   secret(name: string): boolean

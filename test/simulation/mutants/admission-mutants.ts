@@ -18,16 +18,8 @@ const forgetful = seam(
   'SlotNotes',
   (SlotNotes) =>
     class extends SlotNotes {
-      override noteRequest(claim: string): void {
-        super.noteRequest(claim, 0)
-      }
-
-      override inherit(claim: string): void {
-        super.inherit(claim, 0)
-      }
-
-      override doubt(claim: string): void {
-        super.doubt(claim, 0)
+      override settlesAt(): number {
+        return 0
       }
     },
 )
@@ -54,10 +46,10 @@ const nextBy = (choose: (queue: Queue, ...asked: Parameters<AdmissionQueue['head
 /** Downloads without an owner time out at another moment. */
 const timedOut = (isTimedOut: (dataVolume: DataVolumeView) => boolean) =>
   seam(
-    ADMISSION.orphans,
-    'OrphanedDownloads',
-    (OrphanedDownloads) =>
-      class extends OrphanedDownloads {
+    ADMISSION.downloadNotes,
+    'DownloadNotes',
+    (DownloadNotes) =>
+      class extends DownloadNotes {
         override isTimedOut(dataVolume: DataVolumeView): boolean {
           return isTimedOut(dataVolume)
         }

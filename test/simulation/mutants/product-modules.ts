@@ -18,11 +18,11 @@ export const SHARED = {
 
 export const ADMISSION = {
   admission: () => import('../../../operator/controllers/vm-disk-image/admission/admission.ts'),
+  downloadNotes: () => import('../../../operator/controllers/vm-disk-image/admission/download-notes.ts'),
   downloads: () => import('../../../operator/controllers/vm-disk-image/admission/downloads.ts'),
   heldSlots: () => import('../../../operator/controllers/vm-disk-image/admission/held-slots.ts'),
   ledger: () => import('../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'),
   ledgerContent: () => import('../../../operator/controllers/vm-disk-image/admission/decide/ledger-content.ts'),
-  orphans: () => import('../../../operator/controllers/vm-disk-image/admission/orphaned-downloads.ts'),
   queue: () => import('../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'),
   slotNotes: () => import('../../../operator/controllers/vm-disk-image/admission/slot-notes.ts'),
   slots: () => import('../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'),

@@ -3,14 +3,16 @@ import { isApiError } from '../../../kube/api-error.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { backoffMs } from '../../../runtime/backoff.ts'
 import { sleep } from '../../../runtime/clock.ts'
+import { Pace } from '../../../runtime/pace.ts'
 import type { Start } from '../decide/image-plan.ts'
 import type { Holder, Refusal } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
 import { AdmissionQueue } from './decide/admission-queue.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
-import { adopt, decideSlots, slotKeyOf, TAKEN_AT_ONCE } from './decide/slots.ts'
+import { adopt, decideSlots, holdersByUid, slotKeyOf, TAKEN_AT_ONCE } from './decide/slots.ts'
 import { findHolders } from './downloads.ts'
-import { HeldSlots, SETTLE_MS } from './held-slots.ts'
+import { HeldSlots } from './held-slots.ts'
+import { SETTLE_MS } from './slot-notes.ts'
 import { Strays } from './strays.ts'
 
 /** How long other work waits at most while slots are handed over and their DataVolumes are created. */
@@ -32,16 +34,15 @@ export class Admission {
   readonly #slots: HeldSlots
   readonly #stuck = new Set<string>()
   readonly #strays: Strays
-  /** The holders that the images were last notified of, by uid of the image. */
-  #known: ReadonlyMap<string, Holder> = new Map()
-  /** The ledger state that these holders come from. */
+  /** The state whose holders the images were last notified of. */
   #reported: LedgerState | undefined
   #handingOver: Promise<void> | undefined
   /** Until when nobody is admitted because a recreated ledger is settling. */
   #quietUntil: number | undefined
   #isLedgerDoubtful = false
   #wake = Promise.withResolvers<void>()
-  #failures = 0
+  /** Of adoptions: two processes that both believe that they lead would take all slots from each other without a pause. */
+  readonly #adoptions = new Pace()
   #cancelTimer: (() => void) | undefined
 
   constructor(options: AdmissionOptions) {
@@ -51,7 +52,7 @@ export class Admission {
       wake: () => this.wake(),
       reload: (signal) => this.#load(signal, this.#mostHolders),
     })
-    this.#strays = new Strays(options, this.#slots)
+    this.#strays = new Strays(options, this.#slots.downloads)
   }
 
   get state(): LedgerState | undefined {
@@ -59,7 +60,7 @@ export class Admission {
   }
 
   slotOf(uid: string): Holder | undefined {
-    return this.state?.holders.find((holder) => holder.uid === uid)
+    return holdersByUid(this.state).get(uid)
   }
 
   /** Reports whether this download certainly has no slot. Its watch event may arrive before the one of its slot. */
@@ -73,7 +74,7 @@ export class Admission {
   }
 
   refusalOf(uid: string): Refusal | undefined {
-    return this.#slots.refusalOf(uid)
+    return this.#slots.refusals.get(uid)
   }
 
   /** Reports whether the image has a slot, but creating its DataVolume fails or takes too long. */
@@ -95,7 +96,7 @@ export class Admission {
     // A stuck image stays stuck while its write is retried: each retry would hold up those behind it as the first one did.
     const wasStuck = (start === undefined || start.admissible) && this.#stuck.delete(uid)
     // By what the images were last notified of, not by what was last read: a slot that comes and goes in between removes nobody from the queue.
-    const hasSlot = this.#known.has(uid)
+    const hasSlot = holdersByUid(this.#reported).has(uid)
     const isQueueChanged = start !== undefined && !hasSlot ? this.queue.put(start) : this.queue.remove(uid)
     const isSlotChanged = this.#slots.want(uid, hasSlot ? start : undefined)
     // Most plans want the same as before.
@@ -111,7 +112,7 @@ export class Admission {
   /** The image is gone. */
   forget(uid: string): void {
     this.want(uid, undefined)
-    this.#slots.forgetImage(uid)
+    this.#slots.refusals.forget(uid)
     // Its downloads no longer count.
     this.wake()
   }
@@ -158,27 +159,24 @@ export class Admission {
 
   /** Retries until the work succeeds: nothing else can be done without the ledger. */
   async #persist(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    while (!signal.aborted) {
+    for (let failures = 0; !signal.aborted; failures += 1) {
       try {
-        await work()
-        this.#failures = 0
-        return
+        return await work()
       } catch (error) {
         // The outcome of a write may be unknown. The next read of the ledger shows it.
         this.#isLedgerDoubtful = true
-        if (!signal.aborted) await this.#pause(error, signal)
+        if (!signal.aborted) await this.#pause(error, failures, signal)
       }
     }
   }
 
   /** Returns at once if somebody else wrote the ledger, so that it is read again. Backs off after any other error. */
-  async #pause(error: unknown, signal: AbortSignal): Promise<void> {
+  async #pause(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const { clock, random, log, ledger } = this.#options
-    const isRace = isApiError(error, 'Conflict', 'AlreadyExists') && this.#failures < 3
-    this.#failures += 1
+    const isRace = isApiError(error, 'Conflict', 'AlreadyExists') && failures < 3
     if (isRace) return log.debug({ error: String(error) }, 'the ledger was written by somebody else')
     const retryAfterMs = isApiError(error) ? (error.retryAfterMs ?? 0) : 0
-    const waitMs = Math.max(retryAfterMs, backoffMs(this.#failures - 1, 100, 5_000, random))
+    const waitMs = Math.max(retryAfterMs, backoffMs(failures, 100, 5_000, random))
     const facts = { error: String(error), retryInMs: Math.round(waitMs), limit: ledger.state?.limit }
     log.warn(facts, 'admission is held up')
     await sleep(clock, waitMs, signal).catch(() => undefined)
@@ -187,11 +185,9 @@ export class Admission {
   /** Reads the ledger live, and recreates it if there is none. @param most maximum number of holders, if known */
   async #load(signal: AbortSignal, most?: number): Promise<LedgerState> {
     this.#isLedgerDoubtful = false
-    const { ledger, clock } = this.#options
-    const state = await ledger.load(signal, most)
+    const state = await this.#options.ledger.load(signal, most)
     if (state === undefined) return await this.#rebuild(signal)
-    if (state.isSettling === true) this.#quietUntil ??= clock.monotonic() + SETTLE_MS
-    else this.#endQuiet()
+    this.#noteSettling(state)
     return state
   }
 
@@ -199,9 +195,10 @@ export class Admission {
     return this.#options.clock.monotonic() < (this.#quietUntil ?? 0)
   }
 
-  /** The ledger is no longer marked as settling. A wait in progress continues, since somebody else may have removed the mark. */
-  #endQuiet(): void {
-    if (!this.#isQuiet) this.#quietUntil = undefined
+  /** A wait in progress continues without the mark, since somebody else may have removed it. */
+  #noteSettling({ isSettling }: LedgerState): void {
+    if (isSettling === true) this.#quietUntil ??= this.#options.clock.monotonic() + SETTLE_MS
+    else if (!this.#isQuiet) this.#quietUntil = undefined
   }
 
   /**
@@ -210,8 +207,8 @@ export class Admission {
    * If no image has a ticket, no slot was ever taken, and the first image is admitted at once.
    */
   async #rebuild(signal: AbortSignal): Promise<LedgerState> {
-    const { ledger, images, limit, log, clock, client, me } = this.#options
-    const holders = await findHolders(client, images, me, { signal })
+    const { ledger, images, limit, log, clock } = this.#options
+    const holders = await findHolders(this.#options, signal)
     const isTouched = [...images.values()].some(
       ({ status }) => status.ticket !== undefined || status.attempts !== undefined,
     )
@@ -261,7 +258,12 @@ export class Admission {
     const state = await this.#look(signal)
     // A former leader has taken slots in the meantime. They are as valid as any, and this process is now responsible for them.
     const foreign = state.holders.filter(({ claimant }) => claimant !== me)
-    if (foreign.length > 0) await this.#adopt(state, foreign, signal)
+    if (foreign.length > 0) {
+      const waitMs = this.#adoptions.waitMs('', begun)
+      if (waitMs > 0) return this.#wakeAt(begun + waitMs)
+      this.#adoptions.take('', begun)
+      await this.#adopt(state, foreign, signal)
+    }
     this.#reportChanges()
     const current = ledger.state ?? state
     const decision = decideSlots({
@@ -276,13 +278,14 @@ export class Admission {
     await this.#handOver(async () => {
       if (decision.isChange) {
         await ledger.replace(decision.next, signal)
-        if (decision.next.isSettling !== true) this.#endQuiet()
+        this.#noteSettling(decision.next)
         this.#reportChanges()
       }
       await this.#slots.createDataVolumes(signal)
     })
-    this.#slots.lookForEmpty(this.#strays.leaving(ledger.state), signal)
-    this.#wakeLater(begun)
+    this.#slots.lookForEmpty(this.#strays.leaving(ledger.state ?? current), signal)
+    // Not by the present time: what became possible since this step began may not have been considered.
+    this.#wakeAt(...[this.#quietUntil ?? 0, ...this.#slots.times()].filter((time) => time > begun))
     // A large batch gets its slots in several steps. Slow creates may have read the ledger again, so it may be newer than what was decided by.
     if (decision.hasMore || ledger.state !== this.#reported) this.wake()
   }
@@ -305,42 +308,35 @@ export class Admission {
    * ledger. Images that now have a slot leave the queue, images that lost theirs queue again, and all of these are reconciled.
    */
   #reportChanges(): void {
-    const { metrics, images } = this.#options
-    const known = this.#known
-    const now = new Map((this.state?.holders ?? []).map((holder) => [holder.uid, holder]))
-    const isIn = (holders: ReadonlyMap<string, Holder>, holder: Holder) => {
-      const other = holders.get(holder.uid)
-      return other === holder || (other !== undefined && slotKeyOf(other) === slotKeyOf(holder))
-    }
-    this.#known = now
+    const { metrics, images, onChange } = this.#options
+    const before = holdersByUid(this.#reported)
+    const now = holdersByUid(this.state)
+    const without = (holders: typeof now, others: typeof now) =>
+      [...holders.values()].filter((holder) => {
+        const other = others.get(holder.uid)
+        return other === undefined || slotKeyOf(other) !== slotKeyOf(holder)
+      })
     this.#reported = this.state
-    for (const holder of known.values()) {
-      if (isIn(now, holder)) continue
+    for (const holder of without(before, now)) {
       this.#slots.forget(holder)
-      this.#options.onChange(keyOf(holder))
+      onChange(keyOf(holder))
     }
-    const fresh = [...now.values()].filter((holder) => !isIn(known, holder))
+    const fresh = without(now, before)
     this.#slots.noteDownloads(fresh)
-    for (const holder of now.values()) {
-      const start = this.queue.get(holder.uid)
-      if (start !== undefined) {
-        metrics.admitted(images.get(start.key))
-        this.queue.remove(holder.uid)
-        this.#slots.want(holder.uid, start)
-      }
+    for (const { uid } of now.values()) {
+      const start = this.queue.get(uid)
+      if (start === undefined) continue
+      metrics.admitted(images.get(start.key))
+      this.queue.remove(uid)
+      this.#slots.want(uid, start)
     }
-    for (const holder of fresh) this.#options.onChange(keyOf(holder))
+    for (const holder of fresh) onChange(keyOf(holder))
   }
 
-  /**
-   * Sets a timer for the next relevant time.
-   * @param begun when the step began to decide: it may not have considered times that have passed since
-   */
-  #wakeLater(begun: number): void {
+  #wakeAt(...times: readonly number[]): void {
     const { clock } = this.#options
-    const coming = [this.#quietUntil ?? 0, ...this.#slots.times()].filter((time) => time > begun)
+    const delayMs = Math.min(...times) - clock.monotonic() + 1
     this.#cancelTimer?.()
-    this.#cancelTimer =
-      coming.length === 0 ? undefined : clock.setTimer(() => this.wake(), Math.min(...coming) - clock.monotonic() + 1)
+    this.#cancelTimer = times.length === 0 ? undefined : clock.setTimer(() => this.wake(), delayMs)
   }
 }

@@ -16,7 +16,8 @@ import type { Store } from '../../../runtime/store.ts'
 import { attemptOf } from '../decide/attempts.ts'
 import type { Start } from '../decide/image-plan.ts'
 import { isFinished } from '../decide/judge.ts'
-import type { Holder, Refusal, Refused } from '../world.ts'
+import type { Holder, Refusal } from '../world.ts'
+import type { AdmissionOptions } from './admission-options.ts'
 import { fitting } from './decide/ledger-content.ts'
 import { ownerOf, volumeNameOf } from './decide/slots.ts'
 
@@ -30,13 +31,14 @@ export function importingIndex(dataVolume: DataVolumeView): readonly string[] {
 }
 
 /**
- * Reports whether a DataVolume may download for the image that holds a slot: it belongs to the image, or did so until somebody deleted the
- * image with `--cascade=orphan`. The garbage collector then removes the owner reference, which stops no importer. Such a DataVolume keeps its slot,
+ * Reports whether a slot is held for this DataVolume: it belongs to the image, or did so until somebody deleted the image with
+ * `--cascade=orphan`. The garbage collector then removes the owner reference, which stops no importer. Such a DataVolume keeps its slot,
  * and only people delete it. It never gets a new slot, or anybody who may create DataVolumes could hold up the queue with labels alone.
  */
 export function isDownloadOf(dataVolume: DataVolumeView, holder: Holder): boolean {
-  const isOrphanOf = isOrphan(dataVolume) && dataVolume.metadata.labels?.[LABELS.imageUid] === holder.uid
-  return isOrphanOf || isChildOf(dataVolume, ownerOf(holder))
+  const { name, labels } = dataVolume.metadata
+  const isOrphanOf = isOrphan(dataVolume) && labels?.[LABELS.imageUid] === holder.uid
+  return name === volumeNameOf(holder) && (isOrphanOf || isChildOf(dataVolume, ownerOf(holder)))
 }
 
 /** Reports whether a download was orphaned before it finished. */
@@ -46,66 +48,53 @@ export function isOrphan(dataVolume: DataVolumeView): boolean {
   return wasOurs && isOrphaned(dataVolume) && !isFinished(dataVolume)
 }
 
-/** The outcome of a request for a DataVolume. Only a response that rules out its creation may free the slot. */
-export type CreateOutcome =
-  | { readonly kind: 'created'; readonly dataVolume: DataVolumeView }
-  | { readonly kind: 'refused'; readonly refusal: Refused; readonly isFinal: boolean }
-  /** A DataVolume of that name exists; a live read shows whose it is. */
-  | { readonly kind: 'namesake' }
-  /** Not created now. `isAnswered`: there was a response. `mayHappen`: the request may still be carried out for a while. */
-  | {
-      readonly kind: 'failed'
-      readonly isAnswered: boolean
-      readonly mayHappen: boolean
-      readonly retryAfterMs: number
-      readonly error: string
-    }
+/** Why a DataVolume is not created. */
+export type Why = Pick<Refusal, 'reason' | 'message'>
 
-/** The API server could not ask a webhook, CDI's or another one. That is no answer that got lost: nothing is created until the webhook is back. */
-export function isWebhookDown({ error }: { readonly error: string }): boolean {
-  return error.includes('failed calling webhook')
-}
-
-/** Requests the DataVolume of a slot. Uses only POST, so that no existing object is changed. */
-export async function createDataVolume(
-  client: KubeClient,
-  start: Start,
-  options: RequestOptions,
-): Promise<CreateOutcome> {
+/**
+ * Requests the DataVolume of a slot. Uses only POST, so that no existing object is changed. Only an outcome that rules out its creation may
+ * free the slot.
+ */
+export async function createDataVolume(client: KubeClient, start: Start, options: RequestOptions) {
   try {
     const created = await client.create(DATA_VOLUME, renderFor(start), options)
-    return { kind: 'created', dataVolume: viewDataVolume(created) }
+    return { kind: 'created', dataVolume: viewDataVolume(created) } as const
   } catch (error) {
-    if (isApiError(error)) return outcomeOf(start, error)
+    if (isApiError(error)) return outcomeOf(error)
     // A spec that cannot be rendered must not hold up those behind it.
-    const text = error instanceof Error ? error.message : String(error)
-    return { kind: 'refused', refusal: refusal(start, 'InvalidSpec', text), isFinal: true }
+    const message = error instanceof Error ? error.message : String(error)
+    return refused({ reason: 'InvalidSpec', message }, true)
   }
 }
 
 /** Refusals by other rules, which say nothing about the spec and may change without it: an admission policy, or a webhook that is not CDI's. */
 const OTHERS_RULES = /ValidatingAdmissionPolicy '|admission webhook "(?!\S*\.cdi\.kubevirt\.io")/
 
-function outcomeOf(start: Start, error: ApiError): CreateOutcome {
-  const text = redactUrls(error.message)
-  const refused = (reason: Refusal['reason'], isFinal: boolean): CreateOutcome => {
-    return { kind: 'refused', refusal: refusal(start, reason, text), isFinal }
-  }
-  if (error.reason === 'AlreadyExists') return { kind: 'namesake' }
-  if (isNamespaceTerminating(error)) return refused('NamespaceTerminating', false)
-  if (error.reason === 'NotFound') return refused('CDIMissing', false)
-  if (error.status === 403) return refused(text.includes('exceeded quota') ? 'QuotaExceeded' : 'CreateFailed', false)
-  if (error.status === 422 && text.includes('already exists')) return refused('NameConflict', false)
-  if (error.status === 422)
-    return OTHERS_RULES.test(text) ? refused('CreateFailed', false) : refused('RejectedByCDI', true)
-  // An error of the server, or of a proxy in front of it, does not tell what etcd does in the end.
-  const mayHappen = error.reason === 'NoAnswer' || error.status >= 500
-  const { retryAfterMs = 0 } = error
-  return { kind: 'failed', isAnswered: error.status !== 0, mayHappen, retryAfterMs, error: text }
+function outcomeOf(error: ApiError) {
+  const message = redactUrls(error.message)
+  const otherwise = (reason: Why['reason'], isFinal = false) => refused({ reason, message }, isFinal)
+  // A live read shows whose it is.
+  if (error.reason === 'AlreadyExists') return { kind: 'namesake' } as const
+  if (isNamespaceTerminating(error)) return otherwise('NamespaceTerminating')
+  if (error.reason === 'NotFound') return otherwise('CDIMissing')
+  if (error.status === 403) return otherwise(message.includes('exceeded quota') ? 'QuotaExceeded' : 'CreateFailed')
+  if (error.status === 422 && message.includes('already exists')) return otherwise('NameConflict')
+  if (error.status === 422 && OTHERS_RULES.test(message)) return otherwise('CreateFailed')
+  if (error.status === 422) return otherwise('RejectedByCDI', true)
+  return {
+    kind: 'failed',
+    error: message,
+    isAnswered: error.status !== 0,
+    // The request may still be carried out: an error of the server, or of a proxy in front of it, does not tell what etcd does in the end.
+    mayHappen: error.reason === 'NoAnswer' || error.status >= 500,
+    // CDI's webhook or another one cannot be asked: nothing is created until it is back.
+    isWebhookDown: message.includes('failed calling webhook'),
+    retryAfterMs: error.retryAfterMs ?? 0,
+  } as const
 }
 
-export function refusal({ revision, target }: Start, reason: Refusal['reason'], message: string): Refused {
-  return { revision, budgetKey: target.budgetKey, reason, message }
+function refused(why: Why, isFinal: boolean) {
+  return { kind: 'refused', why, isFinal } as const
 }
 
 function renderFor({ namespace, name, uid, revision, attempt, target }: Start): KubeObject {
@@ -123,33 +112,23 @@ function renderFor({ namespace, name, uid, revision, attempt, target }: Start): 
 }
 
 /** A live look at the DataVolume of a slot. Undefined: it does not exist. `foreign`: that of somebody else has its name. */
-export async function lookForDataVolume(
-  client: KubeClient,
-  holder: Holder,
-  options: RequestOptions,
-): Promise<DataVolumeView | 'foreign' | undefined> {
+export async function lookForDataVolume(client: KubeClient, holder: Holder, signal: AbortSignal) {
   const key = { namespace: holder.namespace, name: volumeNameOf(holder) }
-  const found = await find(client, DATA_VOLUME, key, options)
+  const found = await find(client, DATA_VOLUME, key, { signal })
   if (found === undefined) return undefined
   const dataVolume = viewDataVolume(found)
   return isDownloadOf(dataVolume, holder) ? dataVolume : 'foreign'
 }
-
-/** What a live read finds of the importers of a DataVolume that is gone. */
-export type Remains =
-  /** A known importer: it was observed while the claims that identify it existed. */
-  | 'importer'
-  /** A pod that may be an importer or a stranger's: the claims that would identify it are gone. */
-  | 'doubtful'
-  | 'nothing'
 
 /**
  * Returns the pods of a namespace that have not ended, from live lists that concurrent callers share. Lists all of them, because anyone who may
  * write there can remove labels, but can neither change a uid nor revive an ended pod.
  */
 export function livePods(client: KubeClient): SharedLooks<readonly KubeObject[]> {
-  const pods = { fieldSelector: NOT_ENDED, metadataOnly: true, project: viewFiller }
-  return new SharedLooks((namespace, signal) => listWhole(client, POD, { ...pods, signal, namespace }))
+  const notEnded = { fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed', metadataOnly: true }
+  return new SharedLooks((namespace, signal) =>
+    listWhole(client, POD, { ...notEnded, project: viewFiller, signal, namespace }),
+  )
 }
 
 /** Keeps the part of a pod that shows which claim it fills. */
@@ -164,39 +143,33 @@ function viewFiller(pod: KubeObject): KubeObject {
 }
 
 /**
- * Looks for importers, which outlive their DataVolume for a while if people delete it in the background.
- * @param known uids of the importers that were observed
+ * Looks for importers, which outlive their DataVolume for a while if people delete it in the background. A `doubtful` pod may be an importer or
+ * a stranger's: the claims that would identify it are gone.
+ * @param known uids of importers that were observed while the claims that identify them existed
  */
 export async function lookForImporters(
   pods: SharedLooks<readonly KubeObject[]>,
   holder: Holder,
   { known, claims }: { readonly known: ReadonlySet<string>; readonly claims: ImporterCaches['claims'] },
   signal: AbortSignal,
-): Promise<Remains> {
+): Promise<'importer' | 'doubtful' | 'nothing'> {
   const found = await pods.take(holder.namespace, signal)
   if (found.some(({ metadata }) => known.has(metadata.uid ?? ''))) return 'importer'
   return found.some((pod) => mayFill(pod, volumeNameOf(holder), claims)) ? 'doubtful' : 'nothing'
 }
-
-const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed'
 
 /**
  * Returns the holders for a missing ledger: images whose status reports a download in progress, because an importer may outlive its DataVolume,
  * and images whose download a live list finds. The latter come last: anybody may make DataVolumes for images of their own, and if there are too
  * many for a ledger, the operator stops the others.
  */
-export async function findHolders(
-  client: KubeClient,
-  images: Store<ImageView>,
-  claimant: string,
-  options: RequestOptions,
-): Promise<Holder[]> {
+export async function findHolders(options: AdmissionOptions, signal: AbortSignal): Promise<Holder[]> {
+  const { client, images, me: claimant } = options
   const found = new Map<string, Holder>()
   const inStatus: Holder[] = []
-  for await (const dataVolume of listAll(client, DATA_VOLUME, { ...options, project: viewDataVolume })) {
-    const image = isFinished(dataVolume)
-      ? undefined
-      : (ownerAmong(dataVolume, images) ?? formerOwner(dataVolume, images))
+  for await (const dataVolume of listAll(client, DATA_VOLUME, { signal, project: viewDataVolume })) {
+    if (isFinished(dataVolume)) continue
+    const image = ownerAmong(dataVolume, images) ?? formerOwner(dataVolume, images)
     const holder = image && holderOf(image, dataVolume, claimant)
     if (holder !== undefined) found.set(holder.uid, holder)
   }

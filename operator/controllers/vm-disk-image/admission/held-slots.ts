@@ -6,32 +6,16 @@ import { isSame } from '../../../runtime/owned-fields.ts'
 import { attemptOf } from '../decide/attempts.ts'
 import type { Start } from '../decide/image-plan.ts'
 import { isFinished } from '../decide/judge.ts'
-import type { Holder, Refusal, Refused } from '../world.ts'
+import type { Holder } from '../world.ts'
 import type { HeldSlotsOptions } from './admission-options.ts'
 import { compareTickets } from './decide/admission-queue.ts'
 import { slotKeyOf, volumeNameOf } from './decide/slots.ts'
-import {
-  type CreateOutcome,
-  createDataVolume,
-  isDownloadOf,
-  isWebhookDown,
-  lookForDataVolume,
-  refusal,
-} from './downloads.ts'
-import { ImporterNotes } from './importer-notes.ts'
-import { LeavingDownloads } from './leaving-downloads.ts'
-import { OrphanedDownloads } from './orphaned-downloads.ts'
-import { RefusalBook } from './refusal-book.ts'
-import { SeenDownloads } from './seen-downloads.ts'
+import { DownloadNotes } from './download-notes.ts'
+import { createDataVolume, isDownloadOf, lookForDataVolume, type Why } from './downloads.ts'
 import { ANSWER_VALID_MS } from './slot-ledger.ts'
 import { SlotLooks } from './slot-looks.ts'
-import { SlotNotes } from './slot-notes.ts'
+import { ImporterNotes, RefusalBook, SlotNotes } from './slot-notes.ts'
 
-/**
- * After a slot changes hands, requests of its former claimant may still arrive: it sends none later than ANSWER_VALID_MS after it read the ledger,
- * and we assume that each takes effect within 10 s or never. Until then only a download that is known to be over frees the slot.
- */
-export const SETTLE_MS = ANSWER_VALID_MS + 10_000
 const LOOK_AGAIN_MS = 1_000
 /** After this many error responses of the API server or a webhook, the slot is freed for another image. */
 const ANSWERED_FAILURES = 4
@@ -52,26 +36,24 @@ const PROMPT_MS = 3_000
  */
 export class HeldSlots {
   readonly #options: HeldSlotsOptions
-  /** What the holders of slots should download. */
+  /** What the holders of slots should download, by uid of the image. */
   readonly #starts = new Map<string, Start>()
-  readonly #refusals: RefusalBook
-  readonly #notes = new SlotNotes()
+  /** Why the DataVolumes of images were not created. */
+  readonly refusals: RefusalBook
+  readonly downloads: DownloadNotes
+  readonly #notes: SlotNotes
+  readonly #importers: ImporterNotes
+  readonly #looks: SlotLooks
   /** Slots with a live read in flight. */
   readonly #verifying = new Set<string>()
-  readonly #importers: ImporterNotes
-  readonly #leaving: LeavingDownloads
-  readonly #orphaned: OrphanedDownloads
-  readonly #looks: SlotLooks
-  readonly #seen: SeenDownloads
 
   constructor(options: HeldSlotsOptions) {
     this.#options = options
-    this.#refusals = new RefusalBook(options.clock)
-    this.#seen = new SeenDownloads(options.dataVolumes)
+    this.refusals = new RefusalBook(options.clock)
+    this.downloads = new DownloadNotes(options)
+    this.#notes = new SlotNotes(options)
     this.#importers = new ImporterNotes(options.pods)
-    this.#leaving = new LeavingDownloads(options.dataVolumes, options.clock)
-    this.#orphaned = new OrphanedDownloads(options.dataVolumes, options.clock, options.patience)
-    this.#looks = new SlotLooks({ ...options, importers: this.#importers, leaving: this.#leaving })
+    this.#looks = new SlotLooks({ ...options, importers: this.#importers, downloads: this.downloads })
   }
 
   /** Sets what the holder of a slot should download; undefined: nothing any more. Reports whether this is a change. */
@@ -82,50 +64,34 @@ export class HeldSlots {
     return isChanged
   }
 
-  /** Returns why the DataVolume of an image was not created. */
-  refusalOf(uid: string): Refusal | undefined {
-    return this.#refusals.get(uid)
-  }
-
   /** Reports whether creating the DataVolume of this holder fails or takes too long. It keeps its slot, since a request may still succeed. */
   isCreateFailing(holder: Holder): boolean {
-    const { isFailing, failures } = this.#notes.of(slotKeyOf(holder))
+    const { isFailing, failures } = this.#notes.of(holder)
     return isFailing || failures >= FAILING_CREATES
-  }
-
-  /** The image is gone. */
-  forgetImage(uid: string): void {
-    this.#starts.delete(uid)
-    this.#refusals.forget(uid)
   }
 
   /** The slot is no longer in the ledger. */
   forget(holder: Holder): void {
-    this.#notes.forget(slotKeyOf(holder))
+    this.#notes.forget(holder)
     this.#starts.delete(holder.uid)
   }
 
   /** The slot belonged to another process or term, whose requests may still be in flight. */
   inherit(holder: Holder): void {
-    this.#notes.inherit(slotKeyOf(holder), this.#options.clock.monotonic() + SETTLE_MS)
+    this.#notes.inherit(holder)
   }
 
   /** Reports whether nothing can download for this slot any more. */
   isOver(holder: Holder): boolean {
     const dataVolume = this.#dataVolumeOf(holder)
-    const { isOver, isInherited } = this.#notes.of(slotKeyOf(holder))
+    const { isOver, isInherited } = this.#notes.of(holder)
     if (dataVolume === undefined) return isOver
-    if (this.#leaving.isOver(dataVolume) || this.#orphaned.isTimedOut(dataVolume)) return true
+    if (this.downloads.isOver(dataVolume) || this.downloads.isTimedOut(dataVolume)) return true
     // A request that arrived late may have created it while an importer of its predecessor was still terminating.
-    if (!isFinished(dataVolume) || this.#importers.isAnyAlive(slotKeyOf(holder), dataVolume)) return false
+    if (!isFinished(dataVolume) || this.#importers.isAnyAlive(holder, dataVolume)) return false
     // As long as a finished one exists, no other can be created. Requests in flight must meet it before somebody deletes it.
     // Requests of a former leader are not waited for, since that would stall a handover.
-    return (isInherited && attemptOf(dataVolume) === holder.attempt) || this.#isSettled(holder)
-  }
-
-  /** Reports whether this process has seen a slot for this download. */
-  wasHeld(dataVolume: DataVolumeView): boolean {
-    return this.#seen.has(dataVolume)
+    return (isInherited && attemptOf(dataVolume) === holder.attempt) || this.#notes.isSettled(holder)
   }
 
   /**
@@ -134,29 +100,27 @@ export class HeldSlots {
    */
   noteDownloads(holders: readonly Holder[]): void {
     const { claims, pods } = this.#options
-    for (const one of [this.#leaving, this.#orphaned, this.#seen]) one.prune()
+    this.downloads.prune()
     for (const holder of holders) {
       const dataVolume = this.#dataVolumeOf(holder)
       if (dataVolume === undefined) continue
-      this.#seen.note(dataVolume)
-      const importers = importersOf(dataVolume, { claims, pods }).filter(isAlive)
-      this.#importers.note(slotKeyOf(holder), dataVolume, importers)
+      this.downloads.noteHeld(dataVolume)
+      this.#importers.note(holder, dataVolume, importersOf(dataVolume, { claims, pods }).filter(isAlive))
     }
   }
 
   /** Returns the times, past or future, at which something about a slot becomes possible, by the monotonic clock. */
   times(): number[] {
-    return [this.#notes, this.#leaving, this.#orphaned].flatMap((one) => one.times())
+    return [...this.#notes.times(), ...this.downloads.times()]
   }
 
   /** Creates the DataVolumes of all slots that have none yet, in ticket order. A failure does not hold up the next one. */
   async createDataVolumes(signal: AbortSignal): Promise<void> {
     const now = this.#options.clock.monotonic()
     const wanted = this.#holders.flatMap((holder) => {
-      const slot = slotKeyOf(holder)
       const start = this.#startOf(holder)
-      const { isOver, retryAt } = this.#notes.of(slot)
-      const isDue = !isOver && !this.#verifying.has(slot) && retryAt <= now
+      const { isOver, retryAt } = this.#notes.of(holder)
+      const isDue = !isOver && !this.#verifying.has(slotKeyOf(holder)) && retryAt <= now
       return start !== undefined && isDue && this.#dataVolumeOf(holder) === undefined ? [start] : []
     })
     const inOrder = wanted.toSorted(compareTickets)
@@ -179,7 +143,7 @@ export class HeldSlots {
    */
   lookForEmpty(strays: readonly Holder[], signal: AbortSignal): void {
     const lookedAt = [...this.#holders, ...strays]
-    this.#importers.keep(new Set(lookedAt.map(slotKeyOf)))
+    this.#importers.keep(lookedAt)
     for (const holder of lookedAt) {
       const slot = slotKeyOf(holder)
       if (!this.#maybeEmpty(holder) || this.#verifying.has(slot)) continue
@@ -191,17 +155,8 @@ export class HeldSlots {
     }
   }
 
-  /** Reports whether a DataVolume that still exists can no longer download anything. */
-  isOverAndLeft(dataVolume: DataVolumeView): boolean {
-    return this.#leaving.isOver(dataVolume)
-  }
-
   get #holders(): readonly Holder[] {
     return this.#options.ledger.state?.holders ?? []
-  }
-
-  #isSettled(holder: Holder): boolean {
-    return this.#notes.isSettled(slotKeyOf(holder), this.#options.clock.monotonic())
   }
 
   #dataVolumeOf(holder: Holder): DataVolumeView | undefined {
@@ -217,13 +172,9 @@ export class HeldSlots {
     const { ledger, limit } = this.#options
     const most = limit(ledger.state?.limit)
     if (this.#holders.length <= most) return true
-    return this.#holders.filter((holder) => slotKeyOf(holder) !== slot && !this.#isIdle(holder)).length < most
-  }
-
-  /** Reports whether the slot waits for its DataVolume, and no request for that can be in flight. */
-  #isIdle(holder: Holder): boolean {
-    const isWanted = this.#startOf(holder) !== undefined
-    return isWanted && this.#isSettled(holder) && this.#dataVolumeOf(holder) === undefined
+    const isIdle = (holder: Holder) =>
+      this.#startOf(holder) !== undefined && this.#notes.isSettled(holder) && this.#dataVolumeOf(holder) === undefined
+    return this.#holders.filter((holder) => slotKeyOf(holder) !== slot && !isIdle(holder)).length < most
   }
 
   #startOf(holder: Holder): Start | undefined {
@@ -239,7 +190,7 @@ export class HeldSlots {
   }
 
   async #create(start: Start, signal: AbortSignal): Promise<void> {
-    const { ledger, client, clock, me } = this.#options
+    const { ledger, client, me, log } = this.#options
     const slot = slotKeyOf(start)
     // A slot is certainly held only while the response that shows it is recent. This is checked again right before the request is sent.
     if (!ledger.isFresh) await this.#options.reload(signal)
@@ -247,69 +198,61 @@ export class HeldSlots {
     if (!ledger.isFresh) return this.#options.wake()
     const isHeld = this.#holders.some((holder) => holder.claimant === me && slotKeyOf(holder) === slot)
     if (!isHeld || !this.#hasRoom(slot)) return
-    this.#notes.noteRequest(slot, clock.monotonic() + SETTLE_MS)
+    this.#notes.noteRequest(start)
     const options = { timeoutMs: ANSWER_VALID_MS, signal, isStillValid: () => ledger.isFresh }
-    await this.#takeOutcome(start, await createDataVolume(client, start, options), signal)
+    const outcome = await createDataVolume(client, start, options)
+    if (outcome.kind === 'created') this.#takeCreated(start, outcome.dataVolume)
+    else if (outcome.kind === 'namesake') await this.#handleNamesake(start, signal)
+    else if (outcome.kind === 'refused') {
+      log.warn({ key: start.key, error: outcome.why.message }, 'the DataVolume was refused')
+      this.#refuse(start, outcome.why, outcome.isFinal)
+    } else {
+      const { error, isWebhookDown } = outcome
+      const answered = this.#notes.failed(start, outcome)
+      if (isWebhookDown) this.#reportFailing(start)
+      log.warn({ key: start.key, error, answered }, 'the DataVolume could not be created')
+      const message = `the DataVolume could not be created: ${error}`
+      if (answered >= ANSWERED_FAILURES) this.#refuse(start, { reason: 'CreateFailed', message })
+    }
     this.#options.onChange(start.key)
   }
 
   #reportFailing(start: Start): void {
-    this.#notes.note(slotKeyOf(start), { isFailing: true })
+    this.#notes.note(start, { isFailing: true })
     this.#options.onChange(start.key)
   }
 
-  async #takeOutcome(start: Start, outcome: CreateOutcome, signal: AbortSignal): Promise<void> {
-    const { log, clock, dataVolumes, random } = this.#options
-    const slot = slotKeyOf(start)
-    switch (outcome.kind) {
-      case 'created':
-        dataVolumes.observeWrite(outcome.dataVolume)
-        this.#seen.note(outcome.dataVolume)
-        // Requests that still arrive get AlreadyExists, unless this one is deleted before that.
-        this.#notes.settle(slot, clock.monotonic())
-        this.#starts.delete(start.uid)
-        this.#refusals.forget(start.uid)
-        return
-      case 'namesake':
-        return await this.#handleNamesake(start, signal)
-      case 'refused':
-        log.warn({ key: start.key, error: outcome.refusal.message }, 'the DataVolume was refused')
-        return this.#refuse(start, outcome.refusal, outcome.isFinal)
-      case 'failed': {
-        const now = clock.monotonic()
-        const answered = this.#notes.failed(slot, now, outcome, random)
-        if (outcome.mayHappen) this.#notes.doubt(slot, now + SETTLE_MS)
-        if (isWebhookDown(outcome)) this.#reportFailing(start)
-        log.warn({ key: start.key, error: outcome.error, answered }, 'the DataVolume could not be created')
-        const message = `the DataVolume could not be created: ${outcome.error}`
-        if (answered >= ANSWERED_FAILURES) this.#refuse(start, refusal(start, 'CreateFailed', message), false)
-      }
-    }
+  #takeCreated(start: Start, dataVolume: DataVolumeView): void {
+    this.#options.dataVolumes.observeWrite(dataVolume)
+    this.downloads.noteHeld(dataVolume)
+    // Requests that still arrive get AlreadyExists, unless this one is deleted before that.
+    this.#notes.settle(start)
+    this.#starts.delete(start.uid)
+    this.refusals.forget(start.uid)
   }
 
   /** A DataVolume of that name exists: the wanted one, an earlier one that is being deleted, or somebody else's. */
   async #handleNamesake(start: Start, signal: AbortSignal): Promise<void> {
-    const { client, dataVolumes, clock, random } = this.#options
+    const { client, dataVolumes } = this.#options
     const holder = this.#holders.find(({ uid }) => uid === start.uid)
-    this.#notes.failed(slotKeyOf(start), clock.monotonic(), { isAnswered: false, retryAfterMs: 0 }, random)
+    this.#notes.failed(start, { isAnswered: false, mayHappen: false, retryAfterMs: 0 })
     if (holder === undefined) return
-    const found = await lookForDataVolume(client, holder, { signal }).catch(() => undefined)
+    const found = await lookForDataVolume(client, holder, signal).catch(() => undefined)
     if (found === 'foreign') {
       const name = start.target.volumeName
       const message = `DataVolume ${name} exists and belongs to somebody else: the operator does not touch it; delete it, or create the image under another name`
-      this.#refuse(start, refusal(start, 'NameConflict', message), false)
+      this.#refuse(start, { reason: 'NameConflict', message })
     } else if (found !== undefined) {
       dataVolumes.observeWrite(found)
     }
   }
 
   /** Stops requesting the DataVolume. The slot is free, unless an earlier request may still be carried out: then a later live read decides. */
-  #refuse(start: Start, refused: Refused, isFinal: boolean): void {
-    const { clock, images, wake } = this.#options
+  #refuse(start: Start, why: Why, isFinal = false): void {
+    const { images, wake } = this.#options
     // The image may be gone by now, and nobody would forget its refusal.
-    if (images.get(start.key)?.metadata.uid === start.uid) this.#refusals.add(start.uid, refused, isFinal)
-    const slot = slotKeyOf(start)
-    if (this.#notes.settle(slot, clock.monotonic())) this.#notes.note(slot, { isOver: true })
+    if (images.get(start.key)?.metadata.uid === start.uid) this.refusals.add(start, why, isFinal)
+    if (this.#notes.settle(start)) this.#notes.note(start, { isOver: true })
     this.#starts.delete(start.uid)
     wake()
   }
@@ -317,11 +260,11 @@ export class HeldSlots {
   #maybeEmpty(holder: Holder): boolean {
     const start = this.#startOf(holder)
     const isToBeMade = start !== undefined && this.#isStillAsPlanned(start)
-    const isKnownOver = this.#notes.of(slotKeyOf(holder)).isOver
+    const isKnownOver = this.#notes.of(holder).isOver
     const dataVolume = this.#dataVolumeOf(holder)
     const isInUse =
-      dataVolume === undefined ? this.#importers.isAnyAlive(slotKeyOf(holder)) : !this.#leaving.isDue(dataVolume)
-    return !isToBeMade && this.#isSettled(holder) && !isKnownOver && !isInUse
+      dataVolume === undefined ? this.#importers.isAnyAlive(holder) : !this.downloads.isLookDue(dataVolume)
+    return !isToBeMade && this.#notes.isSettled(holder) && !isKnownOver && !isInUse
   }
 
   /** A 404 for the DataVolume is not enough: after a background deletion its importer lives on for a while. */
@@ -332,10 +275,7 @@ export class HeldSlots {
       const isEmpty = await this.#looks.isEmpty(holder, signal)
       // What was true before the read must still be true after it: what the image wants may have changed.
       const isSame = this.#holders.some((one) => slotKeyOf(one) === slot)
-      if (isEmpty && isSame && this.#maybeEmpty(holder)) {
-        this.#notes.note(slot, { isOver: true })
-        return
-      }
+      if (isEmpty && isSame && this.#maybeEmpty(holder)) return this.#notes.note(holder, { isOver: true })
     } catch (error) {
       if (signal.aborted) return
       log.warn({ key: keyOf(holder), error: String(error) }, 'cannot tell whether a slot is empty; it is kept')

@@ -1,4 +1,3 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import type { ImageView } from '../../../images/image-view.ts'
 import type { Basics } from '../../../runtime/basics.ts'
 import { sleep } from '../../../runtime/clock.ts'
@@ -19,6 +18,13 @@ interface Overdue {
   readonly since: number
   /** Until when others come first. */
   readonly until: number
+}
+
+interface QueuePositionsOptions extends Pick<Basics, 'clock' | 'log'> {
+  readonly admission: Admission
+  readonly images: Store<ImageView>
+  /** Called with the key of an image to reconcile. */
+  readonly onDue: (key: string) => void
 }
 
 /**
@@ -54,16 +60,19 @@ export class QueuePositions {
   }
 
   #takeFurthestOff(): Start | undefined {
-    const now = this.#options.clock.monotonic()
+    const { admission, clock } = this.#options
+    const now = clock.monotonic()
     const overdue = new Map<string, Overdue>()
     let furthest: Start | undefined
     let most = 0
-    for (const [start, off] of wrongPositions(this.#options)) {
+    for (const [at, start] of admission.queue.values().entries()) {
+      const off = this.#howFarOff(start.key, at + 1)
       const before = this.#overdue.get(start.uid)
-      if (before !== undefined) overdue.set(start.uid, before)
-      if (off <= most || now < (before?.until ?? now)) continue
-      most = off
-      furthest = start
+      if (off > 0 && before !== undefined) overdue.set(start.uid, before)
+      if (off > most && now >= (before?.until ?? now)) {
+        most = off
+        furthest = start
+      }
     }
     if (furthest !== undefined) {
       const since = overdue.get(furthest.uid)?.since ?? now
@@ -72,36 +81,20 @@ export class QueuePositions {
     this.#overdue = overdue
     return furthest
   }
-}
 
-interface QueuePositionsOptions extends Pick<Basics, 'clock' | 'log'> {
-  readonly admission: Admission
-  readonly images: Store<ImageView>
-  /** Called with the key of an image to reconcile. */
-  readonly onDue: (key: string) => void
-}
-
-/** Yields the images whose position must be written, in queue order, and how wrong each is. */
-function* wrongPositions({ admission, images, clock, log }: QueuePositionsOptions): Generator<[Start, off: number]> {
-  const now = clock.now()
-  const isPaused = admission.state?.limit === 0
-  for (const [at, start] of admission.queue.values().entries()) {
+  /** Returns how wrong the position in the status is by now, or 0 if it need not be written. */
+  #howFarOff(key: string, position: number): number {
+    const { admission, images, clock, log } = this.#options
     try {
-      const off = howFarOff(images.get(start.key)?.status, at + 1, isPaused, now)
-      if (off > 0) yield [start, off]
+      const status = images.get(key)?.status
+      if (status?.phase !== 'Queued') return 0
+      const isPaused = admission.state?.limit === 0
+      if (isPaused !== (reasonOf(status) === 'Paused')) return Number.POSITIVE_INFINITY
+      if (clock.now() - Date.parse(status.queuePositionTime ?? '') < WAITED_MS) return 0
+      return Math.abs((status.queuePosition ?? 0) - position) / position
     } catch (error) {
-      log.error(
-        { key: start.key, error: traceOf(error) },
-        'a bug in the operator: the queue position cannot be worked out',
-      )
+      log.error({ key, error: traceOf(error) }, 'a bug in the operator: the queue position cannot be worked out')
+      return 0
     }
   }
-}
-
-/** Returns how wrong the position in the status is by now, or 0 if it need not be written. */
-function howFarOff(status: VMDiskImageStatus | undefined, position: number, isPaused: boolean, now: number): number {
-  if (status?.phase !== 'Queued') return 0
-  if (isPaused !== (reasonOf(status) === 'Paused')) return Number.POSITIVE_INFINITY
-  if (now - Date.parse(status.queuePositionTime ?? '') < WAITED_MS) return 0
-  return Math.abs((status.queuePosition ?? 0) - position) / position
 }

@@ -74,21 +74,12 @@ export class SlotLedger {
    * Reads the ledger live. Returns undefined if there is none, or none that can be used. Throws ApiError.
    * @param most maximum number of holders, if known
    */
-  async load(signal: AbortSignal, most?: number): Promise<LedgerState | undefined> {
-    const askedAt = this.#options.clock.monotonic()
-    const key = { namespace: this.#options.namespace, name: LEDGER_NAME }
-    const object = await find<LedgerObject>(this.#options.client, CONFIG_MAP, key, {
-      timeoutMs: ANSWER_VALID_MS,
+  load(signal: AbortSignal, most?: number): Promise<LedgerState | undefined> {
+    return this.#ask(
+      (options) => find<LedgerObject>(this.#options.client, CONFIG_MAP, this.#key, options),
       signal,
-    })
-    if (object === undefined) {
-      this.#object = undefined
-      this.#fault = undefined
-      this.#seenVersion = '0'
-      return undefined
-    }
-    this.#take(object, askedAt, most)
-    return this.isGarbled ? undefined : this.#state
+      most,
+    )
   }
 
   /**
@@ -96,16 +87,14 @@ export class SlotLedger {
    * somebody else was faster.
    */
   async make(state: LedgerState, signal: AbortSignal): Promise<void> {
-    const options = { timeoutMs: ANSWER_VALID_MS, signal }
+    const { client, log } = this.#options
+    const before = this.#object
     if (this.#fault !== undefined)
-      this.#options.log.warn({ because: this.#fault }, 'the slot ledger cannot be used: it is made again')
-    if (this.#object !== undefined) {
-      if (this.#object.immutable !== true && !isTerminating(this.#object)) return await this.replace(state, signal)
-      await this.#remove(this.#object, options)
-    }
-    const askedAt = this.#options.clock.monotonic()
-    const ledger = renderLedger({ namespace: this.#options.namespace, name: LEDGER_NAME }, state)
-    this.#take(await this.#options.client.create(CONFIG_MAP, ledger, options), askedAt)
+      log.warn({ because: this.#fault }, 'the slot ledger cannot be used: it is made again')
+    if (before !== undefined && before.immutable !== true && !isTerminating(before))
+      return await this.replace(state, signal)
+    if (before !== undefined) await this.#remove(before, { timeoutMs: ANSWER_VALID_MS, signal })
+    await this.#ask((options) => client.create(CONFIG_MAP, renderLedger(this.#key, state), options), signal)
   }
 
   /**
@@ -113,24 +102,23 @@ export class SlotLedger {
    * is gone, and NoAnswer if the outcome is unknown. The caller must then load the ledger again.
    */
   async replace(state: LedgerState, signal: AbortSignal): Promise<void> {
+    const { client, log } = this.#options
     if (this.#object === undefined) throw new TypeError('the ledger has to be loaded before it is replaced')
-    const askedAt = this.#options.clock.monotonic()
     const before = this.#object
     const { name, namespace, uid, resourceVersion } = before.metadata
     const seen = withoutUndefined({ name, namespace, uid, resourceVersion }) as ObjectMeta
-    const options = { timeoutMs: ANSWER_VALID_MS, signal }
-    this.#take(await this.#options.client.replace(CONFIG_MAP, renderLedger(seen, state), options), askedAt)
-    this.#logDropped(foreignIn(before))
-  }
-
-  #logDropped(foreign: readonly string[]): void {
+    await this.#ask((options) => client.replace(CONFIG_MAP, renderLedger(seen, state), options), signal)
+    const foreign = foreignIn(before)
     if (foreign.length === 0) return
-    const dropped = foreign.slice(0, LOGGED_NAMES_MAX).map((name) => name.slice(0, NAME_MAX))
-    const facts = { dropped, count: foreign.length }
-    this.#options.log.warn(
-      facts,
+    const dropped = foreign.slice(0, LOGGED_NAMES_MAX).map((one) => one.slice(0, NAME_MAX))
+    log.warn(
+      { dropped, count: foreign.length },
       'the slot ledger belongs to the operator alone: what somebody else had put into it was dropped',
     )
+  }
+
+  get #key(): { readonly namespace: string; readonly name: string } {
+    return { namespace: this.#options.namespace, name: LEDGER_NAME }
   }
 
   /** Deletes a ledger that is immutable or already being deleted, provided that nobody else has changed it since. */
@@ -150,13 +138,22 @@ export class SlotLedger {
     }
   }
 
-  #take(object: LedgerObject, askedAt: number, most?: number): void {
-    const state = parseLedger(object, most)
+  /** Sends a request, and takes over the ledger in its response. */
+  async #ask(
+    request: (options: RequestOptions) => Promise<LedgerObject | undefined>,
+    signal: AbortSignal,
+    most?: number,
+  ): Promise<LedgerState | undefined> {
+    // Taken before the request is sent: a frozen process may read a response long after it was true.
+    const askedAt = this.#options.clock.monotonic()
+    const object = await request({ timeoutMs: ANSWER_VALID_MS, signal })
+    const state = object && parseLedger(object, most)
     this.#object = object
     this.#fault = typeof state === 'string' ? state : undefined
-    if (typeof state === 'string') return
+    if (object === undefined) this.#seenVersion = '0'
+    if (typeof state !== 'object') return undefined
     this.#state = state
-    // Taken before the request was sent: a frozen process may read a response long after it was true.
     this.#askedAt = askedAt
+    return state
   }
 }

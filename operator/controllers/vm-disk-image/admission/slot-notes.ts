@@ -1,7 +1,25 @@
+import { isAlive, type PodView } from '../../../cluster/views.ts'
+import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { backoffMs } from '../../../runtime/backoff.ts'
+import type { Basics } from '../../../runtime/basics.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import type { Start } from '../decide/image-plan.ts'
+import type { Refusal } from '../world.ts'
+import { type SlotId, slotKeyOf } from './decide/slots.ts'
+import { ANSWER_VALID_MS } from './slot-ledger.ts'
 
+/**
+ * After a slot changes hands, requests of its former claimant may still arrive: it sends none later than ANSWER_VALID_MS after it read the ledger,
+ * and we assume that each takes effect within 10 s or never. Until then only a download that is known to be over frees the slot.
+ */
+export const SETTLE_MS = ANSWER_VALID_MS + 10_000
 const RETRY_BASE_MS = 1_000
 const RETRY_MAX_MS = 60_000
+/** The wait after a refusal. */
+const REFUSED_BASE_MS = 10_000
+const REFUSED_MAX_MS = 10 * 60_000
+/** Longest wait for a pod whose claims are gone, since it may be a stranger's. Importers have 30 s to end. */
+const DOUBT_MS = 120_000
 
 /** What this process initially knows about a slot beyond the ledger. All times are by the monotonic clock. */
 const NOTHING_NOTED = {
@@ -13,7 +31,7 @@ const NOTHING_NOTED = {
   isInherited: false,
   /** When no request for it can be in flight any more. */
   settledAt: 0,
-  /** Until when a create without a definite response may still arrive. */
+  /** Until when a create without a definite response may still arrive, whatever the responses to later ones are. */
   doubtfulUntil: 0,
   /** How many creates have failed, and how many of these got an error response. */
   failures: 0,
@@ -24,65 +42,162 @@ const NOTHING_NOTED = {
 
 type SlotNote = Readonly<typeof NOTHING_NOTED>
 
-/** Notes about slots, by {@link slotKeyOf}. */
+/** Notes about the requests for the DataVolumes of slots. */
 export class SlotNotes {
+  readonly #options: Pick<Basics, 'clock' | 'random'>
+  /** By {@link slotKeyOf}. */
   readonly #notes = new Map<string, SlotNote>()
 
-  of(slot: string): SlotNote {
-    return this.#notes.get(slot) ?? NOTHING_NOTED
+  constructor(options: Pick<Basics, 'clock' | 'random'>) {
+    this.#options = options
   }
 
-  note(slot: string, changes: Partial<SlotNote>): void {
-    this.#notes.set(slot, { ...this.of(slot), ...changes })
+  of(slot: SlotId): SlotNote {
+    return this.#notes.get(slotKeyOf(slot)) ?? NOTHING_NOTED
   }
 
-  /** Records a failed create. Each failure delays the next create further. Returns how many got an error response. */
-  failed(
-    slot: string,
-    now: number,
-    failure: { isAnswered: boolean; retryAfterMs: number },
-    random: () => number,
-  ): number {
-    const { failures, answered } = this.of(slot)
-    const waitMs = Math.max(failure.retryAfterMs, backoffMs(failures, RETRY_BASE_MS, RETRY_MAX_MS, random))
-    const changes = { failures: failures + 1, answered: answered + (failure.isAnswered ? 1 : 0), retryAt: now + waitMs }
-    this.note(slot, changes)
-    return changes.answered
+  note(slot: SlotId, changes: Partial<SlotNote>): void {
+    this.#notes.set(slotKeyOf(slot), { ...this.of(slot), ...changes })
   }
 
-  /** Records that a create may arrive until then, whatever the responses to later ones are. */
-  doubt(slot: string, until: number): void {
-    this.note(slot, { doubtfulUntil: until })
+  /** Records a failed create, which may still arrive if `mayHappen`. Each one delays the next further. Returns how many got an error response. */
+  failed(slot: SlotId, failure: { isAnswered: boolean; mayHappen: boolean; retryAfterMs: number }): number {
+    const { clock, random } = this.#options
+    const before = this.of(slot)
+    const waitMs = Math.max(failure.retryAfterMs, backoffMs(before.failures, RETRY_BASE_MS, RETRY_MAX_MS, random))
+    const answered = before.answered + (failure.isAnswered ? 1 : 0)
+    this.note(slot, { failures: before.failures + 1, answered, retryAt: clock.monotonic() + waitMs })
+    if (failure.mayHappen) this.note(slot, { doubtfulUntil: this.settlesAt() })
+    return answered
   }
 
-  /** Records that somebody else took the slot: their requests may arrive until then, whatever the responses to ours are. */
-  inherit(slot: string, until: number): void {
-    this.note(slot, { isInherited: true, settledAt: until })
-    this.doubt(slot, until)
+  /** Records that the slot belonged to another process or term, whose requests may still be in flight. */
+  inherit(slot: SlotId): void {
+    const until = this.settlesAt()
+    this.note(slot, { isInherited: true, settledAt: until, doubtfulUntil: until })
   }
 
-  /** Records that this process requests the DataVolume now. The request may arrive until then. */
-  noteRequest(slot: string, until: number): void {
-    this.note(slot, { isInherited: false, settledAt: until })
+  /** Records that this process requests the DataVolume now. */
+  noteRequest(slot: SlotId): void {
+    this.note(slot, { isInherited: false, settledAt: this.settlesAt() })
   }
 
   /** Records that the last request for the slot was answered. Reports whether none can arrive any more. */
-  settle(slot: string, now: number): boolean {
-    const { doubtfulUntil } = this.of(slot)
-    this.note(slot, { settledAt: doubtfulUntil })
-    return doubtfulUntil <= now
+  settle(slot: SlotId): boolean {
+    this.note(slot, { settledAt: this.of(slot).doubtfulUntil })
+    return this.isSettled(slot)
   }
 
-  isSettled(slot: string, now: number): boolean {
-    return this.of(slot).settledAt <= now
+  isSettled(slot: SlotId): boolean {
+    return this.of(slot).settledAt <= this.#options.clock.monotonic()
   }
 
-  forget(slot: string): void {
-    this.#notes.delete(slot)
+  /** Returns until when a request that is sent now may arrive. */
+  protected settlesAt(): number {
+    return this.#options.clock.monotonic() + SETTLE_MS
+  }
+
+  forget(slot: SlotId): void {
+    this.#notes.delete(slotKeyOf(slot))
   }
 
   /** Returns the times, past or future, at which something about a slot becomes possible. */
   times(): number[] {
     return [...this.#notes.values()].flatMap(({ settledAt, retryAt }) => [settledAt, retryAt])
+  }
+}
+
+/** A pod that downloads, or did. */
+interface ImporterNote {
+  readonly key: string
+  /** UID of the DataVolume that it fills. */
+  readonly dataVolume: string | undefined
+}
+
+const NONE: ReadonlyMap<string, ImporterNote> = new Map()
+
+/**
+ * Records which pods download for a slot. This is certain only while the claims that they fill exist, so a pod is recorded as soon as it is
+ * observed. A recorded pod counts until it has ended, whatever happens to its claims and labels.
+ */
+export class ImporterNotes {
+  readonly #pods: { get(key: string): PodView | undefined }
+  /** By slot and uid of the pod. */
+  readonly #known = new Map<string, Map<string, ImporterNote>>()
+  /** Since when pods that may or may not be importers are waited for, by slot. */
+  readonly #doubtfulSince = new Map<string, number>()
+
+  constructor(pods: { get(key: string): PodView | undefined }) {
+    this.#pods = pods
+  }
+
+  /** Records the importers of a slot's DataVolume. */
+  note(slot: SlotId, dataVolume: KubeObject, pods: readonly KubeObject[]): void {
+    const key = slotKeyOf(slot)
+    this.#doubtfulSince.delete(key)
+    if (pods.length === 0) return
+    const known = this.#known.get(key) ?? new Map<string, ImporterNote>()
+    this.#known.set(key, known)
+    const { uid } = dataVolume.metadata
+    for (const { metadata } of pods) known.set(metadata.uid ?? '', { key: keyOf(metadata), dataVolume: uid })
+  }
+
+  /** By uid of the pod. */
+  of(slot: SlotId): ReadonlyMap<string, ImporterNote> {
+    return this.#known.get(slotKeyOf(slot)) ?? NONE
+  }
+
+  /**
+   * Reports whether an importer of the slot is alive, according to the cache: the watch reports its end.
+   * @param over a DataVolume whose importers do not count: that it has finished may be known before their end is
+   */
+  isAnyAlive(slot: SlotId, over?: KubeObject): boolean {
+    return [...this.of(slot)].some(([uid, { key, dataVolume }]) => {
+      const pod = this.#pods.get(key)
+      return pod?.metadata.uid === uid && isAlive(pod) && (over === undefined || dataVolume !== over.metadata.uid)
+    })
+  }
+
+  /** Reports whether the wait for a pod that may be an importer of the slot is over. The first call starts the wait. */
+  isDoubtOver(slot: SlotId, now: number): boolean {
+    const since = this.#doubtfulSince.get(slotKeyOf(slot)) ?? now
+    this.#doubtfulSince.set(slotKeyOf(slot), since)
+    return now - since >= DOUBT_MS
+  }
+
+  /** Forgets all other slots. */
+  keep(slots: readonly SlotId[]): void {
+    const kept = new Set(slots.map(slotKeyOf))
+    for (const notes of [this.#known, this.#doubtfulSince])
+      for (const slot of notes.keys()) if (!kept.has(slot)) notes.delete(slot)
+  }
+}
+
+/** Records which images had their DataVolume refused, and when to retry. Each refusal makes the wait longer. */
+export class RefusalBook {
+  readonly #clock: Clock
+  readonly #entries = new Map<string, { readonly refusal: Refusal; readonly count: number }>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get(uid: string): Refusal | undefined {
+    return this.#entries.get(uid)?.refusal
+  }
+
+  /** @param isFinal whether it holds until the spec changes or somebody requests a retry */
+  add({ uid, revision, target }: Start, why: Pick<Refusal, 'reason' | 'message'>, isFinal: boolean): void {
+    const { budgetKey } = target
+    const before = this.#entries.get(uid)
+    const isSame = before?.refusal.revision === revision && before.refusal.budgetKey === budgetKey
+    const count = isSame ? before.count + 1 : 1
+    const waitMs = backoffMs(count - 1, REFUSED_BASE_MS, REFUSED_MAX_MS, () => 1)
+    const until = isFinal ? undefined : this.#clock.now() + waitMs
+    this.#entries.set(uid, { refusal: { revision, budgetKey, ...why, until }, count })
+  }
+
+  forget(uid: string): void {
+    this.#entries.delete(uid)
   }
 }

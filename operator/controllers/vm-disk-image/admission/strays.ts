@@ -2,31 +2,32 @@ import { vmDiskImage } from '@open-terrain/constructs'
 import { controllerOfKind, ownerAmong } from '../../../cluster/ownership.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import { isFinished } from '../decide/judge.ts'
 import { unrecordedDownload } from '../decide/status.ts'
 import type { Holder } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
-import { isHeldBy } from './decide/slots.ts'
-import { holderOf, IMPORTING_INDEX } from './downloads.ts'
-import type { HeldSlots } from './held-slots.ts'
+import { holdersByUid } from './decide/slots.ts'
+import type { DownloadNotes } from './download-notes.ts'
+import { holderOf, IMPORTING_INDEX, isDownloadOf } from './downloads.ts'
 
 /** Downloads that no slot is held for. */
 export class Strays {
   readonly #options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>
-  readonly #slots: HeldSlots
+  readonly #downloads: DownloadNotes
   /** Uids of those that had no slot in a ledger that was read after they were observed. */
   #known: ReadonlySet<string> = new Set()
 
-  constructor(options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>, slots: HeldSlots) {
+  constructor(options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>, downloads: DownloadNotes) {
     this.#options = options
-    this.#slots = slots
+    this.#downloads = downloads
   }
 
   /** Reports whether this download certainly has no slot. */
   isKnown(dataVolume: DataVolumeView): boolean {
-    if (this.#slots.isOverAndLeft(dataVolume)) return true
-    return !isFinished(dataVolume) && this.#known.has(dataVolume.metadata.uid ?? '')
+    const isUnheld = !isFinished(dataVolume) && this.#known.has(dataVolume.metadata.uid ?? '')
+    return isUnheld || this.#downloads.isOver(dataVolume)
   }
 
   areAllKnown(ledger: LedgerState): boolean {
@@ -51,17 +52,14 @@ export class Strays {
     return this.#of(ledger).filter((one) => this.#isOurs(one)).length
   }
 
-  #of({ holders }: LedgerState): DataVolumeView[] {
+  #of(ledger: LedgerState): DataVolumeView[] {
     const { dataVolumes, images } = this.#options
-    const byUid = new Map(holders.map((one) => [one.uid, one]))
-    const isHeld = (one: DataVolumeView) => {
-      const holder = byUid.get(controllerOfKind(one, vmDiskImage)?.uid ?? '')
-      return holder !== undefined && isHeldBy(one, holder)
-    }
-    // Anybody can name an owner that does not exist: such a download does not count.
-    const hasOwner = (one: DataVolumeView) => ownerAmong(one, images) !== undefined
-    const importing = dataVolumes.find(IMPORTING_INDEX, 'ours')
-    return importing.filter((one) => !isHeld(one) && hasOwner(one) && !this.#slots.isOverAndLeft(one))
+    return dataVolumes.find(IMPORTING_INDEX, 'ours').filter((one) => {
+      const holder = holdersByUid(ledger).get(controllerOfKind(one, vmDiskImage)?.uid ?? '')
+      const isHeld = holder !== undefined && isDownloadOf(one, holder)
+      // Anybody can name an owner that does not exist: such a download does not count.
+      return !isHeld && ownerAmong(one, images) !== undefined && !this.#downloads.isOver(one)
+    })
   }
 
   /**
@@ -72,18 +70,15 @@ export class Strays {
     const { uid } = dataVolume.metadata
     const status = ownerAmong(dataVolume, this.#options.images)?.status
     if (status === undefined || uid === undefined) return false
-    const isUnderWay = unrecordedDownload(status) === uid
-    const hasSucceeded = status.attempts?.some((one) => one.dataVolumeUID === uid && one.outcome === 'Succeeded')
-    return this.#slots.wasHeld(dataVolume) || isUnderWay || hasSucceeded === true
+    if (this.#downloads.wasHeld(dataVolume) || unrecordedDownload(status) === uid) return true
+    return status.attempts?.some((one) => one.dataVolumeUID === uid && one.outcome === 'Succeeded') === true
   }
 
   /** Returns those that are being deleted, as holders of a slot. They count until they can no longer download anything. */
-  leaving(ledger: LedgerState | undefined): Holder[] {
+  leaving(ledger: LedgerState): Holder[] {
     const { images, me } = this.#options
-    const strays = ledger === undefined ? [] : this.#of(ledger)
-    const isLeaving = ({ metadata }: DataVolumeView) => metadata.deletionTimestamp !== undefined
-    return strays.filter(isLeaving).flatMap((one) => {
-      const image = ownerAmong(one, images)
+    return this.#of(ledger).flatMap((one) => {
+      const image = isTerminating(one) ? ownerAmong(one, images) : undefined
       return (image && holderOf(image, one, me)) ?? []
     })
   }

@@ -40,6 +40,23 @@ describe('a ledger that somebody else wrote', () => {
     expect(bench.created).toEqual(['a'])
   })
 
+  it('again and again, as another leader does that takes each slot back, is written ever more rarely', async () => {
+    await bench.begin(1, 'a')
+    const adoptions = async (rounds: number) => {
+      const before = bench.client.callsOf('replace').length
+      for (let round = 0; round < rounds; round += 1) {
+        if (bench.ledger.holders.every(({ claimant }) => claimant === 'me')) bench.writeLedger(1, [aHolder('a')])
+        bench.admission.checkLedger(bench.ledgerObject)
+        await bench.clock.advance(10)
+      }
+      return bench.client.callsOf('replace').length - before
+    }
+    expect(await adoptions(100)).toBeLessThan(50)
+    expect(await adoptions(1_000)).toBeLessThan(30)
+    await bench.clock.advance(SECOND)
+    expect(bench.ledger.holders).toMatchObject([{ name: 'a', claimant: 'me' }])
+  })
+
   it('that cannot be read is made again, and admits nobody until what may be on its way has settled', async () => {
     bench.writeLedger(2, [])
     const broken = bench.client.peek<KubeObject>('ConfigMap', 'sync-operator/sync-operator-slots')

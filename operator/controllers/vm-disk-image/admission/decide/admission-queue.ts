@@ -2,9 +2,7 @@ import { compareResourceVersions } from '../../../../kube/kube-object.ts'
 import { isSame } from '../../../../runtime/owned-fields.ts'
 import type { Start } from '../../decide/image-plan.ts'
 
-/**
- * All images that wait for a slot, in ticket order. Insertion uses a binary search; nearly all go to the end.
- */
+/** All images that wait for a slot, in ticket order. Insertion uses a binary search; nearly all go to the end. */
 export class AdmissionQueue {
   readonly #inOrder: Start[] = []
   readonly #byUid = new Map<string, Start>()
@@ -23,16 +21,10 @@ export class AdmissionQueue {
 
   /** Adds or updates an image. Reports whether anything changed. */
   put(start: Start): boolean {
-    const before = this.#byUid.get(start.uid)
-    if (isSame(before, start)) return false
+    if (isSame(this.#byUid.get(start.uid), start)) return false
+    this.remove(start.uid)
     this.#byUid.set(start.uid, start)
-    const at = this.#indexOf(before ?? start)
-    if (before === undefined) this.#inOrder.splice(at, 0, start)
-    else if (before.ticket === start.ticket) this.#inOrder[at] = start
-    else {
-      this.#inOrder.splice(at, 1)
-      this.#inOrder.splice(this.#indexOf(start), 0, start)
-    }
+    this.#inOrder.splice(this.#indexOf(start), 0, start)
     return true
   }
 
@@ -47,8 +39,7 @@ export class AdmissionQueue {
 
   /** Returns the place of an image in the queue, from 1, or the place that it would get with this ticket. */
   position(uid: string, ticket: string): number {
-    const start = this.#byUid.get(uid)
-    return this.#indexOf(start ?? { uid, ticket }) + 1
+    return this.#indexOf(this.#byUid.get(uid) ?? { uid, ticket }) + 1
   }
 
   /**

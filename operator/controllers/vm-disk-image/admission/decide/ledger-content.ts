@@ -85,9 +85,7 @@ export function foreignIn({ metadata, data = {}, binaryData = {} }: LedgerObject
   return [
     ...Object.keys(data).filter((key) => !KEYS.has(key)),
     ...Object.keys(binaryData),
-    ...Object.keys(labels)
-      .filter((key) => !(key in LABELS))
-      .map((key) => `label ${key}`),
+    ...Object.keys(labels).flatMap((key) => (key in LABELS ? [] : [`label ${key}`])),
     ...Object.keys(annotations).map((key) => `annotation ${key}`),
     ...finalizers.map((one) => `finalizer ${one}`),
     ...ownerReferences.map(({ kind, name }) => `owner ${kind} ${name}`),

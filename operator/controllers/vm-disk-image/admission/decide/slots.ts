@@ -1,18 +1,9 @@
 import { childName, vmDiskImage } from '@open-terrain/constructs'
-import { isChildOf, type Owner } from '../../../../cluster/ownership.ts'
-import type { KubeObject } from '../../../../kube/kube-object.ts'
+import type { Owner } from '../../../../cluster/ownership.ts'
 import { memoized } from '../../../../runtime/memoized.ts'
 import type { Start } from '../../decide/image-plan.ts'
 import type { Holder } from '../../world.ts'
 import type { LedgerState } from './ledger-content.ts'
-
-/** The next state of the ledger. This is a pure decision: the write checks who may write, and whether the state is still current. */
-export interface SlotDecision {
-  readonly next: LedgerState
-  readonly isChange: boolean
-  /** Whether free slots are left for another step. */
-  readonly hasMore: boolean
-}
 
 /** Maximum number of slots taken in one write, so that creating their DataVolumes fits into the time for which it is valid. */
 export const TAKEN_AT_ONCE = 100
@@ -31,8 +22,11 @@ export interface SlotFacts {
   readonly isAdmitting: boolean
 }
 
-/** Frees the slots of downloads that are over and takes slots for the next images, in one write. */
-export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitting }: SlotFacts): SlotDecision {
+/**
+ * Returns the next state of the ledger: frees the slots of downloads that are over and takes slots for the next images, in one write. The write
+ * checks whether the state is still current. `hasMore`: free slots are left for another step.
+ */
+export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitting }: SlotFacts) {
   const kept = ledger.holders.filter((holder) => holder.claimant !== me || !isOver(holder))
   const free = isAdmitting ? Math.max(0, limit - kept.length - unheld) : 0
   const holding = new Set(kept.map(({ uid }) => uid))
@@ -53,23 +47,21 @@ export function adopt(ledger: LedgerState, me: string): LedgerState {
   return { ...ledger, holders: ledger.holders.map((holder) => ({ ...holder, claimant: me })) }
 }
 
-/** Reports whether the slot is held for this download. */
-export function isHeldBy(dataVolume: KubeObject, holder: Holder): boolean {
-  return dataVolume.metadata.name === volumeNameOf(holder) && isChildOf(dataVolume, ownerOf(holder))
-}
+/** Returns the holders by uid of their image. */
+export const holdersByUid = memoized((ledger: LedgerState | undefined): ReadonlyMap<string, Holder> => {
+  return new Map(ledger?.holders.map((holder) => [holder.uid, holder]))
+})
 
 /** Returns the name of the DataVolume that a slot is held for, which is also the name of the claim that it fills. */
-export const volumeNameOf = memoized(({ name, revision }: Pick<Holder, 'name' | 'revision'>) =>
-  childName(name, revision),
-)
+export const volumeNameOf = memoized(({ name, revision }: Holder) => childName(name, revision))
 
 /** Returns the image that holds a slot, as the owner of what downloads for it. */
-export function ownerOf({ namespace, name, uid }: Pick<Holder, 'namespace' | 'name' | 'uid'>): Owner {
+export function ownerOf({ namespace, name, uid }: Holder): Owner {
   const { apiVersion, kind } = vmDiskImage
   return { apiVersion, kind, metadata: { namespace, name, uid } }
 }
 
-/** Returns what identifies a slot: the image, revision and attempt that it is held for. */
-export const slotKeyOf = memoized(
-  ({ uid, revision, attempt }: Pick<Holder, 'uid' | 'revision' | 'attempt'>) => `${uid}/${revision}/${attempt}`,
-)
+/** What identifies a slot: the image, revision and attempt that it is held for. */
+export type SlotId = Pick<Holder, 'uid' | 'revision' | 'attempt'>
+
+export const slotKeyOf = memoized(({ uid, revision, attempt }: SlotId) => `${uid}/${revision}/${attempt}`)

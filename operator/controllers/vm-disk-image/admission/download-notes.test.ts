@@ -1,20 +1,23 @@
 import { expect, it } from 'vitest'
 import type { DataVolumeView } from '../../../cluster/views.ts'
+import { FakeClock } from '../../../kube/fake-clock.fixtures.ts'
 import { Store } from '../../../runtime/store.ts'
+import { MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume } from '../image-objects.fixtures.ts'
-import { SeenDownloads } from './seen-downloads.ts'
+import { DownloadNotes } from './download-notes.ts'
 
 const named = (at: number) => aDataVolume({ metadata: { name: `dv-${at}`, namespace: 'n', uid: `uid-${at}` } })
 
 it('downloads that are gone are forgotten before there are twice as many of them as of those that exist', () => {
   const dataVolumes = new Store<DataVolumeView>()
-  const seen = new SeenDownloads(dataVolumes)
+  const patience = () => ({ stallTimeoutMs: MINUTE, attemptTimeoutMs: MINUTE })
+  const seen = new DownloadNotes({ dataVolumes, clock: new FakeClock(), patience })
   for (let at = 0; at < 1_000; at += 1) {
     if (at < 100) dataVolumes.put(named(at))
-    seen.note(named(at))
+    seen.noteHeld(named(at))
     seen.prune()
   }
-  const known = Array.from({ length: 1_000 }, (_, at) => seen.has(named(at)))
+  const known = Array.from({ length: 1_000 }, (_, at) => seen.wasHeld(named(at)))
   expect(known.slice(0, 100)).not.toContain(false)
   expect(known.filter((one) => one).length).toBeLessThanOrEqual(300)
 })
