@@ -11,8 +11,7 @@ import type { Readable } from '../../runtime/store.ts'
 import { imageOf, type MachineCaches } from './caches.ts'
 import { hasDisk } from './decide/machine-plan.ts'
 import { storageClassOf } from './decide/plan-children.ts'
-import type { MachineView } from './views.ts'
-import type { MachineWorld } from './world.ts'
+import type { MachineView, MachineWorld } from './world.ts'
 
 /** Observes a machine from caches only. The caller passes the cloud-init data, and adds what blocks a start. */
 export function observeMachine(

@@ -1,5 +1,6 @@
 import {
   compareQuantities,
+  type RunStrategy,
   type VirtualMachineReason,
   type VirtualMachineSpec,
   type VirtualMachineStatus,
@@ -48,6 +49,14 @@ export interface Work extends Partial<Pick<MachinePlan, 'apply' | 'remove' | 'ev
 export interface Step extends Work {
   readonly standing: MachineStanding
 }
+
+/** Returns the run strategy of the spec; `Always` if it sets none, or is invalid. */
+export function runStrategyOf({ spec }: Pick<MachineWorld, 'spec'>): RunStrategy {
+  return (spec.ok && spec.spec.runStrategy) || 'Always'
+}
+
+/** What the status records of the first start, if there was none. */
+export const NOT_BOOTED = { bootedAt: undefined, specHash: undefined, secretHash: undefined }
 
 /** Reports whether the guest has started. It may have written to its disk since. */
 export function hasBooted({ vm, instance }: Pick<MachineWorld, 'vm' | 'instance'>): boolean {

@@ -15,9 +15,8 @@ import type { ImageView } from '../../../images/image-view.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
 import type { MachineWorld } from '../world.ts'
-import { isSameSize, type MachineDraft } from './machine-plan.ts'
+import { isSameSize, type MachineDraft, runStrategyOf } from './machine-plan.ts'
 import { type ImageState, imageKeyOf } from './plan-image.ts'
-import { runStrategyOf } from './plan-off.ts'
 
 /** Annotation on the DataVolume of a clone: how CDI makes it. */
 export const CLONE_TYPE = 'cdi.kubevirt.io/cloneType'

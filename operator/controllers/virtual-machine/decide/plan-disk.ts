@@ -4,9 +4,9 @@ import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { removalOf } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
 import { withMore } from '../../../runtime/standing.ts'
-import type { CloneFacts } from '../views.ts'
+import type { CloneFacts } from '../world.ts'
 import { standingOfDisk } from './judge.ts'
-import { hasBooted, type MachineDraft, type Step, waiting } from './machine-plan.ts'
+import { hasBooted, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
 import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
 import { canHang } from './plan-hung.ts'
 import type { ImageState } from './plan-image.ts'
@@ -27,10 +27,8 @@ export function planDisk(draft: MachineDraft, image: ImageState): Step | undefin
 export function standingOfClone({ world: { claim, foreignClaim } }: MachineDraft, clone: CloneFacts): MachineStanding {
   const standing = standingOfDisk(clone)
   if (claim !== undefined || foreignClaim === undefined) return standing
-  return withMore(
-    standing,
-    `; ${foreignClaim} has the name of its claim and belongs to somebody else: CDI continues when that is deleted; if it is not deleted, check its finalizers`,
-  )
+  const why = `; ${foreignClaim} has the name of its claim and belongs to somebody else: CDI continues when that is deleted; if it is not deleted, check its finalizers`
+  return withMore(standing, why)
 }
 
 /** Plans a disk that only CDI has written to. */
@@ -84,9 +82,7 @@ function newDisk(draft: MachineDraft, image: ImageState): Step {
     apply: [...wantedSecret(draft.world), wanted],
     status: {
       clone: { name: wanted.metadata.name, ...wantsOf(draft), sourceRevision },
-      bootedAt: undefined,
-      specHash: undefined,
-      secretHash: undefined,
+      ...NOT_BOOTED,
     },
   })
 }

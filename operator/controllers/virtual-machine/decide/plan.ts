@@ -1,6 +1,5 @@
-import { FINALIZERS, problemsText, type VirtualMachineSpec, warningsOf } from '@open-terrain/constructs'
+import { FINALIZERS, problemsText, type VirtualMachineSpec } from '@open-terrain/constructs'
 import { endingWaits, isKeptByDependentsAlone } from '../../../cluster/dependents.ts'
-import { mismatches } from '../../../images/decide/ensure-image.ts'
 import { cutMessage } from '../../../runtime/conditions.ts'
 import { NOTHING_TO_DO } from '../../../runtime/plan.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
@@ -15,12 +14,11 @@ import {
   type Step,
   waiting,
 } from './machine-plan.ts'
-import { imageSizeOf } from './plan-children.ts'
 import { planMachineDeletion } from './plan-deletion.ts'
 import { firstStart, planDeploy } from './plan-deploy.ts'
-import { expansionWarnings } from './plan-expansion.ts'
 import { type ImageState, imageState } from './plan-image.ts'
-import { machineEventsBetween, type Remark, withMachineStanding, withPending } from './status.ts'
+import { remarksOnSpec } from './plan-remarks.ts'
+import { machineEventsBetween, withMachineStanding, withPending } from './status.ts'
 
 /**
  * ```
@@ -96,7 +94,7 @@ function finish(
 ): Decision {
   const { vm } = world
   const { standing: stands, status: shown, remarks: more = [], ...work } = step
-  const remarks = known === undefined ? [] : [...remarksOn(world, known.spec, step), ...more]
+  const remarks = known === undefined ? [] : [...remarksOnSpec(world, known.spec, step), ...more]
   const standing = withPending(refused(stands, world), remarks)
   const status = withMachineStanding(
     // Only the steps that provision a machine have a time limit: waiting for an image, or for CDI to be installed, has none.
@@ -117,24 +115,4 @@ function finish(
     steady: cutMessage(steadyOf(standing)),
     finalizer: vm.metadata.finalizers?.includes(FINALIZERS.virtualMachine) ? 'keep' : 'add',
   }
-}
-
-function remarksOn(world: MachineWorld, spec: VirtualMachineSpec, { apply = [] }: Step): Remark[] {
-  const { image } = world
-  const imageSize = imageSizeOf(image)
-  const warnings = [...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
-  const { vmDiskImageTemplate: template } = spec
-  const isCorrected = apply.some(({ kind }) => kind === image?.kind)
-  const differing = template === undefined || image === undefined || isCorrected ? [] : mismatches(template, image)
-  const remarks: Remark[] = []
-  const [first] = warnings
-  if (first !== undefined) {
-    const message = warnings.map((one) => one.message).join('; ')
-    remarks.push({ type: 'SpecWarning', reason: first.reason, message })
-  }
-  if (differing.length > 0) {
-    const message = `the image differs from the template in ${differing.join(', ')}; the image is used as it is: correct spec.vmDiskImageTemplate, or name another image`
-    remarks.push({ type: 'ImageMismatch', reason: 'ImageMismatch', message })
-  }
-  return remarks
 }
