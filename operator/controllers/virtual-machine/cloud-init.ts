@@ -1,9 +1,5 @@
-import {
-  type CloudInitUser,
-  renderCloudInit,
-  type VirtualMachineSpec,
-  withMacAddresses,
-} from '@open-terrain/constructs'
+import type { CloudInitUser, VirtualMachineSpec } from '@open-terrain/constructs'
+import { renderCloudInit, withMacAddresses } from '@open-terrain/constructs'
 import { isApiError } from '../../kube/api-error.ts'
 import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'

@@ -122,7 +122,7 @@ describe('a machine that starts', () => {
     warn('no disk')
     note()
     await clock.advance(ENOUGH)
-    const again = { instanceUid: 'another', networks: [], hasHung: false }
+    const again = { instanceUid: 'another', networks: [], refusedUid: undefined, hasHung: false }
     expect(watch.note(machine(), again).obstacle).toBeUndefined()
     await clock.advance(ENOUGH)
     expect(watch.note(machine(), again).obstacle).toBeUndefined()

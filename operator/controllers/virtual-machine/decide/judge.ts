@@ -4,7 +4,7 @@ import { type PodEvent, warningFrom } from '../../../cluster/pod-events.ts'
 import { toTime } from '../../../runtime/conditions.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { CloneFacts, CreateRefusal, MachineView, MachineWorld, Obstacle } from '../world.ts'
-import { failed, waiting } from './machine-plan.ts'
+import { failed, ready, waiting } from './machine-plan.ts'
 import type { MachineStanding } from './status.ts'
 
 /** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
@@ -57,10 +57,7 @@ export function reportsHang({ phase, kubevirt, conditions }: MachineView['status
   return phase === 'Failed' && reason === 'Timeout' && STARTS.has(kubevirt?.printableStatus)
 }
 
-/**
- * Returns the standing of a disk that is not complete.
- * @param machine KubeVirt's machine, if it exists: it reports why no node is chosen
- */
+/** Returns the standing of a disk that is not complete. KubeVirt's machine, if it exists, reports why no node is chosen. */
 export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): MachineStanding {
   const { phase, progress, running, bound } = clone
   const detail = withDetails(running.message || claimMessageOf(clone))
@@ -85,21 +82,16 @@ export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Machi
 /** Returns from a condition why CDI cannot begin, and what people can do. CDI then continues by itself. */
 function blockage({ reason, message }: CloneFacts['bound']): string | undefined {
   const detail = message || `CDI says ${reason}`
-  switch (reason) {
-    case 'ErrExceededQuota':
-      return `a ResourceQuota of the namespace leaves no room for the root disk: ${detail}; raise it, or delete what nobody needs`
-    case 'ErrClaimNotValid':
-      return `CDI cannot make a valid claim for the root disk: ${detail}; give the StorageProfile of its storage class its claimPropertySets`
-    default:
-      return undefined
-  }
+  if (reason === 'ErrExceededQuota')
+    return `a ResourceQuota of the namespace leaves no room for the root disk: ${detail}; raise it, or delete what nobody needs`
+  if (reason === 'ErrClaimNotValid')
+    return `CDI cannot make a valid claim for the root disk: ${detail}; give the StorageProfile of its storage class its claimPropertySets`
+  return undefined
 }
 
 /**
  * Returns the standing of a machine whose disk is complete, according to KubeVirt. Of KubeVirt's states, only a rejected instance is a
  * failure: for any other state, time decides whether it lasts too long.
- * @param obstacle what keeps its pod from starting, as found by a live look
- * @param instance its current run
  */
 export function standingOfMachine(
   machine: KubeVirtView,
@@ -146,11 +138,10 @@ function triedAgain(kind: string, { metadata: { name, namespace } }: KubeVirtVie
   return `once that is fixed, it starts within 5 minutes, or at once by: kubectl -n ${namespace} annotate --overwrite ${kind} ${name} poke="$(date)"`
 }
 
-/** Returns the standing of a guest that is switched on. */
 function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
   // KubeVirt copies isReady from the instance: if the two differ, one of them is stale, and the addresses may be missing.
   if (machine.isReady && instance?.isReady !== false && machine.printableStatus !== 'Paused')
-    return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
+    return ready('Running', 'the machine runs')
   if (isPaused(machine)) return standingOfPause(machine)
   if (instance?.unreadyReason === POD_GOES) return stopping(machine, instance)
   return waiting('NotReady', `the instance runs and is not ready${withDetails(machine.unready, machine.trouble)}`)

@@ -1,10 +1,5 @@
-import {
-  ANNOTATIONS,
-  cloudInitFingerprint,
-  shortHash,
-  type VirtualMachineStatus,
-  vmChildNames,
-} from '@open-terrain/constructs'
+import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, cloudInitFingerprint, shortHash, vmChildNames } from '@open-terrain/constructs'
 import { IS_ON, type KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
@@ -14,17 +9,8 @@ import { withMore } from '../../../runtime/standing.ts'
 import { sooner } from '../../../runtime/wake.ts'
 import type { MachineWorld } from '../world.ts'
 import { nodeOf, standingOfDisk, standingOfMachine, waitsForConsumer } from './judge.ts'
-import {
-  failed,
-  hasBooted,
-  hasDisk,
-  losesDisk,
-  type MachineDraft,
-  NOT_BOOTED,
-  runStrategyOf,
-  type Step,
-  waiting,
-} from './machine-plan.ts'
+import type { MachineDraft, Step } from './machine-plan.ts'
+import { failed, hasBooted, hasDisk, losesDisk, NOT_BOOTED, ready, runStrategyOf, waiting } from './machine-plan.ts'
 import { wantedMachine, wantedSecret } from './plan-children.ts'
 import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
@@ -53,31 +39,26 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
  * claim appears, or with the guest that was started from one. The disk is made when the machine is gone.
  */
 function planDiskless(draft: MachineDraft, blocked: MachineStanding | undefined): Step | undefined {
-  const { vm, machine, instance, clone, foreignClaim } = draft.world
-  if (machine === undefined || hasDisk(draft.world)) return undefined
-  // A guest needs the claim to start, not to run: one that was started from ours keeps running unless another claim appears.
-  if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running')
-    return lastRun(draft, blocked)
+  const { world } = draft
+  const { vm, machine, instance, clone, foreignClaim } = world
+  if (machine === undefined || hasDisk(world)) return undefined
+  // A guest needs the claim to start, not to run: one that was started from ours keeps running unless another claim appears. It has the last copy
+  // of its data: it is left alone however long it hangs, and a new disk made before it stops would be taken for the disk that it was started from.
+  if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running') {
+    const stands = blocked === undefined ? standing(world) : withMore(blocked, lossOf(world))
+    return { standing: stands, status: shownRun(world) }
+  }
   const again = waiting('Cloning', 'the root disk is gone, and is recreated')
   const stands = blocked ?? (clone === undefined ? again : standingOfClone(draft, clone))
   const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk from the operator, and is removed: it would start from any claim of that name`
-  const standing = withMore(stands, `; ${why}`)
+  const removed = withMore(stands, `; ${why}`)
   const remove = removalOf(machine)
   const { namespace = '', name } = vm.metadata
   const disk = { namespace, name: vmChildNames(name).clone }
   const absent = [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, ...disk }))
   const onlyIf = [{ absent, whose: 'ours' }] as const
   const step = { remove, ...(remove.length > 0 && { onlyIf }), status: { addresses: undefined } }
-  return blocked === undefined ? judged(draft, standing, step) : { ...step, standing }
-}
-
-/**
- * A guest whose disk is gone has the last copy of its data: it is reported, and left alone however long it hangs. A new disk that is made
- * before the guest stops would be taken for the disk that it was started from.
- */
-function lastRun({ world }: MachineDraft, blocked: MachineStanding | undefined): Step {
-  const stands = blocked === undefined ? standing(world) : withMore(blocked, lossOf(world))
-  return { standing: stands, status: shownRun(world) }
+  return blocked === undefined ? judged(draft, removed, step) : { ...step, standing: removed }
 }
 
 function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
@@ -105,7 +86,6 @@ function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
   return isKnown ? undefined : waiting('MissingPasswordSecret', cloudInit.message)
 }
 
-/** Plans KubeVirt's machine: its creation, its changes and the standing that follows from it. */
 function planRun(draft: MachineDraft): Step {
   const { world } = draft
   const { machine, clone } = world
@@ -121,12 +101,11 @@ function planRun(draft: MachineDraft): Step {
     ...(hasBooted(world) ? firstStart(draft, fingerprint) : NOT_BOOTED),
   }
   const stands = standing(world)
-  const remarks = remarksOnRun(draft, status, fingerprint)
+  const remarks = remarksOnRun(draft, status.specHash, fingerprint)
   const step = judged(draft, stands, { apply: [...wantedSecret(world), ...apply], status, remarks })
   return stands.reason === 'StartFailed' ? withRetry(draft, step) : step
 }
 
-/** Returns the status fields that show KubeVirt's machine and its instance. */
 function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachineStatus> {
   return {
     kubevirt: withoutUndefined({
@@ -144,11 +123,9 @@ function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachi
  * moment, since the spec may change later. If the Secret was recreated since, the present fingerprint is used: the old one has another salt.
  * @param fingerprint of the desired data, used if the Secret has no hash of its content
  */
-export function firstStart(
-  { world: { vm, secret }, now }: MachineDraft,
-  fingerprint: string | undefined,
-): Partial<VirtualMachineStatus> {
-  const { status } = vm
+export function firstStart({ world, now }: MachineDraft, fingerprint?: string): Partial<VirtualMachineStatus> {
+  const { secret } = world
+  const { status } = world.vm
   const bootedAt = status.bootedAt ?? toTime(now)
   if (secret === undefined) return { bootedAt }
   const { uid = '', annotations } = secret.metadata
@@ -209,7 +186,7 @@ function halted({ instance }: MachineWorld, machine: KubeVirtView): MachineStand
     const message = `spec.runStrategy is Halted: the guest is being stopped${nodeOf(instance)}; if this lasts, see whether that node is lost`
     return waiting('Stopping', message)
   }
-  return off('the machine is off, as spec.runStrategy says (Halted); its disk stays')
+  return ready('Halted', 'the machine is off, as spec.runStrategy says (Halted); its disk stays')
 }
 
 /** Under `Manual` people start and stop the guest, and KubeVirt does nothing by itself. */
@@ -218,13 +195,10 @@ function leftOff({ instance }: MachineWorld, machine: KubeVirtView): MachineStan
   const isBusy = isOn(machine) || machine.isStartAsked
   if (machine.runStrategy !== 'Manual' || !isOver || isBusy || machine.failure !== '') return undefined
   const end = instance?.phase === 'Failed' ? 'the guest has failed, and is off' : 'the machine is off'
-  return off(`${end}: virtctl start ${machine.metadata.name} starts it (spec.runStrategy is Manual); its disk stays`)
+  const message = `${end}: virtctl start ${machine.metadata.name} starts it (spec.runStrategy is Manual); its disk stays`
+  return ready('Halted', message)
 }
 
 function isOn({ printableStatus }: KubeVirtView): boolean {
   return IS_ON.has(printableStatus) || printableStatus === 'Stopping'
-}
-
-function off(message: string): MachineStanding {
-  return { phase: 'Ready', reason: 'Halted', message }
 }

@@ -2,7 +2,6 @@ import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
 import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { removalOf } from '../../../runtime/plan.ts'
-import type { Precondition } from '../../../runtime/preconditions.ts'
 import { withMore } from '../../../runtime/standing.ts'
 import type { CloneFacts } from '../world.ts'
 import { standingOfDisk } from './judge.ts'
@@ -47,13 +46,7 @@ function unfinishedDisk(draft: MachineDraft, clone: CloneFacts): Step | undefine
   return judged(draft, standingOfClone(draft, clone), { apply: secret, status })
 }
 
-interface Replacement {
-  readonly standing: MachineStanding
-  readonly onlyIf?: readonly Precondition[]
-}
-
-/** Returns why an unfinished disk is replaced; undefined if it is not replaced. */
-function whyReplaced(draft: MachineDraft, clone: CloneFacts): Replacement | undefined {
+function whyReplaced(draft: MachineDraft, clone: CloneFacts): Pick<Step, 'standing' | 'onlyIf'> | undefined {
   const { vm, claim, hasCloneSource } = draft.world
   const wants = wantsOf(draft)
   const madeFor = vm.status.clone?.generation ?? wants.generation
@@ -87,11 +80,13 @@ function newDisk(draft: MachineDraft, image: ImageState): Step {
   })
 }
 
-/** Returns the status fields that show the disk. */
 export function cloneStatus({ world, now }: MachineDraft, clone: CloneFacts): Partial<VirtualMachineStatus> {
   const { clone: before } = world.vm.status
   const { name, uid } = clone.metadata
   const { image, diskSize, generation, sourceRevision } = before?.name === name ? before : {}
+  const { phase, progress } = clone
+  const isSame = before?.uid === uid && (before?.phase ?? '') === phase && (before?.progress ?? '') === progress
+  const since = isSame ? before?.progressTime : undefined
   return {
     clone: withoutUndefined({
       name,
@@ -100,15 +95,9 @@ export function cloneStatus({ world, now }: MachineDraft, clone: CloneFacts): Pa
       diskSize,
       generation,
       sourceRevision,
-      phase: clone.phase || undefined,
-      progress: clone.progress || undefined,
-      progressTime: canHang(world, clone) ? progressTime(before, clone, now) : undefined,
+      phase: phase || undefined,
+      progress: progress || undefined,
+      progressTime: canHang(world, clone) ? (since ?? toTime(now)) : undefined,
     }) as NonNullable<VirtualMachineStatus['clone']>,
   }
-}
-
-function progressTime(before: VirtualMachineStatus['clone'], clone: CloneFacts, now: number): string {
-  const { uid, phase = '', progress = '', progressTime: since } = before ?? {}
-  const isSame = uid === clone.metadata.uid && phase === clone.phase && progress === clone.progress
-  return (isSame ? since : undefined) ?? toTime(now)
 }

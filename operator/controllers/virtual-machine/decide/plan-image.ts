@@ -1,11 +1,6 @@
 import type { Artifact, VirtualMachineSpec, VirtualMachineStatus } from '@open-terrain/constructs'
-import {
-  type Ensured,
-  ensureImage,
-  isNewlyCorrected,
-  isNobodyElses,
-  mismatches,
-} from '../../../images/decide/ensure-image.ts'
+import type { Ensured } from '../../../images/decide/ensure-image.ts'
+import { ensureImage, isNewlyCorrected, isNobodyElses, mismatches } from '../../../images/decide/ensure-image.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { referenceOf } from '../../../images/references.ts'
 import { isTerminating, keyOf } from '../../../kube/kube-object.ts'

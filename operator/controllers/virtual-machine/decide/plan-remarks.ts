@@ -1,9 +1,4 @@
-import {
-  compareQuantities,
-  type VirtualMachineSpec,
-  type VirtualMachineStatus,
-  warningsOf,
-} from '@open-terrain/constructs'
+import { compareQuantities, type VirtualMachineSpec, warningsOf } from '@open-terrain/constructs'
 import { mismatches } from '../../../images/decide/ensure-image.ts'
 import type { MachineWorld } from '../world.ts'
 import type { MachineDraft, Step } from './machine-plan.ts'
@@ -13,7 +8,7 @@ import type { Remark } from './status.ts'
 const REBUILD = 'undo it, or delete the VirtualMachine and create it again, which loses the data on its disk'
 
 /** Returns what people should know about a valid spec. */
-export function remarksOnSpec(world: MachineWorld, spec: VirtualMachineSpec, { apply = [] }: Step): Remark[] {
+export function remarksOnSpec({ world, spec }: MachineDraft, { apply = [] }: Step): Remark[] {
   const { image } = world
   const imageSize = imageSizeOf(image)
   const warnings = [...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
@@ -36,7 +31,6 @@ export function remarksOnSpec(world: MachineWorld, spec: VirtualMachineSpec, { a
 /**
  * Warns that a disk is to be larger than its image although volumes cannot grow: CDI does not fail then, it copies every byte. The warning
  * is shown from before the copy begins until the disk is complete. Returns an empty list if a size or the StorageClass is unknown.
- * @param imageSize size of the disk in the image, as a quantity
  */
 function expansionWarnings(
   world: MachineWorld,
@@ -63,15 +57,8 @@ function isToBeCloned({ clone, claim }: MachineWorld, spec: VirtualMachineSpec):
   return clone.phase !== 'Succeeded' && type === 'copy'
 }
 
-/**
- * Returns what people should know about a machine and its disk.
- * @param fingerprint of the desired cloud-init data
- */
-export function remarksOnRun(
-  draft: MachineDraft,
-  { specHash }: Partial<VirtualMachineStatus>,
-  fingerprint: string | undefined,
-): Remark[] {
+/** Returns what people should know about a machine and its disk. @param fingerprint of the desired cloud-init data */
+export function remarksOnRun(draft: MachineDraft, specHash?: string, fingerprint?: string): Remark[] {
   const { vm, machine, clone } = draft.world
   const remarks: Remark[] = []
   if (clone?.metadata.annotations?.[CLONE_TYPE] === 'copy') {

@@ -1,10 +1,7 @@
-import {
-  VIRTUAL_MACHINE_CONDITIONS as TYPE,
-  type VirtualMachinePhase,
-  type VirtualMachineReason,
-  type VirtualMachineStatus,
-} from '@open-terrain/constructs'
+import type { VirtualMachinePhase, VirtualMachineReason, VirtualMachineStatus } from '@open-terrain/constructs'
+import { VIRTUAL_MACHINE_CONDITIONS as TYPE } from '@open-terrain/constructs'
 import { isOrphaned } from '../../../cluster/ownership.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import { cutMessage, fromTime, mergeConditions, withoutUndefined } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { courseConditions, newCondition, reasonOf, type Standing } from '../../../runtime/standing.ts'
@@ -32,7 +29,7 @@ export interface MachineStatusFacts {
 
 const REMARKS = ['SpecWarning', 'ImageMismatch', 'FullCopy', 'RestartRequired', 'RebuildRequired'] as const
 
-export function isRemark({ type }: { readonly type: string }): boolean {
+function isRemark({ type }: { readonly type: string }): boolean {
   return REMARKS.some((one) => one === type)
 }
 
@@ -82,10 +79,8 @@ export function withMachineStanding(
 
 /** Returns the claim of a disk whose DataVolume somebody deleted without the claim. It is not deleted with the machine. */
 export function leftClaim({ clone, claim }: Pick<MachineWorld, 'clone' | 'claim'>): string | undefined {
-  const isLeft = clone === undefined && claim !== undefined && isOrphaned(claim)
-  return isLeft && claim.metadata.deletionTimestamp === undefined
-    ? `PersistentVolumeClaim ${claim.metadata.name}`
-    : undefined
+  const isLeft = clone === undefined && claim !== undefined && isOrphaned(claim) && !isTerminating(claim)
+  return isLeft ? `PersistentVolumeClaim ${claim.metadata.name}` : undefined
 }
 
 /** Reasons that report trouble. */
