@@ -99,10 +99,12 @@ export function standingOfMachine(
   instance?: InstanceView,
 ): MachineStanding {
   const { printableStatus, failure, refusedPod } = machine
+  const { name, namespace } = machine.metadata
   // The instance has been created, whatever else KubeVirt reports.
   if (IS_ON.has(printableStatus)) return standingOfGuest(machine, instance)
+  // KubeVirt itself waits up to 1,000 s between two attempts: see `withRetry`.
   const cannotStart = (text: string, poked: string) =>
-    `KubeVirt cannot start the machine: ${text}; ${triedAgain(poked, machine)}`
+    `KubeVirt cannot start the machine: ${text}; once that is fixed, it starts within 5 minutes, or at once by: kubectl -n ${namespace} annotate --overwrite ${poked} ${name} poke="$(date)"`
   if (failure !== '') {
     const text = newestOf(failure, machine, obstacle)
     return (REFUSED.test(text) ? failed : waiting)('StartFailed', cannotStart(text, 'vm.kubevirt.io'))
@@ -131,11 +133,6 @@ export function refusalOf(events: readonly PodEvent[]): CreateRefusal | undefine
 function newestOf(first: string, { refusedSince = 0 }: KubeVirtView, obstacle: Obstacle | undefined): string {
   const refusal = obstacle?.refusal
   return refusal === undefined || refusal.at < refusedSince ? first : refusal.text
-}
-
-/** KubeVirt itself waits up to 1,000 s between two attempts: see `withRetry`. */
-function triedAgain(kind: string, { metadata: { name, namespace } }: KubeVirtView): string {
-  return `once that is fixed, it starts within 5 minutes, or at once by: kubectl -n ${namespace} annotate --overwrite ${kind} ${name} poke="$(date)"`
 }
 
 function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
