@@ -1,6 +1,6 @@
 import { ANNOTATIONS, LABELS, renderKubeVirtVirtualMachine, virtualMachine } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { viewMachine } from '../controllers/virtual-machine/views.ts'
+import { viewMachine } from '../controllers/virtual-machine/caches.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { ownsEqual } from '../runtime/owned-fields.ts'
 import { viewInstance, viewKubeVirt } from './kubevirt-views.ts'

@@ -1,7 +1,7 @@
-import { virtualMachine, vmChildNames } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, virtualMachine, vmChildNames } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
-import type { InstanceView, KubeVirtView } from '../../cluster/kubevirt-views.ts'
-import { viewInstance, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
+import { keptMetadata } from '../../cluster/kept-metadata.ts'
+import { type InstanceView, type KubeVirtView, viewInstance, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import { familyKey } from '../../cluster/ownership.ts'
 import type { StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
@@ -10,8 +10,7 @@ import { type KubeObject, keyOf, namespaceOf, type ResourceType } from '../../ku
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
-import type { CloneFacts, MachineView } from './views.ts'
-import { viewMachine } from './views.ts'
+import type { CloneFacts, MachineView } from './world.ts'
 
 export const MACHINE: ResourceType = virtualMachine
 
@@ -82,6 +81,17 @@ export class MachineCaches {
     const [image] = clone === undefined ? imageOf(vm) : []
     return image === undefined ? 1 : Math.max(1, this.machines.count(BY_AWAITED_IMAGE, image))
   }
+}
+
+/** What a workspace writes on its machines. */
+const MATTERS = {
+  labels: [LABELS.workspace, LABELS.workspaceUid, LABELS.managedBy],
+  annotations: [ANNOTATIONS.rendered],
+}
+
+export function viewMachine(object: KubeObject): MachineView {
+  const { apiVersion, kind, metadata, spec, status } = object as MachineView
+  return { apiVersion, kind, metadata: keptMetadata(metadata, MATTERS), spec, status: status ?? {} }
 }
 
 /** The spec is unchecked. */

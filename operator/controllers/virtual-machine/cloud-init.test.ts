@@ -6,8 +6,7 @@ import { redactUrls } from '../../runtime/redact.ts'
 import { CloudInitSource } from './cloud-init.ts'
 import { aVM, cloudInitOf, PASSWORD, REFERRING, SPEC, VM_UID } from './machine-objects.fixtures.ts'
 import { parsedMachineSpec } from './observe.ts'
-import type { MachineView } from './views.ts'
-import type { CloudInit } from './world.ts'
+import type { CloudInit, MachineView } from './world.ts'
 
 const { signal } = new AbortController()
 const LOGIN = 'team/login'

@@ -1,10 +1,5 @@
-import {
-  type CloudInitUser,
-  renderCloudInit,
-  type VirtualMachineSpec,
-  withMacAddresses,
-} from '@open-terrain/constructs'
-import type { ApiError } from '../../kube/api-error.ts'
+import type { CloudInitUser, VirtualMachineSpec } from '@open-terrain/constructs'
+import { renderCloudInit, withMacAddresses } from '@open-terrain/constructs'
 import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
@@ -12,8 +7,7 @@ import { SECRET } from '../../kube/resource-types.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import { FailureCount } from '../../runtime/refusals.ts'
 import type { Readable } from '../../runtime/store.ts'
-import type { MachineView } from './views.ts'
-import type { CloudInit } from './world.ts'
+import type { CloudInit, MachineView } from './world.ts'
 
 interface SecretContent extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
@@ -71,48 +65,29 @@ export class CloudInitSource {
         continue
       }
       const password = await this.#read(vm, ref, signal)
-      if (typeof password !== 'string')
-        return {
-          kind: 'missing',
-          message: missing(namespace, user.name, ref, password),
-          ...(password !== undefined && { isRefused: true }),
-        }
+      if (typeof password !== 'string') {
+        const { why, ...refused } = password
+        const secret = keyOf({ namespace, name: ref.name })
+        const message = `the password of user ${JSON.stringify(user.name)} is to come from key ${ref.key} of Secret ${secret}, which ${why}`
+        return { kind: 'missing', message, ...refused }
+      }
       users.push({ ...user, plain_text_passwd: password })
     }
     const interfaces = withMacAddresses(uid, name, spec.interfaces ?? [])
     return { kind: 'rendered', data: renderCloudInit({ hostname: spec.name ?? name, users, interfaces }) }
   }
 
-  async #read(
-    { metadata: { uid = '', namespace = '' } }: MachineView,
-    ref: { name: string; key: string },
-    signal: AbortSignal,
-  ): Promise<string | ApiError | undefined> {
+  async #read({ metadata }: MachineView, ref: { name: string; key: string }, signal: AbortSignal) {
+    const { uid = '', namespace = '' } = metadata
     try {
       const secret = await find<SecretContent>(this.#client, SECRET, { namespace, name: ref.name }, { signal })
-      const encoded = secret?.data?.[ref.key]
-      if (encoded === undefined) return undefined
-      const text = Buffer.from(encoded, 'base64')
-        .toString('utf8')
-        .replace(/\r?\n$/, '')
-      return ONE_LINE.test(text) ? text : undefined
+      const text = Buffer.from(secret?.data?.[ref.key] ?? '', 'base64').toString('utf8')
+      const line = text.replace(/\r?\n$/, '')
+      return ONE_LINE.test(line) ? line : { why: 'does not exist or holds no single line of text: create it' }
     } catch (error) {
-      if (this.#failures.isAnswer(uid, error)) return error
-      throw error
+      if (!this.#failures.isAnswer(uid, error)) throw error
+      const who = error.reason === 'Rejected' ? 'the operator may not read' : 'the API server cannot read'
+      return { why: `${who}: ${redactUrls(error.message)}`, isRefused: true }
     }
   }
-}
-
-function missing(
-  namespace: string,
-  user: string,
-  { name, key }: { name: string; key: string },
-  refusal: ApiError | undefined,
-): string {
-  const secret = keyOf({ namespace, name })
-  const why =
-    refusal === undefined
-      ? 'does not exist or holds no single line of text: create it'
-      : `${refusal.reason === 'Rejected' ? 'the operator may not read' : 'the API server cannot read'}: ${redactUrls(refusal.message)}`
-  return `the password of user ${JSON.stringify(user)} is to come from key ${key} of Secret ${secret}, which ${why}`
 }

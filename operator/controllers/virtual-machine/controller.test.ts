@@ -27,7 +27,7 @@ import {
   TEMPLATE,
 } from './machine-objects.fixtures.ts'
 import { aWorld } from './machine-world.fixtures.ts'
-import type { MachineView } from './views.ts'
+import type { MachineView } from './world.ts'
 
 /** The artifact of the image. */
 const ARTIFACT_SNAPSHOT = {

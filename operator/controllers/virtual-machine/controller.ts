@@ -7,17 +7,15 @@ import type { Services } from '../../runtime/services.ts'
 import { MACHINE, type MachineCaches } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
 import { MACHINE_CHILDREN, type MachinePlan } from './decide/machine-plan.ts'
-import { machinePaceOf } from './decide/pace.ts'
 import { planMachine } from './decide/plan.ts'
-import { logFacts } from './decide/status.ts'
+import { logFacts, machinePaceOf } from './decide/status.ts'
 import type { MachineMetrics } from './machine-metrics.ts'
 import { hasMachineDisk, observeMachine, parsedMachineSpec } from './observe.ts'
 import { ObstacleWatch } from './obstacle-watch.ts'
 import { listenForMachineTriggers } from './triggers.ts'
-import type { MachineView } from './views.ts'
-import type { CloudInit } from './world.ts'
+import type { CloudInit, MachineView } from './world.ts'
 
-export interface MachineControllerOptions extends Services {
+interface Options extends Services {
   readonly caches: MachineCaches
   readonly metrics: MachineMetrics
   /** Counts everything that refers to an image, by a live read. Throws ApiError. */
@@ -29,7 +27,7 @@ export interface MachineControllerOptions extends Services {
 
 /** Reconciles VirtualMachines while this process leads. */
 export class MachineController extends ObjectController<MachineView, MachinePlan, CloudInit> {
-  constructor(options: MachineControllerOptions) {
+  constructor(options: Options) {
     const { client, caches, clock, metrics, countReferences, policy } = options
     const refusals = new Refusals()
     const cloudInits = new CloudInitSource(client, caches.cluster.secrets)

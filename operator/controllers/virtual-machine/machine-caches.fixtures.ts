@@ -9,7 +9,7 @@ import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
 import { MachineCaches } from './caches.ts'
-import type { CloneFacts } from './views.ts'
+import type { CloneFacts } from './world.ts'
 
 /** Caches that a test fills by hand. */
 export class CachesBench {

@@ -3,7 +3,7 @@ import type { StorageClassView } from '../../cluster/views.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { ARTIFACT, childMeta } from './machine-objects.fixtures.ts'
-import type { CloneFacts } from './views.ts'
+import type { CloneFacts } from './world.ts'
 
 const NOT_SAID = { reason: '', message: '' }
 

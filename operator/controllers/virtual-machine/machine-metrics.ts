@@ -1,8 +1,5 @@
-import {
-  VIRTUAL_MACHINE_CONDITIONS as TYPE,
-  VIRTUAL_MACHINE_PHASES,
-  type VirtualMachineStatus,
-} from '@open-terrain/constructs'
+import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import { VIRTUAL_MACHINE_CONDITIONS as TYPE, VIRTUAL_MACHINE_PHASES } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../runtime/clock.ts'
 import { Meters } from '../../runtime/meters.ts'
@@ -11,17 +8,8 @@ import { reasonOf } from '../../runtime/standing.ts'
 
 type Machine = Pick<Waiter, 'metadata'> & { readonly status: VirtualMachineStatus }
 
-/** Returns the part of a status that the gauges read. The reason is undefined until the status has one. */
-function factsOf(status: VirtualMachineStatus) {
-  const { phase = 'Provisioning', conditions = [] } = status
-  // Only this condition reports a bug in the operator.
-  const stalled = conditions.find((one) => one.type === TYPE.Stalled && one.status === 'True')
-  const isFullCopy = conditions.some(({ type }) => type === TYPE.FullCopy)
-  return { phase, reason: stalled?.reason ?? reasonOf(status), isFullCopy }
-}
-
-function lastReady({ conditions = [] }: VirtualMachineStatus): string | undefined {
-  return conditions.find((one) => one.type === TYPE.Ready && one.status === 'True')?.lastTransitionTime
+function whenTrue({ conditions = [] }: VirtualMachineStatus, type: string) {
+  return conditions.find((one) => one.type === type && one.status === 'True')
 }
 
 /**
@@ -35,10 +23,12 @@ export class MachineMetrics extends PhaseGauge<Machine> {
   constructor(registry: Registry, clock: Pick<Clock, 'now'>) {
     super(registry, 'ot_vm_phase', 'VirtualMachines by phase', Object.keys(VIRTUAL_MACHINE_PHASES), 'Provisioning')
     const meters = new Meters(registry)
-    const facts = () => Array.from(this.objects(), ({ status }) => factsOf(status))
+    const statuses = () => Array.from(this.objects(), ({ status }) => status)
+    // Only the condition Stalled reports a bug in the operator.
+    const reasonIn = (status: VirtualMachineStatus) => whenTrue(status, TYPE.Stalled)?.reason ?? reasonOf(status) ?? []
     const byReason = (name: string, help: string, isReady: boolean) =>
       meters.counted(name, help, 'reason', () =>
-        facts().flatMap(({ phase, reason }) => ((phase === 'Ready') === isReady ? (reason ?? []) : [])),
+        statuses().flatMap((status) => ((status.phase === 'Ready') === isReady ? reasonIn(status) : [])),
       )
     byReason('ot_vm_waiting', 'VirtualMachines that are not ready, by reason', false)
     byReason(
@@ -49,7 +39,7 @@ export class MachineMetrics extends PhaseGauge<Machine> {
     meters.observed(
       'ot_vm_full_copies',
       'VirtualMachines whose disk CDI copied instead of cloning it',
-      () => facts().filter(({ isFullCopy }) => isFullCopy).length,
+      () => statuses().filter((status) => whenTrue(status, TYPE.FullCopy) !== undefined).length,
     )
     this.observeLongestWait(
       'ot_vm_longest_wait_seconds',
@@ -70,7 +60,9 @@ export class MachineMetrics extends PhaseGauge<Machine> {
   /** Observes the time since provisioningSince, if the change of the status made the machine Ready. */
   provisioned(before: VirtualMachineStatus, after: VirtualMachineStatus): void {
     const isNew = before.phase !== 'Ready' && after.phase === 'Ready'
-    const seconds = (Date.parse(lastReady(after) ?? '') - Date.parse(before.provisioningSince ?? '')) / 1_000
+    const seconds =
+      (Date.parse(whenTrue(after, TYPE.Ready)?.lastTransitionTime ?? '') - Date.parse(before.provisioningSince ?? '')) /
+      1_000
     if (isNew && seconds >= 0) this.#provisioning.observe(seconds)
   }
 

@@ -15,8 +15,7 @@ import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { START } from '../../runtime/times.fixtures.ts'
-import type { MachineView } from './views.ts'
-import type { CloudInit } from './world.ts'
+import type { CloudInit, MachineView } from './world.ts'
 
 export const VM_UID = 'vm-uid'
 

@@ -11,8 +11,8 @@ import { toTime } from '../../runtime/conditions.ts'
 import type { Removal } from '../../runtime/plan.ts'
 import { given, PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import { hasDisk, type MachinePlan } from './decide/machine-plan.ts'
-import { machinePaceOf } from './decide/pace.ts'
 import { planMachine } from './decide/plan.ts'
+import { machinePaceOf } from './decide/status.ts'
 import { aClaim, aDisk, DISK } from './machine-disks.fixtures.ts'
 import {
   anImage,
@@ -23,8 +23,7 @@ import {
   PUBLISHED,
 } from './machine-objects.fixtures.ts'
 import { aWorld, type WorldOverrides } from './machine-world.fixtures.ts'
-import type { CloneFacts, MachineView } from './views.ts'
-import type { MachineWorld } from './world.ts'
+import type { CloneFacts, MachineView, MachineWorld } from './world.ts'
 
 /** KubeVirt's machine as the API server has it, with what KubeVirt itself has added. */
 interface Stored extends KubeObject {

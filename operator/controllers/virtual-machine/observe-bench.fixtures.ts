@@ -2,8 +2,7 @@ import { POLICY_DEFAULTS } from '@open-terrain/constructs'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
 import { aVM, cloudInitOf } from './machine-objects.fixtures.ts'
 import { observeMachine } from './observe.ts'
-import type { MachineView } from './views.ts'
-import type { MachineWorld } from './world.ts'
+import type { MachineView, MachineWorld } from './world.ts'
 
 export const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 

@@ -4,15 +4,14 @@ import { namespaceState } from '../../cluster/namespace-state.ts'
 import { isChildOf, isOrphaned } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE, referenceOf } from '../../images/references.ts'
-import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf, namespaceOf, type ResourceType } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { memoized } from '../../runtime/memoized.ts'
 import type { Readable } from '../../runtime/store.ts'
 import { imageOf, type MachineCaches } from './caches.ts'
 import { hasDisk } from './decide/machine-plan.ts'
 import { storageClassOf } from './decide/plan-children.ts'
-import type { MachineView } from './views.ts'
-import type { MachineWorld } from './world.ts'
+import type { MachineView, MachineWorld } from './world.ts'
 
 /** Observes a machine from caches only. The caller passes the cloud-init data, and adds what blocks a start. */
 export function observeMachine(
@@ -24,7 +23,7 @@ export function observeMachine(
   const [imageKey] = imageOf(vm)
   const image = imageKey === undefined ? undefined : images.get(imageKey)
   const found = childrenAt(vm, caches)
-  const disk = diskOf(vm, found.clone, found.claim)
+  const disk = diskOf(vm, found)
   const machine = ours(vm, found.machine)
   return {
     vm,
@@ -66,56 +65,41 @@ function ours<T extends KubeObject>(owner: KubeObject, object: T | undefined): T
   return object !== undefined && isChildOf(object, owner) ? object : undefined
 }
 
-/**
- * Returns the root disk, by name. A claim is ours if our DataVolume owns it, or if it outlived our DataVolume: CDI copies our label to it.
- * @param clone DataVolume of that name
- * @param claim PersistentVolumeClaim of that name
- */
-function diskOf<T extends KubeObject>(
-  vm: MachineView,
-  clone: T | undefined,
-  claim: KubeObject | undefined,
-): { clone: T | undefined; claim: KubeObject | undefined; foreignClaim: string | undefined } {
-  const ourClone = ours(vm, clone)
-  const none = { clone: ourClone, claim: undefined, foreignClaim: undefined }
-  if (claim === undefined) return none
-  const isOfClone = ourClone !== undefined && isChildOf(claim, ourClone)
-  const isOurs = isOfClone || claim.metadata.labels?.[LABELS.vmUid] === vm.metadata.uid
-  return isOurs ? { ...none, claim } : { ...none, foreignClaim: titleOf(claim) }
+/** Returns the root disk, by name. A claim is ours if our DataVolume owns it, or if it outlived our DataVolume: CDI copies our label to it. */
+function diskOf<T extends KubeObject>(vm: MachineView, found: { clone: T | undefined; claim: KubeObject | undefined }) {
+  const { claim } = found
+  const clone = ours(vm, found.clone)
+  const isOfClone = clone !== undefined && claim !== undefined && isChildOf(claim, clone)
+  const isOurs = isOfClone || claim?.metadata.labels?.[LABELS.vmUid] === vm.metadata.uid
+  return { clone, claim: isOurs ? claim : undefined, foreignClaim: isOurs ? undefined : titleOf(claim) }
 }
 
 /** Reports whether the objects found by a live look are a disk of the machine. */
 export function hasMachineDisk(found: readonly KubeObject[], vm: MachineView): boolean {
-  const [clone, claim] = [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map(({ kind }) =>
-    found.find((one) => one.kind === kind),
-  )
-  return hasDisk(diskOf(vm, clone, claim))
+  const firstOf = ({ kind }: ResourceType) => found.find((one) => one.kind === kind)
+  return hasDisk(diskOf(vm, { clone: firstOf(DATA_VOLUME), claim: firstOf(PERSISTENT_VOLUME_CLAIM) }))
 }
 
-/**
- * Returns the objects that have a name the machine needs but are not ours.
- * @param ourClaim the claim of its disk, if it has one
- */
+/** Returns the objects that have a name the machine needs but are not ours. @param ourClaim the claim of its disk, if it has one */
 function namesakes(
   vm: MachineView,
   { clone, claim, secret, machine }: ReturnType<typeof childrenAt>,
   ourClaim: KubeObject | undefined,
 ): Pick<MachineWorld, 'conflict' | 'leaving' | 'orphan'> {
+  const { uid } = vm.metadata
   const others = [clone, secret, machine].filter((object) => ours(vm, object) === undefined)
   const taken = [...others, claim === ourClaim ? undefined : claim].filter((object) => object !== undefined)
   const staying = taken.filter((object) => !isTerminating(object))
+  // Its label says that it was made for the machine, and it has no controller any more.
+  const isOrphan = (object: KubeObject) =>
+    uid !== undefined && object.metadata.labels?.[LABELS.vmUid] === uid && isOrphaned(object)
   // CDI itself waits until a claim in the place of our DataVolume's claim is gone.
   const leaving = taken.find((object) => isTerminating(object) && (object !== claim || clone === undefined))
   return {
-    conflict: titleOf(staying.find((object) => !isOrphanOf(vm, object))),
+    conflict: titleOf(staying.find((object) => !isOrphan(object))),
     leaving: titleOf(leaving),
-    orphan: titleOf(staying.find((object) => isOrphanOf(vm, object))),
+    orphan: titleOf(staying.find(isOrphan)),
   }
-}
-
-/** Reports whether the object has no controller any more, and its label says that it was made for the machine. */
-function isOrphanOf({ metadata: { uid } }: MachineView, object: KubeObject): boolean {
-  return isOrphaned(object) && uid !== undefined && object.metadata.labels?.[LABELS.vmUid] === uid
 }
 
 function titleOf(object: KubeObject | undefined): string | undefined {

@@ -16,7 +16,13 @@ function build() {
   const watch = run(new ObstacleWatch({ ...basics, onChange }))
   const machine = (name = 'vm', namespace = 'team') => aVM({ name, namespace, uid: `uid of ${namespace}/${name}` })
   const note = (vm = machine(), more: Partial<Needs> = {}) =>
-    watch.note(vm, { instanceUid: `instance of ${vm.metadata.name}`, networks: [], hasHung: false, ...more })
+    watch.note(vm, {
+      instanceUid: `instance of ${vm.metadata.name}`,
+      networks: [],
+      refusedUid: undefined,
+      hasHung: false,
+      ...more,
+    })
   /** A launcher pod of a machine, with one warning. */
   const warn = (message: string, name = 'vm', owner: { readonly uid?: string } = {}) => {
     const metadata = { name: `virt-launcher-${name}`, namespace: 'team', uid: `pod of ${name}` }
@@ -116,7 +122,7 @@ describe('a machine that starts', () => {
     warn('no disk')
     note()
     await clock.advance(ENOUGH)
-    const again = { instanceUid: 'another', networks: [], hasHung: false }
+    const again = { instanceUid: 'another', networks: [], refusedUid: undefined, hasHung: false }
     expect(watch.note(machine(), again).obstacle).toBeUndefined()
     await clock.advance(ENOUGH)
     expect(watch.note(machine(), again).obstacle).toBeUndefined()

@@ -3,17 +3,14 @@ import { LABELS } from '@open-terrain/constructs'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import { type PodEvent, viewPodEvent, warningOf } from '../../cluster/pod-events.ts'
 import { isApiError } from '../../kube/api-error.ts'
-import type { KubeClient, ListOptions } from '../../kube/kube-client.ts'
+import type { ListOptions } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { listAll, listPages } from '../../kube/list-all.ts'
 import { EVENT, NETWORK_ATTACHMENT_DEFINITION, POD, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
 import type { Wake } from '../../runtime/wake.ts'
-import { isRefused, isStarting, reportsHang } from './decide/judge.ts'
-import { type CreateRefusal, type Obstacle, refusalOf } from './decide/obstacle.ts'
-import { refusedOf } from './decide/plan-retries.ts'
-import type { MachineView } from './views.ts'
-import type { MachineWorld } from './world.ts'
+import { isRefused, isStarting, refusalOf, refusedOf, reportsHang } from './decide/judge.ts'
+import type { CreateRefusal, MachineView, MachineWorld, Obstacle } from './world.ts'
 
 /** How long a start may take before the first look. */
 const PATIENCE_MS = 30_000
@@ -29,50 +26,44 @@ export interface Needs {
   /** Names of the NetworkAttachmentDefinitions that its interfaces need. */
   readonly networks: readonly string[]
   /** Uid of the object for which KubeVirt cannot create something; undefined if nothing is refused. */
-  readonly refusedUid?: string | undefined
+  readonly refusedUid: string | undefined
   /** It hung before this process knew of it, so the first look is due at once. */
   readonly hasHung: boolean
 }
 
 /** A machine that is starting. */
-export interface SlowStart {
-  /** What blocks it, as found by a look. */
-  readonly obstacle: Obstacle | undefined
-  /** Whether it hung before this process knew of it, and this process has not yet looked or tried to. */
-  readonly isAwaited: boolean
-}
-
-interface Noted extends SlowStart {
+interface Start extends Omit<Needs, 'hasHung'> {
   readonly key: string
   readonly since: number
-  instanceUid: string | undefined
-  networks: readonly string[]
-  refusedUid: string | undefined
+  /** What blocks it, as found by a look. */
   obstacle: Obstacle | undefined
   /** Whether this process has looked, or tried to. */
   isLookedAt: boolean
+  /** Whether it hung before this process knew of it, and this process has not yet looked or tried to. */
   isAwaited: boolean
 }
 
 /** What is known about a namespace in which machines are starting. */
-interface Place {
-  readonly starts: Map<string, Noted>
+class Place {
+  readonly starts = new Map<string, Start>()
   /** When the last look began. */
-  lookedAt: number
+  lookedAt = Number.NEGATIVE_INFINITY
   /** Whether a look has ended, successfully or not. */
-  isLookedAt: boolean
+  isLookedAt = false
   found: Found | undefined
 }
 
 /** The result of a look. */
 interface Found {
   /** Undefined if all machines of the look were refused. */
-  readonly pods?: {
-    /** Names of the NetworkAttachmentDefinitions; undefined if the cluster does not serve the kind. */
-    readonly networks: ReadonlySet<string> | undefined
-    /** Warnings about launcher pods, by uid of the instance. */
-    readonly warnings: ReadonlyMap<string, string>
-  }
+  readonly pods:
+    | undefined
+    | {
+        /** Names of the NetworkAttachmentDefinitions; undefined if the cluster does not serve the kind. */
+        readonly networks: ReadonlySet<string> | undefined
+        /** Warnings about launcher pods, by uid of the instance. */
+        readonly warnings: ReadonlyMap<string, string | undefined>
+      }
   /** By uid of each object for which something could not be created: what was found about it. */
   readonly refusals: ReadonlyMap<string, CreateRefusal | undefined>
 }
@@ -93,7 +84,7 @@ export class ObstacleWatch extends LookLoop {
   }
 
   /** Returns what is known about the start of a machine; undefined if it is not starting. */
-  look(world: MachineWorld): SlowStart | undefined {
+  look(world: MachineWorld): Readonly<Start> | undefined {
     const { vm, spec, instance } = world
     if (!spec.ok || !(isStarting(world) || isRefused(world))) {
       this.drop(vm)
@@ -102,32 +93,28 @@ export class ObstacleWatch extends LookLoop {
     return this.note(vm, {
       instanceUid: instance?.metadata.uid,
       networks: (spec.spec.interfaces ?? []).map(({ network }) => network),
-      refusedUid: refusedOf(world)?.object.metadata.uid,
+      refusedUid: refusedOf(world)?.metadata.uid,
       hasHung: reportsHang(vm.status),
     })
   }
 
   /** Records that a machine is starting. Returns what is known about the start. */
-  note({ metadata }: MachineView, { instanceUid, networks, refusedUid, hasHung }: Needs): SlowStart {
+  note({ metadata }: MachineView, { hasHung, ...needs }: Needs): Readonly<Start> {
     const { namespace = '', uid = '' } = metadata
     const now = this.#options.clock.monotonic()
-    const place = this.#places.get(namespace) ?? unseen()
+    const place = this.#places.get(namespace) ?? new Place()
     this.#places.set(namespace, place)
-    const known = place.starts.get(uid)
+    const { starts, found } = place
+    const known = starts.get(uid)
     if (known !== undefined) {
-      Object.assign(known, { instanceUid, networks, refusedUid })
       // A corrected network name counts at once, not only after the next look.
-      if (known.obstacle !== undefined) known.obstacle = obstacleOf(known, place.found)
-      return known
+      return Object.assign(known, needs, { obstacle: known.obstacle && obstacleOf(needs, found) })
     }
     const since = hasHung ? now - PATIENCE_MS : now
-    const { found } = place
-    const needs = { instanceUid, networks, refusedUid }
     const isLookedAt = place.isLookedAt && (found === undefined || covers(found, needs))
-    const isAwaited = hasHung && !isLookedAt
-    const start: Noted = { key: keyOf(metadata), since, ...needs, isLookedAt, isAwaited, obstacle: undefined }
-    if (hasHung) start.obstacle = obstacleOf(start, found)
-    place.starts.set(uid, start)
+    const obstacle = hasHung ? obstacleOf(needs, found) : undefined
+    const start = { key: keyOf(metadata), since, ...needs, obstacle, isLookedAt, isAwaited: hasHung && !isLookedAt }
+    starts.set(uid, start)
     this.lookAfter(namespace, since + PATIENCE_MS - now)
     return start
   }
@@ -156,7 +143,7 @@ export class ObstacleWatch extends LookLoop {
     } finally {
       place.isLookedAt = true
       // A look that failed counts for all. Another one serves those that were noted meanwhile only if it asked for what they need.
-      const isServed = (start: Noted) =>
+      const isServed = (start: Start) =>
         start.isAwaited ? found === undefined || covers(found, start) : now - start.since >= PATIENCE_MS
       for (const start of place.starts.values()) if (isServed(start)) this.#report(start, place.found)
     }
@@ -169,36 +156,90 @@ export class ObstacleWatch extends LookLoop {
     return Math.max(hasAwaited ? 0 : LOOK_EVERY_MS, this.#places.size * APART_MS)
   }
 
-  async #find(namespace: string, starts: readonly Noted[], signal: AbortSignal): Promise<Found> {
-    const { client, clock } = this.#options
-    const refused = new Set(starts.map(({ refusedUid }) => refusedUid).filter((uid) => uid !== undefined))
+  async #find(namespace: string, starts: readonly Start[], signal: AbortSignal): Promise<Found> {
+    const refused = new Set(starts.flatMap(({ refusedUid }) => refusedUid ?? []))
     const hasPods = starts.some(({ refusedUid }) => refusedUid === undefined)
-    const networks = hasPods ? await networksIn(client, namespace, signal) : undefined
-    const warnings = hasPods ? await warningsIn(client, namespace, { now: clock.now(), signal }) : undefined
-    return {
-      ...(warnings !== undefined && { pods: { networks, warnings } }),
-      refusals: refused.size > 0 ? await refusalsIn(client, namespace, refused, signal) : new Map(),
-    }
+    const pods = hasPods
+      ? { networks: await this.#networksIn(namespace, signal), warnings: await this.#warningsIn(namespace, signal) }
+      : undefined
+    const refusals = refused.size > 0 ? await this.#refusalsIn(namespace, refused, signal) : new Map()
+    return { pods, refusals }
   }
 
-  #report(start: Noted, found: Found | undefined): void {
+  #report(start: Start, found: Found | undefined): void {
     const obstacle = obstacleOf(start, found)
     const isChanged = !start.isLookedAt || !isDeepStrictEqual(start.obstacle, obstacle)
     Object.assign(start, { obstacle, isLookedAt: true, isAwaited: false })
     if (isChanged) this.#options.onChange(start.key)
   }
-}
+  /** Returns the names of the NetworkAttachmentDefinitions; undefined if the cluster does not serve the kind. */
+  async #networksIn(namespace: string, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+    try {
+      const names = new Set<string>()
+      const project = ({ metadata }: KubeObject) => metadata.name
+      const inNamespace = { namespace, metadataOnly: true, signal, project }
+      for await (const page of listPages(this.#options.client, NETWORK_ATTACHMENT_DEFINITION, inNamespace))
+        for (const name of page.items) names.add(name)
+      return names
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return undefined
+      throw error
+    }
+  }
 
-function unseen(): Place {
-  return { starts: new Map(), lookedAt: Number.NEGATIVE_INFINITY, isLookedAt: false, found: undefined }
+  async #warningsIn(namespace: string, signal: AbortSignal): Promise<ReadonlyMap<string, string | undefined>> {
+    const { client, clock } = this.#options
+    const now = clock.now()
+    /** Uid of the instance, by uid of its launcher pod. */
+    const instances = new Map<string | undefined, string>()
+    const pending = { labelSelector: LABELS.vmUid, fieldSelector: 'status.phase=Pending' }
+    const pods = { namespace, ...pending, metadataOnly: true, signal, project: launched }
+    for await (const { uid, instance } of listAll(client, POD, pods))
+      if (instance !== undefined) instances.set(uid, instance)
+    if (instances.size === 0) return new Map()
+    const about = { namespace, fieldSelector: 'involvedObject.kind=Pod,type=Warning', signal }
+    const ofPod = (uid: string | undefined) => instances.get(uid)
+    return await this.#readEvents(about, ofPod, (events) => warningOf(events, now))
+  }
+
+  /** Returns KubeVirt's newest refusal for each object for which it cannot create something. */
+  async #refusalsIn(namespace: string, refused: ReadonlySet<string>, signal: AbortSignal): Promise<Found['refusals']> {
+    const about = { namespace, fieldSelector: 'reason=FailedCreate,type=Warning', signal }
+    const ofRefused = (uid = '') => (refused.has(uid) ? uid : undefined)
+    const found = await this.#readEvents(about, ofRefused, refusalOf)
+    return new Map(Array.from(refused, (uid) => [uid, found.get(uid)]))
+  }
+
+  /**
+   * Lists Events, and returns what `read` makes of each group of them.
+   * @param groupOf returns the group for the uid of the object that an Event is about; undefined leaves the Event out
+   */
+  async #readEvents<T>(
+    options: ListOptions,
+    groupOf: (uid: string | undefined) => string | undefined,
+    read: (events: readonly PodEvent[]) => T,
+  ): Promise<ReadonlyMap<string, T>> {
+    const events = new Map<string, PodEvent[]>()
+    let count = 0
+    for await (const event of listAll(this.#options.client, EVENT, { ...options, project: viewPodEvent })) {
+      count += 1
+      if (count > EVENTS_MAX) break
+      const group = groupOf(event.involvedObject?.uid)
+      if (group === undefined) continue
+      const ofGroup = events.get(group) ?? []
+      events.set(group, ofGroup)
+      ofGroup.push(event)
+    }
+    return new Map(Array.from(events, ([group, ofGroup]) => [group, read(ofGroup)]))
+  }
 }
 
 /** Reports whether a look asked for what this start needs. */
-function covers({ pods, refusals }: Found, { refusedUid }: Pick<Noted, 'refusedUid'>): boolean {
+function covers({ pods, refusals }: Found, { refusedUid }: Pick<Needs, 'refusedUid'>): boolean {
   return refusedUid === undefined ? pods !== undefined : refusals.has(refusedUid)
 }
 
-function obstacleOf({ networks, instanceUid = '', refusedUid }: Noted, found: Found | undefined): Obstacle | undefined {
+function obstacleOf({ networks, instanceUid = '', refusedUid }: Omit<Needs, 'hasHung'>, found: Found | undefined) {
   const refusal = refusedUid === undefined ? undefined : found?.refusals.get(refusedUid)
   if (refusal !== undefined) return { missingNetworks: [], hasMultus: true, warning: undefined, refusal }
   const pods = found?.pods
@@ -207,83 +248,6 @@ function obstacleOf({ networks, instanceUid = '', refusedUid }: Noted, found: Fo
   const warning = pods.warnings.get(instanceUid)
   if (missingNetworks.length === 0 && warning === undefined) return undefined
   return { missingNetworks, hasMultus: pods.networks !== undefined, warning }
-}
-
-async function networksIn(
-  client: KubeClient,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<ReadonlySet<string> | undefined> {
-  try {
-    const names = new Set<string>()
-    const inNamespace = { namespace, metadataOnly: true, signal, project: nameOf }
-    for await (const page of listPages(client, NETWORK_ATTACHMENT_DEFINITION, inNamespace))
-      for (const name of page.items) names.add(name)
-    return names
-  } catch (error) {
-    if (isApiError(error, 'NotFound')) return undefined
-    throw error
-  }
-}
-
-async function warningsIn(
-  client: KubeClient,
-  namespace: string,
-  { now, signal }: { readonly now: number; readonly signal: AbortSignal },
-): Promise<ReadonlyMap<string, string>> {
-  /** Uid of the instance, by uid of its launcher pod. */
-  const instances = new Map<string | undefined, string>()
-  const pending = { labelSelector: LABELS.vmUid, fieldSelector: 'status.phase=Pending' }
-  const pods = { namespace, ...pending, metadataOnly: true, signal, project: launched }
-  for await (const { uid, instance } of listAll(client, POD, pods))
-    if (instance !== undefined) instances.set(uid, instance)
-  if (instances.size === 0) return new Map()
-  const about = { namespace, fieldSelector: 'involvedObject.kind=Pod,type=Warning', signal }
-  const ofPod = (uid: string | undefined) => instances.get(uid)
-  return await readEvents(client, about, ofPod, (events) => warningOf(events, now))
-}
-
-/** Returns KubeVirt's newest refusal for each object for which it cannot create something. */
-async function refusalsIn(
-  client: KubeClient,
-  namespace: string,
-  refused: ReadonlySet<string>,
-  signal: AbortSignal,
-): Promise<Found['refusals']> {
-  const about = { namespace, fieldSelector: 'reason=FailedCreate,type=Warning', signal }
-  const ofRefused = (uid: string | undefined) => (uid !== undefined && refused.has(uid) ? uid : undefined)
-  const found = await readEvents(client, about, ofRefused, refusalOf)
-  return new Map([...refused].map((uid) => [uid, found.get(uid)]))
-}
-
-/**
- * Lists Events, and returns what `read` makes of each group of them.
- * @param groupOf returns the group for the uid of the object that an Event is about; undefined leaves the Event out
- * @param read returns what the Events of a group report; undefined if nothing
- */
-async function readEvents<T>(
-  client: KubeClient,
-  options: ListOptions,
-  groupOf: (uid: string | undefined) => string | undefined,
-  read: (events: readonly PodEvent[]) => T | undefined,
-): Promise<ReadonlyMap<string, T>> {
-  const events = new Map<string, PodEvent[]>()
-  let count = 0
-  for await (const event of listAll(client, EVENT, { ...options, project: viewPodEvent })) {
-    count += 1
-    if (count > EVENTS_MAX) break
-    const group = groupOf(event.involvedObject?.uid)
-    if (group === undefined) continue
-    const ofGroup = events.get(group) ?? []
-    events.set(group, ofGroup)
-    ofGroup.push(event)
-  }
-  const found = [...events].map(([group, ofGroup]) => [group, read(ofGroup)] as const)
-  return new Map(found.filter((one): one is readonly [string, T & {}] => one[1] !== undefined))
-}
-
-function nameOf({ metadata }: KubeObject): string {
-  return metadata.name
 }
 
 /** Returns the uid of a launcher pod and the uid of its instance. */

@@ -6,7 +6,7 @@ import { CachesBench } from './machine-caches.fixtures.ts'
 import { aDisk, DISK } from './machine-disks.fixtures.ts'
 import { aVM, childMeta, SPEC } from './machine-objects.fixtures.ts'
 import { MachineReferences } from './references.ts'
-import type { CloneFacts, MachineView } from './views.ts'
+import type { CloneFacts, MachineView } from './world.ts'
 
 const { signal } = new AbortController()
 const GOLDEN = { namespace: 'farm', name: 'golden' }

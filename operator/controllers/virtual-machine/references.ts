@@ -9,8 +9,8 @@ import { SharedLooks } from '../../kube/shared-looks.ts'
 import { bounded, KEPT_MAX } from '../../runtime/foreign.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { stopAll } from '../../runtime/stops.ts'
-import { BY_FORMER_IMAGE, formerImageOf, imageOf, MACHINE, type MachineCaches } from './caches.ts'
-import { type CloneFacts, type MachineView, viewMachine } from './views.ts'
+import { BY_FORMER_IMAGE, formerImageOf, imageOf, MACHINE, type MachineCaches, viewMachine } from './caches.ts'
+import type { CloneFacts, MachineView } from './world.ts'
 
 /** The part of a machine's disk that shows whether it needs an image. */
 type Disk = KubeObject & Pick<CloneFacts, 'phase'>
@@ -23,7 +23,7 @@ type StoredDisk = KubeObject & { readonly status?: { readonly phase?: string } }
  * user of the first image until the disk is complete.
  */
 export class MachineReferences implements ReferenceSource {
-  readonly #live: SharedLooks<LiveMachines>
+  readonly #live: SharedLooks<Awaited<ReturnType<typeof listMachines>>>
   readonly #caches: MachineCaches
 
   constructor(client: KubeClient, caches: MachineCaches) {
@@ -51,8 +51,7 @@ export class MachineReferences implements ReferenceSource {
     return stopAll([
       machines.onChange(({ before, after }) => {
         if (isSame(named(before), named(after))) return
-        const keys = [before, after].flatMap((vm) => (vm === undefined ? [] : imagesOf(vm)))
-        for (const key of new Set(keys)) listener(key)
+        for (const key of new Set([before, after].flatMap(imagesOf))) listener(key)
       }),
       cluster.dataVolumes.onChange(({ before, after }) => {
         const [was, is] = [progressOf(before), progressOf(after)]
@@ -68,14 +67,8 @@ export class MachineReferences implements ReferenceSource {
   }
 }
 
-/** The result of live lists of all machines and their disks. */
-interface LiveMachines {
-  /** By key of each image that a machine may refer to. */
-  readonly machines: ReadonlyMap<string, readonly MachineView[]>
-  readonly disks: ReadonlyMap<string, Disk>
-}
-
-async function listMachines(client: KubeClient, signal: AbortSignal): Promise<LiveMachines> {
+/** Lists all machines, by key of each image that they may refer to, and their disks. */
+async function listMachines(client: KubeClient, signal: AbortSignal) {
   const machines = new Map<string, MachineView[]>()
   for await (const vm of listAll(client, MACHINE, { signal, project: viewReference })) {
     for (const image of imagesOf(vm)) {
@@ -93,13 +86,8 @@ function viewReference(object: KubeObject): MachineView {
   const { apiVersion, kind, metadata, spec, status } = viewMachine(object)
   const { name, namespace = '', uid = '' } = metadata
   const { vmDiskImageRef } = (spec ?? {}) as { readonly vmDiskImageRef?: unknown }
-  return {
-    apiVersion,
-    kind,
-    metadata: { name, namespace, uid },
-    spec: { vmDiskImageRef },
-    status: { clone: status.clone },
-  }
+  const { clone } = status
+  return { apiVersion, kind, metadata: { name, namespace, uid }, spec: { vmDiskImageRef }, status: { clone } }
 }
 
 function viewDisk({ apiVersion, kind, metadata, status }: StoredDisk): Disk {
@@ -109,8 +97,8 @@ function viewDisk({ apiVersion, kind, metadata, status }: StoredDisk): Disk {
 }
 
 /** Returns the keys of the images that a machine may refer to. */
-function imagesOf(vm: MachineView): readonly string[] {
-  return [...imageOf(vm), ...formerImageOf(vm)]
+function imagesOf(vm: MachineView | undefined): readonly string[] {
+  return vm === undefined ? [] : [...imageOf(vm), ...formerImageOf(vm)]
 }
 
 function progressOf(disk: Disk | undefined): 'none' | 'unfinished' | 'complete' {

@@ -8,7 +8,7 @@ import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { type Change, whenContentChanged } from '../../runtime/store.ts'
 import { BY_FAMILY, BY_IMAGE_NAMESPACE, BY_PASSWORD_SECRET, MACHINE, type MachineCaches } from './caches.ts'
-import type { MachineView } from './views.ts'
+import type { MachineView } from './world.ts'
 
 /** Enqueues the machines that a change of another object in the caches concerns. Makes no decisions. Returns functions that stop listening. */
 export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: string) => void) {

@@ -1,17 +1,46 @@
-import type { CloudInitData, ParsedVirtualMachineSpec, Policy } from '@open-terrain/constructs'
+import type { CloudInitData, ParsedVirtualMachineSpec, Policy, VirtualMachineStatus } from '@open-terrain/constructs'
 import type { InstanceView, KubeVirtView } from '../../cluster/kubevirt-views.ts'
 import type { NamespaceState } from '../../cluster/namespace-state.ts'
-import type { StorageClassView } from '../../cluster/views.ts'
+import type { DataVolumeView, StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import type { Obstacle } from './decide/obstacle.ts'
-import type { CloneFacts, MachineView } from './views.ts'
+
+/** A VirtualMachine of Open Terrain as stored. The spec is not validated: it may come from an older schema. */
+export interface MachineView extends KubeObject {
+  readonly spec: unknown
+  readonly status: VirtualMachineStatus
+}
+
+/** The part of a root disk's DataVolume that decisions use. */
+export interface CloneFacts extends KubeObject, Pick<DataVolumeView, 'phase' | 'progress' | 'cloneOf'> {
+  readonly bound: { readonly reason: string; readonly message: string }
+  readonly running: CloneFacts['bound']
+}
 
 /** The cloud-init data of the guest, or why it cannot be rendered. */
 export type CloudInit =
   | { readonly kind: 'rendered'; readonly data: CloudInitData }
   /** The Secret with a user's password does not exist, or cannot be read: then no watch event reports when it can. */
   | { readonly kind: 'missing'; readonly message: string; readonly isRefused?: boolean }
+
+/** What keeps the pod of a machine from starting, as found by a live look. */
+export interface Obstacle {
+  /** NetworkAttachmentDefinitions that interfaces name but that do not exist. */
+  readonly missingNetworks: readonly string[]
+  /** Whether the cluster serves NetworkAttachmentDefinitions at all. */
+  readonly hasMultus: boolean
+  /** `<reason>: <message>` of the most relevant Warning event; undefined if there is none. */
+  readonly warning: string | undefined
+  /** The newest refusal, if the pod or its instance is refused. */
+  readonly refusal?: CreateRefusal
+}
+
+/** An Event that reports why KubeVirt could not create something. */
+export interface CreateRefusal {
+  readonly text: string
+  /** When it was last reported, in ms. */
+  readonly at: number
+}
 
 /** Everything known about one machine at one moment. A plan is a function of this and the time. */
 export interface MachineWorld {

@@ -1,13 +1,12 @@
 import { parseWorkspaceSpec, workspace } from '@open-terrain/constructs'
 import type { ClusterCaches } from '../../cluster/caches.ts'
+import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import type { ImageView } from '../../images/image-view.ts'
-import type { KubeObject, ResourceType } from '../../kube/kube-object.ts'
-import { keyOf } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import { memoized, withKnownSpec } from '../../runtime/memoized.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
-import { viewWorkspace, type WorkspaceView } from './views.ts'
-import type { MachineFacts } from './world.ts'
+import type { MachineFacts, WorkspaceView } from './world.ts'
 
 export const WORKSPACE: ResourceType = workspace
 
@@ -40,6 +39,11 @@ export class WorkspaceCaches {
     reflectors.add(WORKSPACE, this.workspaces, view, { keptMax: OWN_MAX })
     this.workspaces.onChange(() => cluster.workspaces.need())
   }
+}
+
+export function viewWorkspace(object: KubeObject): WorkspaceView {
+  const { apiVersion, kind, metadata, spec, status = {} } = object as WorkspaceView
+  return { apiVersion, kind, metadata: keptMetadata(metadata), spec, status }
 }
 
 export const parsedWorkspaceSpec = memoized(parseWorkspaceSpec)

@@ -11,14 +11,13 @@ import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
 import { WORKSPACE, type WorkspaceCaches } from './caches.ts'
 import { WRITTEN_TYPES } from './decide/kinds.ts'
-import { workspacePaceOf } from './decide/pace.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { hangingPods } from './decide/pod-trouble.ts'
-import type { WorkspacePlan } from './decide/workspace-plan.ts'
+import { workspacePaceOf } from './decide/status.ts'
 import { observeWorkspace } from './observe.ts'
 import { PodWarnings } from './pod-warnings.ts'
 import { listenForWorkspaceTriggers } from './triggers.ts'
-import type { WorkspaceView } from './views.ts'
+import type { WorkspacePlan, WorkspaceView } from './world.ts'
 
 /** Dozens of children of one workspace may change at once. This delay lets one reconcile handle them together. */
 const CHILDREN_SETTLE_MS = 100

@@ -8,7 +8,6 @@ import { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
 import { WorkspaceCaches } from './caches.ts'
 import { listenForWorkspaceTriggers } from './triggers.ts'
-import type { WorkspaceView } from './views.ts'
 import {
   aWorkspace,
   IMAGE_NAMESPACE,
@@ -18,7 +17,7 @@ import {
   startReady,
   VM,
 } from './workspace-bench.fixtures.ts'
-import type { MachineFacts } from './world.ts'
+import type { MachineFacts, WorkspaceView } from './world.ts'
 
 type Vm = NonNullable<WorkspaceSpecInput['vms']>[number]
 type References = NonNullable<VMDiskImageStatus['references']>

@@ -11,8 +11,7 @@ import { imageNames, ownReferences } from './decide/components/image.ts'
 import { passwordSecretsOf } from './decide/components/virtual-machine.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
 import { renderComponents } from './decide/render.ts'
-import type { WorkspaceView } from './views.ts'
-import type { ImageFacts, WorkspaceWorld } from './world.ts'
+import type { ImageFacts, WorkspaceView, WorkspaceWorld } from './world.ts'
 
 /** Facts that do not come from caches. Events about pods do not either, and are added later. */
 type More = Pick<WorkspaceWorld, 'policy' | 'refusals' | 'isUndecided' | 'refusal'>

@@ -6,8 +6,8 @@ import { listWhole } from '../../kube/list-all.ts'
 import { SharedLooks } from '../../kube/shared-looks.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { stopAll } from '../../runtime/stops.ts'
-import { BY_IMAGE_NAME, imageNamesOf, WORKSPACE, type WorkspaceCaches } from './caches.ts'
-import { viewWorkspace, type WorkspaceView } from './views.ts'
+import { BY_IMAGE_NAME, imageNamesOf, viewWorkspace, WORKSPACE, type WorkspaceCaches } from './caches.ts'
+import type { WorkspaceView } from './world.ts'
 
 interface Options {
   readonly policy: () => Pick<Policy, 'imageNamespace'>

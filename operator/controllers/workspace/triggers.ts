@@ -5,8 +5,7 @@ import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { type Change, whenContentChanged, whenCreatedOrDeleted } from '../../runtime/store.ts'
 import { BY_IMAGE_NAME, WORKSPACE, type WorkspaceCaches } from './caches.ts'
-import type { WorkspaceView } from './views.ts'
-import type { MachineFacts } from './world.ts'
+import type { MachineFacts, WorkspaceView } from './world.ts'
 
 /** Enqueues the workspaces that a change of another object in the caches concerns. Makes no decisions. Returns functions that stop the listeners. */
 export function listenForWorkspaceTriggers(

@@ -24,8 +24,7 @@ import { Store } from '../../runtime/store.ts'
 import { WorkspaceCaches } from './caches.ts'
 import { WorkspaceController } from './controller.ts'
 import { WorkspaceReferences } from './references.ts'
-import type { WorkspaceView } from './views.ts'
-import type { MachineFacts } from './world.ts'
+import type { MachineFacts, WorkspaceView } from './world.ts'
 
 export const SECOND = 1_000
 export const MINUTE = 60 * SECOND

@@ -8,9 +8,7 @@ import { type Component, idOfObject } from './decide/component.ts'
 import { imageNames } from './decide/components/image.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { renderComponents } from './decide/render.ts'
-import type { WorkspacePlan } from './decide/workspace-plan.ts'
-import type { WorkspaceView } from './views.ts'
-import type { ImageFacts, WorkspaceWorld } from './world.ts'
+import type { ImageFacts, WorkspacePlan, WorkspaceView, WorkspaceWorld } from './world.ts'
 
 export const NOW = Date.parse('2026-01-31T12:00:00Z')
 /** One round for namespace and images, one for networks, volumes and plays, one for what runs, and as many again. */

@@ -1,11 +1,17 @@
-import type { ParsedWorkspaceSpec, Policy } from '@open-terrain/constructs'
+import type { ParsedWorkspaceSpec, Policy, WorkspaceStatus } from '@open-terrain/constructs'
 import type { NamespaceState } from '../../cluster/namespace-state.ts'
 import type { ContainerPodView } from '../../cluster/workspace-views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { ChildRefusal } from '../../runtime/child-refusals.ts'
+import type { ObjectPlan } from '../../runtime/plan.ts'
 import type { Component } from './decide/component.ts'
-import type { WorkspaceView } from './views.ts'
+
+/** A Workspace as its cache keeps it. The spec is not validated: it may come from an older schema. */
+export interface WorkspaceView extends KubeObject {
+  readonly spec: unknown
+  readonly status: WorkspaceStatus
+}
 
 /** An Open Terrain VirtualMachine as its own cache keeps it. */
 export interface MachineFacts extends KubeObject {
@@ -54,3 +60,5 @@ export interface WorkspaceWorld {
   /** The last answer of the API server that refused a write for the workspace itself. */
   readonly refusal: string | undefined
 }
+
+export type WorkspacePlan = ObjectPlan & { readonly status: WorkspaceStatus }

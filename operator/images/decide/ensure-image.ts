@@ -76,7 +76,7 @@ export function mismatches(template: VMDiskImageSpec, { spec }: Pick<ImageView, 
 }
 
 /** One size can be written in many ways: 24Gi is 24576Mi, and a number of bytes need not be a string. */
-function isSameValue(one: unknown, other: unknown): boolean {
+export function isSameValue(one: unknown, other: unknown): boolean {
   const [a, b] = [one, other].map((value) => (typeof value === 'number' ? String(value) : value))
   return isSame(a, b) || (typeof a === 'string' && typeof b === 'string' && compareQuantities(a, b) === 0)
 }

@@ -146,7 +146,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the status of a workspace is written though it says nothing new',
     invariant: 7,
-    seam: seam(WORKSPACES.pace, 'workspacePaceOf', () => () => ({ isStatusDue: true })),
+    seam: seam(WORKSPACES.status, 'workspacePaceOf', () => () => ({ isStatusDue: true })),
     kind: 'workspacesCalm',
   },
   {

@@ -1,6 +1,6 @@
 import type { DataSyncStatus } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
-import { dataSyncPaceOf } from './pace.ts'
+import { dataSyncPaceOf } from './status.ts'
 
 const STATUS: DataSyncStatus = { phase: 'Syncing', reason: 'Syncing', message: 'm', ready: '1/3', progress: '40.0%' }
 

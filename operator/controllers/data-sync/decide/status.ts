@@ -3,6 +3,7 @@ import { cutMessage, mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
 import { courseConditions, newCondition, type Standing } from '../../../runtime/standing.ts'
+import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import type { DataSyncView } from '../world.ts'
 import type { ImageStep } from './image.ts'
 
@@ -63,7 +64,7 @@ function figuresOf(images: readonly ImageStep[]): Partial<DataSyncStatus> {
 }
 
 /** Reports whether the DataSync is in progress, with nothing to report but how far it is. */
-export function isUnderWay(reason: string | undefined): boolean {
+function isUnderWay(reason: string | undefined): boolean {
   return reason === 'Queued' || reason === 'Syncing'
 }
 
@@ -72,4 +73,23 @@ export function dataSyncEventsBetween(before: DataSyncStatus, after: DataSyncSta
   const { reason = '', message = '' } = after
   if (reason === before.reason || (isUnderWay(reason) && isUnderWay(before.reason))) return []
   return [{ type: isUnderWay(reason) || reason === 'Synced' ? 'Normal' : 'Warning', reason, message }]
+}
+
+/** Hundreds of images may change together, so their DataSync writes its counts at a steady pace. */
+const COUNTS_EVERY_MS = 2_000
+const PROGRESS_EVERY_MS = 30_000
+
+/**
+ * Decides when a status is written: at once if the standing of the DataSync changed, every 2 s if the counts of images did, and every 30 s if only
+ * the progress did. Between two downloads none may run for a moment, so Queued and Syncing alternate: this is treated as a change of counts.
+ */
+export function dataSyncPaceOf(before: DataSyncStatus, after: DataSyncStatus, sinceWriteMs?: number): StatusPace {
+  const counted = (status: DataSyncStatus) => ({ ...status, progress: '' })
+  const aspects = [[standingIn, 0] as const, [counted, COUNTS_EVERY_MS] as const]
+  return paceBetween([before, after], aspects, PROGRESS_EVERY_MS, sinceWriteMs, 'how far the images are is written')
+}
+
+function standingIn({ phase, reason, observedGeneration, conditions = [] }: DataSyncStatus): unknown {
+  const stand = isUnderWay(reason) ? ['under way'] : [phase, reason]
+  return [...stand, observedGeneration, conditions.map(({ type, status }) => [type, status])]
 }

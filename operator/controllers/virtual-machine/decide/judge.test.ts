@@ -4,10 +4,9 @@ import { START } from '../../../runtime/times.fixtures.ts'
 import { aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
 import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
-import type { CloneFacts } from '../views.ts'
+import type { CloneFacts, Obstacle } from '../world.ts'
 import { isStarting, reportsHang, standingOfDisk, standingOfMachine } from './judge.ts'
 import { failed, waiting } from './machine-plan.ts'
-import type { Obstacle } from './obstacle.ts'
 import { type MachineStanding, withMachineStanding } from './status.ts'
 
 const machine = (more: Partial<KubeVirtView>) =>

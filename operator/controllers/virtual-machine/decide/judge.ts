@@ -1,12 +1,10 @@
 import { claimMessageOf } from '../../../cluster/claim-message.ts'
 import { type InstanceView, IS_ON, type KubeVirtView } from '../../../cluster/kubevirt-views.ts'
+import { type PodEvent, warningFrom } from '../../../cluster/pod-events.ts'
 import { toTime } from '../../../runtime/conditions.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
-import type { CloneFacts, MachineView } from '../views.ts'
-import type { MachineWorld } from '../world.ts'
-import { failed, waiting } from './machine-plan.ts'
-import type { Obstacle } from './obstacle.ts'
-import { refusedOf } from './plan-retries.ts'
+import type { CloneFacts, CreateRefusal, MachineView, MachineWorld, Obstacle } from '../world.ts'
+import { failed, ready, waiting } from './machine-plan.ts'
 import type { MachineStanding } from './status.ts'
 
 /** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
@@ -19,7 +17,7 @@ const REFUSED = /denied the request|is forbidden|is invalid|exceeded quota/
 export const POD_GOES = 'PodTerminating'
 
 /** States in which the pod does not run yet. `Starting` hides whatever keeps it from running. */
-const STARTS: ReadonlySet<string> = new Set(['Starting', 'ErrImagePull', 'ImagePullBackOff'])
+const STARTS: ReadonlySet<unknown> = new Set(['Starting', 'ErrImagePull', 'ImagePullBackOff'])
 
 /** Reports whether CDI continues with a disk only when a pod uses it. */
 export function waitsForConsumer({ phase }: Pick<CloneFacts, 'phase'>): boolean {
@@ -28,9 +26,17 @@ export function waitsForConsumer({ phase }: Pick<CloneFacts, 'phase'>): boolean 
 
 /** Reports whether a machine is starting and KubeVirt gives no further reason: if that lasts, a live look is worth it. */
 export function isStarting(world: Pick<MachineWorld, 'vm' | 'spec' | 'clone' | 'machine'>): boolean {
-  const { machine } = world
-  if (machine === undefined || !isToStart(world)) return false
-  return STARTS.has(machine.printableStatus) && machine.failure === '' && machine.refusedPod === ''
+  const { printableStatus, failure, refusedPod }: Partial<KubeVirtView> = world.machine ?? {}
+  return isToStart(world) && STARTS.has(printableStatus) && failure === '' && refusedPod === ''
+}
+
+/**
+ * Returns the object for which KubeVirt cannot create something: a machine without its instance, or an instance without its pod. When that
+ * object changes, its controller tries again.
+ */
+export function refusedOf({ machine, instance }: Pick<MachineWorld, 'machine' | 'instance'>) {
+  if (machine === undefined || machine.failure !== '') return machine
+  return machine.refusedPod === '' ? undefined : instance
 }
 
 /** Reports whether KubeVirt cannot create the instance or pod. Its conditions keep the first text, even if later ones differ. */
@@ -48,21 +54,17 @@ function isToStart({ vm, spec, clone, machine }: Pick<MachineWorld, 'vm' | 'spec
 export function reportsHang({ phase, kubevirt, conditions }: MachineView['status']): boolean {
   const reason = reasonOf({ conditions })
   if (reason === 'NetworkMissing' || reason === 'PodNotStarting' || reason === 'StartFailed') return true
-  return phase === 'Failed' && reason === 'Timeout' && STARTS.has(kubevirt?.printableStatus ?? '')
+  return phase === 'Failed' && reason === 'Timeout' && STARTS.has(kubevirt?.printableStatus)
 }
 
-/**
- * Returns the standing of a disk that is not complete.
- * @param machine KubeVirt's machine, if it exists: it reports why no node is chosen
- */
+/** Returns the standing of a disk that is not complete. KubeVirt's machine, if it exists, reports why no node is chosen. */
 export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): MachineStanding {
   const { phase, progress, running, bound } = clone
   const detail = withDetails(running.message || claimMessageOf(clone))
-  if (phase === 'Failed')
-    return failed(
-      'CloneFailed',
-      `DataVolume ${clone.metadata.name} is Failed${detail || ': CDI gives no reason'}; fix the cause, then delete the DataVolume: the disk is cloned again`,
-    )
+  if (phase === 'Failed') {
+    const message = `DataVolume ${clone.metadata.name} is Failed${detail || ': CDI gives no reason'}; fix the cause, then delete the DataVolume: the disk is cloned again`
+    return failed('CloneFailed', message)
+  }
   const blocked = blockage(bound) ?? blockage(running)
   if (blocked !== undefined) return waiting('CloneFailed', blocked)
   if (waitsForConsumer(clone)) {
@@ -80,21 +82,16 @@ export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): Machi
 /** Returns from a condition why CDI cannot begin, and what people can do. CDI then continues by itself. */
 function blockage({ reason, message }: CloneFacts['bound']): string | undefined {
   const detail = message || `CDI says ${reason}`
-  switch (reason) {
-    case 'ErrExceededQuota':
-      return `a ResourceQuota of the namespace leaves no room for the root disk: ${detail}; raise it, or delete what nobody needs`
-    case 'ErrClaimNotValid':
-      return `CDI cannot make a valid claim for the root disk: ${detail}; give the StorageProfile of its storage class its claimPropertySets`
-    default:
-      return undefined
-  }
+  if (reason === 'ErrExceededQuota')
+    return `a ResourceQuota of the namespace leaves no room for the root disk: ${detail}; raise it, or delete what nobody needs`
+  if (reason === 'ErrClaimNotValid')
+    return `CDI cannot make a valid claim for the root disk: ${detail}; give the StorageProfile of its storage class its claimPropertySets`
+  return undefined
 }
 
 /**
  * Returns the standing of a machine whose disk is complete, according to KubeVirt. Of KubeVirt's states, only a rejected instance is a
  * failure: for any other state, time decides whether it lasts too long.
- * @param obstacle what keeps its pod from starting, as found by a live look
- * @param instance its current run
  */
 export function standingOfMachine(
   machine: KubeVirtView,
@@ -102,10 +99,12 @@ export function standingOfMachine(
   instance?: InstanceView,
 ): MachineStanding {
   const { printableStatus, failure, refusedPod } = machine
+  const { name, namespace } = machine.metadata
   // The instance has been created, whatever else KubeVirt reports.
   if (IS_ON.has(printableStatus)) return standingOfGuest(machine, instance)
+  // KubeVirt itself waits up to 1,000 s between two attempts: see `withRetry`.
   const cannotStart = (text: string, poked: string) =>
-    `KubeVirt cannot start the machine: ${text}; ${triedAgain(poked, machine)}`
+    `KubeVirt cannot start the machine: ${text}; once that is fixed, it starts within 5 minutes, or at once by: kubectl -n ${namespace} annotate --overwrite ${poked} ${name} poke="$(date)"`
   if (failure !== '') {
     const text = newestOf(failure, machine, obstacle)
     return (REFUSED.test(text) ? failed : waiting)('StartFailed', cannotStart(text, 'vm.kubevirt.io'))
@@ -117,22 +116,29 @@ export function standingOfMachine(
   return standingWithoutGuest(machine, instance)
 }
 
+/** Returns the newest Event about what could not be created for one object, in the words of KubeVirt's condition. */
+export function refusalOf(events: readonly PodEvent[]): CreateRefusal | undefined {
+  // The object's name is not replaced in the text, since it may be part of other words.
+  const [newest] = events
+    .map((event) => warningFrom({ ...event, involvedObject: {} }))
+    .toSorted((a, b) => b.last - a.last)
+  if (newest === undefined) return undefined
+  const text = newest.text
+    .replace(/^Error creating virtual machine instance: /, 'Failure while starting VMI: ')
+    .replace(/^Error creating pod: /, 'failed to create virtual machine pod: ')
+  return { text, at: newest.last }
+}
+
 /** KubeVirt never updates the text of a condition that stays. An Event has a newer text, unless it is older than the condition. */
 function newestOf(first: string, { refusedSince = 0 }: KubeVirtView, obstacle: Obstacle | undefined): string {
   const refusal = obstacle?.refusal
   return refusal === undefined || refusal.at < refusedSince ? first : refusal.text
 }
 
-/** KubeVirt itself waits up to 1,000 s between two attempts: see `withRetry`. */
-function triedAgain(kind: string, { metadata: { name, namespace } }: KubeVirtView): string {
-  return `once that is fixed, it starts within 5 minutes, or at once by: kubectl -n ${namespace} annotate --overwrite ${kind} ${name} poke="$(date)"`
-}
-
-/** Returns the standing of a guest that is switched on. */
 function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
   // KubeVirt copies isReady from the instance: if the two differ, one of them is stale, and the addresses may be missing.
   if (machine.isReady && instance?.isReady !== false && machine.printableStatus !== 'Paused')
-    return { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
+    return ready('Running', 'the machine runs')
   if (isPaused(machine)) return standingOfPause(machine)
   if (instance?.unreadyReason === POD_GOES) return stopping(machine, instance)
   return waiting('NotReady', `the instance runs and is not ready${withDetails(machine.unready, machine.trouble)}`)
@@ -156,30 +162,22 @@ function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | un
     case 'Stopped':
       return waiting('GuestStopped', 'the guest has stopped, or has not started yet; KubeVirt starts it')
     default: {
-      if (instance?.phase === 'Scheduled')
-        return waiting(
-          'Starting',
-          `the pod of the machine runs${nodeOf(instance)}, and virt-handler there starts the guest${text}; if this lasts, see the virt-handler pod of that node`,
-        )
       const state = printableStatus === '' ? 'has not looked at the machine yet' : `says ${printableStatus}`
-      return waiting('Starting', `KubeVirt ${state}${text}`)
+      if (instance?.phase !== 'Scheduled') return waiting('Starting', `KubeVirt ${state}${text}`)
+      const message = `the pod of the machine runs${nodeOf(instance)}, and virt-handler there starts the guest${text}; if this lasts, see the virt-handler pod of that node`
+      return waiting('Starting', message)
     }
   }
 }
 
 /** On a lost node, KubeVirt cannot know whether the guest still writes to its disk, so it does not start it elsewhere. */
-function stopping(
-  { metadata: { name }, runStrategy }: KubeVirtView,
-  instance: InstanceView | undefined,
-): MachineStanding {
+function stopping({ metadata, runStrategy }: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
   const next = runStrategy === 'Always' ? ', and is started again once that is over' : ''
-  return waiting(
-    'Stopping',
-    `the guest is being stopped${nodeOf(instance)}${next}; if this lasts, see whether the node is lost: VirtualMachineInstance ${name} ends only when its pod does`,
-  )
+  const message = `the guest is being stopped${nodeOf(instance)}${next}; if this lasts, see whether the node is lost: VirtualMachineInstance ${metadata.name} ends only when its pod does`
+  return waiting('Stopping', message)
 }
 
-function nodeOf(instance: InstanceView | undefined): string {
+export function nodeOf(instance: InstanceView | undefined): string {
   return instance?.nodeName === undefined ? '' : ` on node ${instance.nodeName}`
 }
 
@@ -202,11 +200,10 @@ function standingOfPause({ pause }: KubeVirtView): MachineStanding {
   const detail = pause?.message ? ` (${pause.message})` : ''
   const unpause = 'unpause it, for instance with virtctl unpause'
   switch (pause?.reason) {
-    case 'PausedIOError':
-      return waiting(
-        'PausedIOError',
-        `KubeVirt has paused the machine, since its disk cannot be written or read${detail}: see whether its storage is full or lost; the guest continues by itself when that is fixed`,
-      )
+    case 'PausedIOError': {
+      const message = `KubeVirt has paused the machine, since its disk cannot be written or read${detail}: see whether its storage is full or lost; the guest continues by itself when that is fixed`
+      return waiting('PausedIOError', message)
+    }
     case 'PausedByMigrationMonitor':
       return waiting('Paused', `KubeVirt has paused the machine until its migration ends${detail}`)
     case 'PausedByUser':
@@ -222,17 +219,13 @@ function withDetails(...texts: readonly string[]): string {
   return details.length === 0 ? '' : `: ${details.join('; ')}`
 }
 
-function standingOfPod(
-  { metadata }: KubeVirtView,
-  { missingNetworks, hasMultus, warning = '' }: Obstacle,
-): MachineStanding {
+function standingOfPod({ metadata }: KubeVirtView, obstacle: Obstacle): MachineStanding {
+  const { missingNetworks, hasMultus, warning = '' } = obstacle
   if (missingNetworks.length === 0)
     return waiting('PodNotStarting', `the pod of the machine does not start: ${warning}`)
   const names = missingNetworks.join(', ')
-  return waiting(
-    'NetworkMissing',
-    hasMultus
-      ? `NetworkAttachmentDefinition ${names}, which spec.interfaces names, does not exist in namespace ${metadata.namespace}: create it, or correct the name`
-      : `spec.interfaces names NetworkAttachmentDefinition ${names}, and the cluster does not serve that kind: install Multus`,
-  )
+  const message = hasMultus
+    ? `NetworkAttachmentDefinition ${names}, which spec.interfaces names, does not exist in namespace ${metadata.namespace}: create it, or correct the name`
+    : `spec.interfaces names NetworkAttachmentDefinition ${names}, and the cluster does not serve that kind: install Multus`
+  return waiting('NetworkMissing', message)
 }

@@ -1,10 +1,10 @@
-import {
-  compareQuantities,
-  type VirtualMachineReason,
-  type VirtualMachineSpec,
-  type VirtualMachineStatus,
-  vmDiskImage,
+import type {
+  RunStrategy,
+  VirtualMachineReason,
+  VirtualMachineSpec,
+  VirtualMachineStatus,
 } from '@open-terrain/constructs'
+import { vmDiskImage } from '@open-terrain/constructs'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import {
   DATA_VOLUME,
@@ -17,10 +17,7 @@ import { withRefusal } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import type { MachineStanding, Remark } from './status.ts'
 
-/** What to do about one machine, as printable data. */
-export interface MachinePlan extends ObjectPlan {
-  readonly status: VirtualMachineStatus
-}
+export type MachinePlan = ObjectPlan & { readonly status: VirtualMachineStatus }
 
 export const MACHINE_CHILDREN: readonly ChildType[] = [
   // Its instance, and with it the guest, must be gone before the disk.
@@ -45,19 +42,19 @@ export interface Work extends Partial<Pick<MachinePlan, 'apply' | 'remove' | 'ev
 }
 
 /** The result of one part of a plan. */
-export interface Step extends Work {
-  readonly standing: MachineStanding
+export type Step = Work & { readonly standing: MachineStanding }
+
+/** Returns the run strategy of the spec; `Always` if it sets none, or is invalid. */
+export function runStrategyOf({ spec }: Pick<MachineWorld, 'spec'>): RunStrategy {
+  return (spec.ok && spec.spec.runStrategy) || 'Always'
 }
+
+/** What the status records of the first start, if there was none. */
+export const NOT_BOOTED = { bootedAt: undefined, specHash: undefined, secretHash: undefined }
 
 /** Reports whether the guest has started. It may have written to its disk since. */
 export function hasBooted({ vm, instance }: Pick<MachineWorld, 'vm' | 'instance'>): boolean {
   return vm.status.bootedAt !== undefined || instance?.phase === 'Running'
-}
-
-/** One size can be written in many ways: 24Gi is 24576Mi. */
-export function isSameSize(one: unknown, other: unknown): boolean {
-  if (one === other) return true
-  return typeof one === 'string' && typeof other === 'string' && compareQuantities(one, other) === 0
 }
 
 export function refused(standing: MachineStanding, { refusal }: MachineWorld): MachineStanding {
@@ -82,6 +79,10 @@ export function losesDisk({ clone, claim }: Pick<MachineWorld, 'clone' | 'claim'
 /** @param steady the message without the parts that change by themselves */
 export function waiting(reason: VirtualMachineReason, message: string, steady = message): MachineStanding {
   return { phase: 'Provisioning', reason, message, ...(steady !== message && { steady }) }
+}
+
+export function ready(reason: VirtualMachineReason, message: string): MachineStanding {
+  return { phase: 'Ready', reason, message }
 }
 
 export function failed(reason: VirtualMachineReason, message: string): MachineStanding {

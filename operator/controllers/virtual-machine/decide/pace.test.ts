@@ -2,8 +2,7 @@ import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
 import { MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
-import { machinePaceOf } from './pace.ts'
-import { type Remark, withMachineStanding } from './status.ts'
+import { machinePaceOf, type Remark, withMachineStanding } from './status.ts'
 import { at, type Facts, facts } from './status-facts.fixtures.ts'
 
 const statusOf = (more: Partial<Facts> = {}) => withMachineStanding({}, facts(more), START)

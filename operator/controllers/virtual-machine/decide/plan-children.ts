@@ -11,13 +11,13 @@ import {
   type VirtualMachineStatus,
   withMacAddresses,
 } from '@open-terrain/constructs'
+import { isSameValue } from '../../../images/decide/ensure-image.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
 import type { MachineWorld } from '../world.ts'
-import { isSameSize, type MachineDraft } from './machine-plan.ts'
+import { type MachineDraft, runStrategyOf } from './machine-plan.ts'
 import { type ImageState, imageKeyOf } from './plan-image.ts'
-import { runStrategyOf } from './plan-off.ts'
 
 /** Annotation on the DataVolume of a clone: how CDI makes it. */
 export const CLONE_TYPE = 'cdi.kubevirt.io/cloneType'
@@ -36,7 +36,7 @@ export function changedSince(made: CloneStatus | undefined, wants: Wants): strin
   if (made?.image === undefined) return []
   return [
     ...(made.image === wants.image ? [] : ['vmDiskImageRef']),
-    ...(isSameSize(made.diskSize, wants.diskSize) ? [] : ['resources.diskSize']),
+    ...(isSameValue(made.diskSize, wants.diskSize) ? [] : ['resources.diskSize']),
   ]
 }
 
@@ -63,7 +63,6 @@ export function imageSizeOf(image: ImageView | undefined): string | undefined {
   return (compareQuantities(requested, has) ?? 1) < 0 ? requested : has
 }
 
-/** Returns the desired disk. */
 export function wantedClone({ world, spec }: MachineDraft, { image, artifact }: ImageState & { kind: 'ready' }) {
   return renderCloneDataVolume({
     vm: refOf(world),
@@ -84,7 +83,6 @@ export function wantedSecret(world: MachineWorld): KubeObject[] {
   return [renderCloudInitSecret({ vm: refOf(world), data: cloudInit.data })]
 }
 
-/** Returns KubeVirt's machine as desired. */
 export function wantedMachine({ world, spec }: MachineDraft) {
   const { vm, cloudInit, secret, machine, claim } = world
   const ref = refOf(world)

@@ -1,29 +1,22 @@
-import {
-  ANNOTATIONS,
-  cloudInitFingerprint,
-  shortHash,
-  type VirtualMachineStatus,
-  vmChildNames,
-} from '@open-terrain/constructs'
+import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, cloudInitFingerprint, shortHash, vmChildNames } from '@open-terrain/constructs'
+import { IS_ON, type KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
 import { removalOf } from '../../../runtime/plan.ts'
-import type { NamedObject } from '../../../runtime/preconditions.ts'
 import { withMore } from '../../../runtime/standing.ts'
 import { sooner } from '../../../runtime/wake.ts'
 import type { MachineWorld } from '../world.ts'
-import { standingOfDisk, standingOfMachine } from './judge.ts'
-import { failed, hasBooted, hasDisk, losesDisk, type MachineDraft, type Step, waiting } from './machine-plan.ts'
-import { CLONE_TYPE, changedSince, wantedMachine, wantedSecret, wantsOf } from './plan-children.ts'
+import { nodeOf, standingOfDisk, standingOfMachine, waitsForConsumer } from './judge.ts'
+import type { MachineDraft, Step } from './machine-plan.ts'
+import { failed, hasBooted, hasDisk, losesDisk, NOT_BOOTED, ready, runStrategyOf, waiting } from './machine-plan.ts'
+import { wantedMachine, wantedSecret } from './plan-children.ts'
 import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
-import { standingOff } from './plan-off.ts'
-import { withRetry } from './plan-retries.ts'
-import { judged } from './plan-timeouts.ts'
-import { leftClaim, type MachineStanding, type Remark } from './status.ts'
-
-const REBUILD = 'undo it, or delete the VirtualMachine and create it again, which loses the data on its disk'
+import { remarksOnRun } from './plan-remarks.ts'
+import { judged, withRetry } from './plan-timeouts.ts'
+import { leftClaim, type MachineStanding } from './status.ts'
 
 /** No watch event reports that access was granted, or that the API server can read a Secret again. */
 const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
@@ -46,36 +39,26 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
  * claim appears, or with the guest that was started from one. The disk is made when the machine is gone.
  */
 function planDiskless(draft: MachineDraft, blocked: MachineStanding | undefined): Step | undefined {
-  const { vm, machine, instance, clone, foreignClaim } = draft.world
-  if (machine === undefined || hasDisk(draft.world)) return undefined
-  // A guest needs the claim to start, not to run: one that was started from ours keeps running unless another claim appears.
-  if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running')
-    return lastRun(draft, blocked)
+  const { world } = draft
+  const { vm, machine, instance, clone, foreignClaim } = world
+  if (machine === undefined || hasDisk(world)) return undefined
+  // A guest needs the claim to start, not to run: one that was started from ours keeps running unless another claim appears. It has the last copy
+  // of its data: it is left alone however long it hangs, and a new disk made before it stops would be taken for the disk that it was started from.
+  if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running') {
+    const stands = blocked === undefined ? standing(world) : withMore(blocked, lossOf(world))
+    return { standing: stands, status: shownRun(world) }
+  }
   const again = waiting('Cloning', 'the root disk is gone, and is recreated')
   const stands = blocked ?? (clone === undefined ? again : standingOfClone(draft, clone))
   const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk from the operator, and is removed: it would start from any claim of that name`
-  const standing = withMore(stands, `; ${why}`)
+  const removed = withMore(stands, `; ${why}`)
   const remove = removalOf(machine)
-  const step = {
-    remove,
-    ...(remove.length > 0 && { onlyIf: [{ absent: diskNames(vm), whose: 'ours' as const }] }),
-    status: { addresses: undefined },
-  }
-  return blocked === undefined ? judged(draft, standing, step) : { ...step, standing }
-}
-
-/** Returns the objects that make up a root disk. */
-function diskNames({ metadata: { namespace = '', name } }: MachineWorld['vm']): readonly NamedObject[] {
-  return [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, namespace, name: vmChildNames(name).clone }))
-}
-
-/**
- * A guest whose disk is gone has the last copy of its data: it is reported, and left alone however long it hangs. A new disk that is made
- * before the guest stops would be taken for the disk that it was started from.
- */
-function lastRun({ world }: MachineDraft, blocked: MachineStanding | undefined): Step {
-  const stands = blocked === undefined ? standing(world) : withMore(blocked, lossOf(world))
-  return { standing: stands, status: shownRun(world) }
+  const { namespace = '', name } = vm.metadata
+  const disk = { namespace, name: vmChildNames(name).clone }
+  const absent = [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, ...disk }))
+  const onlyIf = [{ absent, whose: 'ours' }] as const
+  const step = { remove, ...(remove.length > 0 && { onlyIf }), status: { addresses: undefined } }
+  return blocked === undefined ? judged(draft, removed, step) : { ...step, standing: removed }
 }
 
 function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
@@ -103,7 +86,6 @@ function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
   return isKnown ? undefined : waiting('MissingPasswordSecret', cloudInit.message)
 }
 
-/** Plans KubeVirt's machine: its creation, its changes and the standing that follows from it. */
 function planRun(draft: MachineDraft): Step {
   const { world } = draft
   const { machine, clone } = world
@@ -116,17 +98,14 @@ function planRun(draft: MachineDraft): Step {
   const status: Partial<VirtualMachineStatus> = {
     ...(clone && cloneStatus(draft, clone)),
     ...shownRun(world),
-    ...(hasBooted(world)
-      ? firstStart(draft, fingerprint)
-      : { bootedAt: undefined, specHash: undefined, secretHash: undefined }),
+    ...(hasBooted(world) ? firstStart(draft, fingerprint) : NOT_BOOTED),
   }
   const stands = standing(world)
-  const remarks = remarksOn(draft, status, fingerprint)
+  const remarks = remarksOnRun(draft, status.specHash, fingerprint)
   const step = judged(draft, stands, { apply: [...wantedSecret(world), ...apply], status, remarks })
-  return stands.reason === 'StartFailed' ? withRetry(world, step, draft.now) : step
+  return stands.reason === 'StartFailed' ? withRetry(draft, step) : step
 }
 
-/** Returns the status fields that show KubeVirt's machine and its instance. */
 function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachineStatus> {
   return {
     kubevirt: withoutUndefined({
@@ -144,11 +123,9 @@ function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachi
  * moment, since the spec may change later. If the Secret was recreated since, the present fingerprint is used: the old one has another salt.
  * @param fingerprint of the desired data, used if the Secret has no hash of its content
  */
-export function firstStart(
-  { world: { vm, secret }, now }: MachineDraft,
-  fingerprint: string | undefined,
-): Partial<VirtualMachineStatus> {
-  const { status } = vm
+export function firstStart({ world, now }: MachineDraft, fingerprint?: string): Partial<VirtualMachineStatus> {
+  const { secret } = world
+  const { status } = world.vm
   const bootedAt = status.bootedAt ?? toTime(now)
   if (secret === undefined) return { bootedAt }
   const { uid = '', annotations } = secret.metadata
@@ -172,11 +149,10 @@ function standingOf(world: MachineWorld): MachineStanding {
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
   if (machine === undefined)
     return isCloning ? standingOfDisk(clone) : waiting('Starting', 'VirtualMachine of KubeVirt is being created')
-  if (machine.metadata.deletionTimestamp !== undefined)
-    return waiting(
-      'Starting',
-      `VirtualMachine ${machine.metadata.name} of KubeVirt is being deleted: it is recreated when it is gone`,
-    )
+  if (machine.metadata.deletionTimestamp !== undefined) {
+    const message = `VirtualMachine ${machine.metadata.name} of KubeVirt is being deleted: it is recreated when it is gone`
+    return waiting('Starting', message)
+  }
   const off = standingOff(world)
   if (off !== undefined) return off
   // Until the disk is complete, KubeVirt's state is stale or about something else.
@@ -191,29 +167,38 @@ function lossOf(world: MachineWorld): string {
   return losesDisk(world) ? '; its disk is being deleted, and is gone when the guest stops: save what is needed' : ''
 }
 
-function remarksOn(
-  draft: MachineDraft,
-  { specHash }: Partial<VirtualMachineStatus>,
-  fingerprint: string | undefined,
-): Remark[] {
-  const { vm, machine, clone } = draft.world
-  const remarks: Remark[] = []
-  if (clone?.metadata.annotations?.[CLONE_TYPE] === 'copy') {
-    const message = `CDI copied the disk, or copies it, instead of cloning it: see the annotation cdi.kubevirt.io/cloneFallbackReason of PersistentVolumeClaim ${clone.metadata.name}`
-    remarks.push({ type: 'FullCopy', reason: 'FullCopy', message })
+/**
+ * Returns the standing of a machine that is off or stopping, as its spec requires or allows; undefined if it is to run, runs, or starts.
+ * A disk that waits for its first consumer waits for the first start: a machine that is off has all that it can have until then.
+ */
+function standingOff(world: MachineWorld): MachineStanding | undefined {
+  const { machine, clone } = world
+  const strategy = runStrategyOf(world)
+  const hasDisk = clone === undefined || clone.phase === 'Succeeded' || waitsForConsumer(clone)
+  if (strategy === 'Always' || machine === undefined || !hasDisk) return undefined
+  return strategy === 'Halted' ? halted(world, machine) : leftOff(world, machine)
+}
+
+function halted({ instance }: MachineWorld, machine: KubeVirtView): MachineStanding {
+  if (machine.runStrategy !== 'Halted')
+    return waiting('Stopping', 'spec.runStrategy is Halted: the machine is switched off')
+  if (instance !== undefined || isOn(machine)) {
+    const message = `spec.runStrategy is Halted: the guest is being stopped${nodeOf(instance)}; if this lasts, see whether that node is lost`
+    return waiting('Stopping', message)
   }
-  if (machine !== undefined && machine.restartRequired !== '') {
-    const message = `a change of the spec waits for a restart (virtctl restart ${vm.metadata.name}): ${machine.restartRequired}`
-    remarks.push({ type: 'RestartRequired', reason: 'RestartRequired', message })
-  }
-  const rebuild = changedSince(vm.status.clone, wantsOf(draft)).map(
-    (field) => `${field} changed after the disk was made: the change needs a new disk`,
-  )
-  if (specHash !== undefined && specHash !== fingerprint)
-    rebuild.unshift(
-      'spec.users (or a password in its Secret), spec.name or spec.interfaces changed after the first start: the guest has read the old values, so the change needs a new disk',
-    )
-  if (rebuild.length > 0)
-    remarks.push({ type: 'RebuildRequired', reason: 'RebuildRequired', message: `${rebuild.join('; ')}; ${REBUILD}` })
-  return remarks
+  return ready('Halted', 'the machine is off, as spec.runStrategy says (Halted); its disk stays')
+}
+
+/** Under `Manual` people start and stop the guest, and KubeVirt does nothing by itself. */
+function leftOff({ instance }: MachineWorld, machine: KubeVirtView): MachineStanding | undefined {
+  const isOver = instance === undefined || instance.phase === 'Succeeded' || instance.phase === 'Failed'
+  const isBusy = isOn(machine) || machine.isStartAsked
+  if (machine.runStrategy !== 'Manual' || !isOver || isBusy || machine.failure !== '') return undefined
+  const end = instance?.phase === 'Failed' ? 'the guest has failed, and is off' : 'the machine is off'
+  const message = `${end}: virtctl start ${machine.metadata.name} starts it (spec.runStrategy is Manual); its disk stays`
+  return ready('Halted', message)
+}
+
+function isOn({ printableStatus }: KubeVirtView): boolean {
+  return IS_ON.has(printableStatus) || printableStatus === 'Stopping'
 }

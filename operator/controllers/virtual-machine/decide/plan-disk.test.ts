@@ -5,7 +5,7 @@ import { aClaim, aDisk, DISK, NO_SOURCE, SOURCE } from '../machine-disks.fixture
 import { ARTIFACT, aMachine, anInstance, KUBEVIRT, PUBLISHED, QUEUED } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
 import { aRunningWorld, aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
-import type { CloneFacts } from '../views.ts'
+import type { CloneFacts } from '../world.ts'
 import { planMachine } from './plan.ts'
 
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }

@@ -2,11 +2,10 @@ import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
 import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { removalOf } from '../../../runtime/plan.ts'
-import type { Precondition } from '../../../runtime/preconditions.ts'
 import { withMore } from '../../../runtime/standing.ts'
-import type { CloneFacts } from '../views.ts'
+import type { CloneFacts } from '../world.ts'
 import { standingOfDisk } from './judge.ts'
-import { hasBooted, type MachineDraft, type Step, waiting } from './machine-plan.ts'
+import { hasBooted, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
 import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
 import { canHang } from './plan-hung.ts'
 import type { ImageState } from './plan-image.ts'
@@ -27,10 +26,8 @@ export function planDisk(draft: MachineDraft, image: ImageState): Step | undefin
 export function standingOfClone({ world: { claim, foreignClaim } }: MachineDraft, clone: CloneFacts): MachineStanding {
   const standing = standingOfDisk(clone)
   if (claim !== undefined || foreignClaim === undefined) return standing
-  return withMore(
-    standing,
-    `; ${foreignClaim} has the name of its claim and belongs to somebody else: CDI continues when that is deleted; if it is not deleted, check its finalizers`,
-  )
+  const why = `; ${foreignClaim} has the name of its claim and belongs to somebody else: CDI continues when that is deleted; if it is not deleted, check its finalizers`
+  return withMore(standing, why)
 }
 
 /** Plans a disk that only CDI has written to. */
@@ -49,13 +46,7 @@ function unfinishedDisk(draft: MachineDraft, clone: CloneFacts): Step | undefine
   return judged(draft, standingOfClone(draft, clone), { apply: secret, status })
 }
 
-interface Replacement {
-  readonly standing: MachineStanding
-  readonly onlyIf?: readonly Precondition[]
-}
-
-/** Returns why an unfinished disk is replaced; undefined if it is not replaced. */
-function whyReplaced(draft: MachineDraft, clone: CloneFacts): Replacement | undefined {
+function whyReplaced(draft: MachineDraft, clone: CloneFacts): Pick<Step, 'standing' | 'onlyIf'> | undefined {
   const { vm, claim, hasCloneSource } = draft.world
   const wants = wantsOf(draft)
   const madeFor = vm.status.clone?.generation ?? wants.generation
@@ -84,18 +75,18 @@ function newDisk(draft: MachineDraft, image: ImageState): Step {
     apply: [...wantedSecret(draft.world), wanted],
     status: {
       clone: { name: wanted.metadata.name, ...wantsOf(draft), sourceRevision },
-      bootedAt: undefined,
-      specHash: undefined,
-      secretHash: undefined,
+      ...NOT_BOOTED,
     },
   })
 }
 
-/** Returns the status fields that show the disk. */
 export function cloneStatus({ world, now }: MachineDraft, clone: CloneFacts): Partial<VirtualMachineStatus> {
   const { clone: before } = world.vm.status
   const { name, uid } = clone.metadata
   const { image, diskSize, generation, sourceRevision } = before?.name === name ? before : {}
+  const { phase, progress } = clone
+  const isSame = before?.uid === uid && (before?.phase ?? '') === phase && (before?.progress ?? '') === progress
+  const since = isSame ? before?.progressTime : undefined
   return {
     clone: withoutUndefined({
       name,
@@ -104,15 +95,9 @@ export function cloneStatus({ world, now }: MachineDraft, clone: CloneFacts): Pa
       diskSize,
       generation,
       sourceRevision,
-      phase: clone.phase || undefined,
-      progress: clone.progress || undefined,
-      progressTime: canHang(world, clone) ? progressTime(before, clone, now) : undefined,
+      phase: phase || undefined,
+      progress: progress || undefined,
+      progressTime: canHang(world, clone) ? (since ?? toTime(now)) : undefined,
     }) as NonNullable<VirtualMachineStatus['clone']>,
   }
-}
-
-function progressTime(before: VirtualMachineStatus['clone'], clone: CloneFacts, now: number): string {
-  const { uid, phase = '', progress = '', progressTime: since } = before ?? {}
-  const isSame = uid === clone.metadata.uid && phase === clone.phase && progress === clone.progress
-  return (isSame ? since : undefined) ?? toTime(now)
 }

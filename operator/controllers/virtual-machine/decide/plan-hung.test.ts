@@ -5,8 +5,7 @@ import { DISK, NO_SOURCE } from '../machine-disks.fixtures.ts'
 import { aMachine, anImage, anInstance, KUBEVIRT, PUBLISHED, TEMPLATE } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
 import type { WorldOverrides } from '../machine-world.fixtures.ts'
-import type { CloneFacts } from '../views.ts'
-import type { MachineWorld } from '../world.ts'
+import type { CloneFacts, MachineWorld } from '../world.ts'
 
 const LIMIT = 30 * MINUTE
 const deletions = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) => line.startsWith('delete'))

@@ -1,12 +1,10 @@
 import type { InstanceView } from '../../../cluster/kubevirt-views.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
-import type { CloneFacts } from '../views.ts'
-import type { MachineWorld } from '../world.ts'
+import type { CloneFacts, MachineWorld } from '../world.ts'
 import { answers, POD_GOES, waitsForConsumer } from './judge.ts'
-import { hasBooted, losesDisk, type Work } from './machine-plan.ts'
+import { hasBooted, losesDisk, runStrategyOf, type Work } from './machine-plan.ts'
 import { storageClassOf } from './plan-children.ts'
 import { artifactOf } from './plan-image.ts'
-import { runStrategyOf } from './plan-off.ts'
 
 /** A part of a machine that may hang, and that is recreated when it is deleted. */
 export interface Hung {

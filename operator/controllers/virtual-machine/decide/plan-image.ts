@@ -1,11 +1,6 @@
 import type { Artifact, VirtualMachineSpec, VirtualMachineStatus } from '@open-terrain/constructs'
-import {
-  type Ensured,
-  ensureImage,
-  isNewlyCorrected,
-  isNobodyElses,
-  mismatches,
-} from '../../../images/decide/ensure-image.ts'
+import type { Ensured } from '../../../images/decide/ensure-image.ts'
+import { ensureImage, isNewlyCorrected, isNobodyElses, mismatches } from '../../../images/decide/ensure-image.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { referenceOf } from '../../../images/references.ts'
 import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
@@ -50,7 +45,7 @@ export function artifactOf(image: ImageView | undefined): Artifact | undefined {
 /** Returns the standing of an image that is being deleted or gone, for a machine that is deployed already. */
 function afterwards({ world, spec }: MachineDraft): MachineStanding | undefined {
   const { vm, image, imageNamespace, clone, claim } = world
-  if (image !== undefined && image.metadata.deletionTimestamp === undefined) return undefined
+  if (image !== undefined && !isTerminating(image)) return undefined
   const key = imageKeyOf(world, spec)
   const which = `VMDiskImage ${keyOf(key)}`
   const { image: madeFrom = keyOf(key) } = vm.status.clone ?? {}
@@ -60,11 +55,10 @@ function afterwards({ world, spec }: MachineDraft): MachineStanding | undefined 
       ? `the disk is a copy of ${original}, and stays`
       : 'no disk can be cloned from it until it exists again'
   // A namespace is deleted with all its images, used or not.
-  if (imageNamespace === 'terminating')
-    return waiting(
-      'NamespaceTerminating',
-      `namespace ${key.namespace} is being deleted, and ${which} with it; ${stays}`,
-    )
+  if (imageNamespace === 'terminating') {
+    const message = `namespace ${key.namespace} is being deleted, and ${which} with it; ${stays}`
+    return waiting('NamespaceTerminating', message)
+  }
   if (image === undefined) return waiting('ImageMissing', `${which} is gone; ${stays}`)
   return waiting('ImageTerminating', `${which} is being deleted, and is removed when no disk of it is in use any more`)
 }

@@ -4,7 +4,7 @@ import { kubeVirtStatus, NO_ROOM, unscheduled, unsynchronized } from '../kubevir
 import { DISK } from '../machine-disks.fixtures.ts'
 import { KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
-import type { CloneFacts } from '../views.ts'
+import type { CloneFacts } from '../world.ts'
 
 const STALE = unscheduled('PVC team/vm-root does not exist, waiting for it to appear')
 

@@ -1,9 +1,10 @@
-import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
-import { removalOf } from '../../../runtime/plan.ts'
+import { referTo, removalOf } from '../../../runtime/plan.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
+import { sooner } from '../../../runtime/wake.ts'
 import type { MachineWorld } from '../world.ts'
-import { answers, standsStill } from './judge.ts'
+import { answers, refusedOf, standsStill } from './judge.ts'
 import { failed, type MachineDraft, type Step, type Work, waiting } from './machine-plan.ts'
 import { type Hung, hungPart } from './plan-hung.ts'
 import type { MachineStanding } from './status.ts'
@@ -11,19 +12,22 @@ import type { MachineStanding } from './status.ts'
 /** The source of a clone may disappear without a trigger for the machine. */
 const CLONE_LOOK_MS = 60_000
 const READY_BY_THEN = 'the machine should be ready by then'
+const FIRST_RETRY_MS = 60_000
+const RETRY_EVERY_MS = 300_000
 
 type Kicks = NonNullable<VirtualMachineStatus['kicks']>
 
 /** Judges a standing by how long it has lasted: a machine that hangs is kicked, within a budget, or fails. */
-export function judged({ world, now }: MachineDraft, standing: MachineStanding, work: Work): Step {
-  const { vm, policy, clone } = world
-  const { metadata, status } = vm
+export function judged(draft: MachineDraft, standing: MachineStanding, work: Work): Step {
+  const { world, now } = draft
+  const { policy, clone } = world
+  const { metadata, status } = world.vm
   if (standing.phase === 'Failed') return { ...work, standing }
   if (standing.phase === 'Ready') return { ...work, standing, status: { ...work.status, kicks: undefined } }
   // A change of the spec starts a new attempt.
   const isNewSpec = status.observedGeneration !== metadata.generation
   const kicks = isNewSpec ? undefined : status.kicks
-  if (isSpared(world, standing)) return spared(world, standing, { ...work, status: { ...work.status, kicks } }, now)
+  if (isSpared(world, standing)) return spared(draft, standing, { ...work, status: { ...work.status, kicks } })
   const began = (isNewSpec ? undefined : fromTime(status.provisioningSince)) ?? now
   // After each kick it has the whole time again.
   const leftMs = Math.max(began, fromTime(kicks?.lastTime) ?? began) + policy.vmProvisionTimeoutMs - now
@@ -37,7 +41,7 @@ export function judged({ world, now }: MachineDraft, standing: MachineStanding, 
       ? { ...kept, standing, remove, wake: readyBy }
       : kick(world, kept, hung, { count: 0, ...kicks, lastTime: toTime(now) })
   }
-  if (leftMs <= 0) return overdue(world, standing, kept, hung, now)
+  if (leftMs <= 0) return overdue(draft, standing, kept, hung)
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
   const wake = isCloning
     ? { afterMs: Math.min(leftMs, CLONE_LOOK_MS), because: 'what the disk is cloned from may be gone by then' }
@@ -54,7 +58,8 @@ function isSpared(world: MachineWorld, { reason }: MachineStanding): boolean {
 }
 
 /** The timeout starts at a timestamp of KubeVirt. The reason `Paused`, as for a pause by people, has no timeout. */
-function spared({ policy, machine, instance }: MachineWorld, standing: MachineStanding, work: Work, now: number): Step {
+function spared({ world, now }: MachineDraft, standing: MachineStanding, work: Work): Step {
+  const { policy, machine, instance } = world
   if (standing.reason === 'Paused') return { ...work, standing }
   const since = standing.reason === 'PausedIOError' ? machine?.pause?.since : instance?.unreadySince
   const leftMs = (since ?? now) + policy.vmProvisionTimeoutMs - now
@@ -80,13 +85,7 @@ function inWords(ms: number): string {
   return ms < 120_000 ? `${ms / 1_000} s` : `${Math.round(ms / 60_000)} min`
 }
 
-function overdue(
-  world: MachineWorld,
-  standing: MachineStanding,
-  work: Work,
-  hung: Hung | undefined,
-  now: number,
-): Step {
+function overdue({ world, now }: MachineDraft, standing: MachineStanding, work: Work, hung: Hung | undefined): Step {
   const { vm, policy } = world
   const { kicks = { count: 0 } } = vm.status
   // A part that has just begun, or made progress, gets the full timeout from then on.
@@ -103,4 +102,21 @@ function overdue(
   const { uid } = hung.object.metadata
   const next = { count: kicks.count + 1, lastTime: toTime(now), ...(uid !== undefined && { [hung.noted]: uid }) }
   return kick(world, work, hung, next)
+}
+
+/**
+ * KubeVirt retries what was refused with a back-off that doubles up to 1,000 s, and is not notified when the cause is gone. It retries at once
+ * when the object changes. So the object gets an annotation after waits of 1, 2 and 4 minutes, then every 5 minutes while the refusal lasts.
+ */
+export function withRetry({ world, now }: MachineDraft, step: Step): Step {
+  const refused = refusedOf(world)
+  if (refused === undefined) return step
+  const { annotations, creationTimestamp } = refused.metadata
+  const since = world.machine?.refusedSince ?? fromTime(creationTimestamp) ?? now
+  const last = Math.max(since, fromTime(annotations?.[ANNOTATIONS.retriedAt]) ?? since)
+  const leftMs = last + Math.min(RETRY_EVERY_MS, last - since + FIRST_RETRY_MS) - now
+  const afterMs = leftMs > 0 ? leftMs : FIRST_RETRY_MS
+  const wake = sooner(step.wake, { afterMs, because: 'KubeVirt should try again by then' })
+  if (leftMs > 0) return { ...step, wake }
+  return { ...step, wake, touch: [{ ...referTo(refused), annotations: { [ANNOTATIONS.retriedAt]: toTime(now) } }] }
 }

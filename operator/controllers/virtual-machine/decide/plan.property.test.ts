@@ -10,9 +10,9 @@ import { PASSWORD } from '../machine-objects.fixtures.ts'
 import { always, hanging } from '../random-machine-worlds.fixtures.ts'
 import type { MachineWorld } from '../world.ts'
 import { hasDisk } from './machine-plan.ts'
-import { machinePaceOf } from './pace.ts'
 import { planMachine } from './plan.ts'
 import { storageClassOf } from './plan-children.ts'
+import { machinePaceOf } from './status.ts'
 
 const isDeleted = ({ vm }: MachineWorld) => vm.metadata.deletionTimestamp !== undefined
 

@@ -1,26 +1,17 @@
-import { FINALIZERS, problemsText, type VirtualMachineSpec, warningsOf } from '@open-terrain/constructs'
+import { FINALIZERS, problemsText } from '@open-terrain/constructs'
 import { endingWaits, isKeptByDependentsAlone } from '../../../cluster/dependents.ts'
-import { mismatches } from '../../../images/decide/ensure-image.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import { cutMessage } from '../../../runtime/conditions.ts'
 import { NOTHING_TO_DO } from '../../../runtime/plan.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
-import {
-  failed,
-  hasBooted,
-  isDeployed,
-  type MachineDraft,
-  type MachinePlan,
-  refused,
-  type Step,
-  waiting,
-} from './machine-plan.ts'
-import { imageSizeOf } from './plan-children.ts'
+import type { MachineDraft, MachinePlan, Step } from './machine-plan.ts'
+import { failed, hasBooted, isDeployed, ready, refused, waiting } from './machine-plan.ts'
 import { planMachineDeletion } from './plan-deletion.ts'
 import { firstStart, planDeploy } from './plan-deploy.ts'
-import { expansionWarnings } from './plan-expansion.ts'
 import { type ImageState, imageState } from './plan-image.ts'
-import { machineEventsBetween, type Remark, withMachineStanding, withPending } from './status.ts'
+import { remarksOnSpec } from './plan-remarks.ts'
+import { machineEventsBetween, withMachineStanding, withPending } from './status.ts'
 
 /**
  * ```
@@ -46,13 +37,13 @@ export function planMachine(world: MachineWorld, now: number): MachinePlan {
 type Decision = MachinePlan & { readonly steady?: string }
 
 function decide(world: MachineWorld, now: number): Decision {
-  if (world.vm.metadata.deletionTimestamp !== undefined) return planMachineDeletion(world, now)
-  if (!world.spec.ok) {
-    return finish(world, undefined, { standing: failed('InvalidSpec', problemsText(world.spec.problems)) }, now)
-  }
+  if (isTerminating(world.vm)) return planMachineDeletion(world, now)
+  if (!world.spec.ok) return finish(world, { standing: failed('InvalidSpec', problemsText(world.spec.problems)) }, now)
   const draft: MachineDraft = { world, spec: world.spec.spec, now }
   const image = imageState(draft)
-  return finish(world, { spec: draft.spec, image }, stepOf(draft, image), now)
+  const step = stepOf(draft, image)
+  const remarks = [...remarksOnSpec(draft, step), ...(step.remarks ?? [])]
+  return finish(world, { ...step, remarks }, now, image)
 }
 
 function stepOf(draft: MachineDraft, image: ImageState): Step {
@@ -76,35 +67,24 @@ function ignored(draft: MachineDraft, image: ImageState): Step {
     events,
     onlyIf,
     // The record of the first start is needed when the machine is managed again.
-    status: isDeployed(world) && hasBooted(world) ? firstStart(draft, undefined) : {},
+    status: isDeployed(world) && hasBooted(world) ? firstStart(draft) : {},
     standing: isDeployed(world)
-      ? {
-          phase: 'Ready',
-          reason: 'NotDeployedAnyMore',
-          message: 'the machine was deployed before ignoreOnDeploy became true: it is left as it is',
-        }
-      : { phase: 'Ready', reason: 'IgnoredOnDeploy', message: 'the image is ready; no machine is created' },
+      ? ready('NotDeployedAnyMore', 'the machine was deployed before ignoreOnDeploy became true: it is left as it is')
+      : ready('IgnoredOnDeploy', 'the image is ready; no machine is created'),
   }
 }
 
-/** Combines status, finalizer and work into the plan. */
-function finish(
-  world: MachineWorld,
-  known: { readonly spec: VirtualMachineSpec; readonly image: ImageState } | undefined,
-  step: Step,
-  now: number,
-): Decision {
+function finish(world: MachineWorld, step: Step, now: number, image?: ImageState): Decision {
   const { vm } = world
-  const { standing: stands, status: shown, remarks: more = [], ...work } = step
-  const remarks = known === undefined ? [] : [...remarksOn(world, known.spec, step), ...more]
+  const { standing: stands, status: shown, remarks = [], ...work } = step
   const standing = withPending(refused(stands, world), remarks)
   const status = withMachineStanding(
     // Only the steps that provision a machine have a time limit: waiting for an image, or for CDI to be installed, has none.
     { ...vm.status, provisioningSince: undefined, ...shown },
     {
       standing,
-      image: known?.image.shown ?? vm.status.image,
-      imageReady: known?.image.condition ?? { holds: false, reason: standing.reason, message: standing.message },
+      image: image?.shown ?? vm.status.image,
+      imageReady: image?.condition ?? { holds: false, reason: standing.reason, message: standing.message },
       remarks,
       generation: vm.metadata.generation,
     },
@@ -117,24 +97,4 @@ function finish(
     steady: cutMessage(steadyOf(standing)),
     finalizer: vm.metadata.finalizers?.includes(FINALIZERS.virtualMachine) ? 'keep' : 'add',
   }
-}
-
-function remarksOn(world: MachineWorld, spec: VirtualMachineSpec, { apply = [] }: Step): Remark[] {
-  const { image } = world
-  const imageSize = imageSizeOf(image)
-  const warnings = [...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
-  const { vmDiskImageTemplate: template } = spec
-  const isCorrected = apply.some(({ kind }) => kind === image?.kind)
-  const differing = template === undefined || image === undefined || isCorrected ? [] : mismatches(template, image)
-  const remarks: Remark[] = []
-  const [first] = warnings
-  if (first !== undefined) {
-    const message = warnings.map((one) => one.message).join('; ')
-    remarks.push({ type: 'SpecWarning', reason: first.reason, message })
-  }
-  if (differing.length > 0) {
-    const message = `the image differs from the template in ${differing.join(', ')}; the image is used as it is: correct spec.vmDiskImageTemplate, or name another image`
-    remarks.push({ type: 'ImageMismatch', reason: 'ImageMismatch', message })
-  }
-  return remarks
 }

@@ -1,13 +1,11 @@
-import {
-  VIRTUAL_MACHINE_CONDITIONS as TYPE,
-  type VirtualMachinePhase,
-  type VirtualMachineReason,
-  type VirtualMachineStatus,
-} from '@open-terrain/constructs'
+import type { VirtualMachinePhase, VirtualMachineReason, VirtualMachineStatus } from '@open-terrain/constructs'
+import { VIRTUAL_MACHINE_CONDITIONS as TYPE } from '@open-terrain/constructs'
 import { isOrphaned } from '../../../cluster/ownership.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import { cutMessage, fromTime, mergeConditions, withoutUndefined } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { courseConditions, newCondition, reasonOf, type Standing } from '../../../runtime/standing.ts'
+import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import type { MachineWorld } from '../world.ts'
 
 /** The state of a machine, in the words that people read. */
@@ -31,16 +29,16 @@ export interface MachineStatusFacts {
 
 const REMARKS = ['SpecWarning', 'ImageMismatch', 'FullCopy', 'RestartRequired', 'RebuildRequired'] as const
 
-export function isRemark({ type }: { readonly type: string }): boolean {
+function isRemark({ type }: { readonly type: string }): boolean {
   return REMARKS.some((one) => one === type)
 }
 
 /** What a running machine may wait for, the costlier first. */
-const PENDING: readonly string[] = ['RebuildRequired', 'RestartRequired']
+const PENDING: ReadonlySet<unknown> = new Set(['RebuildRequired', 'RestartRequired'])
 
 /** Adds to the standing of a running machine what it waits for. The first of these gives the reason. */
 export function withPending(standing: MachineStanding, remarks: readonly Remark[]): MachineStanding {
-  const pending = PENDING.flatMap((type) => remarks.filter((remark) => remark.type === type))
+  const pending = [...PENDING].flatMap((type) => remarks.filter((remark) => remark.type === type))
   const [first] = pending
   if (standing.reason !== 'Running' || first === undefined) return standing
   const message = [standing.message, ...pending.map((remark) => remark.message)].join('; ')
@@ -81,13 +79,12 @@ export function withMachineStanding(
 
 /** Returns the claim of a disk whose DataVolume somebody deleted without the claim. It is not deleted with the machine. */
 export function leftClaim({ clone, claim }: Pick<MachineWorld, 'clone' | 'claim'>): string | undefined {
-  const isLeft = clone === undefined && claim !== undefined && isOrphaned(claim)
-  return isLeft && claim.metadata.deletionTimestamp === undefined
-    ? `PersistentVolumeClaim ${claim.metadata.name}`
-    : undefined
+  const isLeft = clone === undefined && claim !== undefined && isOrphaned(claim) && !isTerminating(claim)
+  return isLeft ? `PersistentVolumeClaim ${claim.metadata.name}` : undefined
 }
 
-const WARNINGS: ReadonlySet<string> = new Set([
+/** Reasons that report trouble. */
+const TROUBLE: ReadonlySet<unknown> = new Set([
   'ImageFailed',
   'ImageTerminating',
   'ImageNotFound',
@@ -111,12 +108,8 @@ const WARNINGS: ReadonlySet<string> = new Set([
   'Refused',
 ])
 
-export function isTrouble(reason: string | undefined): boolean {
-  return reason !== undefined && WARNINGS.has(reason)
-}
-
 /** Reasons of the condition ImageReady. */
-const LOSING: ReadonlySet<string> = new Set(['ImageMissing', 'ImageTerminating', 'NamespaceTerminating'])
+const LOSING: ReadonlySet<unknown> = new Set(['ImageMissing', 'ImageTerminating', 'NamespaceTerminating'])
 
 /**
  * Returns the Events for what changed between two statuses, for people who read `kubectl describe`.
@@ -127,34 +120,26 @@ export function machineEventsBetween(
   after: VirtualMachineStatus,
   steady = after.message ?? '',
 ): EventNote[] {
-  const reason = reasonOf(after)
-  const changed = changedReason(before, after, steady)
-  const image = (status: VirtualMachineStatus) => status.conditions?.find(({ type }) => type === TYPE.ImageReady)
-  const [was, is] = [image(before), image(after)]
-  // A machine that has a disk does not wait for its image any more, but still gets an Event when the image goes.
-  const isLosing = is !== undefined && is.reason !== was?.reason && is.reason !== reason && LOSING.has(is.reason)
-  const losing: EventNote[] = isLosing ? [{ type: 'Warning', reason: is.reason, message: is.message }] : []
-  const known = new Map((before.conditions ?? []).map((one) => [one.type, one.message]))
-  const remarks = (after.conditions ?? []).filter((one) => isRemark(one) && known.get(one.type) !== one.message)
-  return [
-    ...changed,
-    ...losing,
-    ...remarks.map((one): EventNote => ({ type: 'Warning', reason: one.reason, message: one.message })),
-  ]
+  const known = new Map((before.conditions ?? []).map((one) => [one.type, one]))
+  const news = (after.conditions ?? []).filter((one) => {
+    const { type, reason, message } = one
+    const was = known.get(type)
+    if (isRemark(one)) return message !== was?.message
+    // A machine that has a disk does not wait for its image any more, but still gets an Event when the image goes.
+    return type === TYPE.ImageReady && reason !== was?.reason && reason !== reasonOf(after) && LOSING.has(reason)
+  })
+  const warnings = news.map(({ reason, message }): EventNote => ({ type: 'Warning', reason, message }))
+  return [...changedReason(before, after, steady), ...warnings]
 }
 
 /** Trouble gets an Event for each reason. Anything else gets one at its beginning and its end: the status shows the steps between. */
 function changedReason(before: VirtualMachineStatus, after: VirtualMachineStatus, message: string): EventNote[] {
-  const [was, is] = [before, after].map((status) => withoutPending(reasonOf(status)))
+  // What a running machine waits for is reported as a remark.
+  const [was, is] = [before, after].map(reasonOf).map((one) => (PENDING.has(one) ? 'Running' : one))
   if (is === undefined || is === was) return []
-  if (isTrouble(is)) return [{ type: 'Warning', reason: is, message }]
+  if (TROUBLE.has(is)) return [{ type: 'Warning', reason: is, message }]
   const isStep = before.phase === after.phase && after.phase === 'Provisioning'
   return isStep ? [] : [{ type: 'Normal', reason: is, message }]
-}
-
-/** What a running machine waits for is reported as a remark. */
-function withoutPending(reason: string | undefined): string | undefined {
-  return reason !== undefined && PENDING.includes(reason) ? 'Running' : reason
 }
 
 /** Returns the log fields of a change of state: the image, how long provisioning has taken so far, and the number of kicks. */
@@ -165,4 +150,52 @@ export function logFacts({ image, provisioningSince, kicks }: VirtualMachineStat
     durationSeconds: since === undefined ? undefined : Math.max(0, Math.round((now - since) / 1_000)),
     kicks: kicks?.count,
   })
+}
+
+/** Messages of other components about trouble may change all the time. */
+const WORDS_EVERY_MS = 10_000
+const MOVES_EVERY_MS = 30_000
+/** If many machines wait for the same image, one write per second is enough for all of them together. */
+const APART_MS = 1_000
+
+/**
+ * Decides when a status is written: the standing at once, texts that people must act upon every 10 s, what changes by itself every 30 s.
+ * @param waiting number of machines that wait for the same image
+ */
+export function machinePaceOf(
+  before: VirtualMachineStatus,
+  after: VirtualMachineStatus,
+  sinceWriteMs?: number,
+  waiting = 1,
+): StatusPace {
+  // The first place in the queue is written at once. Its changes, and its absence for a while, are written with other changes.
+  const isPlaceNew = hasPlace(after) && !hasPlace(before)
+  const place = (status: VirtualMachineStatus) => isPlaceNew && hasPlace(status)
+  const aspects = [[place, 0] as const, [standing, 0] as const, [words, WORDS_EVERY_MS] as const]
+  const movesEveryMs = Math.max(MOVES_EVERY_MS, waiting * APART_MS)
+  return paceBetween([before, after], aspects, movesEveryMs, sinceWriteMs, 'what has moved is written then')
+}
+
+function hasPlace({ image }: VirtualMachineStatus): boolean {
+  return image?.queuePosition !== undefined
+}
+
+/** Returns everything except texts and the progress of a step. */
+function standing(status: VirtualMachineStatus): unknown {
+  const { message: _message, clone, image, kubevirt: _kubevirt, addresses, conditions, ...rest } = status
+  return {
+    ...rest,
+    // Clients that wait for a machine read its addresses when it is ready.
+    addresses: status.phase === 'Ready' ? addresses : undefined,
+    clone: clone && { ...clone, uid: undefined, phase: undefined, progress: undefined, progressTime: undefined },
+    image: image && { namespace: image.namespace, name: image.name },
+    conditions: conditions?.map(({ type, status: holds, reason }) => [type, holds, reason].join()).toSorted(),
+  }
+}
+
+/** Returns the texts that people must act upon. */
+function words(status: VirtualMachineStatus): unknown {
+  const { phase, message, conditions = [] } = status
+  const isToActUpon = phase === 'Failed' || TROUBLE.has(reasonOf(status))
+  return [isToActUpon && message, conditions.filter(isRemark).map((one) => one.message)]
 }

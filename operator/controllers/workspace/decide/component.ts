@@ -40,10 +40,6 @@ export function idOfObject({ kind, metadata }: KubeObject): string {
   return idOf(kind, metadata.name)
 }
 
-export function isGoing({ metadata }: KubeObject): boolean {
-  return metadata.deletionTimestamp !== undefined
-}
-
 export const componentReady = (message: string, why: WorkspaceReason = 'Ready'): ComponentStanding => {
   return { phase: 'Ready', why, message }
 }
@@ -54,4 +50,12 @@ export const componentWaiting = (why: WorkspaceReason, message: string): Compone
 
 export const componentFailed = (why: WorkspaceReason, message: string): ComponentStanding => {
   return { phase: 'Failed', why, message }
+}
+
+/** A component with `ignoreOnDeploy` is not created. If it exists, it stays as it is. */
+export function heldByDeploy({ ignoreOnDeploy }: { ignoreOnDeploy?: boolean | undefined }): Pick<Component, 'held'> {
+  if (ignoreOnDeploy !== true) return {}
+  const absent = componentReady('ignoreOnDeploy is true: it is not created', 'IgnoredOnDeploy')
+  const message = 'it was deployed before ignoreOnDeploy became true: it is left as it is'
+  return { held: { absent, present: componentReady(message, 'NotDeployedAnyMore') } }
 }

@@ -1,5 +1,5 @@
 import type { WorkspaceReason } from '@open-terrain/constructs'
-import type { KubeObject } from '../../../kube/kube-object.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { type ChildRefusal, childId } from '../../../runtime/child-refusals.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { isAsWanted } from './as-wanted.ts'
@@ -10,7 +10,6 @@ import {
   componentWaiting,
   idOf,
   idOfObject,
-  isGoing,
 } from './component.ts'
 import type { ComponentKind, Judgement } from './component-kind.ts'
 
@@ -51,7 +50,7 @@ function judgeNow(
   awaited: Awaited | undefined,
 ): Judged {
   const parts = component.objects.map((wanted) => partOf(world, wanted))
-  const isThere = parts.every(({ actual }) => actual !== undefined && !isGoing(actual))
+  const isThere = parts.every(({ actual }) => actual !== undefined && !isTerminating(actual))
   const { held } = component
   if (held !== undefined) {
     const isAny = parts.some(({ actual }) => actual !== undefined)
@@ -117,7 +116,7 @@ function obstacleIn({ missingKinds }: WorkspaceWorld, parts: readonly Part[]): C
         `the cluster does not serve ${kind}: ${title} cannot be created until that kind is installed`,
       )
     if (namesake !== undefined && actual === undefined)
-      return isGoing(namesake)
+      return isTerminating(namesake)
         ? componentWaiting(
             'Provisioning',
             `${title}, which is not of this workspace, is being deleted: its name is free when it is gone`,
@@ -126,7 +125,7 @@ function obstacleIn({ missingKinds }: WorkspaceWorld, parts: readonly Part[]): C
             'NameConflict',
             `${title} exists and is not of this workspace: choose another name or, if nobody needs it, delete it`,
           )
-    if (actual !== undefined && isGoing(actual))
+    if (actual !== undefined && isTerminating(actual))
       return componentWaiting(goingReason(kind), `${title} is being deleted, and is created again once it is gone`)
   }
   return undefined
@@ -172,7 +171,7 @@ function waitingFor({ component, standing }: Awaited): ComponentStanding {
 }
 
 function isToBeChanged({ wanted, actual }: Part): boolean {
-  return actual !== undefined && !isGoing(actual) && !isAsWanted(wanted, actual)
+  return actual !== undefined && !isTerminating(actual) && !isAsWanted(wanted, actual)
 }
 
 export function idOfComponent({ kind, name }: Component): string {

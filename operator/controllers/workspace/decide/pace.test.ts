@@ -1,6 +1,6 @@
 import type { WorkspaceStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { workspacePaceOf } from './pace.ts'
+import { workspacePaceOf } from './status.ts'
 
 const component = (phase: 'Provisioning' | 'Ready', message = '') => ({
   kind: 'Network',

@@ -1,14 +1,14 @@
 import { endingWaits, isOrphaning } from '../../../cluster/dependents.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import { NAMESPACE } from '../../../kube/resource-types.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
-import { removalOf } from '../../../runtime/plan.ts'
-import type { WorkspaceWorld } from '../world.ts'
-import { componentWaiting, idOfObject, isGoing } from './component.ts'
+import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
+import type { WorkspacePlan, WorkspaceWorld } from '../world.ts'
+import { componentWaiting, idOfObject } from './component.ts'
 import type { Judged } from './judge.ts'
 import { lastIn } from './removal-order.ts'
 import { workspaceStatusOf } from './status.ts'
-import type { WorkspacePlan } from './workspace-plan.ts'
 
 const LOOK_MS = 60_000
 /** Objects that the message names. More are only counted. */
@@ -20,27 +20,23 @@ const SHOWN_MAX = 3
  */
 export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): WorkspacePlan {
   const { workspace } = world
-  if (isOrphaning(workspace)) return { status: workspace.status, finalizer: 'keep', apply: [], remove: [], events: [] }
+  const { status } = workspace
+  if (isOrphaning(workspace)) return { ...NOTHING_TO_DO, status }
   const next = lastIn(world)
   if (next.length === 0) {
     // The cache may not know the namespace yet. Everything else is deleted with it.
     const namespace = { absent: [{ type: NAMESPACE, name: workspace.metadata.name }], whose: 'ours' } as const
-    return { status: workspace.status, finalizer: 'release', apply: [], remove: [], events: [], onlyIf: [namespace] }
+    return { ...NOTHING_TO_DO, status, finalizer: 'release', onlyIf: [namespace] }
   }
   const since = Math.min(...next.map(({ metadata }) => fromTime(metadata.deletionTimestamp) ?? now))
   const late = now - since >= LOOK_MS ? '; see which finalizers and conditions that has' : ''
   const message = `being deleted: waiting for ${firstFew(next.map(idOfObject), SHOWN_MAX)}${late}`
-  const problem = {
-    phase: workspace.status.phase === 'Failed' ? 'Failed' : 'Provisioning',
-    why: 'Deleting',
-    message,
-  } as const
+  const phase = status.phase === 'Failed' ? 'Failed' : 'Provisioning'
+  const problem = { phase, why: 'Deleting', message } as const
   const plan = {
+    ...NOTHING_TO_DO,
     status: workspaceStatusOf(world, { judged: left(world), leaving: next, problem }, now),
-    finalizer: 'keep',
-    apply: [],
     remove: next.flatMap((one) => removalOf(one)),
-    events: [],
     wake: { afterMs: LOOK_MS, because: 'what is being deleted should be gone by then' },
   } as const
   return { ...plan, ...endingWaits(plan, next, now) }
@@ -51,7 +47,7 @@ function left({ components, children }: WorkspaceWorld): Judged[] {
   return components.flatMap((component) => {
     const objects = component.objects.map((one) => children.get(idOfObject(one))).filter((one) => one !== undefined)
     if (objects.length === 0) return []
-    const message = objects.some(isGoing) ? 'it is being deleted' : 'it is deleted once nothing uses it any more'
+    const message = objects.some(isTerminating) ? 'it is being deleted' : 'it is deleted once nothing uses it any more'
     return [{ component, standing: componentWaiting('Deleting', message), isThere: false }]
   })
 }

@@ -1,14 +1,13 @@
 import { FINALIZERS, problemsText } from '@open-terrain/constructs'
 import { endingWaits } from '../../../cluster/dependents.ts'
-import { removalOf } from '../../../runtime/plan.ts'
+import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
-import type { WorkspaceWorld } from '../world.ts'
+import type { WorkspacePlan, WorkspaceWorld } from '../world.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'
 import { planWorkspaceDeletion } from './plan-deletion.ts'
 import { leavingIn, unusedIn } from './removal-order.ts'
 import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
-import type { WorkspacePlan } from './workspace-plan.ts'
 
 /**
  * ```
@@ -26,7 +25,7 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
     const problem = { phase: 'Failed', why: 'InvalidSpec', message: redactUrls(problemsText(spec.problems)) } as const
     const status = workspaceStatusOf(world, { judged: [], leaving: [], problem }, now)
     const events = workspaceEventsBetween(workspace.status, status, [])
-    return { status, finalizer, apply: [], remove: [], events }
+    return { ...NOTHING_TO_DO, status, finalizer, events }
   }
   const judged = judgeAll(world)
   const leaving = leavingIn(world)

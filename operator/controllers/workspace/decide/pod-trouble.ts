@@ -1,7 +1,7 @@
 import type { ContainerPodView } from '../../../cluster/workspace-views.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import { isGoing } from './component.ts'
 
 /** Why the containers of a cluster do not run, for people. */
 export interface PodTrouble {
@@ -30,7 +30,7 @@ const HANGING = 'PodNotStarting'
 /** Returns the trouble of the first pod of a cluster that shows why it does not run. Contains no changing numbers, which would repeat the report. */
 export function podTrouble(world: WorkspaceWorld, cluster: string): PodTrouble | undefined {
   for (const pod of world.pods.get(cluster) ?? []) {
-    if (isGoing(pod) || pod.isReady || isOver(pod)) continue
+    if (isTerminating(pod) || pod.isReady || isOver(pod)) continue
     const trouble = containerTrouble(pod) ?? schedulingTrouble(pod)
     if (trouble !== undefined) return { ...trouble, message: redactUrls(trouble.message) }
     const message = warningOf(world, cluster, pod)
@@ -97,5 +97,5 @@ function isOver({ phase }: ContainerPodView): boolean {
 }
 
 function isStarting(pod: ContainerPodView): boolean {
-  return pod.phase === 'Pending' && pod.trouble === undefined && pod.unschedulable === '' && !isGoing(pod)
+  return pod.phase === 'Pending' && pod.trouble === undefined && pod.unschedulable === '' && !isTerminating(pod)
 }

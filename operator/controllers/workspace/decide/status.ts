@@ -13,6 +13,7 @@ import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
 import { courseConditions, newCondition, type Standing, withRefusal } from '../../../runtime/standing.ts'
+import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, idOfObject } from './component.ts'
 import { idOfComponent, type Judged } from './judge.ts'
@@ -156,4 +157,23 @@ function wholeEvents(before: WorkspaceStatus, after: WorkspaceStatus, isReported
   // Trouble of no single component. That of a component is reported with its name.
   const isOfWhole = severity === 'warning' && (reason === 'InvalidSpec' || reason === 'Refused')
   return isOfWhole ? [{ type: 'Warning', reason, message }] : []
+}
+
+/** Components become ready one after the other. Their workspace reports them at a steady pace. */
+const COMPONENTS_EVERY_MS = 2_000
+/** Messages of others about what a component waits for may change all the time. */
+const WORDS_EVERY_MS = 10_000
+
+/** Decides when a status is written: the state of the workspace at once, the states of its components every 2 s, and their messages every 10 s. */
+export function workspacePaceOf(before: WorkspaceStatus, after: WorkspaceStatus, sinceWriteMs?: number): StatusPace {
+  const aspects = [[standingIn, 0] as const, [componentsIn, COMPONENTS_EVERY_MS] as const]
+  return paceBetween([before, after], aspects, WORDS_EVERY_MS, sinceWriteMs, 'where the components are is written then')
+}
+
+function standingIn({ phase, observedGeneration, conditions = [] }: WorkspaceStatus): unknown {
+  return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status])]
+}
+
+function componentsIn({ reason, namespace, components: all = [] }: WorkspaceStatus): unknown {
+  return [reason, namespace, all.map(({ kind, name, phase, reason: why }) => [kind, name, phase, why])]
 }

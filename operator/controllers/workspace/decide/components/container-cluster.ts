@@ -14,10 +14,10 @@ import {
   componentFailed,
   componentReady,
   componentWaiting,
+  heldByDeploy,
   idOf,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
-import { heldByDeploy } from '../held.ts'
 import { podTrouble } from '../pod-trouble.ts'
 import { ansibleIdOf } from './ansible.ts'
 import { networkIds } from './network.ts'

@@ -8,7 +8,7 @@ import {
 } from '../../../../images/decide/ensure-image.ts'
 import type { ImageView } from '../../../../images/image-view.ts'
 import { referenceOf } from '../../../../images/references.ts'
-import type { KubeObject } from '../../../../kube/kube-object.ts'
+import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'
 import { NAMESPACE } from '../../../../kube/resource-types.ts'
 import type { ImageFacts, WorkspaceWorld } from '../../world.ts'
 import {
@@ -18,7 +18,6 @@ import {
   componentReady,
   componentWaiting,
   idOf,
-  isGoing,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { imageTemplate } from '../image-template.ts'
@@ -118,7 +117,7 @@ function missing(world: WorkspaceWorld, { which, ref, ensured }: Wanted, lacks: 
 /** Nothing of the workspace can run in a namespace of others, so no image is downloaded for it. */
 function isNameTaken(world: WorkspaceWorld): boolean {
   const namesake = world.namesakes.get(idOf(NAMESPACE.kind, home(world)))
-  return namesake !== undefined && !isGoing(namesake)
+  return namesake !== undefined && !isTerminating(namesake)
 }
 
 function home({ workspace }: WorkspaceWorld): string {

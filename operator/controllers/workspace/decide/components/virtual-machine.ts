@@ -11,10 +11,10 @@ import {
   componentFailed,
   componentReady,
   componentWaiting,
+  heldByDeploy,
   idOf,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
-import { heldByDeploy } from '../held.ts'
 import { imageIdOf } from './image.ts'
 import { networkIds } from './network.ts'
 

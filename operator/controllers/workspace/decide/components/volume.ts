@@ -1,19 +1,11 @@
 import { compareQuantities, renderWorkspaceVolume, type WorkspaceSpec } from '@open-terrain/constructs'
 import type { ClaimView } from '../../../../cluster/views.ts'
 import type { PersistentVolumeView } from '../../../../cluster/workspace-views.ts'
-import type { KubeObject } from '../../../../kube/kube-object.ts'
+import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../../kube/resource-types.ts'
 import { removalOf } from '../../../../runtime/plan.ts'
 import type { WorkspaceWorld } from '../../world.ts'
-import {
-  type Component,
-  componentFailed,
-  componentReady,
-  componentWaiting,
-  idOf,
-  idOfObject,
-  isGoing,
-} from '../component.ts'
+import { type Component, componentFailed, componentReady, componentWaiting, idOf, idOfObject } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 
 const KIND = 'Volume'
@@ -110,7 +102,7 @@ interface WantedClaim {
 function unchangeable(world: WorkspaceWorld, { objects }: Component): string | undefined {
   const wanted = objects.find(({ kind }) => kind === PERSISTENT_VOLUME_CLAIM.kind)
   const claim = wanted && (world.children.get(idOfObject(wanted)) as ClaimView | undefined)
-  if (claim === undefined || isGoing(claim)) return undefined
+  if (claim === undefined || isTerminating(claim)) return undefined
   const text = refusedChange(world, objects, wanted as WantedClaim, claim)
   if (text === undefined || claim.phase !== 'Pending') return text
   return `${text}; delete the claim, which has no storage yet, and it is made again`

@@ -1,0 +1,82 @@
+import { compareQuantities, type VirtualMachineSpec, warningsOf } from '@open-terrain/constructs'
+import { mismatches } from '../../../images/decide/ensure-image.ts'
+import type { MachineWorld } from '../world.ts'
+import type { MachineDraft, Step } from './machine-plan.ts'
+import { CLONE_TYPE, changedSince, imageSizeOf, storageClassOf, wantsOf } from './plan-children.ts'
+import type { Remark } from './status.ts'
+
+const REBUILD = 'undo it, or delete the VirtualMachine and create it again, which loses the data on its disk'
+
+/** Returns what people should know about a valid spec. */
+export function remarksOnSpec({ world, spec }: MachineDraft, { apply = [] }: Step): Remark[] {
+  const { image } = world
+  const imageSize = imageSizeOf(image)
+  const warnings = [...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
+  const { vmDiskImageTemplate: template } = spec
+  const isCorrected = apply.some(({ kind }) => kind === image?.kind)
+  const differing = template === undefined || image === undefined || isCorrected ? [] : mismatches(template, image)
+  const remarks: Remark[] = []
+  const [first] = warnings
+  if (first !== undefined) {
+    const message = warnings.map((one) => one.message).join('; ')
+    remarks.push({ type: 'SpecWarning', reason: first.reason, message })
+  }
+  if (differing.length > 0) {
+    const message = `the image differs from the template in ${differing.join(', ')}; the image is used as it is: correct spec.vmDiskImageTemplate, or name another image`
+    remarks.push({ type: 'ImageMismatch', reason: 'ImageMismatch', message })
+  }
+  return remarks
+}
+
+/**
+ * Warns that a disk is to be larger than its image although volumes cannot grow: CDI does not fail then, it copies every byte. The warning
+ * is shown from before the copy begins until the disk is complete. Returns an empty list if a size or the StorageClass is unknown.
+ */
+function expansionWarnings(
+  world: MachineWorld,
+  spec: VirtualMachineSpec,
+  imageSize: string | undefined,
+): ReturnType<typeof warningsOf> {
+  const { image, storageClass } = world
+  const { diskSize } = spec.resources
+  const { restoreSize, volumeMode } = image?.status.artifact ?? {}
+  // With a file system, CDI adds its overhead to the requested size. The artifact's size includes it already.
+  const size = volumeMode === 'Filesystem' ? imageSize : (restoreSize ?? imageSize)
+  if (diskSize === undefined || size === undefined || storageClass?.allowVolumeExpansion !== false) return []
+  if ((compareQuantities(diskSize, size) ?? 0) <= 0 || !isToBeCloned(world, spec)) return []
+  const name = storageClassOf(image)
+  const message = `resources.diskSize asks for more (${diskSize}) than its image has (${size}), and StorageClass ${name} does not allow volumes to grow: CDI copies the whole disk instead of cloning it, which takes longer; ask for no more than ${size}, give the image that diskSize, or set allowVolumeExpansion on the StorageClass`
+  return [{ reason: 'NoVolumeExpansion', message }]
+}
+
+function isToBeCloned({ clone, claim }: MachineWorld, spec: VirtualMachineSpec): boolean {
+  if (spec.ignoreOnDeploy === true) return false
+  if (clone === undefined) return claim === undefined
+  // CDI decides once, and records the decision in the annotation.
+  const type = clone.metadata.annotations?.[CLONE_TYPE] ?? 'copy'
+  return clone.phase !== 'Succeeded' && type === 'copy'
+}
+
+/** Returns what people should know about a machine and its disk. @param fingerprint of the desired cloud-init data */
+export function remarksOnRun(draft: MachineDraft, specHash?: string, fingerprint?: string): Remark[] {
+  const { vm, machine, clone } = draft.world
+  const remarks: Remark[] = []
+  if (clone?.metadata.annotations?.[CLONE_TYPE] === 'copy') {
+    const message = `CDI copied the disk, or copies it, instead of cloning it: see the annotation cdi.kubevirt.io/cloneFallbackReason of PersistentVolumeClaim ${clone.metadata.name}`
+    remarks.push({ type: 'FullCopy', reason: 'FullCopy', message })
+  }
+  if (machine !== undefined && machine.restartRequired !== '') {
+    const message = `a change of the spec waits for a restart (virtctl restart ${vm.metadata.name}): ${machine.restartRequired}`
+    remarks.push({ type: 'RestartRequired', reason: 'RestartRequired', message })
+  }
+  const rebuild = changedSince(vm.status.clone, wantsOf(draft)).map(
+    (field) => `${field} changed after the disk was made: the change needs a new disk`,
+  )
+  if (specHash !== undefined && specHash !== fingerprint)
+    rebuild.unshift(
+      'spec.users (or a password in its Secret), spec.name or spec.interfaces changed after the first start: the guest has read the old values, so the change needs a new disk',
+    )
+  if (rebuild.length > 0)
+    remarks.push({ type: 'RebuildRequired', reason: 'RebuildRequired', message: `${rebuild.join('; ')}; ${REBUILD}` })
+  return remarks
+}
