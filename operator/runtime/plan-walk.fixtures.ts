@@ -1,5 +1,6 @@
 import type { Policy } from '@open-terrain/constructs'
-import type { ObjectMeta } from '../kube/kube-object.ts'
+import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
+import { toTime } from './conditions.ts'
 import { reasonOf } from './standing.ts'
 import { START } from './times.fixtures.ts'
 import type { Wake } from './wake.ts'
@@ -18,23 +19,27 @@ export function given(fields: Readonly<Record<string, unknown>>): Record<string,
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
+type Standing = Parameters<typeof reasonOf>[0] & { readonly phase?: string | undefined }
+
 /** The common part of walks of all kinds: a world to which plans are applied, in the order that a controller uses. */
 export abstract class PlanWalk<
   World extends { readonly policy: Policy },
   Plan extends { readonly wake?: Wake | undefined },
+  Subject extends KubeObject & { readonly spec: unknown; readonly status: Standing },
 > {
   abstract world: World
+  /** The object of the world that the plans are about. */
+  abstract subject: Subject
   now = START
   /** Every write, in order. */
   readonly log: string[] = []
   isGone = false
   readonly #finalizer: string
+  #version = 400
 
   constructor(finalizer: string) {
     this.#finalizer = finalizer
   }
-
-  abstract get status(): Parameters<typeof reasonOf>[0] & { readonly phase?: string | undefined }
 
   abstract plan(): Plan
 
@@ -50,6 +55,33 @@ export abstract class PlanWalk<
   /** `phase/reason`. */
   get stand(): string {
     return `${this.status.phase}/${reasonOf(this.status)}`
+  }
+
+  get status(): Subject['status'] {
+    return this.subject.status
+  }
+
+  /** Changes the object, as the API server stores it. */
+  change(change: Partial<Subject>): this {
+    const { metadata, ...rest } = { ...this.subject, ...change }
+    this.#version += 1
+    this.subject = { ...rest, metadata: { ...metadata, resourceVersion: String(this.#version) } } as Subject
+    return this
+  }
+
+  /** Somebody edits the spec. */
+  edit(changes: Readonly<Record<string, unknown>>): this {
+    const { spec, metadata } = this.subject
+    const generation = (metadata.generation ?? 1) + 1
+    return this.change({
+      spec: given({ ...(spec as object), ...changes }),
+      metadata: { ...metadata, generation },
+    } as Partial<Subject>)
+  }
+
+  markDeleted(): this {
+    const metadata = { ...this.subject.metadata, deletionTimestamp: toTime(this.now) }
+    return this.change({ metadata } as Partial<Subject>)
   }
 
   set(change: Partial<World>): this {

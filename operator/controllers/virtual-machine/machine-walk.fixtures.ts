@@ -9,7 +9,7 @@ import { type InstanceView, viewKubeVirt } from '../../cluster/kubevirt-views.ts
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import type { Removal } from '../../runtime/plan.ts'
-import { given, PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
+import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import { hasDisk, type MachinePlan } from './decide/machine-plan.ts'
 import { machinePaceOf } from './decide/pace.ts'
 import { planMachine } from './decide/plan.ts'
@@ -36,7 +36,7 @@ interface Stored extends KubeObject {
  * Applies plans to a world, as the controller and the API server would. The test plays the other actors (the image, CDI, KubeVirt, people).
  * `told` has every Event, in order.
  */
-export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
+export class Walk extends PlanWalk<MachineWorld, MachinePlan, MachineView> {
   override world: MachineWorld
   events: string[] = []
   /** Kinds that were removed, each with the world at that time. */
@@ -50,8 +50,12 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
     this.world = aWorld(overrides)
   }
 
-  override get status(): VirtualMachineStatus {
-    return this.world.vm.status
+  override get subject(): MachineView {
+    return this.world.vm
+  }
+
+  override set subject(vm: MachineView) {
+    this.set({ vm })
   }
 
   get message(): string {
@@ -62,19 +66,9 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
     return this.status.conditions?.find((one) => one.type === type)
   }
 
-  /** Somebody edits the spec. */
-  edit(changes: Readonly<Record<string, unknown>>): this {
-    const { vm } = this.world
-    const spec = given({ ...(vm.spec as object), ...changes })
-    const generation = (vm.metadata.generation ?? 1) + 1
-    this.#setVM({ spec, metadata: { ...vm.metadata, generation } })
-    return this.set({ spec: parseVirtualMachineSpec(spec), cloudInit: cloudInitOf(this.world.vm) })
-  }
-
-  markDeleted(): this {
-    const { metadata } = this.world.vm
-    this.#setVM({ metadata: { ...metadata, deletionTimestamp: toTime(this.now) } })
-    return this
+  override edit(changes: Readonly<Record<string, unknown>>): this {
+    super.edit(changes)
+    return this.set({ spec: parseVirtualMachineSpec(this.subject.spec), cloudInit: cloudInitOf(this.world.vm) })
   }
 
   override plan(): MachinePlan {
@@ -84,12 +78,12 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
   protected override carryOut(plan: MachinePlan): void {
     const { isStatusDue: isDue } = machinePaceOf(this.status, plan.status)
     if (isDue) {
-      this.#setVM({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
+      this.change({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
       this.log.push(`status ${this.stand}`)
     }
     if (isDue || plan.remove.length > 0) this.events.push(...plan.events.map(({ type, reason }) => `${type} ${reason}`))
     const metadata = this.finalized(this.world.vm.metadata, plan.finalizer)
-    if (metadata !== undefined) this.#setVM({ metadata })
+    if (metadata !== undefined) this.change({ metadata })
     for (const child of plan.apply) this.#apply(child)
     const isDiskless = plan.onlyIf?.some((one) => 'absent' in one && one.whose === 'ours')
     if (isDiskless && hasDisk(this.world)) throw new Error('it has a disk')
@@ -168,12 +162,6 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
   machineGone(): this {
     this.#stored = undefined
     return this.set({ machine: undefined, instance: undefined })
-  }
-
-  #setVM(change: Partial<MachineView>): void {
-    this.#version += 1
-    const vm = { ...this.world.vm, ...change }
-    this.set({ vm: { ...vm, metadata: { ...vm.metadata, resourceVersion: String(this.#version) } } })
   }
 
   #apply(child: KubeObject): void {
