@@ -19,26 +19,31 @@ export function given(fields: Readonly<Record<string, unknown>>): Record<string,
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-type Standing = Parameters<typeof reasonOf>[0] & { readonly phase?: string | undefined }
+interface Subject extends KubeObject {
+  readonly spec: unknown
+  readonly status: Parameters<typeof reasonOf>[0] & { readonly phase?: string | undefined }
+}
 
 /** The common part of walks of all kinds: a world to which plans are applied, in the order that a controller uses. */
 export abstract class PlanWalk<
-  World extends { readonly policy: Policy },
+  Key extends string,
+  World extends { readonly policy: Policy } & Readonly<Record<Key, Subject>>,
   Plan extends { readonly wake?: Wake | undefined },
-  Subject extends KubeObject & { readonly spec: unknown; readonly status: Standing },
 > {
-  abstract world: World
-  /** The object of the world that the plans are about. */
-  abstract subject: Subject
+  world: World
   now = START
   /** Every write, in order. */
   readonly log: string[] = []
   isGone = false
+  readonly #key: Key
   readonly #finalizer: string
   #version = 400
 
-  constructor(finalizer: string) {
+  /** @param key the object of the world that the plans are about */
+  constructor(key: Key, finalizer: string, world: World) {
+    this.#key = key
     this.#finalizer = finalizer
+    this.world = world
   }
 
   abstract plan(): Plan
@@ -57,16 +62,20 @@ export abstract class PlanWalk<
     return `${this.status.phase}/${reasonOf(this.status)}`
   }
 
-  get status(): Subject['status'] {
+  get subject(): World[Key] {
+    return this.world[this.#key]
+  }
+
+  get status(): World[Key]['status'] {
     return this.subject.status
   }
 
   /** Changes the object, as the API server stores it. */
-  change(change: Partial<Subject>): this {
+  change(change: Partial<World[Key]>): this {
     const { metadata, ...rest } = { ...this.subject, ...change }
     this.#version += 1
-    this.subject = { ...rest, metadata: { ...metadata, resourceVersion: String(this.#version) } } as Subject
-    return this
+    const changed = { ...rest, metadata: { ...metadata, resourceVersion: String(this.#version) } }
+    return this.set({ [this.#key]: changed } as object as Partial<World>)
   }
 
   /** Somebody edits the spec. */
@@ -76,12 +85,12 @@ export abstract class PlanWalk<
     return this.change({
       spec: given({ ...(spec as object), ...changes }),
       metadata: { ...metadata, generation },
-    } as Partial<Subject>)
+    } as Partial<World[Key]>)
   }
 
   markDeleted(): this {
     const metadata = { ...this.subject.metadata, deletionTimestamp: toTime(this.now) }
-    return this.change({ metadata } as Partial<Subject>)
+    return this.change({ metadata } as Partial<World[Key]>)
   }
 
   set(change: Partial<World>): this {

@@ -23,7 +23,7 @@ import {
   PUBLISHED,
 } from './machine-objects.fixtures.ts'
 import { aWorld, type WorldOverrides } from './machine-world.fixtures.ts'
-import type { CloneFacts, MachineView } from './views.ts'
+import type { CloneFacts } from './views.ts'
 import type { MachineWorld } from './world.ts'
 
 /** KubeVirt's machine as the API server has it, with what KubeVirt itself has added. */
@@ -36,8 +36,7 @@ interface Stored extends KubeObject {
  * Applies plans to a world, as the controller and the API server would. The test plays the other actors (the image, CDI, KubeVirt, people).
  * `told` has every Event, in order.
  */
-export class Walk extends PlanWalk<MachineWorld, MachinePlan, MachineView> {
-  override world: MachineWorld
+export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   events: string[] = []
   /** Kinds that were removed, each with the world at that time. */
   removed: { readonly kind: string; readonly world: MachineWorld }[] = []
@@ -46,16 +45,7 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan, MachineView> {
   #stored: Stored | undefined
 
   constructor(overrides: WorldOverrides = {}) {
-    super(FINALIZERS.virtualMachine)
-    this.world = aWorld(overrides)
-  }
-
-  override get subject(): MachineView {
-    return this.world.vm
-  }
-
-  override set subject(vm: MachineView) {
-    this.set({ vm })
+    super('vm', FINALIZERS.virtualMachine, aWorld(overrides))
   }
 
   get message(): string {

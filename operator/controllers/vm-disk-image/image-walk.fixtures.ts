@@ -1,6 +1,5 @@
 import { ANNOTATIONS, FINALIZERS, LABELS, parseVMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster/views.ts'
-import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
@@ -15,21 +14,11 @@ import { type Holder, type ImageWorld, NOTHING_SEEN } from './world.ts'
  * A world to which its plans are applied, as the controller and the API server would do it. The test controls the other
  * actors (admission, CDI, snapshotter, people).
  */
-export class Walk extends PlanWalk<ImageWorld, ImagePlan, ImageView> {
-  override world: ImageWorld
+export class Walk extends PlanWalk<'image', ImageWorld, ImagePlan> {
   #serial = 0
 
   constructor(overrides: WorldOverrides = {}) {
-    super(FINALIZERS.vmDiskImage)
-    this.world = aWorld(overrides)
-  }
-
-  override get subject(): ImageView {
-    return this.world.image
-  }
-
-  override set subject(image: ImageView) {
-    this.set({ image })
+    super('image', FINALIZERS.vmDiskImage, aWorld(overrides))
   }
 
   condition(type: string): string | undefined {
