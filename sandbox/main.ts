@@ -1,32 +1,22 @@
-import { parseArgs } from 'node:util'
 import { Connection } from '../operator/kube/connection.ts'
 import { HttpKubeClient } from '../operator/kube/http-client.ts'
 import { systemClock } from '../operator/runtime/clock.ts'
+import { commandOptions } from './command-options.ts'
 import { OPERATOR_NAMESPACE, startCluster } from './control-plane/cluster.ts'
 import { ImageServer } from './image-server/image-server.ts'
 import { SCRIPTED_PATHS } from './image-server/scripted-paths.ts'
 import { httpTransfer, startSimulators } from './simulators/index.ts'
 
-const { values } = parseArgs({
-  options: {
-    directory: { type: 'string' },
-    help: { type: 'boolean', short: 'h' },
-  },
-})
+const USAGE = `usage: npm run sandbox -- [--directory FOLDER]
+  A Kubernetes cluster on this machine with simulators of CDI, KubeVirt and the snapshot controller, and the roles,
+  admission policies and policy ConfigMap of an installation, until Ctrl-C.
+  --directory FOLDER  keeps its kubeconfig, logs and data there instead of in a temporary folder
+`
 
-if (values.help) {
-  process.stdout.write(
-    'usage: npm run sandbox -- [--directory FOLDER]\n' +
-      '  A Kubernetes cluster on this machine with simulators of CDI, KubeVirt and the snapshot controller, and the roles,\n' +
-      '  admission policies and policy ConfigMap of an installation, until Ctrl-C.\n' +
-      '  --directory FOLDER  keeps its kubeconfig, logs and data there instead of in a temporary folder\n',
-  )
-} else {
-  await run()
-}
+const { directory } = commandOptions(USAGE, { directory: { type: 'string' } })
+await run()
 
 async function run(): Promise<void> {
-  const { directory } = values
   await using cluster = await startCluster({
     access: true,
     // The values of an installation, except for a retry backoff that is short enough for a person at a terminal.

@@ -81,9 +81,14 @@ export function dateTime(description: string): z.ZodString {
   return z.string().max(64).meta({ description, format: 'date-time' })
 }
 
-/** Optional text of a status. */
+/** Optional text. */
 export function maybeText(max: number, description: string) {
   return z.string().max(max).describe(description).optional()
+}
+
+/** Optional true or false. */
+export function maybeFlag(description: string) {
+  return z.boolean().describe(description).optional()
 }
 
 /** Count that cannot be negative. */
@@ -169,12 +174,8 @@ export function statusOf<Phase extends z.ZodType, Fields extends z.ZodRawShape>(
     .object({
       observedGeneration: count().describe('metadata.generation that this status was computed for.').optional(),
       phase: phase.describe(says.phase).optional(),
-      reason: z.string().max(1024).describe(`One word that says why the ${who} is in this phase.`).optional(),
-      message: z
-        .string()
-        .max(4096)
-        .describe(`A sentence that says what is going on or what the ${who} waits for.`)
-        .optional(),
+      reason: maybeText(1024, `One word that says why the ${who} is in this phase.`),
+      message: maybeText(4096, `A sentence that says what is going on or what the ${who} waits for.`),
       conditions: conditions(says.conditions).optional(),
       ...fields,
     })

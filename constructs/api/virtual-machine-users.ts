@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
-import { cel, matching, objectName, text } from './shared.ts'
+import { cel, matching, maybeFlag, objectName, text } from './shared.ts'
 
 /** Maximum number of users of a machine, of keys of a user, and of characters of a key. */
 interface UserLimits {
@@ -57,12 +57,9 @@ const userFields = (limits: UserLimits) =>
       .describe('Password. Everyone who may read the virtual machine can read it: prefer passwordSecretRef.')
       .optional(),
     passwordSecretRef: passwordSecretRef.optional(),
-    lock_passwd: z
-      .boolean()
-      .describe(
-        'True: no login with a password. Set it to false together with a password. Default: true, as in cloud-init.',
-      )
-      .optional(),
+    lock_passwd: maybeFlag(
+      'True: no login with a password. Set it to false together with a password. Default: true, as in cloud-init.',
+    ),
     sudo: line('sudo', 512).describe('Rule for sudo, such as ALL=(ALL) NOPASSWD:ALL. Default: none.').optional(),
     groups: cel(z.string().min(1).max(1024), {
       rule: celMatches('self', PATTERNS.groups),

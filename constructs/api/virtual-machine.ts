@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
 import { ageColumn, MESSAGE_COLUMN, phaseColumn, queueColumns, reasonColumn } from './columns.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
-import { DNS_LABEL, dnsLabel, GROUP, labelTextField, objectName, VERSION } from './shared.ts'
+import { DNS_LABEL, dnsLabel, GROUP, labelTextField, maybeFlag, objectName, VERSION } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
 import { cpuField } from './virtual-machine-cpu.ts'
 import { interfaces } from './virtual-machine-interfaces.ts'
@@ -66,10 +66,9 @@ const spec = z
       "Version of this machine, such as 2.1.0; quote a number. A label of KubeVirt's machine, its instance and its pod.",
     ).optional(),
     name: dnsLabel().describe('Host name of the guest. Default: the name of the virtual machine.').optional(),
-    ignoreOnDeploy: z
-      .boolean()
-      .describe('True: only the image is ensured, no machine is created; one that exists stays. Default: false.')
-      .optional(),
+    ignoreOnDeploy: maybeFlag(
+      'True: only the image is ensured, no machine is created; one that exists stays. Default: false.',
+    ),
     runStrategy: z
       .enum(RUN_STRATEGIES)
       .describe(

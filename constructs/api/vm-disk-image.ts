@@ -5,7 +5,7 @@ import { imageFields, policyDefault, sourceRules } from './image-source.ts'
 import { shortHash } from './names.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { parseQuantity } from './quantity.ts'
-import { cel, duration, GROUP, text, VERSION } from './shared.ts'
+import { cel, duration, GROUP, maybeFlag, text, VERSION } from './shared.ts'
 import { vmDiskImageStatus } from './vm-disk-image-status.ts'
 
 export { SOURCE_TYPES, type SourceType } from './image-source.ts'
@@ -42,10 +42,7 @@ const specFields = z.object({
         'deletes it. Default: the policy key unreferencedTTL, or userUnreferencedTTL.',
     )
     .optional(),
-  suspend: z
-    .boolean()
-    .describe('True: start no download and stop a running one. The artifact stays. Default: false.')
-    .optional(),
+  suspend: maybeFlag('True: start no download and stop a running one. The artifact stays. Default: false.'),
 })
 
 type SpecFields = z.output<typeof specFields>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cel, dnsLabel, listMap, matching } from './shared.ts'
+import { cel, dnsLabel, listMap, matching, maybeFlag, maybeText } from './shared.ts'
 import { containerMemoryField } from './sizes.ts'
 import { cpuField } from './virtual-machine-cpu.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
@@ -42,10 +42,7 @@ const volumeMount = z
       .max(63)
       .describe('Name of one of spec.volumes, or ansible: the inventory and the plays of the workspace.'),
     containerPath: absolutePath('containerPath').describe('Where the volume is in the container, such as /config.'),
-    readOnly: z
-      .boolean()
-      .describe('True: the container cannot write to it. Default: false; ansible is always read-only.')
-      .optional(),
+    readOnly: maybeFlag('True: the container cannot write to it. Default: false; ansible is always read-only.'),
   })
   .describe('One volume in a container.')
 
@@ -68,11 +65,7 @@ const env = z
       '^[-._a-zA-Z][-._a-zA-Z0-9]*$',
       'must be the name of an environment variable: letters, digits, "_", "-" and ".", with no digit first',
     ).describe('Name of the variable.'),
-    value: z
-      .string()
-      .max(4096)
-      .describe('Its value: a text, so quote numbers, true and false. Default: the empty text.')
-      .optional(),
+    value: maybeText(4096, 'Its value: a text, so quote numbers, true and false. Default: the empty text.'),
   })
   .describe('One environment variable.')
 
@@ -115,10 +108,7 @@ const container = z
 const containerCluster = z
   .object({
     name: memberName().describe('Name of the cluster: of its Deployment, and its host name.'),
-    ignoreOnDeploy: z
-      .boolean()
-      .describe('True: its containers are not created; what exists stays. Default: false.')
-      .optional(),
+    ignoreOnDeploy: maybeFlag('True: its containers are not created; what exists stays. Default: false.'),
     interfaces: workspaceInterfaces('containers, which they share', 'the pod network alone.').optional(),
     containers: listMap(
       z.array(container).min(1).max(WORKSPACE_LIMITS.containers),

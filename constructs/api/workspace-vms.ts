@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { jsonObject } from '../schema/json-object.ts'
-import { labelTextField, listMap, matching, objectName } from './shared.ts'
+import { labelTextField, listMap, matching, maybeFlag, objectName } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
 import { cpuField } from './virtual-machine-cpu.ts'
 import { usersField } from './virtual-machine-users.ts'
@@ -51,10 +51,9 @@ const vm = z
     version: labelTextField(
       'Version of this machine, such as 2.1.0; quote a number. A label, and {version} of the policy key imageUrlTemplate.',
     ).optional(),
-    ignoreOnDeploy: z
-      .boolean()
-      .describe('True: only the image is ensured, no machine is created; one that exists stays. Default: false.')
-      .optional(),
+    ignoreOnDeploy: maybeFlag(
+      'True: only the image is ensured, no machine is created; one that exists stays. Default: false.',
+    ),
     backingVMDiskImage: objectName().describe(
       'Name of the VMDiskImage that the disk is cloned from, in the namespace that the policy key imageNamespace names. Where there is none, it is ' +
         'created from vmDiskImageTemplate, else from the policy key imageUrlTemplate; without either, the workspace waits for it.',

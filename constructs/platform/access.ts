@@ -12,6 +12,8 @@ export const READ = ['get', 'list', 'watch'] as const
 const CACHE = ['list', 'watch'] as const
 /** For what the operator creates. It never replaces an object: it patches the version that it has seen. */
 const MAKE = ['create', 'patch', 'delete'] as const
+/** For what it creates, and also reads one by one. */
+const OWN = [...READ, ...MAKE] as const
 
 export function allow(apiGroup: string, resources: readonly string[], verbs: readonly string[]): AccessRule {
   return { apiGroups: [apiGroup], resources, verbs }
@@ -45,9 +47,9 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     'makes images for machines, DataSyncs and Workspaces, holds them by a finalizer, and deletes those that nothing refers to. The admission policy requires `use` of the author of a VirtualMachine',
     OURS,
     ['vmdiskimages'],
-    [...READ, ...MAKE, 'use'],
+    [...OWN, 'use'],
   ),
-  grant('makes machines for Workspaces, and holds them by a finalizer', OURS, ['virtualmachines'], [...READ, ...MAKE]),
+  grant('makes machines for Workspaces, and holds them by a finalizer', OURS, ['virtualmachines'], OWN),
   grant('reads what people ask for', OURS, ['datasyncs'], CACHE),
   grant('reads what people ask for, and holds it by a finalizer', OURS, ['workspaces'], [...READ, 'patch']),
   grant(
@@ -92,7 +94,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     'keeps the cloud-init data of machines, reads the passwords that machines name, one by one, and watches as metadata alone whether what images and machines name exists',
     '',
     ['secrets'],
-    [...READ, ...MAKE],
+    OWN,
   ),
   grant('follows the importers and launchers that run, and says why one does not', '', ['pods'], CACHE),
   grant('says what happens, and reads why something does not start', '', ['events'], ['list', 'create', 'patch']),
@@ -101,34 +103,29 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     'follows the disks of images and machines, and makes the volumes of Workspaces',
     '',
     ['persistentvolumeclaims'],
-    [...READ, ...MAKE],
+    OWN,
   ),
   grant(
     'watches as metadata alone which ConfigMaps with certificates there are, and keeps the inventory of Workspaces',
     '',
     ['configmaps'],
-    [...READ, ...MAKE],
+    OWN,
   ),
-  grant(
-    'knows which namespaces are there and are not going, and makes those of Workspaces',
-    '',
-    ['namespaces'],
-    [...READ, ...MAKE],
-  ),
+  grant('knows which namespaces are there and are not going, and makes those of Workspaces', '', ['namespaces'], OWN),
   grant(
     'knows whether a namespace has room before a slot is taken, and limits Workspaces',
     '',
     ['resourcequotas'],
-    [...READ, ...MAKE],
+    OWN,
   ),
-  grant('makes the local volumes of Workspaces', '', ['persistentvolumes'], [...READ, ...MAKE]),
-  grant('runs the containers of Workspaces', 'apps', ['deployments'], [...READ, ...MAKE]),
-  grant('closes Workspaces to each other', 'networking.k8s.io', ['networkpolicies'], [...READ, ...MAKE]),
+  grant('makes the local volumes of Workspaces', '', ['persistentvolumes'], OWN),
+  grant('runs the containers of Workspaces', 'apps', ['deployments'], OWN),
+  grant('closes Workspaces to each other', 'networking.k8s.io', ['networkpolicies'], OWN),
   grant(
     'makes the networks of Workspaces, and knows which one a machine lacks',
     'k8s.cni.cncf.io',
     ['network-attachment-definitions'],
-    [...READ, ...MAKE],
+    OWN,
   ),
 ]
 

@@ -4,6 +4,7 @@ import { respond, useHttpBench } from './http-bench.fixtures.ts'
 import { SECRET } from './resource-types.ts'
 
 const bench = useHttpBench()
+const WATCH = { watch: '1', allowWatchBookmarks: 'true' }
 
 describe('a watch', () => {
   const line = (type: string, more: object) => `${JSON.stringify({ type, object: more })}\n`
@@ -35,12 +36,7 @@ describe('a watch', () => {
       { type: 'BOOKMARK', resourceVersion: '8', endsInitialEvents: true },
       { type: 'BOOKMARK', resourceVersion: '9' },
     ])
-    expect(bench.query).toEqual({
-      watch: '1',
-      allowWatchBookmarks: 'true',
-      sendInitialEvents: 'true',
-      resourceVersionMatch: 'NotOlderThan',
-    })
+    expect(bench.query).toEqual({ ...WATCH, sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' })
   })
 
   it('gives events and bookmarks, and ends when the server ends it', async () => {
@@ -63,12 +59,7 @@ describe('a watch', () => {
       { type: 'BOOKMARK', resourceVersion: '8' },
       { type: 'DELETED', object: named },
     ])
-    expect(bench.query).toEqual({
-      watch: '1',
-      allowWatchBookmarks: 'true',
-      resourceVersion: '5',
-      timeoutSeconds: '9',
-    })
+    expect(bench.query).toEqual({ ...WATCH, resourceVersion: '5', timeoutSeconds: '9' })
   })
 
   it('throws what the server reports within it', async () => {

@@ -1,5 +1,6 @@
 import type { Policy } from '@open-terrain/constructs'
-import type { ObjectMeta } from '../kube/kube-object.ts'
+import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
+import { toTime } from './conditions.ts'
 import { reasonOf } from './standing.ts'
 import { START } from './times.fixtures.ts'
 import type { Wake } from './wake.ts'
@@ -18,23 +19,32 @@ export function given(fields: Readonly<Record<string, unknown>>): Record<string,
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
+interface Subject extends KubeObject {
+  readonly spec: unknown
+  readonly status: Parameters<typeof reasonOf>[0] & { readonly phase?: string | undefined }
+}
+
 /** The common part of walks of all kinds: a world to which plans are applied, in the order that a controller uses. */
 export abstract class PlanWalk<
-  World extends { readonly policy: Policy },
+  Key extends string,
+  World extends { readonly policy: Policy } & Readonly<Record<Key, Subject>>,
   Plan extends { readonly wake?: Wake | undefined },
 > {
-  abstract world: World
+  world: World
   now = START
   /** Every write, in order. */
   readonly log: string[] = []
   isGone = false
+  readonly #key: Key
   readonly #finalizer: string
+  #version = 400
 
-  constructor(finalizer: string) {
+  /** @param key the object of the world that the plans are about */
+  constructor(key: Key, finalizer: string, world: World) {
+    this.#key = key
     this.#finalizer = finalizer
+    this.world = world
   }
-
-  abstract get status(): Parameters<typeof reasonOf>[0] & { readonly phase?: string | undefined }
 
   abstract plan(): Plan
 
@@ -50,6 +60,37 @@ export abstract class PlanWalk<
   /** `phase/reason`. */
   get stand(): string {
     return `${this.status.phase}/${reasonOf(this.status)}`
+  }
+
+  get subject(): World[Key] {
+    return this.world[this.#key]
+  }
+
+  get status(): World[Key]['status'] {
+    return this.subject.status
+  }
+
+  /** Changes the object, as the API server stores it. */
+  change(change: Partial<World[Key]>): this {
+    const { metadata, ...rest } = { ...this.subject, ...change }
+    this.#version += 1
+    const changed = { ...rest, metadata: { ...metadata, resourceVersion: String(this.#version) } }
+    return this.set({ [this.#key]: changed } as object as Partial<World>)
+  }
+
+  /** Somebody edits the spec. */
+  edit(changes: Readonly<Record<string, unknown>>): this {
+    const { spec, metadata } = this.subject
+    const generation = (metadata.generation ?? 1) + 1
+    return this.change({
+      spec: given({ ...(spec as object), ...changes }),
+      metadata: { ...metadata, generation },
+    } as Partial<World[Key]>)
+  }
+
+  markDeleted(): this {
+    const metadata = { ...this.subject.metadata, deletionTimestamp: toTime(this.now) }
+    return this.change({ metadata } as Partial<World[Key]>)
   }
 
   set(change: Partial<World>): this {

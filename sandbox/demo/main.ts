@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { commandOptions } from '../command-options.ts'
 import { FAILING, REFRESHED } from './cast.ts'
 import { check } from './checks.ts'
 import { type Display, openDisplay } from './display.ts'
@@ -14,12 +14,16 @@ const DEFAULT_TIMEOUT_SECONDS = 1_200
 const REPEATED_SIGNAL_MS = 1_000
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
-const { values } = parseArgs({
-  options: {
-    keep: { type: 'boolean', default: false },
-    timeout: { type: 'string', default: String(DEFAULT_TIMEOUT_SECONDS) },
-    help: { type: 'boolean', short: 'h', default: false },
-  },
+const USAGE = `usage: npm run demo -- [--keep] [--timeout SECONDS]
+  Syncs twenty disk images, stands up a virtual machine, preloads a release and has a whole lab come and go through the real
+  operator, with trouble on the way, and checks what came of it.
+  --keep             leaves the cluster up afterwards, for kubectl, until Ctrl-C
+  --timeout SECONDS  gives up after so long (default: ${DEFAULT_TIMEOUT_SECONDS})
+`
+
+const values = commandOptions(USAGE, {
+  keep: { type: 'boolean', default: false },
+  timeout: { type: 'string', default: String(DEFAULT_TIMEOUT_SECONDS) },
 })
 
 /** Why the demo ends early. */
@@ -32,21 +36,11 @@ class Ended extends Error {
   }
 }
 
-if (values.help) {
-  process.stdout.write(
-    'usage: npm run demo -- [--keep] [--timeout SECONDS]\n' +
-      '  Syncs twenty disk images, stands up a virtual machine, preloads a release and has a whole lab come and go through the real\n' +
-      '  operator, with trouble on the way, and checks what came of it.\n' +
-      '  --keep             leaves the cluster up afterwards, for kubectl, until Ctrl-C\n' +
-      `  --timeout SECONDS  gives up after so long (default: ${DEFAULT_TIMEOUT_SECONDS})\n`,
-  )
-} else {
-  process.exitCode = await run().catch((error: unknown) => {
-    const isExpected = error instanceof Ended
-    process.stderr.write(`${isExpected ? error.message : error instanceof Error ? error.stack : String(error)}\n`)
-    return isExpected ? error.exitCode : 1
-  })
-}
+process.exitCode = await run().catch((error: unknown) => {
+  const isExpected = error instanceof Ended
+  process.stderr.write(`${isExpected ? error.message : error instanceof Error ? error.stack : String(error)}\n`)
+  return isExpected ? error.exitCode : 1
+})
 
 async function run(): Promise<number> {
   process.stdout.write('Starting a Kubernetes control plane on this machine ...\n')

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
+import { commandOptions } from '../../sandbox/command-options.ts'
 import { buildBundle } from './bundled-operator.ts'
 import type { Chapter } from './figure.ts'
 import { measureCost } from './figures/cost.ts'
@@ -93,17 +93,13 @@ const USAGE = `usage: npm run bench -- [--images-10k] [--only NAME,...] [--repor
   --report FILE  writes the report there, for example docs/benchmarks.md; what it has of other measurements stays, where only the processor differs
 `
 
-const { values } = parseArgs({
-  options: {
-    'images-10k': { type: 'boolean', default: false },
-    only: { type: 'string' },
-    report: { type: 'string' },
-    help: { type: 'boolean', short: 'h' },
-  },
+const values = commandOptions(USAGE, {
+  'images-10k': { type: 'boolean', default: false },
+  only: { type: 'string' },
+  report: { type: 'string' },
 })
 
-if (values.help) process.stdout.write(USAGE)
-else await main()
+await main()
 
 async function main(): Promise<void> {
   const names = chosen()

@@ -14,6 +14,9 @@ import { silentLog } from '../harness/log.ts'
 import { Waiting } from '../harness/waiting.ts'
 import type { Download, Turn } from './queue-arithmetic.ts'
 
+/** A wait this long is a hang, on a machine of any speed. No figure depends on it. */
+const HANGS_AFTER_MS = 600_000
+
 interface Seen extends KubeObject {
   /** When the event was received, in milliseconds of the monotonic clock. */
   readonly at: number
@@ -150,7 +153,7 @@ export class Observer implements AsyncDisposable {
   }
 
   /** Resolves with the result of `look`, which is called again at each event. Rejects after the timeout, with `what` in the message. */
-  async until<T>(what: string, look: () => T | undefined | false, timeoutMs: number): Promise<T> {
+  async until<T>(what: string, look: () => T | undefined | false, timeoutMs = HANGS_AFTER_MS): Promise<T> {
     const late = () => new Error(`waited ${timeoutMs / 1_000} s in vain until ${what}`)
     return await this.#waiting.until(look, timeoutMs, late)
   }

@@ -7,7 +7,6 @@ import { stopwatch } from './stopwatch.ts'
 /** Limit and duration of downloads. They take almost no time, because something else is measured. */
 export const LIMIT = 10
 export const IMPORT_MS = 100
-const IMAGES_TIMEOUT_MS = 60_000
 
 export interface Memory {
   readonly residentMb: number
@@ -41,10 +40,9 @@ export interface Scene {
 export async function sceneOn(stage: Stage, images = 0): Promise<Scene> {
   const simulators = await stage.startSimulators({ durationMs: IMPORT_MS })
   const observer = await stage.observe()
-  const operator = await stage.startOperator()
-  await operator.untilLeading()
+  const operator = await stage.startLeader()
   await stage.createImages('image', images)
-  await observer.until('every image is there', () => observer.countIn('Succeeded') === images, IMAGES_TIMEOUT_MS)
+  await observer.until('every image is there', () => observer.countIn('Succeeded') === images)
   const cpuSeconds = async () => ({
     operator: await operator.cpuSeconds(),
     simulators: await simulators.cpuSeconds(),

@@ -111,6 +111,13 @@ export class Stage implements AsyncDisposable {
     )
   }
 
+  /** Starts an operator, and resolves when it leads. */
+  async startLeader(name?: string): Promise<BundledOperator> {
+    const operator = await this.startOperator(name)
+    await operator.untilLeading()
+    return operator
+  }
+
   /** Changes these keys, and leaves the others as they are. */
   async setPolicy(data: Readonly<Record<string, string>>): Promise<void> {
     const metadata = { namespace: OPERATOR_NAMESPACE, name: POLICY_NAME }

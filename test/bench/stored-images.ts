@@ -12,7 +12,6 @@ import {
 import { inParallel, type Stage } from './stage.ts'
 
 const MODEL = 'model-image'
-const TIMEOUT_MS = 60_000
 
 interface StoredImage extends KubeObject {
   readonly spec: VMDiskImageSpec
@@ -42,10 +41,9 @@ async function makeModel(stage: Stage): Promise<Model> {
   {
     await using observer = await stage.observe()
     await using _simulators = await stage.startSimulators({ durationMs: 100 })
-    await using operator = await stage.startOperator('model')
-    await operator.untilLeading()
+    await using _leader = await stage.startLeader('model')
     await stage.client.create(IMAGE, stage.image(MODEL))
-    await observer.until('the model is synced', () => observer.countIn('Succeeded') === 1, TIMEOUT_MS)
+    await observer.until('the model is synced', () => observer.countIn('Succeeded') === 1)
   }
   const { client } = stage
   const namespace = stage.namespaces[0] ?? ''

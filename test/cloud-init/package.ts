@@ -21,12 +21,9 @@ export interface CloudInit {
  */
 export async function resolveCloudInit(report: (line: string) => void): Promise<CloudInit> {
   const kept = 'usr/lib/python3/dist-packages'
-  const found = await resolveDebianTool({ name: 'cloud-init', packages: withModules, kept, findIn }, report)
-  if (found !== undefined) return found
-  throw new Error(
-    'cloud-init cannot be found or downloaded here: install cloud-init and the jsonschema module for python3, or set ' +
-      'CLOUD_INIT=skip to leave out the checks that need it.',
-  )
+  const remedy =
+    'install cloud-init and the jsonschema module for python3, or set CLOUD_INIT=skip to leave out the checks that need it.'
+  return await resolveDebianTool({ name: 'cloud-init', packages: withModules, kept, findIn, remedy }, report)
 }
 
 async function findIn(cache: string): Promise<CloudInit | undefined> {

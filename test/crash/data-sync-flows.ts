@@ -52,11 +52,11 @@ class PlayedDataSyncs {
 
   /** The status is counted at most every 2 s: without this wait it may show nothing between Queued and Synced. */
   async untilSyncing(name: string): Promise<void> {
-    await this.dataSyncs.untilReason(name, 'Syncing', 'Syncing')
+    await this.dataSyncs.untilStand(name, 'Syncing', 'Syncing')
   }
 
   async untilSynced(name: string): Promise<void> {
-    await this.dataSyncs.untilReason(name, 'Succeeded', 'Synced')
+    await this.dataSyncs.untilStand(name, 'Succeeded', 'Synced')
   }
 
   /** Waits until this DataSync is the only object that refers to an image. */
@@ -72,16 +72,18 @@ function imageOf(vm: string, version?: string): string {
   return ['035', version, vm].filter((part) => part !== undefined).join('-')
 }
 
+const withDataSyncs = (act: (of: PlayedDataSyncs, play: Play) => Promise<void>) => (play: Play) =>
+  act(new PlayedDataSyncs(play), play)
+
 const creation: Flow = {
   name: 'a DataSync of two vms',
   ...USUAL,
-  act: async (play) => {
-    const of = new PlayedDataSyncs(play)
+  act: withDataSyncs(async (of) => {
     await of.create('lab', ['attacker', 'victim'])
     await of.untilSyncing('lab')
     await of.letDownload('035-attacker', '035-victim')
     await of.untilSynced('lab')
-  },
+  }),
   writes: [...FIRST_IMAGE, ...NEXT_IMAGE, ...statusWrites('Queued', 'Syncing', 'Synced')],
 }
 
@@ -95,8 +97,7 @@ export const update: Flow = {
     await creation.act(play)
     await play.untilQuiet()
   },
-  act: async (play) => {
-    const of = new PlayedDataSyncs(play)
+  act: withDataSyncs(async (of, play) => {
     play.holdDownloads('newer')
     play.holdDownloads('035-router')
     await of.dataSyncs.patch('lab', { spec: { vms: [of.dataSyncs.vm('attacker', 'newer'), of.vm('router')] } })
@@ -105,7 +106,7 @@ export const update: Flow = {
     play.letThrough('newer')
     await of.letDownload('035-router')
     await of.untilSynced('lab')
-  },
+  }),
   writes: [
     'patch vmdiskimages',
     'create datavolumes',
@@ -120,37 +121,33 @@ export const update: Flow = {
 const newVersion: Flow = {
   name: 'a DataSync of a new version beside that of the old one',
   ...USUAL,
-  prepare: async (play) => {
-    const of = new PlayedDataSyncs(play)
+  prepare: withDataSyncs(async (of, play) => {
     await of.create('lab', ['attacker'], '1.0.0')
     await of.letDownload('035-1.0.0-attacker')
     await of.untilSynced('lab')
     await play.untilQuiet()
-  },
-  act: async (play) => {
-    const of = new PlayedDataSyncs(play)
+  }),
+  act: withDataSyncs(async (of, play) => {
     await of.create('lab-next', ['attacker'], '1.1.0')
     await of.untilSyncing('lab-next')
     await of.letDownload('035-1.1.0-attacker')
     await of.untilSynced('lab-next')
     await of.dataSyncs.delete('lab')
     await play.untilGone('035-1.0.0-attacker')
-  },
+  }),
   writes: [...NEXT_IMAGE, 'update configmaps', ...statusWrites('Queued', 'Syncing', 'Synced'), ...REMOVAL],
 }
 
 const sharing: Flow = {
   name: 'an image that two DataSyncs share, until the last of them goes',
   ...USUAL,
-  prepare: async (play) => {
-    const of = new PlayedDataSyncs(play)
+  prepare: withDataSyncs(async (of, play) => {
     await of.create('one', ['attacker'])
     await of.letDownload('035-attacker')
     await of.untilSynced('one')
     await play.untilQuiet()
-  },
-  act: async (play) => {
-    const of = new PlayedDataSyncs(play)
+  }),
+  act: withDataSyncs(async (of, play) => {
     await of.create('two', ['attacker'])
     await of.untilSynced('two')
     await of.dataSyncs.delete('one')
@@ -159,27 +156,25 @@ const sharing: Flow = {
     await of.untilLeftTo('two', '035-attacker')
     await of.dataSyncs.delete('two')
     await play.untilGone('035-attacker')
-  },
+  }),
   writes: [...statusWrites('Synced'), ...REMOVAL],
 }
 
 const deletion: Flow = {
   name: 'deletion of a DataSync of which one image is ready, and one downloads',
   ...USUAL,
-  prepare: async (play) => {
-    const of = new PlayedDataSyncs(play)
+  prepare: withDataSyncs(async (of, play) => {
     await of.create('lab', ['attacker', 'victim'])
     await of.letDownload('035-attacker')
     await play.untilDownloading(1, '035-victim')
     await play.untilQuiet()
-  },
-  act: async (play) => {
-    const of = new PlayedDataSyncs(play)
+  }),
+  act: withDataSyncs(async (of, play) => {
     await of.dataSyncs.delete('lab')
     await play.untilGone('035-attacker')
     await play.untilGone('035-victim')
     await play.untilStopped()
-  },
+  }),
   writes: [...REMOVAL, 'delete vmdiskimages', 'delete datavolumes', 'update configmaps', 'patch vmdiskimages'],
 }
 

@@ -39,6 +39,11 @@ async function sync(play: Play): Promise<void> {
   await play.untilQuiet()
 }
 
+async function remove(play: Play): Promise<void> {
+  await play.deleteImage()
+  await play.untilGone()
+}
+
 export const success: Flow = {
   name: 'success',
   policy: QUICK,
@@ -152,10 +157,7 @@ const deletion: Flow = {
   name: 'deletion of an image that is there',
   policy: QUICK,
   prepare: sync,
-  act: async (play) => {
-    await play.deleteImage()
-    await play.untilGone()
-  },
+  act: remove,
   writes: [
     'update vmdiskimages/status',
     'delete datasources',
@@ -171,8 +173,7 @@ export const cancellation: Flow = {
   policy: QUICK,
   prepare: download,
   act: async (play) => {
-    await play.deleteImage()
-    await play.untilGone()
+    await remove(play)
     await play.untilStopped()
   },
   writes: ['update vmdiskimages/status', 'delete datavolumes', 'update configmaps', 'patch vmdiskimages'],

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { commandOptions } from '../../sandbox/command-options.ts'
 import { startCluster } from '../../sandbox/control-plane/cluster.ts'
 import { buildBundle } from '../bench/bundled-operator.ts'
 import { commitFact, machineFacts } from '../bench/machine.ts'
@@ -24,18 +24,14 @@ const USAGE = `usage: npm run faults -- [--minutes N] [--outages N] [--freezes N
   --report FILE  writes the report there, for example docs/faults.md
 `
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    outages: { type: 'string', default: '20' },
-    freezes: { type: 'string', default: '3' },
-    report: { type: 'string' },
-    help: { type: 'boolean', short: 'h' },
-  },
+const values = commandOptions(USAGE, {
+  minutes: { type: 'string', default: '10' },
+  outages: { type: 'string', default: '20' },
+  freezes: { type: 'string', default: '3' },
+  report: { type: 'string' },
 })
 
-if (values.help) process.stdout.write(USAGE)
-else await main()
+await main()
 
 async function main(): Promise<void> {
   const [minutes, outages, freezes] = [values.minutes, values.outages, values.freezes].map(Number) as [

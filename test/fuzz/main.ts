@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util'
 import { Connection } from '../../operator/kube/connection.ts'
+import { commandOptions } from '../../sandbox/command-options.ts'
 import { type Cluster, startCluster } from '../../sandbox/control-plane/cluster.ts'
 import { comparePolicies } from './policy-campaign.ts'
 import { type FuzzResult, hasFindings, resultText, writeReport } from './report.ts'
@@ -7,17 +7,15 @@ import { compareVerdicts, replaySpec, SPEC_CONNECTIONS } from './spec-campaign.t
 
 const USAGE = `usage: npm run fuzz -- [--specs N] [--policies N] [--seed S] [--report FILE]
        npm run fuzz -- --specs 0 --policies 1 --seed S --path P    one finding again (policies)
-       npm run fuzz -- --seed S --path P                           one finding again (specs)`
+       npm run fuzz -- --seed S --path P                           one finding again (specs)
+`
 
-const { values } = parseArgs({
-  options: {
-    specs: { type: 'string', default: '5000' },
-    policies: { type: 'string', default: '5000' },
-    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
-    path: { type: 'string' },
-    report: { type: 'string' },
-    help: { type: 'boolean', short: 'h' },
-  },
+const values = commandOptions(USAGE, {
+  specs: { type: 'string', default: '5000' },
+  policies: { type: 'string', default: '5000' },
+  seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+  path: { type: 'string' },
+  report: { type: 'string' },
 })
 
 function wholeNumber(name: 'specs' | 'policies' | 'seed'): number {
@@ -74,8 +72,7 @@ async function main(): Promise<void> {
 }
 
 try {
-  if (values.help) say(USAGE)
-  else await main()
+  await main()
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 2

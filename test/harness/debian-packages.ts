@@ -29,16 +29,16 @@ export interface DebianTool<T> {
   readonly kept: string
   /** Looks for the tool on this machine and in the cache folder. */
   readonly findIn: (cache: string) => Promise<T | undefined>
+  /** What to do where it can be neither found nor downloaded: follows "cannot be found or downloaded here: ". */
+  readonly remedy: string
 }
 
 /**
  * Finds a tool or installs it. If `findIn` finds nothing, unpacks the distribution's packages into
- * `~/.cache/open-terrain/<name>/<distribution and its version>` (needs apt and dpkg-deb, not root). Undefined if both fail; `report` gets the reason.
+ * `~/.cache/open-terrain/<name>/<distribution and its version>` (needs apt and dpkg-deb, not root). If both fail, `report` gets the reason, and the
+ * error says what to do.
  */
-export async function resolveDebianTool<T>(
-  tool: DebianTool<T>,
-  report: (line: string) => void,
-): Promise<T | undefined> {
+export async function resolveDebianTool<T>(tool: DebianTool<T>, report: (line: string) => void): Promise<T> {
   const cache = await cacheFolder(tool.name)
   const present = await tool.findIn(cache)
   if (present !== undefined) return present
@@ -49,7 +49,9 @@ export async function resolveDebianTool<T>(
     if (late !== undefined) return late
     report(`getting ${tool.name} (once)`)
     await obtain(tool, cache).catch((error: Error) => report(`cannot get ${tool.name}: ${error.message}`))
-    return await tool.findIn(cache)
+    const obtained = await tool.findIn(cache)
+    if (obtained !== undefined) return obtained
+    throw new Error(`${tool.name} cannot be found or downloaded here: ${tool.remedy}`)
   } finally {
     await release()
   }

@@ -42,54 +42,29 @@ class MirrorStore<T extends KubeObject> extends Store<T> {
 
 /** A copy of the cluster, maintained by its own watches, in which tests wait for states. */
 export class Mirror {
-  readonly images = new MirrorStore<Image>()
-  readonly dataVolumes = new MirrorStore<DataVolume>()
-  readonly claims = new MirrorStore<Claim>()
-  readonly pods = new MirrorStore<KubeObject>()
-  readonly snapshots = new MirrorStore<Snapshot>()
-  readonly dataSources = new MirrorStore<DataSource>()
-  readonly machines = new MirrorStore<Machine>()
-  readonly dataSyncs = new MirrorStore<DataSync>()
-  readonly workspaces = new MirrorStore<Workspace>()
-  readonly deployments = new MirrorStore<KubeObject>()
-  readonly networks = new MirrorStore<KubeObject>()
-  readonly kubevirtMachines = new MirrorStore<KubeVirtMachine>()
-  readonly instances = new MirrorStore<Instance>()
-  readonly secrets = new MirrorStore<Secret>()
-  readonly configMaps = new MirrorStore<ConfigMap>()
-  readonly namespaces = new MirrorStore<KubeObject>()
-  readonly definitions = new MirrorStore<KubeObject>()
-  readonly leases = new MirrorStore<Lease>()
-  readonly events = new MirrorStore<KubeEvent>()
+  readonly #inventory: [ResourceType, MirrorStore<KubeObject>][] = []
+  readonly images = this.#storeOf<Image>(IMAGE)
+  readonly dataVolumes = this.#storeOf<DataVolume>(types.DATA_VOLUME)
+  readonly claims = this.#storeOf<Claim>(types.PERSISTENT_VOLUME_CLAIM)
+  readonly pods = this.#storeOf<KubeObject>(types.POD)
+  readonly snapshots = this.#storeOf<Snapshot>(types.VOLUME_SNAPSHOT)
+  readonly dataSources = this.#storeOf<DataSource>(types.DATA_SOURCE)
+  readonly machines = this.#storeOf<Machine>(MACHINE)
+  readonly dataSyncs = this.#storeOf<DataSync>(DATA_SYNC)
+  readonly workspaces = this.#storeOf<Workspace>(WORKSPACE)
+  readonly deployments = this.#storeOf<KubeObject>(types.DEPLOYMENT)
+  readonly networks = this.#storeOf<KubeObject>(types.NETWORK_ATTACHMENT_DEFINITION)
+  readonly kubevirtMachines = this.#storeOf<KubeVirtMachine>(types.KUBEVIRT_VIRTUAL_MACHINE)
+  readonly instances = this.#storeOf<Instance>(types.VIRTUAL_MACHINE_INSTANCE)
+  readonly secrets = this.#storeOf<Secret>(types.SECRET)
+  readonly configMaps = this.#storeOf<ConfigMap>(types.CONFIG_MAP)
+  readonly namespaces = this.#storeOf<KubeObject>(types.NAMESPACE)
+  readonly definitions = this.#storeOf<KubeObject>(types.CUSTOM_RESOURCE_DEFINITION)
+  readonly leases = this.#storeOf<Lease>(types.LEASE)
+  readonly events = this.#storeOf<KubeEvent>(types.EVENT)
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>[] = []
   readonly #waiting = new Waiting()
-  readonly #inventory: readonly (readonly [ResourceType, MirrorStore<KubeObject>])[]
-
-  private constructor() {
-    const inventory: [ResourceType, MirrorStore<never>][] = [
-      [IMAGE, this.images],
-      [types.DATA_VOLUME, this.dataVolumes],
-      [types.PERSISTENT_VOLUME_CLAIM, this.claims],
-      [types.POD, this.pods],
-      [types.VOLUME_SNAPSHOT, this.snapshots],
-      [types.DATA_SOURCE, this.dataSources],
-      [MACHINE, this.machines],
-      [DATA_SYNC, this.dataSyncs],
-      [WORKSPACE, this.workspaces],
-      [types.DEPLOYMENT, this.deployments],
-      [types.NETWORK_ATTACHMENT_DEFINITION, this.networks],
-      [types.KUBEVIRT_VIRTUAL_MACHINE, this.kubevirtMachines],
-      [types.VIRTUAL_MACHINE_INSTANCE, this.instances],
-      [types.SECRET, this.secrets],
-      [types.CONFIG_MAP, this.configMaps],
-      [types.NAMESPACE, this.namespaces],
-      [types.CUSTOM_RESOURCE_DEFINITION, this.definitions],
-      [types.LEASE, this.leases],
-      [types.EVENT, this.events],
-    ] as never
-    this.#inventory = inventory as never
-  }
 
   static async start(client: KubeClient): Promise<Mirror> {
     const mirror = new Mirror()
@@ -108,6 +83,12 @@ export class Mirror {
     for (const reflector of reflectors) mirror.#running.push(reflector.run(mirror.#stopping.signal))
     await Promise.all(reflectors.map(({ synced }) => synced))
     return mirror
+  }
+
+  #storeOf<T extends KubeObject>(type: ResourceType): MirrorStore<T> {
+    const store = new MirrorStore<T>()
+    this.#inventory.push([type, store as never])
+    return store
   }
 
   /** What was deleted, in that order: the versions of all kinds count the writes of one etcd. */

@@ -1,11 +1,11 @@
 import type { WorkspaceComponent, WorkspaceSpecInput } from '@open-terrain/constructs'
 import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
-import { apiVersionOf } from '../../operator/kube/kube-object.ts'
 import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ignoreNotFound } from './grounds.ts'
-import { currentIf, reasonOf, WORKSPACE, type Workspace } from './kinds.ts'
+import { WORKSPACE, type Workspace } from './kinds.ts'
 import { SNAPSHOTS, STORAGE, World } from './world.ts'
+import { WorldObjects } from './world-objects.ts'
 
 /** The storage class of claims that name none. */
 const DEFAULT_CLASS = 'usual'
@@ -18,13 +18,9 @@ export const DEPLOYED = {
 } satisfies WorkspaceSpecInput
 
 /** Actions of people on Workspaces in a {@link World}, and what they observe. Disposal removes those that a test leaves behind. */
-export class Workspaces implements AsyncDisposable {
-  readonly world: World
-  readonly #world: World
-
+export class Workspaces extends WorldObjects<Workspace> implements AsyncDisposable {
   constructor(world: World) {
-    this.world = world
-    this.#world = world
+    super(world, WORKSPACE, world.mirror.workspaces)
   }
 
   /** Starts a world with the policy and classes that the proposal's workspace needs. Images are in the world's image namespace. */
@@ -48,46 +44,38 @@ export class Workspaces implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { client, mirror, operator } = this.#world
+    const { client, mirror, operator } = this.world
     await operator?.stop()
     for (const { metadata } of mirror.workspaces.values()) {
       await client.mergePatch(WORKSPACE, metadata, { metadata: { finalizers: null } }).catch(ignoreNotFound)
       await client.delete(WORKSPACE, metadata).catch(ignoreNotFound)
       await client.delete(NAMESPACE, metadata).catch(ignoreNotFound)
     }
-    await this.#world[Symbol.asyncDispose]()
+    await this.world[Symbol.asyncDispose]()
   }
 
   /** Returns a name that no other test has. */
   name(short: string): string {
-    return `${short}-${this.#world.namespace.replace(/^images-/, '')}`
+    return `${short}-${this.world.namespace.replace(/^images-/, '')}`
   }
 
   async create(name: string, spec: WorkspaceSpecInput = DEPLOYED): Promise<Workspace> {
-    const object = { apiVersion: apiVersionOf(WORKSPACE), kind: WORKSPACE.kind, metadata: { name }, spec }
-    return await this.#world.client.create<Workspace>(WORKSPACE, object)
+    return await this.createObject(name, spec)
+  }
+
+  /** Creates a workspace with a name that no other test has, and resolves when it is Ready. */
+  async deploy(short: string, spec?: WorkspaceSpecInput): Promise<Workspace> {
+    const { metadata } = await this.create(this.name(short), spec)
+    return await this.untilReady(metadata.name)
   }
 
   /** Resolves when the mirror has the new generation. */
   async patch(name: string, spec: Partial<WorkspaceSpecInput>): Promise<void> {
-    const { generation = 0 } = (await this.#world.client.mergePatch(WORKSPACE, { name }, { spec })).metadata
-    await this.#until(
+    const { generation = 0 } = (await this.patchObject(name, { spec })).metadata
+    await this.untilSeen(
       `generation ${generation} of ${name}`,
       () => (this.get(name)?.metadata.generation ?? 0) >= generation,
     )
-  }
-
-  /** Resolves when the workspaces and their namespaces are gone. */
-  async delete(...names: readonly string[]): Promise<void> {
-    for (const name of names) await this.#world.client.delete(WORKSPACE, { name })
-    const { workspaces, namespaces } = this.#world.mirror
-    await this.#until(`${names} are gone`, () =>
-      names.every((name) => workspaces.get(name) === undefined && namespaces.get(name) === undefined),
-    )
-  }
-
-  get(name: string): Workspace | undefined {
-    return this.#world.mirror.workspaces.get(name)
   }
 
   /** Returns a component of the current status. */
@@ -99,46 +87,36 @@ export class Workspaces implements AsyncDisposable {
     return await this.until(name, 'Ready', ({ status }) => status?.phase === 'Ready')
   }
 
-  async untilReason(name: string, reason: string): Promise<Workspace> {
-    return await this.until(name, reason, (workspace) => reasonOf(workspace) === reason)
-  }
-
   async untilComponent(
     name: string,
     kind: string,
     component: string,
     holds: (component: WorkspaceComponent) => boolean,
   ): Promise<WorkspaceComponent> {
-    return await this.#until(`${kind} ${component} of ${name}`, () => {
+    return await this.untilSeen(`${kind} ${component} of ${name}`, () => {
       const found = this.component(name, kind, component)
       return found !== undefined && holds(found) && found
     })
   }
 
-  /** Ignores a status that does not reflect the current generation. */
-  async until(name: string, what: string, holds: (workspace: Workspace) => boolean): Promise<Workspace> {
-    return await this.#until(`workspace ${name}: ${what}`, () => currentIf(this.get(name), holds))
-  }
-
   /** What of a workspace was deleted, as `group/Kind name` (`v1/Kind name` in the core group), in that order. */
   endsOf(name: string): string[] {
-    return this.#world.mirror.deleted.flatMap(({ apiVersion, kind, metadata }) => {
+    return this.world.mirror.deleted.flatMap(({ apiVersion, kind, metadata }) => {
       const { namespace = metadata.name } = metadata
       return namespace === name ? [`${apiVersion.split('/')[0]}/${kind} ${metadata.name}`] : []
     })
   }
 
-  async #until<T>(what: string, look: () => T | undefined | false): Promise<T> {
-    const seen = () => {
-      const told = [...this.#world.mirror.workspaces.values()].map(({ metadata, status }) => {
-        const open = (status?.components ?? []).filter(({ phase }) => phase !== 'Ready')
-        const lines = open.map((one) => `    ${one.kind} ${one.name}: ${one.phase} (${one.reason}) ${one.message}`)
-        return [`  workspace ${metadata.name}: ${status?.phase} (${status?.reason}) ${status?.message}`, ...lines].join(
-          '\n',
-        )
-      })
-      return `${told.join('\n')}\n${this.#world.describe()}`
-    }
-    return await this.#world.mirror.until(what, look, seen)
+  /** Also its namespace. */
+  protected override isGone(name: string): boolean {
+    return super.isGone(name) && this.world.mirror.namespaces.get(name) === undefined
+  }
+
+  protected override describe({ metadata, status }: Workspace): string {
+    const open = (status?.components ?? []).filter(({ phase }) => phase !== 'Ready')
+    const lines = open.map((one) => `    ${one.kind} ${one.name}: ${one.phase} (${one.reason}) ${one.message}`)
+    return [`  workspace ${metadata.name}: ${status?.phase} (${status?.reason}) ${status?.message}`, ...lines].join(
+      '\n',
+    )
   }
 }

@@ -147,6 +147,18 @@ export class World extends Grounds implements AsyncDisposable {
     return await this.client.create<Image>(IMAGE, this.image(name, spec, metadata))
   }
 
+  /** Creates an image, and resolves when it is synced. */
+  async syncImage(name: string, spec?: SpecInput, metadata?: Partial<KubeObject['metadata']>): Promise<Image> {
+    await this.createImage(name, spec, metadata)
+    return await this.untilSynced(name)
+  }
+
+  /** Creates an image, and resolves when it waits in the queue. */
+  async queueImage(name: string): Promise<Image> {
+    await this.createImage(name)
+    return await this.untilReason(name, 'Queued')
+  }
+
   /** Creates an image as soon as the API server accepts it: a replaced schema takes effect a moment later. */
   async createWhenTaken(name: string, spec: SpecInput): Promise<Image> {
     return await persist(`image ${name} is taken`, ['Rejected'], () => this.createImage(name, spec))

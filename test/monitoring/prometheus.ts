@@ -18,12 +18,9 @@ export interface Prometheus {
 export async function resolvePrometheus(report: (line: string) => void): Promise<Prometheus | undefined> {
   if (process.env['PROMETHEUS'] === 'skip') return undefined
   const packages = () => Promise.resolve(['prometheus'])
-  const found = await resolveDebianTool({ name: 'prometheus', packages, kept: 'usr/bin', findIn }, report)
-  if (found !== undefined) return found
-  throw new Error(
-    'Prometheus cannot be found or downloaded here: put prometheus and promtool on the PATH, or set PROMETHEUS=skip to ' +
-      'leave out the checks that need them.',
-  )
+  const remedy =
+    'put prometheus and promtool on the PATH, or set PROMETHEUS=skip to leave out the checks that need them.'
+  return await resolveDebianTool({ name: 'prometheus', packages, kept: 'usr/bin', findIn, remedy }, report)
 }
 
 async function findIn(cache: string): Promise<Prometheus | undefined> {

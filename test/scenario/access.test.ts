@@ -7,8 +7,7 @@ const cluster = useCluster()
 
 it('the operator needs no more than the rights that it is installed with', async () => {
   await using world = await startInstalled(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
-  await world.createImage('good')
-  await world.untilSynced('good')
+  await world.syncImage('good')
   await world.annotate('good', { [ANNOTATIONS.syncRequestedAt]: '1' })
   await world.untilSynced('good')
   world.imageServer.set({ host: 'images.example.com', path: '/bad', fault: { status: 404 } })

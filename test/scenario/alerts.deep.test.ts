@@ -65,8 +65,7 @@ it.skipIf(prometheus === undefined)(
         POLL,
       )
       .toBe(1)
-    await world.createImage('good')
-    await world.untilSynced('good')
+    await world.syncImage('good')
     const unused = ['UnusedImageBytes', {}] as const
     await until('all is well, and an image that nothing refers to', [...unused])
 

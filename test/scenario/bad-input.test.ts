@@ -190,8 +190,7 @@ describe('a bad spec', () => {
     const bad = await world.untilReason('bad', 'InvalidSpec')
     expect(bad.status).toMatchObject({ phase: 'Failed', message: expect.stringContaining('spec.url') })
     expect(conditionOf(bad, 'Stalled')?.status).toBe('True')
-    await world.createImage('good')
-    await world.untilSynced('good')
+    await world.syncImage('good')
 
     await installCrds({ kubeconfigYaml }, crds)
     await world.patchImage('bad', { spec: { url: world.urlOf('bad') } })

@@ -31,6 +31,8 @@ const STRANGERS: readonly Stranger[] = [
   { type: VOLUME_SNAPSHOT, spec: { source: { persistentVolumeClaimName: 'somebody-elses' } } },
 ]
 
+const ALIAS = { source: { pvc: { name: 'somebody-elses', namespace: 'somebodys' } } }
+
 describe('a stranger with the name that an image needs', () => {
   const cluster = useCluster()
 
@@ -46,8 +48,7 @@ describe('a stranger with the name that an image needs', () => {
       expect(conditionOf(conflicted, 'Stalled')?.status).toBe('True')
       expect(conflicted.status?.message).toContain(name)
       await world.until('no slot is held', () => !world.holds('wanted'))
-      await world.createImage('other')
-      await world.untilSynced('other')
+      await world.syncImage('other')
       await expectUntouched(world, type, stranger)
 
       await world.client.delete(type, stranger.metadata)
@@ -87,8 +88,7 @@ describe('a stranger with the name that an image needs', () => {
 
       const waiting = await world.untilReason(image, 'Stopping')
       expect(waiting.status).toMatchObject({ phase: 'Queued', message: expect.stringContaining(name) })
-      await world.createImage('other')
-      await world.untilSynced('other')
+      await world.syncImage('other')
       expect(reasonOf(world.getImage(image))).toBe('Stopping')
       expect(world.holds(image)).toBe(false)
       expect(world.childrenOf(image)).toEqual([])
@@ -102,8 +102,7 @@ describe('a stranger with the name that an image needs', () => {
 
   it('DataSource: the artifact serves all the same', async () => {
     await using world = await World.start(cluster())
-    const spec = { source: { pvc: { name: 'somebody-elses', namespace: world.namespace } } }
-    const stranger = await makeStranger(world, DATA_SOURCE, 'wanted', spec)
+    const stranger = await makeStranger(world, DATA_SOURCE, 'wanted', ALIAS)
     await world.createImage('wanted')
     const image = await world.untilPhase('wanted', 'Succeeded')
     expect(conditionOf(image, 'Ready')?.status).toBe('True')
@@ -123,8 +122,7 @@ describe('a stranger with the name that an image needs', () => {
 
   it('survives the deletion of the image', async () => {
     await using world = await World.start(cluster())
-    const spec = { source: { pvc: { name: 'somebody-elses', namespace: world.namespace } } }
-    const stranger = await makeStranger(world, DATA_SOURCE, 'wanted', spec)
+    const stranger = await makeStranger(world, DATA_SOURCE, 'wanted', ALIAS)
     await world.createImage('wanted')
     await world.untilPhase('wanted', 'Succeeded')
     await world.deleteImage('wanted')

@@ -13,15 +13,15 @@ import { served } from '../harness/history.ts'
 import { conditionOf, type Image } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
+const cluster = useCluster()
+
 /** A finalizer that keeps a deleted object, as protection does while a pod uses it. */
 const IN_USE = 'scenario.example.com/in-use'
 
 describe('a child that somebody takes the owner off', () => {
-  const cluster = useCluster()
-
   it('the snapshot: is not ours any more, is never touched again, and stands in the way until somebody asks for a new download', async () => {
     await using world = await World.start(cluster())
-    const image = await synced(world)
+    const image = await world.syncImage('drifting')
     await disown(world, VOLUME_SNAPSHOT, nameOf(image))
     await world.until('told', () => conditionOf(world.getImage('drifting'), 'Ready')?.reason === 'NameConflict')
     expect(world.getImage('drifting')?.status?.message).toContain(
@@ -38,11 +38,9 @@ describe('a child that somebody takes the owner off', () => {
 })
 
 describe('a child that somebody deletes', () => {
-  const cluster = useCluster()
-
   it('the snapshot: is taken again from the volume, without a download', async () => {
     await using world = await World.start(cluster())
-    const image = await synced(world)
+    const image = await world.syncImage('drifting')
     const before = world.mirror.snapshots.get(key(world, image))?.metadata.uid
     await remove(world, VOLUME_SNAPSHOT, nameOf(image))
     await world.until('another snapshot', () => {
@@ -56,7 +54,7 @@ describe('a child that somebody deletes', () => {
 
   it('the DataSource: is made again', async () => {
     await using world = await World.start(cluster())
-    await synced(world)
+    await world.syncImage('drifting')
     const before = world.mirror.dataSources.get(`${world.namespace}/drifting`)?.metadata.uid
     await remove(world, DATA_SOURCE, 'drifting')
     await world.until('another DataSource', () => {
@@ -68,7 +66,7 @@ describe('a child that somebody deletes', () => {
 
   it('the DataVolume, where there is a snapshot: nobody needs it', async () => {
     await using world = await World.start(cluster())
-    const image = await synced(world)
+    const image = await world.syncImage('drifting')
     const [dataVolume] = world.childrenOf('drifting')
     await remove(world, DATA_VOLUME, dataVolume?.metadata.name ?? '')
     await world.until('the volume is gone', () => world.childrenOf('drifting').length === 0)
@@ -83,7 +81,7 @@ describe('a child that somebody deletes', () => {
 
   it('the claim of a finished DataVolume: the import that CDI begins again is stopped', async () => {
     await using world = await World.start(cluster())
-    const image = await synced(world)
+    const image = await world.syncImage('drifting')
     world.gate.hold(world.urlOf('drifting'))
     const [dataVolume] = world.childrenOf('drifting')
     await remove(world, PERSISTENT_VOLUME_CLAIM, dataVolume?.metadata.name ?? '')
@@ -99,8 +97,7 @@ describe('a child that somebody deletes', () => {
 
   it('the claim that is the artifact, alone: CDI is stopped, and the image queues for its turn', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    await world.createImage('drifting', { snapshotClass: undefined })
-    await world.untilSynced('drifting')
+    await world.syncImage('drifting', { snapshotClass: undefined })
     const release = await heldDownload(world, 'running')
     const [before] = world.childrenOf('drifting')
     world.mostDownloads = 2
@@ -120,8 +117,7 @@ describe('a child that somebody deletes', () => {
 
   it('the claim that is the artifact: the image queues again', async () => {
     await using world = await World.start(cluster())
-    await world.createImage('drifting', { snapshotClass: undefined })
-    await world.untilSynced('drifting')
+    await world.syncImage('drifting', { snapshotClass: undefined })
     const [before] = world.childrenOf('drifting')
     await remove(world, DATA_VOLUME, before?.metadata.name ?? '')
     await world.until('another DataVolume that succeeded', () => {
@@ -136,8 +132,7 @@ describe('a child that somebody deletes', () => {
 
   it('the claim that is the artifact, while it is in use: said once, nothing is published, and it comes again', async () => {
     await using world = await World.start(cluster())
-    await world.createImage('drifting', { snapshotClass: undefined })
-    const image = await world.untilSynced('drifting')
+    const image = await world.syncImage('drifting', { snapshotClass: undefined })
     const claim = { namespace: world.namespace, name: nameOf(image) }
     await world.client.mergePatch(PERSISTENT_VOLUME_CLAIM, claim, { metadata: { finalizers: [IN_USE] } })
     await remove(world, PERSISTENT_VOLUME_CLAIM, claim.name)
@@ -161,8 +156,7 @@ describe('a child that somebody deletes', () => {
 
   it('only the label of the claim that is the artifact: it serves on, and nothing is written', async () => {
     await using world = await World.start(cluster())
-    await world.createImage('drifting', { snapshotClass: undefined })
-    const image = await world.untilSynced('drifting')
+    const image = await world.syncImage('drifting', { snapshotClass: undefined })
     await world.untilRenewed(2)
     const writes = world.operator?.writes.length ?? 0
     const claim = { namespace: world.namespace, name: nameOf(image) }
@@ -177,7 +171,7 @@ describe('a child that somebody deletes', () => {
 
   it('snapshot and volume: the image queues again', async () => {
     await using world = await World.start(cluster())
-    const image = await synced(world)
+    const image = await world.syncImage('drifting')
     await world.operator?.stop()
     await remove(world, VOLUME_SNAPSHOT, nameOf(image))
     await remove(world, DATA_VOLUME, world.childrenOf('drifting')[0]?.metadata.name ?? '')
@@ -190,11 +184,9 @@ describe('a child that somebody deletes', () => {
 })
 
 describe('what is not kept', () => {
-  const cluster = useCluster()
-
   it('the source volume goes once the snapshot serves', async () => {
     await using world = await World.start(cluster(), { policy: { keepSourceVolume: 'false' } })
-    const image = await synced(world)
+    const image = await world.syncImage('drifting')
     await world.until('the volume is gone', () => world.childrenOf('drifting').length === 0)
     await world.until('its claim is gone', () =>
       [...world.mirror.claims.values()].every(({ metadata }) => metadata.namespace !== world.namespace),
@@ -226,11 +218,6 @@ describe('what is not kept', () => {
     await world.finish()
   })
 })
-
-async function synced(world: World): Promise<Image> {
-  await world.createImage('drifting')
-  return await world.untilSynced('drifting')
-}
 
 function nameOf(image: Image): string {
   return image.status?.artifact?.name ?? ''

@@ -20,8 +20,7 @@ describe('an image that fails', () => {
     const waiting = await world.untilReason('broken', 'RetryBackoff')
     expect(waiting.status).toMatchObject({ phase: 'Queued', nextRetryTime: expect.any(String) })
     await world.until('the slot is free', () => !world.holds('broken'))
-    await world.createImage('other')
-    await world.untilSynced('other')
+    await world.syncImage('other')
 
     const { status } = await world.untilPhase('broken', 'Failed')
     expect(status?.attempts).toMatchObject([
@@ -46,8 +45,7 @@ describe('an image that fails', () => {
   it('recovers by itself when a retry works', async () => {
     await using world = await World.start(cluster(), { policy: QUICK })
     world.imageServer.set({ path: `/${world.namespace}/flaky.qcow2`, fault: { status: 503 }, times: 2 })
-    await world.createImage('flaky')
-    const { status } = await world.untilSynced('flaky')
+    const { status } = await world.syncImage('flaky')
     expect(status?.attempts?.map(({ outcome }) => outcome)).toEqual(['Failed', 'Failed', 'Succeeded'])
     expect(world.downloads('flaky')).toBe(3)
     await world.finish()
@@ -90,8 +88,7 @@ describe('an image that fails', () => {
   ] as const)('retries after $fault.type', async ({ fault, reason }) => {
     await using world = await World.start(cluster(), { policy: QUICK })
     world.simulators.cdi.script({ namespace: world.namespace }, fault, { times: 1 })
-    await world.createImage('unlucky')
-    const { status } = await world.untilSynced('unlucky')
+    const { status } = await world.syncImage('unlucky')
     expect(status?.attempts).toMatchObject([{ outcome: 'Failed', reason }, { outcome: 'Succeeded' }])
     expect(world.downloads('unlucky')).toBeLessThanOrEqual(3)
     await world.finish()
@@ -104,8 +101,7 @@ describe('an image that fails', () => {
     await using world = await World.start(cluster(), { policy: { ...QUICK, [key]: '2s' } })
     const stalled = { path: `/${world.namespace}/silent.qcow2`, fault: { stallAfterBytes: 32 * 1024 }, times: 1 }
     world.imageServer.set(stalled)
-    await world.createImage('silent')
-    const { status } = await world.untilSynced('silent')
+    const { status } = await world.syncImage('silent')
     expect(status?.attempts).toMatchObject([{ outcome: 'Failed', reason }, { outcome: 'Succeeded' }])
     expect(served(world, 'silent')).toMatchObject({ requests: 2, maxOpen: 1 })
     await world.finish()
@@ -114,8 +110,7 @@ describe('an image that fails', () => {
   it('is no failure to need scratch space', async () => {
     await using world = await World.start(cluster(), { policy: QUICK })
     world.simulators.cdi.script({ namespace: world.namespace }, { type: 'scratchSpaceRequired' })
-    await world.createImage('compressed')
-    const { status } = await world.untilSynced('compressed')
+    const { status } = await world.syncImage('compressed')
     expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded' }])
     expect(served(world, 'compressed')).toMatchObject({ completed: 1 })
     await world.finish()

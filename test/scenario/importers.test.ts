@@ -7,6 +7,8 @@ import { heldDownload } from '../harness/held-download.ts'
 import type { Image } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
+const cluster = useCluster()
+
 const QUICK = { retryBackoffDuration: '600ms', retryLimit: '2', concurrency: '1' }
 
 function importersOf(world: World, name: string): KubeObject[] {
@@ -25,8 +27,6 @@ const create = (world: World, type: ResourceType, metadata: KubeObject['metadata
   world.client.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...rest } as KubeObject)
 
 describe('a node that is drained', () => {
-  const cluster = useCluster()
-
   it('costs an image the download that ran there, once', async () => {
     await using world = await World.start(cluster(), { policy: QUICK })
     const release = await heldDownload(world, 'drained')
@@ -64,14 +64,10 @@ describe('a node that is drained', () => {
 })
 
 describe('an outage of CDI', () => {
-  const cluster = useCluster()
-
   it('hides no failure of an importer: it is stopped at its first one, and all goes on when CDI is back', async () => {
     await using world = await World.start(cluster(), { policy: QUICK })
-    const release = world.gate.hold(world.urlOf('failing'))
     world.simulators.cdi.script({ namespace: world.namespace }, { type: 'error', after: 'end' }, { times: 1 })
-    await world.createImage('failing')
-    await world.untilDownloading('failing')
+    const release = await heldDownload(world, 'failing')
     const comeBack = world.simulators.cdi.stopController()
     release()
     const failed = await world.untilImage(
@@ -90,8 +86,6 @@ describe('an outage of CDI', () => {
 })
 
 describe('an image for which there is no room', () => {
-  const cluster = useCluster()
-
   it('takes no slot while the StorageProfile of its class is empty, and starts when that is filled', async () => {
     await using world = await World.start(cluster(), { policy: QUICK })
     const name = `bare-${world.namespace}`
@@ -105,8 +99,7 @@ describe('an image for which there is no room', () => {
     await world.createImage('profiled', { storageClass: name })
     const waiting = await world.untilReason('profiled', 'ClaimInvalid')
     expect(waiting.status?.message).toContain(`StorageProfile ${name}`)
-    await world.createImage('other')
-    await world.untilSynced('other')
+    await world.syncImage('other')
     expect(world.holds('profiled')).toBe(false)
     await fill([{ accessModes: ['ReadWriteOnce'], volumeMode: 'Filesystem' }])
     const { status } = await world.untilSynced('profiled')

@@ -74,8 +74,7 @@ describe('an upgrade', () => {
     const stored = async () => (await world.client.get<Image>(IMAGE, { namespace: world.namespace, name: 'more' })).spec
     await replace(versions.map(before))
     await world.createWhenTaken('refused', { storageClass: 'Gp3' })
-    await world.createImage('more', { mirrors: ['https://example.com'] } as object)
-    await world.untilSynced('more')
+    await world.syncImage('more', { mirrors: ['https://example.com'] } as object)
     expect(await stored()).toHaveProperty('mirrors')
     await world.untilPhase('refused', 'Failed')
 

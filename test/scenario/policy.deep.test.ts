@@ -6,11 +6,11 @@ import { useCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
 import { World } from '../harness/world.ts'
 
+const cluster = useCluster()
+
 const NAMES = ['a', 'b', 'c', 'd', 'e']
 
 describe('the policy', () => {
-  const cluster = useCluster()
-
   it('is in force as soon as it changes, up and down', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' }, mostDownloads: 3 })
     const release = world.gate.hold('https://images.example.com/')
@@ -54,8 +54,7 @@ describe('the policy', () => {
   it('is shown to those who wait already: paused, and going on', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     const release = await heldDownload(world, 'running')
-    await world.createImage('waiting')
-    await world.untilReason('waiting', 'Queued')
+    await world.queueImage('waiting')
     await world.setPolicy({ concurrency: '0' })
     await world.untilReason('waiting', 'Paused')
     release()
@@ -107,8 +106,7 @@ describe('the policy', () => {
 
   it('has defaults where there is none', async () => {
     await using world = await World.start(cluster())
-    await world.createImage('one')
-    await world.untilSynced('one')
+    await world.syncImage('one')
     expect(world.ledger?.limit).toBe(4)
     await world.finish()
   })
@@ -154,8 +152,6 @@ describe('the policy', () => {
 })
 
 describe('the ledger', () => {
-  const cluster = useCluster()
-
   it('is rebuilt from what runs when it is missing at its next write', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '2' } })
     const [releaseA, releaseB] = [world.gate.hold(world.urlOf('a')), world.gate.hold(world.urlOf('b'))]

@@ -83,9 +83,8 @@ describe('on an API server that begins no watch with what exists, and asks who m
     await using workspaces = await Workspaces.start(cluster(), POLICY)
     const { world } = workspaces
     const { client } = world
-    const name = workspaces.name('rare')
-    await workspaces.create(name)
-    const workspace = await workspaces.untilReady(name)
+    const workspace = await workspaces.deploy('rare')
+    const { name } = workspace.metadata
 
     // A claim without its label is found by its volume, and vice versa.
     for (const types of [PARTS, [PERSISTENT_VOLUME]]) {
@@ -141,9 +140,7 @@ describe('on an API server that begins no watch with what exists, and asks who m
     }
     world.operatorKubeconfig = proxy.kubeconfigPath
     world.startOperator()
-    const name = workspaces.name('met')
-    await workspaces.create(name)
-    await workspaces.untilReady(name)
+    const { name } = (await workspaces.deploy('met')).metadata
     expect(proxy.countOf('get', 'resourcequotas')).toBeGreaterThan(0)
     proxy.rule = undefined
     await workspaces.delete(name)

@@ -70,8 +70,7 @@ describe('the everyday handles of the README', () => {
   it('change the limit, show the queue and who downloads', async () => {
     await using world = await start()
     world.mostDownloads = 8
-    await world.createImage('one')
-    await world.untilSynced('one')
+    await world.syncImage('one')
     await run(world, 'change the limit, live')
     await world.until('the limit in force', () => world.ledger?.limit === 8)
     expect(handle('see the queue in order')).toContain('--sort-by=.status.queuedAt')
@@ -83,8 +82,7 @@ describe('the everyday handles of the README', () => {
 
   it('refresh an image, and stop a download', async () => {
     await using world = await start()
-    await world.createImage('one')
-    const { status } = await world.untilSynced('one')
+    const { status } = await world.syncImage('one')
     const release = world.gate.hold(world.urlOf('one'))
     await run(world, 'refresh an image', 'one')
     await world.untilDownloading('one', 2)

@@ -5,15 +5,14 @@ import { served } from '../harness/history.ts'
 import { conditionOf } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
-describe('an image that changes', () => {
-  const cluster = useCluster()
+const cluster = useCluster()
 
+describe('an image that changes', () => {
   it.each(['a refresh', 'another url'] as const)(
     'serves the old artifact until the new one is ready: %s',
     async (change) => {
       await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-      await world.createImage('preloaded')
-      const before = await world.untilSynced('preloaded')
+      const before = await world.syncImage('preloaded')
       const url = change === 'a refresh' ? world.urlOf('preloaded') : world.urlOf('preloaded-2')
       const release = world.gate.hold(url)
 
@@ -60,8 +59,7 @@ describe('an image that changes', () => {
   it('takes a new snapshot for a new class, without a download', async () => {
     await using world = await World.start(cluster())
     await world.createSnapshotClass('other')
-    await world.createImage('resnapped')
-    const before = await world.untilSynced('resnapped')
+    const before = await world.syncImage('resnapped')
     await world.patchImage('resnapped', { spec: { snapshotClass: 'other' } })
     const after = await world.untilImage(
       'resnapped',
@@ -76,8 +74,7 @@ describe('an image that changes', () => {
 
   it('does nothing for an edit that does not matter', async () => {
     await using world = await World.start(cluster())
-    await world.createImage('stable')
-    await world.untilSynced('stable')
+    await world.syncImage('stable')
     await world.patchImage('stable', { spec: { name: 'another name', certConfigMap: 'not-there' } })
     await world.untilSynced('stable')
     await world.untilRenewed(2)
@@ -88,8 +85,6 @@ describe('an image that changes', () => {
 })
 
 describe('a suspended image', () => {
-  const cluster = useCluster()
-
   it('stops its download at once, which is no failure, and goes on when resumed', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
     const release = await heldDownload(world, 'paused')
@@ -104,8 +99,7 @@ describe('a suspended image', () => {
       () => !world.holds('paused') && world.childrenOf('paused').length === 0,
     )
     release()
-    await world.createImage('other')
-    await world.untilSynced('other')
+    await world.syncImage('other')
     expect(world.getImage('paused')?.status?.phase).toBe('Queued')
 
     await world.patchImage('paused', { spec: { suspend: false } })
@@ -118,8 +112,7 @@ describe('a suspended image', () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     const release = await heldDownload(world, 'first')
     await world.createImage('second')
-    await world.createImage('third')
-    await world.untilReason('third', 'Queued')
+    await world.queueImage('third')
     const { status } = await world.untilReason('second', 'Queued')
     await world.patchImage('second', { spec: { suspend: true } })
     await world.untilReason('second', 'Suspended')
@@ -135,8 +128,7 @@ describe('a suspended image', () => {
 
   it('keeps its artifact', async () => {
     await using world = await World.start(cluster())
-    await world.createImage('kept')
-    await world.untilSynced('kept')
+    await world.syncImage('kept')
     await world.patchImage('kept', { spec: { suspend: true } })
     const image = await world.untilImage(
       'kept',

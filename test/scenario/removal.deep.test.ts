@@ -153,8 +153,7 @@ async function liveAndGo(world: World, spec: SpecInput = {}): Promise<Image> {
 
 /** Waits longer than {@link LATER}: another image, without references, is created and deleted by that rule. */
 async function outlast(world: World): Promise<void> {
-  await world.createImage('witness', LATER)
-  await world.untilSynced('witness')
+  await world.syncImage('witness', LATER)
   await world.untilGone('witness')
 }
 

@@ -24,8 +24,7 @@ describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.
 
   it('is not told that an image has settled by what was true of the spec before', async () => {
     await using world = await World.start(cluster())
-    await world.createImage('other')
-    await world.untilSynced('other')
+    await world.syncImage('other')
     const refuse = world.imageServer.set({ path: `/${world.namespace}/gone.qcow2`, fault: { status: 404 } })
     await world.patchImage('other', { spec: { url: world.urlOf('gone') } })
     expect(await waitSettled(world, 'vmdi/other')).toMatchObject({ code: 1 })
@@ -53,8 +52,7 @@ describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.
 
   it('is not told by what was true before its request that an image has been downloaded again', async () => {
     await using world = await World.start(cluster())
-    await world.createImage('daily')
-    await world.untilSynced('daily')
+    await world.syncImage('daily')
     await world.operator?.stop()
     expect(await waitSettled(world, 'vmdi/daily', { request: 'sync', timeout: '2s' })).toEqual({
       code: 2,

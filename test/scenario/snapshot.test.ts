@@ -4,9 +4,9 @@ import { useCluster } from '../harness/cluster.ts'
 import type { DataSource, Image } from '../harness/kinds.ts'
 import { SNAPSHOTS, World } from '../harness/world.ts'
 
-describe('a snapshot that goes wrong', () => {
-  const cluster = useCluster()
+const cluster = useCluster()
 
+describe('a snapshot that goes wrong', () => {
   it('holds no slot and costs no download: an error of its driver passes', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     const recover = world.simulators.snapshotter.script(
@@ -21,8 +21,7 @@ describe('a snapshot that goes wrong', () => {
     )
     expect(status?.artifact).toBeUndefined()
     await world.until('the slot is free', () => !world.holds('slow'))
-    await world.createImage('plain', { snapshotClass: undefined })
-    await world.untilSynced('plain')
+    await world.syncImage('plain', { snapshotClass: undefined })
     recover()
     await world.untilSynced('slow')
     expect(world.downloads('slow')).toBe(1)
@@ -49,12 +48,9 @@ describe('a snapshot that goes wrong', () => {
 })
 
 describe('a snapshotClass that is added to an image whose claim is the artifact', () => {
-  const cluster = useCluster()
-
   it('moves the alias to the snapshot alone, without a download', async () => {
     await using world = await World.start(cluster())
-    await world.createImage('plain', { snapshotClass: undefined })
-    const before = await world.untilSynced('plain')
+    const before = await world.syncImage('plain', { snapshotClass: undefined })
     expect(before.status?.artifact?.kind).toBe('PersistentVolumeClaim')
     expect(Object.keys(sourceOf(world, 'plain') ?? {})).toEqual(['pvc'])
 

@@ -38,8 +38,7 @@ describe('an image that syncs', () => {
 
   it('ends as a volume where no snapshot class is named', async () => {
     await using world = await World.start(cluster())
-    await world.createImage('plain', { snapshotClass: undefined })
-    const { status } = await world.untilSynced('plain')
+    const { status } = await world.syncImage('plain', { snapshotClass: undefined })
     expect(status?.artifact).toMatchObject({ kind: 'PersistentVolumeClaim' })
     const alias = world.mirror.dataSources.get(`${world.namespace}/plain`)
     expect(alias?.spec.source).toEqual({ pvc: { namespace: world.namespace, name: status?.artifact?.name } })
@@ -52,8 +51,7 @@ describe('an image that syncs', () => {
     { sourceType: 'blank', url: undefined },
   ] as const)('comes from $sourceType', async ({ sourceType, url }) => {
     await using world = await World.start(cluster())
-    await world.createImage('one', { sourceType, url: url as never })
-    await world.untilSynced('one')
+    await world.syncImage('one', { sourceType, url: url as never })
     if (url !== undefined) expect(world.downloadsOf(url)).toBe(1)
     await world.finish()
   })

@@ -10,6 +10,8 @@ import { type Image, reasonOf } from '../harness/kinds.ts'
 import { persist } from '../harness/persist.ts'
 import { World } from '../harness/world.ts'
 
+const cluster = useCluster()
+
 // Objects that a user with all permissions in their own namespace can create there, with any label, name, owner and finalizer.
 
 const UPLOAD = {
@@ -74,6 +76,12 @@ class Tenant {
     })
   }
 
+  /** Ends a test that went well. */
+  async finish(): Promise<void> {
+    await this.clear()
+    await this.#world.finish({ forgers: [this.namespace] })
+  }
+
   async clear(): Promise<void> {
     for (const { type, object } of this.#made) {
       await this.#world.client
@@ -85,8 +93,6 @@ class Tenant {
 }
 
 describe('a tenant who forges pods', () => {
-  const cluster = useCluster()
-
   it('fails no download of others with them, holds no slot, and hangs no deletion', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
     const tenant = await Tenant.in(world)
@@ -104,10 +110,8 @@ describe('a tenant who forges pods', () => {
     expect(synced.status?.attempts?.map(({ outcome, downloads }) => [outcome, downloads])).toEqual([['Succeeded', 1]])
     await world.deleteImage('victim')
     await world.untilGone('victim')
-    await world.createImage('next')
-    await world.untilSynced('next')
-    await tenant.clear()
-    await world.finish({ forgers: [tenant.namespace] })
+    await world.syncImage('next')
+    await tenant.finish()
   })
 
   it('frees the slots of their own images all the same when those are deleted', async () => {
@@ -121,8 +125,7 @@ describe('a tenant who forges pods', () => {
     )
     const own = world.getImage('own', tenant.namespace) as Image
     for (const name of ['a', 'b']) await tenant.forge(POD, { name, labels: labelsOf(own) })
-    await world.createImage('next')
-    await world.untilReason('next', 'Queued')
+    await world.queueImage('next')
     await world.deleteImage('own', tenant.namespace)
     await world.untilGone('own', tenant.namespace)
     await world.untilSynced('next')
@@ -132,8 +135,6 @@ describe('a tenant who forges pods', () => {
 })
 
 describe('a tenant who forges DataVolumes', () => {
-  const cluster = useCluster()
-
   it('takes no slot with them, whatever image they name', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     const tenant = await Tenant.in(world)
@@ -146,10 +147,8 @@ describe('a tenant who forges DataVolumes', () => {
     ]
     for (const owner of owners) await tenant.forge(DATA_VOLUME, { labels, ownerReferences: [owner] })
     await tenant.forge(DATA_VOLUME, { labels: { ...labels, [LABELS.imageUid]: other.metadata.uid ?? '' } })
-    await world.createImage('honest')
-    await world.untilSynced('honest')
-    await tenant.clear()
-    await world.finish({ forgers: [tenant.namespace] })
+    await world.syncImage('honest')
+    await tenant.finish()
   })
 
   it('stops no queue with them, though they go on making them for an image of their own', async () => {
@@ -169,14 +168,11 @@ describe('a tenant who forges DataVolumes', () => {
       isSynced = true
     })
     await forging
-    await tenant.clear()
-    await world.finish({ forgers: [tenant.namespace] })
+    await tenant.finish()
   })
 })
 
 describe('a tenant who forges the children of somebody else’s image', () => {
-  const cluster = useCluster()
-
   it('takes no artifact from it, and gives it none', async () => {
     await using world = await World.start(cluster())
     const tenant = await Tenant.in(world)
@@ -209,14 +205,11 @@ describe('a tenant who forges the children of somebody else’s image', () => {
     expect(synced.status?.attempts?.map(({ outcome }) => outcome)).toEqual(['Succeeded'])
     for (const name of ['done', 'running']) await world.deleteImage(name)
     for (const name of ['done', 'running']) await world.untilGone(name)
-    await tenant.clear()
-    await world.finish({ forgers: [tenant.namespace] })
+    await tenant.finish()
   })
 })
 
 describe('a tenant whose DataSync has the name, the workspace and the vms of somebody else’s', () => {
-  const cluster = useCluster()
-
   it('neither reads, changes, counts nor removes images of the other namespace', async () => {
     const policy = { concurrency: '2', retryLimit: '0', reclaimPolicy: 'Delete', unreferencedTTL: '1s' }
     await using world = await World.start(cluster(), { policy })
@@ -224,7 +217,7 @@ describe('a tenant whose DataSync has the name, the workspace and the vms of som
     const [ours, theirs] = [new DataSyncs(world), new DataSyncs(world, namespace)]
     const name = '035-attacker'
     await ours.create('lab', ['attacker'])
-    await ours.untilReason('lab', 'Succeeded', 'Synced')
+    await ours.untilStand('lab', 'Succeeded', 'Synced')
     await world.untilImage(name, 'one reference', () => ours.referencesOf(name).length === 1)
     const content = () => {
       const { metadata, spec, status } = world.getImage(name) ?? {}
@@ -238,7 +231,7 @@ describe('a tenant whose DataSync has the name, the workspace and the vms of som
     await theirs.create('lab', ['attacker'])
     await theirs.until('lab', 'a download of its own', ({ status }) => status?.counts?.syncing === 1)
     release()
-    await theirs.untilReason('lab', 'Succeeded', 'Synced')
+    await theirs.untilStand('lab', 'Succeeded', 'Synced')
     await world.until('a reference to their own image', () => theirs.referencesOf(name).length > 0)
     expect(theirs.referencesOf(name)).toEqual([`DataSync/${namespace}/lab`])
     await theirs.patch('lab', {
@@ -246,7 +239,7 @@ describe('a tenant whose DataSync has the name, the workspace and the vms of som
       spec: { vms: [theirs.vm('attacker', 'newer')] },
     })
     await world.until('the download of the newer one', () => world.downloadsOf(world.urlOf('newer', namespace)) > 0)
-    await theirs.untilReason('lab', 'Succeeded', 'Synced')
+    await theirs.untilStand('lab', 'Succeeded', 'Synced')
     expect(world.downloads('attacker')).toBe(1)
     await theirs.delete('lab')
     await world.untilGone(name, namespace)

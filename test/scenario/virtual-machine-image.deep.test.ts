@@ -33,8 +33,7 @@ describe('a namespace that is deleted', () => {
     await world.client.delete(NAMESPACE, { name: doomed })
     await world.until('the namespace is gone', () => world.mirror.namespaces.get(doomed) === undefined)
     await world.until('the slot is free', () => world.ledger?.holders.length === 0)
-    await world.createImage('next')
-    await world.untilSynced('next')
+    await world.syncImage('next')
     await finishInstalled(world)
   })
 
@@ -152,8 +151,7 @@ describe('an image that is deleted while it is used', () => {
     async (policy) => {
       await using world = await startInstalled(cluster())
       const machines = new Machines(world)
-      await world.createImage('golden')
-      await world.untilSynced('golden')
+      await world.syncImage('golden')
       const go = world.simulators.cdi.script({ name: 'vm-root' }, { type: 'cloneStalls' })
       await machines.create('vm')
       await machines.untilReason('vm', 'Cloning')

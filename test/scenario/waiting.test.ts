@@ -49,8 +49,7 @@ describe('an image that lacks something', () => {
     const waiting = await world.untilReason('incomplete', reason)
     expect(waiting.status).toMatchObject({ phase: 'Queued', message: expect.stringMatching(/.{20}/) })
 
-    await world.createImage('complete')
-    await world.untilSynced('complete')
+    await world.syncImage('complete')
     expect(world.holds('incomplete')).toBe(false)
     expect(world.eventsOf('incomplete')).toContainEqual(expect.objectContaining({ type: 'Warning', reason }))
 

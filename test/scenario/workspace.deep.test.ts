@@ -74,9 +74,7 @@ describe('a workspace', () => {
   it('of which one child is refused has all others, says whose words that are, and heals', async () => {
     await using workspaces = await Workspaces.start(cluster(), LOCAL)
     const { world } = workspaces
-    const name = workspaces.name('refused')
-    await workspaces.create(name, LAB)
-    await workspaces.untilReady(name)
+    const { name } = (await workspaces.deploy('refused', LAB)).metadata
     const [probe] = await all(world, NETWORK_ATTACHMENT_DEFINITION, name)
     const allow = await refuseCreation(world, {
       namespace: name,
@@ -109,9 +107,7 @@ describe('a workspace', () => {
   it('follows its spec, and is put right where somebody changed what it consists of', async () => {
     await using workspaces = await Workspaces.start(cluster(), LOCAL)
     const { world } = workspaces
-    const name = workspaces.name('edited')
-    await workspaces.create(name, LAB)
-    await workspaces.untilReady(name)
+    const { name } = (await workspaces.deploy('edited', LAB)).metadata
     const before = podOf(world, name, 'web')
     const newer = { ...WEB, containers: WEB.containers.map((one) => ({ ...one, image: 'registry.example.com/web:2' })) }
     await workspaces.patch(name, {

@@ -15,9 +15,8 @@ describe('the workspace of the proposal', () => {
       localVolumeRoot: '/srv/labs',
     })
     const { world } = workspaces
-    const name = workspaces.name('lab')
-    await workspaces.create(name)
-    const ready = await workspaces.untilReady(name)
+    const ready = await workspaces.deploy('lab')
+    const { name } = ready.metadata
     expect(ready.status).toMatchObject({ ready: '14/14', namespace: name, counts: { total: 14, ready: 14, failed: 0 } })
     expect(['Ready', 'Settled', 'Reconciling', 'Stalled'].map((type) => conditionOf(ready, type)?.status)).toEqual([
       'True',

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
+import { commandOptions } from '../../sandbox/command-options.ts'
 import { commitFact, hardwareFacts, loadFact } from '../bench/machine.ts'
 import { Campaign, conclusionOf } from './campaign.ts'
 import { runGate } from './gate/gate-run.ts'
@@ -27,26 +27,22 @@ const USAGE = `usage: npm run simulate -- [--admissions N] [--seed S] [--workers
   --shrink MINUTES  looks so long for a smaller schedule that breaks an invariant too, and prints it as JSON
 `
 
-const { values } = parseArgs({
-  options: {
-    admissions: { type: 'string', default: '5000' },
-    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
-    workers: { type: 'string', default: '1' },
-    // With this default, the whole operator has more than half of the CPU time.
-    gates: { type: 'string', default: '2' },
-    stop: { type: 'boolean', default: false },
-    report: { type: 'string' },
-    replay: { type: 'string' },
-    as: { type: 'string', default: 'varied' },
-    shrink: { type: 'string' },
-    help: { type: 'boolean', short: 'h' },
-  },
+const values = commandOptions(USAGE, {
+  admissions: { type: 'string', default: '5000' },
+  seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+  workers: { type: 'string', default: '1' },
+  // With this default, the whole operator has more than half of the CPU time.
+  gates: { type: 'string', default: '2' },
+  stop: { type: 'boolean', default: false },
+  report: { type: 'string' },
+  replay: { type: 'string' },
+  as: { type: 'string', default: 'varied' },
+  shrink: { type: 'string' },
 })
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
-if (values.help) say(USAGE)
-else if (values.replay === undefined) await explore()
+if (values.replay === undefined) await explore()
 else await replay(values.replay)
 
 function wholeNumber(name: 'admissions' | 'seed' | 'workers' | 'gates'): number {

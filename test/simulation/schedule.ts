@@ -89,17 +89,15 @@ export const CHILDREN = ['DataVolume', 'PersistentVolumeClaim', 'VolumeSnapshot'
 export type ChildKind = (typeof CHILDREN)[number]
 
 /** Acts of people on one image. */
-export type ImageAction =
-  | { readonly do: 'edit'; readonly image: number; readonly field: Edit; readonly value: number }
+export type ImageAction = { readonly image: number } & (
+  | { readonly do: 'edit'; readonly field: Edit; readonly value: number }
   /** `orphan`: kubectl delete --cascade=orphan. */
-  | {
-      readonly do: 'delete' | 'orphan' | 'recreate' | 'retryNow' | 'refresh' | 'spoil' | 'heal'
-      readonly image: number
-    }
-  | { readonly do: 'suspend'; readonly image: number; readonly suspend: boolean }
-  | { readonly do: 'deleteChild'; readonly image: number; readonly kind: ChildKind; readonly foreground: boolean }
+  | { readonly do: 'delete' | 'orphan' | 'recreate' | 'retryNow' | 'refresh' | 'spoil' | 'heal' }
+  | { readonly do: 'suspend'; readonly suspend: boolean }
+  | { readonly do: 'deleteChild'; readonly kind: ChildKind; readonly foreground: boolean }
   /** Somebody clones the artifact of the image, for this long. */
-  | { readonly do: 'clone'; readonly image: number; readonly forMs: number }
+  | { readonly do: 'clone'; readonly forMs: number }
+)
 
 /** Objects that images name come and go. */
 export type CatalogAction = {

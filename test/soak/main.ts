@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { DATA_VOLUME } from '../../operator/kube/resource-types.ts'
+import { commandOptions } from '../../sandbox/command-options.ts'
 import { OPERATOR_NAMESPACE } from '../../sandbox/control-plane/cluster.ts'
 import { buildBundle } from '../bench/bundled-operator.ts'
 import { commitFact, machineFacts } from '../bench/machine.ts'
@@ -36,17 +36,13 @@ const USAGE = `usage: npm run soak -- [--minutes N] [--seed N] [--report FILE]
   --report FILE  writes the report there, for example docs/soak.md
 `
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '30' },
-    seed: { type: 'string' },
-    report: { type: 'string' },
-    help: { type: 'boolean', short: 'h' },
-  },
+const values = commandOptions(USAGE, {
+  minutes: { type: 'string', default: '30' },
+  seed: { type: 'string' },
+  report: { type: 'string' },
 })
 
-if (values.help) process.stdout.write(USAGE)
-else await main()
+await main()
 
 async function main(): Promise<void> {
   const minutes = Number(values.minutes)

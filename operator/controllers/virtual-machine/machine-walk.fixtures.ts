@@ -9,7 +9,7 @@ import { type InstanceView, viewKubeVirt } from '../../cluster/kubevirt-views.ts
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import type { Removal } from '../../runtime/plan.ts'
-import { given, PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
+import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import { hasDisk, type MachinePlan } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
 import { machinePaceOf } from './decide/status.ts'
@@ -23,7 +23,7 @@ import {
   PUBLISHED,
 } from './machine-objects.fixtures.ts'
 import { aWorld, type WorldOverrides } from './machine-world.fixtures.ts'
-import type { CloneFacts, MachineView, MachineWorld } from './world.ts'
+import type { CloneFacts, MachineWorld } from './world.ts'
 
 /** KubeVirt's machine as the API server has it, with what KubeVirt itself has added. */
 interface Stored extends KubeObject {
@@ -35,8 +35,7 @@ interface Stored extends KubeObject {
  * Applies plans to a world, as the controller and the API server would. The test plays the other actors (the image, CDI, KubeVirt, people).
  * `told` has every Event, in order.
  */
-export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
-  override world: MachineWorld
+export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   events: string[] = []
   /** Kinds that were removed, each with the world at that time. */
   removed: { readonly kind: string; readonly world: MachineWorld }[] = []
@@ -45,12 +44,7 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
   #stored: Stored | undefined
 
   constructor(overrides: WorldOverrides = {}) {
-    super(FINALIZERS.virtualMachine)
-    this.world = aWorld(overrides)
-  }
-
-  override get status(): VirtualMachineStatus {
-    return this.world.vm.status
+    super('vm', FINALIZERS.virtualMachine, aWorld(overrides))
   }
 
   get message(): string {
@@ -61,19 +55,9 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
     return this.status.conditions?.find((one) => one.type === type)
   }
 
-  /** Somebody edits the spec. */
-  edit(changes: Readonly<Record<string, unknown>>): this {
-    const { vm } = this.world
-    const spec = given({ ...(vm.spec as object), ...changes })
-    const generation = (vm.metadata.generation ?? 1) + 1
-    this.#setVM({ spec, metadata: { ...vm.metadata, generation } })
-    return this.set({ spec: parseVirtualMachineSpec(spec), cloudInit: cloudInitOf(this.world.vm) })
-  }
-
-  markDeleted(): this {
-    const { metadata } = this.world.vm
-    this.#setVM({ metadata: { ...metadata, deletionTimestamp: toTime(this.now) } })
-    return this
+  override edit(changes: Readonly<Record<string, unknown>>): this {
+    super.edit(changes)
+    return this.set({ spec: parseVirtualMachineSpec(this.subject.spec), cloudInit: cloudInitOf(this.world.vm) })
   }
 
   override plan(): MachinePlan {
@@ -83,12 +67,12 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
   protected override carryOut(plan: MachinePlan): void {
     const { isStatusDue: isDue } = machinePaceOf(this.status, plan.status)
     if (isDue) {
-      this.#setVM({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
+      this.change({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
       this.log.push(`status ${this.stand}`)
     }
     if (isDue || plan.remove.length > 0) this.events.push(...plan.events.map(({ type, reason }) => `${type} ${reason}`))
     const metadata = this.finalized(this.world.vm.metadata, plan.finalizer)
-    if (metadata !== undefined) this.#setVM({ metadata })
+    if (metadata !== undefined) this.change({ metadata })
     for (const child of plan.apply) this.#apply(child)
     const isDiskless = plan.onlyIf?.some((one) => 'absent' in one && one.whose === 'ours')
     if (isDiskless && hasDisk(this.world)) throw new Error('it has a disk')
@@ -167,12 +151,6 @@ export class Walk extends PlanWalk<MachineWorld, MachinePlan> {
   machineGone(): this {
     this.#stored = undefined
     return this.set({ machine: undefined, instance: undefined })
-  }
-
-  #setVM(change: Partial<MachineView>): void {
-    this.#version += 1
-    const vm = { ...this.world.vm, ...change }
-    this.set({ vm: { ...vm, metadata: { ...vm.metadata, resourceVersion: String(this.#version) } } })
   }
 
   #apply(child: KubeObject): void {

@@ -32,44 +32,39 @@ const complete = (name: string) => disk(name, `uid of ${name}`, DISK.succeeded)
 /** Objects of one cluster, and the references that are counted. */
 type Row = readonly [string, machines: MachineView[], disks: CloneFacts[], names: string[], users: string[]]
 
+const A = ['VirtualMachine/team/a']
 const ROWS: Row[] = [
   ['nothing', [], [], [], []],
-  ['a machine without a disk', [vm('a')], [], ['VirtualMachine/team/a'], []],
-  ['a machine that makes its disk', [vm('a')], [disk('a')], ['VirtualMachine/team/a'], ['VirtualMachine/team/a']],
-  [
-    'a machine whose disk was made from it',
-    [noted('farm/golden', SPEC)],
-    [complete('a')],
-    ['VirtualMachine/team/a'],
-    ['VirtualMachine/team/a'],
-  ],
+  ['a machine without a disk', [vm('a')], [], A, []],
+  ['a machine that makes its disk', [vm('a')], [disk('a')], A, A],
+  ['a machine whose disk was made from it', [noted('farm/golden', SPEC)], [complete('a')], A, A],
   [
     'a machine that names it since its disk was made from another image',
     [noted('farm/other', SPEC)],
     [complete('a')],
-    ['VirtualMachine/team/a'],
+    A,
     [],
   ],
   [
     'a machine that names it while its disk is made from another image',
     [noted('farm/other', SPEC)],
     [disk('a')],
-    ['VirtualMachine/team/a'],
+    A,
     [],
   ],
   [
     'a machine that names it, whose earlier disk was made from another image',
     [noted('farm/other', SPEC, 'uid of an earlier disk')],
     [disk('a')],
-    ['VirtualMachine/team/a'],
-    ['VirtualMachine/team/a'],
+    A,
+    A,
   ],
   [
     'a machine that names another image while its disk is made from this one',
     [noted('farm/golden', OTHER)],
     [disk('a')],
-    ['VirtualMachine/team/a'],
-    ['VirtualMachine/team/a'],
+    A,
+    A,
   ],
   [
     'a machine that names another image since its disk was made from this one',
@@ -86,14 +81,14 @@ const ROWS: Row[] = [
     [],
     [],
   ],
-  ['a machine with a disk of somebody else', [vm('a')], [disk('a', 'earlier')], ['VirtualMachine/team/a'], []],
+  ['a machine with a disk of somebody else', [vm('a')], [disk('a', 'earlier')], A, []],
   ['a disk without a machine', [], [disk('a')], [], []],
   [
     'a machine that goes, as long as it has a disk',
     [vm('a', { deletionTimestamp: '2026-01-01T00:00:00Z' })],
     [disk('a')],
-    ['VirtualMachine/team/a'],
-    ['VirtualMachine/team/a'],
+    A,
+    A,
   ],
   [
     'machines of all namespaces, in the order of their names',
@@ -121,7 +116,7 @@ const ROWS: Row[] = [
     'a machine that is not to be deployed, which is no user',
     [vm('a', {}, { ...SPEC, ignoreOnDeploy: true })],
     [],
-    ['VirtualMachine/team/a'],
+    A,
     [],
   ],
 ]

@@ -6,16 +6,12 @@ import { apiError } from '../../kube/api-error.fixtures.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { Store } from '../../runtime/store.ts'
 import { SECOND } from '../../runtime/times.fixtures.ts'
-import { AdmissionBench, aHolder } from './admission/admission.fixtures.ts'
+import { aHolder, bench, renewBench } from './admission/admission.fixtures.ts'
 import type { ImageCaches } from './caches.ts'
 import { ImageMetrics } from './image-metrics.ts'
 import { anImage } from './image-objects.fixtures.ts'
 
-let bench = new AdmissionBench()
-afterEach(async () => {
-  await bench.stop()
-  bench = new AdmissionBench()
-})
+afterEach(renewBench)
 
 /** Lines of the exposition text that are about this metric. */
 async function lines(registry: Registry, name: string): Promise<string[]> {

@@ -1,9 +1,8 @@
 import { ANNOTATIONS, FINALIZERS, LABELS, parseVMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster/views.ts'
-import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
-import { given, PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
+import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import type { ImagePlan } from './decide/image-plan.ts'
 import { isImageStatusDue } from './decide/pace.ts'
 import { planImage } from './decide/plan.ts'
@@ -15,18 +14,11 @@ import { type Holder, type ImageWorld, NOTHING_SEEN } from './world.ts'
  * A world to which its plans are applied, as the controller and the API server would do it. The test controls the other
  * actors (admission, CDI, snapshotter, people).
  */
-export class Walk extends PlanWalk<ImageWorld, ImagePlan> {
-  override world: ImageWorld
-  #version = 100
+export class Walk extends PlanWalk<'image', ImageWorld, ImagePlan> {
   #serial = 0
 
   constructor(overrides: WorldOverrides = {}) {
-    super(FINALIZERS.vmDiskImage)
-    this.world = aWorld(overrides)
-  }
-
-  override get status(): VMDiskImageStatus {
-    return this.world.image.status
+    super('image', FINALIZERS.vmDiskImage, aWorld(overrides))
   }
 
   condition(type: string): string | undefined {
@@ -38,25 +30,14 @@ export class Walk extends PlanWalk<ImageWorld, ImagePlan> {
     return this.plan().remove.some(({ kind }) => kind === 'VMDiskImage')
   }
 
-  /** Somebody edits the spec. */
-  edit(changes: Readonly<Record<string, unknown>>): this {
-    const { image } = this.world
-    const spec = given({ ...(image.spec as object), ...changes })
-    const generation = (image.metadata.generation ?? 1) + 1
-    this.#setImage({ spec, metadata: { ...image.metadata, generation } })
-    return this.set({ spec: parseVMDiskImageSpec(spec) })
+  override edit(changes: Readonly<Record<string, unknown>>): this {
+    super.edit(changes)
+    return this.set({ spec: parseVMDiskImageSpec(this.subject.spec) })
   }
 
   annotate(annotations: Readonly<Record<string, string>>): this {
     const { metadata } = this.world.image
-    this.#setImage({ metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } })
-    return this
-  }
-
-  markDeleted(): this {
-    const { metadata } = this.world.image
-    this.#setImage({ metadata: { ...metadata, deletionTimestamp: new Date(this.now).toISOString() } })
-    return this
+    return this.change({ metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } })
   }
 
   override plan(): ImagePlan {
@@ -65,11 +46,11 @@ export class Walk extends PlanWalk<ImageWorld, ImagePlan> {
 
   protected override carryOut(plan: ImagePlan): void {
     if (isImageStatusDue(this.status, plan.status, undefined, false)) {
-      this.#setImage({ status: JSON.parse(JSON.stringify(plan.status)) as VMDiskImageStatus })
+      this.change({ status: JSON.parse(JSON.stringify(plan.status)) as VMDiskImageStatus })
       this.log.push(`status ${this.stand}`)
     }
     const metadata = this.finalized(this.world.image.metadata, plan.finalizer)
-    if (metadata !== undefined) this.#setImage({ metadata })
+    if (metadata !== undefined) this.change({ metadata })
     for (const child of plan.apply) this.#applyChild(child)
     // Whether the image itself is deleted depends on a live read.
     for (const { kind, name, uid } of plan.remove) if (kind !== 'VMDiskImage') this.#remove(kind, name, uid)
@@ -177,12 +158,6 @@ export class Walk extends PlanWalk<ImageWorld, ImagePlan> {
     this.admit()
     if (how.phase === CDI.running.phase) this.report(CDI.running)
     return this.report(how).importersGone().release()
-  }
-
-  #setImage(change: Partial<ImageView>): void {
-    this.#version += 1
-    const image = { ...this.world.image, ...change }
-    this.set({ image: { ...image, metadata: { ...image.metadata, resourceVersion: String(this.#version) } } })
   }
 
   #applyChild(child: KubeObject): void {

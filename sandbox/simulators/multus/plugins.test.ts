@@ -57,98 +57,88 @@ describe('a network', () => {
 
   const { capabilities: _none, ...deaf } = FOR_PODS
   const { name: _name, ...nameless } = FOR_PODS
-  it.each<[string, object | string, Partial<Attachment>, string]>([
-    ['whose plugin is not told the addresses', deaf, {}, 'IPAM plugin returned missing IP config'],
+  it.each<[what: string, config: object | string, refusal: string, asked?: Partial<Attachment>]>([
+    ['whose plugin is not told the addresses', deaf, 'IPAM plugin returned missing IP config'],
     [
       'that needs addresses and is asked for none',
       FOR_PODS,
-      { ips: undefined },
       'IPAM plugin returned missing IP config',
+      { ips: undefined },
     ],
     [
       'asked for an address without its prefix',
       FOR_PODS,
-      { ips: ['4.29.163.7'] },
       "an entry in the 'ips' field is NOT in CIDR notation, got: '4.29.163.7'",
+      { ips: ['4.29.163.7'] },
     ],
     [
       'with a name that is too long for a device',
       { ...FOR_PODS, bridge: 'a-bridge-of-many-letters' },
-      {},
       'failed to create bridge "a-bridge-of-many-letters": could not add "a-bridge-of-many-letters": numerical result out of range',
     ],
     [
       'with a slash in its name',
       { ...FOR_PODS, name: 'demo/inet' },
-      {},
       'invalid characters found in network name; demo/inet',
     ],
     [
       'of a version that nobody knows',
       { ...FOR_PODS, cniVersion: '2.0.0' },
-      {},
       'incompatible CNI versions; config is "2.0.0", plugin supports ["0.1.0" "0.2.0" "0.3.0" "0.3.1" "0.4.0" "1.0.0" "1.1.0"]',
     ],
-    ['with an impossible VLAN', { ...FOR_PODS, vlan: 5_000 }, {}, 'invalid VLAN ID 5000 (must be between 0 and 4094)'],
+    ['with an impossible VLAN', { ...FOR_PODS, vlan: 5_000 }, 'invalid VLAN ID 5000 (must be between 0 and 4094)'],
     [
       'with a text for a number',
       { ...FOR_PODS, mtu: '1400' },
-      {},
       'failed to load netconf: json: cannot unmarshal string into Go struct field NetConf.mtu of type int',
     ],
     [
       'of a plugin that is not installed',
       { ...FOR_PODS, type: 'macvlan' },
-      {},
       'failed to find plugin "macvlan" in path [/opt/cni/bin]',
     ],
     [
       'of an IPAM plugin that is not installed',
       { ...FOR_PODS, ipam: { type: 'whereabouts' } },
-      {},
       'failed to find plugin "whereabouts" in path [/opt/cni/bin]',
     ],
-    ['whose route leads out of the network', via('4.29.164.1'), {}, route('4.29.164.1', 'network is unreachable')],
-    ['whose route leads to the pod itself', via('4.29.163.7'), {}, route('4.29.163.7', 'invalid argument')],
-    ['whose next hop is no address', via('foo'), {}, 'invalid IP address: foo'],
+    ['whose route leads out of the network', via('4.29.164.1'), route('4.29.164.1', 'network is unreachable')],
+    ['whose route leads to the pod itself', via('4.29.163.7'), route('4.29.163.7', 'invalid argument')],
+    ['whose next hop is no address', via('foo'), 'invalid IP address: foo'],
     [
       'whose route has no prefix',
       { ...FOR_PODS, ipam: { type: 'static', routes: [{ dst: '0.0.0.0' }] } },
-      {},
       'invalid CIDR address: 0.0.0.0',
     ],
     [
       'at a long interface',
       FOR_PODS,
-      { interface: 'bridge-inet-one-two' },
       'interface name is too long; interface name should be less than 16 characters',
+      { interface: 'bridge-inet-one-two' },
     ],
     [
       'of an overlay of another name',
       OVERLAY,
-      { definition: 'other/bridge-inet' },
       'net-attach-def name (other/bridge-inet) is inconsistent with config (demo/bridge-inet)',
+      { definition: 'other/bridge-inet' },
     ],
     [
       'of an overlay of the wrong version',
       { ...OVERLAY, cniVersion: '1.0.0' },
-      {},
       'unsupported CNI version 1.0.0, it must be 0.3.1',
     ],
     [
       'without a plugin',
       '{}',
-      {},
       expect.stringContaining("delegate must have the 'type' or 'plugin' field") as unknown as string,
     ],
-    ['that is no JSON', '{', {}, expect.stringContaining('error unmarshalling delegate config') as unknown as string],
+    ['that is no JSON', '{', expect.stringContaining('error unmarshalling delegate config') as unknown as string],
     [
       'without a configuration',
       '',
-      {},
       expect.stringContaining('no net configuration with name "bridge-inet"') as unknown as string,
     ],
-  ])('%s attaches nothing', (_what, config, asked, refusal) => {
+  ])('%s attaches nothing', (_what, config, refusal, asked) => {
     expect(added(config, asked)).toEqual(refusal)
   })
 

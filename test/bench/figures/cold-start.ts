@@ -7,7 +7,6 @@ import { quotients } from '../statistics.ts'
 
 /** Free slots for each cold start. No other start uses them. */
 const SLOTS = 10
-const TIMEOUT_MS = 600_000
 
 /** The consecutive parts of one cold start, in seconds. */
 export interface ColdStart {
@@ -36,10 +35,9 @@ export async function coldStarts(
   const observer = await stage.observe()
   await stage.setPolicy({ concurrency: '0' })
   {
-    await using operator = await stage.startOperator('first')
-    await operator.untilLeading()
+    await using operator = await stage.startLeader('first')
     await stage.createImages('waiting', images)
-    await observer.until('all are queued', () => observer.turns.size >= images, TIMEOUT_MS)
+    await observer.until('all are queued', () => observer.turns.size >= images)
     await untilQuiet(operator)
   }
   tell('queued')
@@ -89,8 +87,8 @@ async function oneColdStart(stage: Stage, observer: Observer): Promise<Omit<Cold
   const before = observer.created.length
   const startedAt = systemClock.monotonic()
   await using operator = await stage.startOperator()
-  const first = await observer.until('an image is admitted', () => observer.created[before], TIMEOUT_MS)
-  await observer.until('all slots are taken', () => observer.created.length === before + SLOTS, TIMEOUT_MS)
+  const first = await observer.until('an image is admitted', () => observer.created[before])
+  await observer.until('all slots are taken', () => observer.created.length === before + SLOTS)
   const loadedAt = operator.loggedAt('starting')
   const ledAt = operator.loggedAt('leading')
   return {

@@ -4,7 +4,6 @@ import { Stage } from '../stage.ts'
 
 const SIZE_BYTES = 1024 ** 3
 const RETRIES = 2
-const TIMEOUT_MS = 120_000
 /** A failed container is restarted after 10 s. */
 const LONGER_THAN_A_RESTART_MS = 15_000
 
@@ -39,10 +38,9 @@ async function bytesWith(retryLimit: number): Promise<number> {
   const failing = { namePrefix: 'broken', afterBytes: SIZE_BYTES / 2 }
   const simulators = await stage.startSimulators({ sizeBytes: SIZE_BYTES, failing })
   const observer = await stage.observe()
-  const operator = await stage.startOperator()
-  await operator.untilLeading()
+  await stage.startLeader()
   await stage.createImages('broken', 1)
-  await observer.until('the image has failed', () => observer.countIn('Failed') === 1, TIMEOUT_MS)
+  await observer.until('the image has failed', () => observer.countIn('Failed') === 1)
   await sleep(LONGER_THAN_A_RESTART_MS)
   return (await simulators.egress()).bytes
 }

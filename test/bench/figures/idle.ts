@@ -16,8 +16,7 @@ export async function measureIdle(tell: (line: string) => void): Promise<Chapter
   await using stage = await Stage.start({ policy: { concurrency: '4' } })
   for (let run = 1; run <= RUNS; run += 1) {
     const passed = stopwatch()
-    await using operator = await stage.startOperator()
-    await operator.untilLeading()
+    await using operator = await stage.startLeader()
     ready.push(passed())
     const before = await untilQuiet(operator)
     const cpuBefore = await operator.cpuSeconds()

@@ -102,8 +102,7 @@ async function oneRun({ images, seconds, limit, spread }: QueueLoad): Promise<Qu
   const simulators = await stage.startSimulators({ durationMs: seconds * 1_000 })
   const observer = await stage.observe()
   const yardstick = await stage.startYardstick(limit)
-  const operator = await stage.startOperator()
-  await operator.untilLeading()
+  const operator = await stage.startLeader()
   const atStart = await untilQuiet(operator)
   const cpuBefore = await Promise.all([operator.cpuSeconds(), simulators.cpuSeconds()])
 

@@ -22,8 +22,7 @@ export async function measureStored(tell: (line: string) => void): Promise<Chapt
   const ready: number[] = []
   for (let run = 1; run <= RUNS; run += 1) {
     const passed = stopwatch()
-    await using operator = await stage.startOperator()
-    await operator.untilLeading()
+    await using operator = await stage.startLeader()
     ready.push(passed())
     const atRest = await untilQuiet(operator)
     await sleep(IDLE_MS)

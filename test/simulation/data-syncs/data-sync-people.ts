@@ -46,23 +46,9 @@ export class DataSyncPeople implements People {
   }
 
   carryOut(action: Action): boolean {
-    switch (action.do) {
-      case 'deleteDataSync':
-      case 'recreateDataSync':
-      case 'askForSync':
-      case 'askForRetry':
-      case 'setVm':
-      case 'removeVm':
-      case 'setVersion':
-      case 'setDefault':
-      case 'deleteVmImage':
-      case 'editVmImage':
-      case 'takeVmName':
-        this.#act(action, this.#subject(action.dataSync))
-        return true
-      default:
-        return false
-    }
+    if (!('dataSync' in action)) return false
+    this.#act(action, this.#subject(action.dataSync))
+    return true
   }
 
   /** Recreates what they had in a namespace that is created again. */
@@ -77,12 +63,8 @@ export class DataSyncPeople implements People {
 
   /** A deleted image waits for the DataSyncs that want it, and they wait for it. So they are deleted, and recreated once it is gone. */
   clearAway(): void {
-    for (const subject of this.#subjects) {
-      if (!subject.isWanted || !this.#isKeptFromGoing(subject)) continue
-      this.#delete(subject)
-      subject.isWanted = true
-      this.#ensure(subject)
-    }
+    for (const subject of this.#subjects)
+      if (subject.isWanted && this.#isKeptFromGoing(subject)) this.#recreate(subject)
   }
 
   deleteAll(): void {
@@ -97,9 +79,7 @@ export class DataSyncPeople implements People {
         this.#delete(subject)
         return
       case 'recreateDataSync':
-        this.#delete(subject)
-        subject.isWanted = true
-        this.#ensure(subject)
+        this.#recreate(subject)
         return
       case 'askForSync':
         this.#ask(subject, ANNOTATIONS.syncRequestedAt)
@@ -177,6 +157,12 @@ export class DataSyncPeople implements People {
   #delete(subject: Subject): void {
     subject.isWanted = false
     leaveRefused(() => this.#world.cluster.admin.delete(DATA_SYNC, subject.key))
+  }
+
+  #recreate(subject: Subject): void {
+    this.#delete(subject)
+    subject.isWanted = true
+    this.#ensure(subject)
   }
 
   #edit(subject: Subject, change: Partial<DataSyncSpecInput>): void {

@@ -16,15 +16,16 @@ export interface VmPlan {
 }
 
 /** What people and pipelines do to one DataSync, or to the image of one of its vms. */
-export type DataSyncAction =
-  | { readonly do: 'deleteDataSync' | 'recreateDataSync' | 'askForSync' | 'askForRetry'; readonly dataSync: number }
-  | { readonly do: 'setVm'; readonly dataSync: number; readonly vm: number; readonly source: number }
+export type DataSyncAction = { readonly dataSync: number } & (
+  | { readonly do: 'deleteDataSync' | 'recreateDataSync' | 'askForSync' | 'askForRetry' }
+  | { readonly do: 'setVm'; readonly vm: number; readonly source: number }
   /** This and `setVersion` make the same DataSync want other images, like a pipeline that was corrected. */
-  | { readonly do: 'removeVm'; readonly dataSync: number; readonly vm: number }
-  | { readonly do: 'setVersion'; readonly dataSync: number; readonly version: number }
-  | { readonly do: 'setDefault'; readonly dataSync: number; readonly snapshotClass: number | undefined }
-  | { readonly do: 'deleteVmImage'; readonly dataSync: number; readonly vm: number }
+  | { readonly do: 'removeVm'; readonly vm: number }
+  | { readonly do: 'setVersion'; readonly version: number }
+  | { readonly do: 'setDefault'; readonly snapshotClass: number | undefined }
+  | { readonly do: 'deleteVmImage'; readonly vm: number }
   /** A person changes the image itself. */
-  | { readonly do: 'editVmImage'; readonly dataSync: number; readonly vm: number; readonly source: number }
+  | { readonly do: 'editVmImage'; readonly vm: number; readonly source: number }
   /** A person creates an image of their own with that name, if it is free. */
-  | { readonly do: 'takeVmName'; readonly dataSync: number; readonly vm: number }
+  | { readonly do: 'takeVmName'; readonly vm: number }
+)

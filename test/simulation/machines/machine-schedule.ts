@@ -34,18 +34,18 @@ export const MACHINE_CHILDREN = ['Secret', 'VirtualMachine', 'VirtualMachineInst
 export type MachineChild = (typeof MACHINE_CHILDREN)[number]
 
 /** What people do to one machine. `halt` changes KubeVirt's own object. `virtctl` starts the machine, or stops it if it runs. */
-export type PersonAction =
-  | { readonly do: 'deleteMachine' | 'recreateMachine' | 'halt' | 'virtctl'; readonly machine: number }
-  | { readonly do: 'editMachine'; readonly machine: number; readonly field: MachineEdit; readonly value: number }
-  | { readonly do: 'ignoreOnDeploy'; readonly machine: number; readonly ignore: boolean }
+export type PersonAction = { readonly machine: number } & (
+  | { readonly do: 'deleteMachine' | 'recreateMachine' | 'halt' | 'virtctl' }
+  | { readonly do: 'editMachine'; readonly field: MachineEdit; readonly value: number }
+  | { readonly do: 'ignoreOnDeploy'; readonly ignore: boolean }
   /** Its template gets another size. */
-  | { readonly do: 'correctTemplate'; readonly machine: number; readonly diskSize: string }
+  | { readonly do: 'correctTemplate'; readonly diskSize: string }
   | {
       readonly do: 'deleteMachineChild'
-      readonly machine: number
       readonly kind: MachineChild
       readonly propagationPolicy: 'Background' | 'Foreground'
     }
+)
 
 /** What people do to an image that machines name. */
 export type SourceAction = { readonly do: 'deleteSource' | 'refreshSource'; readonly source: number }

@@ -1,3 +1,4 @@
+import type { WorkspaceNetworkProps } from '@open-terrain/constructs'
 import type { ComponentKind } from '../../../operator/controllers/workspace/decide/component-kind.ts'
 import type { Mutant } from '../mutant.ts'
 import { SHARED, WORKSPACES } from '../mutants/product-modules.ts'
@@ -19,6 +20,13 @@ const judged = (which: string, judge: (...args: [...Parameters<Judge>, ReturnTyp
 const alwaysReady = (which: string) =>
   judged(which, (_world, _component, judgement) => {
     return { ...judgement, standing: { phase: 'Ready', why: 'Ready', message: 'it works' } }
+  })
+
+/** A network has the configuration of another one. */
+const bridgedAs = (other: (props: WorkspaceNetworkProps) => WorkspaceNetworkProps) =>
+  seam(SHARED.constructs, 'renderWorkspaceNetwork', (renderWorkspaceNetwork) => (props) => {
+    const others = renderWorkspaceNetwork(other(props))
+    return renderWorkspaceNetwork(props).map((one, at) => ({ ...one, spec: others[at]?.spec ?? one.spec }))
   })
 
 /** Deliberate defects in what the operator does for workspaces. */
@@ -63,19 +71,13 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
   {
     name: 'networks of two workspaces have one bridge',
     invariant: 6,
-    seam: seam(SHARED.constructs, 'renderWorkspaceNetwork', (renderWorkspaceNetwork) => (props) => {
-      const elsewhere = renderWorkspaceNetwork({ ...props, workspace: { ...props.workspace, name: 'lab' } })
-      return renderWorkspaceNetwork(props).map((one, at) => ({ ...one, spec: elsewhere[at]?.spec ?? one.spec }))
-    }),
+    seam: bridgedAs((props) => ({ ...props, workspace: { ...props.workspace, name: 'lab' } })),
     kind: 'workspacesCalm',
   },
   {
     name: 'both networks of a workspace have one bridge',
     invariant: 6,
-    seam: seam(SHARED.constructs, 'renderWorkspaceNetwork', (renderWorkspaceNetwork) => (props) => {
-      const other = renderWorkspaceNetwork({ ...props, network: { ...props.network, name: 'lan' } })
-      return renderWorkspaceNetwork(props).map((one, at) => ({ ...one, spec: other[at]?.spec ?? one.spec }))
-    }),
+    seam: bridgedAs((props) => ({ ...props, network: { ...props.network, name: 'lan' } })),
     kind: 'workspacesCalm',
   },
   {

@@ -45,34 +45,28 @@ export const POD_FAULTS = ['unschedulable', 'imagePull', 'notCreated', 'crashLoo
 export type PodFault = (typeof POD_FAULTS)[number]
 
 /** What people do to one workspace. */
-export type WorkspaceAction =
-  | { readonly do: 'deleteWorkspace' | 'recreateWorkspace' | 'spoilWorkspace'; readonly workspace: number }
+export type WorkspaceAction = { readonly workspace: number } & (
+  | { readonly do: 'deleteWorkspace' | 'recreateWorkspace' | 'spoilWorkspace' }
   /** Removes the one of that name if the workspace has it, and adds it otherwise. */
-  | { readonly do: 'toggleVm'; readonly workspace: number; readonly vm: VmOfPlan }
-  | { readonly do: 'toggleCluster'; readonly workspace: number; readonly cluster: ClusterOfPlan }
+  | { readonly do: 'toggleVm'; readonly vm: VmOfPlan }
+  | { readonly do: 'toggleCluster'; readonly cluster: ClusterOfPlan }
   | {
       readonly do: 'toggleNetwork' | 'toggleVolume' | 'ignoreVm' | 'ignoreCluster' | 'renewCluster'
-      readonly workspace: number
       readonly number: number
     }
   | {
       readonly do: 'deletePart' | 'spoilPart' | 'unlabelPart' | 'takePartName'
-      readonly workspace: number
       readonly kind: Part
       readonly number: number
     }
   /** The image of one of its machines is deleted. */
-  | { readonly do: 'deleteWorkspaceImage'; readonly workspace: number; readonly vm: number }
+  | { readonly do: 'deleteWorkspaceImage'; readonly vm: number }
   /** For a while, no more pods and claims may be created in its namespace. */
-  | { readonly do: 'crampWorkspace'; readonly workspace: number; readonly forMs: number }
+  | { readonly do: 'crampWorkspace'; readonly forMs: number }
   /** Pods of its container clusters, or its machines, cannot run as they should. */
-  | {
-      readonly do: 'podFault'
-      readonly workspace: number
-      readonly fault: PodFault
-      readonly forMs: number
-    }
-  | { readonly do: 'labGuestFault'; readonly workspace: number; readonly fault: LabGuestFault; readonly forMs: number }
+  | { readonly do: 'podFault'; readonly fault: PodFault; readonly forMs: number }
+  | { readonly do: 'labGuestFault'; readonly fault: LabGuestFault; readonly forMs: number }
+)
 
 export const LAB_GUEST_FAULTS = ['neverReady', 'slowStart', 'unschedulable', 'podRefused', 'guestCrash'] as const
 export type LabGuestFault = (typeof LAB_GUEST_FAULTS)[number]

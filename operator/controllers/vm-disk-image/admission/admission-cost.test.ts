@@ -1,12 +1,8 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
-import { AdmissionBench } from './admission.fixtures.ts'
+import { bench, renewBench } from './admission.fixtures.ts'
 
-let bench = new AdmissionBench()
-afterEach(async () => {
-  await bench.stop()
-  bench = new AdmissionBench()
-})
+afterEach(renewBench)
 
 /** Downloads these images one after another, and leaves their finished DataVolumes in place. */
 async function finish(names: readonly string[]): Promise<void> {

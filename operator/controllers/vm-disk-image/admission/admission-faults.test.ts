@@ -4,14 +4,9 @@ import { classify } from '../../../kube/api-error.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { AdmissionBench, aStart, isCreate, isLedgerWrite } from './admission.fixtures.ts'
+import { aStart, bench, isCreate, isLedgerWrite, renewBench } from './admission.fixtures.ts'
 
-let bench = new AdmissionBench()
-
-afterEach(async () => {
-  await bench.stop()
-  bench = new AdmissionBench()
-})
+afterEach(renewBench)
 
 describe('many slots', () => {
   it('are claimed in parts of a hundred, in the order of the tickets, until all are taken', async () => {

@@ -3,15 +3,11 @@ import { viewDataVolume } from '../../../cluster/views.ts'
 import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { AdmissionBench, aHolder, aStart, isCreate, isLedgerWrite } from './admission.fixtures.ts'
+import { aHolder, aStart, bench, isCreate, isLedgerWrite, renewBench } from './admission.fixtures.ts'
 
 // What somebody who may write the ledger can put into it. The effect must end by itself, and admit nobody beyond the limit.
 
-let bench = new AdmissionBench()
-afterEach(async () => {
-  await bench.stop()
-  bench = new AdmissionBench()
-})
+afterEach(renewBench)
 
 const inventions = (count: number) =>
   Array.from({ length: count }, (_, at) => ({

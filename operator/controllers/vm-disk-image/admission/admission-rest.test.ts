@@ -5,23 +5,19 @@ import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import {
-  AdmissionBench,
   aHolder,
   aStart,
+  bench,
   type Call,
   isCreate,
   isLedgerRead,
   isLedgerWrite,
+  renewBench,
 } from './admission.fixtures.ts'
 
 const isLook = ({ verb, kind }: Call) => verb === 'list' && kind === 'Pod'
 
-let bench = new AdmissionBench()
-
-afterEach(async () => {
-  await bench.stop()
-  bench = new AdmissionBench()
-})
+afterEach(renewBench)
 
 /** Makes the next call of this kind take `ms`, while the process is too busy to notice that time passes. */
 function slow(ms: number, is: (call: Call) => boolean): void {
@@ -166,10 +162,7 @@ describe('an admission at rest', () => {
             expect({ ledger: bench.ledgerData, created: bench.created }).toEqual(before)
           },
         )
-        .afterEach(async () => {
-          await bench.stop()
-          bench = new AdmissionBench()
-        }),
+        .afterEach(renewBench),
       { numRuns: 300 },
     )
   })

@@ -330,3 +330,12 @@ export const isCreate = ({ verb, kind }: Call) => verb === 'create' && kind === 
 export const isLedgerRead = ({ verb, kind }: Call) => verb === 'get' && kind === 'ConfigMap'
 
 export const isLedgerWrite = ({ verb, kind }: Call) => verb === 'replace' && kind === 'ConfigMap'
+
+/** The bench of the current test. */
+export let bench = new AdmissionBench()
+
+/** For `afterEach`. */
+export async function renewBench(): Promise<void> {
+  await bench.stop()
+  bench = new AdmissionBench()
+}

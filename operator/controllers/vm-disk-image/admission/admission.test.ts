@@ -4,14 +4,9 @@ import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { RequestOptions } from '../../../kube/kube-client.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { AdmissionBench, aStart, isCreate, isLedgerWrite } from './admission.fixtures.ts'
+import { aStart, bench, isCreate, isLedgerWrite, renewBench } from './admission.fixtures.ts'
 
-let bench = new AdmissionBench()
-
-afterEach(async () => {
-  await bench.stop()
-  bench = new AdmissionBench()
-})
+afterEach(renewBench)
 
 const CDI_SAYS = 'admission webhook "datavolume-validate.cdi.kubevirt.io" denied the request: '
 

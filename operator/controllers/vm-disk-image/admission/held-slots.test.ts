@@ -5,14 +5,9 @@ import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { ObjectMeta } from '../../../kube/kube-object.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { AdmissionBench, ATTEMPT_MS, aHolder, STALL_MS } from './admission.fixtures.ts'
+import { ATTEMPT_MS, aHolder, bench, renewBench, STALL_MS } from './admission.fixtures.ts'
 
-let bench = new AdmissionBench()
-
-afterEach(async () => {
-  await bench.stop()
-  bench = new AdmissionBench()
-})
+afterEach(renewBench)
 
 const filling = (claim: string, uid = `uid of ${claim}`) => [
   { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name: claim, uid, controller: true },

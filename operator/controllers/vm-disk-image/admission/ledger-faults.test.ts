@@ -6,23 +6,19 @@ import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Holder } from '../world.ts'
 import {
-  AdmissionBench,
   aHolder,
   aStart,
+  bench,
   type Call,
   isCreate,
   isLedgerRead,
   isLedgerWrite,
   NAMESPACE,
+  renewBench,
 } from './admission.fixtures.ts'
 import { LEDGER_NAME } from './slot-ledger.ts'
 
-let bench = new AdmissionBench()
-
-afterEach(async () => {
-  await bench.stop()
-  bench = new AdmissionBench()
-})
+afterEach(renewBench)
 
 const isLedgerMade = ({ verb, kind }: Call) => verb === 'create' && kind === 'ConfigMap'
 

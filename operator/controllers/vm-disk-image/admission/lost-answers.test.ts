@@ -4,14 +4,9 @@ import { classify } from '../../../kube/api-error.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Start } from '../decide/image-plan.ts'
-import { AdmissionBench, aHolder, isCreate } from './admission.fixtures.ts'
+import { aHolder, bench, isCreate, renewBench } from './admission.fixtures.ts'
 
-let bench = new AdmissionBench()
-
-afterEach(async () => {
-  await bench.stop()
-  bench = new AdmissionBench()
-})
+afterEach(renewBench)
 
 describe('a create without an answer', () => {
   /** Starts with one slot. No create gets a response until the test resets that. */

@@ -3,14 +3,9 @@ import { viewDataVolume } from '../../../cluster/views.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { ObjectMeta } from '../../../kube/kube-object.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { AdmissionBench, AWAY } from './admission.fixtures.ts'
+import { AWAY, bench, renewBench } from './admission.fixtures.ts'
 
-let bench = new AdmissionBench()
-
-afterEach(async () => {
-  await bench.stop()
-  bench = new AdmissionBench()
-})
+afterEach(renewBench)
 
 const OWNER = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', name: 'x', uid: 'uid-x', controller: true }
 

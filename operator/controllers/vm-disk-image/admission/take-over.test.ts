@@ -6,14 +6,9 @@ import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { KubeObject, ObjectMeta } from '../../../kube/kube-object.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { AdmissionBench, aHolder, aStart, isLedgerWrite } from './admission.fixtures.ts'
+import { aHolder, aStart, bench, isLedgerWrite, renewBench } from './admission.fixtures.ts'
 
-let bench = new AdmissionBench()
-
-afterEach(async () => {
-  await bench.stop()
-  bench = new AdmissionBench()
-})
+afterEach(renewBench)
 
 describe('a ledger that somebody else wrote', () => {
   it('is read again after a conflict, and the claim is made again', async () => {
