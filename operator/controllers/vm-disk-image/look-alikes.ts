@@ -32,7 +32,10 @@ export function noticeLookAlikes(caches: ImageCaches, options: Omit<LookAlikesOp
   return [watch(dataVolumes), watch(snapshots), watch(claims), watch(pods)]
 }
 
-/** Counts objects that look like a child of an image but are not. Anybody can create thousands, so only a few are reported. */
+/**
+ * Counts and reports objects that look like a child of an image but are not. Nothing else happens to them. Anybody can create thousands,
+ * so only a few are reported.
+ */
 export class LookAlikes {
   readonly #options: LookAlikesOptions
   /** When it was last reported, by uid of the object that the Event is about. */

@@ -113,7 +113,10 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
   }
 }
 
-/** Reports whether a live read found a child of the image. A claim belongs to its DataVolume, which may be gone: its label decides. */
+/**
+ * Reports whether a live read found a child of the image. As in the caches, an object without its owner reference does not count. A claim
+ * belongs to its DataVolume, which may be gone: its label decides.
+ */
 export function hasImageChild(found: readonly KubeObject[], image: ImageView): boolean {
   const isLabelled = ({ metadata }: KubeObject) => metadata.labels?.[LABELS.imageUid] === image.metadata.uid
   return found.some((one) => (one.kind === 'PersistentVolumeClaim' ? isLabelled(one) : isChildOf(one, image)))
