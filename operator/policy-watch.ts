@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { POLICY_DEFAULTS, POLICY_KEYS, POLICY_NAME, type PolicyProblem, parsePolicy } from '@open-terrain/constructs'
+import {
+  POLICY_DEFAULTS,
+  POLICY_KEYS,
+  POLICY_NAME,
+  type Policy,
+  type PolicyProblem,
+  parsePolicy,
+} from '@open-terrain/constructs'
 import type { KubeObject, Raw } from './kube/kube-object.ts'
 import { CONFIG_MAP } from './kube/resource-types.ts'
 import type { Basics } from './runtime/basics.ts'
@@ -53,7 +60,7 @@ export class PolicyWatch {
     store.onChange((change) => this.#onChange(change))
   }
 
-  get current(): typeof POLICY_DEFAULTS {
+  get current(): Policy {
     return this.#policy
   }
 

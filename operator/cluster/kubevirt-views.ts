@@ -105,7 +105,7 @@ const KUBEVIRT: Matters = {
 const INSTANCE: Matters = { labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
 
 /** States in which a guest is powered on. Conditions can outlive the instance that they describe. */
-export const IS_ON: ReadonlySet<unknown> = new Set(['Running', 'Paused', 'Migrating'])
+export const IS_ON: ReadonlySet<string | undefined> = new Set(['Running', 'Paused', 'Migrating'])
 
 /** Reasons of failures to apply a change while the guest runs. */
 const LIVE_CHANGE = /^(HotPlug|FailedUpdate).*Error$|ChangeError$/

@@ -1,6 +1,6 @@
 import type { ResourceType } from './kube-object.ts'
 
-/** Where a kind has not named another plural, it is formed as Kubernetes does. */
+/** Forms the plural as Kubernetes does: classes, policies. */
 function pluralOf(kind: string): string {
   return `${kind.toLowerCase().replace(/y$/, 'ie').replace(/s$/, 'se')}s`
 }

@@ -68,7 +68,7 @@ export function internCondition({ status, reason, message }: ConditionView): Con
   return own
 }
 
-/** By uid of the owner: parts of its children's metadata. Emptied when it is full, at a size that nobody is expected to reach. */
+/** By uid of the owner: parts of its children's metadata. Emptied from time to time ({@link forgetFamilies}), and at a size that nobody is expected to reach. */
 const families = new Map<string, unknown[]>()
 const FAMILIES_MAX = 20_000
 /** Two names, two sets of labels (managed-by names CDI on a claim, and the operator on others), two owners and a few times are usual. */

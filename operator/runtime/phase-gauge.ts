@@ -14,19 +14,20 @@ export interface Waiter {
 }
 
 /** The number of objects of a kind in each phase, as observed by the replica that leads. 0 for the others. */
-export class PhaseGauge<O extends Waiter = Waiter> extends Meters {
+export class PhaseGauge<O extends Waiter = Waiter> {
+  protected readonly meters: Meters
   protected objects: () => Iterable<O> = () => []
 
   /** `all`: phases, reported even if no object is in them. `first`: phase of an object that has none yet; if absent, such an object is in none. */
   constructor(registry: Registry, name: string, help: string, all: readonly string[], first?: string) {
-    super(registry)
+    this.meters = new Meters(registry)
     const phases = () => Array.from(this.objects()).flatMap(({ status }) => status?.phase ?? first ?? [])
-    this.counted(name, help, 'phase', phases, all)
+    this.meters.counted(name, help, 'phase', phases, all)
   }
 
   /** Also reports for how long the object that has waited longest has not been ready. */
   observeLongestWait(name: string, help: string, clock: Pick<Clock, 'now'>): void {
-    this.observed(name, help, () => longestWaitSeconds(this.objects(), clock.now()))
+    this.meters.observed(name, help, () => longestWaitSeconds(this.objects(), clock.now()))
   }
 
   /** Sets the source of the objects; undefined if this replica does not lead. */

@@ -31,7 +31,8 @@ const STRANGERS: readonly Stranger[] = [
   { type: VOLUME_SNAPSHOT, spec: { source: { persistentVolumeClaimName: 'somebody-elses' } } },
 ]
 
-const ALIAS = { source: { pvc: { name: 'somebody-elses', namespace: 'somebodys' } } }
+/** What a DataSource names that serves a claim of somebody else in the same namespace. */
+const aliasIn = (namespace: string) => ({ source: { pvc: { name: 'somebody-elses', namespace } } })
 
 describe('a stranger with the name that an image needs', () => {
   const cluster = useCluster()
@@ -102,7 +103,7 @@ describe('a stranger with the name that an image needs', () => {
 
   it('DataSource: the artifact serves all the same', async () => {
     await using world = await World.start(cluster())
-    const stranger = await makeStranger(world, DATA_SOURCE, 'wanted', ALIAS)
+    const stranger = await makeStranger(world, DATA_SOURCE, 'wanted', aliasIn(world.namespace))
     await world.createImage('wanted')
     const image = await world.untilPhase('wanted', 'Succeeded')
     expect(conditionOf(image, 'Ready')?.status).toBe('True')
@@ -122,7 +123,7 @@ describe('a stranger with the name that an image needs', () => {
 
   it('survives the deletion of the image', async () => {
     await using world = await World.start(cluster())
-    const stranger = await makeStranger(world, DATA_SOURCE, 'wanted', ALIAS)
+    const stranger = await makeStranger(world, DATA_SOURCE, 'wanted', aliasIn(world.namespace))
     await world.createImage('wanted')
     await world.untilPhase('wanted', 'Succeeded')
     await world.deleteImage('wanted')

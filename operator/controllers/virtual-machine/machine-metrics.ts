@@ -2,7 +2,6 @@ import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { VIRTUAL_MACHINE_CONDITIONS as TYPE, VIRTUAL_MACHINE_PHASES } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../runtime/clock.ts'
-import { Meters } from '../../runtime/meters.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
 import { reasonOf } from '../../runtime/standing.ts'
 
@@ -22,7 +21,7 @@ export class MachineMetrics extends PhaseGauge<Machine> {
 
   constructor(registry: Registry, clock: Pick<Clock, 'now'>) {
     super(registry, 'ot_vm_phase', 'VirtualMachines by phase', Object.keys(VIRTUAL_MACHINE_PHASES), 'Provisioning')
-    const meters = new Meters(registry)
+    const { meters } = this
     const statuses = () => Array.from(this.objects(), ({ status }) => status)
     // Only the condition Stalled reports a bug in the operator.
     const reasonIn = (status: VirtualMachineStatus) => whenTrue(status, TYPE.Stalled)?.reason ?? reasonOf(status) ?? []

@@ -172,6 +172,7 @@ export class ObstacleWatch extends LookLoop {
     Object.assign(start, { obstacle, isLookedAt: true, isAwaited: false })
     if (isChanged) this.#options.onChange(start.key)
   }
+
   /** Returns the names of the NetworkAttachmentDefinitions; undefined if the cluster does not serve the kind. */
   async #networksIn(namespace: string, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
     try {

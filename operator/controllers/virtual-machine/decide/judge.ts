@@ -17,7 +17,7 @@ const REFUSED = /denied the request|is forbidden|is invalid|exceeded quota/
 export const POD_GOES = 'PodTerminating'
 
 /** States in which the pod does not run yet. `Starting` hides whatever keeps it from running. */
-const STARTS: ReadonlySet<unknown> = new Set(['Starting', 'ErrImagePull', 'ImagePullBackOff'])
+const STARTS: ReadonlySet<string | undefined> = new Set(['Starting', 'ErrImagePull', 'ImagePullBackOff'])
 
 /** Reports whether CDI continues with a disk only when a pod uses it. */
 export function waitsForConsumer({ phase }: Pick<CloneFacts, 'phase'>): boolean {

@@ -34,7 +34,7 @@ function isRemark({ type }: { readonly type: string }): boolean {
 }
 
 /** What a running machine may wait for, the costlier first. */
-const PENDING: ReadonlySet<unknown> = new Set(['RebuildRequired', 'RestartRequired'])
+const PENDING: ReadonlySet<string | undefined> = new Set(['RebuildRequired', 'RestartRequired'])
 
 /** Adds to the standing of a running machine what it waits for. The first of these gives the reason. */
 export function withPending(standing: MachineStanding, remarks: readonly Remark[]): MachineStanding {
@@ -84,7 +84,7 @@ export function leftClaim({ clone, claim }: Pick<MachineWorld, 'clone' | 'claim'
 }
 
 /** Reasons that report trouble. */
-const TROUBLE: ReadonlySet<unknown> = new Set([
+const TROUBLE: ReadonlySet<string | undefined> = new Set([
   'ImageFailed',
   'ImageTerminating',
   'ImageNotFound',
@@ -109,7 +109,7 @@ const TROUBLE: ReadonlySet<unknown> = new Set([
 ])
 
 /** Reasons of the condition ImageReady. */
-const LOSING: ReadonlySet<unknown> = new Set(['ImageMissing', 'ImageTerminating', 'NamespaceTerminating'])
+const LOSING: ReadonlySet<string | undefined> = new Set(['ImageMissing', 'ImageTerminating', 'NamespaceTerminating'])
 
 /**
  * Returns the Events for what changed between two statuses, for people who read `kubectl describe`.

@@ -336,6 +336,9 @@ export let bench = new AdmissionBench()
 
 /** For `afterEach`. */
 export async function renewBench(): Promise<void> {
-  await bench.stop()
-  bench = new AdmissionBench()
+  try {
+    await bench.stop()
+  } finally {
+    bench = new AdmissionBench()
+  }
 }
