@@ -23,3 +23,25 @@ export function budgetKeyOf(
 ): string {
   return shortHash([revision, secretRef, certConfigMap, annotations?.[ANNOTATIONS.retryRequestedAt]])
 }
+
+/** Reports whether the deletion of the image waits for its users. */
+export function isDeletionBlocked({ status: { conditions = [] } }: ImageView): boolean {
+  return conditions.some(({ type, status }) => type === 'DeletionBlocked' && status === 'True')
+}
+
+/** Returns the image to write, with these fields as wanted, if it is still the one that was seen. What people have set beside them stays. */
+export function withFields(
+  { apiVersion, kind, metadata, spec }: ImageView,
+  fields: readonly string[],
+  wanted: VMDiskImageSpec,
+  annotations: KubeObject['metadata']['annotations'],
+): KubeObject {
+  const { namespace = '', name, uid, resourceVersion, labels } = metadata
+  const kept = Object.entries(spec ?? {}).filter(([field]) => !fields.includes(field))
+  return {
+    apiVersion,
+    kind,
+    metadata: { namespace, name, uid, resourceVersion, labels, annotations },
+    spec: { ...Object.fromEntries(kept), ...wanted },
+  } as KubeObject
+}

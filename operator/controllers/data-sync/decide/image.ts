@@ -7,7 +7,7 @@ import {
   isImageFor,
   renderDataSyncImage,
 } from '@open-terrain/constructs'
-import { statusOfPresent } from '../../../images/decide/image-content.ts'
+import { isDeletionBlocked, statusOfPresent, withFields } from '../../../images/decide/image-content.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { referTo, type Touch } from '../../../runtime/plan.ts'
@@ -52,33 +52,11 @@ export function planImageOf(namespace: string, { wish, image, others }: WantedIm
   if (image === undefined)
     return { ...is('Queued', 'ImageMissing'), apply: renderDataSyncImage({ namespace, triple, spec, annotations }) }
   const changed = is('Queued', 'ImageChanged')
-  if (!isAsWanted) return { ...changed, apply: withFields(image, spec, annotations) }
+  if (!isAsWanted) return { ...changed, apply: withFields(image, DATA_SYNC_IMAGE_FIELDS, spec, annotations) }
   const { resourceVersion = '' } = image.metadata
   // Another DataSync may have written its request in between: the requests that the image has recorded must not be reverted.
   if (annotations !== undefined) return { ...changed, touch: { ...referTo(image), resourceVersion, annotations } }
   return { ...changed, ...progressOf(image) }
-}
-
-/** Reports whether the deletion of the image waits for its users. */
-function isDeletionBlocked({ status: { conditions = [] } }: ImageView): boolean {
-  return conditions.some(({ type, status }) => type === 'DeletionBlocked' && status === 'True')
-}
-
-/** Returns the image to write, with its fields as wanted, if it is still the one that was seen. What people have set beside them stays. */
-function withFields(
-  { apiVersion, kind, metadata, spec }: ImageView,
-  wanted: WantedImage['wish']['spec'],
-  annotations: ImageView['metadata']['annotations'],
-): KubeObject {
-  const { namespace = '', name, uid, resourceVersion, labels } = metadata
-  const fields: readonly string[] = DATA_SYNC_IMAGE_FIELDS
-  const kept = Object.entries(spec ?? {}).filter(([field]) => !fields.includes(field))
-  return {
-    apiVersion,
-    kind,
-    metadata: { namespace, name, uid, resourceVersion, labels, annotations },
-    spec: { ...Object.fromEntries(kept), ...wanted },
-  } as KubeObject
 }
 
 /** Returns the progress in the status of an image, if the status is about the present spec and requests. */
