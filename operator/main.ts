@@ -13,6 +13,7 @@ import { systemClock } from './runtime/clock.ts'
 import { type Endpoint, serveEndpoints } from './runtime/http-endpoints.ts'
 import { warnedOnce } from './runtime/log.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
+import { messageOf } from './runtime/redact.ts'
 import { tidyHeap } from './tidy-heap.ts'
 
 const CONNECTIONS = 24
@@ -99,7 +100,7 @@ function endpoint(path: string, contentType: string, read: () => string | Promis
 main().then(
   () => process.exit(0),
   (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`${messageOf(error)}\n`)
     process.exit(1)
   },
 )

@@ -2,6 +2,7 @@ import type { RequestOptions } from 'node:https'
 // The entry point of the package loads a thousand generated models. Only the configuration is needed.
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { Agent, type Dispatcher } from 'undici'
+import { messageOf } from '../runtime/redact.ts'
 
 /** Reload interval. Credentials can rotate on disk; ServiceAccount tokens do so hourly. */
 const RELOAD_AFTER_MS = 60_000
@@ -48,7 +49,7 @@ export class Connection {
       else config.loadFromDefault()
     } catch (error) {
       const where = kubeconfig === undefined ? 'the kubeconfig' : `the kubeconfig ${kubeconfig} (from $KUBECONFIG)`
-      throw new Error(`${where} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+      throw new Error(`${where} cannot be read: ${messageOf(error)}`)
     }
     return new Connection(config, connections)
   }

@@ -1,4 +1,5 @@
 import { addAbortListener } from 'node:events'
+import { messageOf } from '../runtime/redact.ts'
 import { bodyText, errorFrom, setResourceType, warningsIn, watchEvent } from './answers.ts'
 import { ApiError } from './api-error.ts'
 import type { Connection } from './connection.ts'
@@ -232,7 +233,7 @@ function notSent(call: Call): ApiError {
 }
 
 function noAnswer(call: Call, cause: unknown): ApiError {
-  const text = cause instanceof Error ? cause.message : String(cause)
+  const text = messageOf(cause)
   const message = `${call.verb} ${call.type.plural}: no answer from the API server (${text})`
   return new ApiError({ reason: 'NoAnswer', status: 0, message, cause })
 }

@@ -6,7 +6,7 @@ import type { ChildRefusals } from './child-refusals.ts'
 import { cutMessage, mergeConditions, type StatusCondition } from './conditions.ts'
 import { type ChildType, type ObjectPlan, type ObjectReference, type Removal, referTo } from './plan.ts'
 import type { Precondition, Preconditions } from './preconditions.ts'
-import { redactUrls } from './redact.ts'
+import { messageOf, redactUrls } from './redact.ts'
 import type { Reflectors } from './reflectors.ts'
 import type { Services } from './services.ts'
 import type { Standing } from './standing.ts'
@@ -214,7 +214,7 @@ export class PlanWriter<P extends KubeObject> {
 /** Returns the status of an object that cannot be planned because of a bug. What it reported before may still be true, so it is kept. */
 export function statusWithBug(object: KubeObject, error: unknown, now: number) {
   const { status = {} } = object as { readonly status?: { readonly conditions?: readonly StatusCondition[] } }
-  const text = redactUrls(error instanceof Error ? error.message : String(error))
+  const text = redactUrls(messageOf(error))
   const message = cutMessage(`internal error in the operator: ${text}; see its log, and report it`)
   const stalled = { type: 'Stalled', status: 'True', reason: BUG_REASON, message } as const
   const { generation: observedGeneration } = object.metadata

@@ -16,6 +16,11 @@ export function redactUrls(text: string, limit: number = MESSAGE_LIMIT): string 
   return head.length < text.length ? `${clean}…` : clean
 }
 
+/** Returns what anything that was thrown says. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
 /** Returns the log text for an unexpected error, with where it was thrown. */
 export function traceOf(error: unknown): string {
   return redactUrls(error instanceof Error ? (error.stack ?? error.message) : String(error))

@@ -11,7 +11,7 @@ import { listAll, listWhole } from '../../../kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../../kube/resource-types.ts'
 import { SharedLooks } from '../../../kube/shared-looks.ts'
 import { bounded, KEPT_MAX } from '../../../runtime/foreign.ts'
-import { redactUrls } from '../../../runtime/redact.ts'
+import { messageOf, redactUrls } from '../../../runtime/redact.ts'
 import type { Store } from '../../../runtime/store.ts'
 import { attemptOf } from '../decide/attempts.ts'
 import type { Start } from '../decide/image-plan.ts'
@@ -62,8 +62,7 @@ export async function createDataVolume(client: KubeClient, start: Start, options
   } catch (error) {
     if (isApiError(error)) return outcomeOf(error)
     // A spec that cannot be rendered must not hold up those behind it.
-    const message = error instanceof Error ? error.message : String(error)
-    return refused({ reason: 'InvalidSpec', message }, true)
+    return refused({ reason: 'InvalidSpec', message: messageOf(error) }, true)
   }
 }
 
