@@ -35,12 +35,14 @@ export class Meters {
   }
 
   #computed(name: string, help: string, labelNames: string[], compute: (gauge: Gauge) => void): void {
-    const gauge: Gauge = new Gauge({
+    new Gauge({
       name,
       help,
       labelNames,
       registers: [this.registry],
-      collect: () => compute(gauge),
+      collect() {
+        compute(this)
+      },
     })
   }
 }

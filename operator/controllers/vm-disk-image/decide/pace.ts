@@ -10,8 +10,10 @@ const NAMES_EVERY_MS = 2_000
 
 /** Decides when a status is written. */
 export function imagePaceOf(...what: Parameters<typeof isImageStatusDue>): StatusPace {
-  if (isImageStatusDue(...what)) return { isStatusDue: true }
   const [before, after] = what
+  // Most plans change nothing.
+  if (isSame(before, after)) return { isStatusDue: false }
+  if (isImageStatusDue(...what)) return { isStatusDue: true }
   const names = { afterMs: NAMES_EVERY_MS, because: 'who refers to the image is written by then' }
   return { isStatusDue: false, wake: isBehind(before, after) ? names : undefined }
 }
@@ -26,8 +28,6 @@ export function isImageStatusDue(
   sinceWriteMs: number | undefined,
   positionDue: boolean,
 ): boolean {
-  // Most plans change nothing.
-  if (isSame(before, after)) return false
   if (!isSame(significant(before, 'whether'), significant(after, 'whether'))) return true
   if (isBehind(before, after) && (sinceWriteMs ?? NAMES_EVERY_MS) >= NAMES_EVERY_MS) return true
   if (positionDue) return before.queuePosition !== after.queuePosition || before.reason !== after.reason
@@ -40,7 +40,7 @@ export function isImageStatusDue(
 
 /** Reports whether the status that people read is stale. */
 export function isBehind(before: VMDiskImageStatus, after: VMDiskImageStatus): boolean {
-  return !isSame(before, after) && !isSame(significant(before, 'who'), significant(after, 'who'))
+  return !isSame(significant(before, 'who'), significant(after, 'who'))
 }
 
 /** The number in CDI's progress, `42.00%`; 0 where there is none yet (`N/A`). */
