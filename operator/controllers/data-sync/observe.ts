@@ -1,4 +1,5 @@
 import { BY_IMAGE } from '../../images/references.ts'
+import { isTerminating } from '../../kube/kube-object.ts'
 import { type DataSyncCaches, parsedDataSyncSpec, wanted } from './caches.ts'
 import type { DataSyncView, DataSyncWorld, WantedImage } from './world.ts'
 
@@ -8,7 +9,7 @@ export function observeDataSync(dataSync: DataSyncView, caches: DataSyncCaches, 
   return {
     dataSync,
     spec: parsedDataSyncSpec(dataSync.spec),
-    namespaceTerminating: caches.namespaces.get(namespace)?.metadata.deletionTimestamp !== undefined,
+    namespaceTerminating: isTerminating(caches.namespaces.get(namespace)),
     images: [...wanted(dataSync)].map(([key, wish]): WantedImage => {
       const others = caches.dataSyncs.find(BY_IMAGE, key).filter(({ metadata }) => metadata.uid !== uid)
       return { wish, image: caches.images.get(key), others: others.flatMap((other) => wanted(other).get(key) ?? []) }

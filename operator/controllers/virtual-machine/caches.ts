@@ -1,9 +1,9 @@
-import { ANNOTATIONS, LABELS, virtualMachine, vmChildNames } from '@open-terrain/constructs'
+import { virtualMachine, vmChildNames } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import { type InstanceView, type KubeVirtView, viewInstance, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import { familyKey } from '../../cluster/ownership.ts'
-import type { StorageClassView } from '../../cluster/views.ts'
+import { OF_WORKSPACE, type StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE } from '../../images/references.ts'
 import { type KubeObject, keyOf, namespaceOf, type ResourceType } from '../../kube/kube-object.ts'
@@ -83,15 +83,9 @@ export class MachineCaches {
   }
 }
 
-/** What a workspace writes on its machines. */
-const MATTERS = {
-  labels: [LABELS.workspace, LABELS.workspaceUid, LABELS.managedBy],
-  annotations: [ANNOTATIONS.rendered],
-}
-
 export function viewMachine(object: KubeObject): MachineView {
   const { apiVersion, kind, metadata, spec, status } = object as MachineView
-  return { apiVersion, kind, metadata: keptMetadata(metadata, MATTERS), spec, status: status ?? {} }
+  return { apiVersion, kind, metadata: keptMetadata(metadata, OF_WORKSPACE), spec, status: status ?? {} }
 }
 
 /** The spec is unchecked. */

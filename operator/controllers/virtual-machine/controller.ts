@@ -1,5 +1,6 @@
 import type { Policy } from '@open-terrain/constructs'
 import { FINALIZERS } from '@open-terrain/constructs'
+import { isTerminating } from '../../kube/kube-object.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
@@ -56,7 +57,7 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
       loops: [obstacles],
       prepare: async (vm, signal) => {
         const parsed = parsedMachineSpec(vm.spec)
-        if (!parsed.ok || vm.metadata.deletionTimestamp !== undefined) return { kind: 'missing', message: '' }
+        if (!parsed.ok || isTerminating(vm)) return { kind: 'missing', message: '' }
         return await cloudInits.render(vm, parsed.spec, signal)
       },
       plan: (vm, cloudInit) => {

@@ -1,6 +1,7 @@
 import { claimMessageOf } from '../../../cluster/claim-message.ts'
 import { type InstanceView, IS_ON, type KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { type PodEvent, warningFrom } from '../../../cluster/pod-events.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import { toTime } from '../../../runtime/conditions.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { CloneFacts, CreateRefusal, MachineView, MachineWorld, Obstacle } from '../world.ts'
@@ -45,8 +46,8 @@ export function isRefused(world: Pick<MachineWorld, 'vm' | 'spec' | 'clone' | 'm
 }
 
 function isToStart({ vm, spec, clone, machine }: Pick<MachineWorld, 'vm' | 'spec' | 'clone' | 'machine'>): boolean {
-  if (vm.metadata.deletionTimestamp !== undefined || !spec.ok || spec.spec.ignoreOnDeploy === true) return false
-  const isThere = machine !== undefined && machine.metadata.deletionTimestamp === undefined
+  if (isTerminating(vm) || !spec.ok || spec.spec.ignoreOnDeploy === true) return false
+  const isThere = machine !== undefined && !isTerminating(machine)
   return isThere && (clone === undefined || clone.phase === 'Succeeded')
 }
 

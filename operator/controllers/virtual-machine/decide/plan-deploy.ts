@@ -1,6 +1,7 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { ANNOTATIONS, cloudInitFingerprint, shortHash, vmChildNames } from '@open-terrain/constructs'
 import { IS_ON, type KubeVirtView } from '../../../cluster/kubevirt-views.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
@@ -92,7 +93,7 @@ function planRun(draft: MachineDraft): Step {
   // KubeVirt's machine names the Secret, and has a hash of its content that is salted with the uid of the Secret.
   if (world.secret === undefined) return judged(draft, standing(world), { apply: wantedSecret(world) })
   const wanted = wantedMachine(draft)
-  const isGoing = machine?.metadata.deletionTimestamp !== undefined
+  const isGoing = isTerminating(machine)
   const apply = isGoing || (machine !== undefined && ownsEqual(wanted, machine)) ? [] : [wanted]
   const fingerprint = wanted.metadata.annotations[ANNOTATIONS.cloudInit]
   const status: Partial<VirtualMachineStatus> = {
@@ -149,7 +150,7 @@ function standingOf(world: MachineWorld): MachineStanding {
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
   if (machine === undefined)
     return isCloning ? standingOfDisk(clone) : waiting('Starting', 'VirtualMachine of KubeVirt is being created')
-  if (machine.metadata.deletionTimestamp !== undefined) {
+  if (isTerminating(machine)) {
     const message = `VirtualMachine ${machine.metadata.name} of KubeVirt is being deleted: it is recreated when it is gone`
     return waiting('Starting', message)
   }

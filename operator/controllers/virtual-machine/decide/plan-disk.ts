@@ -1,5 +1,6 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { removalOf } from '../../../runtime/plan.ts'
 import { withMore } from '../../../runtime/standing.ts'
@@ -34,7 +35,7 @@ export function standingOfClone({ world: { claim, foreignClaim } }: MachineDraft
 function unfinishedDisk(draft: MachineDraft, clone: CloneFacts): Step | undefined {
   const { claim, machine } = draft.world
   const status = cloneStatus(draft, clone)
-  if (clone.metadata.deletionTimestamp !== undefined) {
+  if (isTerminating(clone)) {
     const message = `DataVolume ${clone.metadata.name} is being deleted: the root disk is recreated when it is gone`
     return judged(draft, waiting('Cloning', message), { status, remove: removalOf(machine) })
   }

@@ -1,4 +1,5 @@
 import type { InstanceView } from '../../../cluster/kubevirt-views.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
 import type { CloneFacts, MachineWorld } from '../world.ts'
 import { answers, POD_GOES, waitsForConsumer } from './judge.ts'
@@ -93,10 +94,10 @@ function revived(count: number): string {
 
 /** Reports whether CDI should make progress with a clone, and could make another one in its place. */
 export function canHang({ image, storageClass }: MachineWorld, clone: CloneFacts): boolean {
-  const { phase, bound, running, metadata } = clone
+  const { phase, bound, running } = clone
   const conditions = [bound, running]
   return (
-    metadata.deletionTimestamp === undefined &&
+    !isTerminating(clone) &&
     !AT_REST.has(phase) &&
     !waitsForConsumer(clone) &&
     !conditions.some(({ reason, message }) => WAITS_FOR_PEOPLE.has(reason) || WAITING.test(message)) &&

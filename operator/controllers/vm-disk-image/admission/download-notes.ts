@@ -1,6 +1,6 @@
 import { DEPENDENTS_MS, isWaitingForDependents } from '../../../cluster/dependents.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
-import { keyOf } from '../../../kube/kube-object.ts'
+import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
 import { isFinished } from '../decide/judge.ts'
 import type { AdmissionOptions } from './admission-options.ts'
 import { isOrphan } from './downloads.ts'
@@ -66,7 +66,7 @@ export class DownloadNotes {
 
   /** Reports whether a live read of a download that is being deleted is due. */
   isLookDue(dataVolume: DataVolumeView): boolean {
-    if (dataVolume.metadata.deletionTimestamp === undefined || isFinished(dataVolume)) return false
+    if (!isTerminating(dataVolume) || isFinished(dataVolume)) return false
     const leaving = this.#noteLeaving(dataVolume)
     return !leaving.isOver && this.#options.clock.monotonic() >= lookAt(leaving)
   }

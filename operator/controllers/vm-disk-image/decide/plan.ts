@@ -8,7 +8,7 @@ import {
 } from '@open-terrain/constructs'
 import { endingWaits } from '../../../cluster/dependents.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
-import { keyOf } from '../../../kube/kube-object.ts'
+import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import { removalOf } from '../../../runtime/plan.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
@@ -65,7 +65,7 @@ export function planImage(world: ImageWorld, now: number): ImagePlan {
 }
 
 function decide(world: ImageWorld, now: number): ImagePlan {
-  if (world.image.metadata.deletionTimestamp !== undefined) return planImageDeletion(world, now)
+  if (isTerminating(world.image)) return planImageDeletion(world, now)
   if (!world.spec.ok) return planInvalid(world, world.spec.problems, now)
   const target = resolveTarget(world.spec.spec, world)
   const { spec } = world.spec

@@ -1,5 +1,6 @@
 import { FINALIZERS, problemsText } from '@open-terrain/constructs'
 import { endingWaits } from '../../../cluster/dependents.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import type { WorkspacePlan, WorkspaceWorld } from '../world.ts'
@@ -19,7 +20,7 @@ import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
  */
 export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan {
   const { workspace, spec } = world
-  if (workspace.metadata.deletionTimestamp !== undefined) return planWorkspaceDeletion(world, now)
+  if (isTerminating(workspace)) return planWorkspaceDeletion(world, now)
   const finalizer = workspace.metadata.finalizers?.includes(FINALIZERS.workspace) ? 'keep' : 'add'
   if (!spec.ok) {
     const problem = { phase: 'Failed', why: 'InvalidSpec', message: redactUrls(problemsText(spec.problems)) } as const

@@ -1,6 +1,6 @@
 import { CONCURRENCY_MAX } from '@open-terrain/constructs'
 import { z } from 'zod'
-import type { KubeObject, ObjectMeta } from '../../../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, type ObjectMeta } from '../../../../kube/kube-object.ts'
 import type { Holder } from '../../world.ts'
 
 /** The current limit and the holders of slots under it, as in one version of one object. */
@@ -65,7 +65,7 @@ export function renderLedger(metadata: ObjectMeta, { limit, holders, isSettling 
  */
 export function parseLedger(object: LedgerObject, most = HOLDERS_MAX): LedgerState | string {
   if (object.immutable === true) return 'it is immutable'
-  if (object.metadata.deletionTimestamp !== undefined) return 'it is being deleted'
+  if (isTerminating(object)) return 'it is being deleted'
   const { limit = '', holders: text = '[]', settling } = object.data ?? {}
   if (!/^\d{1,9}$/.test(limit) || Number(limit) > CONCURRENCY_MAX)
     return 'its limit is no number that the policy allows'
