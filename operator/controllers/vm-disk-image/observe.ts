@@ -1,74 +1,21 @@
-import { LABELS, type Policy } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
 import { BY_DEFAULT, BY_IMAGE_LABEL, BY_NAMESPACE } from '../../cluster/caches.ts'
-import { CdiPulse } from '../../cluster/cdi-pulse.ts'
 import { claimMessageOf } from '../../cluster/claim-message.ts'
-import { claimRefusals, type EventLooks } from '../../cluster/event-looks.ts'
+import type { EventLooks } from '../../cluster/event-looks.ts'
 import { importersOf, mayFill } from '../../cluster/importers.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
 import { lackOfRoom } from '../../cluster/quotas.ts'
 import { type ClaimView, type DataVolumeView, isAlive } from '../../cluster/views.ts'
 import { type ImageView, parsedImageSpec } from '../../images/image-view.ts'
-import { type ReferenceSource, sumReferences } from '../../images/references.ts'
+import { sumReferences } from '../../images/references.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
-import type { Services } from '../../runtime/services.ts'
-import { Admission } from './admission/admission.ts'
-import { SlotLedger } from './admission/slot-ledger.ts'
-import { IMAGE, type ImageCaches, siblingKey } from './caches.ts'
-import { Clones } from './clones.ts'
+import { siblingKey } from './caches.ts'
 import { isFinished } from './decide/judge.ts'
 import { unrecordedDownload } from './decide/status.ts'
-import type { ImageMetrics } from './image-metrics.ts'
-import { ProgressWatch, type Sight } from './progress-watch.ts'
+import type { ImageSources } from './image-sources.ts'
+import type { Sight } from './progress-watch.ts'
 import type { ImageWorld, Lookup, Observation } from './world.ts'
-
-export interface ImageControllerOptions extends Services {
-  readonly caches: ImageCaches
-  /** Whether another process may have led since the caches were filled: the watches may not have reported its last writes yet. */
-  readonly hadPredecessor: boolean
-  readonly metrics: ImageMetrics
-  /** Namespace of the operator. */
-  readonly namespace: string
-  /** Where CDI is installed. Default `cdi`. */
-  readonly cdiNamespace?: string | undefined
-  readonly identity: string
-  readonly policy: () => Policy
-  readonly limit: (ledgerLimit: number | undefined) => number
-  /** Calls `listener` at each change of the policy; returns a function that stops that. */
-  readonly onPolicyChange: (listener: (change: { readonly isLimitAlone: boolean }) => void) => () => void
-  /** Kinds that name images. */
-  readonly references: readonly ReferenceSource[]
-}
-
-export type ImageSources = ReturnType<typeof imageSources>
-
-/** Creates the sources that images are observed from, for one term. @param lookAgain called with the key of an image that must be reconciled */
-export function imageSources(options: ImageControllerOptions, lookAgain: (key: string) => void) {
-  const { client, caches, clock, log, namespace, identity, policy } = options
-  const cdiPulse = new CdiPulse(options)
-  const clones = new Clones(client, caches)
-  return {
-    caches,
-    policy,
-    cdiPulse,
-    clones,
-    progress: new ProgressWatch(clock, cdiPulse),
-    claimRefusals: claimRefusals({ ...options, onChange: lookAgain }),
-    references: [...options.references, clones],
-    admission: new Admission({
-      ...options,
-      ...caches.cluster,
-      images: caches.images,
-      ledger: new SlotLedger({ client, clock, log, namespace }),
-      me: identity,
-      patience: policy,
-      refresh: async (signal) => {
-        if (options.hadPredecessor) await caches.reflectors.refresh([IMAGE, DATA_VOLUME], signal)
-      },
-      onChange: lookAgain,
-    }),
-  }
-}
 
 /** The sources of an observation. Nothing here asks the API server: caches hold all of it. */
 type Sources = Omit<ImageSources, 'cdiPulse' | 'clones' | 'claimRefusals'> & {
@@ -90,7 +37,7 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
     image,
     spec: parsedImageSpec(image.spec),
     policy,
-    namespaceTerminating: caches.cluster.namespaces.get(namespace)?.metadata.deletionTimestamp !== undefined,
+    namespaceTerminating: isTerminating(caches.cluster.namespaces.get(namespace)),
     surroundings: {
       hasDataVolumes: caches.reflectors.isInstalled(DATA_VOLUME),
       hasSnapshots: caches.reflectors.isInstalled(VOLUME_SNAPSHOT),
@@ -153,7 +100,7 @@ function claimRefusalOf(
   const isSilent =
     claim !== undefined &&
     isChildOf(claim, dataVolume) &&
-    dataVolume.metadata.deletionTimestamp === undefined &&
+    !isTerminating(dataVolume) &&
     dataVolume.running.reason === '' &&
     claimMessageOf(dataVolume) === '' &&
     importers.length === 0

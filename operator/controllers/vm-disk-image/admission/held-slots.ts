@@ -1,6 +1,6 @@
 import { importersOf } from '../../../cluster/importers.ts'
 import { type DataVolumeView, isAlive } from '../../../cluster/views.ts'
-import { keyOf } from '../../../kube/kube-object.ts'
+import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
 import { sleep } from '../../../runtime/clock.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
 import { attemptOf } from '../decide/attempts.ts'
@@ -12,9 +12,10 @@ import { compareTickets } from './decide/admission-queue.ts'
 import { slotKeyOf, volumeNameOf } from './decide/slots.ts'
 import { DownloadNotes } from './download-notes.ts'
 import { createDataVolume, isDownloadOf, lookForDataVolume, type Why } from './downloads.ts'
+import { RefusalBook } from './refusal-book.ts'
 import { ANSWER_VALID_MS } from './slot-ledger.ts'
 import { SlotLooks } from './slot-looks.ts'
-import { ImporterNotes, RefusalBook, SlotNotes } from './slot-notes.ts'
+import { ImporterNotes, SlotNotes } from './slot-notes.ts'
 
 const LOOK_AGAIN_MS = 1_000
 /** After this many error responses of the API server or a webhook, the slot is freed for another image. */
@@ -185,8 +186,7 @@ export class HeldSlots {
   /** Reports whether the image was neither deleted nor changed since. Otherwise its own reconcile decides what comes next. */
   #isStillAsPlanned({ key, uid, generation }: Start): boolean {
     const image = this.#options.images.get(key)
-    const isAlive = image?.metadata.uid === uid && image.metadata.deletionTimestamp === undefined
-    return isAlive && image.metadata.generation === generation
+    return image?.metadata.uid === uid && !isTerminating(image) && image.metadata.generation === generation
   }
 
   async #create(start: Start, signal: AbortSignal): Promise<void> {

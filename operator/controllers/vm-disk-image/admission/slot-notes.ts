@@ -2,9 +2,6 @@ import { isAlive, type PodView } from '../../../cluster/views.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { backoffMs } from '../../../runtime/backoff.ts'
 import type { Basics } from '../../../runtime/basics.ts'
-import type { Clock } from '../../../runtime/clock.ts'
-import type { Start } from '../decide/image-plan.ts'
-import type { Refusal } from '../world.ts'
 import { type SlotId, slotKeyOf } from './decide/slots.ts'
 import { ANSWER_VALID_MS } from './slot-ledger.ts'
 
@@ -15,9 +12,6 @@ import { ANSWER_VALID_MS } from './slot-ledger.ts'
 export const SETTLE_MS = ANSWER_VALID_MS + 10_000
 const RETRY_BASE_MS = 1_000
 const RETRY_MAX_MS = 60_000
-/** The wait after a refusal. */
-const REFUSED_BASE_MS = 10_000
-const REFUSED_MAX_MS = 10 * 60_000
 /** Longest wait for a pod whose claims are gone, since it may be a stranger's. Importers have 30 s to end. */
 const DOUBT_MS = 120_000
 
@@ -170,34 +164,5 @@ export class ImporterNotes {
     const kept = new Set(slots.map(slotKeyOf))
     for (const notes of [this.#known, this.#doubtfulSince])
       for (const slot of notes.keys()) if (!kept.has(slot)) notes.delete(slot)
-  }
-}
-
-/** Records which images had their DataVolume refused, and when to retry. Each refusal makes the wait longer. */
-export class RefusalBook {
-  readonly #clock: Clock
-  readonly #entries = new Map<string, { readonly refusal: Refusal; readonly count: number }>()
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  get(uid: string): Refusal | undefined {
-    return this.#entries.get(uid)?.refusal
-  }
-
-  /** @param isFinal whether it holds until the spec changes or somebody requests a retry */
-  add({ uid, revision, target }: Start, why: Pick<Refusal, 'reason' | 'message'>, isFinal: boolean): void {
-    const { budgetKey } = target
-    const before = this.#entries.get(uid)
-    const isSame = before?.refusal.revision === revision && before.refusal.budgetKey === budgetKey
-    const count = isSame ? before.count + 1 : 1
-    const waitMs = backoffMs(count - 1, REFUSED_BASE_MS, REFUSED_MAX_MS, () => 1)
-    const until = isFinal ? undefined : this.#clock.now() + waitMs
-    this.#entries.set(uid, { refusal: { revision, budgetKey, ...why, until }, count })
-  }
-
-  forget(uid: string): void {
-    this.#entries.delete(uid)
   }
 }
