@@ -1,8 +1,12 @@
 import { leastSquares } from '../bench/statistics.ts'
 import type { Lifetime, Sample } from './replicas.ts'
 
-/** In this time a process fills its caches and leads for the first time, and V8 compiles hot code. */
-export const WARM_UP_MINUTES = 5
+/**
+ * In this time a process fills its caches and leads for the first time, V8 compiles hot code, and malloc's arenas come to
+ * their size. After 5 minutes of this load that still goes on: resident memory grows by 5 to 10 MB more, and the heap by half
+ * of that. The limit that we promise is for the time after the first hour.
+ */
+export const WARM_UP_MINUTES = 20
 /** The minimum after that. In a shorter time, the fluctuation of the heap can look like any slope. */
 export const LEAST_MINUTES = 15
 /** The limit that we promise for resident memory. Only many hours can show it. */

@@ -31,13 +31,13 @@ const SIZE_BYTES = 1024 ** 3
 
 const USAGE = `usage: npm run soak -- [--minutes N] [--seed N] [--report FILE]
   Keeps two replicas of the bundled operator busy and disturbed, checks every revision, and prints the report.
-  --minutes N    how long; default 30
+  --minutes N    how long; default 60
   --seed N       of the random actions; default: a new one
   --report FILE  writes the report there, for example docs/soak.md
 `
 
 const values = commandOptions(USAGE, {
-  minutes: { type: 'string', default: '30' },
+  minutes: { type: 'string', default: '60' },
   seed: { type: 'string' },
   report: { type: 'string' },
 })
