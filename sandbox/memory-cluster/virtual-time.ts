@@ -1,3 +1,4 @@
+import TinyQueue from 'tinyqueue'
 import type { Clock } from '../../operator/runtime/clock.ts'
 
 /** Later than any other time that a test is likely to print. */
@@ -24,8 +25,8 @@ export class VirtualTime implements Time {
   readonly epochMs: number
   #elapsedMs = 0
   #order = 0
-  /** A binary heap by time, then by order. Canceled entries stay until they are due, or until they are the majority. */
-  #heap: Due[] = []
+  /** Canceled entries stay until they are due, or until they are the majority. */
+  #queue = new TinyQueue<Due>([], inOrder)
   #cancelled = 0
   #steps = 0
 
@@ -40,12 +41,12 @@ export class VirtualTime implements Time {
   schedule(delayMs: number, callback: () => void): () => void {
     const due: Due = { at: this.#elapsedMs + Math.max(0, delayMs), order: this.#order, callback }
     this.#order += 1
-    push(this.#heap, due)
+    this.#queue.push(due)
     return () => {
       if (due.callback === undefined) return
       due.callback = undefined
       this.#cancelled += 1
-      if (this.#cancelled > 64 && this.#cancelled * 2 > this.#heap.length) this.#compact()
+      if (this.#cancelled > 64 && this.#cancelled * 2 > this.#queue.length) this.#compact()
     }
   }
 
@@ -58,12 +59,12 @@ export class VirtualTime implements Time {
     const { untilMs, isDone = () => false } = options
     await this.#settle()
     while (!isDone()) {
-      const next = this.#heap[0]
+      const next = this.#queue.peek()
       if (next === undefined || next.at > untilMs) {
         if (Number.isFinite(untilMs)) this.#elapsedMs = Math.max(this.#elapsedMs, untilMs)
         return false
       }
-      pop(this.#heap)
+      this.#queue.pop()
       const { callback } = next
       if (callback === undefined) {
         this.#cancelled -= 1
@@ -97,46 +98,12 @@ export class VirtualTime implements Time {
   }
 
   #compact(): void {
-    const live = this.#heap.filter(({ callback }) => callback !== undefined)
-    this.#heap = []
-    for (const due of live) push(this.#heap, due)
+    const live = this.#queue.data.filter(({ callback }) => callback !== undefined)
+    this.#queue = new TinyQueue(live, inOrder)
     this.#cancelled = 0
   }
 }
 
-function isBefore(a: Due, b: Due): boolean {
-  return a.at < b.at || (a.at === b.at && a.order < b.order)
-}
-
-function push(heap: Due[], due: Due): void {
-  let at = heap.length
-  heap.push(due)
-  while (at > 0) {
-    const above = (at - 1) >> 1
-    const parent = heap[above] as Due
-    if (isBefore(parent, due)) break
-    heap[at] = parent
-    at = above
-  }
-  heap[at] = due
-}
-
-function pop(heap: Due[]): void {
-  const last = heap.pop()
-  if (last === undefined || heap.length === 0) return
-  let at = 0
-  for (;;) {
-    let below = 2 * at + 1
-    let child = heap[below]
-    if (child === undefined) break
-    const right = heap[below + 1]
-    if (right !== undefined && isBefore(right, child)) {
-      below += 1
-      child = right
-    }
-    if (isBefore(last, child)) break
-    heap[at] = child
-    at = below
-  }
-  heap[at] = last
+function inOrder(one: Due, other: Due): number {
+  return one.at - other.at || one.order - other.order
 }

@@ -13,9 +13,9 @@ export interface Figure {
   readonly unit: string
   readonly values: readonly number[]
   /** Absent: the figure is reported without a verdict. */
-  readonly target?: Target
+  readonly target?: Target | undefined
   /** The same figure of the older operator, from a separate run. */
-  readonly older?: string
+  readonly older?: string | undefined
   /** Digits after the decimal point. Default 0. */
   readonly digits?: number
 }

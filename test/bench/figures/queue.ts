@@ -152,10 +152,6 @@ function requestsOf(all: Requests, atStart: Requests, { sideWrites }: Observer, 
   }
 }
 
-function than(older: string | undefined) {
-  return older === undefined ? {} : { older }
-}
-
 /** How long a slot is empty. A bare client does the same writes under the same load, which shows what the machine can do. */
 function handOverFigures(runs: readonly QueueRun[], older: OlderRun | undefined): Figure[] {
   const figuresAt = (name: 'p50' | 'p99', share: number, most: number): Figure[] => {
@@ -170,7 +166,7 @@ function handOverFigures(runs: readonly QueueRun[], older: OlderRun | undefined)
         values: quotients(operator, bare),
         target: atMost(most),
       },
-      { title, unit: 'ms', digits: 1, values: operator, ...than(older?.[name]) },
+      { title, unit: 'ms', digits: 1, values: operator, older: older?.[name] },
       { title: `the two writes of a bare client, ${name}`, unit: 'ms', digits: 1, values: bare },
     ]
   }
@@ -183,73 +179,38 @@ function handOverFigures(runs: readonly QueueRun[], older: OlderRun | undefined)
 }
 
 function figuresOf({ limit, ratio, cpuMs, older }: QueueLoad, runs: readonly QueueRun[]): Figure[] {
-  const each = (of: (run: QueueRun) => number) => runs.map(of)
-  const perImage = '1/image'
+  const figure = (title: string, of: (run: QueueRun) => number, more: Partial<Figure> = {}): Figure => ({
+    title,
+    unit: '',
+    values: runs.map(of),
+    ...more,
+  })
+  const seconds = { unit: 's', digits: 1 }
+  const perImage = { unit: '1/image', digits: 2 }
   return [
-    {
-      title: 'makespan / ideal',
-      unit: '',
-      digits: 3,
-      values: each((run) => run.ratio),
-      target: atMost(ratio),
-      ...than(older?.ratio),
-    },
-    { title: 'makespan', unit: 's', digits: 1, values: each((run) => run.makespanSeconds) },
-    {
-      title: "ideal: sum of the DataVolumes' lifetimes / limit",
-      unit: 's',
-      digits: 1,
-      values: each((run) => run.idealSeconds),
-    },
+    figure('makespan / ideal', (run) => run.ratio, { digits: 3, target: atMost(ratio), older: older?.ratio }),
+    figure('makespan', (run) => run.makespanSeconds, seconds),
+    figure("ideal: sum of the DataVolumes' lifetimes / limit", (run) => run.idealSeconds, seconds),
     ...handOverFigures(runs, older),
-    {
-      title: 'most in parallel',
-      unit: '',
-      values: each((run) => run.inParallel),
-      target: atMost(limit),
-      ...than(older?.inParallel),
-    },
-    {
-      title: 'inversions',
-      unit: '',
-      values: each((run) => run.inversions),
-      target: exactly(0),
-      ...than(older?.inversions),
-    },
-    {
-      title: 'API requests, start-up included',
-      unit: perImage,
-      digits: 2,
-      values: each((run) => run.requestsPerImage),
+    figure('most in parallel', (run) => run.inParallel, { target: atMost(limit), older: older?.inParallel }),
+    figure('inversions', (run) => run.inversions, { target: exactly(0), older: older?.inversions }),
+    figure('API requests, start-up included', (run) => run.requestsPerImage, {
+      ...perImage,
       target: atMost(12),
-      ...than(older?.requests),
-    },
-    {
-      title: 'reads after start-up',
-      unit: perImage,
-      digits: 2,
-      values: each((run) => run.readsPerImage),
-      target: exactly(0),
-    },
-    { title: 'progress writes (apart)', unit: '', values: each((run) => run.progressWrites) },
-    { title: 'later queue positions (apart)', unit: '', values: each((run) => run.positionWrites) },
-    { title: 'watches renewed (apart)', unit: '', values: each((run) => run.watchRenewals) },
-    { title: 'requests for the Lease (apart)', unit: '', values: each((run) => run.leaseRequests) },
-    {
-      title: 'resident memory at the end',
-      unit: 'MB',
-      digits: 1,
-      values: each((run) => run.residentMb),
-      ...than(older?.memory),
-    },
-    {
-      title: 'processor time of the operator, user and system',
+      older: older?.requests,
+    }),
+    figure('reads after start-up', (run) => run.readsPerImage, { ...perImage, target: exactly(0) }),
+    figure('progress writes (apart)', (run) => run.progressWrites),
+    figure('later queue positions (apart)', (run) => run.positionWrites),
+    figure('watches renewed (apart)', (run) => run.watchRenewals),
+    figure('requests for the Lease (apart)', (run) => run.leaseRequests),
+    figure('resident memory at the end', (run) => run.residentMb, { unit: 'MB', digits: 1, older: older?.memory }),
+    figure('processor time of the operator, user and system', (run) => run.cpuMsPerImage, {
       unit: 'ms/image',
       digits: 1,
-      values: each((run) => run.cpuMsPerImage),
-      ...(cpuMs !== undefined && { target: atMost(cpuMs, 'ms') }),
-      ...than(older?.cpu),
-    },
-    { title: 'processor time of the simulators', unit: 's', digits: 1, values: each((run) => run.simulatorsCpu) },
+      target: cpuMs === undefined ? undefined : atMost(cpuMs, 'ms'),
+      older: older?.cpu,
+    }),
+    figure('processor time of the simulators', (run) => run.simulatorsCpu, seconds),
   ]
 }

@@ -1,9 +1,9 @@
-import type { WorkspaceSpec } from '@open-terrain/constructs'
+import { type WorkspaceSpec, workspace } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { randomWorkspace } from '../../../../constructs/children/random-workspaces.fixtures.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { childId } from '../../../runtime/child-refusals.ts'
+import { expectLawful } from '../../../runtime/plan-laws.fixtures.ts'
 import { NOW, PlannedWorld } from '../workspace-world.fixtures.ts'
 import { idOfObject } from './component.ts'
 import { KINDS } from './kinds.ts'
@@ -25,7 +25,7 @@ function settle(
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const plan = planWorkspace(planned.world, NOW)
     expect(planWorkspace(planned.world, NOW)).toEqual(plan)
-    expect(new Set(plan.apply.map(childId)).size).toBe(plan.apply.length)
+    expectLawful(planned.world.workspace, plan, workspace.status)
     planned.take(plan)
     if (plan.apply.length + plan.remove.length === 0) return rounds
     rounds.push(plan)
