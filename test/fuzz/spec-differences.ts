@@ -28,14 +28,15 @@ export function differenceOf(manifest: Manifest, server: Verdict, schema: Verdic
 }
 
 /**
- * A whole number that is written with a point or an exponent (`1048576.0`, `1e7`). To the API server it is not an integer, and so not an
- * int-or-string; JavaScript cannot tell it from one. Nothing is stored, JavaScript never writes such a number, and the server converts the value
- * before any of our rules sees it. So neither side can be fixed.
+ * A whole number that is written with a point or an exponent (`1048576.0`, `1e7`). To the API server it is no int-or-string, and no integer for the
+ * rules of the objects that it is in; JavaScript cannot tell it from one. Nothing is stored, JavaScript never writes such a number, and the server
+ * converts the value before any of our rules sees it. So neither side can be fixed.
  */
 export function isFloatSpelling({ body }: Manifest, server: Verdict): boolean {
   const isRefused =
-    !server.isAccepted && server.problems.some(({ message }) => message.includes('expected XIntOrString'))
-  return isRefused && /"(diskSize|size|cpu|memory)":-?[0-9]+([.]|[0-9.]*[eE])/.test(body)
+    !server.isAccepted &&
+    server.problems.some(({ message }) => /expected (XIntOrString|int, got float64)/.test(message))
+  return isRefused && /":-?[0-9]+([.]|[0-9.]*[eE])/.test(body)
 }
 
 function said(verdict: Verdict): string {

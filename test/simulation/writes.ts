@@ -6,7 +6,7 @@ import { type Image, reasonOf } from '../harness/kinds.ts'
 import { imageOwner, isEnd, isOperator } from './chronicle.ts'
 import { type Witness, WitnessOracle } from './oracle/oracle.ts'
 
-/** Number of writes, by what was written: `status`, `place`, `finalizer`, or verb and kind of a child, such as `create DataVolume`. */
+/** Number of writes, by what was written: `status`, `place`, `silence`, `finalizer`, or verb and kind of a child, such as `create DataVolume`. */
 export type Writes = Readonly<Record<string, number>>
 
 /** Kinds that the operator writes for images. Its ledger, Lease and Events belong to all of them. */
@@ -80,12 +80,14 @@ function imageKeyOf({ resource, object }: Commit): string | undefined {
  * `place`: the progress of a download, including its start, which pod does it if that takes long, how long the queue is or whether it is
  * paused, or what a snapshot waits for. How often this is reported depends on time: an importer that fails within moments may never be seen
  * running, and a snapshot controller that sees a snapshot before it sees that its claim is bound reports that for a few milliseconds.
+ * `silence`: that CDI does not act, which looks the same as an API server that does not tell of it.
  */
-function changeIn({ object, before }: Commit): 'status' | 'place' | undefined {
+function changeIn({ object, before }: Commit): 'status' | 'place' | 'silence' | undefined {
   const [now, then] = [object as Image, before as Image | undefined]
   if (isDeepStrictEqual(withoutTimes(now.status), withoutTimes(then?.status))) return undefined
   const reason = reasonOf(now)
   if (reason === 'Starting' || reason === 'Syncing') return 'place'
+  if (reason === 'CDINotResponding') return 'silence'
   return isDeepStrictEqual(withoutPlace(now), withoutPlace(then)) ? 'place' : 'status'
 }
 
