@@ -174,7 +174,7 @@ describe('secrets of a stack', () => {
 
   it('that are no texts are refused without showing them', async () => {
     await expect(up({ secrets: { registry: 'hush' } })).rejects.toThrow(
-      /^the configuration of the stack is not valid\n {2}open-terrain:secrets must have texts by key by name of a Secret: set each with pulumi config set --secret --path '[^\n]+'$/,
+      /^the configuration of the stack is not valid\n {2}open-terrain:secrets must be an object of Secrets by name, each an object of key and text: set each with pulumi config set --secret --path '[^\n]+'$/,
     )
   })
 })

@@ -34,7 +34,9 @@ function readSecrets(): StackConfig['secrets'] {
 
 /** Its error messages contain no value. */
 function parseSecrets(text: string): SecretTexts {
-  const wrong = new ConfigError([`${SECRETS} must have texts by key by name of a Secret: set each with ${HOW}`])
+  const wrong = new ConfigError([
+    `${SECRETS} must be an object of Secrets by name, each an object of key and text: set each with ${HOW}`,
+  ])
   let value: unknown
   try {
     value = JSON.parse(text)

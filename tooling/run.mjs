@@ -1,4 +1,4 @@
-// Every npm script starts here, on any Node (18 or newer). It installs what package-lock.json names if node_modules
+// Every npm script starts here, on any Node (20 or newer). It installs what package-lock.json names if node_modules
 // does not contain it, and runs the task on the Node 24 that comes with the dependencies.
 //
 //   node tooling/run.mjs <task> [arguments of the task]

@@ -222,7 +222,7 @@ export const POLICY_SCHEMA = {
   vmProvisionTimeout: key(
     'vmProvisionTimeoutMs',
     positive,
-    'A virtual machine that is not ready after this long has failed, after kickLimit tries to revive it, with this long for each. Waiting for its image does not count.',
+    'The time that a virtual machine has to become Ready. After it, the machine is restarted, up to kickLimit times with this long for each; then, or where a restart cannot help, it is Failed. Waiting for its image does not count.',
   ),
   kickLimit: key(
     'kickLimit',

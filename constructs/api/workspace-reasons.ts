@@ -177,7 +177,7 @@ export const WORKSPACE_REASON_HELP = {
   Deleting: {
     severity: 'silent',
     meaning:
-      'The workspace is being removed: first its machines, then its containers, its networks, and its namespace. Its images are deleted only if nothing else refers to them and their reclaimPolicy is Delete.',
+      'The workspace is being removed: first its machines, then its containers, its volumes, its networks, and at last its namespace. Its images are deleted only if nothing else refers to them and their reclaimPolicy is Delete.',
     remedy: NOTHING,
   },
   /** A bug in the operator. */

@@ -65,7 +65,7 @@ export const ALERTS = {
     for: '1m',
     summary: 'A value of the policy is not used',
     description:
-      'A key of ConfigMap sync-operator-policy is unknown, or has a value that is not used. The last valid value stays in force until the next start of the operator, then the default. The Events of the ConfigMap name the key.',
+      'A key of ConfigMap sync-operator-policy is unknown, or has a value that is not used. The last valid value stays in force. After a restart of the operator the default is used, and for concurrency the limit in ConfigMap sync-operator-slots. The Events of the ConfigMap name the key.',
   },
   NoLeader: {
     severity: 'critical',

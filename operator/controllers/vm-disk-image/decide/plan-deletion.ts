@@ -51,7 +51,7 @@ export function planImageDeletion(world: ImageWorld, now: number): ImagePlan {
 
 function blockedStatus(world: ImageWorld, users: readonly string[], now: number): VMDiskImageStatus {
   const { image } = world
-  const message = `deletion is blocked: the image is used by ${firstFew(users, NAMED)}; remove the vm from these DataSyncs and Workspaces, and delete the other objects, to complete the deletion`
+  const message = `deletion is blocked: the image is used by ${firstFew(users, NAMED)}; remove the vm from these DataSyncs, and delete the other objects, to complete the deletion`
   const { phase: before = 'Queued', artifact } = image.status
   const resting = artifact === undefined ? 'Queued' : 'Succeeded'
   const phase = world.slot === undefined && before === 'Syncing' ? resting : before
