@@ -14,6 +14,15 @@ export interface ObjectOverrides<Status> {
   readonly policy?: Partial<Policy>
 }
 
+/** Returns the head of an object of ours in namespace `team`, as it was created. */
+export function ownObject(kind: string, metadata: Pick<ObjectMeta, 'name'> & Partial<ObjectMeta>) {
+  return {
+    apiVersion: 'pelotech.ot/v1alpha1',
+    kind,
+    metadata: { namespace: 'team', resourceVersion: '100', generation: 1, ...metadata },
+  }
+}
+
 /** Returns the fields without undefined members. */
 export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))

@@ -32,6 +32,10 @@ export class DataSyncs extends WorldObjects<DataSync> {
     )
   }
 
+  async untilSynced(...names: readonly string[]): Promise<void> {
+    for (const name of names) await this.untilStand(name, 'Succeeded', 'Synced')
+  }
+
   /** The names in the image's `status.references`. */
   referencesOf(image: string): readonly string[] {
     return this.world.getImage(image, this.namespace)?.status?.references?.names ?? []

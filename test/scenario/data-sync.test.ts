@@ -46,7 +46,7 @@ describe('a DataSync', () => {
     expect(failed.status?.message).toContain('404')
     expect(conditionOf(failed, 'Settled')?.status).toBe('True')
     await dataSyncs.patch('lab', { spec: { vms: [dataSyncs.vm('fine'), dataSyncs.vm('wrong')] } })
-    await dataSyncs.untilStand('lab', 'Succeeded', 'Synced')
+    await dataSyncs.untilSynced('lab')
     expect([world.downloads('fine'), world.downloads('typo'), world.downloads('wrong')]).toEqual([1, 1, 1])
     await dataSyncs.delete('lab')
     await finishInstalled(world)
@@ -57,8 +57,7 @@ describe('a DataSync', () => {
     const dataSyncs = new DataSyncs(world)
     await dataSyncs.create('one', ['attacker'])
     await dataSyncs.create('two', ['attacker'])
-    await dataSyncs.untilStand('one', 'Succeeded', 'Synced')
-    await dataSyncs.untilStand('two', 'Succeeded', 'Synced')
+    await dataSyncs.untilSynced('one', 'two')
     expect(world.downloads('attacker')).toBe(1)
 
     const vms = [dataSyncs.vm('attacker', 'newer')]
@@ -67,8 +66,7 @@ describe('a DataSync', () => {
     expect(conflict.status?.message).toContain('DataSync one')
     expect(dataSyncs.get('one')?.status?.phase).toBe('Succeeded')
     await dataSyncs.patch('one', { spec: { vms } })
-    await dataSyncs.untilStand('one', 'Succeeded', 'Synced')
-    await dataSyncs.untilStand('two', 'Succeeded', 'Synced')
+    await dataSyncs.untilSynced('one', 'two')
     expect([world.downloads('attacker'), world.downloads('newer')]).toEqual([1, 1])
 
     await dataSyncs.delete('one')
@@ -83,8 +81,7 @@ describe('a DataSync', () => {
     const dataSyncs = new DataSyncs(world)
     await dataSyncs.create('lab', ['attacker'], { version: '1.0.0' })
     await dataSyncs.create('lab-next', ['attacker', 'victim'], { version: '1.1.0' })
-    await dataSyncs.untilStand('lab', 'Succeeded', 'Synced')
-    await dataSyncs.untilStand('lab-next', 'Succeeded', 'Synced')
+    await dataSyncs.untilSynced('lab', 'lab-next')
     expect([...world.mirror.images.values()].map(({ metadata: { name } }) => name).toSorted()).toEqual([
       '035-1.0.0-attacker',
       '035-1.1.0-attacker',
@@ -100,7 +97,7 @@ describe('a DataSync', () => {
       'another artifact',
       ({ status }) => status?.artifact?.revision !== before,
     )
-    await dataSyncs.untilStand('lab', 'Succeeded', 'Synced')
+    await dataSyncs.untilSynced('lab')
     await dataSyncs.delete('lab', 'lab-next')
     await finishInstalled(world)
   })
@@ -114,7 +111,7 @@ describe('a DataSync', () => {
     expect(conflict.status?.message).toContain('035-attacker')
     expect(dataSyncs.referencesOf('035-attacker')).toEqual([])
     await world.deleteImage('035-attacker')
-    await dataSyncs.untilStand('lab', 'Succeeded', 'Synced')
+    await dataSyncs.untilSynced('lab')
     expect(world.getImage('035-attacker')?.metadata.uid).not.toBe(mine.metadata.uid)
     await dataSyncs.delete('lab')
     await finishInstalled(world)

@@ -217,7 +217,7 @@ describe('a tenant whose DataSync has the name, the workspace and the vms of som
     const [ours, theirs] = [new DataSyncs(world), new DataSyncs(world, namespace)]
     const name = '035-attacker'
     await ours.create('lab', ['attacker'])
-    await ours.untilStand('lab', 'Succeeded', 'Synced')
+    await ours.untilSynced('lab')
     await world.untilImage(name, 'one reference', () => ours.referencesOf(name).length === 1)
     const content = () => {
       const { metadata, spec, status } = world.getImage(name) ?? {}
@@ -231,7 +231,7 @@ describe('a tenant whose DataSync has the name, the workspace and the vms of som
     await theirs.create('lab', ['attacker'])
     await theirs.until('lab', 'a download of its own', ({ status }) => status?.counts?.syncing === 1)
     release()
-    await theirs.untilStand('lab', 'Succeeded', 'Synced')
+    await theirs.untilSynced('lab')
     await world.until('a reference to their own image', () => theirs.referencesOf(name).length > 0)
     expect(theirs.referencesOf(name)).toEqual([`DataSync/${namespace}/lab`])
     await theirs.patch('lab', {
@@ -239,7 +239,7 @@ describe('a tenant whose DataSync has the name, the workspace and the vms of som
       spec: { vms: [theirs.vm('attacker', 'newer')] },
     })
     await world.until('the download of the newer one', () => world.downloadsOf(world.urlOf('newer', namespace)) > 0)
-    await theirs.untilStand('lab', 'Succeeded', 'Synced')
+    await theirs.untilSynced('lab')
     expect(world.downloads('attacker')).toBe(1)
     await theirs.delete('lab')
     await world.untilGone(name, namespace)

@@ -14,6 +14,7 @@ import { type InstanceView, type KubeVirtView, viewKubeVirt } from '../../cluste
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
+import { ownObject } from '../../runtime/plan-walk.fixtures.ts'
 import { START } from '../../runtime/times.fixtures.ts'
 import type { CloudInit, MachineView } from './world.ts'
 
@@ -60,14 +61,8 @@ export const QUEUED: VMDiskImageStatus = {
 }
 
 export function aVM(metadata: Partial<ObjectMeta> = {}, more: Partial<MachineView> = {}): MachineView {
-  return {
-    apiVersion: 'pelotech.ot/v1alpha1',
-    kind: 'VirtualMachine',
-    metadata: { name: 'vm', namespace: 'team', uid: VM_UID, resourceVersion: '100', generation: 1, ...metadata },
-    spec: SPEC,
-    status: {},
-    ...more,
-  }
+  const head = ownObject('VirtualMachine', { name: 'vm', uid: VM_UID, ...metadata })
+  return { ...head, spec: SPEC, status: {}, ...more }
 }
 
 export function anImage(

@@ -2,6 +2,7 @@ import { ANNOTATIONS, LABELS, MANAGER } from '@open-terrain/constructs'
 import type { ClaimView, DataVolumeView, PodView, SnapshotView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
+import { ownObject } from '../../runtime/plan-walk.fixtures.ts'
 
 /** The annotation that asks for a refresh, and the one that asks for a retry. */
 export const REFRESH = ANNOTATIONS.syncRequestedAt
@@ -22,14 +23,8 @@ const NOT_SAID = { status: '', reason: '', message: '' }
 export const IMAGE_UID = 'image-uid'
 
 export function anImage(metadata: Partial<ObjectMeta> = {}, more: Partial<ImageView> = {}): ImageView {
-  return {
-    apiVersion: 'pelotech.ot/v1alpha1',
-    kind: 'VMDiskImage',
-    metadata: { name: 'img', namespace: 'team', uid: IMAGE_UID, resourceVersion: '100', generation: 1, ...metadata },
-    spec: SPEC,
-    status: {},
-    ...more,
-  }
+  const head = ownObject('VMDiskImage', { name: 'img', uid: IMAGE_UID, ...metadata })
+  return { ...head, spec: SPEC, status: {}, ...more }
 }
 
 /** Returns an owner reference to the object as controller. */

@@ -1,4 +1,11 @@
-import { ANNOTATIONS, FINALIZERS, LABELS, parseVMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  childName,
+  FINALIZERS,
+  LABELS,
+  parseVMDiskImageSpec,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
 import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster/views.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
@@ -23,6 +30,15 @@ export class Walk extends PlanWalk<'image', ImageWorld, ImagePlan> {
 
   condition(type: string): string | undefined {
     return this.status.conditions?.find((one) => one.type === type)?.status
+  }
+
+  /** The name of the DataVolume and the snapshot of the revision in the status. */
+  get childName(): string {
+    return childName('img', this.status.revision ?? '')
+  }
+
+  get lastAttempt() {
+    return this.status.attempts?.at(-1)
   }
 
   /** Whether the image is to be deleted, because nobody needs it. */

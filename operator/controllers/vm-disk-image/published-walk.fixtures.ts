@@ -1,4 +1,3 @@
-import { childName } from '@open-terrain/constructs'
 import { expect } from 'vitest'
 import { Walk } from './image-walk.fixtures.ts'
 import type { WorldOverrides } from './image-world.fixtures.ts'
@@ -9,7 +8,5 @@ export const published = (overrides: WorldOverrides = {}) => {
   expect(walk.stand).toBe('Succeeded/Synced')
   return walk
 }
-
-export const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
 
 export const deletions = (walk: Walk) => walk.log.filter((line) => line.startsWith('delete'))

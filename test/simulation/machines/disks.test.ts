@@ -173,11 +173,9 @@ describe('a disk larger than its image, where volumes cannot grow', () => {
     world = await MachineWorld.start({ concurrency: '0' })
     world.create('vm', { ...spec, vmDiskImageTemplate: { ...TEMPLATE, storageClass: 'fixed' } })
     await world.untilReason('vm', 'WaitingForImage')
-    expect(world.condition('vm', 'SpecWarning')).toMatchObject({
-      status: 'True',
-      reason: 'NoVolumeExpansion',
-      message: expect.stringContaining('resources.diskSize asks for more (2Gi) than its image has (1Gi)'),
-    })
+    expect(world.toldBy('vm', 'SpecWarning')).toMatch(
+      /^True NoVolumeExpansion: .*resources\.diskSize asks for more \(2Gi\) than its image has \(1Gi\)/,
+    )
     allowDownloads()
     await world.untilReady('vm')
     expect(world.condition('vm', 'SpecWarning')).toBeUndefined()

@@ -142,6 +142,12 @@ export class MachineWorld {
     return conditionOf(this.vm(name), type)
   }
 
+  /** A condition as people read it: status, reason and message in one line. */
+  toldBy(name: string, type: string): string {
+    const { status = '', reason = '', message = '' } = this.condition(name, type) ?? {}
+    return `${status} ${reason}: ${message}`
+  }
+
   async untilReady(name: string): Promise<Machine> {
     await this.untilPhase(name, 'Ready')
     return this.vm(name) as Machine

@@ -170,12 +170,10 @@ describe('the head of the queue', () => {
 
   it('is not overtaken for a write that was found slow only when the image was gone already', async () => {
     await bench.start()
-    const { start, image } = aStart('a', '10')
-    bench.images.put(image)
-    bench.admission.want(start.uid, { ...start, admissible: false })
+    const start = bench.wantUnwritten('a', '10')
     bench.admission.forget(start.uid)
     bench.admission.setStuck(start.uid)
-    bench.admission.want(start.uid, { ...start, admissible: false })
+    bench.wantUnwritten('a', '10')
     bench.want('b', '20')
     await settled()
     expect(bench.created).toEqual([])

@@ -134,6 +134,14 @@ export class AdmissionBench {
     return start
   }
 
+  /** An image wants to download, but its ticket is not written yet. */
+  wantUnwritten(name: string, ticket: string): Start {
+    const { start, image } = aStart(name, ticket)
+    this.images.put(image)
+    this.admission.want(start.uid, { ...start, admissible: false })
+    return start
+  }
+
   /** An image does not want to download any more. */
   unwant(name: string): void {
     const { start } = aStart(name, '1')

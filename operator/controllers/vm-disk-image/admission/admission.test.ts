@@ -65,9 +65,7 @@ describe('admission', () => {
 
   it('waits for the head of the queue whose ticket is not written yet, unless it is stuck', async () => {
     await bench.start()
-    const { start, image } = aStart('a', '10')
-    bench.images.put(image)
-    bench.admission.want(start.uid, { ...start, admissible: false })
+    const start = bench.wantUnwritten('a', '10')
     bench.want('b', '20')
     await settled()
     expect(bench.created).toEqual([])
@@ -177,11 +175,14 @@ describe('a create', () => {
     expect(bench.client.all('DataVolume')).toHaveLength(1)
   })
 
-  it('whose answer was lost is found to have happened', async () => {
+  it.each([
+    ['itself', isCreate, 5 * SECOND],
+    ['of its claim', isLedgerWrite, 40 * SECOND],
+  ])('is found to have happened though the answer %s was lost', async (_whose, isLost, withinMs) => {
     await bench.start()
-    bench.client.after = failing(1, apiError('NoAnswer'), isCreate)
+    bench.client.after = failing(1, apiError('NoAnswer'), isLost)
     bench.want('a', '10')
-    await bench.clock.advance(5 * SECOND)
+    await bench.clock.advance(withinMs)
     expect(bench.holding).toEqual(['a'])
     expect(bench.client.all('DataVolume')).toHaveLength(1)
     await bench.succeed('a')

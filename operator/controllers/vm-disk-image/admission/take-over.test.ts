@@ -91,16 +91,6 @@ describe('a ledger that somebody else wrote', () => {
     await bench.clock.advance(2 * SECOND)
     expect(bench.created).toEqual(['a'])
   })
-
-  it('whose answer was lost is read again, and the claim in it is used', async () => {
-    await bench.start()
-    bench.client.after = failing(1, apiError('NoAnswer'), isLedgerWrite)
-    bench.want('a', '10')
-    await bench.clock.advance(10 * SECOND)
-    expect(bench.holding).toEqual(['a'])
-    await bench.clock.advance(30 * SECOND)
-    expect(bench.created).toEqual(['a'])
-  })
 })
 
 describe('a download that the ledger, as last read, has no slot for', () => {

@@ -5,7 +5,7 @@ import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import { aSnapshot, CDI, childMeta } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
 import { aLookup, type WorldOverrides } from '../image-world.fixtures.ts'
-import { deletions, nameOf, published } from '../published-walk.fixtures.ts'
+import { deletions, published } from '../published-walk.fixtures.ts'
 
 describe('a snapshot', () => {
   const atSnapshot = (overrides: WorldOverrides = {}) => {
@@ -22,8 +22,8 @@ describe('a snapshot', () => {
     walk.now += 1
     expect(walk.plan().events.map(({ reason }) => reason)).toEqual(['SnapshotFailed'])
     walk.settle()
-    expect(deletions(walk)).toEqual([`delete VolumeSnapshot ${nameOf(walk)}`])
-    expect(walk.log.at(-1)).toBe(`apply VolumeSnapshot ${nameOf(walk)}`)
+    expect(deletions(walk)).toEqual([`delete VolumeSnapshot ${walk.childName}`])
+    expect(walk.log.at(-1)).toBe(`apply VolumeSnapshot ${walk.childName}`)
     expect(walk.plan().wake?.afterMs).toBe(HOUR)
     expect(walk.snapshotReady().stand).toBe('Succeeded/Synced')
     expect(walk.log.filter((line) => line === 'claim')).toHaveLength(1)
@@ -213,7 +213,7 @@ describe('spec.name', () => {
 it('never counts a snapshot of the wanted name and another class as the artifact', () => {
   const walk = new Walk()
   walk.settle().admit()
-  const name = nameOf(walk)
+  const name = walk.childName
   const snapshot = aSnapshot(childMeta(name, walk.status.revision ?? ''), { snapshotClass: 'old', readyToUse: true })
   walk.set({ snapshots: [snapshot] }).succeed()
   expect(deletions(walk)).toEqual([`delete VolumeSnapshot ${name}`])

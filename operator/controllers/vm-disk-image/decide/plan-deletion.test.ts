@@ -3,14 +3,14 @@ import { MINUTE } from '../../../runtime/times.fixtures.ts'
 import { CDI } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
 import { aLookup, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
-import { deletions, nameOf, published } from '../published-walk.fixtures.ts'
+import { deletions, published } from '../published-walk.fixtures.ts'
 
 describe('deleting an image', () => {
   it('that nobody uses removes its children, and lets it go when they are gone', () => {
     const walk = published()
     const before = walk.log.length
     walk.markDeleted().settle()
-    const name = nameOf(walk)
+    const name = walk.childName
     expect(walk.log.slice(before)).toContain('delete DataSource img')
     expect(walk.log.slice(before)).toContain(`delete VolumeSnapshot ${name}`)
     expect(walk.log.slice(before)).toContain(`delete DataVolume ${name}`)
@@ -29,7 +29,7 @@ describe('deleting an image', () => {
     const walk = new Walk()
     walk.settle().admit().report(CDI.running)
     walk.markDeleted().settle()
-    expect(walk.log).toContain(`delete DataVolume ${nameOf(walk)}`)
+    expect(walk.log).toContain(`delete DataVolume ${walk.childName}`)
     expect(walk.stand).toBe('Syncing/Deleting')
     expect(walk.plan().start).toBeUndefined()
     walk.importersGone()
@@ -123,7 +123,7 @@ describe('deleting an image that is in use', () => {
     const walk = published()
     walk.edit({ url: 'https://images.example/b.qcow2' }).settle().admit().report(CDI.running)
     walk.set({ references: ONE_USER }).markDeleted().settle()
-    expect(walk.log.at(-1)).toBe(`delete DataVolume ${nameOf(walk)}`)
+    expect(walk.log.at(-1)).toBe(`delete DataVolume ${walk.childName}`)
     expect(walk.plan().start).toBeUndefined()
     walk.importersGone().release()
     expect(walk.isGone).toBe(false)
@@ -163,7 +163,7 @@ describe('deleting an image with --cascade=orphan', () => {
   it('leaves its children to the garbage collector, and lets it go when they have no owner any more', () => {
     const walk = orphaning(published())
     expect([deletions(walk), walk.isGone]).toEqual([[], false])
-    expect(walk.status.message).toContain(`DataVolume ${nameOf(walk)}, which stays without an owner`)
+    expect(walk.status.message).toContain(`DataVolume ${walk.childName}, which stays without an owner`)
     expect([deletions(orphaned(walk)), walk.isGone]).toEqual([[], true])
   })
 
@@ -173,13 +173,15 @@ describe('deleting an image with --cascade=orphan', () => {
     const { metadata } = walk.world.dataVolumes[0] ?? {}
     for (const step of [walk, walk.set({ references: ONE_USER })])
       expect(step.plan().remove).toMatchObject([{ kind: 'DataVolume', resourceVersion: metadata?.resourceVersion }])
-    expect(deletions(orphaning(walk.set({ references: NO_REFERENCES })))).toEqual([`delete DataVolume ${nameOf(walk)}`])
+    expect(deletions(orphaning(walk.set({ references: NO_REFERENCES })))).toEqual([
+      `delete DataVolume ${walk.childName}`,
+    ])
   })
 
   it('waits for a download that lost its owner before it was stopped, names it, and never touches it', () => {
     const walk = new Walk()
     walk.settle().admit().report(CDI.running)
-    const orphan = `DataVolume ${nameOf(walk)}`
+    const orphan = `DataVolume ${walk.childName}`
     walk.set({ lookup: aLookup({}, { foreignVolume: () => orphan }) }).markDeleted()
     orphaned(walk)
     expect(deletions(walk)).toEqual([])

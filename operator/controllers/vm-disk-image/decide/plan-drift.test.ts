@@ -2,9 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, CDI, childMeta } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
-import { nameOf } from '../published-walk.fixtures.ts'
-
-const lastAttempt = (walk: Walk) => walk.status.attempts?.at(-1)
 
 describe('drift', () => {
   it('of a deleted alias is mended', () => {
@@ -58,7 +55,7 @@ describe('drift', () => {
     walk.publish()
     const notBound = { status: 'False', reason: 'Pending', message: '' }
     walk.set({ claims: [] }).report({ phase: 'Succeeded', progress: 'N/A', bound: notBound })
-    expect(walk.log.at(-1)).toBe(`delete DataVolume ${nameOf(walk)}`)
+    expect(walk.log.at(-1)).toBe(`delete DataVolume ${walk.childName}`)
     walk.importersGone()
     expect(walk.stand).toBe('Queued/Queued')
     expect(walk.condition('Ready')).toBe('False')
@@ -69,7 +66,7 @@ describe('drift', () => {
     walk.publish()
     const notBound = { status: 'False', reason: 'Pending', message: '' }
     walk.set({ claims: [] }).report({ phase: 'Succeeded', progress: 'N/A', bound: notBound })
-    expect(walk.log.at(-1)).toBe(`delete DataVolume ${nameOf(walk)}`)
+    expect(walk.log.at(-1)).toBe(`delete DataVolume ${walk.childName}`)
     expect(walk.status.phase).toBe('Succeeded')
     walk.importersGone()
     expect(walk.stand).toBe('Succeeded/Synced')
@@ -91,7 +88,7 @@ describe('drift', () => {
     walk.set({ slot: undefined })
     expect(walk.plan().events).toMatchObject([{ message: expect.stringContaining('no slot in the ledger') }])
     walk.settle()
-    expect(walk.log).toContain(`delete DataVolume ${nameOf(walk)}`)
+    expect(walk.log).toContain(`delete DataVolume ${walk.childName}`)
     walk.importersGone()
     expect(walk.status.attempts).toMatchObject([{ outcome: 'Cancelled', reason: 'NotAdmitted' }])
     expect(walk.stand).toBe('Queued/Queued')
@@ -118,7 +115,7 @@ describe('a cancelled download', () => {
     const walk = failedOnce()
     for (let turn = 0; turn < 4; turn += 1) {
       walk.admit().report(CDI.running).set({ slot: undefined }).settle().importersGone()
-      expect(lastAttempt(walk)).toMatchObject({ number: 2, outcome: 'Cancelled', reason: 'NotAdmitted' })
+      expect(walk.lastAttempt).toMatchObject({ number: 2, outcome: 'Cancelled', reason: 'NotAdmitted' })
       expect(walk.stand).toBe('Queued/Queued')
     }
     expect(walk.status.budget?.downloads).toBe(1)
@@ -130,7 +127,7 @@ describe('a cancelled download', () => {
     const { ticket } = walk.status
     for (let turn = 0; turn < 4; turn += 1) {
       stray(walk, `stray-${turn}`)
-      expect(lastAttempt(walk)).toMatchObject({ outcome: 'Cancelled', reason: 'SpecChanged' })
+      expect(walk.lastAttempt).toMatchObject({ outcome: 'Cancelled', reason: 'SpecChanged' })
       expect(walk.stand).toBe('Queued/Queued')
     }
     expect(walk.status).toMatchObject({ ticket, budget: { downloads: 1 } })
@@ -142,7 +139,7 @@ describe('a cancelled download', () => {
     walk.settle().fail(CDI.notFound)
     expect(walk.stand).toBe('Failed/NotFound')
     stray(walk)
-    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Cancelled', reason: 'SpecChanged' })
+    expect(walk.lastAttempt).toMatchObject({ outcome: 'Cancelled', reason: 'SpecChanged' })
     expect(walk.stand).toBe('Failed/NotFound')
     expect(walk.plan().start).toBeUndefined()
   })

@@ -1,13 +1,9 @@
-import { ANNOTATIONS, childName } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { fromTime } from '../../../runtime/conditions.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, CDI, childMeta, RETRY } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
-
-const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
-
-const lastAttempt = (walk: Walk) => walk.status.attempts?.at(-1)
 
 const eventsOf = (walk: Walk) => walk.plan().events.map(({ type, reason }) => `${type} ${reason}`)
 
@@ -17,8 +13,8 @@ describe('a failure', () => {
     walk.settle().admit().report(CDI.running)
     const before = walk.log.length
     walk.report(CDI.failing)
-    expect(walk.log.slice(before)).toEqual(['status Syncing/Stopping', `delete DataVolume ${nameOf(walk)}`])
-    expect(lastAttempt(walk)).toMatchObject({
+    expect(walk.log.slice(before)).toEqual(['status Syncing/Stopping', `delete DataVolume ${walk.childName}`])
+    expect(walk.lastAttempt).toMatchObject({
       number: 1,
       outcome: 'Failed',
       reason: 'ImporterFailed',
@@ -96,7 +92,7 @@ describe('a failure', () => {
   it('counts the restarts that nobody saw', () => {
     const walk = new Walk()
     walk.settle().fail({ ...CDI.running, restartCount: 2 })
-    expect(lastAttempt(walk)?.downloads).toBe(3)
+    expect(walk.lastAttempt?.downloads).toBe(3)
     expect(walk.stand).toBe('Failed/RetryLimitExceeded')
   })
 
@@ -128,7 +124,7 @@ describe('a failure', () => {
     const walk = new Walk()
     walk.settle().admit().report(CDI.running)
     walk.dropDataVolumes().settle()
-    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Failed', reason: 'DataVolumeDeleted', downloads: 1 })
+    expect(walk.lastAttempt).toMatchObject({ outcome: 'Failed', reason: 'DataVolumeDeleted', downloads: 1 })
     expect(walk.stand).toBe('Syncing/Stopping')
     expect(walk.plan().start).toBeUndefined()
     expect(walk.release().stand).toBe('Queued/RetryBackoff')

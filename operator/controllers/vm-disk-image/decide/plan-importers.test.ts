@@ -1,4 +1,3 @@
-import { childName } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { NOT_STARTED } from '../../../cluster/importer-container.ts'
 import { toTime } from '../../../runtime/conditions.ts'
@@ -7,24 +6,26 @@ import { aPod, CDI } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
 import { aLookup } from '../image-world.fixtures.ts'
 
-const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
-
-const lastAttempt = (walk: Walk) => walk.status.attempts?.at(-1)
-
 describe('a claim of ours whose DataVolume is gone', () => {
-  it('is waited for without a slot, however long it is in use, and then the image goes on with its ticket', () => {
-    const walk = new Walk({ lookup: aLookup({}, { leftoverClaim: () => 'going' }) })
-    walk.settle()
-    expect(walk.stand).toBe('Queued/Stopping')
-    expect(walk.status.message).toContain(`PersistentVolumeClaim ${nameOf(walk)}`)
-    expect(walk.condition('Stalled')).toBe('False')
-    const before = walk.log.length
-    walk.after(HOUR).after(HOUR)
-    expect(walk.log).toHaveLength(before)
-    expect(walk.plan().start).toBeUndefined()
-    walk.set({ lookup: aLookup() }).settle()
-    expect(walk.plan().start).toMatchObject({ ticket: '100', admissible: true })
-  })
+  it.each([
+    ['is in use', 'going', 'Queued/Stopping', 'False'],
+    ['nobody deletes', 'orphaned', 'Queued/LeftoverClaim', 'True'],
+  ] as const)(
+    'and that %s is waited for without a slot, and then the image goes on with its ticket',
+    (_what, leftover, stand, isStalled) => {
+      const walk = new Walk({ lookup: aLookup({}, { leftoverClaim: () => leftover }) }).settle()
+      expect([walk.stand, walk.condition('Stalled')]).toEqual([stand, isStalled])
+      expect(walk.status.message).toContain(`PersistentVolumeClaim ${walk.childName}`)
+      expect(walk.status.message?.includes('delete it')).toBe(isStalled === 'True')
+      const before = walk.log.length
+      walk.after(HOUR).after(HOUR)
+      expect(walk.log).toHaveLength(before)
+      expect(walk.plan().start).toBeUndefined()
+      walk.set({ lookup: aLookup() }).settle()
+      expect(walk.condition('Stalled')).toBe('False')
+      expect(walk.plan().start).toMatchObject({ ticket: '100', admissible: true })
+    },
+  )
 })
 
 describe('an importer pod whose DataVolume is gone', () => {
@@ -67,7 +68,7 @@ describe('an importer', () => {
     const walk = new Walk()
     walk.settle().admit().report(CDI.running)
     walk.observe({ importers: [aPod('first')], starts: 2, isImporterLost: true })
-    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Failed', reason: 'Evicted', downloads: 2 })
+    expect(walk.lastAttempt).toMatchObject({ outcome: 'Failed', reason: 'Evicted', downloads: 2 })
     expect(walk.status.budget?.downloads).toBe(2)
   })
 
@@ -76,8 +77,8 @@ describe('an importer', () => {
     walk.settle()
     const waits = [1, 2, 3, 4].map((unstarted) => {
       walk.admit().observe({ starts: 0, unchangedMs: 15 * MINUTE })
-      expect(lastAttempt(walk)).toMatchObject({ number: 1, outcome: 'Cancelled', reason: 'ImporterNotStarted' })
-      expect(lastAttempt(walk)).toMatchObject({ downloads: 0 })
+      expect(walk.lastAttempt).toMatchObject({ number: 1, outcome: 'Cancelled', reason: 'ImporterNotStarted' })
+      expect(walk.lastAttempt).toMatchObject({ downloads: 0 })
       expect(walk.status.budget).toMatchObject({ downloads: 0, unstarted })
       const waitMs = Date.parse(walk.status.nextRetryTime ?? '') - walk.now
       walk.importersGone().release().after(waitMs)
@@ -132,6 +133,6 @@ describe('an importer', () => {
     walk.settle().admit().report(CDI.running)
     expect(walk.plan().wake?.afterMs).toBeLessThanOrEqual(30 * SECOND)
     walk.set({ observation: { ...walk.world.observation, unchangedMs: 15 * MINUTE } }).after(15 * MINUTE)
-    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Failed', reason: 'Stalled' })
+    expect(walk.lastAttempt).toMatchObject({ outcome: 'Failed', reason: 'Stalled' })
   })
 })

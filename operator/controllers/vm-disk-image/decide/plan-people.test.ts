@@ -1,13 +1,8 @@
-import { childName } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { CDI, REFRESH, RETRY, SPEC } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
 import { aLookup } from '../image-world.fixtures.ts'
-
-const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
-
-const lastAttempt = (walk: Walk) => walk.status.attempts?.at(-1)
 
 describe('an act of a person', () => {
   const failed = () => {
@@ -80,8 +75,8 @@ describe('suspend', () => {
     walk.settle().admit().report(CDI.running)
     const before = walk.log.length
     walk.edit({ suspend: true }).settle()
-    expect(walk.log.slice(before)).toEqual(['status Syncing/Stopping', `delete DataVolume ${nameOf(walk)}`])
-    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Cancelled', reason: 'Suspended' })
+    expect(walk.log.slice(before)).toEqual(['status Syncing/Stopping', `delete DataVolume ${walk.childName}`])
+    expect(walk.lastAttempt).toMatchObject({ outcome: 'Cancelled', reason: 'Suspended' })
     walk.importersGone().release()
     expect(walk.stand).toBe('Queued/Suspended')
     expect(walk.status.budget?.downloads).toBe(0)
@@ -164,10 +159,10 @@ describe('another revision', () => {
     walk.settle()
     const { ticket } = walk.status
     walk.admit().report(CDI.running)
-    const name = nameOf(walk)
+    const name = walk.childName
     walk.edit(other).settle()
     expect(walk.log).toContain(`delete DataVolume ${name}`)
-    expect(lastAttempt(walk)).toMatchObject({ outcome: 'Cancelled', reason: 'SpecChanged' })
+    expect(walk.lastAttempt).toMatchObject({ outcome: 'Cancelled', reason: 'SpecChanged' })
     expect(walk.stand).toBe('Syncing/Stopping')
     expect(walk.plan().start).toBeUndefined()
     walk.importersGone()
@@ -209,7 +204,7 @@ describe('another revision', () => {
     walk.after(HOUR).admit().report(CDI.running).succeed()
     expect(walk.status.artifact).toEqual(old)
     walk.snapshotReady()
-    expect(walk.status.artifact?.name).toBe(nameOf(walk))
+    expect(walk.status.artifact?.name).toBe(walk.childName)
     expect([walk.condition('Ready'), walk.condition('UpToDate')]).toEqual(['True', 'True'])
     expect(walk.log.filter((line) => line === 'apply DataSource img')).toHaveLength(2)
     expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])

@@ -4,15 +4,15 @@ import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { REFRESH } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
 import { NO_REFERENCES, ONE_USER, type WorldOverrides } from '../image-world.fixtures.ts'
-import { deletions, nameOf, published } from '../published-walk.fixtures.ts'
+import { deletions, published } from '../published-walk.fixtures.ts'
 
 /** A second revision, published after the first one. */
 const refreshed = (overrides: WorldOverrides = {}) => {
   const walk = published(overrides)
-  const before = nameOf(walk)
+  const before = walk.childName
   walk.annotate({ [REFRESH]: '1' }).after(MINUTE)
   walk.publish()
-  expect(nameOf(walk)).not.toBe(before)
+  expect(walk.childName).not.toBe(before)
   return { walk, before }
 }
 
@@ -22,7 +22,7 @@ describe('keepSourceVolume', () => {
     walk.settle().admit().succeed()
     expect(deletions(walk)).toEqual([])
     walk.snapshotReady().after(MINUTE)
-    expect(deletions(walk)).toEqual([`delete DataVolume ${nameOf(walk)}`])
+    expect(deletions(walk)).toEqual([`delete DataVolume ${walk.childName}`])
     expect(walk.log.indexOf('apply DataSource img')).toBeLessThan(walk.log.indexOf(deletions(walk)[0] ?? ''))
     walk.importersGone()
     expect(walk.stand).toBe('Succeeded/Synced')
@@ -61,7 +61,7 @@ describe('the artifact before', () => {
     expect(walk.plan().remove).toMatchObject([{ onlyIf: [{ look: 'live' }] }, { onlyIf: [{ look: 'live' }] }])
     walk.settle()
     expect(deletions(walk).toSorted()).toEqual([`delete DataVolume ${before}`, `delete VolumeSnapshot ${before}`])
-    expect(walk.status.artifact?.name).toBe(nameOf(walk))
+    expect(walk.status.artifact?.name).toBe(walk.childName)
   })
 
   it('wakes the controller for that', () => {

@@ -1,26 +1,8 @@
-import { childName } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, CDI, childMeta, REFRESH, RETRY } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
-import { aLookup, aPolicy } from '../image-world.fixtures.ts'
-
-const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
-
-describe('a claim that nobody deletes, whose DataVolume is gone', () => {
-  it('stalls the image until somebody deletes it, which is what the message asks for', () => {
-    const walk = new Walk({ lookup: aLookup({}, { leftoverClaim: () => 'orphaned' }) })
-    walk.settle()
-    expect(walk.stand).toBe('Queued/LeftoverClaim')
-    expect(walk.status.message).toContain(`PersistentVolumeClaim ${nameOf(walk)}`)
-    expect(walk.status.message).toContain('delete it')
-    expect(walk.condition('Stalled')).toBe('True')
-    expect(walk.plan().start).toBeUndefined()
-    walk.set({ lookup: aLookup() }).settle()
-    expect(walk.condition('Stalled')).toBe('False')
-    expect(walk.plan().start).toMatchObject({ ticket: '100', admissible: true })
-  })
-})
+import { aPolicy } from '../image-world.fixtures.ts'
 
 describe('an image that has failed for good', () => {
   const failed = (policy = {}, spec = {}) => {
@@ -132,7 +114,7 @@ describe('a finished DataVolume whose claim somebody deleted', () => {
   it('is told as that', () => {
     const walk = new Walk()
     walk.publish()
-    const metadata = childMeta(nameOf(walk), walk.status.revision ?? '', { uid: 'dv-1' })
+    const metadata = childMeta(walk.childName, walk.status.revision ?? '', { uid: 'dv-1' })
     const bound = { status: 'False', reason: 'Pending', message: '' }
     walk.set({ dataVolumes: [aDataVolume({ ...CDI.succeeded, bound, progress: 'N/A', metadata })] })
     expect(walk.plan().events).toMatchObject([{ type: 'Warning', reason: 'ClaimDeleted' }])

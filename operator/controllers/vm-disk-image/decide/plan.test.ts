@@ -1,4 +1,4 @@
-import { childName, shortHash } from '@open-terrain/constructs'
+import { shortHash } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { fromTime } from '../../../runtime/conditions.ts'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
@@ -6,15 +6,13 @@ import { aPod, CDI } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
 import { aLookup, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 
-const nameOf = (walk: Walk) => childName('img', walk.status.revision ?? '')
-
 const eventsOf = (walk: Walk) => walk.plan().events.map(({ type, reason }) => `${type} ${reason}`)
 
 describe('the happy path', () => {
   it('writes what the picture says, in its order, and no more', () => {
     const walk = new Walk()
     walk.publish()
-    const name = nameOf(walk)
+    const name = walk.childName
     expect(walk.log).toEqual([
       'status Queued/Queued',
       'finalizer',
@@ -54,7 +52,7 @@ describe('the happy path', () => {
     expect(walk.log.slice(-3)).toEqual(['release slot', 'apply DataSource img', 'status Succeeded/Synced'])
     expect(walk.status.artifact).toMatchObject({
       kind: 'PersistentVolumeClaim',
-      name: nameOf(walk),
+      name: walk.childName,
       restoreSize: '11Gi',
       volumeMode: 'Filesystem',
     })
