@@ -11,7 +11,7 @@ export interface IpPrefix extends IpAddress {
 
 const BITS = { 4: 32, 6: 128 } as const
 const OCTET = /^(0|[1-9][0-9]{0,2})$/
-const GROUP = /^[0-9a-fA-F]{1,4}$/
+const HEX_GROUP = /^[0-9a-fA-F]{1,4}$/
 const LENGTH = /^(0|[1-9][0-9]{0,2})$/
 
 /**
@@ -81,7 +81,7 @@ function parseIpv4(text: string): IpAddress | undefined {
 function parseIpv6(text: string): bigint | undefined {
   const halves = text.split('::')
   if (halves.length > 2) return undefined
-  const [head, tail] = halves.map((half, at) => groupsOf(half, at === halves.length - 1))
+  const [head, tail] = halves.map((half, at) => hexGroupsOf(half, at === halves.length - 1))
   if (head === undefined || (halves.length === 2 && tail === undefined)) return undefined
   const given = head.length + (tail?.length ?? 0)
   // "::" stands for at least one group.
@@ -91,11 +91,11 @@ function parseIpv6(text: string): bigint | undefined {
 }
 
 /** Returns the groups of 16 bits. The last two may be written as an IPv4 address. Returns undefined if the text is not made of groups. */
-function groupsOf(text: string, isLast: boolean): number[] | undefined {
+function hexGroupsOf(text: string, isLast: boolean): number[] | undefined {
   if (text === '') return []
   const parts = text.split(':')
   const dotted = isLast && parts.at(-1)?.includes('.') ? parseIpv4(parts.pop() ?? '') : null
-  if (dotted === undefined || !parts.every((part) => GROUP.test(part))) return undefined
+  if (dotted === undefined || !parts.every((part) => HEX_GROUP.test(part))) return undefined
   const groups = parts.map((part) => Number.parseInt(part, 16))
   return dotted === null
     ? groups

@@ -42,7 +42,7 @@ export function isAnsibleTooLarge({ data }: Pick<AnsibleObject, 'data'>): boolea
   return Object.values(data).reduce((bytes, text) => bytes + encoder.encode(text).length, 0) > BYTES_MAX
 }
 
-interface Member {
+interface AnsibleHost {
   readonly name: string
   readonly interfaces?: readonly { readonly network: string; readonly ipAddress: string }[] | undefined
 }
@@ -63,7 +63,7 @@ function inventory({ name }: WorkspaceRef, { vms = [], containerClusters = [], n
   }
 }
 
-function addresses({ interfaces = [] }: Member): object {
+function addresses({ interfaces = [] }: AnsibleHost): object {
   const [first] = interfaces
   if (first === undefined) return {}
   return {

@@ -21,7 +21,7 @@ export const WORKSPACE_AUTHOR = 'open-terrain-workspace-author'
 
 const AGGREGATE_TO = (role: 'view' | 'edit') => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' })
 
-const KINDS = [vmDiskImage.plural, virtualMachine.plural, dataSync.plural]
+const PLURALS = [vmDiskImage.plural, virtualMachine.plural, dataSync.plural]
 
 /**
  * ClusterRoles for the people who write objects of the API. `open-terrain-view` and `open-terrain-edit` are part of the `view`, `edit` and `admin` of
@@ -31,10 +31,10 @@ const KINDS = [vmDiskImage.plural, virtualMachine.plural, dataSync.plural]
 export class UserRoles extends Construct {
   constructor(scope: Construct, id: string) {
     super(scope, id)
-    this.add('open-terrain-view', [allow(GROUP, [...KINDS, workspace.plural], READ)], AGGREGATE_TO('view'))
+    this.add('open-terrain-view', [allow(GROUP, [...PLURALS, workspace.plural], READ)], AGGREGATE_TO('view'))
     this.add(
       'open-terrain-edit',
-      [allow(GROUP, KINDS, [...READ, ...WRITE]), allow(GROUP, [vmDiskImage.plural], ['use'])],
+      [allow(GROUP, PLURALS, [...READ, ...WRITE]), allow(GROUP, [vmDiskImage.plural], ['use'])],
       AGGREGATE_TO('edit'),
     )
     this.add(IMAGE_USER, [allow(GROUP, [vmDiskImage.plural], [...READ, 'use'])])

@@ -34,7 +34,7 @@ export function cel<Schema extends z.ZodType>(schema: Schema, ...rules: readonly
     const check = z.check<z.output<Schema>>((payload) => {
       if (rule.holds(payload.value)) return
       const path = rule.field === undefined ? [] : [rule.field]
-      payload.issues.push({ code: 'custom', message: messageOf(rule, payload.value), path, input: payload.value })
+      payload.issues.push({ code: 'custom', message: textOf(rule, payload.value), path, input: payload.value })
     })
     rulesByCheck.set(check, rule as CelRule<never>)
     return check
@@ -43,7 +43,7 @@ export function cel<Schema extends z.ZodType>(schema: Schema, ...rules: readonly
 }
 
 /** Chooses the message as the API server does. */
-function messageOf<T>({ message, offender }: CelRule<T>, value: T): string {
+function textOf<T>({ message, offender }: CelRule<T>, value: T): string {
   const sentence = offender?.of(value)
   return sentence === undefined || sentence.includes('\n') ? message : sentence
 }

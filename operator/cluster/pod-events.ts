@@ -44,19 +44,19 @@ const RECENT_MS = 600_000
 const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['FailedScheduling'])
 
 /** One step of a kubelet. It starts a step only after all previous steps have succeeded. */
-interface Step {
+interface StartStep {
   readonly order: number
   /** Warnings within this time describe the same situation. */
   readonly togetherMs: number
 }
 
 /** Each volume has its own back-off of at most two minutes. */
-const VOLUMES: Step = { order: 1, togetherMs: 150_000 }
-const SANDBOX: Step = { order: 2, togetherMs: 20_000 }
-const CONTAINER: Step = { order: 3, togetherMs: 20_000 }
-const NONE: Step = { order: 0, togetherMs: 20_000 }
+const VOLUMES: StartStep = { order: 1, togetherMs: 150_000 }
+const SANDBOX: StartStep = { order: 2, togetherMs: 20_000 }
+const CONTAINER: StartStep = { order: 3, togetherMs: 20_000 }
+const NONE: StartStep = { order: 0, togetherMs: 20_000 }
 
-const STEPS: Readonly<Record<string, Step>> = {
+const STEPS: Readonly<Record<string, StartStep>> = {
   FailedAttachVolume: VOLUMES,
   FailedMount: VOLUMES,
   FailedMapVolume: VOLUMES,
@@ -91,7 +91,7 @@ export function warningOf(events: readonly PodEvent[], now: number): string | un
   return found && `${found.reason}: ${found.text}`
 }
 
-function stepOf({ reason }: PodWarning): Step {
+function stepOf({ reason }: PodWarning): StartStep {
   return STEPS[reason] ?? NONE
 }
 

@@ -69,7 +69,7 @@ const CHILD: Matters = {
 }
 
 /** Keeps the finalizers of a child only while it is being deleted. Otherwise they do not matter. */
-function childMetadata({ finalizers = [], ...rest }: ObjectMeta): ObjectMeta {
+function metadataOf({ finalizers = [], ...rest }: ObjectMeta): ObjectMeta {
   const metadata = rest.deletionTimestamp === undefined ? rest : { ...rest, finalizers }
   return sharedInFamily(deduplicated(keptMetadata(metadata, CHILD)), metadata.labels?.[LABELS.imageUid])
 }
@@ -82,7 +82,7 @@ export function viewDataVolume(object: KubeObject): DataVolumeView {
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: childMetadata(object.metadata),
+    metadata: metadataOf(object.metadata),
     phase: upTo(64, raw.status?.phase),
     progress: upTo(16, raw.status?.progress),
     restartCount: raw.status?.restartCount ?? 0,
@@ -98,7 +98,7 @@ export function viewClaim(object: KubeObject): ClaimView {
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: childMetadata(object.metadata),
+    metadata: metadataOf(object.metadata),
     phase: raw.status?.phase ?? '',
     volumeMode: intern(raw.spec?.volumeMode),
     accessModes: internList(raw.spec?.accessModes ?? []),
@@ -125,7 +125,7 @@ export function viewSnapshot(object: KubeObject): SnapshotView {
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: childMetadata(object.metadata),
+    metadata: metadataOf(object.metadata),
     spec: { volumeSnapshotClassName: snapshotClass, source },
     claimName: source?.persistentVolumeClaimName,
     snapshotClass,
@@ -137,7 +137,7 @@ export function viewSnapshot(object: KubeObject): SnapshotView {
 
 export function viewDataSource(object: KubeObject): DataSourceView {
   const { apiVersion, kind, metadata, spec }: Raw = object
-  return { apiVersion, kind, metadata: childMetadata(metadata), spec }
+  return { apiVersion, kind, metadata: metadataOf(metadata), spec }
 }
 
 export function viewPod(object: KubeObject): PodView {
@@ -145,7 +145,7 @@ export function viewPod(object: KubeObject): PodView {
   const claims: Raw[] = (spec?.volumes ?? []).map((volume: Raw) => volume.persistentVolumeClaim?.claimName)
   const hasScratch = claims.some((name) => String(name).endsWith('-scratch'))
   const phase = status?.phase ?? ''
-  return { apiVersion, kind, metadata: childMetadata(metadata), phase, hasScratch, importer: viewImporter(status) }
+  return { apiVersion, kind, metadata: metadataOf(metadata), phase, hasScratch, importer: viewImporter(status) }
 }
 
 export function viewMeta({ apiVersion, kind, metadata }: KubeObject, matters?: Matters): MetaView {
@@ -158,17 +158,17 @@ export const OF_WORKSPACE = {
   annotations: [ANNOTATIONS.rendered],
 }
 const POD_SECURITY = ['pod-security.kubernetes.io/enforce', 'pod-security.kubernetes.io/enforce-version']
-const NAMESPACE: Matters = { ...OF_WORKSPACE, labels: [...OF_WORKSPACE.labels, ...POD_SECURITY] }
-const SECRET = { labels: [LABELS.vmUid, LABELS.vmName, LABELS.managedBy], annotations: [ANNOTATIONS.cloudInit] }
+const OF_NAMESPACE: Matters = { ...OF_WORKSPACE, labels: [...OF_WORKSPACE.labels, ...POD_SECURITY] }
+const OF_SECRET = { labels: [LABELS.vmUid, LABELS.vmName, LABELS.managedBy], annotations: [ANNOTATIONS.cloudInit] }
 
 /** Keeps the owner of a namespace and its Pod Security level. */
 export function viewNamespace(object: KubeObject): MetaView {
-  return viewMeta(object, NAMESPACE)
+  return viewMeta(object, OF_NAMESPACE)
 }
 
 /** For Secrets that the operator created, keeps their purpose and the hash of their content. */
 export function viewSecret(object: KubeObject): MetaView {
-  return viewMeta(object, SECRET)
+  return viewMeta(object, OF_SECRET)
 }
 
 /** Reports whether a pod may still do work. A terminated pod may be kept for its log. */

@@ -37,7 +37,7 @@ export function observeMachine(
     imageNamespace: namespaceState(cluster.namespaces.get(namespaceOf(imageKey ?? ''))),
     ...disk,
     storageClass: cluster.storageClasses.get(storageClassOf(image) ?? ''),
-    hasCloneSource: sourceExists(disk.clone === undefined ? artifactOf(image) : disk.clone.cloneOf, caches),
+    hasCloneSource: sourceExists(disk.clone === undefined ? cloneSourceIn(image) : disk.clone.cloneOf, caches),
     secret: ours(vm, found.secret),
     machine,
     instance: machine && ours(machine, found.instance),
@@ -114,7 +114,7 @@ function isImageShared(vm: MachineView, image: ImageView | undefined, { machines
 }
 
 /** Returns the source that a disk would be cloned from. */
-function artifactOf(image: ImageView | undefined): CloneSource | undefined {
+function cloneSourceIn(image: ImageView | undefined): CloneSource | undefined {
   const { artifact } = image?.status ?? {}
   return artifact && { kind: artifact.kind, namespace: image?.metadata.namespace ?? '', name: artifact.name }
 }

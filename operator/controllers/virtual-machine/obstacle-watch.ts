@@ -32,7 +32,7 @@ export interface Needs {
 }
 
 /** A machine that is starting. */
-interface Start extends Omit<Needs, 'hasHung'> {
+interface GuestStart extends Omit<Needs, 'hasHung'> {
   readonly key: string
   readonly since: number
   /** What blocks it, as found by a look. */
@@ -45,7 +45,7 @@ interface Start extends Omit<Needs, 'hasHung'> {
 
 /** What is known about a namespace in which machines are starting. */
 class Place {
-  readonly starts = new Map<string, Start>()
+  readonly starts = new Map<string, GuestStart>()
   /** When the last look began. */
   lookedAt = Number.NEGATIVE_INFINITY
   /** Whether a look has ended, successfully or not. */
@@ -84,7 +84,7 @@ export class ObstacleWatch extends LookLoop {
   }
 
   /** Returns what is known about the start of a machine; undefined if it is not starting. */
-  look(world: MachineWorld): Readonly<Start> | undefined {
+  look(world: MachineWorld): Readonly<GuestStart> | undefined {
     const { vm, spec, instance } = world
     if (!spec.ok || !(isStarting(world) || isRefused(world))) {
       this.drop(vm)
@@ -99,7 +99,7 @@ export class ObstacleWatch extends LookLoop {
   }
 
   /** Records that a machine is starting. Returns what is known about the start. */
-  note({ metadata }: MachineView, { hasHung, ...needs }: Needs): Readonly<Start> {
+  note({ metadata }: MachineView, { hasHung, ...needs }: Needs): Readonly<GuestStart> {
     const { namespace = '', uid = '' } = metadata
     const now = this.#options.clock.monotonic()
     const place = this.#places.get(namespace) ?? new Place()
@@ -143,7 +143,7 @@ export class ObstacleWatch extends LookLoop {
     } finally {
       place.isLookedAt = true
       // A look that failed counts for all. Another one serves those that were noted meanwhile only if it asked for what they need.
-      const isServed = (start: Start) =>
+      const isServed = (start: GuestStart) =>
         start.isAwaited ? found === undefined || covers(found, start) : now - start.since >= PATIENCE_MS
       for (const start of place.starts.values()) if (isServed(start)) this.#report(start, place.found)
     }
@@ -156,7 +156,7 @@ export class ObstacleWatch extends LookLoop {
     return Math.max(hasAwaited ? 0 : LOOK_EVERY_MS, this.#places.size * APART_MS)
   }
 
-  async #find(namespace: string, starts: readonly Start[], signal: AbortSignal): Promise<Found> {
+  async #find(namespace: string, starts: readonly GuestStart[], signal: AbortSignal): Promise<Found> {
     const refused = new Set(starts.flatMap(({ refusedUid }) => refusedUid ?? []))
     const hasPods = starts.some(({ refusedUid }) => refusedUid === undefined)
     const pods = hasPods
@@ -166,7 +166,7 @@ export class ObstacleWatch extends LookLoop {
     return { pods, refusals }
   }
 
-  #report(start: Start, found: Found | undefined): void {
+  #report(start: GuestStart, found: Found | undefined): void {
     const obstacle = obstacleOf(start, found)
     const isChanged = !start.isLookedAt || !isDeepStrictEqual(start.obstacle, obstacle)
     Object.assign(start, { obstacle, isLookedAt: true, isAwaited: false })

@@ -58,8 +58,8 @@ function conditionsOf(status: VMDiskImageStatus, standing: ImageStanding, refere
   const isUpToDate = isReady && (standing.upToDate ?? status.artifact?.revision === status.revision)
   const isBusy = phase !== 'Succeeded' && phase !== 'Failed' && !stalled
   const isSettled = phase === 'Failed' || (phase === 'Succeeded' && isUpToDate)
-  const here: Why = { reason, message }
-  const synced: Why = { reason: 'Synced', message: 'the artifact was made from the current spec' }
+  const here: Cause = { reason, message }
+  const synced: Cause = { reason: 'Synced', message: 'the artifact was made from the current spec' }
   return [
     newCondition('Ready', isReady, isReady ? whyReady(status, isUpToDate, message) : here),
     newCondition('UpToDate', isUpToDate, isUpToDate ? synced : here),
@@ -68,15 +68,15 @@ function conditionsOf(status: VMDiskImageStatus, standing: ImageStanding, refere
   ]
 }
 
-type Why = Pick<ImageStanding, 'reason' | 'message'>
+type Cause = Pick<ImageStanding, 'reason' | 'message'>
 
-function whyReady({ artifact }: VMDiskImageStatus, isUpToDate: boolean, message: string): Why {
+function whyReady({ artifact }: VMDiskImageStatus, isUpToDate: boolean, message: string): Cause {
   const what = `${artifact?.kind} ${artifact?.name} can be cloned`
   if (isUpToDate) return { reason: 'Synced', message: what }
   return { reason: 'Refreshing', message: `${what}; it was made from an earlier revision (${message})` }
 }
 
-function whoRefers({ count, names }: ShownReferences): Why {
+function whoRefers({ count, names }: ShownReferences): Cause {
   if (count > 0) return { reason: 'Referenced', message: `referenced by ${names.join(', ')}` }
   const message = 'no VirtualMachine, Workspace or DataSync names this image, and no clone reads from it'
   return { reason: 'Unreferenced', message }

@@ -17,20 +17,20 @@ export interface LedgerObject extends KubeObject {
   readonly immutable?: boolean
 }
 
-const LABELS: Readonly<Record<string, string>> = { 'app.kubernetes.io/managed-by': 'open-terrain-operator' }
+const LEDGER_LABELS: Readonly<Record<string, string>> = { 'app.kubernetes.io/managed-by': 'open-terrain-operator' }
 const KEYS: ReadonlySet<string> = new Set(['limit', 'holders', 'settling'])
 
 /** A lowered limit and a handover leave more holders than the limit in force allows. Twice the highest limit must be forged. */
 const HOLDERS_MAX = 2 * CONCURRENCY_MAX
 /** Maximum number of characters of all holders together. A ConfigMap may have 1 MiB. */
 const HOLDERS_SIZE = 1_000_000
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
+const LABEL_PATTERN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
 /** Allows only what a real holder can have, since names are used in requests. */
 const holderSchema = z.object({
   uid: z.string().min(1).max(64),
-  namespace: z.string().max(63).regex(DNS_LABEL),
+  namespace: z.string().max(63).regex(LABEL_PATTERN),
   name: z.string().max(253).regex(DNS_SUBDOMAIN),
   revision: z.string().regex(/^[0-9a-f]{8}$/),
   attempt: z.int().min(1),
@@ -54,7 +54,7 @@ export function renderLedger(metadata: ObjectMeta, { limit, holders, isSettling 
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: { ...metadata, labels: LABELS },
+    metadata: { ...metadata, labels: LEDGER_LABELS },
     data: { limit: String(limit), holders: JSON.stringify(holders), ...(isSettling && { settling: 'true' }) },
   }
 }
@@ -85,7 +85,7 @@ export function foreignIn({ metadata, data = {}, binaryData = {} }: LedgerObject
   return [
     ...Object.keys(data).filter((key) => !KEYS.has(key)),
     ...Object.keys(binaryData),
-    ...Object.keys(labels).flatMap((key) => (key in LABELS ? [] : [`label ${key}`])),
+    ...Object.keys(labels).flatMap((key) => (key in LEDGER_LABELS ? [] : [`label ${key}`])),
     ...Object.keys(annotations).map((key) => `annotation ${key}`),
     ...finalizers.map((one) => `finalizer ${one}`),
     ...ownerReferences.map(({ kind, name }) => `owner ${kind} ${name}`),
