@@ -40,7 +40,7 @@ export const DATA_SYNC_REASON_HELP = {
   /** For an image in the status: it is being deleted. */
   ImageTerminating: {
     meaning:
-      'Somebody deleted the image. Until it is gone, the DataSync waits; then the operator creates the image again. An image that is in use stays until nothing uses it, also not the DataSyncs that had it before the deletion: then this is Failed.',
+      'Somebody deleted the image. The DataSync waits until it is gone; then the operator creates it again. An image that is in use is not removed until nothing uses it, and until then the DataSync is Failed.',
     remedy:
       'While it is Queued, no action is needed. While it is Failed, remove the vm from all DataSyncs that have it; the condition DeletionBlocked of the VMDiskImage names the users, at most ten. When the image is gone, add the vm again.',
   },

@@ -6,6 +6,9 @@ import { childId } from './child-refusals.ts'
 import type { ObjectPlan } from './plan.ts'
 import { reasonOf } from './standing.ts'
 
+/** An object waits for itself or for somebody else. An image that is refreshed is also Ready. */
+const COURSE: ReadonlySet<string> = new Set(['Reconciling', 'Stalled'])
+
 interface Told {
   readonly observedGeneration?: number | undefined
   readonly reason?: string | undefined
@@ -36,6 +39,3 @@ export function expectLawful(
   const course = conditions.filter(({ type, status: holds }) => COURSE.has(type) && holds === 'True')
   expect(course.length).toBeLessThanOrEqual(1)
 }
-
-/** An object waits for itself or for somebody else. An image that is refreshed is also Ready. */
-const COURSE: ReadonlySet<string> = new Set(['Reconciling', 'Stalled'])

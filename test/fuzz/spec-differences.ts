@@ -27,16 +27,22 @@ export function differenceOf(manifest: Manifest, server: Verdict, schema: Verdic
   return isSameField(server, schema) ? undefined : `the API server ${said(server)}; the schema ${said(schema)}`
 }
 
+/** What the API server says of such a number, and the fields in which it does. */
+const FLOAT_SPELLINGS: readonly (readonly [message: string, field: RegExp])[] = [
+  ['expected XIntOrString', /"(diskSize|size|cpu|memory)":-?[0-9]+([.]|[0-9.]*[eE])/],
+  ['expected int, got float64', /"(containerPort|hostPort)":-?[0-9]+([.]|[0-9.]*[eE])/],
+]
+
 /**
  * A whole number that is written with a point or an exponent (`1048576.0`, `1e7`). To the API server it is no int-or-string, and no integer for the
  * rules of the objects that it is in; JavaScript cannot tell it from one. Nothing is stored, JavaScript never writes such a number, and the server
  * converts the value before any of our rules sees it. So neither side can be fixed.
  */
 export function isFloatSpelling({ body }: Manifest, server: Verdict): boolean {
-  const isRefused =
-    !server.isAccepted &&
-    server.problems.some(({ message }) => /expected (XIntOrString|int, got float64)/.test(message))
-  return isRefused && /":-?[0-9]+([.]|[0-9.]*[eE])/.test(body)
+  if (server.isAccepted) return false
+  return FLOAT_SPELLINGS.some(([message, field]) => {
+    return server.problems.some((problem) => problem.message.includes(message)) && field.test(body)
+  })
 }
 
 function said(verdict: Verdict): string {

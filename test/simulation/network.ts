@@ -28,8 +28,8 @@ export class Network {
   readonly struck = new Map<string, number>()
   /** The same for requests and watch events of one image and its children, by `namespace/name`. */
   readonly struckImages = new Map<string, Strikes>()
-  /** Requests that a fault refuses, and not the API server. */
-  readonly refused = new WeakSet<RequestInfo>()
+  /** Requests that end with a conflict because of a fault, and not of the API server. */
+  readonly conflicts = new WeakSet<RequestInfo>()
   readonly #windows = new Set<Window>()
   readonly #random: () => number
   readonly #disturbances: Disturbances
@@ -57,7 +57,7 @@ export class Network {
     const fault = this.#strikes<RequestFault>('requestFaults', request)
     if (fault === undefined) return { kind: 'deliver', requestMs: this.#between(1, 4), answerMs: this.#between(1, 4) }
     const fate = this.#faulty(fault)
-    if (fate.kind === 'refuse') this.refused.add(request)
+    if (fault === 'conflict') this.conflicts.add(request)
     this.#disturbances.mark('api', fate.answerMs + LATEST_MS)
     return fate
   }

@@ -39,7 +39,7 @@ async function runTwice(
  * - A create that is carried out late can find its name free again, after its purpose is over. What it creates is deleted.
  * - A status reports trouble with requests, and its end: at most once for each fault that hit this image, and for each late create of
  *   another image's DataVolume, which can be in front of its own. It can also skip a step that nobody saw.
- * - Through an API server that lags behind, CDI does not seem to act.
+ * - Through API servers that lag behind, CDI does not seem to act: at most once for each time that they do.
  */
 function differentWrites(image: string, disturbed: RunResult, calm: RunResult): string[] {
   const [writes, usual] = [disturbed.writes.get(image) ?? {}, calm.writes.get(image) ?? {}]
@@ -51,7 +51,7 @@ function differentWrites(image: string, disturbed: RunResult, calm: RunResult): 
   const mayDiffer = (what: string): readonly [least: number, most: number] => {
     const [verb, kind = ''] = what.split(' ')
     if (what === 'status') return [Number.NEGATIVE_INFINITY, all + inFront]
-    if (what === 'silence') return [0, all + (disturbed.events.get('lagging') ?? 0)]
+    if (what === 'silence') return [0, all + (disturbed.events.get('laggingServer') ?? 0)]
     if (verb === 'create') return [0, late[what] ?? 0]
     const stray = verb === 'delete' ? surplus(`create ${kind}`) : 0
     return [stray, stray]

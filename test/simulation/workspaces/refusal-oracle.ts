@@ -30,7 +30,7 @@ export class RefusalOracle implements Oracle {
   #onRequest(request: RequestInfo, code: string): void {
     const { actor, verb, resource, key } = request
     const isWrite = verb === 'create' || verb === 'mergePatch'
-    const isRefused = !code.startsWith('2') && !this.#world.network.refused.has(request)
+    const isRefused = !code.startsWith('2') && !this.#world.network.conflicts.has(request)
     if (!isWrite || !isOperator(actor) || !isRefused || !PART_TYPES.some((type) => isType(resource, type))) return
     const { nowMs } = this.#world.chronicle
     const id = `${resource.kind} ${key}`

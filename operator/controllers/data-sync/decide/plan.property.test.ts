@@ -79,6 +79,7 @@ function turn(one: DataSyncView, all: readonly DataSyncView[], images: Images): 
   expectLawful(one, plan, dataSync.status)
   const { apply, touch = [], remove, status } = plan
   expect(remove).toEqual([])
+  expect(new Set(apply.map(({ metadata }) => metadata.name)).size).toBe(apply.length)
   const triples = new Map(world.images.map(({ wish }) => [dataSyncImageName(wish.triple), wish.triple]))
   const checkOwn = (name: string) => {
     const triple = triples.get(name)

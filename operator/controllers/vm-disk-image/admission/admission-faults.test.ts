@@ -4,7 +4,8 @@ import { classify } from '../../../kube/api-error.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { aStart, bench, isCreate, isLedgerWrite, renewBench } from './admission.fixtures.ts'
+import { aStart, bench, renewBench } from './admission.fixtures.ts'
+import { isCreate, isLedgerWrite } from './admission-calls.fixtures.ts'
 
 afterEach(renewBench)
 

@@ -3,7 +3,8 @@ import { viewDataVolume } from '../../../cluster/views.ts'
 import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { aHolder, aStart, bench, isCreate, isLedgerWrite, renewBench } from './admission.fixtures.ts'
+import { aHolder, aStart, bench, renewBench } from './admission.fixtures.ts'
+import { isCreate, isLedgerWrite } from './admission-calls.fixtures.ts'
 
 // What somebody who may write the ledger can put into it. The effect must end by itself, and admit nobody beyond the limit.
 

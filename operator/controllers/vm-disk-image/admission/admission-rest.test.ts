@@ -4,16 +4,8 @@ import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
-import {
-  aHolder,
-  aStart,
-  bench,
-  type Call,
-  isCreate,
-  isLedgerRead,
-  isLedgerWrite,
-  renewBench,
-} from './admission.fixtures.ts'
+import { aHolder, aStart, bench, renewBench } from './admission.fixtures.ts'
+import { type Call, isCreate, isLedgerRead, isLedgerWrite } from './admission-calls.fixtures.ts'
 
 const isLook = ({ verb, kind }: Call) => verb === 'list' && kind === 'Pod'
 

@@ -328,17 +328,6 @@ export class AdmissionBench {
   }
 }
 
-export interface Call {
-  readonly verb: string
-  readonly kind: string
-}
-
-export const isCreate = ({ verb, kind }: Call) => verb === 'create' && kind === 'DataVolume'
-
-export const isLedgerRead = ({ verb, kind }: Call) => verb === 'get' && kind === 'ConfigMap'
-
-export const isLedgerWrite = ({ verb, kind }: Call) => verb === 'replace' && kind === 'ConfigMap'
-
 /** The bench of the current test. */
 export let bench = new AdmissionBench()
 

@@ -4,7 +4,8 @@ import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { RequestOptions } from '../../../kube/kube-client.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { aStart, bench, isCreate, isLedgerWrite, renewBench } from './admission.fixtures.ts'
+import { aStart, bench, renewBench } from './admission.fixtures.ts'
+import { isCreate, isLedgerWrite } from './admission-calls.fixtures.ts'
 
 afterEach(renewBench)
 
@@ -176,14 +177,16 @@ describe('a create', () => {
   })
 
   it.each([
-    ['itself', isCreate, 5 * SECOND],
-    ['of its claim', isLedgerWrite, 40 * SECOND],
-  ])('is found to have happened though the answer %s was lost', async (_whose, isLost, withinMs) => {
+    ['itself', isCreate, { heldMs: 5 * SECOND, madeMs: 5 * SECOND, asked: ['a', 'a'] }],
+    ['of its claim', isLedgerWrite, { heldMs: 10 * SECOND, madeMs: 40 * SECOND, asked: ['a'] }],
+  ])('is found to have happened though the answer %s was lost', async (_whose, isLost, { heldMs, madeMs, asked }) => {
     await bench.start()
     bench.client.after = failing(1, apiError('NoAnswer'), isLost)
     bench.want('a', '10')
-    await bench.clock.advance(withinMs)
+    await bench.clock.advance(heldMs)
     expect(bench.holding).toEqual(['a'])
+    await bench.clock.advance(madeMs - heldMs)
+    expect(bench.created).toEqual(asked)
     expect(bench.client.all('DataVolume')).toHaveLength(1)
     await bench.succeed('a')
     await bench.clock.advance(15 * SECOND)

@@ -5,17 +5,8 @@ import type { KubeObject } from '../../../kube/kube-object.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Holder } from '../world.ts'
-import {
-  aHolder,
-  aStart,
-  bench,
-  type Call,
-  isCreate,
-  isLedgerRead,
-  isLedgerWrite,
-  NAMESPACE,
-  renewBench,
-} from './admission.fixtures.ts'
+import { aHolder, aStart, bench, NAMESPACE, renewBench } from './admission.fixtures.ts'
+import { type Call, isCreate, isLedgerRead, isLedgerWrite } from './admission-calls.fixtures.ts'
 import { LEDGER_NAME } from './slot-ledger.ts'
 
 afterEach(renewBench)

@@ -4,7 +4,8 @@ import { classify } from '../../../kube/api-error.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Start } from '../decide/image-plan.ts'
-import { aHolder, bench, isCreate, renewBench } from './admission.fixtures.ts'
+import { aHolder, bench, renewBench } from './admission.fixtures.ts'
+import { isCreate } from './admission-calls.fixtures.ts'
 
 afterEach(renewBench)
 

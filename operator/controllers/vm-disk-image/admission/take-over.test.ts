@@ -6,7 +6,8 @@ import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { KubeObject, ObjectMeta } from '../../../kube/kube-object.ts'
 import { failing } from '../../../kube/scripted-client.fixtures.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { aHolder, aStart, bench, isLedgerWrite, renewBench } from './admission.fixtures.ts'
+import { aHolder, aStart, bench, renewBench } from './admission.fixtures.ts'
+import { isLedgerWrite } from './admission-calls.fixtures.ts'
 
 afterEach(renewBench)
 
