@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints what people and pipelines asked for in this cluster, as a List that `kubectl apply -f -` takes in another one. Images and machines that were
-# made for others (by a template, a DataSync or a Workspace) are left out: they are made again. Needs jq. See docs/installation.md.
+# Prints the objects that people and pipelines created in this cluster, as a List for `kubectl apply -f -` in another cluster. It leaves out images and
+# machines that the operator created (for a template, a DataSync or a Workspace), because it creates them again. Needs jq. See docs/installation.md.
 # Usage: backup.sh > backup.json
 set -eu
 

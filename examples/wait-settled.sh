@@ -1,12 +1,12 @@
 #!/bin/sh
-# Waits until a VMDiskImage, DataSync, VirtualMachine or Workspace has settled, and prints what became of it.
+# Waits until a VMDiskImage, DataSync, VirtualMachine or Workspace has settled, and prints its phase and message.
 # Usage: [TIMEOUT=1h] [REQUEST=sync] wait-settled.sh [-n NAMESPACE] vmdi/NAME (or dsync/NAME, otvm/NAME, otws/NAME)
-# Exits with 0 if it is ready, with 1 if it has failed, with 2 if it was neither in time.
+# Exit code: 0 if it is ready, 1 if it has failed, 2 if it is neither before the timeout.
 #
-# REQUEST=sync (download again) or REQUEST=retry, of a VMDiskImage or DataSync, first sets the annotation pelotech.ot/sync-requested-at or
-# retry-requested-at to a new value. An annotation does not raise the generation, so Settled stays True until the operator has seen it. Here the
-# script knows the status of the moment of the request, and takes no answer from it. Of an annotation that somebody else has set it knows nothing,
-# and a DataSync whose retry has just reached its images may for a moment still tell of the failure before.
+# With REQUEST=sync (download again) or REQUEST=retry, for a VMDiskImage or DataSync, it first sets the annotation pelotech.ot/sync-requested-at or
+# pelotech.ot/retry-requested-at to a new value. An annotation does not change the generation, so Settled stays True until the operator has seen the
+# request. The script therefore ignores the status that it read when it made the request. It cannot do so for an annotation that somebody else has
+# set. A DataSync may also report the previous failure for a moment after its images have started the retry.
 set -u
 
 TIMEOUT=${TIMEOUT:-1h}

@@ -87,7 +87,7 @@ export function interfaceAddress(): z.ZodString {
     {
       rule: `!isCIDR(self) || ${celIsHostAddress({ ip: 'cidr(self).ip()', network: 'cidr(self)', text: "self.replace('/', '.')" })}`,
       message:
-        'ipAddress must not be the first address of its network, which stands for the network, nor the last one, which is for all in it',
+        'ipAddress must not be the first address of its network, which is the network itself, nor the last one, which is its broadcast address',
       holds: (text: string) => {
         const prefix = parseCidr(text)
         return prefix === undefined || isHostAddress(prefix)

@@ -172,12 +172,12 @@ export const POLICY_SCHEMA = {
   imageNamespace: key(
     'imageNamespace',
     objectName().max(63),
-    'Namespace of the images that machines of workspaces are made from, and that are made for them. It has to exist.',
+    'Namespace of the images of the machines of workspaces. The operator also creates images for these machines there. It has to exist.',
   ),
   imageUrlTemplate: key(
     'imageUrlTemplate',
     orNone(urlTemplate),
-    'URL of the image of a machine of a workspace, where there is none and the machine has no vmDiskImageTemplate, with {name}, {version}, {baseVm} and {baseVmVersion} of the machine.',
+    'URL of the image of a machine of a workspace, if the image does not exist and the machine has no vmDiskImageTemplate. It may contain {name}, {version}, {baseVm} and {baseVmVersion} of the machine.',
   ),
   defaultStorageClass: key('defaultStorageClass', orNone(objectName()), 'For images without storageClass.'),
   defaultSnapshotClass: key('defaultSnapshotClass', orNone(objectName()), 'For images without snapshotClass.'),
@@ -192,42 +192,42 @@ export const POLICY_SCHEMA = {
   allowedSourceUrls: key(
     'allowedSourceUrls',
     urlPrefixes,
-    'URL prefixes that images may come from, separated by blanks, commas or line ends. None: any host name and any public address.',
+    'URL prefixes that images may come from, separated by blanks, commas or line ends. Without it: any host name and any public address.',
   ),
   networkDriver: key(
     'networkDriver',
     z.enum(NETWORK_DRIVERS, { error: `must be one of ${NETWORK_DRIVERS.join(', ')}` }),
-    'How networks of workspaces are made: bridge (all of a workspace runs on one node) or ovn-layer2 (across nodes).',
+    'Type of the networks of workspaces: bridge (a whole workspace runs on one node) or ovn-layer2 (across nodes).',
   ),
   localVolumeRoot: key(
     'localVolumeRoot',
     orNone(hostPath),
-    'Folder on the nodes with the label pelotech.ot/local-volumes: "true" below which volumes of workspaces with a localPath lie, as <localVolumeRoot>/<workspace>/<localPath>. None: they lie where the default storage class puts them.',
+    'Folder for volumes of workspaces with a localPath, on nodes with the label pelotech.ot/local-volumes: "true". A volume is the folder <localVolumeRoot>/<workspace>/<localPath>. Without it, these volumes are claims of the default storage class.',
   ),
   allowHostPorts: key(
     'allowHostPorts',
     flag,
-    'Whether containers of workspaces may use ports of their node. Where false, a container cluster with a hostPort is not created.',
+    'Whether containers of workspaces may use ports of the node (hostPort). If false, a container cluster with a hostPort is not created.',
   ),
   allowedCapabilities: key(
     'allowedCapabilities',
     capabilities,
-    'Linux capabilities that containers of workspaces may add, separated by commas, blanks or line ends. The default are those of the level baseline of the Pod Security Standards. An empty text allows none. A container cluster that adds another one is not created.',
+    'Linux capabilities that containers of workspaces may add, separated by commas, blanks or line ends. The default is the list of the level baseline of the Pod Security Standards. An empty text allows none. A container cluster that adds another one is not created.',
   ),
   workspaceQuota: key(
     'workspaceQuota',
     orNone(quota),
-    'Most that one workspace may ask for, as hard limits of a ResourceQuota: requests.cpu=16,requests.memory=64Gi,pods=50, separated by commas, blanks or line ends.',
+    'Most that one workspace may use, as hard limits of a ResourceQuota of its namespace: requests.cpu=16,requests.memory=64Gi,pods=50, separated by commas, blanks or line ends.',
   ),
   vmProvisionTimeout: key(
     'vmProvisionTimeoutMs',
     positive,
-    'The time that a virtual machine has to become Ready. After it, the machine is restarted, up to kickLimit times with this long for each; then, or where a restart cannot help, it is Failed. Waiting for its image does not count.',
+    'The time that a virtual machine has to become Ready. After this time the machine is restarted, up to kickLimit times, and has the same time again after each restart. Then it is Failed. If a restart cannot help, it is Failed after the first time. Waiting for its image does not count.',
   ),
   kickLimit: key(
     'kickLimit',
     integer(100),
-    'How often a virtual machine that hangs is restarted, or its disk is cloned again.',
+    'How many times a virtual machine that hangs is restarted, or its disk is cloned again.',
   ),
 } as const satisfies Record<string, PolicyKey>
 

@@ -13,7 +13,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** The image is about to be created from the template. */
   ImageMissing: {
     meaning:
-      'The image does not exist and is being created from the template; or it is gone, and the machine has its disk already.',
+      'The image does not exist and is being created from the template. Or it has been deleted, and the machine already has its disk.',
     remedy: 'No action needed, unless it lasts: then the message says why the image cannot be created.',
   },
   /** Downloading, or being snapshotted. */
@@ -231,7 +231,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** A change takes effect only on a new disk. */
   RebuildRequired: {
     meaning:
-      'A change of the spec, or of a password in its Secret, takes effect only on a new disk: the guest reads users and network at its first start, its disk is a copy of the image that was named then, and it is never replaced.',
+      'A change of the spec, or of a password in its Secret, takes effect only on a new disk. The guest reads users and network at its first start. Its disk is a copy of the image that the spec named when it was created, and is never replaced.',
     remedy: 'Delete the virtual machine and create it again, which loses the data on its disk, or undo the change.',
   },
   /** Warning: the name is not a valid login. */
@@ -243,8 +243,8 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** Warning: groups conflict with users of the image. */
   GroupsOfImage: {
     meaning:
-      'A group of a user has the name of the user that some images bring, so that such an image does not get that user; or groups are asked for root, who keeps those of the image. The message tells which.',
-    remedy: 'Change groups in spec.users, or do nothing if the image has another user of its own.',
+      'A group of a user has the name of the default user of some images, so such an image does not get its default user. Or the spec sets groups for root, which keeps those of the image. The message tells which.',
+    remedy: 'Change groups in spec.users, or do nothing if the default user of the image has another name.',
   },
   /** Warning: a password that nobody can use. */
   PasswordLocked: {

@@ -49,9 +49,9 @@ const userFields = (limits: UserLimits) =>
       message: 'name must not contain ":", which ends a field in the list of users of the guest',
       holds: (name: string) => !name.includes(':'),
     }).describe(
-      'Name of the user. Where it is no login that Linux takes, such as demo user, the login is made from it (demo-user) and the name ' +
-        'becomes the full name. So it is with names that images give to users and groups of the system, such as sudo (user-sudo), and with ' +
-        'default (user-default), which cloud-init calls the user that the image brings.',
+      'Name of the user. If Linux does not accept it as a login, as with demo user, the login is derived from it (demo-user), and the name ' +
+        'becomes the full name. The same applies to names that images have for system users and groups, such as sudo (user-sudo), and to ' +
+        'default (user-default), the name that cloud-init has for the default user of the image.',
     ),
     plain_text_passwd: line('plain_text_passwd', 256)
       .describe('Password. Everyone who may read the virtual machine can read it: prefer passwordSecretRef.')
@@ -100,7 +100,7 @@ export function usersField(limits: UserLimits) {
     z
       .array(user)
       .max(limits.users)
-      .describe('Users of the guest, beside the one that its image brings. Default: none.'),
+      .describe('Users of the guest, in addition to the default user of the image. Default: none.'),
     {
       rule: 'self.all(one, self.exists_one(other, other.name == one.name))',
       message: 'users must have different names: name every user only once',

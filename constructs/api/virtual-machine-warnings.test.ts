@@ -42,9 +42,9 @@ describe('warningsOf', () => {
     expect(ubuntu).toEqual({
       reason: 'GroupsOfImage',
       message:
-        'user "alice" is in ubuntu, which is also the name of the user that some images bring: such an image does not get its own user then',
+        'user "alice" is in ubuntu, which is also the name of the default user of some images: then such an image does not get its default user',
     })
-    expect(root?.message).toBe('groups of user "root" are left out: the image brings that user with its groups')
+    expect(root?.message).toBe('groups of user "root" are left out: this user is part of the image, with its groups')
   })
 
   it.each([

@@ -38,11 +38,11 @@ function groupsInTheWay({ users = [] }: VirtualMachineSpec): SpecWarning[] {
   return users.flatMap(({ name, groups = '' }): SpecWarning[] => {
     const who = `user ${JSON.stringify(name)}`
     if (name === ROOT && groups !== '') {
-      return [{ reason, message: `groups of ${who} are left out: the image brings that user with its groups` }]
+      return [{ reason, message: `groups of ${who} are left out: this user is part of the image, with its groups` }]
     }
     const taken = groupsOf(groups).filter((group) => IMAGE_USERS.has(group) && !logins.has(group))
     if (taken.length === 0) return []
-    const message = `${who} is in ${taken.join(', ')}, which is also the name of the user that some images bring: such an image does not get its own user then`
+    const message = `${who} is in ${taken.join(', ')}, which is also the name of the default user of some images: then such an image does not get its default user`
     return [{ reason, message }]
   })
 }

@@ -173,7 +173,7 @@ export const REASON_HELP = {
     meaning:
       'The importer pod was evicted from its node, or deleted before it was done, such as by the drain of its node. What it had downloaded is lost.',
     remedy:
-      'It is retried. Where it recurs, give the importer a priority class or the nodes more space, and see who deletes importer pods or their volumes.',
+      'It is retried. If it happens again, give the importer a priority class or the nodes more space, and see who deletes importer pods or their volumes.',
   },
   /** Nothing was downloaded. */
   ImporterNotStarted: {

@@ -34,11 +34,11 @@ const networkFields = z.object({
   nameservers: z
     .object({
       addresses: z
-        .array(addressField('addresses').describe('Address of one name server; it may lie in another network.'))
+        .array(addressField('addresses').describe('Address of one name server. It may be in another network.'))
         .max(WORKSPACE_LIMITS.nameservers)
         .describe('Name servers, the first one asked first.'),
     })
-    .describe('Who answers DNS for everything with an interface on this network. Default: nobody in particular.')
+    .describe('DNS servers for every member with an interface on this network. Default: not set.')
     .optional(),
 })
 

@@ -55,12 +55,12 @@ const vm = z
       'True: only the image is ensured, no machine is created; one that exists stays. Default: false.',
     ),
     backingVMDiskImage: objectName().describe(
-      'Name of the VMDiskImage that the disk is cloned from, in the namespace that the policy key imageNamespace names. Where there is none, it is ' +
-        'created from vmDiskImageTemplate, else from the policy key imageUrlTemplate; without either, the workspace waits for it.',
+      'Name of the VMDiskImage that the disk is cloned from, in the namespace that the policy key imageNamespace names. If it does not exist, it is ' +
+        'created from vmDiskImageTemplate, or from the policy key imageUrlTemplate. Without either, the workspace waits for it.',
     ),
     vmDiskImageTemplate: vmDiskImage.spec
       .describe(
-        'The VMDiskImage to create where the one that backingVMDiskImage names does not exist: the fields of its spec.',
+        'The VMDiskImage to create if the one that backingVMDiskImage names does not exist: the fields of its spec.',
       )
       .optional(),
     resources: z

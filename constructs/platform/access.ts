@@ -10,9 +10,9 @@ export interface AccessRule {
 export const READ = ['get', 'list', 'watch'] as const
 /** For caches. `list` is for API servers that cannot begin a watch with the existing objects. */
 const CACHE = ['list', 'watch'] as const
-/** For what the operator creates. It never replaces an object: it patches the version that it has seen. */
+/** For objects that the operator creates. It never replaces one, but patches the version that it has read. */
 const MAKE = ['create', 'patch', 'delete'] as const
-/** For what it creates, and also reads one by one. */
+/** For objects that it creates, and also reads one by one. */
 const OWN = [...READ, ...MAKE] as const
 
 export function allow(apiGroup: string, resources: readonly string[], verbs: readonly string[]): AccessRule {
@@ -39,19 +39,24 @@ function grant(
 const OURS = 'pelotech.ot'
 
 /**
- * What the operator may do in every namespace: only what it does. A deep test (`test/rights`) compares it with the requests that API servers recorded
+ * What the operator may do in every namespace, and nothing that it does not do. A deep test (`test/rights`) compares it with the requests that API servers recorded
  * while all scenarios ran.
  */
 export const CLUSTER_GRANTS: readonly Grant[] = [
   grant(
-    'makes images for machines, DataSyncs and Workspaces, holds them by a finalizer, and deletes those that nothing refers to. The admission policy requires `use` of the author of a VirtualMachine',
+    'creates images for machines, DataSyncs and Workspaces, sets a finalizer on them, and deletes images that nothing refers to. The admission policy requires `use` of the author of a VirtualMachine',
     OURS,
     ['vmdiskimages'],
     [...OWN, 'use'],
   ),
-  grant('makes machines for Workspaces, and holds them by a finalizer', OURS, ['virtualmachines'], OWN),
-  grant('reads what people ask for', OURS, ['datasyncs'], CACHE),
-  grant('reads what people ask for, and holds it by a finalizer', OURS, ['workspaces'], [...READ, 'patch']),
+  grant('creates machines for Workspaces, and sets a finalizer on them', OURS, ['virtualmachines'], OWN),
+  grant('reads the DataSyncs that people create', OURS, ['datasyncs'], CACHE),
+  grant(
+    'reads the Workspaces that people create, and sets a finalizer on them',
+    OURS,
+    ['workspaces'],
+    [...READ, 'patch'],
+  ),
   grant(
     'writes the status of our kinds',
     OURS,
@@ -66,63 +71,68 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
   ),
   grant('starts and ends downloads and clones', 'cdi.kubevirt.io', ['datavolumes'], [...READ, 'create', 'delete']),
   grant(
-    'clones images of other namespaces, for which CDI requires this right',
+    'clones images of other namespaces; CDI requires this right for it',
     'cdi.kubevirt.io',
     ['datavolumes/source'],
     ['create'],
   ),
-  grant('keeps the alias of an image', 'cdi.kubevirt.io', ['datasources'], [...CACHE, ...MAKE]),
-  grant('knows whether CDI can make a claim of a storage class at all', 'cdi.kubevirt.io', ['storageprofiles'], CACHE),
+  grant('keeps the DataSource of each image', 'cdi.kubevirt.io', ['datasources'], [...CACHE, ...MAKE]),
+  grant('checks whether CDI can create a claim of a storage class', 'cdi.kubevirt.io', ['storageprofiles'], CACHE),
   grant(
-    'knows whether CDI works, when a download makes no progress',
+    'checks whether CDI works when a download makes no progress',
     'coordination.k8s.io',
     ['leases'],
     ['get'],
     ['cdi-controller-leader-election-helper'],
   ),
   grant('takes snapshots of images', 'snapshot.storage.k8s.io', ['volumesnapshots'], [...READ, 'create', 'delete']),
-  grant('knows which classes there are', 'snapshot.storage.k8s.io', ['volumesnapshotclasses'], CACHE),
-  grant('knows which classes there are', 'storage.k8s.io', ['storageclasses'], CACHE),
+  grant('reads which snapshot classes exist', 'snapshot.storage.k8s.io', ['volumesnapshotclasses'], CACHE),
+  grant('reads which storage classes exist', 'storage.k8s.io', ['storageclasses'], CACHE),
   grant('runs machines', 'kubevirt.io', ['virtualmachines'], [...CACHE, ...MAKE]),
   grant(
-    'restarts machines by deleting their instances, and has KubeVirt try again to create a pod by an annotation',
+    'restarts machines by deleting their instances, and sets an annotation that makes KubeVirt create a pod again',
     'kubevirt.io',
     ['virtualmachineinstances'],
     [...CACHE, 'patch', 'delete'],
   ),
   grant(
-    'keeps the cloud-init data of machines, reads the passwords that machines name, one by one, and watches as metadata alone whether what images and machines name exists',
+    'keeps the cloud-init data of machines, and reads single Secrets: the passwords that machines name. Its watch of all Secrets receives their metadata only, to see whether those that images and machines name exist',
     '',
     ['secrets'],
     OWN,
   ),
-  grant('follows the importers and launchers that run, and says why one does not', '', ['pods'], CACHE),
-  grant('says what happens, and reads why something does not start', '', ['events'], ['list', 'create', 'patch']),
-  grant('knows which kinds are installed', 'apiextensions.k8s.io', ['customresourcedefinitions'], CACHE),
+  grant('watches importer and launcher pods, and reports why one does not run', '', ['pods'], CACHE),
+  grant('reports what it does, and reads why something does not start', '', ['events'], ['list', 'create', 'patch']),
+  grant('reads which kinds are installed', 'apiextensions.k8s.io', ['customresourcedefinitions'], CACHE),
   grant(
-    'follows the disks of images and machines, and makes the volumes of Workspaces',
+    'watches the disks of images and machines, and creates the volumes of Workspaces',
     '',
     ['persistentvolumeclaims'],
     OWN,
   ),
   grant(
-    'watches as metadata alone which ConfigMaps with certificates there are, and keeps the inventory of Workspaces',
+    'keeps the inventory of Workspaces. Its watch of all ConfigMaps receives their metadata only, to see which certificates exist',
     '',
     ['configmaps'],
     OWN,
   ),
-  grant('knows which namespaces are there and are not going, and makes those of Workspaces', '', ['namespaces'], OWN),
   grant(
-    'knows whether a namespace has room before a slot is taken, and limits Workspaces',
+    'reads which namespaces exist and are not being deleted, and creates those of Workspaces',
+    '',
+    ['namespaces'],
+    OWN,
+  ),
+  grant(
+    'checks the quota of a namespace before an image takes a slot, and limits Workspaces',
     '',
     ['resourcequotas'],
     OWN,
   ),
-  grant('makes the local volumes of Workspaces', '', ['persistentvolumes'], OWN),
+  grant('creates the local volumes of Workspaces', '', ['persistentvolumes'], OWN),
   grant('runs the containers of Workspaces', 'apps', ['deployments'], OWN),
-  grant('closes Workspaces to each other', 'networking.k8s.io', ['networkpolicies'], OWN),
+  grant('keeps Workspaces apart', 'networking.k8s.io', ['networkpolicies'], OWN),
   grant(
-    'makes the networks of Workspaces, and knows which one a machine lacks',
+    'creates the networks of Workspaces, and reads which network of a machine is missing',
     'k8s.cni.cncf.io',
     ['network-attachment-definitions'],
     OWN,
@@ -134,16 +144,16 @@ const LEASE = ['sync-operator']
 
 /** What the operator may also do in its own namespace. RBAC cannot name an object that does not exist yet. */
 export const NAMESPACE_GRANTS: readonly Grant[] = [
-  grant('makes the ledger of slots', '', ['configmaps'], ['create']),
+  grant('creates the ledger of slots', '', ['configmaps'], ['create']),
   grant(
-    'keeps the ledger of slots; it patches and deletes one that somebody has made immutable',
+    'keeps the ledger of slots; patches and deletes it if somebody has made it immutable',
     '',
     ['configmaps'],
     ['get', 'update', 'patch', 'delete'],
     LEDGER,
   ),
-  grant('makes the Lease of its leader', 'coordination.k8s.io', ['leases'], ['create']),
-  grant('elects its leader', 'coordination.k8s.io', ['leases'], ['get', 'update'], LEASE),
+  grant('creates the Lease for leader election', 'coordination.k8s.io', ['leases'], ['create']),
+  grant('elects its leader with this Lease', 'coordination.k8s.io', ['leases'], ['get', 'update'], LEASE),
 ]
 
 export const CLUSTER_ACCESS: readonly AccessRule[] = CLUSTER_GRANTS.map(({ rule }) => rule)

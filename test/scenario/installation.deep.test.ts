@@ -135,7 +135,7 @@ describe('the life of an installation', () => {
       const env = { ...process.env, KUBECONFIG: world.cluster.controlPlane.kubeconfigPath }
       return run(join(EXAMPLES, 'release.sh'), [], { env })
     }
-    await expect(release()).rejects.toThrow('lets go of what is deleted by itself')
+    await expect(release()).rejects.toThrow('removes its finalizers itself')
     await installation.removeOperator()
 
     const before = belongings(world)
