@@ -91,7 +91,8 @@ function specOf(users: Machine['users']) {
 /** What the guest lacks of the requested users, where no warning mentions it. */
 function missing({ image, users }: Machine, guest: Guest): string[] {
   const parsed = specOf(users)
-  const told = parsed.ok ? warningsOf(parsed.spec).map(({ message }) => message) : []
+  const warnings = parsed.ok ? warningsOf(parsed.spec) : []
+  const told = warnings.map(({ message }) => message)
   const names = users.map(({ name }) => name)
   const mine = users.flatMap((asked) => {
     const login = safeLogin(asked.name, names)
@@ -103,7 +104,7 @@ function missing({ image, users }: Machine, guest: Guest): string[] {
   })
   const ownUser = IMAGE_USERS[image] ?? ''
   const isGone = guest.users[ownUser] === undefined
-  const isReported = told.some((one) => one.includes(ownUser) && one.includes('does not get its own user'))
+  const isReported = warnings.some(({ reason, message }) => reason === 'GroupsOfImage' && message.includes(ownUser))
   return [...mine, ...(isGone && !isReported ? [`${ownUser}, the user of the image`] : [])]
 }
 
