@@ -46,7 +46,7 @@ export {
 export { compareQuantities, parseQuantity } from './api/quantity.ts'
 export type { ReasonHelp } from './api/reason-help.ts'
 export { RESOURCES } from './api/resources.ts'
-export { type Condition, GROUP, VERSION } from './api/shared.ts'
+export { type Condition, dnsLabel, GROUP, objectName, VERSION } from './api/shared.ts'
 export {
   type ParsedVirtualMachineSpec,
   parseVirtualMachineSpec,

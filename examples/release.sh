@@ -32,7 +32,7 @@ release() {
     done
 }
 
-# Namespaces of Workspaces that no longer exist. They are deleted as well, and what is in them after that.
+# Namespaces whose Workspace no longer exists. The garbage collector deletes them, and only then what is in them.
 left_behind() {
   for namespace in $(kubectl get namespaces -l pelotech.ot/workspace -o jsonpath='{.items[*].metadata.name}'); do
     kubectl get "workspaces.pelotech.ot/$namespace" -o name >/dev/null 2>&1 || echo "$namespace"

@@ -1,4 +1,5 @@
 import { shortHash } from './names.ts'
+import { DNS_SUBDOMAIN } from './shared.ts'
 
 /** What an image of a DataSync is for: one machine in one version of a workspace. */
 export interface ImageTriple {
@@ -23,7 +24,7 @@ export function triplesIn(spec: unknown): ImageTriple[] {
   return names.filter((vm) => typeof vm === 'string').map((vm) => ({ workspaceId, version: of, vm }))
 }
 
-const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+const OBJECT_NAME = new RegExp(DNS_SUBDOMAIN)
 /** `<workspaceId>-<vm>` or `<workspaceId>-<version>-<vm>`. A part that begins like a number is a version: 2, 1.0.0, v3. */
 const READING = /^([^-]+)-(?:(v?[0-9][^-]*)-)?(.+)$/
 /** Three parts of at most 63 characters. A character can have more than one in lower case. */
@@ -40,7 +41,7 @@ export function dataSyncImageName(triple: ImageTriple): string {
   const { workspaceId, version, vm } = triple
   const parts = version === undefined ? [workspaceId, vm] : [workspaceId, version, vm]
   const plain = parts.join('-')
-  const isPlain = DNS_SUBDOMAIN.test(plain) && !HASHED.test(plain) && isReadAs(plain, triple)
+  const isPlain = OBJECT_NAME.test(plain) && !HASHED.test(plain) && isReadAs(plain, triple)
   return isPlain ? plain : `${safe(plain)}-${shortHash([workspaceId, version, vm])}`
 }
 

@@ -202,7 +202,7 @@ export const POLICY_SCHEMA = {
   localVolumeRoot: key(
     'localVolumeRoot',
     orNone(hostPath),
-    'Folder for volumes of workspaces with a localPath, on nodes with the label pelotech.ot/local-volumes: "true". A volume is the folder <localVolumeRoot>/<workspace>/<localPath>. Without it, these volumes are claims of the default storage class.',
+    'Folder for volumes of workspaces with a localPath, on nodes with the label pelotech.ot/local-volumes: "true". A volume is the folder <localVolumeRoot>/<workspace>/<localPath>. Without this key, these volumes come from the default StorageClass.',
   ),
   allowHostPorts: key(
     'allowHostPorts',

@@ -14,7 +14,7 @@ export function matching(schema: z.ZodString, pattern: string, message: string):
 export const GROUP = 'pelotech.ot'
 export const VERSION = 'v1alpha1'
 
-const DNS_SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'
+export const DNS_SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'
 
 /** Name of a Kubernetes object: a DNS-1123 subdomain of at most 253 characters. */
 export function objectName(): z.ZodString {

@@ -1,4 +1,4 @@
-import { CONCURRENCY_MAX } from '@open-terrain/constructs'
+import { CONCURRENCY_MAX, dnsLabel, objectName } from '@open-terrain/constructs'
 import { z } from 'zod'
 import { isTerminating, type KubeObject, type ObjectMeta } from '../../../../kube/kube-object.ts'
 import type { Holder } from '../../world.ts'
@@ -24,14 +24,12 @@ const KEYS: ReadonlySet<string> = new Set(['limit', 'holders', 'settling'])
 const HOLDERS_MAX = 2 * CONCURRENCY_MAX
 /** Maximum number of characters of all holders together. A ConfigMap may have 1 MiB. */
 const HOLDERS_SIZE = 1_000_000
-const NAMESPACE_PATTERN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
-const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
 /** Allows only what a real holder can have, since names are used in requests. */
 const holderSchema = z.object({
   uid: z.string().min(1).max(64),
-  namespace: z.string().max(63).regex(NAMESPACE_PATTERN),
-  name: z.string().max(253).regex(DNS_SUBDOMAIN),
+  namespace: dnsLabel(),
+  name: objectName(),
   revision: z.string().regex(/^[0-9a-f]{8}$/),
   attempt: z.int().min(1),
   claimant: z.string().max(300),
