@@ -16,6 +16,7 @@ export {
   type DataSyncVm,
   dataSync,
   dataSyncImageName,
+  IMAGE_MESSAGE_MAX,
   type ImageTriple,
   type ParsedDataSyncSpec,
   parseDataSyncSpec,
@@ -23,7 +24,8 @@ export {
 } from './api/data-sync.ts'
 export { formatDuration, parseDuration } from './api/duration.ts'
 export { fillImageUrl } from './api/image-url-template.ts'
-export { ANNOTATIONS, FINALIZERS, LABELS, MANAGER } from './api/labels.ts'
+export { ipText, isOverlapping, parseCidr, parseIp } from './api/ip-address.ts'
+export { ANNOTATIONS, FINALIZERS, LAB_ISOLATION, LABELS, MANAGER, PLACEMENT_GATE } from './api/labels.ts'
 export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
 export { problemsText, type SpecProblem } from './api/parse-spec.ts'
 export {
@@ -37,16 +39,25 @@ export {
   POLICY_KEYS,
   POLICY_NAME,
   POLICY_SCHEMA,
+  POLICY_STATUS_NAME,
   type Policy,
   type PolicyKeyName,
   type PolicyProblem,
   parsePolicy,
   policyDefaultText,
+  policyTexts,
 } from './api/policy.ts'
-export { compareQuantities, parseQuantity } from './api/quantity.ts'
+export { compareQuantities, parseMilliQuantity, parseQuantity } from './api/quantity.ts'
 export type { ReasonHelp } from './api/reason-help.ts'
 export { RESOURCES } from './api/resources.ts'
 export { type Condition, dnsLabel, GROUP, objectName, VERSION } from './api/shared.ts'
+export {
+  CERTIFICATE_ENDINGS,
+  CREDENTIAL_KEYS,
+  type CredentialKey,
+  SOURCE_CREDENTIALS,
+} from './api/source-credentials.ts'
+export { isSameUrl } from './api/source-url.ts'
 export {
   type ParsedVirtualMachineSpec,
   parseVirtualMachineSpec,
@@ -171,10 +182,12 @@ export {
   type KubeVirtVirtualMachineObject,
   type KubeVirtVirtualMachineProps,
   type KubeVirtVirtualMachineSpec,
+  ROOT_DISK,
   renderKubeVirtVirtualMachine,
 } from './children/kubevirt-virtual-machine.ts'
 export { withMacAddresses } from './children/mac-address.ts'
 export { render } from './children/render.ts'
+export { RenderedObject } from './children/rendered-object.ts'
 export { type VMChildNames, type VMRef, vmChildNames } from './children/virtual-machine-child.ts'
 export {
   renderVolumeSnapshot,
@@ -185,12 +198,15 @@ export {
 } from './children/volume-snapshot.ts'
 export {
   type AnsibleObject,
+  areVariablesTooLarge,
   isAnsibleTooLarge,
   renderWorkspaceAnsible,
+  WorkspaceAnsible,
   type WorkspaceAnsibleProps,
 } from './children/workspace-ansible.ts'
 export type { WorkspaceChild, WorkspaceChildMetadata, WorkspaceRef } from './children/workspace-child.ts'
 export {
+  ContainerCluster,
   type ContainerClusterProps,
   type ContainerSpec,
   type DeploymentObject,
@@ -199,38 +215,71 @@ export {
 } from './children/workspace-containers.ts'
 export {
   renderWorkspaceMachine,
+  WorkspaceMachine,
   type WorkspaceMachineObject,
   type WorkspaceMachineProps,
 } from './children/workspace-machine.ts'
-export { ansibleName, claimName, networkNames, persistentVolumeName } from './children/workspace-names.ts'
+export {
+  ansibleName,
+  claimName,
+  isClusterNetworkName,
+  type LinkNames,
+  linkNames,
+  linkNamesOfBefore,
+  networkNames,
+  persistentVolumeName,
+} from './children/workspace-names.ts'
 export {
   type PodSecurityLevel,
   podSecurityLevel,
   type ResourceQuotaObject,
   renderWorkspaceNamespace,
   renderWorkspaceQuota,
+  WorkspaceNamespace,
   type WorkspaceNamespaceObject,
   type WorkspaceNamespaceProps,
+  WorkspaceQuota,
   type WorkspaceQuotaProps,
 } from './children/workspace-namespace.ts'
 export {
   type NetworkAttachmentDefinitionObject,
+  NetworkDefinition,
+  type NetworkDefinitionProps,
+  type NetworksOfBefore,
   renderWorkspaceNetwork,
+  WorkspaceNetworkDefinitions,
   type WorkspaceNetworkProps,
 } from './children/workspace-network.ts'
 export {
   type NetworkPolicyObject,
   type NetworkPolicySpec,
   renderWorkspaceNetworkPolicies,
+  WorkspaceNetworkPolicies,
   type WorkspaceNetworkPoliciesProps,
 } from './children/workspace-network-policies.ts'
 export { ANSIBLE_VOLUME } from './children/workspace-node-group.ts'
-export type { PodNetwork } from './children/workspace-pod-network.ts'
+export {
+  OWNER_ROLES,
+  type RoleBindingObject,
+  renderWorkspaceOwners,
+  WorkspaceOwners,
+  type WorkspaceOwnersProps,
+} from './children/workspace-owners.ts'
+export {
+  hasHostPort,
+  isDefaultRouteLeftOut,
+  NETWORKS_ANNOTATION,
+  type PodNetwork,
+  type PodNetworkProps,
+  podNetworksIn,
+  renderClusterNetworks,
+} from './children/workspace-pod-network.ts'
 export {
   type ClaimObject,
   type PersistentVolumeObject,
   renderWorkspaceVolume,
   type WorkspaceVolumeProps,
+  WorkspaceVolumeStorage,
 } from './children/workspace-volume.ts'
 export type { NameRule, PrinterColumn, Resource } from './schema/define-resource.ts'
 export type { StructuralSchema } from './schema/structural.ts'

@@ -1,4 +1,4 @@
-import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } from './reason-help.ts'
+import { internalErrorHelp, NOTHING, namesIn, notRespondingHelp, type ReasonHelp, refusedHelp } from './reason-help.ts'
 
 /**
  * Every reason that a condition, an image in the status or an Event of a DataSync can have, in addition to the reasons of its images, with its
@@ -15,6 +15,8 @@ export const DATA_SYNC_REASON_HELP = {
     meaning: 'At least one image is being downloaded, or its snapshot is being taken.',
     remedy: `${NOTHING} status.progress shows the progress of all of them together.`,
   },
+  /** CDI is installed, and does not work. */
+  CDINotResponding: notRespondingHelp('CDI', 'DataSync'),
   /** All images are ready. */
   Synced: { meaning: 'Every image is ready, and as this spec wants it.', remedy: 'No action needed.' },
   /** An image failed. */
@@ -26,9 +28,9 @@ export const DATA_SYNC_REASON_HELP = {
   /** The image belongs to something else, or DataSyncs require different specs for it. */
   NameConflict: {
     meaning:
-      'The name of an image is taken by one that is not for this vm; or DataSyncs that share the image want different things of it. The message says who wants what. The image stays as it is.',
+      'The name of an image is taken by one that is not for this vm; or DataSyncs that share the image want different things of it; or neither this DataSync nor one beside it had the image created, and the vm or an annotation asks for a change. The message says who wants what, or who had it created. The image stays as it is.',
     remedy:
-      'Give all DataSyncs of the same workspaceId, version and vm the same source, or give this one another spec.version. If the image that has the name is not needed, delete it.',
+      'Give all DataSyncs of the same workspaceId, version and vm the same source, or give this one another spec.version. If the image that has the name is not needed, delete it: it is created again from the DataSync. If it is to follow this DataSync, name it in the annotation pelotech.ot/creator of the image, as the message says.',
   },
   /** For an image in the status: it does not exist yet. */
   ImageMissing: { meaning: 'The image does not exist yet: the operator creates it.', remedy: NOTHING },
@@ -48,6 +50,13 @@ export const DATA_SYNC_REASON_HELP = {
   InvalidSpec: {
     meaning: 'The spec breaks a rule of the API; the message names the field.',
     remedy: 'Correct the field that the message names.',
+  },
+  /** The operator keeps only a part of it. */
+  TooLarge: {
+    meaning:
+      'The object is larger, has more values or is nested deeper than the operator reads: the message gives the limit. Its images stay; nothing is created, changed or deleted for it, and what it refers to is kept.',
+    remedy:
+      'Make the spec smaller, and remove annotations of pelotech.ot that are not needed. It then continues by itself.',
   },
   /** Nothing can be created any more. */
   NamespaceTerminating: {

@@ -4,6 +4,9 @@ import { count, maybeText, SETTLING_CONDITIONS, statusOf } from './shared.ts'
 /** Maximum number of vms in one DataSync. */
 export const VMS_MAX = 100
 
+/** Maximum length of the message about one image: those of a hundred fit into one object. */
+export const IMAGE_MESSAGE_MAX = 1_024
+
 export const DATA_SYNC_PHASES = {
   /** No image is being downloaded, and at least one waits. */
   Queued: 'Queued',
@@ -29,6 +32,10 @@ const image = z
       'Current phase. An image whose snapshot is being taken is Syncing, and one that cannot be created is Failed.',
     ),
     reason: z.string().max(1024).describe('Why it is in this phase: a reason of the VMDiskImage, or of the DataSync.'),
+    message: maybeText(
+      IMAGE_MESSAGE_MAX,
+      'If it is Failed: why, whose it is if it is not of this DataSync, and what to do.',
+    ),
   })
   .describe('The image of one vm.')
 

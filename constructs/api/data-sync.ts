@@ -14,6 +14,7 @@ export {
   type DataSyncImage,
   type DataSyncPhase,
   type DataSyncStatus,
+  IMAGE_MESSAGE_MAX,
 } from './data-sync-status.ts'
 
 const vmFields = z.object({

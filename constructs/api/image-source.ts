@@ -2,13 +2,11 @@ import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
 import { cel, matching, objectName } from './shared.ts'
 import { diskSizeField } from './sizes.ts'
+import { CERTIFICATE_ENDINGS, credentialsText } from './source-credentials.ts'
+import { SOURCE_TYPES, type SourceType } from './source-type.ts'
 import { isUrlOf, URL_MAX_LENGTH, URL_PATTERNS } from './source-url.ts'
 
 /** The fields for the source and the storage of an image, and the rules between them, that VMDiskImage and DataSync share. */
-
-/** Source types from which CDI can fetch an image with only the fields of the spec. */
-export const SOURCE_TYPES = ['s3', 'http', 'registry', 'gcs', 'blank'] as const
-export type SourceType = (typeof SOURCE_TYPES)[number]
 
 const SCHEMES_OF: Readonly<Record<Exclude<SourceType, 'blank'>, string>> = {
   s3: '^https?://',
@@ -73,7 +71,7 @@ export function imageFields(defaultOf: (field: string) => string) {
       .optional(),
     secretRef: objectName()
       .describe(
-        'Name of a Secret in the same namespace with the credentials of the source (keys accessKeyId and secretKey). ' +
+        `Name of a Secret in the same namespace with the credentials of the source. Its keys depend on sourceType. ${credentialsText()}. ` +
           defaultOf('secretRef'),
       )
       .optional(),
@@ -92,8 +90,8 @@ export function imageFields(defaultOf: (field: string) => string) {
     ).optional(),
     certConfigMap: objectName()
       .describe(
-        'Name of a ConfigMap in the same namespace with the certificates that the server is trusted by (s3, http and registry). ' +
-          defaultOf('certConfigMap'),
+        'Name of a ConfigMap in the same namespace with the certificates that the server is trusted by (s3, http and registry), in PEM. For ' +
+          `registry, its keys end in ${CERTIFICATE_ENDINGS.join(' or ')}. ${defaultOf('certConfigMap')}`,
       )
       .optional(),
     checksum: matching(

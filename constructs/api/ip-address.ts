@@ -57,6 +57,13 @@ export function isInNetwork({ family, value }: IpAddress, network: IpPrefix): bo
   return family === network.family && networkOf({ ...network, value }).value === networkOf(network).value
 }
 
+/** Reports whether two ranges in CIDR notation have an address in common. False if one is none. */
+export function isOverlapping(one: string, other: string): boolean {
+  const [first, second] = [parseCidr(one), parseCidr(other)]
+  if (first === undefined || second === undefined) return false
+  return isInNetwork(first, second) || isInNetwork(second, first)
+}
+
 /**
  * Reports whether an interface can have the address. In a network of more than two addresses it cannot have the first one, which stands for the
  * network (in IPv6, for its routers), nor in IPv4 the last one, which is the broadcast address.

@@ -30,6 +30,12 @@ export const LABELS = {
   version: 'pelotech.ot/version',
 } as const
 
+/**
+ * Where the pods that isolate nodes from the networks of workspaces are. A pod with this label elsewhere proves nothing: anybody who may create pods there
+ * can give it the label.
+ */
+export const LAB_ISOLATION = { namespace: 'open-terrain-nodes', label: 'pelotech.ot/lab-isolation' } as const
+
 /** Value of `LABELS.managedBy`, and the field manager's name. */
 export const MANAGER = 'open-terrain-operator'
 
@@ -38,6 +44,11 @@ export const ANNOTATIONS = {
   syncRequestedAt: 'pelotech.ot/sync-requested-at',
   /** On a VMDiskImage, or on a DataSync for all its images. Set by people: a new value gives a failed revision a new budget of downloads. */
   retryRequestedAt: 'pelotech.ot/retry-requested-at',
+  /**
+   * On a VirtualMachine, or on a Workspace for all its machines. Set by people: a new value has a new disk made for a machine that has lost the disk that
+   * its guest ran from.
+   */
+  rebuildRequestedAt: 'pelotech.ot/rebuild-requested-at',
   /** On a VMDiskImage that a VirtualMachine, Workspace or DataSync made: which one, and the generation that it wrote. */
   creator: 'pelotech.ot/creator',
   /** On a VMDiskImage that was created for DataSyncs: its vm and workspace. Without a version, workspaceVersion is absent. */
@@ -59,9 +70,14 @@ export const ANNOTATIONS = {
   localPath: 'pelotech.ot/local-path',
   /** On children of a Workspace: hash of the rendered object. It distinguishes what is no longer wanted from what others added. */
   rendered: 'pelotech.ot/rendered',
+  /** On the Deployment of a container cluster whose pod fitted no node beside the others: nodes on which all of them were tried, separated by commas. */
+  avoidedNodes: 'pelotech.ot/avoided-nodes',
   /** On the VirtualMachine of KubeVirt or its instance: when the operator last made KubeVirt retry what was refused. */
   retriedAt: 'pelotech.ot/retried-at',
 } as const
+
+/** Scheduling gate of the pods of container clusters. The operator removes it when the pod may start: nothing else holds its addresses, and its node suits all. */
+export const PLACEMENT_GATE = 'pelotech.ot/placement'
 
 /** Finalizers that the operator sets on objects of its own kinds. */
 export const FINALIZERS = {

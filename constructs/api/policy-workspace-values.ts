@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseCidr } from './ip-address.ts'
 import { QUANTITY_PATTERN } from './quantity.ts'
 
 /** Schemas for the policy values about workspaces, which are strings in a ConfigMap. */
@@ -74,3 +75,14 @@ function isLimit(name: string, limit: string): boolean {
   }
   return (MEASURED.test(name) || QUALIFIED.test(name)) && QUANTITY.test(limit) && !limit.startsWith('-')
 }
+
+/** Ranges separated by commas or whitespace, or `none` for an empty list. */
+export const cidrs = z.string().transform((text, context): readonly string[] => {
+  if (text === 'none') return []
+  const ranges = text.split(/[\s,]+/).filter((range) => range !== '')
+  const bad = ranges.find((range) => parseCidr(range) === undefined)
+  if (bad === undefined) return ranges
+  const message = `must be ranges in CIDR notation such as 10.96.0.0/16,10.244.0.0/16, or none (see ${bad})`
+  context.addIssue({ code: 'custom', message })
+  return z.NEVER
+})

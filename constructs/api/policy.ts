@@ -13,13 +13,15 @@ import {
   urlTemplate,
   withoutSecrets,
 } from './policy-values.ts'
-import { BASELINE_CAPABILITIES, capabilities, quota } from './policy-workspace-values.ts'
+import { BASELINE_CAPABILITIES, capabilities, cidrs, quota } from './policy-workspace-values.ts'
 import { objectName } from './shared.ts'
 import { isSourceUrlAllowed } from './source-url.ts'
 import { type ReclaimPolicy, SOURCE_TYPES, type SourceType } from './vm-disk-image.ts'
 
 /** Name of the ConfigMap, in the operator's own namespace. */
 export const POLICY_NAME = 'sync-operator-policy'
+/** Name of the ConfigMap beside it, in which the operator says what it makes of the policy. */
+export const POLICY_STATUS_NAME = 'sync-operator-policy-status'
 /** Default namespace of the operator. */
 export const OPERATOR_NAMESPACE = 'sync-operator'
 
@@ -59,13 +61,19 @@ export interface Policy {
   readonly defaultDiskSize: string | undefined
   /** URL prefixes; undefined allows any host name and public address. */
   readonly allowedSourceUrls: readonly string[] | undefined
+  /** Whether images of sourceType `http` need a checksum. */
+  readonly requireChecksum: boolean
   readonly networkDriver: NetworkDriver
   readonly localVolumeRoot: string | undefined
   readonly allowHostPorts: boolean
+  /** Whether owners of workspaces have shells in namespaces of the level `privileged`. */
+  readonly allowPrivilegedExec: boolean
   /** In upper case, without `CAP_`. */
   readonly allowedCapabilities: readonly string[]
   /** `spec.hard` of a ResourceQuota. */
   readonly workspaceQuota: Readonly<Record<string, string>> | undefined
+  /** Ranges that no network of a workspace may overlap. Undefined: those that the cluster shows. */
+  readonly clusterCidrs: readonly string[] | undefined
   readonly vmProvisionTimeoutMs: number
   readonly kickLimit: number
 }
@@ -95,11 +103,14 @@ export const POLICY_DEFAULTS: Policy = {
   defaultSourceType: undefined,
   defaultDiskSize: undefined,
   allowedSourceUrls: undefined,
+  requireChecksum: false,
   networkDriver: 'bridge',
   localVolumeRoot: undefined,
   allowHostPorts: true,
+  allowPrivilegedExec: false,
   allowedCapabilities: [...BASELINE_CAPABILITIES],
   workspaceQuota: undefined,
+  clusterCidrs: undefined,
   vmProvisionTimeoutMs: 30 * 60_000,
   kickLimit: 3,
 }
@@ -142,7 +153,11 @@ export const POLICY_SCHEMA = {
     'Longest wait before a retry. If it is less than retryBackoffDuration, retryBackoffDuration is used.',
   ),
   attemptTimeout: key('attemptTimeoutMs', positive, 'An attempt that takes longer fails.'),
-  stallTimeout: key('stallTimeoutMs', positive, 'An attempt without progress for this long fails.'),
+  stallTimeout: key(
+    'stallTimeoutMs',
+    positive,
+    'An attempt without progress for this long fails. Not while its progress is unknown (N/A).',
+  ),
   snapshotTimeout: key(
     'snapshotTimeoutMs',
     positive,
@@ -194,6 +209,11 @@ export const POLICY_SCHEMA = {
     urlPrefixes,
     'URL prefixes that images may come from, separated by blanks, commas or line ends. Without it: any host name and any public address.',
   ),
+  requireChecksum: key(
+    'requireChecksum',
+    flag,
+    'Whether an image of sourceType http needs a checksum: without one it is not downloaded. CDI verifies no checksum for other source types: for these, see allowedSourceUrls.',
+  ),
   networkDriver: key(
     'networkDriver',
     z.enum(NETWORK_DRIVERS, { error: `must be one of ${NETWORK_DRIVERS.join(', ')}` }),
@@ -209,6 +229,11 @@ export const POLICY_SCHEMA = {
     flag,
     'Whether containers of workspaces may use ports of the node (hostPort). If false, a container cluster with a hostPort is not created.',
   ),
+  allowPrivilegedExec: key(
+    'allowPrivilegedExec',
+    flag,
+    'Whether the owners of a workspace (spec.owners) may run commands in its containers although one has a port of its node, or a capability beyond the level baseline of the Pod Security Standards.',
+  ),
   allowedCapabilities: key(
     'allowedCapabilities',
     capabilities,
@@ -218,6 +243,11 @@ export const POLICY_SCHEMA = {
     'workspaceQuota',
     orNone(quota),
     'Most that one workspace may use, as hard limits of a ResourceQuota of its namespace: requests.cpu=16,requests.memory=64Gi,pods=50, separated by commas, blanks or line ends.',
+  ),
+  clusterCidrs: key(
+    'clusterCidrs',
+    orNone(cidrs),
+    'Ranges of Services and pods in CIDR notation, such as 10.96.0.0/16, separated by commas, blanks or line ends. A new or changed network of a workspace that overlaps one is refused. Without this key the ranges are read from ServiceCIDR objects and from podCIDRs of nodes, as far as the cluster shows them. none: no network is refused, for clusters whose nodes all have the rules of labIsolation.',
   ),
   vmProvisionTimeout: key(
     'vmProvisionTimeoutMs',
@@ -297,10 +327,24 @@ export function isUrlAllowed(url: string, policy: Pick<Policy, 'allowedSourceUrl
 
 /** Returns the default of a key as it is written in the ConfigMap, or undefined if it has none. */
 export function policyDefaultText(name: PolicyKeyName): string | undefined {
+  return valueText(POLICY_DEFAULTS, name)
+}
+
+/** Returns the values of a policy as they can be written in the ConfigMap, by key. An empty text means none. */
+export function policyTexts(policy: Policy): Readonly<Record<PolicyKeyName, string>> {
+  const texts = POLICY_KEYS.map((name) => [name, valueText(policy, name) ?? ''])
+  return Object.fromEntries(texts) as Record<PolicyKeyName, string>
+}
+
+function valueText(policy: Policy, name: PolicyKeyName): string | undefined {
   const { field } = POLICY_SCHEMA[name]
-  const value = POLICY_DEFAULTS[field]
+  const value = policy[field]
   if (value === undefined) return undefined
-  return field.endsWith('Ms') ? formatDuration(value as number) : String(value)
+  if (field.endsWith('Ms')) return formatDuration(value as number)
+  if (typeof value !== 'object' || Array.isArray(value)) return String(value)
+  return Object.entries(value)
+    .map(([key, one]) => `${key}=${one}`)
+    .join(',')
 }
 
 const NO_TEXT = 'must be a text: write it under data, not under binaryData'

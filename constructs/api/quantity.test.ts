@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compareQuantities, parseQuantity, QUANTITY_PATTERN } from './quantity.ts'
+import { compareQuantities, parseMilliQuantity, parseQuantity, QUANTITY_PATTERN } from './quantity.ts'
 
 const VALID: readonly (readonly [string, bigint])[] = [
   ['0', 0n],
@@ -95,5 +95,18 @@ describe('compareQuantities', () => {
     ['x', '1', undefined],
   ])('%s against %s is %s', (a, b, order) => {
     expect(compareQuantities(a, b)).toBe(order)
+  })
+})
+
+describe('parseMilliQuantity', () => {
+  it.each([
+    ['500m', 500n],
+    ['0.05', 50n],
+    ['2', 2000n],
+    ['1500u', 2n],
+    ['1k', 1_000_000n],
+    ['x', undefined],
+  ])('%s is %s thousandths', (text, thousandths) => {
+    expect(parseMilliQuantity(text)).toBe(thousandths)
   })
 })

@@ -18,13 +18,23 @@ export const QUANTITY_PATTERN = '^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([numkMGTPE
  * undefined if the text is not a quantity or does not fit into 64 bits.
  */
 export function parseQuantity(text: string): bigint | undefined {
+  return unitsOf(text, 0)
+}
+
+/** The same in thousandths, as Kubernetes compares CPUs: `500m` is 500. */
+export function parseMilliQuantity(text: string): bigint | undefined {
+  return unitsOf(text, 3)
+}
+
+/** @param digitsOfUnit 0 for whole units, 3 for thousandths */
+function unitsOf(text: string, digitsOfUnit: number): bigint | undefined {
   const match = text.length <= LENGTH_MAX ? SYNTAX.exec(text) : null
   if (match === null) return undefined
   const [, sign, whole = '', fraction = '', suffix = ''] = match
   if (whole === '' && fraction === '') return undefined
   const scale = scaleOf(suffix)
   if (scale === undefined) return undefined
-  const exponent = scale.ten - fraction.length
+  const exponent = scale.ten + digitsOfUnit - fraction.length
   const factor = BigInt(10) ** BigInt(Math.abs(exponent))
   const digits = BigInt(whole + fraction) << scale.two
   const size = exponent >= 0 ? digits * factor : (digits + factor - 1n) / factor

@@ -27,3 +27,13 @@ export function internalErrorHelp(what: string): ReasonHelp {
     remedy: 'Report it with the message and the log of the operator. The operator tries again by itself.',
   }
 }
+
+/** A neighbour of the operator does not work. @param what name of the kind in prose */
+export function notRespondingHelp(neighbour: 'CDI' | 'KubeVirt', what: string): ReasonHelp {
+  const [controller, webhooks] =
+    neighbour === 'CDI' ? ['cdi-deployment', 'cdi-apiserver'] : ['virt-controller', 'virt-api']
+  return {
+    meaning: `${neighbour} does not respond: its controller does not renew its Lease, or its webhooks cannot be called; the message says which. What it reported last may not be true any more, so no time limit runs and nothing is restarted or deleted because of it.`,
+    remedy: `Check that the Deployments ${controller} and ${webhooks} run. The ${what} continues by itself when ${neighbour} is back.`,
+  }
+}

@@ -163,6 +163,9 @@ export const SETTLING_CONDITIONS = {
   Settled: 'Settled',
 } as const
 
+/** The `observedGeneration` of an object that the operator has not seen. The API server adds it, so that tools do not take no status for a good one. */
+export const NOT_SEEN = -1
+
 /** Schema of a status: the fields that all kinds have, then those of the kind. @param who name of the kind in prose */
 export function statusOf<Phase extends z.ZodType, Fields extends z.ZodRawShape>(
   phase: Phase,
@@ -172,7 +175,11 @@ export function statusOf<Phase extends z.ZodType, Fields extends z.ZodRawShape>(
 ) {
   return z
     .object({
-      observedGeneration: count().describe('metadata.generation that this status was computed for.').optional(),
+      observedGeneration: z
+        .int()
+        .min(NOT_SEEN)
+        .describe(`metadata.generation that this status was computed for; ${NOT_SEEN} until the operator has seen it.`)
+        .optional(),
       phase: phase.describe(says.phase).optional(),
       reason: maybeText(1024, `One word that says why the ${who} is in this phase.`),
       message: maybeText(4096, `A sentence that says what is going on or what the ${who} waits for.`),

@@ -1,5 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { classifyHost, isSourceUrlAllowed, isUrlPrefix, parseSourceUrl } from './source-url.ts'
+import { classifyHost, isSameUrl, isSourceUrlAllowed, isUrlPrefix, parseSourceUrl } from './source-url.ts'
+
+describe('isSameUrl', () => {
+  it.each([
+    [true, 'https://images.example/a', 'https://IMAGES.example:443/a'],
+    [true, 'http://images.example./a?b', 'http://images.example:080/a?b'],
+    [true, 'docker://org/image', 'docker://docker.io/org/image'],
+    [true, 'no url', 'no url'],
+    [false, 'https://images.example/a', 'https://images.example/A'],
+    [false, 'https://images.example/a', 'http://images.example/a'],
+    [false, 'https://images.example/a', 'https://images.example:8443/a'],
+    [false, 'https://images.example/a?b', 'https://images.example/a?c'],
+    [false, 'https://images.example/a', 'no url'],
+  ])('is %s of %s and %s', (expected, one, other) => {
+    expect([isSameUrl(one, other), isSameUrl(other, one)]).toEqual([expected, expected])
+  })
+})
 
 describe('classifyHost', () => {
   it.each([
@@ -267,6 +283,10 @@ describe('isSourceUrlAllowed', () => {
       'https://images.example.com/VMS/a',
       'https://images.example.com/vms/../secret',
       'https://images.example.com/vms/%2e%2e/secret',
+      'https://images.example.com/vms/..;/secret',
+      'https://images.example.com/vms/.%2e;v=1/secret',
+      'https://images.example.com/vms/%252e%252e/secret',
+      'https://images.example.com/vms/%25252E.%252fsecret',
       'https://images.example.com/vms/..%2Fsecret',
       'https://images.example.com/vms/.%2e%5csecret',
       'https://images.example.com/%76ms/a',

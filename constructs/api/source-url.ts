@@ -11,7 +11,7 @@ export type UrlScheme = (typeof URL_SCHEMES)[number]
 
 export const URL_MAX_LENGTH = 2048
 
-/** RE2 and JavaScript alike; all but the first are for the URL in lower case. */
+/** RE2 and JavaScript alike; those for hosts are for the URL in lower case. */
 export const URL_PATTERNS = {
   scheme: '^(https?|gs|docker|oci-archive)://',
   /** Something before an `@` in the authority. */
@@ -40,6 +40,11 @@ export const URL_PATTERNS = {
     '|\\[(:|0{1,4}:)[^\\]]*\\]|\\[fe[89ab][0-9a-f]:[^\\]]*\\]|\\[0{0,2}64:ff9b:[^\\]]*\\]|\\[fd00:0?ec2:[^\\]]*\\]' +
     '|\\[2002:(7f[0-9a-f]{2}|a9fe):[^\\]]*\\]' +
     ')([:/?]|$)',
+  /**
+   * In a path: `.` or `..` as a segment, with which a server would leave the directory. Also with dots, slashes or backslashes that are escaped once or
+   * more often, which a proxy may undo, and with parameters (`..;a=b`), which some servers take off first.
+   */
+  dotSegment: '(^|/|%(25)*2[fF]|%(25)*5[cC])([.]|%(25)*2[eE]){1,2}(/|;|%(25)*2[fF]|%(25)*5[cC]|%(25)*3[bB]|$)',
 } as const
 
 const scheme = new RegExp(URL_PATTERNS.scheme)
@@ -48,6 +53,7 @@ const shape = new RegExp(URL_PATTERNS.shape)
 const numericHost = new RegExp(URL_PATTERNS.numericHost)
 const dottedQuad = new RegExp(URL_PATTERNS.dottedQuad)
 const localHost = new RegExp(URL_PATTERNS.localHost)
+const dotSegment = new RegExp(URL_PATTERNS.dotSegment)
 
 /** The CRD's rules, one predicate per message. */
 export const isUrlOf = {
@@ -80,6 +86,15 @@ const DEFAULT_PORTS: Partial<Record<UrlScheme, string>> = { http: '80', https: '
 export function parseSourceUrl(url: string): SourceUrl | undefined {
   if (url.length > URL_MAX_LENGTH || !isUrlOf.noUserinfo(url) || !isUrlOf.shape(url)) return undefined
   return takeApart(url)
+}
+
+/** Reports whether two URLs are one address: the case of the host, its default port and a trailing dot do not matter. */
+export function isSameUrl(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((url) => {
+    const parsed = parseSourceUrl(url)
+    return parsed === undefined ? [url] : [...Object.values(parsed), /[?#].*$/.exec(url)?.[0]]
+  })
+  return JSON.stringify(a) === JSON.stringify(b)
 }
 
 /** Like `parseSourceUrl`, for the prefix of a URL. A registry without a repository (`docker://registry.example.com`) is valid, too. */
@@ -197,13 +212,13 @@ export function isSourceUrlAllowed(url: string, allowedPrefixes: readonly string
   const hostClass = source.scheme === 'oci-archive' ? 'name' : classifyHost(source.host)
   if (hostClass === 'malformed' || hostClass === 'local') return false
   if (allowedPrefixes === undefined) return hostClass !== 'private'
-  return !hasDotSegment(source.path) && allowedPrefixes.some((prefix) => isBelow(source, parseUrlPrefix(prefix)))
+  return !dotSegment.test(source.path) && allowedPrefixes.some((prefix) => isBelow(source, parseUrlPrefix(prefix)))
 }
 
 /** Reports whether `isSourceUrlAllowed` can use the prefix: a URL without a query, or for registries also `docker://host`. */
 export function isUrlPrefix(prefix: string): boolean {
   const parsed = parseUrlPrefix(prefix)
-  return parsed !== undefined && !parsed.hasQuery && !hasDotSegment(parsed.path)
+  return parsed !== undefined && !parsed.hasQuery && !dotSegment.test(parsed.path)
 }
 
 function isBelow(source: SourceUrl, prefix: SourceUrl | undefined): boolean {
@@ -213,10 +228,4 @@ function isBelow(source: SourceUrl, prefix: SourceUrl | undefined): boolean {
   if (prefix.path.endsWith('/') || source.path.length === prefix.path.length) return true
   const borders = source.scheme === 'docker' ? '/:@' : '/'
   return borders.includes(source.path.charAt(prefix.path.length))
-}
-
-/** Reports whether a segment is `.` or `..`, also with escaped dots or slashes: with `..`, a server would leave the allowed directory. */
-function hasDotSegment(path: string): boolean {
-  const plain = path.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '/')
-  return plain.split('/').some((segment) => segment === '.' || segment === '..')
 }

@@ -1,4 +1,4 @@
-import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } from './reason-help.ts'
+import { internalErrorHelp, NOTHING, namesIn, notRespondingHelp, type ReasonHelp, refusedHelp } from './reason-help.ts'
 
 /**
  * Every reason that a condition or an Event of a VirtualMachine can have, with its meaning and its remedy. The API reference is generated from this
@@ -21,10 +21,10 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'The image is being downloaded or its snapshot is being taken.',
     remedy: `${NOTHING} status.progress of the VMDiskImage shows the progress.`,
   },
-  /** The image from the template was wrong, and nothing else refers to it. */
+  /** The image from a template was wrong, and all that refer to it want the same. */
   ImageCorrected: {
     meaning:
-      'The image was created from the template, never had an artifact, and nothing else refers to it: it is corrected from the template, which has changed since.',
+      'The image was created from a template, never had an artifact, and all that refer to it want the same: it is corrected from the template, which has changed since.',
     remedy: NOTHING,
   },
   /** The image failed. */
@@ -49,8 +49,9 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** The image differs from the template. */
   ImageMismatch: {
     meaning:
-      'The image exists and differs from the template. The image is used as it is. The message names the fields.',
-    remedy: 'Correct spec.vmDiskImageTemplate, or name another image in spec.vmDiskImageRef.',
+      'The image exists and differs from the template. The image is used as it is. The message names the fields, and who had it created. It is the reason of a machine that runs from another disk than it asks for.',
+    remedy:
+      'Correct spec.vmDiskImageTemplate, or name another image in spec.vmDiskImageRef. If the image is wrong, have it deleted; a machine that has its disk gets another one only when it is deleted and created again.',
   },
   /** The image has an artifact. */
   ImageReady: { meaning: 'The image has an artifact that a disk can be cloned from.', remedy: 'No action needed.' },
@@ -76,7 +77,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   FullCopy: {
     meaning: 'CDI copied the whole disk instead of taking a clone of the storage, which costs time and space.',
     remedy:
-      'Give image and clone one storage class and volume mode whose driver can clone or restore snapshots; see the annotation cloneFallbackReason on the claim.',
+      'Give image and clone one storage class and volume mode whose driver can clone or restore snapshots. The events of the DataVolume may say why CDI did not.',
   },
   /** KubeVirt is starting the machine. */
   Starting: { meaning: 'KubeVirt is starting the machine.', remedy: NOTHING },
@@ -140,6 +141,59 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
       'The machine is off, as spec.runStrategy specifies (Halted), or because it was stopped (Manual). Its disk is kept.',
     remedy: 'No action needed. To start it, set spec.runStrategy to Always; with Manual, use virtctl start.',
   },
+  /** KubeVirt restores it from a snapshot. */
+  Restoring: {
+    meaning:
+      'KubeVirt restores the machine from a VirtualMachineSnapshot. The operator writes nothing to it meanwhile, and no time limit applies.',
+    remedy:
+      'No action needed, unless it lasts: then see the conditions of the VirtualMachineRestore. If its disk was deleted and is not created again, delete the DataVolume that the message names: the reason is then DiskLost, and a new disk is made if you ask for it.',
+  },
+  /** A restore has replaced the disk. */
+  DiskRestored: {
+    meaning:
+      'A restore of KubeVirt has replaced the root disk: the message names its PersistentVolumeClaim. The DataVolume of the machine, if it has another name, has the disk from before the restore, and is not used.',
+    remedy:
+      'No action needed. When nobody needs the disk from before the restore, its DataVolume can be deleted to free its space.',
+  },
+  /** The disk that the guest ran from is gone. */
+  DiskLost: {
+    meaning:
+      'The disk that the guest ran from is gone: somebody deleted its PersistentVolumeClaim or DataVolume, or its volume is lost. No other disk is made by itself, because it would hide the loss. A guest that still runs has the last copy.',
+    remedy:
+      'Save what can be saved: from the guest if it still runs, from a VirtualMachineSnapshot by a restore, or from the PersistentVolume if it still exists (docs/virtual-machines.md). To start again from the image, set annotation pelotech.ot/rebuild-requested-at to a new value, on the VirtualMachine or on its Workspace.',
+  },
+  /** The disk that the guest runs from is being deleted. */
+  DiskBeingDeleted: {
+    meaning:
+      'Somebody deleted the disk. It stays as long as the guest runs, and is gone when the guest stops. A deletion cannot be taken back.',
+    remedy:
+      'Save what is needed while the guest runs, and do not stop it before: for example take a VirtualMachineSnapshot, or copy the data over the network. After that the reason is DiskLost.',
+  },
+  /** Warning: the restored disk is gone. */
+  RestoredDiskLost: {
+    meaning:
+      'The disk of a restore belongs to the VirtualMachine of KubeVirt, and was deleted with it. The machine has the disk from before the restore again, or has lost its disk (DiskLost) if that is gone, too.',
+    remedy:
+      'Restore the machine again if its VirtualMachineSnapshot is still there. Otherwise, the data on the restored disk is lost.',
+  },
+  /** Others have added disks or interfaces to KubeVirt's machine. */
+  AddedByOthers: {
+    meaning:
+      'The VirtualMachine of KubeVirt has disks, volumes, interfaces or networks that the operator did not render, for example from virtctl addvolume. They stay as they are.',
+    remedy: 'No action needed. Who added them can remove them.',
+  },
+  /** Warning: another root disk, without a restore. */
+  ChangeUndone: {
+    meaning:
+      'Somebody made the VirtualMachine of KubeVirt start from another root disk, and not by a restore of KubeVirt. The operator has put the disk of the machine back.',
+    remedy: 'No action needed. To give the machine the disk of a snapshot, use a VirtualMachineRestore.',
+  },
+  /** As an Event: the spec does not have an interface any more. */
+  InterfaceRemoved: {
+    meaning:
+      'The spec does not name a network any more, so its interface is removed from the VirtualMachine of KubeVirt.',
+    remedy: 'No action needed. To have it back, name the network in spec.interfaces.',
+  },
   /** virtctl pause, or a migration. */
   Paused: {
     meaning:
@@ -200,6 +254,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'The spec breaks a rule of the API; the message names the field.',
     remedy: 'Correct the field that the message names.',
   },
+  /** The operator keeps only a part of it. */
+  TooLarge: {
+    meaning:
+      'The object is larger, has more values or is nested deeper than the operator reads: the message gives the limit. A machine that runs goes on; nothing is created, changed or deleted for it, and what it refers to is kept.',
+    remedy:
+      'Make the spec smaller, and remove annotations of pelotech.ot that are not needed. It then continues by itself.',
+  },
   /** The password of passwordSecretRef is missing or unusable. */
   MissingPasswordSecret: {
     meaning:
@@ -217,6 +278,10 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'The cluster does not serve DataVolumes: CDI is not installed.',
     remedy: 'Install the Containerized Data Importer. The virtual machine then continues by itself.',
   },
+  /** KubeVirt is installed, and does not work. */
+  KubeVirtNotResponding: notRespondingHelp('KubeVirt', 'virtual machine'),
+  /** CDI is installed, and does not work. */
+  CDINotResponding: notRespondingHelp('CDI', 'virtual machine'),
   /** Nothing can be created any more. */
   NamespaceTerminating: {
     meaning:

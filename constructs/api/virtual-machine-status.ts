@@ -31,6 +31,16 @@ export const VIRTUAL_MACHINE_CONDITIONS = {
   RestartRequired: 'RestartRequired',
   /** A change of the spec takes effect only on a new disk. */
   RebuildRequired: 'RebuildRequired',
+  /** A restore of KubeVirt has replaced the root disk. */
+  DiskRestored: 'DiskRestored',
+  /** The disk that the guest ran from is gone, or is being deleted. */
+  DiskLost: 'DiskLost',
+  /** The disk of a restore is gone, and the machine has the one from before again. */
+  RestoredDiskLost: 'RestoredDiskLost',
+  /** KubeVirt's machine has parts that others have added. */
+  AddedByOthers: 'AddedByOthers',
+  /** KubeVirt's machine named another root disk, without a restore, and has its own again. */
+  ChangeUndone: 'ChangeUndone',
 } as const
 
 const image = z
@@ -96,11 +106,18 @@ export const virtualMachineStatus = statusOf(
     conditions:
       'Ready: the machine runs, is off as spec.runStrategy allows, or is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work is in progress, or ' +
       'cannot continue without a change. Settled: the machine is Ready or Failed with this spec: processing of this spec has ended. SpecWarning: a field of the spec cannot be applied exactly as written. ImageMismatch: the image differs from the ' +
-      'template. FullCopy: CDI copied the disk instead of cloning it. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk.',
+      'template. FullCopy: CDI copied the disk instead of cloning it. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk. ' +
+      'DiskLost: the disk that the guest ran from is gone or is being deleted, and no other one is made before somebody asks for it. ' +
+      'DiskRestored: a restore of KubeVirt has replaced the root disk. RestoredDiskLost: that disk is gone. AddedByOthers: the VirtualMachine of KubeVirt has parts that others have added. ' +
+      'ChangeUndone: somebody had changed its root disk without a restore.',
   },
   {
     image: image.optional(),
     clone: clone.optional(),
+    restoredClaim: maybeText(
+      253,
+      'Name of the PersistentVolumeClaim that a restore of KubeVirt made the root disk. Absent if there was none.',
+    ),
     kubevirt: kubevirt.optional(),
     addresses: z
       .array(z.string().max(64).describe('One address, without prefix length.'))
@@ -111,7 +128,7 @@ export const virtualMachineStatus = statusOf(
       'When provisioning started, after the image was ready. A timeout counts from it, or from the last kick.',
     ).optional(),
     bootedAt: dateTime(
-      'When the machine was first seen running from its disk. From then on the disk is never replaced.',
+      'When the machine was first seen running from its disk. From then on the disk is never replaced, unless it is lost and somebody asks for another one.',
     ).optional(),
     specHash: maybeText(
       64,
@@ -120,6 +137,14 @@ export const virtualMachineStatus = statusOf(
     secretHash: maybeText(
       64,
       'Hash of the uid of the Secret that specHash is about. The uid itself would let readers try passwords against specHash.',
+    ),
+    diskUID: maybeText(
+      64,
+      'Uid of the PersistentVolumeClaim that the guest runs from. Another claim in its place has other data.',
+    ),
+    rebuildRequest: maybeText(
+      64,
+      'Fingerprint of the last value of annotation pelotech.ot/rebuild-requested-at that was seen. Each value counts once.',
     ),
     kicks: kicks.optional(),
   },

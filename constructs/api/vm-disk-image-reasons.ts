@@ -55,16 +55,38 @@ export const REASON_HELP = {
     meaning: 'The spec breaks a rule of the API; the message names the field.',
     remedy: 'Correct the field that the message names.',
   },
+  /** The operator keeps only a part of it. */
+  TooLarge: {
+    meaning:
+      'The object is larger, has more values or is nested deeper than the operator reads: the message gives the limit. Its artifact stays, and a download that runs goes on until it fails or takes too long; nothing else is created, changed or deleted for it.',
+    remedy:
+      'Make the spec smaller, and remove annotations of pelotech.ot that are not needed. It then continues by itself.',
+  },
   /** The Secret in secretRef does not exist. */
   SecretMissing: {
     meaning:
       'The Secret with the credentials of the source does not exist in the namespace of the image, or lacks a key. The message says which.',
-    remedy: 'Create it with the keys accessKeyId and secretKey, or correct spec.secretRef.',
+    remedy:
+      'Create it with the keys for the sourceType of the image (spec.secretRef lists them), or correct spec.secretRef.',
+  },
+  /** The Secret in secretRef is of no use. */
+  SecretInvalid: {
+    meaning:
+      'The Secret with the credentials of the source lacks a key that CDI reads for the sourceType of the image, or the key has no usable value; the message names it. A pull secret of Kubernetes has no such key. Nothing is downloaded until it is corrected.',
+    remedy:
+      'Add the key that the message names to the Secret, or set spec.secretRef to a Secret that has it. The image then continues by itself.',
   },
   /** The ConfigMap in certConfigMap does not exist. */
   CertConfigMapMissing: {
     meaning: 'The ConfigMap with the certificates of the source does not exist in the namespace of the image.',
     remedy: 'Create it, or correct spec.certConfigMap.',
+  },
+  /** The ConfigMap in certConfigMap is of no use. */
+  CertConfigMapInvalid: {
+    meaning:
+      'The ConfigMap with the certificates of the source has no certificate in PEM under a key that CDI reads. Nothing is downloaded until it is corrected.',
+    remedy:
+      'Add a certificate to the ConfigMap, under a key that ends in .crt or .pem, or set spec.certConfigMap to a ConfigMap that has one. The image then continues by itself.',
   },
   /** The storage class does not exist. */
   StorageClassMissing: {
@@ -76,6 +98,13 @@ export const REASON_HELP = {
     meaning: 'The volume snapshot class does not exist.',
     remedy: 'Create the class, or correct spec.snapshotClass or the policy key defaultSnapshotClass.',
   },
+  /** The snapshot class is of another driver. */
+  SnapshotClassMismatch: {
+    meaning:
+      'The volume snapshot class is of another storage driver than the storage class, so that no snapshot of the volume could ever be taken. Nothing is downloaded until they fit.',
+    remedy:
+      'Set spec.snapshotClass, or the policy key defaultSnapshotClass, to a class of the driver that the message names (kubectl get volumesnapshotclasses), or choose another storage class.',
+  },
   /** Nothing can be created any more. */
   NamespaceTerminating: {
     meaning: 'The namespace of the image is being deleted, so nothing can be created in it.',
@@ -86,6 +115,11 @@ export const REASON_HELP = {
     meaning: 'The policy does not allow images from this URL.',
     remedy:
       'Use an allowed source, or ask a platform engineer to extend the policy key allowedSourceUrls. If the message says that the sourceType does not fit the URL, set spec.sourceType.',
+  },
+  /** The policy wants a checksum. */
+  ChecksumMissing: {
+    meaning: 'The spec has no checksum, and the policy key requireChecksum is true.',
+    remedy: 'Set spec.checksum to the checksum of the file behind the URL, such as sha256:<64 hexadecimal digits>.',
   },
   /** No sourceType, no default. */
   SourceTypeMissing: {
@@ -101,6 +135,12 @@ export const REASON_HELP = {
   CDIMissing: {
     meaning: 'The cluster does not serve DataVolumes: CDI is not installed.',
     remedy: 'Install the Containerized Data Importer. Queued images then start by themselves.',
+  },
+  /** CDI lacks a field that the image needs. */
+  CDITooOld: {
+    meaning:
+      'The DataVolumes that the cluster serves lack a field that the image needs, such as the checksum before CDI 1.65. The API server would drop it without a word, so nothing is downloaded.',
+    remedy: 'Upgrade CDI to the version that the message names, or remove the field from the spec.',
   },
   /** No VolumeSnapshot kind in the cluster. */
   SnapshotterMissing: {
@@ -138,14 +178,29 @@ export const REASON_HELP = {
   },
   /** The source has no such image. */
   NotFound: {
-    meaning: 'The source answered that the image does not exist (404). A retry cannot fix that.',
+    meaning: 'The source answered that the image does not exist (404, 405 or 410). A retry cannot fix that.',
     remedy: 'Correct spec.url, or publish the image and set annotation pelotech.ot/retry-requested-at.',
   },
   /** The source refused access. */
   AccessDenied: {
-    meaning: 'The source refused access (401 or 403). A retry cannot fix that.',
+    meaning:
+      'The source refused access (401 or 403), or the credentials are missing, wrong or expired. A retry cannot fix that.',
     remedy:
       'Correct the credentials in the Secret, then set annotation pelotech.ot/retry-requested-at. A public S3 bucket needs sourceType http.',
+  },
+  /** The bucket is elsewhere. */
+  WrongRegion: {
+    meaning:
+      'The S3 bucket is in another region than the URL says; the message may say in which one. A retry cannot fix that.',
+    remedy:
+      'Correct spec.url: CDI takes the region from its host, which is s3.<region>.amazonaws.com, or starts with the region.',
+  },
+  /** There is no disk that CDI can import. */
+  SourceInvalid: {
+    meaning:
+      'What the URL names is no disk that CDI can import: a qcow2 file that needs a backing file, a format that CDI does not know, a container image without one file in its folder /disk, or a URL that CDI cannot read. A retry cannot fix that.',
+    remedy:
+      'Correct spec.url, or publish a complete disk image there (qemu-img convert makes one of a file with its backing file) and set annotation pelotech.ot/retry-requested-at.',
   },
   /** The image does not fit the disk. */
   DiskTooSmall: {
@@ -184,7 +239,8 @@ export const REASON_HELP = {
   },
   /** No progress. */
   Stalled: {
-    meaning: 'The download made no progress for the policy key stallTimeout.',
+    meaning:
+      'The download made no progress for the policy key stallTimeout. An unknown progress is not the same as none.',
     remedy: 'The operator retries. Check the network between the cluster and the source.',
   },
   /** A download without a slot. */
@@ -216,6 +272,13 @@ export const REASON_HELP = {
       'A ResourceQuota of the namespace leaves no room for the volume, or for the pod that imports it; the message says which.',
     remedy: 'Raise the quota, or delete what nobody needs in the namespace.',
   },
+  /** The API server refuses what CDI makes. */
+  ImportRefused: {
+    meaning:
+      'The API server refuses a claim or the importer pod that CDI makes for the download, because of a LimitRange, an admission policy or a webhook; the message says what is known of it. Nothing was downloaded, so the budget is not used, and the slot is free.',
+    remedy:
+      'Change the rule that the message names, or create the image in a namespace without it. The operator tries again by itself, after a longer wait each time.',
+  },
   /** The claim lacks what the class needs. */
   ClaimInvalid: {
     meaning: 'CDI cannot make a valid claim: it knows no access mode for the storage class.',
@@ -232,6 +295,13 @@ export const REASON_HELP = {
     meaning:
       'The snapshot was not ready within the policy key snapshotTimeout. The message has the error of its controller, if there is one. The operator takes it again, without a new download.',
     remedy: 'Read the events of the VolumeSnapshot and the log of the storage driver.',
+  },
+  /** As an Event: what disks were cloned from is gone. */
+  ArtifactLost: {
+    meaning:
+      'The artifact of the image is gone: somebody deleted it, or its storage is lost. Disks that were cloned from it are not affected. The image makes it again: from the downloaded volume if that still exists, otherwise by a new download.',
+    remedy:
+      'Find out who deletes the VolumeSnapshot or the claim that the message names: the audit log of the API server shows it. The image continues by itself.',
   },
   /** Nothing left to snapshot. */
   SourceVolumeLost: {
@@ -278,6 +348,13 @@ export const REASON_HELP = {
   InUse: {
     meaning: 'Somebody deleted the image, but the objects that the message names still use it.',
     remedy: 'Delete those objects. The image is deleted when the last of them is deleted.',
+  },
+  /** CDI cannot unpack the source. */
+  PackedSource: {
+    meaning:
+      'The URL ends in the name of a packed format or an archive that CDI does not unpack. CDI does not check what it writes: the download succeeds, and the disk has the packed bytes.',
+    remedy:
+      'Name a raw, qcow2, vmdk, vdi, vhd or vhdx image, as it is or packed with gzip or xz. If the name misleads, no action is needed.',
   },
   /** Being removed. */
   Deleting: { meaning: 'The image and its children are being removed.', remedy: NOTHING },

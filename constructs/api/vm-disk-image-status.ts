@@ -63,7 +63,7 @@ export const vmDiskImageStatus = statusOf(
     phase: 'Current phase: Queued, Syncing, Snapshotting, Succeeded or Failed.',
     conditions:
       'Ready: a usable artifact exists. UpToDate: it was made from the current spec. Reconciling, Stalled: work is in progress, or cannot continue without a change. ' +
-      'Settled: it is Failed, or Succeeded with an artifact of this spec: processing of this spec has ended. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users.',
+      'Settled: it is Failed, or Succeeded with an artifact of this spec: processing of this spec has ended. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users. SourceWarning: the source is probably no disk image that CDI can read.',
   },
   {
     ticket: matching(z.string().max(64), '^[0-9]+$', 'must be a decimal number')
@@ -89,6 +89,7 @@ export const vmDiskImageStatus = statusOf(
       })
       .describe('Policy values that apply where the spec is silent, frozen when the revision was first queued.')
       .optional(),
+    cause: maybeText(1024, 'What the running or last download is for: why there has to be one.'),
     attempt: count().describe('Number of the running or last attempt, from 1.').optional(),
     startedAt: dateTime('When the running or last attempt began to download.').optional(),
     dataVolumeUID: maybeText(64, 'Uid of the DataVolume of the running or last attempt.'),

@@ -8,7 +8,7 @@ import { parseQuantity } from './quantity.ts'
 import { cel, duration, GROUP, maybeFlag, text, VERSION } from './shared.ts'
 import { vmDiskImageStatus } from './vm-disk-image-status.ts'
 
-export { SOURCE_TYPES, type SourceType } from './image-source.ts'
+export { SOURCE_TYPES, type SourceType } from './source-type.ts'
 export { REASON_HELP, REASONS, type Reason } from './vm-disk-image-reasons.ts'
 export {
   type Artifact,

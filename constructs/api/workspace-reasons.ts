@@ -1,4 +1,4 @@
-import { internalErrorHelp, NOTHING, namesIn, type ReasonHelp, refusedHelp } from './reason-help.ts'
+import { internalErrorHelp, NOTHING, namesIn, notRespondingHelp, type ReasonHelp, refusedHelp } from './reason-help.ts'
 
 /** Whether an Event reports it, and of which type. */
 export type ReasonSeverity = 'normal' | 'warning' | 'silent'
@@ -40,11 +40,34 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'Do what the message says: correct the image, or vmDiskImageTemplate of the machine. The workspace then continues by itself.',
   },
+  /** An image cannot be used, and nobody in the workspace needs it. */
+  ImageNotNeeded: {
+    severity: 'warning',
+    meaning:
+      'An image is gone, is being deleted, or cannot be used, and every machine of it has its disk. Disks are copies: the machines go on. The image is not made again before a machine needs it.',
+    remedy:
+      'No action needed, unless somebody wants new machines of it or new disks: then see the conditions of the VMDiskImage that the message names.',
+  },
+  /** A change waits for a restart of a machine. */
+  RestartRequired: {
+    severity: 'warning',
+    meaning: 'A change of the spec takes effect when a machine restarts; the message is that of the machine.',
+    remedy: 'Restart the machine, for instance with virtctl restart, or undo the change.',
+  },
+  /** A change waits for a new disk of a machine. */
+  RebuildRequired: {
+    severity: 'warning',
+    meaning: 'A change of the spec takes effect only on a new disk of a machine; the message is that of the machine.',
+    remedy:
+      'Undo the change. Or remove the machine from the spec, wait until it is gone, and add it again, which loses the data on its disk.',
+  },
+  /** Of the condition UpToDate. */
+  UpToDate: { severity: 'silent', meaning: 'Everything is as the spec says.', remedy: 'No action needed.' },
   /** An image differs from the template. */
   ImageMismatch: {
     severity: 'warning',
     meaning:
-      'An image exists and differs from vmDiskImageTemplate. The image is used as it is. The message names the fields.',
+      'An image exists and is another one than vmDiskImageTemplate asks for. The image is used as it is. The message names the fields, and who had it created.',
     remedy: 'Correct vmDiskImageTemplate, or name another image in backingVMDiskImage.',
   },
   /** The namespace, or that of the images, is being deleted. */
@@ -85,6 +108,22 @@ export const WORKSPACE_REASON_HELP = {
     meaning: 'The cluster does not serve NetworkAttachmentDefinitions: Multus is not installed.',
     remedy: 'Install Multus and the plug-ins of the policy key networkDriver. The workspace then continues by itself.',
   },
+  /** The cidr of a network is in use by the cluster. */
+  ClusterCidrOverlap: {
+    severity: 'warning',
+    meaning:
+      'The cidr of a network overlaps a range of Services or pods of the cluster, which the message names. Packets between members may go to a Service instead. A new network is not made, and members do not move into such a network. One that exists stays, and is only warned of.',
+    remedy:
+      'Give the network another cidr, and its members addresses in it. If all nodes have the rules of labIsolation, the policy key clusterCidrs: none allows it.',
+  },
+  /** Another network of the cluster has the bridge or the name of a network. */
+  NetworkNameTaken: {
+    severity: 'warning',
+    meaning:
+      'Another NetworkAttachmentDefinition, which the message names, has the bridge or the name of a network of the workspace: on a node, the members of both are on one network. A new network is not made. One that exists stays, and is warned of.',
+    remedy:
+      'Find out who made the other one, and delete it, or the workspace. Nobody but the operator needs a bridge whose name begins with ot.',
+  },
   /** KubeVirt is not installed. */
   KubeVirtMissing: {
     severity: 'warning',
@@ -97,6 +136,10 @@ export const WORKSPACE_REASON_HELP = {
     meaning: 'The cluster does not serve DataVolumes: CDI is not installed.',
     remedy: 'Install the Containerized Data Importer. The workspace then continues by itself.',
   },
+  /** KubeVirt is installed, and does not work. */
+  KubeVirtNotResponding: { severity: 'warning', ...notRespondingHelp('KubeVirt', 'workspace') },
+  /** CDI is installed, and does not work. */
+  CDINotResponding: { severity: 'warning', ...notRespondingHelp('CDI', 'workspace') },
   /** The Secret in passwordSecretRef, or its key, does not exist. */
   SecretMissing: {
     severity: 'warning',
@@ -110,6 +153,21 @@ export const WORKSPACE_REASON_HELP = {
     severity: 'silent',
     meaning: 'A machine is not ready yet: its disk is being cloned, or it starts.',
     remedy: `${NOTHING} If it lasts, see the VirtualMachine (otvm) of that name.`,
+  },
+  /** A machine has lost the disk that its guest ran from. */
+  DiskLost: {
+    severity: 'warning',
+    meaning:
+      'The disk that the guest of a machine ran from is gone. No other disk is made by itself, because it would hide the loss. The message names the machine.',
+    remedy:
+      'Save what can be saved, as the message says. To have such machines start again from their images, set annotation pelotech.ot/rebuild-requested-at of the Workspace to a new value: machines that have their disks keep them.',
+  },
+  /** The disk that a guest runs from is being deleted. */
+  DiskBeingDeleted: {
+    severity: 'warning',
+    meaning:
+      'Somebody deleted the disk of a machine. It stays as long as the guest runs, and is gone when the guest stops. The message names the machine.',
+    remedy: 'Save what is needed while the guest runs, and do not stop it before. After that the reason is DiskLost.',
   },
   /** A machine failed. */
   VirtualMachineFailed: {
@@ -127,16 +185,23 @@ export const WORKSPACE_REASON_HELP = {
   ContainersFailed: {
     severity: 'warning',
     meaning:
-      'Containers of a cluster do not start or end again and again: an image that cannot be pulled, a command that fails, or no node with room.',
+      'Containers of a cluster do not start, end again and again, or run without their networks: an image that cannot be pulled, a command that fails, too little memory, no node with room, or a node without Multus.',
     remedy:
-      'Read the message and the log of the container, and correct the container in the spec. It then continues by itself.',
+      'Read the message and the log of the container, and correct the container in the spec, or the node. It then continues by itself.',
   },
   /** A claim is not bound. */
   VolumePending: {
     severity: 'silent',
+    meaning: 'A volume is not there yet: its claim waits for storage, or for the first container that mounts it.',
+    remedy: `${NOTHING} If it lasts, see the Events of the claim that the message names.`,
+  },
+  /** What was on a volume is gone, or about to be. */
+  VolumeLost: {
+    severity: 'warning',
     meaning:
-      'A volume is not there yet: its claim waits for storage, or for the first container that mounts it. Or its storage is lost: then the component is Failed.',
-    remedy: `${NOTHING} If it lasts, see the Events of the claim that the message names. If its storage is lost, delete the claim: it is made again without its data.`,
+      'The storage of a volume is gone, or somebody deletes its claim, with what containers have written to it. The message names the claim. A claim that was deleted is made again, empty.',
+    remedy:
+      'While the claim is being deleted, pods that mount it still have the data: copy what is needed from them. If its PersistentVolume is still there, the data may be, too. If the claim is Lost, delete it: it is made again, empty.',
   },
   /** Larger than a ConfigMap can be. */
   AnsibleTooLarge: {
@@ -161,15 +226,60 @@ export const WORKSPACE_REASON_HELP = {
   NotChangeable: {
     severity: 'warning',
     meaning:
-      'A change cannot be made to a volume that exists: a smaller size, a larger one in a folder of a node, or another place. It stays as it is. The message says which.',
+      'A change cannot be made to a volume that exists: a smaller size, a larger one in a folder of a node or of a StorageClass whose volumes cannot grow, or another place. It stays as it is. The message says which.',
     remedy:
-      'Undo the change of the spec, or of the policy key localVolumeRoot. Or give the volume another name: it is then created without its data.',
+      'Undo the change of the spec, or of the policy key localVolumeRoot. A volume grows by itself when allowVolumeExpansion of its StorageClass is set. Or give the volume another name: it is then created without its data.',
+  },
+  /** A port of the node and a default route of a network exclude each other. */
+  DefaultRouteLeftOut: {
+    severity: 'warning',
+    meaning:
+      'A container has a hostPort, and one of its networks has a default route. Its pod gets routes to all networks of the workspace, but no default route: replies to clients of the hostPort would leave by the workspace and be lost.',
+    remedy:
+      'No action needed if the container only talks to networks of the workspace. Otherwise add routes to the network for what else it has to reach, or remove hostPort.',
+  },
+  /** Rendered by an earlier version. */
+  Outdated: {
+    severity: 'silent',
+    meaning:
+      'An earlier version of the operator made it. A change would replace what runs, so it stays as it is. The message says what it lacks.',
+    remedy:
+      'When an interruption is acceptable, run the command in the message: the operator makes it again. A change of its part of the spec does the same.',
+  },
+  /** Of the condition NetworksIsolated. */
+  NodeIsolated: {
+    severity: 'silent',
+    meaning: 'Every node with members of the workspace has the rules that keep it out of the networks of workspaces.',
+    remedy: 'No action needed.',
+  },
+  /** Of the condition NetworksIsolated. */
+  NodeNotIsolated: {
+    severity: 'silent',
+    meaning:
+      'A node with members of the workspace does not have the rules that keep it out of the networks of workspaces: members reach its services, and a Service of the cluster may answer in place of a member.',
+    remedy: 'See the pod of DaemonSet open-terrain-lab-isolation on that node, in namespace open-terrain-nodes.',
+  },
+  /** Of the condition NetworksIsolated. */
+  IsolationUnknown: {
+    severity: 'silent',
+    meaning:
+      'Nothing shows whether members of the workspace reach their node over its networks: no member runs yet, the DaemonSet that loads and checks the rules is not on the node, or the networks are of another driver than bridge.',
+    remedy:
+      'Install the DaemonSet: set labIsolation, with a container image, in the configuration of the installation. What each driver isolates: docs/access.md.',
   },
   /** The stored spec breaks a rule. */
   InvalidSpec: {
     severity: 'warning',
     meaning: 'The spec breaks a rule of the API; the message names the field.',
     remedy: 'Correct the field that the message names.',
+  },
+  /** The operator keeps only a part of it. */
+  TooLarge: {
+    severity: 'warning',
+    meaning:
+      'The object is larger, has more values or is nested deeper than the operator reads: the message gives the limit. What runs goes on; nothing is created, changed or deleted for it, and what it refers to is kept.',
+    remedy:
+      'Make the spec smaller, and remove annotations of pelotech.ot that are not needed. It then continues by itself.',
   },
   /** Every component is ready. */
   Ready: { severity: 'normal', meaning: 'Every component is ready for use.', remedy: 'No action needed.' },

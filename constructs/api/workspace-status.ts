@@ -11,13 +11,18 @@ export const WORKSPACE_PHASES = {
 } as const
 export type WorkspacePhase = (typeof WORKSPACE_PHASES)[keyof typeof WORKSPACE_PHASES]
 
-/** Types of the conditions. All of them are always present. */
-export const WORKSPACE_CONDITIONS = SETTLING_CONDITIONS
+/** Types of the conditions. All of them are always present, except `NetworksIsolated`, which only workspaces with networks have. */
+export const WORKSPACE_CONDITIONS = {
+  ...SETTLING_CONDITIONS,
+  /** Everything is as the spec says. A machine may wait for a restart or a new disk although it is ready. */
+  UpToDate: 'UpToDate',
+  NetworksIsolated: 'NetworksIsolated',
+} as const
 
 /** Maximum number of listed components: more than a spec can request. */
 const COMPONENTS_MAX = 512
-/** Maximum length of the message of one component in characters, so that 512 of them fit into one object. */
-export const COMPONENT_MESSAGE_MAX = 256
+/** Maximum length of the message of one component in characters. Where there are more than 128 components, the operator cuts them shorter. */
+export const COMPONENT_MESSAGE_MAX = 1_024
 
 const phase = z.enum(WORKSPACE_PHASES)
 
@@ -38,7 +43,8 @@ export const workspaceStatus = statusOf(
     phase: 'Current phase: Provisioning, Failed or Ready.',
     conditions:
       'Ready: every component is ready. Reconciling, Stalled: work is in progress, or cannot continue without a change. Settled: the workspace is Ready or Failed with ' +
-      'this spec: processing of this spec has ended.',
+      'this spec: processing of this spec has ended. UpToDate: everything is as the spec says; False if a machine waits for a restart or a new disk, a change cannot be made, or an image differs from its template. NetworksIsolated: members do not reach the node, its services and the Services of the cluster over the networks of the ' +
+      'workspace; Unknown if nothing shows it.',
   },
   {
     ready: maybeText(16, 'Components that are ready, of all, such as 3/7.'),

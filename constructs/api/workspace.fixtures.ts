@@ -43,6 +43,14 @@ const WHOLE: readonly SpecFixture[] = [
     'spec.containerClusters',
     'container cluster "a" has the name of a machine: both would have the same host name, so call one of them otherwise',
   ),
+  ...field('spec.owners[0].name', (name) => ({ owners: [{ kind: 'Group', name }] }), {
+    yes: ['alice@example.com', 'class 7', 'my-system:a'],
+    no: ['', 'system:masters', 'system:serviceaccount:default:default', 'a'.repeat(254), 7],
+  }),
+  ...field('spec.owners[0].kind', (kind) => ({ owners: [{ kind, name: 'a' }] }), {
+    yes: ['User', 'Group'],
+    no: ['ServiceAccount', undefined],
+  }),
 ]
 
 const MACHINES: readonly SpecFixture[] = [

@@ -5,6 +5,7 @@ import { type Parsed, parseSpec } from './parse-spec.ts'
 import { cel, DNS_LABEL, GROUP, VERSION } from './shared.ts'
 import { containerClusters } from './workspace-containers.ts'
 import { networks } from './workspace-networks.ts'
+import { owners } from './workspace-owners.ts'
 import { workspaceRules } from './workspace-rules.ts'
 import { workspaceStatus } from './workspace-status.ts'
 import { vms } from './workspace-vms.ts'
@@ -25,6 +26,7 @@ const specFields = z.object({
   containerClusters: containerClusters.optional(),
   volumes: volumes.optional(),
   networks: networks.optional(),
+  owners: owners.optional(),
 })
 
 const spec = cel(specFields, ...workspaceRules).describe('What the workspace is made of.')
@@ -67,6 +69,7 @@ export type WorkspaceVm = NonNullable<WorkspaceSpec['vms']>[number]
 export type WorkspaceContainerCluster = NonNullable<WorkspaceSpec['containerClusters']>[number]
 export type WorkspaceContainer = WorkspaceContainerCluster['containers'][number]
 export type WorkspaceVolume = NonNullable<WorkspaceSpec['volumes']>[number]
+export type WorkspaceOwner = NonNullable<WorkspaceSpec['owners']>[number]
 export type WorkspaceNetwork = NonNullable<WorkspaceSpec['networks']>[number]
 
 export type ParsedWorkspaceSpec = Parsed<WorkspaceSpec>

@@ -1,6 +1,6 @@
-import { ApiObject } from 'cdk8s'
+import { ApiObject, App, Chart, JsonPatch } from 'cdk8s'
 import { describe, expect, it } from 'vitest'
-import { renderDataSource } from './data-source.ts'
+import { DataSource, renderDataSource } from './data-source.ts'
 import { type DataVolumeProps, type DiskSource, renderDataVolume } from './data-volume.ts'
 import { render } from './render.ts'
 import { renderVolumeSnapshot } from './volume-snapshot.ts'
@@ -68,6 +68,21 @@ describe('renderDataSource', () => {
     expect(
       renderDataSource({ image, target: { kind, name: `${image.name}-${REVISION}` }, revision: REVISION }),
     ).toMatchSnapshot()
+  })
+})
+
+describe('a child in the chart of an author', () => {
+  it('is like any other object: with labels of the chart, and with what is added to it', () => {
+    const chart = new Chart(new App(), 'chart', { labels: { team: 'a' } })
+    const image = { name: 'image', namespace: 'farm', uid: 'uid' }
+    const target = { kind: 'VolumeSnapshot', name: 'snapshot' } as const
+    const source = new DataSource(chart, 'source', { image, target, revision: 'r' })
+    source.metadata.addLabel('added', 'label')
+    source.addJsonPatch(JsonPatch.replace('/spec/source/snapshot/name', 'other'))
+    expect(chart.toJson()).toMatchObject([
+      { metadata: { labels: { team: 'a', added: 'label' } }, spec: { source: { snapshot: { name: 'other' } } } },
+    ])
+    expect(Object.keys(chart.toJson()[0].spec.source.snapshot)).toEqual(['name', 'namespace'])
   })
 })
 

@@ -1,7 +1,7 @@
-import { ApiObject } from 'cdk8s'
 import type { Construct } from 'constructs'
 import type { Artifact } from '../api/vm-disk-image.ts'
 import { childMetadata, type ImageChild, type ImageRef } from './image-child.ts'
+import { RenderedObject, renderOne } from './rendered-object.ts'
 
 export interface DataSourceProps {
   readonly image: ImageRef
@@ -23,14 +23,17 @@ export interface DataSourceSpec {
 export type DataSourceObject = ImageChild<'DataSource', DataSourceSpec>
 
 /** The stable alias of an image. It has the name of the image and always points to the artifact in use. */
-export class DataSource extends ApiObject {
+export class DataSource extends RenderedObject<DataSourceObject> {
   constructor(scope: Construct, id: string, props: DataSourceProps) {
-    super(scope, id, renderDataSource(props))
+    super(scope, id, dataSource(props))
   }
 }
 
-/** Renders it without a construct, because the operator compares it with the existing object each time it processes the image. */
-export function renderDataSource({ image, target, revision }: DataSourceProps): DataSourceObject {
+export function renderDataSource(props: DataSourceProps): DataSourceObject {
+  return renderOne((chart) => new DataSource(chart, 'DataSource', props))
+}
+
+function dataSource({ image, target, revision }: DataSourceProps): DataSourceObject {
   const object = { namespace: image.namespace, name: target.name }
   return {
     apiVersion: 'cdi.kubevirt.io/v1beta1',

@@ -31,6 +31,8 @@ export interface KubeVirtVirtualMachineProps {
     /** Whether the Secret has `networkdata`. */
     readonly hasNetworkData: boolean
   }
+  /** Name of the claim that a restore of KubeVirt made the root disk. Default: that of the DataVolume. */
+  readonly restoredClaim?: string | undefined
   /** Versions of the machine, as label values. */
   readonly version?: {
     readonly baseVm?: string | undefined
@@ -69,6 +71,7 @@ interface SecretReference {
 interface GuestVolume {
   readonly name: string
   readonly dataVolume?: { readonly name: string }
+  readonly persistentVolumeClaim?: { readonly claimName: string }
   readonly cloudInitNoCloud?: {
     readonly secretRef: SecretReference
     readonly networkDataSecretRef?: SecretReference
@@ -104,7 +107,8 @@ export interface KubeVirtVirtualMachineSpec {
 
 export type KubeVirtVirtualMachineObject = ImageChild<'VirtualMachine', KubeVirtVirtualMachineSpec>
 
-const ROOT_DISK = 'rootdisk'
+/** Name of the root disk in KubeVirt's machine. */
+export const ROOT_DISK = 'rootdisk'
 const CLOUD_INIT_DISK = 'cloudinit'
 const POD_NETWORK = 'default'
 /** Time that a guest has to shut down before it is switched off. */
@@ -167,12 +171,17 @@ function disks(): GuestDisk[] {
   ]
 }
 
-function volumes({ vm, cloudInit }: KubeVirtVirtualMachineProps): GuestVolume[] {
+function volumes({ vm, cloudInit, restoredClaim }: KubeVirtVirtualMachineProps): GuestVolume[] {
   const names = vmChildNames(vm.name)
   const secret = { name: names.cloudInit }
   const networkDataSecretRef = cloudInit.hasNetworkData ? secret : undefined
   return [
-    { name: ROOT_DISK, dataVolume: { name: names.clone } },
+    {
+      name: ROOT_DISK,
+      ...(restoredClaim === undefined
+        ? { dataVolume: { name: names.clone } }
+        : { persistentVolumeClaim: { claimName: restoredClaim } }),
+    },
     { name: CLOUD_INIT_DISK, cloudInitNoCloud: { secretRef: secret, networkDataSecretRef } },
   ]
 }

@@ -3,7 +3,7 @@ import { ApiObject, App, Chart } from 'cdk8s'
 /**
  * A chart that never generates names: a name derived from the path of a construct changes when a scope is renamed, which would replace a live disk.
  */
-class RenderChart extends Chart {
+export class RenderChart extends Chart {
   override generateObjectName(apiObject: ApiObject): string {
     throw new Error(`${apiObject.node.path}: set metadata.name, names of rendered objects are never generated`)
   }
@@ -14,7 +14,10 @@ class RenderChart extends Chart {
  * visits its whole App, and ids must be unique in it.
  */
 export function render(build: (chart: Chart) => void): object[] {
-  const chart = new RenderChart(new App(), 'render')
+  return renderIn(new RenderChart(new App(), 'render'), build)
+}
+
+export function renderIn(chart: Chart, build: (chart: Chart) => void): object[] {
   build(chart)
   return chart.node
     .findAll()

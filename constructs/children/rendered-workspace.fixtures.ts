@@ -4,8 +4,9 @@ import { renderWorkspaceAnsible } from './workspace-ansible.ts'
 import { renderContainerCluster } from './workspace-containers.ts'
 import { renderWorkspaceMachine } from './workspace-machine.ts'
 import { podSecurityLevel, renderWorkspaceNamespace, renderWorkspaceQuota } from './workspace-namespace.ts'
-import { renderWorkspaceNetwork } from './workspace-network.ts'
+import { type NetworksOfBefore, renderWorkspaceNetwork } from './workspace-network.ts'
 import { renderWorkspaceNetworkPolicies } from './workspace-network-policies.ts'
+import { renderClusterNetworks } from './workspace-pod-network.ts'
 import { renderWorkspaceVolume } from './workspace-volume.ts'
 
 export const IMAGE_NAMESPACE = 'vmdi-farm'
@@ -15,18 +16,26 @@ const QUOTA = { 'requests.cpu': '16', 'limits.cpu': '64', pods: '50' }
 export type RenderedWorkspace = ReturnType<typeof renderAll>
 
 /** Renders all children of a workspace except its images, by kind. */
-export function renderAll({ workspace, spec }: RandomWorkspace, driver: NetworkDriver, localVolumeRoot?: string) {
+export function renderAll(
+  { workspace, spec }: RandomWorkspace,
+  driver: NetworkDriver,
+  localVolumeRoot?: string,
+  networksOfBefore?: NetworksOfBefore,
+) {
   const { networks = [], volumes = [], vms = [], containerClusters = [] } = spec
   return {
     namespace: renderWorkspaceNamespace({ workspace, podSecurity: podSecurityLevel(spec, POLICY) }),
     quota: renderWorkspaceQuota({ workspace, hard: QUOTA }),
     policies: renderWorkspaceNetworkPolicies({ workspace, containerClusters, imageNamespace: IMAGE_NAMESPACE }),
-    networks: networks.map((network) => renderWorkspaceNetwork({ workspace, spec, network, driver })),
+    networks: networks.map((network) => renderWorkspaceNetwork({ workspace, spec, network, driver, networksOfBefore })),
     volumes: volumes.flatMap((volume) => renderWorkspaceVolume({ workspace, volume, localVolumeRoot })),
     ansible: renderWorkspaceAnsible({ workspace, spec }),
     machines: vms.map((vm) => renderWorkspaceMachine({ workspace, spec, vm, driver, imageNamespace: IMAGE_NAMESPACE })),
+    clusterNetworks: containerClusters.map((cluster) =>
+      renderClusterNetworks({ workspace, spec, cluster, driver, networksOfBefore }),
+    ),
     clusters: containerClusters.map((cluster) =>
-      renderContainerCluster({ workspace, spec, cluster, driver, quota: QUOTA }),
+      renderContainerCluster({ workspace, spec, cluster, driver, quota: QUOTA, networksOfBefore }),
     ),
   }
 }
@@ -37,10 +46,21 @@ export function objectsOf({
   quota,
   policies,
   networks,
+  clusterNetworks,
   volumes,
   ansible,
   machines,
   clusters,
 }: RenderedWorkspace) {
-  return [namespace, quota, ...policies, ...networks.flat(), ...volumes, ansible, ...machines, ...clusters]
+  return [
+    namespace,
+    quota,
+    ...policies,
+    ...networks.flat(),
+    ...clusterNetworks.flat(),
+    ...volumes,
+    ansible,
+    ...machines,
+    ...clusters,
+  ]
 }

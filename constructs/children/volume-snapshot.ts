@@ -1,6 +1,6 @@
-import { ApiObject } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { childMetadata, type ImageChild, type ImageRef } from './image-child.ts'
+import { RenderedObject, renderOne } from './rendered-object.ts'
 
 export interface VolumeSnapshotProps {
   readonly image: ImageRef
@@ -19,14 +19,17 @@ export interface VolumeSnapshotSpec {
 export type VolumeSnapshotObject = ImageChild<'VolumeSnapshot', VolumeSnapshotSpec>
 
 /** What disks are cloned from, if a snapshot class is used. */
-export class VolumeSnapshot extends ApiObject {
+export class VolumeSnapshot extends RenderedObject<VolumeSnapshotObject> {
   constructor(scope: Construct, id: string, props: VolumeSnapshotProps) {
-    super(scope, id, renderVolumeSnapshot(props))
+    super(scope, id, volumeSnapshot(props))
   }
 }
 
-/** The same without a construct. */
 export function renderVolumeSnapshot(props: VolumeSnapshotProps): VolumeSnapshotObject {
+  return renderOne((chart) => new VolumeSnapshot(chart, 'VolumeSnapshot', props))
+}
+
+function volumeSnapshot(props: VolumeSnapshotProps): VolumeSnapshotObject {
   const { claimName, snapshotClass } = props
   return {
     apiVersion: 'snapshot.storage.k8s.io/v1',

@@ -1,5 +1,7 @@
+import type { Construct } from 'constructs'
 import type { WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
 import { ansibleYaml } from './ansible-yaml.ts'
+import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
 import { ansibleName } from './workspace-names.ts'
 
@@ -19,10 +21,20 @@ export interface AnsibleObject {
 const BYTES_MAX = 2 ** 20
 
 /**
- * Renders the machines and containers of a workspace as an Ansible inventory, and the roles of its machines as plays, one for each machine with
+ * The machines and containers of a workspace as an Ansible inventory, and the roles of its machines as plays, one for each machine with
  * roles. Contains no logins. The format is YAML 1.1, which is what Ansible reads.
  */
-export function renderWorkspaceAnsible({ workspace, spec }: WorkspaceAnsibleProps): AnsibleObject {
+export class WorkspaceAnsible extends RenderedObject<AnsibleObject> {
+  constructor(scope: Construct, id: string, props: WorkspaceAnsibleProps) {
+    super(scope, id, ansibleOf(props))
+  }
+}
+
+export function renderWorkspaceAnsible(props: WorkspaceAnsibleProps): AnsibleObject {
+  return renderOne((chart) => new WorkspaceAnsible(chart, 'Ansible', props))
+}
+
+function ansibleOf({ workspace, spec }: WorkspaceAnsibleProps): AnsibleObject {
   const { vms = [] } = spec
   return {
     apiVersion: 'v1',
@@ -34,6 +46,47 @@ export function renderWorkspaceAnsible({ workspace, spec }: WorkspaceAnsibleProp
       'deploy.yaml': ansibleYaml(plays(vms, 'deploy')),
     },
   }
+}
+
+/**
+ * Reports whether the plays are certainly larger than the API server accepts. Counts no further than that, and renders nothing: a deep list of empty
+ * texts is many times as large as YAML, and rendering it takes seconds and hundreds of megabytes.
+ */
+export function areVariablesTooLarge({ vms = [] }: Pick<WorkspaceSpec, 'vms'>): boolean {
+  const room = { left: BYTES_MAX }
+  return vms.some(({ ansible }) =>
+    [...(ansible?.roles?.build ?? []), ...(ansible?.roles?.deploy ?? [])].some(
+      ({ variables }) => !takeLines(room, variables, VARIABLES_LEVEL),
+    ),
+  )
+}
+
+/** Level at which the variables of a role are in a play: below the play, its list of roles, the role and `vars`. */
+const VARIABLES_LEVEL = 4
+/** Spaces for each level. */
+const INDENTATION = 2
+
+/** Takes the least that a value takes as YAML: a line for each member of a map, and for each item without members. False if there is not enough. */
+function takeLines(room: { left: number }, value: unknown, level: number): boolean {
+  if (!hasMembers(value)) {
+    room.left -= typeof value === 'string' ? value.length || '""'.length : 1
+    return room.left >= 0
+  }
+  const isList = Array.isArray(value)
+  for (const key in value) {
+    const member = value[key]
+    // The dash and its space, or the colon, and the end of the line.
+    const around = isList ? 3 : key.length + 2
+    if (!isList || !hasMembers(member)) room.left -= INDENTATION * level + around
+    if (room.left < 0 || !takeLines(room, member, level + 1)) return false
+  }
+  return true
+}
+
+function hasMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false
+  for (const _key in value) return true
+  return false
 }
 
 /** Reports whether it is larger than the API server accepts. */

@@ -1,12 +1,15 @@
-import { LABELS } from '../api/labels.ts'
+import type { Construct } from 'constructs'
+import { LABELS, PLACEMENT_GATE } from '../api/labels.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceContainer, WorkspaceContainerCluster, WorkspaceSpec } from '../api/workspace.ts'
 import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
+import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata, workspaceLabels } from './workspace-child.ts'
 import { ansibleName, claimName } from './workspace-names.ts'
+import type { NetworksOfBefore } from './workspace-network.ts'
 import { protocolOf } from './workspace-network-policies.ts'
 import { ANSIBLE_VOLUME, clusterNodeGroup, mountedVolumes } from './workspace-node-group.ts'
-import { podNameservers, podNetworks } from './workspace-pod-network.ts'
+import { type DefaultRoute, NETWORKS_ANNOTATION, podNameservers, podNetworks } from './workspace-pod-network.ts'
 
 export interface ContainerClusterProps {
   readonly workspace: WorkspaceRef
@@ -15,6 +18,11 @@ export interface ContainerClusterProps {
   readonly driver: NetworkDriver
   /** Quota of the policy. If it limits `limits.cpu`, every container needs such a limit. */
   readonly quota?: Readonly<Record<string, string>> | undefined
+  /** `requested` renders the cluster as versions up to 0.1.0 of the operator did. @default `configured` */
+  readonly defaultRoute?: DefaultRoute
+  /** `free` renders the cluster as versions up to 0.1.0 of the operator did: the scheduler alone places its pod. @default `gated` */
+  readonly placement?: 'gated' | 'free'
+  readonly networksOfBefore?: NetworksOfBefore | undefined
 }
 
 interface Amounts {
@@ -37,6 +45,7 @@ export interface ContainerSpec {
 export interface PodSpec {
   readonly hostname: string
   readonly automountServiceAccountToken: false
+  readonly schedulingGates?: readonly [{ readonly name: typeof PLACEMENT_GATE }]
   readonly dnsPolicy?: 'None'
   readonly dnsConfig?: { readonly nameservers: readonly string[] }
   readonly affinity?: NodeGroupAffinity
@@ -64,11 +73,18 @@ export type DeploymentObject = WorkspaceChild<
   }
 >
 
-/** Read by Multus. */
-const NETWORKS_ANNOTATION = 'k8s.v1.cni.cncf.io/networks'
+/** A container cluster: one pod. An address can be in use only once, so a new pod has a gate until the one before it is gone. */
+export class ContainerCluster extends RenderedObject<DeploymentObject> {
+  constructor(scope: Construct, id: string, props: ContainerClusterProps) {
+    super(scope, id, deploymentOf(props))
+  }
+}
 
-/** Renders a container cluster: one pod. An address can be in use only once, so the old pod is removed before the new one is created. */
 export function renderContainerCluster(props: ContainerClusterProps): DeploymentObject {
+  return renderOne((chart) => new ContainerCluster(chart, 'Deployment', props))
+}
+
+function deploymentOf(props: ContainerClusterProps): DeploymentObject {
   const { workspace, spec, cluster, driver } = props
   const nodeGroup = clusterNodeGroup(workspace, spec, cluster, driver)
   const own = { [LABELS.containerCluster]: cluster.name }
@@ -96,13 +112,17 @@ export function renderContainerCluster(props: ContainerClusterProps): Deployment
   }
 }
 
-function podSpec({ workspace, spec, cluster, quota }: ContainerClusterProps, nodeGroup: string | undefined): PodSpec {
+function podSpec(
+  { workspace, spec, cluster, quota, placement = 'gated' }: ContainerClusterProps,
+  nodeGroup: string | undefined,
+): PodSpec {
   const nameservers = podNameservers(spec, cluster)
   const volumes = [...mountedVolumes(cluster)].map((name) => volumeOf(workspace, name))
   const hasCpuLimit = quota?.['limits.cpu'] !== undefined
   return {
     hostname: cluster.name,
     automountServiceAccountToken: false,
+    ...(placement === 'gated' && { schedulingGates: [{ name: PLACEMENT_GATE }] }),
     ...(nameservers.length > 0 && { dnsPolicy: 'None', dnsConfig: { nameservers } }),
     ...(nodeGroup !== undefined && { affinity: sameNodeAs(nodeGroup) }),
     containers: cluster.containers.map((container) => containerSpec(container, hasCpuLimit)),

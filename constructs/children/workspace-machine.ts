@@ -1,6 +1,9 @@
+import type { Construct } from 'constructs'
+import { ANNOTATIONS } from '../api/labels.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import { type VirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
 import type { WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
+import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
 import { networkNames } from './workspace-names.ts'
 import { routesOf } from './workspace-network.ts'
@@ -12,17 +15,30 @@ export interface WorkspaceMachineProps {
   readonly vm: WorkspaceVm
   readonly driver: NetworkDriver
   readonly imageNamespace: string
+  /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the workspace. Each machine decides whether it is about itself. */
+  readonly rebuildRequestedAt?: string | undefined
 }
 
 export type WorkspaceMachineObject = WorkspaceChild<'VirtualMachine', VirtualMachineSpec>
 
-/** Renders one machine of a workspace. It has no image template: the workspace ensures the images. Contains passwords if the workspace does. */
+/** One machine of a workspace. It has no image template: the workspace ensures the images. Contains passwords if the workspace does. */
+export class WorkspaceMachine extends RenderedObject<WorkspaceMachineObject> {
+  constructor(scope: Construct, id: string, props: WorkspaceMachineProps) {
+    super(scope, id, machineOf(props))
+  }
+}
+
 export function renderWorkspaceMachine(props: WorkspaceMachineProps): WorkspaceMachineObject {
-  const { workspace, vm } = props
+  return renderOne((chart) => new WorkspaceMachine(chart, 'VirtualMachine', props))
+}
+
+function machineOf(props: WorkspaceMachineProps): WorkspaceMachineObject {
+  const { workspace, vm, rebuildRequestedAt: request } = props
+  const annotations = request === undefined ? undefined : { [ANNOTATIONS.rebuildRequestedAt]: request }
   return {
     apiVersion: virtualMachine.apiVersion,
     kind: 'VirtualMachine',
-    metadata: workspaceChildMetadata({ workspace, name: vm.name }),
+    metadata: workspaceChildMetadata({ workspace, name: vm.name, ...(annotations !== undefined && { annotations }) }),
     spec: machineSpec(props),
   }
 }

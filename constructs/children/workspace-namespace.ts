@@ -1,5 +1,7 @@
+import type { Construct } from 'constructs'
 import { BASELINE_CAPABILITIES } from '../api/policy-workspace-values.ts'
 import type { WorkspaceContainer, WorkspaceSpec } from '../api/workspace.ts'
+import { RenderedObject, renderOne } from './rendered-object.ts'
 import {
   clusterWideMetadata,
   type WorkspaceChild,
@@ -45,11 +47,18 @@ export function podSecurityLevel(
   return added.some(isAbove) ? 'privileged' : 'baseline'
 }
 
-/** Renders the namespace for all objects of the workspace. */
-export function renderWorkspaceNamespace({
-  workspace,
-  podSecurity,
-}: WorkspaceNamespaceProps): WorkspaceNamespaceObject {
+/** The namespace for all objects of a workspace. */
+export class WorkspaceNamespace extends RenderedObject<WorkspaceNamespaceObject> {
+  constructor(scope: Construct, id: string, props: WorkspaceNamespaceProps) {
+    super(scope, id, namespaceOf(props))
+  }
+}
+
+export function renderWorkspaceNamespace(props: WorkspaceNamespaceProps): WorkspaceNamespaceObject {
+  return renderOne((chart) => new WorkspaceNamespace(chart, 'Namespace', props))
+}
+
+function namespaceOf({ workspace, podSecurity }: WorkspaceNamespaceProps): WorkspaceNamespaceObject {
   return {
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -69,8 +78,18 @@ export interface WorkspaceQuotaProps {
 
 export type ResourceQuotaObject = WorkspaceChild<'ResourceQuota', { readonly hard: Readonly<Record<string, string>> }>
 
-/** Renders the limits on what one workspace may request. */
-export function renderWorkspaceQuota({ workspace, hard }: WorkspaceQuotaProps): ResourceQuotaObject {
+/** The limits on what one workspace may request. */
+export class WorkspaceQuota extends RenderedObject<ResourceQuotaObject> {
+  constructor(scope: Construct, id: string, props: WorkspaceQuotaProps) {
+    super(scope, id, quotaOf(props))
+  }
+}
+
+export function renderWorkspaceQuota(props: WorkspaceQuotaProps): ResourceQuotaObject {
+  return renderOne((chart) => new WorkspaceQuota(chart, 'ResourceQuota', props))
+}
+
+function quotaOf({ workspace, hard }: WorkspaceQuotaProps): ResourceQuotaObject {
   return {
     apiVersion: 'v1',
     kind: 'ResourceQuota',

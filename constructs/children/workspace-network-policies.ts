@@ -1,6 +1,8 @@
+import { Construct } from 'constructs'
 import { LABELS } from '../api/labels.ts'
 import { childName } from '../api/names.ts'
 import type { WorkspaceContainerCluster } from '../api/workspace.ts'
+import { RenderedObject, renderChildren } from './rendered-object.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
 
 export interface WorkspaceNetworkPoliciesProps {
@@ -42,10 +44,21 @@ const CDI_RECEIVER: Selector = { matchLabels: { 'cdi.kubevirt.io': 'cdi-upload-s
 const CDI_PORT: Port = { protocol: 'TCP', port: 8443 }
 
 /**
- * Renders the policies for the pod network of a workspace. They only allow DNS of the cluster, ports that containers declare, and the copies that CDI
+ * The policies for the pod network of a workspace. They only allow DNS of the cluster, ports that containers declare, and the copies that CDI
  * makes if the driver cannot clone a disk. The workspace's own networks are separate, and no NetworkPolicy applies to them.
  */
+export class WorkspaceNetworkPolicies extends Construct {
+  constructor(scope: Construct, id: string, props: WorkspaceNetworkPoliciesProps) {
+    super(scope, id)
+    for (const one of policiesOf(props)) new RenderedObject(this, `${one.kind}-${one.metadata.name}`, one)
+  }
+}
+
 export function renderWorkspaceNetworkPolicies(props: WorkspaceNetworkPoliciesProps): NetworkPolicyObject[] {
+  return renderChildren((chart) => new WorkspaceNetworkPolicies(chart, 'NetworkPolicies', props))
+}
+
+function policiesOf(props: WorkspaceNetworkPoliciesProps): NetworkPolicyObject[] {
   const { workspace, containerClusters } = props
   const policy = (name: string, spec: NetworkPolicySpec): NetworkPolicyObject => ({
     apiVersion: 'networking.k8s.io/v1',

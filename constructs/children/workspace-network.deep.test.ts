@@ -2,5 +2,5 @@ import { describe } from 'vitest'
 import { workspaceNetworkSuite } from './workspace-network-suite.fixtures.ts'
 
 describe('the network configurations of a workspace', () => {
-  workspaceNetworkSuite(10_000)
+  workspaceNetworkSuite(4_000)
 })

@@ -1,15 +1,21 @@
+import { Construct } from 'constructs'
 import type { NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceNetwork, WorkspaceSpec } from '../api/workspace.ts'
 import { type StaticRoute, usableRoutes } from './cloud-init-network-data.ts'
+import { RenderedObject, renderChildren } from './rendered-object.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
-import { bridgeName, cniNetworkName, networkNames } from './workspace-names.ts'
+import { linkNames, linkNamesOfBefore, networkNames } from './workspace-names.ts'
 
 export interface WorkspaceNetworkProps {
   readonly workspace: WorkspaceRef
   readonly spec: WorkspaceSpec
   readonly network: WorkspaceNetwork
   readonly driver: NetworkDriver
+  readonly networksOfBefore?: NetworksOfBefore | undefined
 }
+
+/** Networks of the workspace, by name, that exist with the names of earlier versions on nodes, and keep these. */
+export type NetworksOfBefore = ReadonlySet<string>
 
 export type NetworkAttachmentDefinitionObject = WorkspaceChild<
   'NetworkAttachmentDefinition',
@@ -23,19 +29,26 @@ export type NetworkAttachmentDefinitionObject = WorkspaceChild<
 const CNI_VERSION = '0.3.1'
 
 /**
- * Renders one network. A Linux bridge of the node needs two definitions: a machine gets its address in its guest, but a pod gets it from the plugin,
+ * One network. A Linux bridge of the node needs two definitions: a machine gets its address in its guest, but a pod gets it from the plugin,
  * which fails without one. An overlay of OVN-Kubernetes serves both with one definition.
  */
+export class WorkspaceNetworkDefinitions extends Construct {
+  constructor(scope: Construct, id: string, props: WorkspaceNetworkProps) {
+    super(scope, id)
+    for (const one of definitionsOf(props)) new NetworkDefinition(this, one.name, one)
+  }
+}
+
 export function renderWorkspaceNetwork(props: WorkspaceNetworkProps): NetworkAttachmentDefinitionObject[] {
-  const { workspace, network, driver } = props
+  return renderChildren((chart) => new WorkspaceNetworkDefinitions(chart, 'Network', props))
+}
+
+function definitionsOf(props: WorkspaceNetworkProps): NetworkDefinitionProps[] {
+  const { workspace, network, driver, networksOfBefore } = props
   const names = networkNames(network.name)
-  const definition = (name: string, config: object): NetworkAttachmentDefinitionObject => ({
-    apiVersion: 'k8s.cni.cncf.io/v1',
-    kind: 'NetworkAttachmentDefinition',
-    metadata: workspaceChildMetadata({ workspace, name }),
-    spec: { config: JSON.stringify(config) },
-  })
-  const common = { cniVersion: CNI_VERSION, name: cniNetworkName(workspace.name, network.name) }
+  const definition = (name: string, config: object) => ({ workspace, name, config })
+  const { cni: name, bridge } = linkNamesOf(workspace, network, networksOfBefore)
+  const common = { cniVersion: CNI_VERSION, name }
   if (driver === 'ovn-layer2')
     return [
       definition(names.machines, {
@@ -45,16 +58,50 @@ export function renderWorkspaceNetwork(props: WorkspaceNetworkProps): NetworkAtt
         netAttachDefName: `${workspace.name}/${names.machines}`,
       }),
     ]
-  const bridge = { ...common, type: 'bridge', bridge: bridgeName(workspace.name, network.name) }
-  const routes = podRoutes(props).map(({ to, via }) => ({ dst: to, gw: via }))
   return [
-    definition(names.machines, { ...bridge, capabilities: { mac: true }, ipam: {} }),
-    definition(names.pods, {
-      ...bridge,
-      capabilities: { ips: true, mac: true },
-      ipam: { type: 'static', ...(routes.length > 0 && { routes }) },
-    }),
+    definition(names.machines, { ...common, type: 'bridge', bridge, capabilities: { mac: true }, ipam: {} }),
+    definition(names.pods, podConfig({ workspace, network, networksOfBefore }, podRoutes(props))),
   ]
+}
+
+/** Returns a configuration of a Linux bridge that gives pods the addresses that they ask for, and these routes. */
+export function podConfig(
+  { workspace, network, networksOfBefore }: Pick<WorkspaceNetworkProps, 'workspace' | 'network' | 'networksOfBefore'>,
+  routes: readonly StaticRoute[],
+): object {
+  const { cni: name, bridge } = linkNamesOf(workspace, network, networksOfBefore)
+  const shown = routes.map(({ to, via }) => ({ dst: to, gw: via }))
+  return {
+    cniVersion: CNI_VERSION,
+    name,
+    type: 'bridge',
+    bridge,
+    capabilities: { ips: true, mac: true },
+    ipam: { type: 'static', ...(shown.length > 0 && { routes: shown }) },
+  }
+}
+
+export interface NetworkDefinitionProps {
+  readonly workspace: WorkspaceRef
+  readonly name: string
+  /** Configuration of a CNI plugin. */
+  readonly config: object
+}
+
+/** One NetworkAttachmentDefinition of a workspace. */
+export class NetworkDefinition extends RenderedObject<NetworkAttachmentDefinitionObject> {
+  constructor(scope: Construct, id: string, { workspace, name, config }: NetworkDefinitionProps) {
+    super(scope, id, {
+      apiVersion: 'k8s.cni.cncf.io/v1',
+      kind: 'NetworkAttachmentDefinition',
+      metadata: workspaceChildMetadata({ workspace, name }),
+      spec: { config: JSON.stringify(config) },
+    })
+  }
+}
+
+function linkNamesOf(workspace: WorkspaceRef, { name }: WorkspaceNetwork, before: NetworksOfBefore = new Set()) {
+  return before.has(name) ? linkNamesOfBefore(workspace, name) : linkNames(workspace, name)
 }
 
 /** Returns the name of the NetworkAttachmentDefinition that pods are on. */
@@ -76,8 +123,8 @@ export function isDefaultRoute({ to }: StaticRoute): boolean {
 }
 
 /**
- * Returns the routes that every pod on a network can have: all pods get them from one configuration, and a route that a pod cannot have keeps it from
- * starting. Default routes are left out: a pod may have one from only one network, and its annotation says which.
+ * Returns the routes that every pod on a network can have: pods without a default route get them from one configuration, and a route that a pod cannot
+ * have keeps it from starting. Default routes are left out: a pod may have one from only one network, whose configuration is for this pod alone.
  */
 function podRoutes({ spec: { containerClusters = [] }, network }: WorkspaceNetworkProps): StaticRoute[] {
   const addresses = containerClusters

@@ -1,9 +1,20 @@
+import { isInNetwork, networkOf, parseCidr, parseIp, prefixText } from '../api/ip-address.ts'
 import type { NetworkDriver } from '../api/policy.ts'
-import type { WorkspaceContainerCluster, WorkspaceSpec } from '../api/workspace.ts'
-import { usableRoutes } from './cloud-init-network-data.ts'
+import type { WorkspaceContainerCluster, WorkspaceNetwork, WorkspaceSpec } from '../api/workspace.ts'
+import { type StaticRoute, usableRoutes } from './cloud-init-network-data.ts'
 import { withMacAddresses } from './mac-address.ts'
+import { renderOne } from './rendered-object.ts'
 import type { WorkspaceRef } from './workspace-child.ts'
-import { isDefaultRoute, podNetworkName, routesOf } from './workspace-network.ts'
+import { clusterNetworkName } from './workspace-names.ts'
+import {
+  isDefaultRoute,
+  type NetworkAttachmentDefinitionObject,
+  NetworkDefinition,
+  type NetworksOfBefore,
+  podConfig,
+  podNetworkName,
+  routesOf,
+} from './workspace-network.ts'
 
 /** One network of a pod, as Multus reads it. */
 export interface PodNetwork {
@@ -17,45 +28,162 @@ export interface PodNetwork {
   readonly 'default-route'?: readonly string[]
 }
 
-/** Kubernetes accepts no more for a pod. */
-const NAMESERVERS_MAX = 3
+/** Read by Multus. */
+export const NETWORKS_ANNOTATION = 'k8s.v1.cni.cncf.io/networks'
 
-/**
- * Returns the networks of a container cluster's pod, named `net1`, `net2` and so on. As in a machine, the first usable default route of each family
- * is used. Multus then removes that of the pod network, and does not fail because there are two.
- */
-export function podNetworks({
-  workspace,
-  spec,
-  cluster,
-  driver,
-}: {
+/** Returns the networks that a pod template which the operator has rendered asks for. What somebody else has written there counts for nothing. */
+export function podNetworksIn(annotations: Readonly<Record<string, string>> = {}): readonly PodNetwork[] {
+  try {
+    const asked: unknown = JSON.parse(annotations[NETWORKS_ANNOTATION] ?? '[]')
+    return Array.isArray(asked) ? asked.filter(isPodNetwork) : []
+  } catch {
+    return []
+  }
+}
+
+function isPodNetwork(value: unknown): value is PodNetwork {
+  const { name, namespace, ips, mac, interface: device } = (value ?? {}) as Readonly<Record<string, unknown>>
+  const areTexts = [name, namespace, mac, device].every((one) => typeof one === 'string')
+  return areTexts && Array.isArray(ips) && ips.every((one) => typeof one === 'string')
+}
+
+export interface PodNetworkProps {
   readonly workspace: WorkspaceRef
   readonly spec: WorkspaceSpec
   readonly cluster: WorkspaceContainerCluster
   readonly driver: NetworkDriver
-}): PodNetwork[] {
-  const networks = new Map((spec.networks ?? []).map((network) => [network.name, network]))
-  const interfaces = withMacAddresses(workspace.uid, cluster.name, cluster.interfaces ?? [])
-  const families = new Set<'IPv4' | 'IPv6'>()
-  return interfaces.map(({ network, ipAddress, macAddress }, at) => {
-    const settings = networks.get(network)
-    const routes = settings === undefined ? [] : usableRoutes({ ipAddress, routes: routesOf(settings) })
-    const gateways = routes.filter(isDefaultRoute).flatMap(({ via }) => {
-      const family = via.includes(':') ? 'IPv6' : 'IPv4'
-      if (families.has(family)) return []
-      families.add(family)
-      return [via]
-    })
+  /** See `ContainerClusterProps`. */
+  readonly defaultRoute?: DefaultRoute
+  readonly networksOfBefore?: NetworksOfBefore | undefined
+}
+
+/**
+ * How a pod on a Linux bridge gets the default route of a network. `requested` of Multus by an annotation: versions 4.2.2 and newer ignore that, in
+ * silence. `configured`: the network has two routes, one to each half of the address space, which win over every default route.
+ */
+export type DefaultRoute = 'configured' | 'requested'
+
+/** Kubernetes accepts no more for a pod. */
+const NAMESERVERS_MAX = 3
+const HALVES = { IPv4: ['0.0.0.0/1', '128.0.0.0/1'], IPv6: ['::/1', '8000::/1'] } as const
+
+type Family = keyof typeof HALVES
+
+/** An interface of a pod, and the network that it is on. */
+interface Attachment {
+  readonly network: string
+  readonly ipAddress: string
+  readonly macAddress: string
+  readonly settings: WorkspaceNetwork | undefined
+  /** Next hops of its default routes, at most one of each family. */
+  readonly gateways: readonly string[]
+}
+
+/**
+ * Returns the networks of a container cluster's pod, named `net1`, `net2` and so on. As in a machine, the first usable default route of each family
+ * is used.
+ */
+export function podNetworks(props: PodNetworkProps): PodNetwork[] {
+  const { workspace, driver } = props
+  return attachmentsOf(props).map((attachment, at) => {
+    const { network, ipAddress, macAddress, gateways } = attachment
     return {
-      name: podNetworkName(network, driver),
+      name: ownDefinition(props, attachment)?.metadata.name ?? podNetworkName(network, driver),
       namespace: workspace.name,
       ips: [ipAddress],
       mac: macAddress,
       interface: `net${at + 1}`,
-      ...(gateways.length > 0 && { 'default-route': gateways }),
+      ...(gateways.length > 0 && !isConfigured(props) && { 'default-route': gateways }),
     }
   })
+}
+
+/** Returns the networks that are for this container cluster alone: those that give its pod a default route. */
+export function renderClusterNetworks(props: PodNetworkProps): NetworkAttachmentDefinitionObject[] {
+  return attachmentsOf(props).flatMap((attachment) => ownDefinition(props, attachment) ?? [])
+}
+
+/**
+ * Reports whether a port of the node is mapped to a container. Its clients are outside of the workspace, and they get a reply only where it leaves by
+ * the pod network.
+ */
+export function hasHostPort({ containers }: WorkspaceContainerCluster): boolean {
+  return containers.some(({ portMappings = [] }) => portMappings.some(({ hostPort }) => hostPort !== undefined))
+}
+
+/** Reports whether the pod has no default route of its networks, although one has it, because a port of the node is mapped to a container. */
+export function isDefaultRouteLeftOut(props: PodNetworkProps): boolean {
+  return isConfigured(props) && hasHostPort(props.cluster) && attachmentsOf(props).some(hasGateway)
+}
+
+function attachmentsOf({ workspace, spec, cluster }: PodNetworkProps): Attachment[] {
+  const networks = new Map((spec.networks ?? []).map((network) => [network.name, network]))
+  const interfaces = withMacAddresses(workspace.uid, cluster.name, cluster.interfaces ?? [])
+  const families = new Set<Family>()
+  return interfaces.map((each) => {
+    const settings = networks.get(each.network)
+    const routes = settings === undefined ? [] : usableRoutes({ ...each, routes: routesOf(settings) })
+    const gateways = routes.filter(isDefaultRoute).flatMap(({ via }) => {
+      const family = familyOf(via)
+      if (families.has(family)) return []
+      families.add(family)
+      return [via]
+    })
+    return { ...each, settings, gateways }
+  })
+}
+
+function ownDefinition(props: PodNetworkProps, attachment: Attachment): NetworkAttachmentDefinitionObject | undefined {
+  const { workspace, cluster, networksOfBefore } = props
+  const { settings } = attachment
+  if (!isConfigured(props) || settings === undefined || !hasGateway(attachment)) return undefined
+  const routes = ownRoutes(props, settings, attachment)
+  const config = podConfig({ workspace, network: settings, networksOfBefore }, routes)
+  const name = clusterNetworkName(settings.name, cluster.name, config)
+  return renderOne((chart) => new NetworkDefinition(chart, name, { workspace, name, config }))
+}
+
+/** Returns all routes of a pod on a network of which it has a default route. */
+function ownRoutes(
+  { spec: { networks = [] }, cluster }: PodNetworkProps,
+  settings: WorkspaceNetwork,
+  { ipAddress, gateways }: Attachment,
+): StaticRoute[] {
+  const declared = routesOf(settings).filter((route) => !isDefaultRoute(route))
+  const wide = gateways.flatMap((via) =>
+    (hasHostPort(cluster) ? elsewhere(networks, cluster, via) : HALVES[familyOf(via)]).map((to) => ({ to, via })),
+  )
+  return usableRoutes({ ipAddress, routes: [...declared, ...wide] })
+}
+
+/**
+ * Returns the other networks of the workspace that a default route leads to. A pod whose node maps a port to it has only these: everybody else gets
+ * replies by the pod network.
+ */
+function elsewhere(
+  networks: readonly WorkspaceNetwork[],
+  { interfaces = [] }: WorkspaceContainerCluster,
+  via: string,
+): string[] {
+  const own = interfaces.map(({ ipAddress }) => parseCidr(ipAddress)).filter((one) => one !== undefined)
+  return networks.flatMap(({ cidr }) => {
+    const range = parseCidr(cidr)
+    if (range === undefined || range.family !== parseIp(via)?.family) return []
+    const isOnLink = own.some((one) => one.length <= range.length && isInNetwork(range, one))
+    return isOnLink ? [] : [prefixText(networkOf(range))]
+  })
+}
+
+function isConfigured({ driver, defaultRoute = 'configured' }: PodNetworkProps): boolean {
+  return driver === 'bridge' && defaultRoute === 'configured'
+}
+
+function hasGateway({ gateways }: Attachment): boolean {
+  return gateways.length > 0
+}
+
+function familyOf(address: string): Family {
+  return address.includes(':') ? 'IPv6' : 'IPv4'
 }
 
 /** Returns the name servers of the cluster's networks, those of the first network first. If there are none, those of Kubernetes are used. */

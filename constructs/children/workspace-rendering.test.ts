@@ -2,10 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { PROPOSED_WORKSPACE } from '../api/proposed-workspace.fixtures.ts'
 import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceSpecInput } from '../api/workspace.ts'
 import { IMAGE_NAMESPACE, renderAll } from './rendered-workspace.fixtures.ts'
-import { isAnsibleTooLarge, renderWorkspaceAnsible } from './workspace-ansible.ts'
+import { areVariablesTooLarge, isAnsibleTooLarge, renderWorkspaceAnsible } from './workspace-ansible.ts'
 import { renderContainerCluster } from './workspace-containers.ts'
 import { podSecurityLevel, renderWorkspaceNamespace } from './workspace-namespace.ts'
+import { renderWorkspaceNetwork } from './workspace-network.ts'
 import { networksOf } from './workspace-network-suite.fixtures.ts'
+import { OWNER_ROLES, renderWorkspaceOwners } from './workspace-owners.ts'
+import { NETWORKS_ANNOTATION, type PodNetwork } from './workspace-pod-network.ts'
 import { isLetThrough } from './workspace-policies.fixtures.ts'
 import { renderWorkspaceVolume } from './workspace-volume.ts'
 
@@ -47,9 +50,11 @@ const firstContainer = (more: Partial<Container>, quota?: Readonly<Record<string
     .containers[0]
 
 describe('the workspace of the proposal', () => {
-  const bridge = renderAll(proposed, 'bridge')
+  // As a lab has it that an earlier version made: these snapshots must never change.
+  const before = new Set((proposed.spec.networks ?? []).map(({ name }) => name))
+  const bridge = renderAll(proposed, 'bridge', undefined, before)
   const { namespace, quota, policies, volumes, ansible } = bridge
-  const ovn = renderAll(proposed, 'ovn-layer2')
+  const ovn = renderAll(proposed, 'ovn-layer2', undefined, before)
 
   it.each([
     ['namespace', { namespace, quota }],
@@ -83,6 +88,22 @@ describe('the workspace of the proposal', () => {
     ])
     expect(ovn.machines[0]?.spec).toEqual({ ...bridge.machines[0]?.spec, nodeGroup: undefined })
     for (const { spec } of ovn.clusters) expect(spec.template.spec.affinity).toBeUndefined()
+  })
+})
+
+describe('owners', () => {
+  it.each([
+    ['baseline', false, OWNER_ROLES.withShells],
+    ['privileged', false, OWNER_ROLES.withoutShells],
+    ['privileged', true, OWNER_ROLES.withShells],
+  ] as const)('of a workspace of level %s, shells allowed there: %s, have role %s', (podSecurity, allowed, role) => {
+    const owners = [{ kind: 'Group', name: 'class-7' }] as const
+    const props = { workspace, owners, podSecurity, allowPrivilegedExec: allowed }
+    expect(renderWorkspaceOwners(props)).toMatchObject({
+      metadata: { namespace: workspace.name, name: role },
+      roleRef: { kind: 'ClusterRole', name: role },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'class-7' }],
+    })
   })
 })
 
@@ -186,20 +207,71 @@ describe('renderContainerCluster', () => {
   })
   const on = (name: string, third: number) => ({ network: name, ipAddress: `10.0.${third}.5/24` })
 
-  it('has the default route of the first network that has a usable one', () => {
-    const networks = [
-      network('own', 1, { routes: [via('10.0.1.5')] }),
-      network('first', 2, { routes: [via('10.0.2.1')] }),
-      network('second', 3, { routes: [via('10.0.3.1')] }),
-    ]
-    const template = deployment({
-      networks,
-      containerClusters: [cluster('app', {}, [on('own', 1), on('first', 2), on('second', 3)])],
+  const FROM_THIRD = [
+    network('third', 3),
+    network('inside', 2, { cidr: '10.0.2.128/28' }),
+    network('v6', 0, { cidr: 'fd00::/64' }),
+  ]
+  const networks = [
+    network('own', 1, { routes: [via('10.0.1.5')] }),
+    network('first', 2, { routes: [via('10.0.2.1'), via('10.0.2.9', '172.26.0.0/15')] }),
+    network('second', 3, { routes: [via('10.0.3.1')] }),
+    network('six', 0, { cidr: 'fd00:6::/64', rangeGateway: 'fd00:6::1' }),
+  ]
+  const interfaces = [on('own', 1), on('first', 2), on('second', 3), { network: 'six', ipAddress: 'fd00:6::5/64' }]
+  /** The routes of each interface of a pod, by its network. */
+  const routesOfPod = (more: object, all: object[] = networks) => {
+    const spec = { networks: all, containerClusters: [cluster('app', more, interfaces)] } as WorkspaceSpec
+    const { networks: shared, clusterNetworks, clusters } = renderAll({ workspace, spec }, 'bridge')
+    const configs = new Map([...shared, ...clusterNetworks].flat().map((one) => [one.metadata.name, one.spec.config]))
+    const asked = JSON.parse(
+      clusters[0]?.spec.template.metadata.annotations?.[NETWORKS_ANNOTATION] ?? '',
+    ) as PodNetwork[]
+    expect(asked.filter((one) => one['default-route'] !== undefined)).toEqual([])
+    return asked.map(({ name }) => {
+      const { ipam } = JSON.parse(configs.get(name) ?? '') as { ipam: { routes?: { dst: string; gw: string }[] } }
+      return ipam.routes?.map(({ dst, gw }) => `${dst} via ${gw}`)
     })
-    const annotation = template.metadata.annotations?.['k8s.v1.cni.cncf.io/networks'] ?? ''
-    expect(
-      (JSON.parse(annotation) as object[]).map((each) => (each as Record<string, unknown>)['default-route']),
-    ).toEqual([undefined, ['10.0.2.1'], undefined])
+  }
+
+  it('has the default route of the first network that has a usable one, as two halves that no other route beats', () => {
+    expect(routesOfPod({})).toEqual([
+      undefined,
+      ['172.26.0.0/15 via 10.0.2.9', '0.0.0.0/1 via 10.0.2.1', '128.0.0.0/1 via 10.0.2.1'],
+      undefined,
+      ['::/1 via fd00:6::1', '8000::/1 via fd00:6::1'],
+    ])
+  })
+
+  it('has routes to the other networks instead if a port of its node is mapped: replies to others leave by the pod network', () => {
+    const portMappings = [{ containerPort: 53, hostPort: 53 }]
+    expect(routesOfPod({ portMappings }, [...networks, ...FROM_THIRD, network('far', 9)])).toEqual([
+      undefined,
+      ['172.26.0.0/15 via 10.0.2.9', '10.0.9.0/24 via 10.0.2.1'],
+      undefined,
+      ['fd00::/64 via fd00:6::1'],
+    ])
+  })
+
+  it('asked Multus for a default route up to version 0.1.0', () => {
+    const spec = { networks, containerClusters: [cluster('app', {}, interfaces)] } as WorkspaceSpec
+    const [app] = spec.containerClusters as [NonNullable<WorkspaceSpec['containerClusters']>[number]]
+    const { template } = renderContainerCluster({
+      workspace,
+      spec,
+      cluster: app,
+      driver: 'bridge',
+      defaultRoute: 'requested',
+      placement: 'free',
+    }).spec
+    expect(template.spec).not.toHaveProperty('schedulingGates')
+    const asked = JSON.parse(template.metadata.annotations?.[NETWORKS_ANNOTATION] ?? '') as PodNetwork[]
+    expect(asked.map((one) => [one.name, one['default-route']])).toEqual([
+      ['own-pod', undefined],
+      ['first-pod', ['10.0.2.1']],
+      ['second-pod', undefined],
+      ['six-pod', ['fd00:6::1']],
+    ])
   })
 
   it('asks the first three name servers of its networks, or those of the cluster', () => {
@@ -254,7 +326,32 @@ describe('renderWorkspaceNetwork', () => {
     return (JSON.parse(config) as { ipam: { routes?: object[] } }).ipam.routes
   }
 
-  it('gives pods the routes that all of them can have, the first to each network, and no default route', () => {
+  const named = (uid: string, networksOfBefore?: ReadonlySet<string>) => {
+    const network = { name: 'net', cidr: '10.0.0.0/24' }
+    const spec = { networks: [network] } as WorkspaceSpec
+    const props = { workspace: { name: 'lab', uid }, spec, network, networksOfBefore }
+    const [[bridge], [overlay]] = [
+      renderWorkspaceNetwork({ ...props, driver: 'bridge' }),
+      renderWorkspaceNetwork({ ...props, driver: 'ovn-layer2' }),
+    ]
+    const configs = [bridge, overlay].map((one) => JSON.parse(one?.spec.config ?? '{}'))
+    return configs.map(({ name, bridge: own }) => own ?? name)
+  }
+
+  it('names nothing that an author can choose: the uid of the Workspace decides', () => {
+    const [bridge, overlay] = named('7d444840-9dc0-11d1-b245-5ffdce74fad2')
+    expect(bridge).toMatch(/^ot[0-9a-z]{13}$/)
+    const [otherBridge, otherOverlay] = named('7d444840-9dc0-11d1-b245-5ffdce74fad3')
+    expect([otherBridge, otherOverlay]).not.toEqual([bridge, overlay])
+    expect(otherBridge === bridge || otherOverlay === overlay).toBe(false)
+  })
+
+  it('keeps the names of a network that an earlier version made, byte by byte', () => {
+    expect(named('any', new Set(['net']))).toEqual(['otfd1c26089fbb', 'lab-net-fd1c26089fbba747'])
+    expect(named('any', new Set(['other']))).toEqual(named('any'))
+  })
+
+  it('gives pods without a default route the routes that all of them can have, the first to each network', () => {
     expect(routesOfPods('10.0.0.7')).toEqual([
       { dst: '172.26.0.0/16', gw: '10.0.0.5' },
       { dst: '172.27.0.0/16', gw: '10.0.0.1' },
@@ -315,5 +412,41 @@ describe('isAnsibleTooLarge', () => {
     expect(
       isAnsibleTooLarge({ data: { 'inventory.yaml': 'a'.repeat(2 ** 20), 'build.yaml': 'b', 'deploy.yaml': '' } }),
     ).toBe(true)
+  })
+})
+
+describe('areVariablesTooLarge', () => {
+  const specWith = (variables: Readonly<Record<string, unknown>>) => {
+    const roles = { build: [{ role: 'r' }], deploy: [{ role: 'r', variables }] }
+    const vm = { name: 'vm', backingVMDiskImage: 'golden', resources: { cpu: '1', memory: '1Gi' }, ansible: { roles } }
+    return specOf({ vms: [{ ...vm, name: 'first', ansible: {} }, vm] })
+  }
+  const below = (levels: number, value: unknown): unknown => (levels === 0 ? value : { a: below(levels - 1, value) })
+
+  it.each([
+    ['long texts', 'x'.repeat(1_000)],
+    ['empty texts', ''],
+    ['numbers', 1],
+    ['nothing', null],
+    ['empty lists', []],
+    ['empty maps', {}],
+    ['lists in lists', [['', []], [[[0]]]]],
+    ['maps in lists', [{ a: '', b: [{ c: {} }] }]],
+    ['maps in maps', { a: { b: { c: '' } }, d: '' }],
+    ['deep texts', below(20, '')],
+  ])('knows of %s that they do not fit without rendering them, and only if they do not', (_what, item) => {
+    // Each is about the maximum as YAML, so that in some steps it fits and in others it does not.
+    const [one = 0, two = 0] = [[item], [item, item]].map((all) => {
+      const { data } = renderWorkspaceAnsible({ workspace, spec: specWith({ all }) })
+      return Object.values(data).join('').length
+    })
+    for (const share of [0.9, 1.1, 4]) {
+      const count = Math.ceil((share * 2 ** 20) / (two - one))
+      const spec = specWith({ all: Array.from({ length: count }, () => item) })
+      const isTooLarge = areVariablesTooLarge(spec)
+      // Quotes and line breaks besides are not counted.
+      if (share < 1 || share > 2) expect(isTooLarge).toBe(share > 2)
+      else if (isTooLarge) expect(isAnsibleTooLarge(renderWorkspaceAnsible({ workspace, spec }))).toBe(true)
+    }
   })
 })

@@ -1,5 +1,7 @@
+import { Construct } from 'constructs'
 import { ANNOTATIONS } from '../api/labels.ts'
 import type { WorkspaceVolume } from '../api/workspace.ts'
+import { RenderedObject, renderChildren } from './rendered-object.ts'
 import {
   clusterWideMetadata,
   type WorkspaceChild,
@@ -46,10 +48,21 @@ const LOCAL_VOLUMES = 'pelotech.ot/local-volumes'
 const ACCESS_MODES = ['ReadWriteOnce'] as const
 
 /**
- * Renders one volume: its claim, after a PersistentVolume for a directory of a node if the policy has a root for such directories and the volume has
+ * One volume: its claim, after a PersistentVolume for a directory of a node if the policy has a root for such directories and the volume has
  * a path below it. The content of the directory is kept when the volume is deleted.
  */
+export class WorkspaceVolumeStorage extends Construct {
+  constructor(scope: Construct, id: string, props: WorkspaceVolumeProps) {
+    super(scope, id)
+    for (const one of storageOf(props)) new RenderedObject(this, `${one.kind}-${one.metadata.name}`, one)
+  }
+}
+
 export function renderWorkspaceVolume(props: WorkspaceVolumeProps): (ClaimObject | PersistentVolumeObject)[] {
+  return renderChildren((chart) => new WorkspaceVolumeStorage(chart, 'Volume', props))
+}
+
+function storageOf(props: WorkspaceVolumeProps): (ClaimObject | PersistentVolumeObject)[] {
   const { workspace, volume, localVolumeRoot } = props
   const { name, size, localPath } = volume
   const path =

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { OWNER_ROLES } from '../children/workspace-owners.ts'
 import { CLUSTER_ACCESS, CLUSTER_GRANTS, type Grant, NAMESPACE_ACCESS, NAMESPACE_GRANTS } from './access.ts'
 
 const DOCS = readFileSync(join(import.meta.dirname, '../../docs/access.md'), 'utf8')
@@ -44,11 +45,18 @@ describe('what the operator may do', () => {
 
   it('is nothing that would give it the rights of others, or let it run pods by itself', () => {
     const kinds = new Set([...CLUSTER_ACCESS, ...NAMESPACE_ACCESS].flatMap(({ resources }) => resources))
-    const powerful = ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings', 'serviceaccounts', 'nodes']
-    expect(powerful.filter((kind) => kinds.has(kind))).toEqual([])
-    const writable = CLUSTER_ACCESS.filter(({ verbs }) =>
-      verbs.some((verb) => ['create', 'update', 'patch'].includes(verb)),
-    )
+    const powerful = ['roles', 'clusterroles', 'clusterrolebindings', 'serviceaccounts']
+    expect(powerful.filter((kind) => kinds.has(kind))).toEqual(['clusterroles'])
+    // It may create RoleBindings for these, and others only with rights that it has itself.
+    const ofRoles = CLUSTER_ACCESS.filter(({ resources }) => resources.includes('clusterroles'))
+    expect(ofRoles.map(({ verbs, resourceNames }) => [verbs, resourceNames])).toEqual([
+      [['bind'], Object.values(OWNER_ROLES)],
+    ])
+    // The ranges of their pods, and nothing else: no subresource such as nodes/proxy, and no write.
+    const ofNodes = CLUSTER_ACCESS.filter(({ resources }) => resources.some((one) => /^nodes?\b/.test(one)))
+    expect(ofNodes.map(({ resources, verbs }) => [resources, verbs])).toEqual([[['nodes'], ['list']]])
+    // A patch removes the scheduling gate of a pod. What a pod runs comes from its Deployment.
+    const writable = CLUSTER_ACCESS.filter(({ verbs }) => verbs.some((verb) => ['create', 'update'].includes(verb)))
     expect(writable.flatMap(({ resources }) => resources)).not.toContain('pods')
   })
 })

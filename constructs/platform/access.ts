@@ -1,3 +1,6 @@
+import { POLICY_STATUS_NAME } from '../api/policy.ts'
+import { OWNER_ROLES } from '../children/workspace-owners.ts'
+
 /** One entry of a Role or ClusterRole. */
 export interface AccessRule {
   readonly apiGroups: readonly string[]
@@ -79,16 +82,22 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
   grant('keeps the DataSource of each image', 'cdi.kubevirt.io', ['datasources'], [...CACHE, ...MAKE]),
   grant('checks whether CDI can create a claim of a storage class', 'cdi.kubevirt.io', ['storageprofiles'], CACHE),
   grant(
-    'checks whether CDI works when a download makes no progress',
+    'checks whether CDI and KubeVirt work while something waits for them',
     'coordination.k8s.io',
     ['leases'],
     ['get'],
-    ['cdi-controller-leader-election-helper'],
+    ['cdi-controller-leader-election-helper', 'virt-controller'],
   ),
   grant('takes snapshots of images', 'snapshot.storage.k8s.io', ['volumesnapshots'], [...READ, 'create', 'delete']),
   grant('reads which snapshot classes exist', 'snapshot.storage.k8s.io', ['volumesnapshotclasses'], CACHE),
   grant('reads which storage classes exist', 'storage.k8s.io', ['storageclasses'], CACHE),
   grant('runs machines', 'kubevirt.io', ['virtualmachines'], [...CACHE, ...MAKE]),
+  grant(
+    'leaves a machine switched off that KubeVirt is about to restore',
+    'snapshot.kubevirt.io',
+    ['virtualmachinerestores'],
+    ['list'],
+  ),
   grant(
     'restarts machines by deleting their instances, and sets an annotation that makes KubeVirt create a pod again',
     'kubevirt.io',
@@ -96,14 +105,24 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     [...CACHE, 'patch', 'delete'],
   ),
   grant(
-    'keeps the cloud-init data of machines, and reads single Secrets: the passwords that machines name. Its watch of all Secrets receives their metadata only, to see whether those that images and machines name exist',
+    'keeps the cloud-init data of machines, and reads single Secrets: the passwords that machines name, and those that waiting images name, to see whether they have the keys that CDI reads. Its watch of all Secrets receives their metadata only, to see which exist and which have changed',
     '',
     ['secrets'],
     OWN,
   ),
-  grant('watches importer and launcher pods, and reports why one does not run', '', ['pods'], CACHE),
+  grant(
+    'watches importer and launcher pods, and those of Workspaces. Reports why one does not run, removes the scheduling gate of one that may start, and deletes one that cannot be on its node or runs without its networks, and importers of deleted DataVolumes',
+    '',
+    ['pods'],
+    [...CACHE, 'patch', 'delete'],
+  ),
   grant('reports what it does, and reads why something does not start', '', ['events'], ['list', 'create', 'patch']),
-  grant('reads which kinds are installed', 'apiextensions.k8s.io', ['customresourcedefinitions'], CACHE),
+  grant(
+    'reads which kinds are installed, and whether the DataVolumes that CDI has installed have the fields that images need',
+    'apiextensions.k8s.io',
+    ['customresourcedefinitions'],
+    CACHE,
+  ),
   grant(
     'watches the disks of images and machines, and creates the volumes of Workspaces',
     '',
@@ -111,7 +130,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     OWN,
   ),
   grant(
-    'keeps the inventory of Workspaces. Its watch of all ConfigMaps receives their metadata only, to see which certificates exist',
+    'keeps the inventory of Workspaces, and reads single ConfigMaps: those that waiting images name, to see whether they have certificates. Its watch of all ConfigMaps receives their metadata only, to see which exist and which have changed',
     '',
     ['configmaps'],
     OWN,
@@ -132,6 +151,26 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
   grant('runs the containers of Workspaces', 'apps', ['deployments'], OWN),
   grant('keeps Workspaces apart', 'networking.k8s.io', ['networkpolicies'], OWN),
   grant(
+    'gives the owners of a Workspace their rights in its namespace',
+    'rbac.authorization.k8s.io',
+    ['rolebindings'],
+    OWN,
+  ),
+  grant(
+    'may give no other rights than those of these ClusterRoles',
+    'rbac.authorization.k8s.io',
+    ['clusterroles'],
+    ['bind'],
+    Object.values(OWNER_ROLES),
+  ),
+  grant(
+    'reads the ranges of Services, which networks of Workspaces must not overlap',
+    'networking.k8s.io',
+    ['servicecidrs'],
+    ['list'],
+  ),
+  grant('reads the ranges of pods of nodes, for the same reason', '', ['nodes'], ['list']),
+  grant(
     'creates the networks of Workspaces, and reads which network of a machine is missing',
     'k8s.cni.cncf.io',
     ['network-attachment-definitions'],
@@ -140,17 +179,26 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
 ]
 
 const LEDGER = ['sync-operator-slots']
+/** ConfigMaps that the operator writes in its own namespace. */
+export const OWN_CONFIG_MAPS = [...LEDGER, POLICY_STATUS_NAME]
 const LEASE = ['sync-operator']
 
 /** What the operator may also do in its own namespace. RBAC cannot name an object that does not exist yet. */
 export const NAMESPACE_GRANTS: readonly Grant[] = [
-  grant('creates the ledger of slots', '', ['configmaps'], ['create']),
+  grant('creates the ledger of slots, and the status of the policy', '', ['configmaps'], ['create']),
   grant(
     'keeps the ledger of slots; patches and deletes it if somebody has made it immutable',
     '',
     ['configmaps'],
     ['get', 'update', 'patch', 'delete'],
     LEDGER,
+  ),
+  grant(
+    'says in it what it makes of the policy, and which values are in force; deletes it if somebody has made it immutable',
+    '',
+    ['configmaps'],
+    ['get', 'patch', 'delete'],
+    [POLICY_STATUS_NAME],
   ),
   grant('creates the Lease for leader election', 'coordination.k8s.io', ['leases'], ['create']),
   grant('elects its leader with this Lease', 'coordination.k8s.io', ['leases'], ['get', 'update'], LEASE),

@@ -10,9 +10,6 @@ export interface PolicyVariable {
 /** Separators of prefixes in the policy's ConfigMap: commas, and what JavaScript treats as whitespace. */
 const SEPARATORS = '\\s\\v\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff},'
 
-/** `.` or `..` as a segment, also with escaped dots, slashes or backslashes. */
-const DOT_SEGMENT = '(^|/|%2[fF]|%5[cC])([.]|%2[eE]){1,2}(/|%2[fF]|%5[cC]|$)'
-
 /** Global unicast, and the ranges in it that are not routed or lead to IPv4. */
 const GLOBAL_V6 = '2000::/3'
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
@@ -49,7 +46,7 @@ export const SOURCE_URL_VARIABLES: readonly PolicyVariable[] = [
     name: 'isUnusable',
     expression:
       'variables.prefixes.size() < variables.entries.size() || ' +
-      `variables.prefixes.exists(prefix, ${celMatches('prefix.path', DOT_SEGMENT)})`,
+      `variables.prefixes.exists(prefix, ${celMatches('prefix.path', URL_PATTERNS.dotSegment)})`,
   },
   {
     name: 'refused',
@@ -94,7 +91,7 @@ function isPrivate(source: string): string {
 function isListed(source: string): string {
   const path = `${source}.path`
   return (
-    `!${celMatches(path, DOT_SEGMENT)} && variables.prefixes.exists(prefix, ` +
+    `!${celMatches(path, URL_PATTERNS.dotSegment)} && variables.prefixes.exists(prefix, ` +
     `${source}.origin == prefix.origin && ${path}.startsWith(prefix.path) && (` +
     `prefix.path.endsWith('/') || ${path} == prefix.path || ${path}.startsWith(prefix.path + '/') || ` +
     `(${source}.origin.startsWith('docker:') && (${path}.startsWith(prefix.path + ':') || ${path}.startsWith(prefix.path + '@')))))`

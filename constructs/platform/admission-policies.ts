@@ -1,12 +1,16 @@
 import { ApiObject } from 'cdk8s'
 import { Construct } from 'constructs'
 import { dataSync } from '../api/data-sync.ts'
+import { ANNOTATIONS } from '../api/labels.ts'
 import { OPERATOR_NAMESPACE, POLICY_NAME } from '../api/policy.ts'
 import { GROUP, VERSION } from '../api/shared.ts'
 import { virtualMachine } from '../api/virtual-machine.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
 import { workspace } from '../api/workspace.ts'
 import { type PolicyVariable, SOURCE_URL_VARIABLES } from './admission-policies-source-url.ts'
+import { labNetworks } from './lab-networks.ts'
+import { labPods } from './lab-pods.ts'
+import { type MatchedResources, matchConstraints } from './match-constraints.ts'
 import { IMAGE_CREATOR, IMAGE_USER } from './user-roles.ts'
 
 export interface AdmissionPoliciesProps {
@@ -14,7 +18,7 @@ export interface AdmissionPoliciesProps {
   readonly namespace?: string
 }
 
-interface Validation {
+export interface Validation {
   readonly expression: string
   /** Used if `messageExpression` cannot be, for example because its result is too long. */
   readonly message: string
@@ -28,15 +32,17 @@ interface PolicySpec {
   readonly failurePolicy: 'Fail' | 'Ignore'
   readonly paramKind?: object
   readonly matchConditions: readonly PolicyVariable[]
+  /** @default CREATE and UPDATE */
+  readonly operations?: MatchedResources['operations']
   readonly variables: readonly PolicyVariable[]
   readonly validations: readonly Validation[]
 }
 
 /**
- * Rules that the API server evaluates when an object of the API is written. They are about what the object itself does not show: who writes it, and
- * what the policy says. They need no webhook that could be down.
+ * Rules that the API server evaluates when an object of the API, or a pod, is written. They are about what the object itself does not show: who writes
+ * it, and what the policy says. They need no webhook that could be down.
  *
- * Both only check what a write changes: finalizers, owners, labels and later edits of other fields are not a use of an image.
+ * They only check what a write changes: finalizers, owners, labels and later edits of other fields are not a use of an image.
  */
 export class AdmissionPolicies extends Construct {
   constructor(scope: Construct, id: string, props: AdmissionPoliciesProps = {}) {
@@ -45,26 +51,31 @@ export class AdmissionPolicies extends Construct {
     this.add('open-terrain-image-use', IMAGE_USE)
     // Without a ConfigMap there is no list: the operator's defaults and the rules of the CRD apply.
     this.add('open-terrain-source-url', SOURCE_URL, { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' })
+    this.add('open-terrain-workspace-owners', WORKSPACE_OWNERS)
+    this.addObjects('open-terrain-lab-pods', labPods(namespace))
+    // Without a Workspace there are no such networks.
+    this.addObjects('open-terrain-lab-networks', labNetworks(), { selector: {}, parameterNotFoundAction: 'Allow' })
   }
 
-  private add(name: string, { plurals, ...rules }: PolicySpec, paramRef?: object): void {
-    const apiVersion = 'admissionregistration.k8s.io/v1'
-    const resourceRules = [
-      {
-        apiGroups: [GROUP],
-        apiVersions: [VERSION],
-        operations: ['CREATE', 'UPDATE'],
-        // Without subresources: a status does not name or request an image.
-        resources: plurals,
-      },
-    ]
-    const metadata = { name, labels: { 'app.kubernetes.io/part-of': 'open-terrain' } }
-    new ApiObject(this, name, {
-      apiVersion,
-      kind: 'ValidatingAdmissionPolicy',
-      metadata,
-      spec: { ...rules, matchConstraints: { resourceRules } },
+  private add(
+    name: string,
+    { plurals, operations = ['CREATE', 'UPDATE'], ...rules }: PolicySpec,
+    paramRef?: object,
+  ): void {
+    const matched = matchConstraints({
+      apiGroups: [GROUP],
+      apiVersions: [VERSION],
+      operations,
+      // Without subresources: a status does not name or request an image.
+      resources: plurals,
     })
+    this.addObjects(name, { ...rules, matchConstraints: matched }, paramRef)
+  }
+
+  private addObjects(name: string, spec: object, paramRef?: object): void {
+    const apiVersion = 'admissionregistration.k8s.io/v1'
+    const metadata = { name, labels: { 'app.kubernetes.io/part-of': 'open-terrain' } }
+    new ApiObject(this, name, { apiVersion, kind: 'ValidatingAdmissionPolicy', metadata, spec })
     new ApiObject(this, `${name}-binding`, {
       apiVersion,
       kind: 'ValidatingAdmissionPolicyBinding',
@@ -98,7 +109,14 @@ const IMAGE_USE: PolicySpec = {
   // The only place where this is checked.
   failurePolicy: 'Fail',
   matchConditions: [
-    { name: 'asks-for-an-image', expression: isChanged('vmDiskImageRef', 'vmDiskImageTemplate', 'vmDiskImageMode') },
+    {
+      name: 'asks-for-an-image',
+      expression: [
+        isChanged('vmDiskImageRef', 'vmDiskImageTemplate', 'vmDiskImageMode'),
+        // The request for a new disk from the image.
+        `object.?metadata.?annotations[?'${ANNOTATIONS.rebuildRequestedAt}'] != oldObject.?metadata.?annotations[?'${ANNOTATIONS.rebuildRequestedAt}']`,
+      ].join(' || '),
+    },
     {
       name: 'in-another-namespace',
       expression: 'object.?spec.?vmDiskImageRef.?namespace.orValue(request.namespace) != request.namespace',
@@ -133,6 +151,44 @@ const IMAGE_USE: PolicySpec = {
         `user "{request.userInfo.username}" may not create VMDiskImages in namespace "{variables.imageNamespace}", `,
         `where spec.vmDiskImageTemplate would make "{variables.imageName}": this needs the verb "create" ${FROM_ROLE}`,
         `"${IMAGE_CREATOR}" in namespace "{variables.imageNamespace}"; or leave the template out`,
+      ),
+    },
+  ],
+}
+
+/** A Workspace has no namespace, so RBAC cannot give its authors their own and no other. */
+const WORKSPACE_OWNERS: PolicySpec = {
+  plurals: [workspace.plural],
+  failurePolicy: 'Fail',
+  operations: ['UPDATE', 'DELETE'],
+  matchConditions: [
+    { name: 'has-owners', expression: 'oldObject.?spec.?owners.orValue([]).size() > 0' },
+    {
+      name: 'is-changed',
+      expression:
+        "request.operation == 'DELETE' || object.?spec != oldObject.?spec || object.?metadata.?annotations != oldObject.?metadata.?annotations",
+    },
+    {
+      name: 'not-by-a-controller',
+      expression:
+        "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && request.userInfo.username != 'system:kube-controller-manager'",
+    },
+  ],
+  variables: [
+    {
+      name: 'isOwner',
+      expression:
+        "oldObject.spec.owners.exists(owner, owner.kind == 'User' ? owner.name == request.userInfo.username : owner.name in request.userInfo.?groups.orValue([]))",
+    },
+  ],
+  validations: [
+    {
+      expression: `variables.isOwner || authorizer.group('${GROUP}').resource('${workspace.plural}').name(oldObject.metadata.name).check('manage').allowed()`,
+      reason: 'Forbidden',
+      message: 'you are not among the owners of this Workspace',
+      messageExpression: sentence(
+        'user "{request.userInfo.username}" is not among spec.owners of Workspace "{oldObject.metadata.name}": ask {oldObject.spec.owners[0].kind} ',
+        `"{oldObject.spec.owners[0].name}", or an administrator, who needs the verb "manage" on ${workspace.crdName}`,
       ),
     },
   ],

@@ -1,3 +1,8 @@
+import type { DataSyncReason } from '../api/data-sync-reasons.ts'
+import type { VirtualMachineReason } from '../api/virtual-machine-reasons.ts'
+import type { Reason } from '../api/vm-disk-image-reasons.ts'
+import type { WorkspaceReason } from '../api/workspace-reasons.ts'
+
 /** How soon people must act: immediately, in working hours, eventually. */
 export type AlertSeverity = 'critical' | 'warning' | 'info'
 
@@ -16,6 +21,7 @@ export interface Alert {
 }
 
 const HOUR_SECONDS = 3_600
+const DAY_SECONDS = 24 * HOUR_SECONDS
 const TIB = 2 ** 40
 
 const sum = (series: string, by = 'namespace') => `sum by (${by}) (${series})`
@@ -24,6 +30,44 @@ const IN_USE = sum('ot_sync_active')
 const LIMIT = sum('ot_sync_concurrency_limit')
 const QUEUE = sum('ot_sync_queue_length')
 const LEADERS = 'leader_election_master_status{name="sync-operator"}'
+
+/**
+ * Reasons that nobody has to act on, by kind: it goes on by itself, is as somebody wanted it, or has a remedy for those who want something else. Any
+ * other reason, also one that is new, is an alert.
+ */
+const QUIET: {
+  readonly VMDiskImage: readonly Reason[]
+  readonly DataSync: readonly DataSyncReason[]
+  readonly VirtualMachine: readonly VirtualMachineReason[]
+  readonly Workspace: readonly WorkspaceReason[]
+} = {
+  VMDiskImage: [
+    ...(['Queued', 'Starting', 'Syncing', 'Snapshotting', 'Synced', 'Refreshing', 'RetryBackoff', 'Stopping'] as const),
+    ...(['Suspended', 'Paused', 'Unreferenced', 'Referenced', 'Deleting'] as const),
+    ...(['NotAdmitted', 'SpecChanged', 'SyncCancelled'] as const),
+  ],
+  DataSync: ['Queued', 'Syncing', 'Synced', 'ImageMissing', 'ImageChanged'],
+  VirtualMachine: [
+    ...(['WaitingForImage', 'ImageMissing', 'ImageSyncing', 'ImageCorrected', 'ImageReady', 'ImageCreated'] as const),
+    ...(['ImageTerminating', 'Cloning', 'CloneSourceGone', 'WaitingForVolumeBinding', 'Starting', 'NotReady'] as const),
+    ...(['NamesakeTerminating', 'GuestStopped', 'Stopping', 'Kicked', 'Restoring', 'Running', 'Halted'] as const),
+    ...(['Paused', 'IgnoredOnDeploy', 'NotDeployedAnyMore', 'DiskRestored', 'AddedByOthers', 'ChangeUndone'] as const),
+    ...(['InterfaceRemoved', 'NoVolumeExpansion', 'Deleting'] as const),
+  ],
+  Workspace: [
+    ...(['Provisioning', 'WaitingForImages', 'VirtualMachinePending', 'ContainersPending', 'VolumePending'] as const),
+    ...(['NamespaceTerminating', 'Ready', 'UpToDate', 'ImageNotNeeded', 'DefaultRouteLeftOut', 'Outdated'] as const),
+    ...(['IgnoredOnDeploy', 'NotDeployedAnyMore', 'NodeIsolated', 'IsolationUnknown', 'Deleting'] as const),
+  ],
+}
+
+/** Selects objects in these phases, and not with a reason of {@link QUIET}. */
+const notQuiet = (phase: string) =>
+  Object.entries(QUIET)
+    .map(([kind, reasons]) => state(`kind="${kind}",phase${phase},reason!~"${reasons.join('|')}"`))
+    .join(' or ')
+const state = (labels: string) => `ot_state_longest_seconds{${labels}}`
+const longest = (series: string, by = 'namespace, kind, reason') => `max by (${by}) (${series})`
 
 /** Every alert, by its name without the prefix: `QueueStuck` is `OpenTerrainQueueStuck`. */
 export const ALERTS = {
@@ -90,6 +134,98 @@ export const ALERTS = {
     for: '0s',
     summary: 'Objects of kind {{ $labels.kind }} pretend to belong to images',
     description: 'Somebody made objects that look like those of the operator and are not. The operator ignores them.',
+  },
+  NeighbourAway: {
+    severity: 'critical',
+    expr: `${sum('ot_neighbour_away', 'namespace, neighbour')} > 0`,
+    for: '5m',
+    summary: '{{ $labels.neighbour }} does not respond, and something waits for it',
+    description:
+      'The controller of {{ $labels.neighbour }} does not renew its Lease, or its webhooks cannot be called. What waits for it has the reason {{ $labels.neighbour }}NotResponding, and nothing of it times out.',
+  },
+  DiskLost: {
+    severity: 'critical',
+    expr: `${sum('ot_vm_disk_loss', 'namespace, reason')} > 0`,
+    for: '0s',
+    summary: 'Virtual machines lose the disk that their guests ran from: {{ $labels.reason }}',
+    description:
+      '{{ $value }} virtual machines have the condition DiskLost with the reason {{ $labels.reason }}. What is not saved while the guest runs is lost. No new disk is made before somebody asks for it.',
+  },
+  ObjectFailed: {
+    severity: 'warning',
+    // Images that failed have an alert of their own.
+    expr: longest(state('phase="Failed",kind!="VMDiskImage"')),
+    above: 0,
+    for: '5m',
+    summary: 'A {{ $labels.kind }} is Failed: {{ $labels.reason }}',
+    description:
+      'The one that failed first has been Failed with the reason {{ $labels.reason }} for {{ $value | humanizeDuration }}.',
+  },
+  ObjectBlocked: {
+    severity: 'warning',
+    expr: longest(
+      `${notQuiet('!~"Failed|Ready|Succeeded|Deleting|Retrying"')} or ${state('phase=~"Ready|Succeeded",reason="InternalError"')}`,
+    ),
+    above: 15 * 60,
+    for: '5m',
+    summary: 'A {{ $labels.kind }} waits for somebody to act: {{ $labels.reason }}',
+    description:
+      'The one that has waited longest has had the reason {{ $labels.reason }} for {{ $value | humanizeDuration }}.',
+  },
+  ImageWaiting: {
+    severity: 'warning',
+    expr: longest(
+      state('kind="VMDiskImage",phase=~"Queued|Syncing|Snapshotting",reason=~"Starting|Snapshotting|Stopping"') +
+        ` or ${state('kind="VMDiskImage",phase="Retrying"')}`,
+      'namespace, reason',
+    ),
+    above: HOUR_SECONDS,
+    // A new leader does not know when the step of an image began, only when its sync did.
+    for: '30m',
+    summary: 'An image has not come further for {{ $value | humanizeDuration }}: {{ $labels.reason }}',
+    description:
+      'Its step takes too long, or its attempts fail for the same reason, {{ $labels.reason }}, again and again.',
+  },
+  DeletionStuck: {
+    severity: 'warning',
+    expr: longest(state('phase="Deleting"')),
+    above: HOUR_SECONDS,
+    for: '5m',
+    summary: 'A {{ $labels.kind }} has been Terminating for {{ $value | humanizeDuration }}: {{ $labels.reason }}',
+    description: 'Something still uses it, or one of its finalizers is not removed.',
+  },
+  NodeNotIsolated: {
+    severity: 'warning',
+    expr: `${sum('ot_state_objects{kind="Workspace",reason="NodeNotIsolated"}')} > 0`,
+    for: '15m',
+    summary: 'Members of {{ $value }} workspaces reach the services of a node',
+    description:
+      'The rules of labIsolation are not loaded on a node that runs members of workspaces with networks of their own.',
+  },
+  ObjectWarned: {
+    severity: 'info',
+    expr: longest(notQuiet('=~"Ready|Succeeded"')),
+    above: DAY_SECONDS,
+    for: '5m',
+    summary: 'A {{ $labels.kind }} is ready, and not as its author wrote it: {{ $labels.reason }}',
+    description:
+      'The one that has been so longest has had the reason {{ $labels.reason }} for {{ $value | humanizeDuration }}.',
+  },
+  OnHold: {
+    severity: 'info',
+    expr: longest(state('phase!~"Deleting",reason=~"Suspended|Paused"')),
+    above: DAY_SECONDS,
+    for: '5m',
+    summary: 'A {{ $labels.kind }} has been held back for {{ $value | humanizeDuration }}: {{ $labels.reason }}',
+    description: 'Somebody wanted that, and may have forgotten it.',
+  },
+  ArtifactLost: {
+    severity: 'warning',
+    expr: `${sum('increase(ot_vmdi_artifacts_lost_total[1h])')} > 0`,
+    for: '0s',
+    summary: 'What disks are cloned from is gone',
+    description:
+      'Artifacts of images were deleted, or their storage is lost. The images make them again, most by a new download.',
   },
   MachineWaiting: {
     severity: 'warning',

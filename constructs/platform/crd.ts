@@ -1,13 +1,16 @@
 import { k8s } from 'cdk8s-plus-29'
 import type { Construct } from 'constructs'
+import { NOT_SEEN } from '../api/shared.ts'
 import { celMatches } from '../schema/cel.ts'
 import type { NameRule, PrinterColumn, Resource } from '../schema/define-resource.ts'
 import { type StructuralSchema, structural, type ValidationRule } from '../schema/structural.ts'
+import { RETAINED } from './retained.ts'
 
-/** The CustomResourceDefinition of one kind of the API, with its status subresource. */
+/** The CustomResourceDefinition of one kind of the API, with its status subresource. It outlives the installation, as its objects do. */
 export class Crd extends k8s.KubeCustomResourceDefinition {
-  constructor(scope: Construct, id: string, resource: Resource) {
-    super(scope, id, { metadata: { name: resource.crdName }, spec: crdSpec(resource) })
+  constructor(scope: Construct, id: string, resource: Resource, annotations: Readonly<Record<string, string>> = {}) {
+    const metadata = { name: resource.crdName, annotations: { ...RETAINED, ...annotations } }
+    super(scope, id, { metadata, spec: crdSpec(resource) })
   }
 }
 
@@ -68,7 +71,7 @@ export function resourceSchema(resource: Resource): StructuralSchema {
       // The API server has its own description and refuses one here. A rule can only refer to a field that is listed.
       metadata: { type: 'object', ...(name === undefined ? {} : { properties: { name: { type: 'string' } } }) },
       spec: structural(resource.spec, `${resource.kind}.spec`),
-      status: structural(resource.status, `${resource.kind}.status`),
+      status: { ...structural(resource.status, `${resource.kind}.status`), default: { observedGeneration: NOT_SEEN } },
     },
     ...(name === undefined ? {} : { 'x-kubernetes-validations': [nameRule(name)] }),
   }

@@ -1,6 +1,7 @@
 import { ApiObject } from 'cdk8s'
 import { Construct } from 'constructs'
 import { GROUP } from '../api/shared.ts'
+import { matchConstraints } from './match-constraints.ts'
 import { PART_OF } from './operator-names.ts'
 import { RETAIN_ANNOTATION, RETAINED } from './retained.ts'
 
@@ -66,9 +67,12 @@ function policySpec({ apiGroup, plural, condition, loss }: Guarded): object {
   const annotate = `kubectl annotate ${plural}`
   return {
     failurePolicy: 'Fail',
-    matchConstraints: {
-      resourceRules: [{ apiGroups: [apiGroup], apiVersions: ['*'], operations: ['DELETE'], resources: [plural] }],
-    },
+    matchConstraints: matchConstraints({
+      apiGroups: [apiGroup],
+      apiVersions: ['*'],
+      operations: ['DELETE'],
+      resources: [plural],
+    }),
     matchConditions: [{ name: 'is-kept', expression: condition }],
     validations: [
       {

@@ -21,10 +21,15 @@ export {
   renderInstallation,
   renderMonitoring,
 } from './installation.ts'
-export { Monitoring, type MonitoringProps } from './monitoring.ts'
+export { LabIsolation, type LabIsolationProps } from './lab-isolation.ts'
+export { labIsolationRules } from './lab-isolation-rules.ts'
+export { isPrometheusDuration, Monitoring, type MonitoringProps } from './monitoring.ts'
 export { Namespaces, type NamespacesProps } from './namespaces.ts'
 export { NetworkPolicies, type NetworkPoliciesOptions, type NetworkPoliciesProps } from './network-policies.ts'
 export { Operator, type OperatorProps } from './operator.ts'
+export { OperatorConfinement, type OperatorConfinementProps } from './operator-confinement.ts'
+export { operatorResources } from './operator-deployment.ts'
+export type { InstallationOwner } from './owner-guard.ts'
 export { type PolicyValues, policyData, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'
 export { RETAIN_ANNOTATION } from './retained.ts'
 export { UserRoles } from './user-roles.ts'

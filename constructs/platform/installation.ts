@@ -1,13 +1,14 @@
-import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { RESOURCES } from '../api/resources.ts'
 import { render } from '../children/render.ts'
 import { AdmissionPolicies } from './admission-policies.ts'
 import { Crd } from './crd.ts'
 import { DeletionGuard } from './deletion-guard.ts'
+import { LabIsolation, type LabIsolationProps } from './lab-isolation.ts'
 import { Monitoring, type MonitoringProps } from './monitoring.ts'
 import { Namespaces } from './namespaces.ts'
 import { NetworkPolicies, type NetworkPoliciesOptions } from './network-policies.ts'
 import { Operator, type OperatorProps } from './operator.ts'
+import { type InstallationOwner, OwnerGuard, ownerAnnotations } from './owner-guard.ts'
 import { type PolicyValues, SyncOperatorPolicy } from './policy.ts'
 import { UserRoles } from './user-roles.ts'
 
@@ -18,6 +19,10 @@ export interface InstallationProps extends OperatorProps {
   readonly imageNamespace?: string
   /** Whether to render NetworkPolicies, or their options. @default true: the defaults of `NetworkPolicies` */
   readonly networkPolicies?: boolean | NetworkPoliciesOptions
+  /** Rules that keep nodes out of the networks of workspaces, loaded by a DaemonSet. @default none */
+  readonly labIsolation?: LabIsolationProps
+  /** Who applies the installation. The cluster then refuses another owner that does not adopt it. @default nobody in particular */
+  readonly owner?: InstallationOwner
   /** Scraping and alerts for clusters with the Prometheus operator. @default none */
   readonly monitoring?: Omit<MonitoringProps, 'namespace'>
 }
@@ -40,7 +45,8 @@ export type Installation = Readonly<Record<InstallationPart, readonly Manifest[]
  * and the namespace of images are separate parts, because they are meant to outlive the rest. Throws, naming the property, on invalid props.
  */
 export function renderInstallation(props: InstallationProps): Installation {
-  const { policy = {}, imageNamespace = policy.imageNamespace, networkPolicies = true, monitoring, ...operator } = props
+  const { policy = {}, imageNamespace = policy.imageNamespace, networkPolicies = true, ...others } = props
+  const { labIsolation, monitoring, owner, ...operator } = others
   if (policy.imageNamespace !== undefined && policy.imageNamespace !== imageNamespace)
     throw new Error(
       `imageNamespace is "${imageNamespace}", and that of policy is "${policy.imageNamespace}": leave one of them out`,
@@ -48,11 +54,13 @@ export function renderInstallation(props: InstallationProps): Installation {
   const { namespace } = operator
   const ofOperator = namespace === undefined ? {} : { namespace }
   const ofImages = imageNamespace === undefined ? {} : { imageNamespace }
+  const ofOwner = owner === undefined ? {} : ownerAnnotations(owner)
   return {
     crds: manifests((chart) => {
-      for (const resource of RESOURCES) new Crd(chart, resource.crdName, resource)
+      for (const resource of RESOURCES) new Crd(chart, resource.crdName, resource, ofOwner)
       // After what it guards, because a whole manifest is deleted in its order.
       new DeletionGuard(chart, 'Guard', { guards: 'crds' })
+      new OwnerGuard(chart, 'OwnerGuard')
     }),
     namespaces: manifests((chart) => {
       new Namespaces(chart, 'Namespaces', { ...ofOperator, ...ofImages })
@@ -62,12 +70,11 @@ export function renderInstallation(props: InstallationProps): Installation {
       new AdmissionPolicies(chart, 'AdmissionPolicies', ofOperator)
     }),
     policy: manifests((chart) => {
-      // A default of the operator is left out of the ConfigMap, where people look for what was chosen.
-      const isDefault = imageNamespace === POLICY_DEFAULTS.imageNamespace
-      new SyncOperatorPolicy(chart, 'Policy', { ...(isDefault ? {} : ofImages), ...policy, ...ofOperator })
+      new SyncOperatorPolicy(chart, 'Policy', { ...ofImages, ...policy, ...ofOperator })
     }),
     operator: manifests((chart) => {
       new Operator(chart, 'Operator', operator)
+      if (labIsolation !== undefined) new LabIsolation(chart, 'LabIsolation', labIsolation)
       if (networkPolicies === false) return
       const options = networkPolicies === true ? {} : networkPolicies
       new NetworkPolicies(chart, 'NetworkPolicies', { ...options, ...ofOperator, ...ofImages })

@@ -66,6 +66,7 @@ describe('Monitoring', () => {
       { alerts: { NoLeader: { above: 1 } } },
       'alerts.NoLeader.above means nothing, this alert has no threshold: remove it',
     ],
+    [{ alerts: { NoLeader: 'off' } }, 'alerts.NoLeader "off" must be false, or have severity, above or for'],
     [{ alerts: { Leaderless: false } }, 'alerts.Leaderless does not exist, write one of QueueStuck, SlotIdle, '],
   ])('throws, naming the property, on %j', (props, message) => {
     expect(() => renderMonitoring(props)).toThrow(message)

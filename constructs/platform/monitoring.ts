@@ -9,6 +9,11 @@ const API_VERSION = 'monitoring.coreos.com/v1'
 const RUNBOOK = 'docs/operations.md'
 const DURATION = /^(0s|([1-9]\d*(ms|s|m|h|d|w))+)$/
 
+/** Reports whether the text is a duration as Prometheus writes it, such as `30s` or `1h30m`. */
+export function isPrometheusDuration(text: string): boolean {
+  return DURATION.test(text)
+}
+
 export interface MonitoringProps {
   /** Namespace of the operator. @default `sync-operator` */
   readonly namespace?: string
@@ -51,8 +56,12 @@ export class Monitoring extends Construct {
   }
 
   private rules({ alerts = {}, runbookUrl = RUNBOOK }: MonitoringProps): object[] {
-    for (const name of Object.keys(alerts)) {
-      if (Object.hasOwn(ALERTS, name)) continue
+    for (const [name, override] of Object.entries(alerts)) {
+      if (Object.hasOwn(ALERTS, name) && (override === false || typeof override === 'object')) continue
+      if (Object.hasOwn(ALERTS, name))
+        throw new Error(
+          `${this.node.path}: alerts.${name} ${JSON.stringify(override)} must be false, or have severity, above or for`,
+        )
       throw new Error(
         `${this.node.path}: alerts.${name} does not exist, write one of ${Object.keys(ALERTS).join(', ')}`,
       )
@@ -82,7 +91,7 @@ export class Monitoring extends Construct {
   }
 
   private checkDuration(property: string, text: string): void {
-    if (DURATION.test(text)) return
+    if (isPrometheusDuration(text)) return
     throw new Error(
       `${this.node.path}: ${property} "${text}" is not a duration of Prometheus: write for example 30s or 1h30m`,
     )

@@ -3,7 +3,7 @@ import { Construct } from 'constructs'
 import { OPERATOR_NAMESPACE, POLICY_DEFAULTS } from '../api/policy.ts'
 import { DeletionGuard } from './deletion-guard.ts'
 import { OPERATOR_LABELS, PART_OF } from './operator-names.ts'
-import { RETAINED } from './retained.ts'
+import { NOT_PRUNED, RETAINED } from './retained.ts'
 
 export interface NamespacesProps {
   /** Namespace of the operator. @default `sync-operator` */
@@ -28,6 +28,8 @@ export class Namespaces extends Construct {
       metadata: {
         name: namespace,
         labels: { ...OPERATOR_LABELS, 'pod-security.kubernetes.io/enforce': 'restricted' },
+        // The ledger is in it.
+        annotations: NOT_PRUNED,
       },
     })
     new k8s.KubeNamespace(this, 'Images', {

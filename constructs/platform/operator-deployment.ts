@@ -1,5 +1,5 @@
 import { k8s } from 'cdk8s-plus-29'
-import { compareQuantities } from '../api/quantity.ts'
+import { parseMilliQuantity } from '../api/quantity.ts'
 import { heapFlag } from './operator-heap.ts'
 import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_PORTS, OPERATOR_SELECTOR } from './operator-names.ts'
 
@@ -13,6 +13,8 @@ export interface OperatorDeploymentProps {
   readonly imagePullSecrets?: readonly string[]
   /** Namespace of CDI: the Lease of its controller shows whether it works. @default `cdi` */
   readonly cdiNamespace?: string
+  /** Namespace of KubeVirt: the Lease of virt-controller shows whether it works. @default `kubevirt` */
+  readonly kubevirtNamespace?: string
   /** One replica leads, the others wait for its Lease. @default 2 */
   readonly replicas?: number
   /**
@@ -23,10 +25,36 @@ export interface OperatorDeploymentProps {
     readonly requests?: { readonly cpu?: string; readonly memory?: string }
     readonly limits?: { readonly cpu?: string; readonly memory?: string }
   }
+  /** What the pods have beyond what the operator needs. @default nothing */
+  readonly pods?: OperatorPodOptions
   /** Version of the operator, for the label `app.kubernetes.io/version`. @default no such label */
   readonly version?: string
 }
 
+/** As in the spec of a Pod. */
+export interface OperatorPodOptions {
+  readonly nodeSelector?: Readonly<Record<string, string>>
+  readonly tolerations?: readonly Toleration[]
+  /** Must exist. */
+  readonly priorityClassName?: string
+  /** Labels beyond those that the operator has, such as for costs. */
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  /** Environment variables of the container by name, such as `LOG_LEVEL`. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface Toleration {
+  readonly key?: string
+  readonly operator?: 'Exists' | 'Equal'
+  readonly value?: string
+  readonly effect?: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute'
+  /** Only with the effect `NoExecute`. */
+  readonly tolerationSeconds?: number
+}
+
+/** During an upgrade, new pods are spread only among themselves. */
+const OF_ITS_REVISION = { labelSelector: { matchLabels: OPERATOR_SELECTOR }, matchLabelKeys: ['pod-template-hash'] }
 const DEFAULTS = { cpu: '100m', memory: '192Mi', memoryLimit: '320Mi' }
 
 /** Includes the version if it is known. It is not part of any selector, because selectors can never change. */
@@ -44,14 +72,27 @@ export function deploymentSpec(props: OperatorDeploymentProps): k8s.DeploymentSp
       type: 'RollingUpdate',
       rollingUpdate: { maxSurge: k8s.IntOrString.fromNumber(1), maxUnavailable: k8s.IntOrString.fromNumber(0) },
     },
-    template: { metadata: { labels: versionedLabels(props.version) }, spec: podSpec(props) },
+    template: { metadata: podMetadata(props), spec: podSpec(props) },
   }
 }
 
+function podMetadata({
+  version,
+  pods: { labels = {}, annotations = {} } = {},
+}: OperatorDeploymentProps): k8s.ObjectMeta {
+  const own = versionedLabels(version)
+  for (const key of Object.keys(labels))
+    if (key in own) throw new Error(`pods.labels: ${key} is a label of the operator's own: leave it out`)
+  return { labels: { ...labels, ...own }, ...(Object.keys(annotations).length === 0 ? {} : { annotations }) }
+}
+
 function podSpec(props: OperatorDeploymentProps): k8s.PodSpec {
-  const { imagePullSecrets = [] } = props
+  const { imagePullSecrets = [], pods: { nodeSelector, tolerations = [], priorityClassName } = {} } = props
   return {
     serviceAccountName: OPERATOR_NAME,
+    ...(nodeSelector === undefined ? {} : { nodeSelector }),
+    ...(tolerations.length === 0 ? {} : { tolerations: [...tolerations] }),
+    ...(priorityClassName === undefined ? {} : { priorityClassName }),
     ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
     terminationGracePeriodSeconds: 15,
     // No environment variables about the Services of the namespace.
@@ -62,33 +103,47 @@ function podSpec(props: OperatorDeploymentProps): k8s.PodSpec {
       runAsGroup: USER_ID,
       seccompProfile: { type: 'RuntimeDefault' },
     },
-    topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
-      maxSkew: 1,
-      topologyKey,
-      whenUnsatisfiable: 'ScheduleAnyway',
-      labelSelector: { matchLabels: OPERATOR_SELECTOR },
-      // During an upgrade, new pods are spread only among themselves.
-      matchLabelKeys: ['pod-template-hash'],
-    })),
+    // A node that lacks the label of one constraint is left out of the scores of all, so only a label that every node has may be one.
+    topologySpreadConstraints: [
+      { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway', ...OF_ITS_REVISION },
+    ],
+    // Many clusters have no zones. This has no effect there.
+    affinity: {
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [
+          { weight: 100, podAffinityTerm: { topologyKey: 'topology.kubernetes.io/zone', ...OF_ITS_REVISION } },
+        ],
+      },
+    },
     containers: [container(props)],
   }
 }
 
-function container({ image, cdiNamespace = 'cdi', resources = {} }: OperatorDeploymentProps) {
-  const limits = { memory: DEFAULTS.memoryLimit, ...resources.limits }
-  const isLess = (compareQuantities(limits.memory, DEFAULTS.memory) ?? 0) < 0
-  const requests = { cpu: DEFAULTS.cpu, memory: isLess ? limits.memory : DEFAULTS.memory, ...resources.requests }
+/** Environment variables that follow from the other properties. */
+const OWN_VARIABLES: readonly string[] = [
+  ...['OPERATOR_NAMESPACE', 'POD_NAME', 'METRICS_ADDRESS', 'HEALTH_ADDRESS'],
+  ...['CDI_NAMESPACE', 'KUBEVIRT_NAMESPACE', 'NODE_OPTIONS'],
+]
+
+function container(props: OperatorDeploymentProps) {
+  const { image, cdiNamespace = 'cdi', kubevirtNamespace = 'kubevirt' } = props
+  const { requests, limits } = operatorResources(props.resources)
   const health = k8s.IntOrString.fromString('health')
+  const more = Object.entries(props.pods?.env ?? {}).map(([name, value]) => ({ name, value }))
+  for (const { name } of more)
+    if (OWN_VARIABLES.includes(name)) throw new Error(`pods.env: ${name} follows from other properties: leave it out`)
   return {
     name: 'operator',
     image,
     env: [
-      { name: 'OPERATOR_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
-      { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      { name: 'OPERATOR_NAMESPACE', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } } },
+      { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
       { name: 'METRICS_ADDRESS', value: `:${OPERATOR_PORTS.metrics}` },
       { name: 'HEALTH_ADDRESS', value: `:${OPERATOR_PORTS.health}` },
       { name: 'CDI_NAMESPACE', value: cdiNamespace },
+      { name: 'KUBEVIRT_NAMESPACE', value: kubevirtNamespace },
       { name: 'NODE_OPTIONS', value: heapFlag(limits.memory) },
+      ...more,
     ],
     resources: { requests: quantities(requests), limits: quantities(limits) },
     ports: Object.entries(OPERATOR_PORTS).map(([name, containerPort]) => ({ name, containerPort })),
@@ -101,6 +156,22 @@ function container({ image, cdiNamespace = 'cdi', resources = {} }: OperatorDepl
       capabilities: { drop: ['ALL'] },
     },
   } satisfies k8s.Container
+}
+
+interface OperatorResources {
+  readonly requests: { readonly cpu: string; readonly memory: string }
+  readonly limits: { readonly cpu?: string; readonly memory: string }
+}
+
+/** Returns the resources of the container with their defaults. A default request is never more than its limit. */
+export function operatorResources(given: OperatorDeploymentProps['resources'] = {}): OperatorResources {
+  const limits = { memory: DEFAULTS.memoryLimit, ...given.limits }
+  const requests = { cpu: lesser(DEFAULTS.cpu, limits.cpu), memory: lesser(DEFAULTS.memory, limits.memory) }
+  return { requests: { ...requests, ...given.requests }, limits }
+}
+
+function lesser(amount: string, limit = amount): string {
+  return (parseMilliQuantity(limit) ?? Infinity) < (parseMilliQuantity(amount) ?? 0n) ? limit : amount
 }
 
 function quantities(amounts: Readonly<Record<string, string>>): Record<string, k8s.Quantity> {

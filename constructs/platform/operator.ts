@@ -2,6 +2,7 @@ import { k8s } from 'cdk8s-plus-29'
 import { Construct } from 'constructs'
 import { OPERATOR_NAMESPACE } from '../api/policy.ts'
 import { CLUSTER_ACCESS, NAMESPACE_ACCESS } from './access.ts'
+import { OperatorConfinement } from './operator-confinement.ts'
 import { deploymentSpec, type OperatorDeploymentProps, versionedLabels } from './operator-deployment.ts'
 import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_SELECTOR } from './operator-names.ts'
 import { policyRules } from './rbac.ts'
@@ -18,6 +19,8 @@ export class Operator extends Construct {
     if (props.image.trim() === '')
       throw new Error(`${this.node.path}: image is empty, name the operator's container image`)
     const namespace = props.namespace ?? OPERATOR_NAMESPACE
+    // Before the rights that it confines.
+    new OperatorConfinement(this, 'Confinement', { namespace })
     this.addAccess(namespace)
     new k8s.KubeDeployment(this, 'Deployment', {
       metadata: { name: OPERATOR_NAME, namespace, labels: versionedLabels(props.version) },

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { POLICY_DEFAULTS, POLICY_KEYS, parsePolicy } from '../api/policy.ts'
 import { render } from '../children/render.ts'
 import { CLUSTER_ACCESS } from './access.ts'
 import { AdmissionPolicies } from './admission-policies.ts'
 import { Namespaces } from './namespaces.ts'
-import { Operator } from './operator.ts'
+import { Operator, type OperatorProps } from './operator.ts'
+import { OperatorConfinement } from './operator-confinement.ts'
 import { heapFlag } from './operator-heap.ts'
-import { SyncOperatorPolicy } from './policy.ts'
+import { type PolicyValues, policyData, SyncOperatorPolicy } from './policy.ts'
 import { RETAIN_ANNOTATION } from './retained.ts'
 import { UserRoles } from './user-roles.ts'
 
@@ -20,7 +22,7 @@ describe('SyncOperatorPolicy', () => {
           allowedSourceUrls: ['https://a.example/x', 'https://b.example'],
         }),
     )
-    expect(policy).toEqual({
+    expect(policy).toMatchObject({
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name: 'sync-operator-policy', namespace: 'sync-operator' },
@@ -32,6 +34,22 @@ describe('SyncOperatorPolicy', () => {
       },
     })
   })
+
+  it.each<PolicyValues>([{}, { concurrency: 1 }, { retryBackoffDuration: '2h' }, { workspaceQuota: { pods: '5' } }])(
+    'has every key, so that one that is added in the cluster is seen, and means the same as without them: %j',
+    (values) => {
+      const [policy] = render((chart) => new SyncOperatorPolicy(chart, 'Policy', values)) as [
+        { readonly data: Record<string, string> },
+      ]
+      expect(Object.keys(policy.data).toSorted()).toEqual(POLICY_KEYS.toSorted())
+      const { retryBackoffMaxMs, ...others } = parsePolicy(policyData(values), POLICY_DEFAULTS).policy
+      const longest = Math.max(retryBackoffMaxMs, others.retryBackoffMs)
+      expect(parsePolicy(policy.data, POLICY_DEFAULTS)).toEqual({
+        policy: { ...others, retryBackoffMaxMs: longest },
+        problems: [],
+      })
+    },
+  )
 
   it('does not turn a list without URLs into one that allows all', () => {
     const build = () => render((chart) => new SyncOperatorPolicy(chart, 'Policy', { allowedSourceUrls: [] }))
@@ -70,6 +88,36 @@ describe('Operator', () => {
     expect(deployment).toMatchObject({ spec: { template: { spec: { imagePullSecrets } } } })
   })
 
+  it('has pods where and with what they are wanted, and as they were where nothing is said', () => {
+    const image = 'registry.example/operator@sha256:0'
+    const pods = {
+      nodeSelector: { 'node-role': 'infra' },
+      tolerations: [{ key: 'infra', operator: 'Exists' as const }],
+      priorityClassName: 'platform',
+      labels: { team: 'platform' },
+      annotations: { 'example.com/owner': 'platform' },
+      env: { LOG_LEVEL: 'debug' },
+    }
+    const deploymentOf = (props: OperatorProps) =>
+      render((chart) => new Operator(chart, 'Operator', props)).find(
+        (one) => 'kind' in one && one.kind === 'Deployment',
+      )
+    const { env, labels, annotations, ...spec } = pods
+    expect(deploymentOf({ image, pods })).toMatchObject({
+      spec: {
+        selector: { matchLabels: expect.not.objectContaining(labels) },
+        template: {
+          metadata: { labels: { ...labels, 'app.kubernetes.io/name': 'open-terrain-operator' }, annotations },
+          spec: {
+            ...spec,
+            containers: [{ env: expect.arrayContaining([{ name: 'LOG_LEVEL', value: env.LOG_LEVEL }]) }],
+          },
+        },
+      },
+    })
+    expect(deploymentOf({ image, pods: {} })).toEqual(deploymentOf({ image }))
+  })
+
   it('has a heap that fits its limit of memory, and requests no more than that', () => {
     expect(containerOf({}).resources).toEqual({
       requests: { cpu: '100m', memory: '192Mi' },
@@ -80,6 +128,20 @@ describe('Operator', () => {
     expect(large.resources).toEqual({ requests: { cpu: '100m', memory: '192Mi' }, limits: { cpu: '2', memory: '1Gi' } })
     expect(large.env).toContainEqual({ name: 'NODE_OPTIONS', value: '--max-old-space-size=614' })
     expect(containerOf({ limits: { memory: '160M' } }).resources.requests).toEqual({ cpu: '100m', memory: '160M' })
+    expect(containerOf({ limits: { cpu: '0.05' } }).resources.requests).toEqual({ cpu: '0.05', memory: '192Mi' })
+  })
+
+  it('is spread over nodes that belong to no zone, as over those that do', () => {
+    const objects = render((chart) => new Operator(chart, 'Operator', { image: 'registry.example/operator@sha256:0' }))
+    const deployment = objects.find((one) => 'kind' in one && one.kind === 'Deployment')
+    // The scheduler gives no points for spread to a node that lacks the label of any constraint. It minds no such node where affinity is preferred.
+    const onlyByNode = [expect.objectContaining({ topologyKey: 'kubernetes.io/hostname' })]
+    const byZone = expect.objectContaining({ topologyKey: 'topology.kubernetes.io/zone' })
+    const preferred = [{ weight: 100, podAffinityTerm: byZone }]
+    const affinity = { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: preferred } }
+    expect(deployment).toMatchObject({
+      spec: { template: { spec: { topologySpreadConstraints: onlyByNode, affinity } } },
+    })
   })
 
   it('says its version in labels, and in no selector', () => {
@@ -153,7 +215,25 @@ describe('AdmissionPolicies', () => {
     const paramRefs = objects.flatMap((object) => (object as { spec: { paramRef?: object } }).spec.paramRef ?? [])
     expect(paramRefs).toEqual([
       { name: 'sync-operator-policy', namespace: 'elsewhere', parameterNotFoundAction: 'Allow' },
+      // All Workspaces.
+      { selector: {}, parameterNotFoundAction: 'Allow' },
     ])
+  })
+
+  // The API server looks for the parameter before it looks at the conditions.
+  it('stop nobody while their parameter cannot be found', () => {
+    const objects = render((chart) => {
+      new AdmissionPolicies(chart, 'AdmissionPolicies')
+      new OperatorConfinement(chart, 'OperatorConfinement')
+    })
+    const specs = objects.map(
+      (object) => (object as { spec: { failurePolicy?: string; paramKind?: object; paramRef?: object } }).spec,
+    )
+    const withParameter = specs.filter(({ paramKind }) => paramKind !== undefined)
+    expect(withParameter.map(({ failurePolicy }) => failurePolicy)).toEqual(['Ignore', 'Ignore', 'Ignore'])
+    const references = specs.flatMap(({ paramRef }) => paramRef ?? [])
+    expect(references).toHaveLength(withParameter.length)
+    for (const reference of references) expect(reference).toMatchObject({ parameterNotFoundAction: 'Allow' })
   })
 })
 

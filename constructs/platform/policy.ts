@@ -1,5 +1,6 @@
 import { k8s } from 'cdk8s-plus-29'
 import type { Construct } from 'constructs'
+import { formatDuration } from '../api/duration.ts'
 import {
   OPERATOR_NAMESPACE,
   POLICY_DEFAULTS,
@@ -8,6 +9,7 @@ import {
   type Policy,
   type PolicyKeyName,
   parsePolicy,
+  policyTexts,
 } from '../api/policy.ts'
 
 type FieldOf<Key extends PolicyKeyName> = (typeof POLICY_SCHEMA)[Key]['field']
@@ -23,11 +25,14 @@ export interface SyncOperatorPolicyProps extends PolicyValues {
   readonly namespace?: string
 }
 
-/** The global policy as a ConfigMap. Throws at synth, naming key and value, if the operator would refuse a value. */
+/**
+ * The global policy as a ConfigMap, with every key: a key that is not chosen has its default, or an empty text, which means none. So a key that somebody
+ * adds in the cluster is a difference to what is installed, which tools show. Throws at synth, naming key and value, if the operator would refuse a value.
+ */
 export class SyncOperatorPolicy extends k8s.KubeConfigMap {
   constructor(scope: Construct, id: string, props: SyncOperatorPolicyProps = {}) {
     const { namespace = OPERATOR_NAMESPACE, ...values } = props
-    const data = policyData(values)
+    const data = withDefaults(policyData(values))
     const { problems } = parsePolicy(data, POLICY_DEFAULTS)
     if (problems.length > 0) {
       const lines = problems.map(({ key, value, message }) => `${key}: ${JSON.stringify(value)} ${message}`)
@@ -35,6 +40,15 @@ export class SyncOperatorPolicy extends k8s.KubeConfigMap {
     }
     super(scope, id, { metadata: { name: POLICY_NAME, namespace }, data })
   }
+}
+
+/** Adds the keys that are not chosen. They change nothing: all keys mean the same as without them. */
+function withDefaults(chosen: Readonly<Record<string, string>>): Record<string, string> {
+  const { retryBackoffMaxMs, retryBackoffMs } = parsePolicy(chosen, POLICY_DEFAULTS).policy
+  // Written down, a default that the other key exceeds would be a contradiction.
+  const longest: Record<string, string> =
+    retryBackoffMaxMs < retryBackoffMs ? { retryBackoffMax: formatDuration(retryBackoffMs) } : {}
+  return { ...policyTexts(POLICY_DEFAULTS), ...longest, ...chosen }
 }
 
 /** Returns the values as they are in the ConfigMap, unchecked. */

@@ -1,9 +1,11 @@
 /** On objects that outlive the installation. What applies manifests, such as the Pulumi component, keeps them when it removes the rest. */
 export const RETAIN_ANNOTATION = 'pelotech.ot/retain'
 
-/** The same, with the annotations of tools that apply manifests from Git. */
-export const RETAINED = {
-  [RETAIN_ANNOTATION]: 'true',
+/** Has tools that apply manifests from Git leave an object in the cluster when it leaves Git. */
+export const NOT_PRUNED = {
   'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
   'kustomize.toolkit.fluxcd.io/prune': 'disabled',
 }
+
+/** Both. */
+export const RETAINED = { [RETAIN_ANNOTATION]: 'true', ...NOT_PRUNED }

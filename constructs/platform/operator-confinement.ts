@@ -1,0 +1,227 @@
+import { ApiObject } from 'cdk8s'
+import { Construct } from 'constructs'
+import { LABELS } from '../api/labels.ts'
+import { OPERATOR_NAMESPACE, POLICY_NAME } from '../api/policy.ts'
+import { GROUP } from '../api/shared.ts'
+import { workspace } from '../api/workspace.ts'
+import { OWNER_ROLES } from '../children/workspace-owners.ts'
+import { OWN_CONFIG_MAPS } from './access.ts'
+import type { Validation } from './admission-policies.ts'
+import { type MatchedResources, matchConstraints } from './match-constraints.ts'
+import { OPERATOR_LABELS, OPERATOR_NAME } from './operator-names.ts'
+
+export interface OperatorConfinementProps {
+  /** Namespace of the operator. @default `sync-operator` */
+  readonly namespace?: string
+}
+
+/** Kinds by API group. */
+type Groups = Readonly<Record<string, readonly string[]>>
+
+interface Confined {
+  readonly groups: Groups
+  /** CEL, with `variables.before` and `variables.after`, which are equal where an object is created or deleted. */
+  readonly expression: string
+  /** What the operator may do, as text that follows "the operator". */
+  readonly message: string
+}
+
+const ALL: MatchedResources['operations'] = ['CREATE', 'UPDATE', 'DELETE']
+const ADMISSION = 'admissionregistration.k8s.io/v1'
+/** On what CDI makes for a download, such as its claim for scratch space. */
+const OF_CDI = "one.metadata.?labels['app'].orValue('') == 'containerized-data-importer'"
+
+/** CEL: whether `object` has one of these labels, or an owner of our API. The operator cannot give either to an object that has neither. */
+function isOurs(object: string, labels: readonly string[]): string {
+  const hasLabel = labels.map((label) => `${object}.metadata.?labels['${label}'].hasValue()`)
+  const isOwned = `${object}.metadata.?ownerReferences.orValue([]).exists(owner, owner.apiVersion.startsWith('${GROUP}/'))`
+  return [...hasLabel, isOwned].join(' || ')
+}
+
+/** CEL: whether the object is ours, before the write as well as after it. */
+function staysOurs(labels: readonly string[], more = ''): string {
+  return `[variables.before, variables.after].all(one, ${isOurs('one', labels)}${more})`
+}
+
+const IN_A_LAB = `namespaceObject.metadata.?labels['${LABELS.workspaceUid}'].hasValue()`
+const OF_A_LAB = staysOurs([LABELS.workspaceUid])
+const VM_OR_IMAGE = [LABELS.imageUid, LABELS.vmUid]
+/** Volumes that the operator gives to a machine. Others, such as a folder of the node or a token of a ServiceAccount, must have been there before. */
+const OWN_VOLUMES =
+  'variables.after.?spec.?template.?spec.?volumes.orValue([]).all(volume, has(volume.dataVolume) || has(volume.persistentVolumeClaim) || ' +
+  "has(volume.cloudInitNoCloud) || (request.operation != 'CREATE' && oldObject.?spec.?template.?spec.?volumes.orValue([]).exists(old, old == volume)))"
+
+/** Nobody gets more than the rights of an owner. Names of `system:` are of Kubernetes, ServiceAccounts among them. */
+const OF_OWNERS = [
+  `variables.after.roleRef.name in [${Object.values(OWNER_ROLES)
+    .map((name) => `'${name}'`)
+    .join(', ')}]`,
+  "variables.after.?subjects.orValue([]).all(one, one.kind in ['User', 'Group'] && !one.name.startsWith('system:'))",
+].join(' && ')
+
+/** A pod that mounts the volume can write every file below this folder. Kubernetes refuses `..` itself. */
+const FOLDER_OF_A_LAB = [
+  'has(object.spec.local)',
+  "object.spec.local.path.contains('/' + object.spec.?claimRef.?namespace.orValue('') + '/')",
+  `object.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == '${workspace.kind}' && owner.name == object.spec.?claimRef.?namespace.orValue(''))`,
+].join(' && ')
+
+const CONFINED: readonly Confined[] = [
+  {
+    groups: { '': ['namespaces'] },
+    expression: [
+      OF_A_LAB,
+      // A Workspace and its namespace have one name.
+      `(request.operation != 'CREATE' || object.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == '${workspace.kind}' && ` +
+        `owner.name == object.metadata.name && owner.uid == object.metadata.?labels['${LABELS.workspaceUid}'].orValue('')))`,
+    ].join(' && '),
+    message: 'creates namespaces of Workspaces, and changes and deletes only namespaces that were created as such',
+  },
+  {
+    groups: {
+      '': ['resourcequotas'],
+      apps: ['deployments'],
+      'networking.k8s.io': ['networkpolicies'],
+      'k8s.cni.cncf.io': ['network-attachment-definitions'],
+    },
+    expression: `${IN_A_LAB} && ${OF_A_LAB}`,
+    message: 'writes such objects only for Workspaces, in their namespaces',
+  },
+  {
+    groups: { 'rbac.authorization.k8s.io': ['rolebindings'] },
+    expression: `${IN_A_LAB} && ${OF_A_LAB} && ${OF_OWNERS}`,
+    message: 'gives owners of Workspaces, in their namespaces, the rights that are meant for them',
+  },
+  {
+    groups: { '': ['configmaps'] },
+    expression: `variables.isInOwnNamespace ? [${OWN_CONFIG_MAPS.map((name) => `'${name}'`).join(', ')}].exists(name, name == request.name) : ${IN_A_LAB} && ${OF_A_LAB}`,
+    message: 'writes only ConfigMaps of its own, and those of Workspaces in their namespaces',
+  },
+  {
+    groups: { '': ['persistentvolumes'] },
+    expression: `${OF_A_LAB} && (request.operation != 'CREATE' || (${FOLDER_OF_A_LAB}))`,
+    message: 'writes only volumes of Workspaces, and creates only local ones in a folder of the name of the Workspace',
+  },
+  {
+    groups: { '': ['persistentvolumeclaims'] },
+    expression: `request.operation == 'CREATE' ? ${IN_A_LAB} && ${OF_A_LAB} : ${staysOurs([LABELS.workspaceUid, ...VM_OR_IMAGE], ` || ${OF_CDI}`)}`,
+    message:
+      'creates claims of Workspaces in their namespaces, and changes and deletes only those, and claims of images and machines',
+  },
+  {
+    groups: { '': ['pods'] },
+    expression: staysOurs([LABELS.workspaceUid, ...VM_OR_IMAGE], ` || ${OF_CDI}`),
+    message: 'changes and deletes only pods of Workspaces, of machines and of downloads',
+  },
+  {
+    groups: { '': ['secrets'] },
+    // The token controller fills Secrets of another type, and the operator can read them.
+    expression: `${staysOurs([LABELS.vmUid])} && variables.after.?type.orValue('Opaque') == 'Opaque'`,
+    message: 'writes only Secrets with the cloud-init data of machines, of type Opaque',
+  },
+  {
+    groups: {
+      'cdi.kubevirt.io': ['datavolumes', 'datasources'],
+      'snapshot.storage.k8s.io': ['volumesnapshots'],
+    },
+    expression: staysOurs(VM_OR_IMAGE),
+    message: 'writes such objects only for images and machines',
+  },
+  {
+    groups: { 'kubevirt.io': ['virtualmachines', 'virtualmachineinstances'] },
+    expression: `${staysOurs([LABELS.vmUid])} && (request.resource.resource != 'virtualmachines' || request.operation == 'DELETE' || ${OWN_VOLUMES})`,
+    message: 'writes only machines of its own kind VirtualMachine, whose volumes are disks and cloud-init data',
+  },
+  {
+    groups: { [GROUP]: ['virtualmachines'] },
+    // Elsewhere it sets and removes its finalizer.
+    expression: `(${IN_A_LAB} && ${OF_A_LAB}) || (request.operation == 'UPDATE' && object.?spec == oldObject.?spec)`,
+    message: 'writes the VirtualMachines of Workspaces, and no spec of others',
+  },
+]
+
+/**
+ * What RBAC cannot say about the operator's own ServiceAccount: that it may write only what is its own. Somebody who gets its token cannot lower the Pod
+ * Security level of a namespace, nor run pods in the namespaces of others, nor write other people's Secrets.
+ *
+ * An object is the operator's if it has the label of an image, a machine or a Workspace, or an owner of that API. Every version of the operator has set both
+ * when it created an object. It cannot set them later on an object that has neither.
+ */
+export class OperatorConfinement extends Construct {
+  constructor(scope: Construct, id: string, { namespace = OPERATOR_NAMESPACE }: OperatorConfinementProps = {}) {
+    super(scope, id)
+    const isOperator = {
+      name: 'is-the-operator',
+      expression: `request.userInfo.username == 'system:serviceaccount:${namespace}:${OPERATOR_NAME}'`,
+    }
+    this.add(OPERATOR_NAME, {
+      spec: {
+        failurePolicy: 'Fail',
+        matchConstraints: matchConstraints(CONFINED.flatMap(({ groups }) => matchedOf(groups))),
+        matchConditions: [isOperator],
+        variables: [
+          { name: 'before', expression: "request.operation == 'CREATE' ? object : oldObject" },
+          { name: 'after', expression: "request.operation == 'DELETE' ? oldObject : object" },
+          { name: 'isInOwnNamespace', expression: `request.namespace == '${namespace}'` },
+        ],
+        validations: CONFINED.map(validationOf),
+      },
+    })
+    const name = `${OPERATOR_NAME}-volumes`
+    this.add(name, {
+      spec: {
+        // The parameter is looked up before the condition: `Fail`, or `Deny`, would refuse everybody's volumes while there is no ConfigMap, and also when
+        // the API server has lost sight of it: https://github.com/kubernetes/kubernetes/issues/130887
+        failurePolicy: 'Ignore',
+        paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
+        matchConstraints: matchConstraints(matchedOf({ '': ['persistentvolumes'] }, ['CREATE'])),
+        matchConditions: [isOperator],
+        variables: [{ name: 'root', expression: "params.?data['localVolumeRoot'].orValue('').trim()" }],
+        validations: [LOCAL_VOLUME],
+      },
+      paramRef: { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' },
+    })
+  }
+
+  private add(name: string, { spec, paramRef }: { readonly spec: object; readonly paramRef?: object }): void {
+    const metadata = { name, labels: OPERATOR_LABELS }
+    new ApiObject(this, name, { apiVersion: ADMISSION, kind: 'ValidatingAdmissionPolicy', metadata, spec })
+    new ApiObject(this, `${name}-binding`, {
+      apiVersion: ADMISSION,
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata,
+      spec: { policyName: name, validationActions: ['Deny'], ...(paramRef === undefined ? {} : { paramRef }) },
+    })
+  }
+}
+
+const LOCAL_VOLUME: Validation = {
+  expression:
+    "variables.root != '' && object.spec.?local.?path.orValue('').startsWith(variables.root + (variables.root.endsWith('/') ? '' : '/') + object.spec.?claimRef.?namespace.orValue('') + '/')",
+  reason: 'Forbidden',
+  message: 'the operator creates only local volumes below <localVolumeRoot>/<workspace>',
+  messageExpression:
+    "'the operator creates only local volumes below <localVolumeRoot>/<workspace>; key localVolumeRoot of ConfigMap ' + params.metadata.name + ' is \"' + variables.root + '\"'",
+}
+
+function matchedOf(groups: Groups, operations = ALL): MatchedResources[] {
+  return Object.entries(groups).map(([group, resources]) => ({
+    apiGroups: [group],
+    apiVersions: ['*'],
+    operations,
+    resources,
+  }))
+}
+
+function validationOf({ groups, expression, message }: Confined): Validation {
+  const isMatched = Object.entries(groups).flatMap(([group, resources]) =>
+    resources.map((resource) => `(request.resource.group == '${group}' && request.resource.resource == '${resource}')`),
+  )
+  const text = `the operator ${message}`
+  return {
+    expression: `!(${isMatched.join(' || ')}) || (${expression})`,
+    reason: 'Forbidden',
+    message: text,
+    messageExpression: `'${text}: ' + request.operation + ' of ' + request.resource.resource + ' ' + (request.?namespace.orValue('') == '' ? '' : request.namespace + '/') + request.?name.orValue('') + ' is refused'`,
+  }
+}
