@@ -40,6 +40,8 @@ const environment = z.object({
   OPERATOR_NAMESPACE: blankIsAbsent.transform((text) => text ?? 'sync-operator'),
   /** Namespace of CDI: the Lease of its controller shows whether it works. */
   CDI_NAMESPACE: blankIsAbsent.transform((text) => text ?? 'cdi'),
+  /** Namespace of KubeVirt: the Lease of virt-controller shows whether it works. */
+  KUBEVIRT_NAMESPACE: blankIsAbsent.transform((text) => text ?? 'kubevirt'),
   POD_NAME: blankIsAbsent.transform((text) => text ?? hostname()),
   /** `host:port` or `:port`; undefined: no listener. */
   METRICS_ADDRESS: blankIsAbsent,
@@ -77,6 +79,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>) {
     namespace: data.OPERATOR_NAMESPACE,
     podName: data.POD_NAME,
     cdiNamespace: data.CDI_NAMESPACE,
+    kubevirtNamespace: data.KUBEVIRT_NAMESPACE,
     metricsAddress: data.METRICS_ADDRESS,
     healthAddress: data.HEALTH_ADDRESS,
     servesCaches: data.SERVE_CACHES === 'true',

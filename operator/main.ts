@@ -9,6 +9,7 @@ import type { RequestReport } from './kube/kube-client.ts'
 import { RequestBudget } from './kube/request-budget.ts'
 import { OperatorReplica } from './operator.ts'
 import about from './package.json' with { type: 'json' }
+import { largePartsMax } from './runtime/cache-budget.ts'
 import { systemClock } from './runtime/clock.ts'
 import { type Endpoint, serveEndpoints } from './runtime/http-endpoints.ts'
 import { warnedOnce } from './runtime/log.ts'
@@ -53,9 +54,11 @@ async function main(): Promise<void> {
     log,
     namespace: config.namespace,
     cdiNamespace: config.cdiNamespace,
+    kubevirtNamespace: config.kubevirtNamespace,
     identity: `${config.podName}_${randomUUID().slice(0, 8)}`,
     lease: config.lease,
     metrics,
+    largePartsMax: largePartsMax(),
     onSynced: tidyHeap,
   })
   const caches = endpoint('/caches', 'application/json', () => JSON.stringify(operator.cached()))

@@ -32,12 +32,16 @@ async function start(): Promise<void> {
   // Waits for a Secret, which an Event reports.
   const metadata = { ...image.metadata, name: 'waiting', uid: 'uid-waiting' }
   client.put({ ...image, metadata, spec: { ...(image.spec as object), secretRef: 'missing' } } as KubeObject)
-  for (const [apiVersion, kind, name, namespace] of [
-    ['v1', 'Secret', 'creds', 'team'],
+  const [creds, data] = [
+    { name: 'creds', namespace: 'team' },
+    { accessKeyId: 'aWQ=', secretKey: 'a2V5' },
+  ]
+  client.put({ apiVersion: 'v1', kind: 'Secret', metadata: creds, data } as KubeObject)
+  for (const [apiVersion, kind, name] of [
     ['storage.k8s.io/v1', 'StorageClass', 'fast'],
     ['snapshot.storage.k8s.io/v1', 'VolumeSnapshotClass', 'snap'],
   ] as const)
-    client.put({ apiVersion, kind, metadata: { name, ...(namespace !== undefined && { namespace }) } })
+    client.put({ apiVersion, kind, metadata: { name } })
   const operator = scriptedOperator(client)
   void operator.run(stop.signal).then(() => {
     isStopped = true

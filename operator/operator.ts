@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { DATA_SYNC_PHASES, WORKSPACE_PHASES } from '@open-terrain/constructs'
 import { clusterCaches } from './cluster/caches.ts'
+import { NEIGHBOURS } from './cluster/neighbour-facts.ts'
+import { Neighbours } from './cluster/neighbours.ts'
 import { DataSyncCaches } from './controllers/data-sync/caches.ts'
 import { DataSyncController } from './controllers/data-sync/controller.ts'
 import { DataSyncReferences } from './controllers/data-sync/references.ts'
@@ -10,13 +12,17 @@ import { MachineMetrics } from './controllers/virtual-machine/machine-metrics.ts
 import { MachineReferences } from './controllers/virtual-machine/references.ts'
 import { ImageCaches } from './controllers/vm-disk-image/caches.ts'
 import { ImageController } from './controllers/vm-disk-image/controller.ts'
+import { noteOnDeletions } from './controllers/vm-disk-image/decide/prune-preview.ts'
 import { ImageMetrics } from './controllers/vm-disk-image/image-metrics.ts'
 import { WorkspaceCaches } from './controllers/workspace/caches.ts'
 import { WorkspaceController } from './controllers/workspace/controller.ts'
 import { WorkspaceReferences } from './controllers/workspace/references.ts'
+import type { ClaimsOn, ReferenceSource } from './images/references.ts'
 import type { KubeClient } from './kube/kube-client.ts'
+import { PolicyStatus } from './policy-status.ts'
 import { PolicyWatch } from './policy-watch.ts'
 import type { Basics } from './runtime/basics.ts'
+import { CacheBudget } from './runtime/cache-budget.ts'
 import { type CacheDigest, digestOf, selectedKind } from './runtime/cache-digest.ts'
 import { EventRecorder } from './runtime/event-recorder.ts'
 import { LeaderElector, type LeaseTimings } from './runtime/leader.ts'
@@ -35,10 +41,14 @@ export interface OperatorOptions extends Basics {
   readonly namespace: string
   /** Namespace of CDI. Default `cdi`. */
   readonly cdiNamespace?: string
+  /** Namespace of KubeVirt. Default `kubevirt`. */
+  readonly kubevirtNamespace?: string
   /** Identifies this process. Must be unique. */
   readonly identity: string
   readonly lease: LeaseTimings
   readonly metrics?: RuntimeMetrics
+  /** Bytes for the large parts of objects in all caches. Default: without a limit. */
+  readonly largePartsMax?: number
   /** Called when the caches are complete. */
   readonly onSynced?: () => void
 }
@@ -57,6 +67,8 @@ export class OperatorReplica {
   readonly #workspaces: { readonly caches: WorkspaceCaches; readonly phases: PhaseGauge }
   readonly #policy: PolicyWatch
   readonly #services: Services
+  /** Undefined while this replica does not lead. */
+  #neighbours: Neighbours | undefined
   #isSynced = false
 
   constructor(options: OperatorOptions) {
@@ -65,7 +77,8 @@ export class OperatorReplica {
     this.#options = options
     this.metrics = options.metrics ?? new RuntimeMetrics()
     const { registry } = this.metrics
-    const reflectors = new Reflectors({ ...basics, onRelist: ({ name }) => this.metrics.relisted(name) })
+    const budget = new CacheBudget(options.largePartsMax)
+    const reflectors = new Reflectors({ ...basics, budget, onRelist: ({ name }) => this.metrics.relisted(name) })
     this.#reflectors = reflectors
     const cluster = clusterCaches(reflectors)
     this.#images = { caches: new ImageCaches(cluster), metrics: new ImageMetrics(registry, clock) }
@@ -87,7 +100,14 @@ export class OperatorReplica {
       'How long the Workspace that has waited longest has not been ready; 0 where none waits',
       clock,
     )
-    this.metrics.observeCaches(reflectors.kept)
+    this.metrics.observeCaches(reflectors)
+    this.metrics.counted(
+      'ot_neighbour_away',
+      '1 while something waits for CDI or KubeVirt, and it does not respond',
+      'neighbour',
+      () => NEIGHBOURS.filter((one) => this.#neighbours?.isAway(one)),
+      NEIGHBOURS,
+    )
     const valid = this.metrics.gauge('ot_config_valid', '0 while a key of the policy has a value that is not used')
     valid.set(1)
     const onValid = (isValid: boolean) => valid.set(isValid ? 1 : 0)
@@ -135,33 +155,45 @@ export class OperatorReplica {
   }
 
   async #lead(term: AbortSignal, hadPredecessor: boolean): Promise<void> {
-    const { client, namespace, cdiNamespace, identity } = this.#options
+    const { client, namespace, cdiNamespace, kubevirtNamespace, identity } = this.#options
+    this.#policy.effectOf = (before, after) =>
+      noteOnDeletions([...this.#images.caches.images.values()], before, after, this.#services.clock.now())
     this.#policy.onNote = (subject, note) => this.#services.events.record(subject, note)
     this.#policy.repeatNotes()
+    const status = new PolicyStatus({ ...this.#services, namespace, verdict: () => this.#policy.verdict })
+    this.#policy.onVerdict = () => status.look()
+    status.look()
     try {
       const policy = { policy: () => this.#policy.current, onPolicyChange: this.#policy.onChange }
+      const neighbours = new Neighbours({ ...this.#services, cdiNamespace, kubevirtNamespace })
+      this.#neighbours = neighbours
+      const references: readonly ReferenceSource[] = [
+        new MachineReferences(client, this.#machines.caches),
+        new DataSyncReferences(client, this.#dataSyncs.caches),
+        new WorkspaceReferences(client, this.#workspaces.caches, policy),
+      ]
       const images = new ImageController({
         ...this.#services,
         ...this.#images,
         ...policy,
         namespace,
-        cdiNamespace,
+        neighbours,
         identity,
         hadPredecessor,
         limit: (ledgerLimit) => this.#policy.limit(ledgerLimit),
-        references: [
-          new MachineReferences(client, this.#machines.caches),
-          new DataSyncReferences(client, this.#dataSyncs.caches),
-          new WorkspaceReferences(client, this.#workspaces.caches, policy),
-        ],
+        references,
       })
-      const shared = { ...this.#services, ...policy, countReferences: images.countReferences }
-      const machines = new MachineController({ ...shared, ...this.#machines })
-      const dataSyncs = new DataSyncController({ ...this.#services, ...this.#dataSyncs })
+      const claimsOn: ClaimsOn = (image) => references.flatMap((source) => source.claims?.(image) ?? [])
+      const shared = { ...this.#services, ...policy, countReferences: images.countReferences, claimsOn }
+      const machines = new MachineController({ ...shared, ...this.#machines, neighbours })
+      const dataSyncs = new DataSyncController({ ...this.#services, ...policy, ...this.#dataSyncs })
       const workspaces = new WorkspaceController({ ...shared, ...this.#workspaces })
-      await Promise.all([images, machines, dataSyncs, workspaces].map((one) => one.run(term)))
+      await Promise.all([neighbours, images, machines, dataSyncs, workspaces, status].map((one) => one.run(term)))
     } finally {
+      this.#policy.effectOf = undefined
       this.#policy.onNote = undefined
+      this.#policy.onVerdict = undefined
+      this.#neighbours = undefined
     }
   }
 }

@@ -150,7 +150,24 @@ describe('the policy', () => {
     expect(notes).toHaveLength(2)
     await write({ concurrency: '1' })
     watch.repeatNotes()
-    expect(notes).toHaveLength(2)
+    expect(notes.slice(2)).toEqual(['PolicyValid all keys of the policy are used as they are written'])
+  })
+
+  it('has one verdict, which those who ask are told to look at', async () => {
+    client.put(configMap({ concurrency: 'x' }))
+    const watch = await start()
+    let looks = 0
+    watch.onVerdict = () => {
+      looks += 1
+    }
+    expect(watch.verdict).toMatchObject({
+      problems: [expect.stringMatching(/^concurrency: "x" is not used/)],
+      isThere: true,
+    })
+    await write({ concurrency: '2' })
+    expect([looks, watch.verdict.problems, watch.verdict.policy.concurrency]).toEqual([1, [], 2])
+    await remove()
+    expect([looks, watch.verdict.isThere]).toEqual([2, false])
   })
 
   it('with a key that there is not says that it has no effect, and claims no value for it', async () => {

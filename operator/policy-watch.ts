@@ -9,6 +9,7 @@ import {
 } from '@open-terrain/constructs'
 import type { KubeObject, Raw } from './kube/kube-object.ts'
 import { CONFIG_MAP } from './kube/resource-types.ts'
+import type { PolicyVerdict } from './policy-status.ts'
 import type { Basics } from './runtime/basics.ts'
 import type { EventNote } from './runtime/event-recorder.ts'
 import { firstFew } from './runtime/first-few.ts'
@@ -43,6 +44,12 @@ export class PolicyWatch {
   #isConcurrencyKnown = false
   #subject: PolicyObject | undefined
   #notes: EventNote[] = []
+  #isThere = false
+  #problems: readonly string[] = []
+  /** Set only while this process leads. */
+  onVerdict: (() => void) | undefined
+  /** Returns what to tell of a change. Set only while this process leads. */
+  effectOf: ((before: Policy, after: Policy) => EventNote | undefined) | undefined
   /** Set only while this process leads: one replica is enough to notify users. */
   onNote: ((subject: KubeObject, note: EventNote) => void) | undefined
 
@@ -62,6 +69,10 @@ export class PolicyWatch {
 
   get current(): Policy {
     return this.#policy
+  }
+
+  get verdict(): PolicyVerdict {
+    return { policy: this.#policy, problems: this.#problems, isThere: this.#isThere }
   }
 
   get synced(): Promise<void> {
@@ -89,19 +100,28 @@ export class PolicyWatch {
   }
 
   #onChange({ before, after }: Change<PolicyObject>): void {
+    this.#isThere = after !== undefined
     if (after === undefined) {
       // A replacement is a deletion followed by a creation. In both cases nothing stops in the meantime.
       const message = `ConfigMap ${POLICY_NAME} was deleted: the last values stay in force until there is one again, or until a restart`
       if (before !== undefined) this.#record(before, [{ type: 'Warning', reason: 'PolicyDeleted', message }])
+      this.onVerdict?.()
       return
     }
     const { policy, problems } = parsePolicy(after.data, this.#policy)
     const isConcurrencyUsable = 'concurrency' in after.data && !problems.some(({ key }) => key === 'concurrency')
     this.#isConcurrencyKnown ||= isConcurrencyUsable
     const isLimitAlone = isDeepStrictEqual({ ...policy, concurrency: 0 }, { ...this.#policy, concurrency: 0 })
+    const effect = this.effectOf?.(this.#policy, policy)
     this.#policy = policy
     this.#options.onValid(problems.length === 0)
-    this.#record(after, notesOn(problems))
+    const notes = notesOn(problems)
+    const isMended = this.#problems.length > 0 && notes.length === 0
+    this.#problems = notes.map(({ message }) => message)
+    this.#record(after, notes)
+    if (isMended) this.onNote?.(after, MENDED)
+    if (effect !== undefined) this.onNote?.(after, effect)
+    this.onVerdict?.()
     this.#options.log.info({ concurrency: this.limit(undefined), problems: problems.length }, 'policy in force')
     for (const listener of this.#listeners) listener({ isLimitAlone })
   }
@@ -119,6 +139,12 @@ function project(configMap: KubeObject): PolicyObject {
   const { data, binaryData, ...object }: Raw = configMap
   const unusable = Object.fromEntries(Object.keys(binaryData ?? {}).map((key) => [key, null]))
   return { ...object, data: { ...unusable, ...data } }
+}
+
+const MENDED: EventNote = {
+  type: 'Normal',
+  reason: 'PolicyValid',
+  message: 'all keys of the policy are used as they are written',
 }
 
 const SHOWN = 60

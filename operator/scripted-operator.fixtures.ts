@@ -1,10 +1,14 @@
 import type { ScriptedClient } from './kube/scripted-client.fixtures.ts'
-import { OperatorReplica } from './operator.ts'
+import { type OperatorOptions, OperatorReplica } from './operator.ts'
 import { fakeLog } from './runtime/fake-log.fixtures.ts'
 
 /** Returns a whole operator with the clock of its client and the production lease timings. It does nothing until it is run. */
-export function scriptedOperator(client: ScriptedClient): OperatorReplica {
+export function scriptedOperator(
+  client: ScriptedClient,
+  more: Pick<OperatorOptions, 'largePartsMax'> = {},
+): OperatorReplica {
   return new OperatorReplica({
+    ...more,
     client,
     leaseClient: client,
     clock: client.clock,

@@ -58,7 +58,7 @@ export function clusterCaches(reflectors: Reflectors) {
     configMaps: cacheOf(types.CONFIG_MAP, views.viewMeta, metadataOnly),
     namespaces: cacheOf(types.NAMESPACE, views.viewNamespace, metadataOnly),
     storageClasses: cacheOf(types.STORAGE_CLASS, views.viewStorageClass).index(BY_DEFAULT, byDefault),
-    snapshotClasses: cacheOf(types.VOLUME_SNAPSHOT_CLASS, views.viewMeta, metadataOnly),
+    snapshotClasses: cacheOf(types.VOLUME_SNAPSHOT_CLASS, views.viewSnapshotClass),
     storageProfiles: cacheOf(types.STORAGE_PROFILE, views.viewStorageProfile),
     quotas: cacheOf(types.RESOURCE_QUOTA, viewQuota).index(BY_NAMESPACE, byNamespace),
     workspaces: new WorkspaceChildCaches(reflectors),

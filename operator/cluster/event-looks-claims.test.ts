@@ -45,7 +45,8 @@ describe('a download of which CDI shows nothing', () => {
     expect(client.callsOf()).toEqual(['list Event team'])
     expect(changed).toEqual(['team/a'])
     expect(note()).toBe(QUOTA)
-    warn('admission webhook denied it')
+    // As CDI copies it from the prime claim.
+    warn('[prime-1] : admission webhook denied it')
     await clock.advance(30 * SECOND)
     expect(changed).toEqual(['team/a', 'team/a'])
     expect(note()).toBe('admission webhook denied it')

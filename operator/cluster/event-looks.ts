@@ -3,6 +3,7 @@ import { EVENT } from '../kube/resource-types.ts'
 import { LookLoop, type LookLoopOptions } from '../runtime/look-loop.ts'
 import { redactUrls } from '../runtime/redact.ts'
 import type { Wake } from '../runtime/wake.ts'
+import { originalMessage } from './claim-message.ts'
 import { type PodEvent, viewPodEvent } from './pod-events.ts'
 
 const LOOK_EVERY_MS = 30_000
@@ -114,9 +115,13 @@ export class EventLooks extends LookLoop {
 /** Characters of a message of CDI that are reported. */
 const REFUSAL_MAX = 1_000
 
+/** Reasons of CDI for a prime claim, and for a claim for scratch space, that it cannot create. */
+const REFUSALS: ReadonlySet<string> = new Set(['ErrCreatingPVCPrime', 'ErrExceededQuota'])
+
 /**
- * Finds why CDI cannot create the prime claim of a download, which it fills instead of the target claim: for example a quota that has room only
- * for the target claim. CDI reports this only in an Event about the target. Noted are downloads for which CDI shows nothing else, by uid of their images.
+ * Finds why CDI cannot create a claim for a download: the prime claim, which it fills instead of the target claim, or the one for scratch space. For
+ * example, a quota may have room only for the others. CDI reports this only in an Event about the target. Noted are downloads for which CDI shows
+ * nothing else, by uid of their images.
  */
 export function claimRefusals(options: LookLoopOptions): EventLooks {
   return new EventLooks({
@@ -124,12 +129,12 @@ export function claimRefusals(options: LookLoopOptions): EventLooks {
     name: 'vmdiskimage-claim-refusals',
     // Normally, the importer pod exists sooner.
     patienceMs: 2_000,
-    which: 'reason=ErrCreatingPVCPrime',
+    which: 'type=Warning',
     // CDI reports every attempt in the same Event.
-    eventsMax: 10,
+    eventsMax: 50,
     read: (events) => {
-      const last = events.at(-1)
-      return last && redactUrls((last.message ?? '').slice(0, REFUSAL_MAX))
+      const last = events.findLast(({ reason = '' }) => REFUSALS.has(reason))
+      return last && redactUrls(originalMessage(last.message ?? '').slice(0, REFUSAL_MAX))
     },
   })
 }

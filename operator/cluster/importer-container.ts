@@ -32,6 +32,14 @@ export function viewImporter(status: Raw): ImporterView {
 }
 
 /**
+ * Reports whether the importer did its work: it downloaded, or found out that it needs scratch space. It is never started again. A kubelet shows
+ * the pod as Running for some two seconds more, until it has cleaned up, and CDI may delete the pod during that time.
+ */
+export function hasCompleted({ starts, isRunning, ended }: ImporterView): boolean {
+  return starts > 0 && !isRunning && ended?.exitCode === 0
+}
+
+/**
  * Reports whether a terminated container ran. A kubelet also reports `terminated` for containers that never ran: without startedAt if the pod was
  * deleted before, with the first second of 1970 if the container could not be started.
  */

@@ -1,6 +1,6 @@
 import { FINALIZERS } from '@open-terrain/constructs'
-import type { ObjectMeta } from '../kube/kube-object.ts'
-import { keptFinalizers, picked } from '../runtime/foreign.ts'
+import type { ObjectMeta, OwnerReference } from '../kube/kube-object.ts'
+import { keptFinalizers, picked, upTo, VALUE_MAX } from '../runtime/foreign.ts'
 import { intern } from '../runtime/interned.ts'
 import { FOREGROUND, ORPHAN } from './dependents.ts'
 
@@ -27,11 +27,20 @@ export function keptMetadata(metadata: ObjectMeta, matters: Matters = {}): Objec
     generation,
     creationTimestamp,
     deletionTimestamp,
-    finalizers: metadata.finalizers?.length ? keptFinalizers(metadata.finalizers, LASTING)?.map(intern) : undefined,
     labels: picked(metadata.labels, matters.labels),
     annotations: withWhole(metadata.annotations, matters),
-    ownerReferences: owner && [owner],
+    ownerReferences: owner && [keptOwner(owner)],
+    // At the end, because others can fill more with these than with all of the above.
+    finalizers: metadata.finalizers?.length ? keptFinalizers(metadata.finalizers, LASTING)?.map(intern) : undefined,
   }
+}
+
+/** The API server limits no text of an owner reference. One with longer texts is of nothing that exists. */
+function keptOwner(owner: OwnerReference): OwnerReference {
+  const { apiVersion, kind, name, uid } = owner
+  if ([apiVersion, kind, name, uid].every((text) => text.length <= VALUE_MAX)) return owner
+  const kept = (text: string) => upTo(VALUE_MAX, text)
+  return { ...owner, apiVersion: kept(apiVersion), kind: kept(kind), name: kept(name), uid: kept(uid) }
 }
 
 function withWhole(annotations: ObjectMeta['annotations'], { annotations: wanted, whole }: Matters) {

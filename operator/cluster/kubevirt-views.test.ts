@@ -112,6 +112,11 @@ describe('what KubeVirt says of a machine', () => {
     ['that it waits for a restart', [RESTART], 'memory'],
     ['that it does not', [condition('RestartRequired', 'False', 'memory')], ''],
     ['CPUs, and it can migrate', [HOT, condition('LiveMigratable', 'True')], ''],
+    [
+      'memory, and it cannot migrate',
+      [condition('HotMemoryChange', 'True'), condition('LiveMigratable', 'False')],
+      'the machine cannot migrate, so it gets its memory when it restarts',
+    ],
     ['CPUs, and nobody knows whether it can migrate', [HOT], ''],
     [
       'CPUs, and it cannot migrate',
@@ -130,6 +135,28 @@ describe('what KubeVirt says of a machine', () => {
     expect(shown('Running').restartRequired).toBe(expected)
     // No change waits for the restart of a guest that is off, although the condition of its last run still exists.
     expect(shown('Stopped').restartRequired).toBe(conditions.includes(RESTART) ? expected : '')
+  })
+})
+
+describe('a change that KubeVirt makes by a migration', () => {
+  const HOT = [condition('HotVCPUChange', 'True'), condition('HotMemoryChange', 'True')]
+  const shown = (printableStatus: string, ...conditions: object[]) =>
+    viewKubeVirt(raw({ status: { printableStatus, conditions } }))
+
+  it.each([[[condition('LiveMigratable', 'True')]], [[]]])(
+    'waits for one, unless it is known that it cannot: %j',
+    (more) => {
+      expect(shown('Running', ...HOT, ...more).migrationRequired).toMatch(
+        /^the guest gets its CPUs and memory when it migrates/,
+      )
+      expect(shown('Stopped', ...HOT, ...more).migrationRequired).toBe('')
+    },
+  )
+
+  it('waits for nothing while one is under way, also where KubeVirt refuses it meanwhile', () => {
+    const refused = condition('Failure', 'True', 'CPU hotplug is not allowed while VMI is migrating', 'HotPlugCPUError')
+    expect(shown('Migrating', ...HOT, refused)).toMatchObject({ restartRequired: '', migrationRequired: '' })
+    expect(shown('Running', refused).restartRequired).toContain('not allowed while VMI is migrating')
   })
 })
 

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, ROOT_DISK } from '@open-terrain/constructs'
 import type { KubeObject, Raw } from '../kube/kube-object.ts'
 import { fromTime, withoutUndefined } from '../runtime/conditions.ts'
 import { upTo } from '../runtime/foreign.ts'
@@ -30,6 +30,14 @@ export interface KubeVirtView extends KubeObject {
   readonly firmwareUuid: string | undefined
   /** Why a change of its spec waits for a restart; empty if no change waits. */
   readonly restartRequired: string
+  /** Name of the VirtualMachineRestore that is at work on it; empty if none is. */
+  readonly restoreInProgress: string
+  /** The last restore that wrote its spec, as `<name>-<uid>`; empty if none did. */
+  readonly lastRestore: string
+  /** Name of the claim of its root disk; empty if the root disk is a DataVolume. */
+  readonly rootClaim: string
+  /** Why a change of its spec waits for a migration, or a restart; empty if no change waits for that. */
+  readonly migrationRequired: string
 }
 
 /** Facts about a guest whose CPUs are paused. */
@@ -82,10 +90,15 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     refusedSince: fromTime((refused ?? refusedPod)?.lastTransitionTime),
     retryAt: fromTime(raw.status?.startFailure?.retryAfterTimestamp),
     firmwareUuid: raw.spec?.template?.spec?.domain?.firmware?.uuid,
-    restartRequired:
-      text('RestartRequired', 'True') || (IS_ON.has(raw.status?.printableStatus) ? stuckChange(conditions) : ''),
+    ...waitingChange(conditions, raw.status?.printableStatus),
+    restoreInProgress: upTo(253, raw.status?.restoreInProgress),
+    lastRestore: upTo(317, object.metadata.annotations?.[LAST_RESTORE]),
+    rootClaim: upTo(253, rootVolume(raw.spec)?.persistentVolumeClaim?.claimName),
   }
 }
+
+/** Annotation on what a restore of KubeVirt has written. */
+const LAST_RESTORE = 'restore.kubevirt.io/lastRestoreUID'
 
 /** Labels of the template, which the instance and its pod have, too. */
 const TEMPLATE_LABELS = [
@@ -110,15 +123,38 @@ export const IS_ON: ReadonlySet<string | undefined> = new Set(['Running', 'Pause
 /** Reasons of failures to apply a change while the guest runs. */
 const LIVE_CHANGE = /^(HotPlug|FailedUpdate).*Error$|ChangeError$/
 
+/** What KubeVirt gives a running guest by a live migration, by the condition that stays until then. */
+const BY_MIGRATION = { HotVCPUChange: 'CPUs', HotMemoryChange: 'memory' }
+
+/** Describes a change that a running guest does not have yet, also where no condition reports that. */
+function waitingChange(
+  conditions: readonly Raw[],
+  printableStatus: unknown,
+): Pick<KubeVirtView, 'restartRequired' | 'migrationRequired'> {
+  const required = conditionIn(conditions, 'RestartRequired', 'True')
+  const said = required && String(required.message || required.reason || required.type)
+  if (said !== undefined) return { restartRequired: said, migrationRequired: '' }
+  // During a migration KubeVirt refuses some changes, and makes them when it is over.
+  const isSteady = printableStatus === 'Running' || printableStatus === 'Paused'
+  return isSteady ? hotChange(conditions) : { restartRequired: '', migrationRequired: '' }
+}
+
 /**
- * Describes a change that needs a restart although no condition reports that. KubeVirt adds CPUs only by live migration. A machine that cannot
- * migrate waits without reporting it, and KubeVirt refuses any other number of CPUs meanwhile.
+ * KubeVirt adds CPUs and memory only by live migration, which it starts by itself only if it is configured so. A machine that cannot migrate waits without
+ * reporting it, and KubeVirt refuses any other number of CPUs meanwhile.
  */
-function stuckChange(conditions: readonly Raw[]): string {
+function hotChange(conditions: readonly Raw[]): Pick<KubeVirtView, 'restartRequired' | 'migrationRequired'> {
   const failure = conditionIn(conditions, 'Failure', 'True')
-  if (LIVE_CHANGE.test(failure?.reason)) return `KubeVirt cannot change the guest while it runs: ${failure.message}`
-  const isStuck = conditionIn(conditions, 'HotVCPUChange', 'True') && conditionIn(conditions, 'LiveMigratable', 'False')
-  return isStuck ? 'the machine cannot migrate, so it gets its CPUs when it restarts' : ''
+  const restart = (restartRequired: string) => ({ restartRequired, migrationRequired: '' })
+  if (LIVE_CHANGE.test(failure?.reason))
+    return restart(`KubeVirt cannot change the guest while it runs: ${failure.message}`)
+  const waiting = Object.entries(BY_MIGRATION).filter(([type]) => conditionIn(conditions, type, 'True') !== undefined)
+  if (waiting.length === 0) return restart('')
+  const what = waiting.map(([, one]) => one).join(' and ')
+  if (conditionIn(conditions, 'LiveMigratable', 'False') !== undefined)
+    return restart(`the machine cannot migrate, so it gets its ${what} when it restarts`)
+  const migrationRequired = `the guest gets its ${what} when it migrates, which KubeVirt does by itself only with workloadUpdateMethods LiveMigrate`
+  return { restartRequired: '', migrationRequired }
 }
 
 function conditionIn(conditions: readonly Raw[], type: string, status: string): Raw {
@@ -163,6 +199,11 @@ function unreadySince({ metadata, status }: Raw): number | undefined {
   const started = (status.phaseTransitionTimestamps ?? []).filter((one: Raw) => one.phase === 'Running')
   const times = [ready?.lastTransitionTime, started.at(-1)?.phaseTransitionTimestamp, metadata?.creationTimestamp]
   return Math.max(...times.map((time) => fromTime(time) ?? 0))
+}
+
+function rootVolume(spec: Raw): Raw {
+  const volumes: Raw[] = spec?.template?.spec?.volumes ?? []
+  return volumes.find(({ name }) => name === ROOT_DISK)
 }
 
 /** The members that we render; what KubeVirt fills in (architecture, machine type, firmware) is its own. */

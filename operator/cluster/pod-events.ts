@@ -120,7 +120,8 @@ function merged(warnings: readonly PodWarning[]): PodWarning[] {
 }
 
 const UUID = /(?<!pvc-)\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi
-const LONG_HEX = /\b[0-9a-f]{32,}\b/gi
+/** Not the digest of an image, which is the same each time. */
+const LONG_HEX = /(?<!sha256:)\b[0-9a-f]{32,}\b/gi
 const TIMESTAMP = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*(Z|[+-]\d\d:?\d\d)?/g
 const DURATION = /\b(\d+h)?(\d+m)?\d+(\.\d+)?(ms|µs|s)\b/g
 /** Each attempt has its own pod name. */
@@ -128,7 +129,7 @@ const LAUNCHER = /(\bvirt-launcher-[a-z0-9.-]{1,240}-)[a-z0-9]{5}(?=")/g
 const SOURCE_PORT = /:\d+(?=->)/g
 
 /** Removes what differs in each attempt (names of pods and sandboxes, times) and secrets in URLs from a message, and limits its length. */
-function lasting(message: string, podName: string, podUid: string): string {
+export function lasting(message: string, podName = '', podUid = ''): string {
   const own = [podName, podUid].filter((text) => text !== '')
   const text = own.reduce((before, one) => before.replaceAll(one, '<pod>'), message)
   return redactUrls(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { lackOfRoom, viewQuota } from './quotas.ts'
+import { lackAfter, lackOfRoom, podLimitsOf, quotaRefusalIn, viewQuota } from './quotas.ts'
 import { viewStorageProfile } from './views.ts'
 
 const object = (rest: object) => ({ apiVersion: 'v1', kind: 'Any', metadata: { name: 'q' }, ...rest }) as KubeObject
@@ -44,6 +44,38 @@ describe('lackOfRoom', () => {
       expect(lackOfRoom(quota, needs)).toBeUndefined()
     },
   )
+})
+
+describe('what a quota refused', () => {
+  const refused = (name: string) =>
+    quotaRefusalIn(
+      `no room (persistentvolumeclaims "${name}" is forbidden: exceeded quota: q, requested: persistentvolumeclaims=1,requests.storage=11Gi, used: persistentvolumeclaims=2,requests.storage=22Gi, limited: persistentvolumeclaims=9,requests.storage=25Gi)`,
+    )
+
+  it('is read from the answer of the API server', () => {
+    const requested = { persistentvolumeclaims: '1', 'requests.storage': '11Gi' }
+    expect(refused('prime-1')).toEqual({ quota: 'q', requested, count: 2 })
+    expect(refused('prime-1-scratch')).toEqual({ quota: 'q', requested, count: 3 })
+    expect(quotaRefusalIn("Error starting pod 'importer-x'")).toBeUndefined()
+  })
+
+  it.each<[string, object, object, string | undefined]>([
+    ['no room as long as all claims of the import do not fit', { 'requests.storage': '25Gi' }, {}, '3 x 11Gi'],
+    ['no room while others use it', { 'requests.storage': '40Gi' }, { 'requests.storage': '8Gi' }, '8Gi used'],
+    ['room when it is raised', { 'requests.storage': '33Gi' }, { 'requests.storage': '0' }, undefined],
+    ['room when it limits that no more', {}, {}, undefined],
+    ['no room for so many claims', { persistentvolumeclaims: '2' }, {}, 'persistentvolumeclaims: 3 x 1'],
+  ])('has %s', (_name, hard, used, expected) => {
+    const lack = lackAfter(viewQuota(object({ status: { hard, used } })), refused('p-scratch') ?? ({} as never))
+    expect(lack).toEqual(expected && expect.stringContaining(expected))
+  })
+
+  it('may be a pod', () => {
+    const hard = { pods: '5', 'limits.memory': '1Gi', 'requests.storage': '1Gi' }
+    const quota = viewQuota(object({ status: { hard, used: { pods: '5' } } }))
+    expect(podLimitsOf(quota)).toBe('q (pods: 5 of 5, limits.memory: 0 of 1Gi)')
+    expect(podLimitsOf(viewQuota(object({ status: { hard: { services: '1' } } })))).toBeUndefined()
+  })
 })
 
 describe('a StorageProfile', () => {

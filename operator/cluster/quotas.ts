@@ -63,3 +63,47 @@ export function lackOfRoom({ hard, used }: QuotaView, { diskSize, storageClass }
   }
   return undefined
 }
+
+/** What a quota refused, read from the answer of the API server. */
+export interface QuotaRefusal {
+  readonly quota: string
+  /** Of one object. */
+  readonly requested: Amounts
+  /** How many of them an import needs at the same time: the target and the prime claim, and the one for scratch space. */
+  readonly count: number
+}
+
+const EXCEEDED = /"([^"]+)" is forbidden: exceeded quota: (\S+), requested: (\S+), used: /
+
+/** Returns what a quota refused to CDI according to a message; undefined if the message does not quote the API server. */
+export function quotaRefusalIn(message: string): QuotaRefusal | undefined {
+  const [, name = '', quota, requested = ''] = EXCEEDED.exec(message) ?? []
+  if (quota === undefined) return undefined
+  const amounts = requested.split(',').map((amount) => amount.split('=', 2))
+  return {
+    quota,
+    requested: Object.fromEntries(amounts),
+    count: name.endsWith('-scratch') ? 3 : Number(CLAIMS),
+  }
+}
+
+/** Returns what the quota has no room for, of all that was refused before. */
+export function lackAfter({ hard, used }: QuotaView, { requested, count }: QuotaRefusal): string | undefined {
+  for (const [resource, amount] of Object.entries(requested)) {
+    const most = parseQuantity(hard[resource] ?? '')
+    const all = BigInt(count) * (parseQuantity(amount) ?? 0n)
+    if (most !== undefined && (parseQuantity(used[resource] ?? '') ?? 0n) + all > most)
+      return `${count} claims at a time (${resource}: ${count} x ${amount}, and of ${hard[resource]} are ${used[resource] ?? 0} used)`
+  }
+  return undefined
+}
+
+/** What limits pods. */
+const OF_PODS = /^(count\/)?pods$|^((requests|limits)\.)?(cpu|memory|ephemeral-storage)$/
+
+/** Returns what a quota allows of pods, and what is used of it; undefined if it does not limit them. */
+export function podLimitsOf({ metadata, hard, used }: QuotaView): string | undefined {
+  const limits = Object.keys(hard).filter((resource) => OF_PODS.test(resource))
+  if (limits.length === 0) return undefined
+  return `${metadata.name} (${limits.map((one) => `${one}: ${used[one] ?? 0} of ${hard[one]}`).join(', ')})`
+}

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta, Raw } from '../kube/kube-object.ts'
-import { upTo } from '../runtime/foreign.ts'
+import { upTo, VALUE_MAX } from '../runtime/foreign.ts'
 import {
   type ConditionView,
   deduplicated,
@@ -62,10 +62,25 @@ export interface PodView extends KubeObject {
 /** For kinds of which only existence matters. */
 export type MetaView = KubeObject
 
+/** Annotation of CDI on a claim: the phase of the pod that fills it. CDI starts none for a claim whose pod has Succeeded. */
+export const POD_PHASE = 'cdi.kubevirt.io/storage.pod.phase'
+/** Annotation on a DataVolume: something else fills its claim, and CDI creates none. The value is of no importance. */
+export const PRE_POPULATED = 'cdi.kubevirt.io/storage.prePopulated'
+/** Annotation on a claim without an owner: name of the DataVolume that CDI makes its owner. */
+export const POPULATED_FOR = 'cdi.kubevirt.io/storage.populatedFor'
+
 const CHILD: Matters = {
   labels: Object.values(LABELS),
-  // The last one is set by CDI: the method by which it clones.
-  annotations: [ANNOTATIONS.attempt, ANNOTATIONS.imageNameFull, ANNOTATIONS.rendered, 'cdi.kubevirt.io/cloneType'],
+  // The last ones are of CDI: the method by which it clones, what a restore of KubeVirt leaves to it, and whether a claim is filled.
+  annotations: [
+    ANNOTATIONS.attempt,
+    ANNOTATIONS.imageNameFull,
+    ANNOTATIONS.rendered,
+    'cdi.kubevirt.io/cloneType',
+    PRE_POPULATED,
+    POPULATED_FOR,
+    POD_PHASE,
+  ],
 }
 
 /** Keeps the finalizers of a child only while it is being deleted. Otherwise they do not matter. */
@@ -204,15 +219,34 @@ function sourceNamed(source: Raw, ownNamespace: string): CloneSource | undefined
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
 
+export interface SnapshotClassView extends MetaView {
+  readonly driver: string
+}
+
+export function viewSnapshotClass(object: KubeObject): SnapshotClassView {
+  const { driver }: Raw = object
+  return { ...viewMeta(object), driver: intern(upTo(VALUE_MAX, driver)) }
+}
+
+/**
+ * Reports whether a snapshot class can be of volumes of a storage class. The provisioner of CSI serves classes that have the name of its driver alone. One
+ * of Kubernetes's own plug-ins (`kubernetes.io/aws-ebs`) is replaced by a driver, of whatever name.
+ */
+export function mayBeSnapshotted(provisioner: string, driver: string): boolean {
+  return provisioner === '' || driver === '' || provisioner === driver || provisioner.startsWith('kubernetes.io/')
+}
+
 export interface StorageClassView extends MetaView {
+  readonly provisioner: string
   /** Whether its volumes can be expanded. */
   readonly allowVolumeExpansion: boolean
 }
 
 export function viewStorageClass(object: KubeObject): StorageClassView {
   const { apiVersion, kind, metadata } = viewMeta(object, { annotations: [DEFAULT_CLASS] })
-  const { allowVolumeExpansion }: Raw = object
-  return { apiVersion, kind, metadata, allowVolumeExpansion: allowVolumeExpansion === true }
+  const { allowVolumeExpansion, provisioner }: Raw = object
+  const driver = intern(upTo(VALUE_MAX, provisioner))
+  return { apiVersion, kind, metadata, provisioner: driver, allowVolumeExpansion: allowVolumeExpansion === true }
 }
 
 export function isDefaultClass({ metadata }: KubeObject): boolean {

@@ -1,6 +1,12 @@
-import { LABELS, workspace } from '@open-terrain/constructs'
+import { LAB_ISOLATION, LABELS, workspace } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
-import { DEPLOYMENT, NETWORK_ATTACHMENT_DEFINITION, NETWORK_POLICY, PERSISTENT_VOLUME } from '../kube/resource-types.ts'
+import {
+  DEPLOYMENT,
+  NETWORK_ATTACHMENT_DEFINITION,
+  NETWORK_POLICY,
+  PERSISTENT_VOLUME,
+  ROLE_BINDING,
+} from '../kube/resource-types.ts'
 import type { Reflectors } from '../runtime/reflectors.ts'
 import { Store } from '../runtime/store.ts'
 import { BY_OWNER, byOwnerOf } from './ownership.ts'
@@ -8,12 +14,21 @@ import {
   type ConfigMapView,
   type ContainerPodView,
   type DeploymentView,
+  FOREIGN_NETWORK,
+  type ForeignNetworkView,
+  LAB_ISOLATION_POD,
+  type LabIsolationPodView,
+  linksIn,
   type PersistentVolumeView,
+  type RoleBindingView,
   type SpecView,
   viewConfigMap,
   viewContainerPod,
   viewDeployment,
+  viewForeignNetwork,
+  viewLabIsolationPod,
   viewPersistentVolume,
+  viewRoleBinding,
   viewWithSpec,
   WORKSPACE_CONFIG_MAP,
   WORKSPACE_POD,
@@ -21,6 +36,12 @@ import {
 
 /** Index over pods: `<namespace>/<name>` of the container cluster in their label. */
 export const BY_CONTAINER_CLUSTER = 'container cluster'
+
+/** Index over pods: those about which Multus has reported something are filed under `yes`. */
+export const BY_REPORTED_NETWORKS = 'reported networks'
+
+/** Index over networks: names of their bridges, and of themselves, on nodes. */
+export const BY_LINK = 'link'
 
 const OURS = { labelSelector: LABELS.workspaceUid, onDemand: true }
 
@@ -30,11 +51,17 @@ const TYPES: readonly ResourceType[] = [
   NETWORK_ATTACHMENT_DEFINITION,
   NETWORK_POLICY,
   PERSISTENT_VOLUME,
+  ROLE_BINDING,
   WORKSPACE_CONFIG_MAP,
+  LAB_ISOLATION_POD,
+  FOREIGN_NETWORK,
 ]
 
-/** Characters of a Deployment with the maximum number of containers of a container cluster. A truncated spec could not be compared. */
-const DEPLOYMENT_MAX = 700_000
+/** Index over the pods that isolate nodes: name of the node. */
+export const BY_NODE = 'node'
+
+/** Room for the largest spec that its view keeps, and for everything besides. */
+const DEPLOYMENT_MAX = 32_000
 
 /**
  * Caches of children that only workspaces have. They hold only objects with the label of a workspace, so thousands of other objects cost nothing.
@@ -44,11 +71,21 @@ const DEPLOYMENT_MAX = 700_000
 export class WorkspaceChildCaches {
   readonly deployments = new Store<DeploymentView>().index(BY_OWNER, byOwnerOf(workspace))
   /** Pods of the container clusters. */
-  readonly pods = new Store<ContainerPodView>().index(BY_CONTAINER_CLUSTER, byContainerCluster)
-  readonly networks = new Store<SpecView>().index(BY_OWNER, byOwnerOf(workspace))
+  readonly pods = new Store<ContainerPodView>()
+    .index(BY_CONTAINER_CLUSTER, byContainerCluster)
+    .index(BY_REPORTED_NETWORKS, ({ attached }) => (attached === undefined ? [] : ['yes']))
+  readonly networks = new Store<SpecView>()
+    .index(BY_OWNER, byOwnerOf(workspace))
+    .index(BY_LINK, ({ spec }) => linksIn((spec as { readonly config?: unknown } | undefined)?.config))
+  /** Networks of the cluster that are of no workspace. */
+  readonly foreignNetworks = new Store<ForeignNetworkView>().index(BY_LINK, ({ links }) => links)
   readonly networkPolicies = new Store<SpecView>().index(BY_OWNER, byOwnerOf(workspace))
   readonly volumes = new Store<PersistentVolumeView>().index(BY_OWNER, byOwnerOf(workspace))
+  readonly roleBindings = new Store<RoleBindingView>().index(BY_OWNER, byOwnerOf(workspace))
   readonly configMaps = new Store<ConfigMapView>().index(BY_OWNER, byOwnerOf(workspace))
+
+  /** Pods that keep their nodes out of the networks of workspaces. */
+  readonly isolation = new Store<LabIsolationPodView>().index(BY_NODE, ({ node }) => (node === '' ? [] : [node]))
 
   readonly #reflectors: Reflectors
 
@@ -59,7 +96,13 @@ export class WorkspaceChildCaches {
     reflectors.add(NETWORK_ATTACHMENT_DEFINITION, this.networks, viewWithSpec, OURS)
     reflectors.add(NETWORK_POLICY, this.networkPolicies, viewWithSpec, OURS)
     reflectors.add(PERSISTENT_VOLUME, this.volumes, viewPersistentVolume, OURS)
+    reflectors.add(ROLE_BINDING, this.roleBindings, viewRoleBinding, OURS)
     reflectors.add(WORKSPACE_CONFIG_MAP, this.configMaps, viewConfigMap, { ...OURS, name: 'WorkspaceConfigMap' })
+    const foreign = { labelSelector: `!${LABELS.workspaceUid}`, onDemand: true, name: 'ForeignNetwork' }
+    reflectors.add(FOREIGN_NETWORK, this.foreignNetworks, viewForeignNetwork, foreign)
+    const { namespace, label: labelSelector } = LAB_ISOLATION
+    const guards = { namespace, labelSelector, onDemand: true, name: 'LabIsolationPod' }
+    reflectors.add(LAB_ISOLATION_POD, this.isolation, viewLabIsolationPod, guards)
   }
 
   /** Starts the lists and watches. Called once there is a workspace. */

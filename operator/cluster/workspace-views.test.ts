@@ -57,6 +57,34 @@ describe('a view', () => {
     })
   })
 
+  const value = 'x'.repeat(4_096)
+  it.each([
+    [
+      'a few long texts',
+      { containers: [{ env: Array.from({ length: 160 }, (_, at) => ({ name: `e${at}`, value })) }] },
+    ],
+    ['very many texts', { containers: [{ args: Array.from({ length: 200_000 }, () => '') }] }],
+    ['very many lists', { volumes: Array.from({ length: 100_000 }, () => ({})) }],
+    ['lists in lists', Array.from({ length: 5_000 }).reduce((inner) => [inner], [])],
+  ])('of a Deployment with %s, which anybody may write with our label, has only what places its pod', (_what, pod) => {
+    const networks = JSON.stringify([{ name: 'net', namespace: 'lab' }])
+    const own = { [LABELS.nodeGroup]: 'g', [LABELS.workspaceUid]: 'w' }
+    const metadata = {
+      labels: { ...own, theirs: value },
+      annotations: { 'k8s.v1.cni.cncf.io/networks': networks, theirs: value },
+    }
+    const spec = { replicas: 1, template: { metadata, spec: pod } }
+    const kept = viewDeployment(raw({ spec, status: { replicas: 2 } }, ours))
+    const annotations = { 'k8s.v1.cni.cncf.io/networks': networks }
+    expect(kept).toMatchObject({
+      metadata: ours,
+      replicas: 2,
+      isAside: true,
+      spec: { template: { metadata: { labels: own, annotations } } },
+    })
+    expect(JSON.stringify(kept).length).toBeLessThan(1_000)
+  })
+
   it('of a ConfigMap has no word of its data', () => {
     const { data } = viewConfigMap(raw({ data: { play: 'secret text' } }))
     expect(data).toEqual(fingerprints({ play: 'secret text' }))
@@ -82,16 +110,47 @@ describe('a pod', () => {
       waiting('ImagePullBackOff', 'not found'),
       { reason: 'ImagePullBackOff', message: 'not found' },
     ],
-    ['that ended', { name: 'web', state: ended }, { reason: 'Error', message: 'exit code 3' }],
+    ['that ended', { name: 'web', state: ended }, { reason: 'Error', message: 'exit code 3', exitCode: 3 }],
     [
       'that ends again and again',
       { ...waiting('CrashLoopBackOff', 'back-off'), lastState: ended },
-      { reason: 'CrashLoopBackOff', message: 'back-off: exit code 3' },
+      { reason: 'CrashLoopBackOff', message: 'back-off: exit code 3', exitCode: 3 },
     ],
-    ['that ended well', { name: 'web', state: { terminated: { exitCode: 0, reason: 'Completed' } } }, undefined],
+    [
+      'that ended well',
+      { name: 'web', state: { terminated: { exitCode: 0, reason: 'Completed' } } },
+      { reason: 'Completed', message: 'exit code 0', exitCode: 0 },
+    ],
+    [
+      'that had no more memory',
+      { ...waiting('CrashLoopBackOff'), lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } } },
+      { reason: 'CrashLoopBackOff', message: 'exit code 137', exitCode: 137, memoryLimit: '64Mi' },
+    ],
   ])('has a container %s', (_what, container, trouble) => {
-    const view = viewContainerPod(raw({ status: { phase: 'Running', containerStatuses: [container] } }))
+    const spec = { containers: [{ name: 'web', resources: { limits: { memory: '64Mi' } } }] }
+    const view = viewContainerPod(raw({ spec, status: { phase: 'Running', containerStatuses: [container] } }))
     expect(view.trouble).toEqual(trouble && { container: 'web', restarts: 0, ...trouble })
+  })
+
+  it('has done with an init container that ended well', () => {
+    const done = { name: 'first', state: { terminated: { exitCode: 0, reason: 'Completed' } } }
+    expect(viewContainerPod(raw({ status: { initContainerStatuses: [done] } })).trouble).toBeUndefined()
+  })
+
+  it.each<[string, string | undefined, unknown]>([
+    ['nothing', undefined, undefined],
+    ['no JSON', '[', undefined],
+    ['no list', '{}', undefined],
+    ['more than Multus writes', JSON.stringify('x'.repeat(30_000)), undefined],
+    ['nothing of use', '[1, {}]', Array(2).fill({ name: '', interface: '', ips: [], mac: '', isDefault: false })],
+    [
+      'interfaces',
+      '[{"name":"lab/net","interface":"net1","ips":["10.0.0.7"],"mac":"02:0A","dns":{},"default":true}]',
+      [{ name: 'lab/net', interface: 'net1', ips: ['10.0.0.7'], mac: '02:0A', isDefault: true }],
+    ],
+  ])('tells of its networks where %s is reported', (_what, status, attached) => {
+    const annotations = status === undefined ? {} : { 'k8s.v1.cni.cncf.io/network-status': status }
+    expect(viewContainerPod(raw({}, { annotations })).attached).toEqual(attached)
   })
 
   it('that no node takes says why', () => {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, NETWORKS_ANNOTATION } from '@open-terrain/constructs'
 import type { KubeObject, Raw, ResourceType } from '../kube/kube-object.ts'
-import { CONFIG_MAP, POD } from '../kube/resource-types.ts'
-import { upTo } from '../runtime/foreign.ts'
+import { CONFIG_MAP, NETWORK_ATTACHMENT_DEFINITION, POD } from '../kube/resource-types.ts'
+import { fits, KEPT_MAX, picked, upTo } from '../runtime/foreign.ts'
 import type { ConditionView } from '../runtime/interned.ts'
 import { keptMetadata } from './kept-metadata.ts'
 import { conditionOf } from './views.ts'
@@ -12,6 +12,8 @@ import { conditionOf } from './views.ts'
 /** The second cache of a kind needs its own type object. The first cache holds other objects of the kind. */
 export const WORKSPACE_CONFIG_MAP: ResourceType = { ...CONFIG_MAP }
 export const WORKSPACE_POD: ResourceType = { ...POD }
+export const LAB_ISOLATION_POD: ResourceType = { ...POD }
+export const FOREIGN_NETWORK: ResourceType = { ...NETWORK_ATTACHMENT_DEFINITION }
 
 /** A kind whose spec the operator owns completely, and which reports nothing relevant about itself. */
 export interface SpecView extends KubeObject {
@@ -19,6 +21,8 @@ export interface SpecView extends KubeObject {
 }
 
 export interface DeploymentView extends SpecView {
+  /** Set if its spec is too large for the cache, which has only what places its pod: the rest is read when it is needed. */
+  readonly isAside?: true
   readonly observedGeneration: number
   /** Pods of the current template. */
   readonly updated: number
@@ -36,15 +40,46 @@ export interface ContainerTrouble {
   readonly reason: string
   readonly message: string
   readonly restarts: number
+  /** Of its last run, if that has ended. */
+  readonly exitCode?: number
+  /** Set if its last run ended because it had no more memory: its limit, or an empty text without one. */
+  readonly memoryLimit?: string
+}
+
+/** An interface of a pod, as Multus reports it once the interface exists, which is before any container of the pod starts. */
+export interface AttachedNetwork {
+  /** `<namespace>/<name>` of its NetworkAttachmentDefinition. Old versions of Multus have another name here, without a slash. */
+  readonly name: string
+  readonly interface: string
+  readonly ips: readonly string[]
+  readonly mac: string
+  /** Whether it is the network that every pod of the cluster is on. */
+  readonly isDefault: boolean
 }
 
 export interface ContainerPodView extends KubeObject {
+  /** Empty until it is scheduled. */
+  readonly node: string
   readonly phase: string
   readonly isReady: boolean
+  /** Whether the cluster hears no more of it, because its node has stopped reporting: nobody knows whether it runs. */
+  readonly isSilent: boolean
+  /** Undefined if nothing has been reported. */
+  readonly attached: readonly AttachedNetwork[] | undefined
+  /** Its addresses on the network that every pod of the cluster is on. */
+  readonly podIps: readonly string[]
   /** Trouble of the first container that has any. */
   readonly trouble: ContainerTrouble | undefined
-  /** Why it cannot be scheduled; empty unless its condition PodScheduled is False. */
+  /** Why the scheduler finds no node for it; empty if it has not tried. */
   readonly unschedulable: string
+  /** Names of its scheduling gates. */
+  readonly gates: readonly string[]
+}
+
+/** A pod that keeps its node out of the networks of workspaces. */
+export interface LabIsolationPodView extends KubeObject {
+  readonly node: string
+  readonly isReady: boolean
 }
 
 export interface PersistentVolumeView extends SpecView {
@@ -59,7 +94,8 @@ export interface ConfigMapView extends KubeObject {
   readonly data: Readonly<Record<string, string>>
 }
 
-const OURS = { labels: Object.values(LABELS), annotations: [ANNOTATIONS.rendered] }
+const OURS = { labels: Object.values(LABELS), annotations: [ANNOTATIONS.rendered, ANNOTATIONS.avoidedNodes] }
+const NAME_MAX = 253
 const REASON_MAX = 64
 const MESSAGE_MAX = 1_000
 
@@ -72,55 +108,191 @@ export function viewWithSpec(object: KubeObject): SpecView {
   return { apiVersion, kind, metadata: metadataOf(object), spec }
 }
 
+export interface RoleBindingView extends KubeObject {
+  readonly roleRef: unknown
+  readonly subjects: unknown
+}
+
+export function viewRoleBinding(object: KubeObject): RoleBindingView {
+  const { apiVersion, kind, roleRef, subjects }: Raw = object
+  return { apiVersion, kind, metadata: metadataOf(object), roleRef, subjects: subjects ?? [] }
+}
+
+/** A NetworkAttachmentDefinition that is of no workspace. */
+export interface ForeignNetworkView extends KubeObject {
+  /** See {@link linksIn}. */
+  readonly links: readonly string[]
+}
+
+export function viewForeignNetwork(object: KubeObject): ForeignNetworkView {
+  const { apiVersion, kind, metadata, spec }: Raw = object
+  return { apiVersion, kind, metadata: keptMetadata(metadata), links: linksIn(spec?.config) }
+}
+
+const LINK = /"(?:name|bridge)"\s*:\s*"([^"\\]{1,63})"/gi
+/** More than a chain of plug-ins has. */
+const LINKS_MAX = 32
+
+/** Returns the names in the configuration of a network by which a node joins it with others: those of bridges and of networks, and of more besides. */
+export function linksIn(config: unknown): readonly string[] {
+  if (typeof config !== 'string') return []
+  const links = new Set<string>()
+  for (const [, link = ''] of config.matchAll(LINK)) {
+    if (links.size >= LINKS_MAX) break
+    links.add(link)
+  }
+  return [...links]
+}
+
+/** Characters, and values, of a Deployment's spec that the cache keeps: hardly any container cluster has more. */
+const DEPLOYMENT_MAX = { characters: 16_000, values: 1_000 }
+
+/** Anybody may write Deployments with our label, as large and as many as they like. Some of ours are large too. */
 export function viewDeployment(object: KubeObject): DeploymentView {
   const { apiVersion, kind, spec, status = {} }: Raw = object
   const conditions: Raw[] = status.conditions ?? []
+  const isAside = !fits(spec, DEPLOYMENT_MAX.characters, DEPLOYMENT_MAX.values)
   return {
     apiVersion,
     kind,
     metadata: metadataOf(object),
-    spec,
+    spec: isAside ? { template: placementIn(spec) } : spec,
     observedGeneration: status.observedGeneration ?? 0,
     updated: status.updatedReplicas ?? 0,
     available: status.availableReplicas ?? 0,
     replicas: status.replicas ?? 0,
     progressing: conditionOf(conditions, 'Progressing'),
     replicaFailure: conditionOf(conditions, 'ReplicaFailure'),
+    ...(isAside && { isAside }),
   }
 }
 
+/** More than a container cluster can have of what places its pod. */
+const PLACES_MAX = 128
+
+/** The part of a pod template that says which pods belong together, what networks they have, and what nodes they can be on. */
+function placementIn({ template }: Raw): object {
+  const { labels, annotations } = template?.metadata ?? {}
+  const networks: unknown = annotations?.[NETWORKS_ANNOTATION]
+  const isKept = typeof networks === 'string' && networks.length <= KEPT_MAX / 2
+  return {
+    metadata: {
+      labels: picked(labels, Object.values(LABELS)) ?? {},
+      annotations: isKept ? { [NETWORKS_ANNOTATION]: networks } : {},
+    },
+    spec: { containers: [{ ports: hostPortsIn(template?.spec) }], volumes: claimsIn(template?.spec) },
+  }
+}
+
+function hostPortsIn(pod: Raw): object[] {
+  const containers: Raw[] = pod?.containers ?? []
+  const ports: Raw[] = containers.slice(0, PLACES_MAX).flatMap((one) => (one?.ports ?? []).slice(0, PLACES_MAX))
+  return ports.flatMap(({ hostPort }) => (typeof hostPort === 'number' ? [{ hostPort }] : [])).slice(0, PLACES_MAX)
+}
+
+function claimsIn(pod: Raw): object[] {
+  const volumes: Raw[] = (pod?.volumes ?? []).slice(0, PLACES_MAX)
+  return volumes.flatMap((volume) => {
+    const claimName: unknown = volume?.persistentVolumeClaim?.claimName
+    return claimName === undefined ? [] : [{ persistentVolumeClaim: { claimName: upTo(NAME_MAX, claimName) } }]
+  })
+}
+
+/** A kubelet reports a pod as ready if its containers are. The controller of nodes takes only the condition away when it hears nothing of the node. */
+function isSilent({ spec = {}, status = {} }: Raw): boolean {
+  const containers: Raw[] = status.containerStatuses ?? []
+  const areReady = containers.length > 0 && containers.every(({ ready }) => ready === true)
+  const isGated = (spec.readinessGates ?? []).length > 0
+  return areReady && !isGated && conditionOf(status.conditions ?? [], 'Ready').status === 'False'
+}
+
 export function viewContainerPod(object: KubeObject): ContainerPodView {
-  const { apiVersion, kind, status = {} }: Raw = object
-  const containers: Raw[] = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
+  const { apiVersion, kind, spec = {}, status = {} }: Raw = object
+  const limits = new Map(
+    (spec.containers ?? []).map(({ name, resources }: Raw) => [name, resources?.limits?.memory] as const),
+  )
+  const troubles = [
+    ...(status.initContainerStatuses ?? []).map((one: Raw) => troubleOf(one, true)),
+    ...(status.containerStatuses ?? []).map((one: Raw) => troubleOf(one, false, limits.get(one.name))),
+  ]
   const conditions: Raw[] = status.conditions ?? []
   const scheduled = conditionOf(conditions, 'PodScheduled')
+  const gates: string[] = (spec.schedulingGates ?? []).map(({ name }: Raw) => upTo(NAME_MAX, name))
+  const isGated = scheduled.reason === 'SchedulingGated'
   return {
     apiVersion,
     kind,
     metadata: metadataOf(object),
+    node: upTo(NAME_MAX, spec.nodeName),
     phase: upTo(REASON_MAX, status.phase),
     isReady: conditionOf(conditions, 'Ready').status === 'True',
-    trouble: containers.map(troubleOf).find((one) => one !== undefined),
-    unschedulable: scheduled.status === 'False' ? upTo(MESSAGE_MAX, scheduled.message) : '',
+    isSilent: isSilent(object),
+    attached: attachedNetworks(object),
+    podIps: (status.podIPs ?? [{ ip: status.podIP }]).flatMap(({ ip }: Raw) => (ip ? [upTo(ADDRESS_MAX, ip)] : [])),
+    trouble: troubles.find((one) => one !== undefined),
+    unschedulable: scheduled.status === 'False' && !isGated ? upTo(MESSAGE_MAX, scheduled.message) : '',
+    gates,
   }
+}
+
+export function viewLabIsolationPod(object: KubeObject): LabIsolationPodView {
+  const { apiVersion, kind, spec, status }: Raw = object
+  const isReady = conditionOf(status?.conditions ?? [], 'Ready').status === 'True'
+  return { apiVersion, kind, metadata: metadataOf(object), node: upTo(NAME_MAX, spec.nodeName), isReady }
 }
 
 /** Waiting reasons of a container that has not started yet, which are not trouble. */
 const STARTING: readonly unknown[] = [undefined, '', 'ContainerCreating', 'PodInitializing']
 
-function troubleOf({ name, restartCount, state = {}, lastState = {} }: Raw): ContainerTrouble | undefined {
+/** An init container is done when it ends with exit code 0. Any other container has to run on. */
+function troubleOf(
+  { name, restartCount, state = {}, lastState = {} }: Raw,
+  isInit: boolean,
+  memoryLimit?: unknown,
+): ContainerTrouble | undefined {
   const ended = state.terminated ?? (state.running === undefined ? lastState.terminated : undefined)
   const isWaiting = !STARTING.includes(state.waiting?.reason)
-  const hasFailed = ended !== undefined && ended.exitCode !== 0
-  if (!isWaiting && !hasFailed) return undefined
+  const hasEnded = ended !== undefined && !(isInit && ended.exitCode === 0)
+  if (!isWaiting && !hasEnded) return undefined
   const reason = isWaiting ? state.waiting.reason : ended.reason
-  const exit = hasFailed ? `exit code ${ended.exitCode}` : ''
+  const exit = hasEnded ? `exit code ${ended.exitCode}` : ''
   const message = [state.waiting?.message, ended?.message, exit].filter(Boolean).join(': ')
   return {
     container: upTo(REASON_MAX, name),
     reason: upTo(REASON_MAX, reason),
     message: upTo(MESSAGE_MAX, message),
     restarts: Number(restartCount) || 0,
+    ...(hasEnded && { exitCode: Number(ended.exitCode) }),
+    ...(ended?.reason === 'OOMKilled' && { memoryLimit: upTo(REASON_MAX, memoryLimit ?? '') }),
+  }
+}
+
+/** Written by Multus. Its early versions know only the second name. */
+const NETWORK_STATUS = ['k8s.v1.cni.cncf.io/network-status', 'k8s.v1.cni.cncf.io/networks-status'] as const
+/** Longer than any that Multus writes for the interfaces of a container cluster. */
+const NETWORK_STATUS_MAX = 20_000
+const ADDRESS_MAX = 64
+const DEFINITION_MAX = 512
+
+function attachedNetworks({ metadata: { annotations = {} } }: KubeObject): readonly AttachedNetwork[] | undefined {
+  const text = NETWORK_STATUS.map((name) => annotations[name]).find((one) => one !== undefined)
+  if (text === undefined || text.length > NETWORK_STATUS_MAX) return undefined
+  try {
+    const reported: unknown = JSON.parse(text)
+    return Array.isArray(reported) ? reported.map(attachedNetwork) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function attachedNetwork(reported: Raw): AttachedNetwork {
+  const ips = Array.isArray(reported?.ips) ? reported.ips : []
+  return {
+    name: upTo(DEFINITION_MAX, reported?.name),
+    interface: upTo(REASON_MAX, reported?.interface),
+    ips: ips.map((ip: unknown) => upTo(ADDRESS_MAX, ip)),
+    mac: upTo(ADDRESS_MAX, reported?.mac),
+    isDefault: reported?.default === true,
   }
 }
 

@@ -1,17 +1,21 @@
 import { ANNOTATIONS, LABELS, parseVMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { keptMetadata, type Matters } from '../cluster/kept-metadata.ts'
-import type { KubeObject } from '../kube/kube-object.ts'
-import { deduplicated } from '../runtime/interned.ts'
-import { memoized } from '../runtime/memoized.ts'
+import { cutToFit, nameIn, type OwnView, parserOf } from '../cluster/own-view.ts'
+import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
+import { upTo, VALUE_MAX } from '../runtime/foreign.ts'
+import { deduplicated, intern } from '../runtime/interned.ts'
 
-/** A VMDiskImage as its cache holds it. The spec is not validated: it may come from an older schema. */
-export interface ImageView extends KubeObject {
-  readonly spec: unknown
+/** A VMDiskImage as its cache holds it. */
+export interface ImageView extends OwnView {
   readonly status: VMDiskImageStatus
+  /** Who changed the spec last, or asked for a sync: the name under which a client or controller writes. */
+  readonly changedBy?: string
 }
 
-/** Parses the spec of an image by its schema, once for each spec object that a cache returns. */
-export const parsedImageSpec = memoized(parseVMDiskImageSpec)
+/** Maximum characters of an image beside its status. Its schema allows less; only annotations, and specs of an older schema, have more. */
+const IMAGE_MAX = 64_000
+
+export const parsedImageSpec = parserOf(parseVMDiskImageSpec, IMAGE_MAX)
 
 const OWN: Matters = {
   labels: [LABELS.createdBy],
@@ -29,13 +33,56 @@ const OWN: Matters = {
 
 export function viewImage(object: KubeObject): ImageView {
   const { apiVersion, kind, spec, status } = object as ImageView
-  const metadata = keptMetadata(object.metadata, OWN)
-  const seen = new Map<string, string>()
-  return {
+  const whole: ImageView = {
     apiVersion,
     kind,
-    metadata: deduplicated(metadata, seen),
-    spec: deduplicated(spec, seen),
-    status: deduplicated(status ?? {}, seen),
+    metadata: keptMetadata(object.metadata, OWN),
+    spec,
+    status: status ?? {},
   }
+  const kept = cutToFit(whole, IMAGE_MAX, referencesIn)
+  const seen = new Map<string, string>()
+  const view = {
+    apiVersion,
+    kind,
+    metadata: deduplicated(kept.metadata, seen),
+    spec: deduplicated(kept.spec, seen),
+    status: deduplicated(kept.status, seen),
+  }
+  const changedBy = lastManager(object.metadata)
+  return {
+    ...view,
+    ...(changedBy !== undefined && { changedBy }),
+    ...(kept.isCut !== undefined && { isCut: true as const }),
+  }
+}
+
+const REQUESTS = [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt].map((name) => `f:${name}`)
+
+interface ManagedFields {
+  readonly manager?: string
+  readonly time?: string
+  readonly subresource?: string
+  readonly fieldsV1?: Readonly<Record<string, object>> & {
+    readonly 'f:metadata'?: { readonly 'f:annotations'?: object }
+  }
+}
+
+function lastManager(metadata: ObjectMeta): string | undefined {
+  const { managedFields = [] } = metadata as { readonly managedFields?: readonly ManagedFields[] }
+  const asking = managedFields.filter(({ subresource, fieldsV1: fields = {} }) => {
+    const annotations = fields['f:metadata']?.['f:annotations'] ?? {}
+    return subresource === undefined && ('f:spec' in fields || REQUESTS.some((name) => name in annotations))
+  })
+  const last = asking.toSorted((one, other) => (one.time ?? '').localeCompare(other.time ?? '')).at(-1)
+  return last?.manager === undefined ? undefined : intern(upTo(VALUE_MAX, last.manager))
+}
+
+/** Fields that name other objects, and the size, which its users ask for. */
+const REFERENCES = ['storageClass', 'snapshotClass', 'secretRef', 'certConfigMap', 'diskSize']
+
+function referencesIn(spec: unknown): object {
+  const fields = (spec ?? {}) as Readonly<Record<string, unknown>>
+  const named = REFERENCES.map((field) => [field, nameIn(fields[field])] as const)
+  return Object.fromEntries(named.filter(([, name]) => name !== undefined))
 }

@@ -1,4 +1,6 @@
+import type { VMDiskImageSpec } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ObjectKey } from '../kube/kube-object.ts'
+import type { ImageView } from './image-view.ts'
 
 /** Index of objects by the images that they name, as `<namespace>/<name>`. */
 export const BY_IMAGE = 'image'
@@ -12,10 +14,37 @@ export interface References {
   readonly users: readonly string[]
 }
 
+/** What one of the objects that refer to an image wants of it. */
+export interface ImageClaim {
+  /** `<kind>/<namespace>/<name>`. */
+  readonly by: string
+  /** Undefined: nothing. An empty spec: it wants something that cannot be read. */
+  readonly wants: VMDiskImageSpec | undefined
+  /** Whether it relies on the image as it is. */
+  readonly isKeeper?: true
+}
+
+/** Reports whether anything but these refers to an image, as its status says. It names only the first few. */
+export function hasOthers({ status }: Pick<ImageView, 'status'>, known: ReadonlySet<string>): boolean {
+  const { count = 0, names = [] } = status.references ?? {}
+  return count > known.size || names.some((name) => !known.has(name))
+}
+
+/** Reports whether an image that has no artifact has fewer references than before. */
+export function hasLostReference(before: ImageView | undefined, after: ImageView | undefined): boolean {
+  const [had, has] = [before, after].map((image) => image?.status.references?.count ?? 0)
+  return after?.status.artifact === undefined && (has ?? 0) < (had ?? 0)
+}
+
+/** Returns what all that refer to an image want of it, according to caches. */
+export type ClaimsOn = (image: ObjectKey) => readonly ImageClaim[]
+
 /** A kind of object that names images. Each such kind counts its own objects; an image's references are the sum. */
 export interface ReferenceSource {
   /** Counts from caches, for what people read. */
   cached(image: ObjectKey): References
+  /** Returns what they want of it, according to caches. */
+  claims?(image: ObjectKey): readonly ImageClaim[]
   /** Counts from live lists that begin after this call, for decisions that cannot be undone. Throws ApiError. */
   live(image: ObjectKey, signal: AbortSignal): Promise<References>
   /** Calls `listener` with the `<namespace>/<name>` of an image whose references may have changed, until the returned function is called. */

@@ -16,9 +16,13 @@ export interface NamingKind<T extends KubeObject> {
   readonly imagesOf: (object: T) => readonly string[]
   /** Whether it refers to an image that it names. */
   readonly isReference: (object: T, imageKey: string) => boolean
+  /** Whether such a reference keeps the image from being deleted by people. */
+  readonly isUser: (object: T, imageKey: string) => boolean
+  /** `<namespace>/<name>` of images that it uses according to its status. */
+  readonly usedBy: (object: T) => readonly string[]
 }
 
-/** Counts such objects as references to an image. Each counts as a user, since it keeps the image for later ones. */
+/** Counts such objects as references to an image. */
 export class SpecReferences<T extends KubeObject> implements ReferenceSource {
   readonly #kind: NamingKind<T>
   readonly #live: SharedLooks<readonly T[]>
@@ -39,18 +43,21 @@ export class SpecReferences<T extends KubeObject> implements ReferenceSource {
   }
 
   onChange(listener: (imageKey: string) => void): () => void {
-    const { store, imagesOf } = this.#kind
+    const { store, imagesOf, usedBy } = this.#kind
     return store.onChange(({ before, after }) => {
-      const were = before === undefined ? [] : imagesOf(before)
-      const are = after === undefined ? [] : imagesOf(after)
-      if (isSame(were, are)) return
-      for (const key of new Set([...were, ...are])) listener(key)
+      for (const keysOf of [imagesOf, usedBy]) {
+        const were = before === undefined ? [] : keysOf(before)
+        const are = after === undefined ? [] : keysOf(after)
+        if (isSame(were, are)) continue
+        for (const key of new Set([...were, ...are])) listener(key)
+      }
     })
   }
 
   #count(image: ObjectKey, among: readonly T[]): References {
-    const { imagesOf, isReference } = this.#kind
+    const { imagesOf, isReference, isUser } = this.#kind
     const key = keyOf(image)
-    return referencesOf(among.filter((one) => imagesOf(one).includes(key) && isReference(one, key)).map(referenceOf))
+    const found = among.filter((one) => imagesOf(one).includes(key) && isReference(one, key))
+    return referencesOf(found.map(referenceOf), found.filter((one) => isUser(one, key)).map(referenceOf))
   }
 }

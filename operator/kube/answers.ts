@@ -1,3 +1,4 @@
+import { withoutSecretsOf } from '../runtime/secrets-of.ts'
 import { ApiError, classify } from './api-error.ts'
 import type { Answer } from './exchange.ts'
 import type { WatchEvent } from './kube-client.ts'
@@ -45,9 +46,13 @@ export function setResourceType<T extends KubeObject>(type: ResourceType, object
 }
 
 /** Returns the texts of the `Warning` headers: `299 - "unknown field \\"spec.x\\""`. */
-export function warningsIn({ headers }: Answer): string | undefined {
+export function warningsIn(
+  { headers }: Answer,
+  { type, body: sent }: { readonly type: ResourceType; readonly body?: object },
+): string | undefined {
   const values = [headers['warning'] ?? []].flat()
-  return values.map((value) => value.replace(/^299 \S+ "(.*)"$/, '$1').replaceAll('\\"', '"')).join('; ') || undefined
+  const texts = values.map((value) => value.replace(/^299 \S+ "(.*)"$/, '$1').replaceAll('\\"', '"'))
+  return withoutSecretsOf(texts.join('; '), type.kind, sent) || undefined
 }
 
 /** Returns the whole body, or an empty string if it is longer than `most` bytes. */
@@ -62,19 +67,34 @@ export async function bodyText(body: Answer['body'], most = Number.POSITIVE_INFI
   return Buffer.concat(chunks).toString()
 }
 
+/** Refusals that may quote what they refuse: those of webhooks, of admission policies, and of the rules for fields. */
+const MAY_QUOTE = /admission|\b(invalid|duplicate|unsupported) value\b/i
+const LEFT_OUT =
+  'the API server refused it. What it said is left out: it may quote secrets of the object, and the object cannot be read'
+
+/**
+ * @param readStored reads the object that the request changes or deletes. A refusal may quote all of it.
+ */
 export async function errorFrom(
-  { verb, type }: { readonly verb: string; readonly type: ResourceType },
+  { verb, type, body: sent }: { readonly verb: string; readonly type: ResourceType; readonly body?: object },
   { statusCode: status, headers, body }: Answer,
+  readStored: () => Promise<object | undefined> = async () => undefined,
 ): Promise<ApiError> {
-  const { reason, message, details } = statusBody(await bodyText(body, ERROR_MAX))
+  const {
+    reason,
+    message: said = `${verb} ${type.plural}: the API server answered ${status}`,
+    details,
+  } = statusBody(await bodyText(body, ERROR_MAX))
   const serverReason = reason ?? ''
   const causes = details?.causes
   const retryAfter = Number(headers['retry-after'] ?? details?.retryAfterSeconds)
+  const withoutStored = async (text: string) => withoutSecretsOf(text, type.kind, await readStored())
+  const message = withoutSecretsOf(said, type.kind, sent)
   return new ApiError({
     reason: classify(status, serverReason),
     status,
     serverReason,
-    message: message ?? `${verb} ${type.plural}: the API server answered ${status}`,
+    message: MAY_QUOTE.test(said) ? await withoutStored(message).catch(() => LEFT_OUT) : message,
     retryAfterMs: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter * 1_000 : undefined,
     causes: Array.isArray(causes) ? causes.flatMap((cause) => cause?.reason ?? []) : [],
   })

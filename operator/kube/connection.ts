@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
+import { join } from 'node:path'
 // The entry point of the package loads a thousand generated models. Only the configuration is needed.
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { Agent, type Dispatcher } from 'undici'
@@ -6,6 +8,8 @@ import { messageOf } from '../runtime/redact.ts'
 
 /** Reload interval. Credentials can rotate on disk; ServiceAccount tokens do so hourly. */
 const RELOAD_AFTER_MS = 60_000
+/** Where a pod has the token of its ServiceAccount. */
+const TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 const TLS_OPTIONS = ['ca', 'cert', 'key', 'pfx', 'passphrase', 'servername', 'rejectUnauthorized'] as const
 
 interface Credentials {
@@ -33,7 +37,7 @@ export class Connection {
         'no Kubernetes cluster is configured: set KUBECONFIG to a kubeconfig with a current context, or run in a pod with a ServiceAccount',
       )
     }
-    this.server = new URL(cluster.server)
+    this.server = serverOf(cluster)
     this.#config = config
     this.#connections = connections
   }
@@ -50,6 +54,12 @@ export class Connection {
     } catch (error) {
       const where = kubeconfig === undefined ? 'the kubeconfig' : `the kubeconfig ${kubeconfig} (from $KUBECONFIG)`
       throw new Error(`${where} cannot be read: ${messageOf(error)}`)
+    }
+    const searched = kubeconfig === undefined ? whereNothingIs(config) : undefined
+    if (searched !== undefined) {
+      throw new Error(
+        `no credentials for a Kubernetes cluster were found (${searched}): set KUBECONFIG to a kubeconfig with a current context, or run in a pod with the token of a ServiceAccount`,
+      )
     }
     return new Connection(config, connections)
   }
@@ -110,4 +120,29 @@ export class Connection {
     await this.#config.applySecurityAuthentication(request as never)
     return await dispatcher.promise
   }
+}
+
+function serverOf({ name, server }: { readonly name: string; readonly server: string }): URL {
+  const url = URL.parse(server)
+  if (url?.protocol === 'https:' || url?.protocol === 'http:') return url
+  throw new Error(
+    `the server of cluster "${name}" in the kubeconfig is no URL: write for example https://kubernetes.example:6443`,
+  )
+}
+
+/**
+ * Says where was searched in vain, or returns undefined if something was found. The library then takes http://localhost:8080, or in a pod without
+ * the address of the API server https://undefined: a refused connection would send people the wrong way.
+ */
+function whereNothingIs({ currentContext, clusters: [first] }: KubeConfig): string | undefined {
+  const isGuess = currentContext === 'loaded-context' && first?.server === 'http://localhost:8080'
+  const { HOME, KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT } = process.env
+  const isWithoutAddress =
+    currentContext === 'inClusterContext' && !(KUBERNETES_SERVICE_HOST && KUBERNETES_SERVICE_PORT)
+  if (!isGuess && !isWithoutAddress) return undefined
+  const file = HOME ? `${join(HOME, '.kube/config')} does not exist` : 'HOME is not set'
+  const pod = existsSync(TOKEN)
+    ? `${TOKEN} is there without KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT`
+    : `${TOKEN} does not exist`
+  return `KUBECONFIG is not set, ${file}, ${pod}`
 }

@@ -5,7 +5,7 @@ import { FakeClock } from './fake-clock.fixtures.ts'
 import { aConfigMap, KEY, respond, useHttpBench } from './http-bench.fixtures.ts'
 import { HttpKubeClient } from './http-client.ts'
 import { RequestBudget } from './request-budget.ts'
-import { CONFIG_MAP, DATA_VOLUME } from './resource-types.ts'
+import { CONFIG_MAP, DATA_VOLUME, SECRET } from './resource-types.ts'
 
 const bench = useHttpBench()
 
@@ -33,6 +33,35 @@ describe('errors', () => {
       await expect(bench.client.get(CONFIG_MAP, KEY)).rejects.toMatchObject(error)
     },
   )
+
+  it('have no secret of what was written, in their message or in a warning', async () => {
+    const warning = '299 - "hunter2 is weak"'
+    bench.answer = (response) => respond(response, 422, { message: '"hunter2" is too simple' }, { warning })
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: KEY, stringData: { password: 'hunter2' } }
+    const error = { message: '"…" is too simple' }
+    await expect(bench.client.create(SECRET, secret)).rejects.toMatchObject(error)
+    await expect(bench.client.mergePatch(SECRET, KEY, secret)).rejects.toMatchObject(error)
+    expect(bench.reports.map((one) => one.warning)).toEqual(['… is weak', '… is weak'])
+  })
+
+  it.each([
+    ['an object that can be read', 200, 'admission webhook "any" denied the request: "…"'],
+    [
+      'an object that cannot be read',
+      403,
+      'the API server refused it. What it said is left out: it may quote secrets of the object, and the object cannot be read',
+    ],
+  ])('have no secret of the object that a patch changes: %s', async (_, status, message) => {
+    const data = { password: Buffer.from('hunter2').toString('base64') }
+    const items = [{ metadata: KEY, data }]
+    bench.answer = (response) => {
+      if (bench.seen.at(-1)?.method === 'GET') return respond(response, status, { metadata: {}, items })
+      respond(response, 422, { message: 'admission webhook "any" denied the request: "hunter2"' })
+    }
+    const patch = { metadata: { labels: { a: 'b' } } }
+    await expect(bench.client.mergePatch(SECRET, KEY, patch)).rejects.toMatchObject({ message })
+    expect(bench.seen).toHaveLength(2)
+  })
 
   it('carry the causes', async () => {
     const details = { causes: [{ reason: 'NamespaceTerminating' }, {}] }

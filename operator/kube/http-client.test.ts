@@ -15,8 +15,13 @@ describe('requests', () => {
       (one) => one.get(DATA_VOLUME, KEY),
       'GET /prefix/apis/cdi.kubevirt.io/v1beta1/namespaces/n/datavolumes/a',
     ],
-    ['create', (one) => one.create(CONFIG_MAP, aConfigMap()), 'POST /prefix/api/v1/namespaces/n/configmaps'],
     ['replace', (one) => one.replace(CONFIG_MAP, aConfigMap()), 'PUT /prefix/api/v1/namespaces/n/configmaps/a'],
+    ['create', (one) => one.create(CONFIG_MAP, aConfigMap()), 'POST /prefix/api/v1/namespaces/n/configmaps'],
+    [
+      'create, with known fields alone',
+      (one) => one.create(CONFIG_MAP, aConfigMap(), { isStrict: true }),
+      'POST /prefix/api/v1/namespaces/n/configmaps?fieldValidation=Strict',
+    ],
     [
       'replaceStatus',
       (one) => one.replaceStatus(CONFIG_MAP, aConfigMap()),

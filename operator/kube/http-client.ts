@@ -6,6 +6,7 @@ import type { Connection } from './connection.ts'
 import { deadlineOf } from './deadline.ts'
 import { type Answer, Exchange } from './exchange.ts'
 import type {
+  CreateOptions,
   DeleteOptions,
   KubeClient,
   ListOptions,
@@ -18,6 +19,7 @@ import type {
 import type { KubeObject, ObjectKey, ResourceType } from './kube-object.ts'
 import { readList } from './list-items.ts'
 import type { RequestBudget } from './request-budget.ts'
+import { LEASE } from './resource-types.ts'
 import { readLines } from './watch-lines.ts'
 
 const JSON_TYPE = 'application/json'
@@ -79,9 +81,10 @@ export class HttpKubeClient implements KubeClient {
     return { items, resourceVersion, bytes, ...(continueToken && { continueToken }) }
   }
 
-  create<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {
+  create<T extends KubeObject>(type: ResourceType, object: T, options?: CreateOptions): Promise<T> {
     const { namespace } = object.metadata
-    return this.#call<T>({ verb: 'create', method: 'POST', type, key: { namespace }, body: object, options })
+    const query = options?.isStrict === true ? { fieldValidation: 'Strict' } : {}
+    return this.#call<T>({ verb: 'create', method: 'POST', type, key: { namespace }, query, body: object, options })
   }
 
   replace<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {
@@ -103,10 +106,10 @@ export class HttpKubeClient implements KubeClient {
   }
 
   async delete(type: ResourceType, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
-    const { uid, resourceVersion, propagationPolicy } = options
+    const { uid, resourceVersion, propagationPolicy, gracePeriodSeconds } = options
     const isConditional = uid !== undefined || resourceVersion !== undefined
     const preconditions = isConditional ? { uid, resourceVersion } : undefined
-    const body = { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy, preconditions }
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy, preconditions, gracePeriodSeconds }
     await this.#call<unknown>({ verb: 'delete', method: 'DELETE', type, key, body, options })
   }
 
@@ -158,8 +161,9 @@ export class HttpKubeClient implements KubeClient {
       await this.#options.budget?.take(deadline.signal).catch(() => Promise.reject(notSent(call)))
       const response = await this.#send(call, this.#options.connection, deadline.signal)
       code = String(response.statusCode)
-      warning = warningsIn(response)
-      if (response.statusCode < 200 || response.statusCode > 299) throw await errorFrom(call, response)
+      warning = warningsIn(response, call)
+      if (response.statusCode < 200 || response.statusCode > 299)
+        throw await errorFrom(call, response, () => this.#stored(call))
       return await read(response.body)
     } catch (error) {
       if (error instanceof ApiError) {
@@ -170,6 +174,20 @@ export class HttpKubeClient implements KubeClient {
     } finally {
       report(code, warning)
     }
+  }
+
+  /** Returns the object that a request names, if there is one. Who watches a kind may list it, and may not be allowed to get it. */
+  async #stored({ type, key: { namespace, name }, options }: Call): Promise<KubeObject | undefined> {
+    // A Lease holds no secrets, and its client may not list it.
+    if (name === undefined || type === LEASE) return undefined
+    const fieldSelector = `metadata.name=${name}`
+    const signal = options?.signal
+    const { items } = await this.list(type, {
+      fieldSelector,
+      ...(namespace && { namespace }),
+      ...(signal && { signal }),
+    })
+    return items[0]
   }
 
   /** Returns a function that reports a request that starts now. Only its first call has an effect. */

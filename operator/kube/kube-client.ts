@@ -11,7 +11,7 @@ export interface KubeClient {
   /** One page of a live list, mapped by {@link ListOptions.project} if set. Pass its `continueToken` to continue; 410 Expired means start over. */
   list<T extends KubeObject>(type: ResourceType, options?: ListOptions): Promise<ListPage<T>>
   /** POST. Returns the stored object. Throws AlreadyExists. */
-  create<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T>
+  create<T extends KubeObject>(type: ResourceType, object: T, options?: CreateOptions): Promise<T>
   /** PUT. `metadata.resourceVersion` is required: it is the compare-and-swap. Throws Conflict. */
   replace<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T>
   /** PUT of the status subresource. The server ignores fields outside `status`. Compare-and-swap like `replace`. */
@@ -41,6 +41,11 @@ export interface RequestOptions {
    * For requests that are valid only for a limited time.
    */
   readonly isStillValid?: () => boolean
+}
+
+export interface CreateOptions extends RequestOptions {
+  /** The API server refuses fields that it does not know (Rejected, 400), instead of dropping them without a word. */
+  readonly isStrict?: boolean
 }
 
 export interface Selection {
@@ -79,6 +84,8 @@ export interface DeleteOptions extends RequestOptions {
   readonly uid?: string | undefined
   /** Fail with Conflict if the object has changed since this version. */
   readonly resourceVersion?: string | undefined
+  /** How long a pod may take to end. 0: it has ended, as its kubelet says. */
+  readonly gracePeriodSeconds?: number | undefined
 }
 
 export interface WatchOptions extends Selection {

@@ -22,8 +22,11 @@ export const POD = namespaced('v1', 'Pod')
 export const PERSISTENT_VOLUME_CLAIM = namespaced('v1', 'PersistentVolumeClaim')
 export const PERSISTENT_VOLUME = clusterScoped('v1', 'PersistentVolume')
 export const NAMESPACE = clusterScoped('v1', 'Namespace')
+export const NODE = clusterScoped('v1', 'Node')
+export const SERVICE_CIDR = clusterScoped('networking.k8s.io/v1', 'ServiceCIDR')
 export const DEPLOYMENT = namespaced('apps/v1', 'Deployment')
 export const NETWORK_POLICY = namespaced('networking.k8s.io/v1', 'NetworkPolicy')
+export const ROLE_BINDING = namespaced('rbac.authorization.k8s.io/v1', 'RoleBinding')
 export const LEASE = namespaced('coordination.k8s.io/v1', 'Lease')
 export const STORAGE_CLASS = clusterScoped('storage.k8s.io/v1', 'StorageClass')
 export const CUSTOM_RESOURCE_DEFINITION = clusterScoped('apiextensions.k8s.io/v1', 'CustomResourceDefinition')
@@ -41,4 +44,6 @@ export const NETWORK_ATTACHMENT_DEFINITION = namespaced(
   'network-attachment-definitions',
 )
 export const KUBEVIRT_VIRTUAL_MACHINE = namespaced('kubevirt.io/v1', 'VirtualMachine')
+/** A person's request to KubeVirt to restore a machine from a snapshot. */
+export const VIRTUAL_MACHINE_RESTORE = namespaced('snapshot.kubevirt.io/v1beta1', 'VirtualMachineRestore')
 export const VIRTUAL_MACHINE_INSTANCE = namespaced('kubevirt.io/v1', 'VirtualMachineInstance')

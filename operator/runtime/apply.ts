@@ -34,8 +34,8 @@ export interface Child {
   readonly type: ResourceType
   /** With a resourceVersion if it is valid only for the observed state. */
   readonly wanted: KubeObject
-  /** Ours as it is; absent: it is to be created, and a namesake is left alone. */
-  readonly existing?: KubeObject | undefined
+  /** Ours as it is; absent: it is to be created, and a namesake is left alone. `isAside`: the cache keeps only a part of it. */
+  readonly existing?: (KubeObject & { readonly isAside?: true }) | undefined
   readonly isHeldBack?: () => Promise<boolean>
 }
 
@@ -70,7 +70,7 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
     onWritten(type, object)
   }
   if (changes.status !== undefined) {
-    written(await client.replaceStatus(type, { ...primary, status: changes.status } as KubeObject, { signal }))
+    written(await client.replaceStatus(type, withStatus(primary, changes.status), { signal }))
   }
   if (changes.addFinalizer !== undefined) {
     const { addFinalizer } = changes
@@ -91,6 +91,12 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
   }
 }
 
+/** Returns the body that writes a status. What a cache has noted beside an object is no field of it. */
+export function withStatus(object: KubeObject, status: object): KubeObject {
+  const { apiVersion, kind, metadata, spec } = object as KubeObject & { readonly spec?: unknown }
+  return { apiVersion, kind, metadata, ...(spec !== undefined && { spec }), status } as KubeObject
+}
+
 /** A patch replaces the list. A cached list of the maximum length may be truncated, so the live list is read first. */
 async function patchFinalizers(
   { metadata }: KubeObject,
@@ -104,8 +110,8 @@ async function patchFinalizers(
 }
 
 async function touch(touched: Touched, { client, signal, onWritten }: ApplyContext): Promise<void> {
-  const { type, uid, resourceVersion, annotations } = touched
-  const patch = { metadata: { uid, resourceVersion, annotations } }
+  const { type, uid, resourceVersion, annotations, spec } = touched
+  const patch = { metadata: { uid, resourceVersion, annotations }, spec }
   onWritten(type, await client.mergePatch(type, touched, patch, { signal }))
 }
 
@@ -128,8 +134,12 @@ async function applyChild(
   { client, signal, onWritten }: ApplyContext,
 ): Promise<boolean> {
   if (await isHeldBack?.()) return false
-  if (existing !== undefined)
-    onWritten(type, await client.mergePatch(type, wanted.metadata, patchTo(wanted, existing), { signal }))
+  if (existing !== undefined) {
+    // A patch names what is to go, which is known only of the whole. It is still a change of the state that was planned from.
+    const whole = existing.isAside === true ? await client.get(type, wanted.metadata, { signal }) : existing
+    const patch = patchTo(wanted, { ...whole, metadata: existing.metadata })
+    onWritten(type, await client.mergePatch(type, wanted.metadata, patch, { signal }))
+  }
   // A change to an object that is gone must not create it.
   else if (wanted.metadata.resourceVersion === undefined) onWritten(type, await client.create(type, wanted, { signal }))
   return true
@@ -169,7 +179,9 @@ class SiblingWriter {
 
   async #write(child: Child): Promise<void> {
     const { isOurs, refusals } = this.#siblings
-    if (child.existing !== undefined && !isOurs(child.existing)) return this.#noteTaken(child)
+    // Whoever names a version has judged what it is.
+    const isJudged = child.wanted.metadata.resourceVersion !== undefined
+    if (child.existing !== undefined && !isJudged && !isOurs(child.existing)) return this.#noteTaken(child)
     try {
       if (!(await applyChild(child, this.#context))) return
     } catch (error) {

@@ -1,9 +1,9 @@
+import { createHash } from 'node:crypto'
 import type { ApiError } from '../kube/api-error.ts'
 import { groupOf, type KubeObject, keyOf } from '../kube/kube-object.ts'
 import { backoffMs } from './backoff.ts'
 import type { Basics } from './basics.ts'
 import { upTo } from './foreign.ts'
-import { isSame } from './owned-fields.ts'
 import { FailureCount } from './refusals.ts'
 import type { Wake } from './wake.ts'
 
@@ -28,13 +28,18 @@ const MESSAGE_MAX = 1_000
 
 interface Noted {
   readonly refusal: ChildRefusal
-  /** What was refused. If something else is wanted, it is tried at once. */
-  readonly wanted: KubeObject
+  /** Hash of what was refused, which can be large. If something else is wanted, it is tried at once. */
+  readonly wanted: string
   /** Version of the object with that name, as far as the cache knew. */
   readonly seen: string | undefined
   readonly tries: number
   readonly dueAt: number
   readonly isReported: boolean
+}
+
+/** Plans write the members of an object in the same order each time. */
+function hashOf(object: KubeObject): string {
+  return createHash('sha256').update(JSON.stringify(object)).digest('base64')
 }
 
 /** What is known about the children of one object, by {@link childId}. */
@@ -73,7 +78,7 @@ export class ChildRefusals {
   isDue(uid: string, wanted: KubeObject, existing: KubeObject | undefined): boolean {
     const noted = this.#families.get(uid)?.children.get(childId(wanted))
     if (noted === undefined || this.#options.clock.monotonic() >= noted.dueAt) return true
-    return noted.seen !== existing?.metadata.resourceVersion || !isSame(noted.wanted, wanted)
+    return noted.seen !== existing?.metadata.resourceVersion || noted.wanted !== hashOf(wanted)
   }
 
   /** Called when the child exists and is as wanted. */
@@ -89,7 +94,11 @@ export class ChildRefusals {
   }
 
   /** @param isCertain false: it may be transient, and is reported only when it occurs again */
-  note(uid: string, child: Pick<Noted, 'wanted' | 'refusal' | 'seen'>, isCertain: boolean): void {
+  note(
+    uid: string,
+    child: Pick<Noted, 'refusal' | 'seen'> & { readonly wanted: KubeObject },
+    isCertain: boolean,
+  ): void {
     const { clock, random } = this.#options
     const { children } = this.#family(uid)
     const id = childId(child.wanted)
@@ -97,7 +106,8 @@ export class ChildRefusals {
     const tries = (known?.tries ?? 0) + 1
     const dueAt = clock.monotonic() + backoffMs(tries - 1, RETRY_BASE_MS, RETRY_MAX_MS, random)
     const refusal = { ...child.refusal, message: upTo(MESSAGE_MAX, child.refusal.message) }
-    children.set(id, { ...child, refusal, tries, dueAt, isReported: isCertain || known !== undefined })
+    const wanted = hashOf(child.wanted)
+    children.set(id, { ...child, wanted, refusal, tries, dueAt, isReported: isCertain || known !== undefined })
   }
 
   /** Called when all wanted children have been written or tried. */

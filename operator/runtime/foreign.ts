@@ -4,32 +4,66 @@ import { intern } from './interned.ts'
 
 /** Maximum number of characters of a cached object: several times what well-meaning users and controllers write. */
 export const KEPT_MAX = 8_000
-const VALUE_MAX = 253
+/** Maximum length of a name, and of a value that the operator writes into a label or an annotation. */
+export const VALUE_MAX = 253
 /** A list of this length may have been truncated. Its replacement must be based on the stored list. */
 export const FINALIZERS_MAX = 32
-/** Deeper than anything that is kept of an Open Terrain object. */
-const DEPTH_MAX = 32
+/** Levels of fields and lists that are kept of an object. */
+export const DEPTH_MAX = 32
+/**
+ * Maximum number of texts, numbers, lists and maps in an object of ours, at all levels together: more than in a spec with as much of everything as its
+ * schema allows. A megabyte can have hundreds of thousands of empty texts, and the work on each is many times that on a character.
+ */
+export const VALUES_MAX = 100_000
 
 /** Returns `view` with at most `max` characters: texts are cut, lists and maps lose entries. Members of view, metadata and conditions all stay. */
 export function bounded<T extends object>(view: T, max: number): T {
-  return roomBehind(view, max, 0) >= 0 ? view : (cut(view, { left: max }, 0) as T)
+  return fits(view, max) ? view : (cut(view, { left: max }, 0) as T)
 }
 
-/** Returns what is left of `room` after `value`. Negative as soon as the value does not fit. */
-function roomBehind(value: unknown, room: number, depth: number): number {
-  if (typeof value === 'string') return room - value.length
-  if (typeof value !== 'object' || value === null) return room - 1
-  if (depth > DEPTH_MAX) return -1
-  let left = room
+/** Reports whether a value has at most `max` characters and `values` members at all levels together, and is not nested too deeply. */
+export function fits(value: unknown, max: number, values = Number.POSITIVE_INFINITY): boolean {
+  return take({ characters: max, values }, value, 0)
+}
+
+/** Bytes that the heap needs for a value besides its characters, roughly. */
+const BYTES_PER_VALUE = 32
+
+/** Returns about how many bytes of the heap a value takes. */
+export function bytesOf(value: unknown): number {
+  const room = { characters: Number.MAX_SAFE_INTEGER, values: Number.MAX_SAFE_INTEGER }
+  take(room, value, 0)
+  return Number.MAX_SAFE_INTEGER - room.characters + BYTES_PER_VALUE * (Number.MAX_SAFE_INTEGER - room.values)
+}
+
+/** What a value may still have. */
+interface Room {
+  characters: number
+  values: number
+}
+
+/** Takes the room that a value needs. Returns false, and counts no further, as soon as there is none left. */
+function take(room: Room, value: unknown, depth: number): boolean {
+  room.values -= 1
+  if (typeof value !== 'object' || value === null) {
+    room.characters -= typeof value === 'string' ? value.length : 1
+    return hasMore(room)
+  }
+  if (depth > DEPTH_MAX) return false
   if (Array.isArray(value)) {
-    for (let at = 0; at < value.length && left >= 0; at += 1) left = roomBehind(value[at], left - 1, depth + 1)
-    return left
+    room.characters -= value.length
+    for (let at = 0; at < value.length; at += 1) if (!hasMore(room) || !take(room, value[at], depth + 1)) return false
+    return hasMore(room)
   }
   for (const key in value) {
-    left = roomBehind((value as Record<string, unknown>)[key], left - key.length, depth + 1)
-    if (left < 0) break
+    room.characters -= key.length
+    if (!take(room, (value as Record<string, unknown>)[key], depth + 1)) return false
   }
-  return left
+  return hasMore(room)
+}
+
+function hasMore({ characters, values }: Room): boolean {
+  return characters >= 0 && values >= 0
 }
 
 /** A record this close to the root with at most this many members is part of the view's structure, not a map with user content. */
@@ -68,12 +102,16 @@ export function picked(
   return found
 }
 
+/** Longer lists of finalizers have those first that are not to be cut. */
+const FINALIZERS_LENGTH_MAX = 2_000
+
 /** Limits the number of finalizers, which is unbounded. Those that matter to the operator are always kept. */
 export function keptFinalizers(
   finalizers: readonly string[] | undefined,
   matters: ReadonlySet<string>,
 ): readonly string[] | undefined {
-  if (finalizers === undefined || finalizers.length < FINALIZERS_MAX) return finalizers
+  if (finalizers === undefined || (finalizers.length < FINALIZERS_MAX && fits(finalizers, FINALIZERS_LENGTH_MAX)))
+    return finalizers
   const others = finalizers.filter((one) => !matters.has(one))
   return [...finalizers.filter((one) => matters.has(one)), ...others].slice(0, FINALIZERS_MAX)
 }

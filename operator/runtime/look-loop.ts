@@ -14,9 +14,14 @@ export interface LookLoopOptions extends LookServices {
 export class LookLoop extends Controller {
   readonly #queue: WorkQueue
 
-  /** `name`: in logs and metrics. `look`: if it throws, it is retried with increasing delay. */
-  constructor(options: LookServices, name: string, look: ControllerOptions['reconcile']) {
-    const queue = new WorkQueue(options.clock)
+  /** `name`: in logs and metrics. `look`: if it throws, it is retried with increasing delay. `groupOf`: groups of keys take turns. */
+  constructor(
+    options: LookServices,
+    name: string,
+    look: ControllerOptions['reconcile'],
+    groupOf: (key: string) => string = () => '',
+  ) {
+    const queue = new WorkQueue(options.clock, { groupOf })
     const metrics = options.runtimeMetrics.forController(name)
     super({ ...options, name, queue, reconcile: look, workers: 1, metrics })
     this.#queue = queue

@@ -1,7 +1,8 @@
 import { collectDefaultMetrics } from 'prom-client'
 import type { RequestReport } from '../kube/kube-client.ts'
 import { Meters } from './meters.ts'
-import type { Kept } from './reflectors.ts'
+import type { Reflectors } from './reflectors.ts'
+import { StateGauges } from './state-gauges.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
@@ -29,13 +30,17 @@ export class RuntimeMetrics extends Meters {
   readonly #leading = this.gauge('leader_election_master_status', '1 while this replica leads', 'name')
   readonly #relists = this.counter('ot_informer_relists_total', 'Complete lists of a kind', 'kind')
   readonly #cached = this.gauge('ot_informer_objects', 'Objects of a kind in the cache', 'kind')
+  readonly #large = this.gauge('ot_informer_large_bytes', 'Memory for the large specs of a kind, roughly', 'kind')
+  readonly #largeMax = this.gauge('ot_informer_large_max_bytes', 'Most memory for large specs of all kinds')
+  readonly #partial = this.gauge('ot_informer_partial_objects', 'Objects of which the cache keeps only a part', 'kind')
   readonly #silent = this.gauge(
     'ot_informer_silent_seconds',
     'How long the API server has told nothing of a kind; it does so once a minute at least',
     'kind',
   )
+  readonly states = new StateGauges(this)
   readonly #depths = new Map<string, () => number>()
-  #caches: readonly Kept[] = []
+  #caches: Pick<Reflectors, 'kept' | 'budget'> | undefined
 
   /** Adds Node's metrics of this process. Must be called once per process, since its collectors never stop. */
   observeProcess(): void {
@@ -70,7 +75,7 @@ export class RuntimeMetrics extends Meters {
     this.#leading.set({ name }, leads ? 1 : 0)
   }
 
-  observeCaches(caches: readonly Kept[]): void {
+  observeCaches(caches: Pick<Reflectors, 'kept' | 'budget'>): void {
     this.#caches = caches
   }
 
@@ -80,10 +85,32 @@ export class RuntimeMetrics extends Meters {
 
   async render(): Promise<string> {
     for (const [name, depth] of this.#depths) this.#depth.set({ name }, depth())
-    for (const { name: kind, store, silentMs } of this.#caches) {
-      this.#cached.set({ kind }, store.size)
-      this.#silent.set({ kind }, silentMs() / 1_000)
-    }
+    if (this.#caches !== undefined) this.#readCaches(this.#caches)
+    this.states.read()
     return await this.registry.metrics()
   }
+
+  #readCaches({ kept, budget }: Pick<Reflectors, 'kept' | 'budget'>): void {
+    const large = budget.bytesByKind()
+    this.#large.reset()
+    this.#largeMax.set(budget.max)
+    for (const { name: kind, type, store, silentMs } of kept) {
+      this.#cached.set({ kind }, store.size)
+      this.#silent.set({ kind }, silentMs() / 1_000)
+      const bytes = large.get(`${type.group}/${type.kind}`)
+      if (bytes !== undefined) this.#large.set({ kind }, bytes)
+      this.#partial.set({ kind }, numberOf(store.values(), isPartial))
+    }
+  }
+}
+
+function numberOf<T>(items: Iterable<T>, is: (item: T) => boolean): number {
+  let count = 0
+  for (const item of items) if (is(item)) count += 1
+  return count
+}
+
+function isPartial(object: object): boolean {
+  const { isCut, isAside } = object as { readonly isCut?: true; readonly isAside?: true }
+  return isCut === true || isAside === true
 }

@@ -28,6 +28,7 @@ async function start() {
     store,
     listen: () => [() => (stopped += 1)],
     onGone: ({ metadata }) => gone.push(metadata.name),
+    states: { reasons: {} },
     gauges: { readFrom: (objects) => shown.push(objects && [...objects()].length) },
     loops: [
       {

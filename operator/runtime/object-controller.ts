@@ -1,3 +1,4 @@
+import { find } from '../kube/find.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../kube/kube-object.ts'
 import { Controller } from './controller.ts'
 import type { ObjectPlan } from './plan.ts'
@@ -5,11 +6,14 @@ import { type PlanCaches, PlanWriter, type WrittenKind } from './plan-writer.ts'
 import { type LiveLooks, Preconditions } from './preconditions.ts'
 import type { Refusals } from './refusals.ts'
 import type { Services } from './services.ts'
+import type { KindStates } from './state-gauges.ts'
 import type { Readable, Store } from './store.ts'
 import { type StatusPace, sooner, type Wake } from './wake.ts'
 import { WorkQueue } from './work-queue.ts'
 
 const WORKERS = 8
+/** How soon to try again to read an object that is too large for the caches, while another one is read and worked on. */
+const LARGE_AGAIN_MS = 500
 
 /** The kind-specific part of a controller. P: the object, as cached. T: the result of {@link ObjectKind.prepare}, if the kind has it. */
 export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> extends WrittenKind<P> {
@@ -18,10 +22,14 @@ export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> exten
   readonly groupOf?: (key: string) => string
   /** Listens for triggers other than the object itself. Returns what stops it. A kind without it queues and forgets its objects itself. */
   readonly listen?: (queue: WorkQueue) => readonly (() => void)[]
+  /** Returns the whole of an object, to be planned from. Only where the caches may keep a part of an object aside. */
+  readonly whole?: (object: KubeObject) => P
   /** Called when an object is gone. Only with {@link ObjectKind.listen}. */
   readonly onGone?: (primary: P) => void
   /** Metrics of the state of the objects, while the controller runs. */
   readonly gauges?: { readFrom(objects: (() => Iterable<P>) | undefined): void }
+  /** What the gauges of the states need to know. */
+  readonly states: KindStates<P>
   /** Run next to the controller. */
   readonly loops?: readonly { run(signal: AbortSignal): Promise<void> }[]
   /** Obtains what a plan needs in addition to the caches. May send requests. Throws ApiError. */
@@ -46,6 +54,7 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
   readonly #kind: ObjectKind<P, L, T>
   readonly #preconditions: Preconditions<P>
   readonly #writer: PlanWriter<P>
+  #isLargeAtWork = false
 
   constructor(services: Services, caches: PlanCaches, kind: ObjectKind<P, L, T>) {
     this.queue = new WorkQueue(services.clock, { groupOf: kind.groupOf ?? namespaceOf })
@@ -62,7 +71,8 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { type, store, gauges, loops = [] } = this.#kind
+    const { type, store, gauges, states, loops = [] } = this.#kind
+    const { clock, runtimeMetrics } = this.#services
     const name = type.kind.toLowerCase()
     const controller = new Controller({
       ...this.#services,
@@ -71,9 +81,9 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
       reconcile: (key, stop) => this.#reconcile(key, stop),
       onError: (key, error) => this.#onError(key, error),
       workers: WORKERS,
-      metrics: this.#services.runtimeMetrics.forController(name),
+      metrics: runtimeMetrics.forController(name),
     })
-    const stops = this.#listen()
+    const stops = [...this.#listen(), runtimeMetrics.states.observe(type.kind, clock, () => store.values(), states)]
     gauges?.readFrom(() => store.values())
     try {
       await Promise.all([controller, ...loops].map((one) => one.run(signal)))
@@ -97,16 +107,40 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Wake | undefined> {
-    const { store, prepare, onBegin } = this.#kind
+    const { store, prepare } = this.#kind
     const seen = store.get(key)
     if (seen === undefined) return undefined
+    if ((seen as { readonly isAside?: true }).isAside === true) return await this.#reconcileLarge(key, signal)
     const prepared = (await prepare?.(seen, signal)) as T
     // The preparation takes time, so the object may have changed.
     const primary = store.get(key)
     if (primary === undefined) return undefined
+    // It was queued again when it grew.
+    if ((primary as { readonly isAside?: true }).isAside === true) return undefined
+    return await this.#planned(primary, prepared, signal)
+  }
+
+  /** Reads and reconciles an object that the caches have no room for. One at a time is in memory, and none keeps a worker waiting for that. */
+  async #reconcileLarge(key: string, signal: AbortSignal): Promise<Wake | undefined> {
+    const { type, whole, prepare } = this.#kind
+    if (this.#isLargeAtWork) return { afterMs: LARGE_AGAIN_MS, because: 'another large object has been worked on' }
+    this.#isLargeAtWork = true
+    try {
+      const namespace = namespaceOf(key)
+      const name = namespace === '' ? key : key.slice(namespace.length + 1)
+      const found = await find(this.#services.client, type, { namespace, name }, { signal })
+      const primary = found && whole?.(found)
+      if (primary === undefined) return undefined
+      return await this.#planned(primary, (await prepare?.(primary, signal)) as T, signal)
+    } finally {
+      this.#isLargeAtWork = false
+    }
+  }
+
+  async #planned(primary: P, prepared: T, signal: AbortSignal): Promise<Wake | undefined> {
     const plan = await this.#plan(primary, prepared, signal)
     if (plan === undefined) return undefined
-    const end = onBegin?.(primary)
+    const end = this.#kind.onBegin?.(primary)
     try {
       return await this.#carryOut(primary, plan, signal)
     } finally {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { changeTo, isChange, labelsTo, ownsEqual } from './owned-fields.ts'
+import { changeTo, isChange, labelsTo, ownsEqual, sharedList } from './owned-fields.ts'
 
 const ours = [{ apiVersion: 'pelotech.ot/v1', kind: 'Owner', name: 'o', uid: 'o', controller: true }]
 const aChild = (spec: unknown, metadata: Partial<KubeObject['metadata']> = {}): KubeObject =>
@@ -81,4 +81,28 @@ it('a change takes nothing off a volume or a claim that Kubernetes has written w
   const actual = volume({ capacity: { storage: '1Gi' }, claimRef: { name: 'c', uid: 'u' }, volumeMode: 'Filesystem' })
   expect(changeTo(wanted, actual)).toMatchObject({ spec: { claimRef: { name: 'c' } } })
   expect(JSON.stringify(changeTo(wanted, actual))).not.toContain('null')
+})
+
+describe('a list that others add to', () => {
+  const named = (...names: string[]) => names.map((name) => ({ name, of: 'ours' }))
+  const theirs = { name: 'data', serial: '1' }
+
+  it.each<[string, unknown, readonly unknown[], string[], string[]]>([
+    ['is ours alone', named('a', 'b'), named('a', 'b'), [], []],
+    ['is not there yet', undefined, named('a', 'b'), [], []],
+    ['has more, wherever that is', [theirs, ...named('a', 'b')], [theirs, ...named('a', 'b')], ['data'], []],
+    ['has ours in another order', [...named('b', 'a'), theirs], [...named('a', 'b'), theirs], ['data'], []],
+    ['has one of ours changed', [theirs, { name: 'a' }, ...named('b')], [...named('a', 'b'), theirs], ['data'], []],
+    ['lacks one of ours', [theirs, ...named('b')], [...named('a', 'b'), theirs], ['data'], []],
+    [
+      'has one that we rendered before',
+      [...named('old', 'a', 'b'), theirs],
+      [...named('a', 'b'), theirs],
+      ['data'],
+      ['old'],
+    ],
+    ['has items without a name', [7, ...named('a', 'b')], [7, ...named('a', 'b')], [''], []],
+  ])('has our items as wanted, and keeps theirs, where it %s', (_what, actual, items, others, gone) => {
+    expect(sharedList(named('a', 'b'), actual, (name) => name === 'old')).toEqual({ items, others, gone })
+  })
 })

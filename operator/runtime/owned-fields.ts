@@ -76,3 +76,41 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 function member(object: object, key: string): unknown {
   return (object as Record<string, unknown>)[key]
 }
+
+/** An item of a list whose items are known by name. */
+interface Named {
+  readonly name: string
+}
+
+/** A list of which only the items with the wanted names are ours. */
+export interface SharedList {
+  /** What to write: equal to the actual list if our part of it is as wanted. */
+  readonly items: readonly unknown[]
+  /** Names of the items that others added. They stay. */
+  readonly others: readonly string[]
+  /** Names of the items that are taken away: we rendered them before. */
+  readonly gone: readonly string[]
+}
+
+/**
+ * Returns a list with our items as wanted. The items of others stay as they are; they follow ours if ours change.
+ * @param isFormer reports whether an item that is not wanted is one that we rendered before
+ */
+export function sharedList(
+  wanted: readonly Named[],
+  actual: unknown,
+  isFormer: (name: string) => boolean = () => false,
+): SharedList {
+  const present: readonly unknown[] = Array.isArray(actual) ? actual : []
+  const names = new Set(wanted.map(({ name }) => name))
+  const mine = present.filter((item) => names.has(nameOf(item)))
+  const strange = present.filter((item) => !names.has(nameOf(item)))
+  const others = strange.filter((item) => !isFormer(nameOf(item)))
+  const gone = strange.filter((item) => isFormer(nameOf(item))).map(nameOf)
+  const isAsWanted = gone.length === 0 && isSame(wanted, mine)
+  return { items: isAsWanted ? present : [...wanted, ...others], others: others.map(nameOf), gone }
+}
+
+function nameOf(item: unknown): string {
+  return isRecord(item) ? String(item['name'] ?? '') : ''
+}

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isApiError } from '../kube/api-error.ts'
 import { groupOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
-import { type ApplyContext, applyChanges, type Changes, type Child } from './apply.ts'
+import { type ApplyContext, applyChanges, type Changes, type Child, withStatus } from './apply.ts'
 import type { ChildRefusals } from './child-refusals.ts'
 import { cutMessage, mergeConditions, type StatusCondition } from './conditions.ts'
 import { type ChildType, type ObjectPlan, type ObjectReference, type Removal, referTo } from './plan.ts'
@@ -137,7 +137,7 @@ export class PlanWriter<P extends KubeObject> {
     const status = statusWithBug(primary, fault, clock.now())
     if (isDeepStrictEqual(status, (primary as { readonly status?: object }).status)) return
     try {
-      caches.observeWrite(type, await client.replaceStatus(type, { ...primary, status }, { signal }))
+      caches.observeWrite(type, await client.replaceStatus(type, withStatus(primary, status), { signal }))
       events.record(primary, { type: 'Warning', reason: BUG_REASON, message: status.message })
     } catch (error) {
       const key = keyOf(primary.metadata)

@@ -40,9 +40,13 @@ export interface Removal extends ObjectReference {
   readonly event?: EventNote
 }
 
-/** Annotations to set on an object: a controller that waits before a retry makes it at once when the object changes. */
+/**
+ * Annotations to set on an object: a controller that waits before a retry makes it at once when the object changes. And fields of its spec, as a merge
+ * patch.
+ */
 export interface Touch extends ObjectReference {
   readonly annotations: Readonly<Record<string, string>>
+  readonly spec?: object
 }
 
 /** A kind of children, and how they are deleted. In the foreground, a child is gone only after everything that it owns. */
@@ -63,4 +67,10 @@ export function removalOf(object: KubeObject | undefined, ...onlyIf: readonly Pr
   const { resourceVersion } = object.metadata
   const seen = resourceVersion !== undefined && { resourceVersion }
   return [{ ...referTo(object), ...seen, ...(onlyIf.length > 0 && { onlyIf }) }]
+}
+
+/** Returns the precondition that an object is still as the caches have it. */
+export function unchanged(type: ResourceType, { metadata }: KubeObject): Precondition {
+  const { namespace = '', name, uid, resourceVersion = '' } = metadata
+  return { unchanged: { type, namespace, name, uid, resourceVersion } }
 }

@@ -1,6 +1,7 @@
 import { find } from '../kube/find.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
-import type { KubeObject, ObjectKey, ResourceType } from '../kube/kube-object.ts'
+import type { KubeObject, ObjectKey, Raw, ResourceType } from '../kube/kube-object.ts'
+import { listAll } from '../kube/list-all.ts'
 import type { Reflectors } from './reflectors.ts'
 import type { Wake } from './wake.ts'
 
@@ -8,7 +9,7 @@ import type { Wake } from './wake.ts'
 const KNOWN_AFTER_MS = 1_000
 
 /** A condition for a plan, or for one of its removals or guarded children. Checked by a live read, since a cache may be stale. */
-export type Precondition = Absent | Unchanged | Unreferenced | Uncloned
+export type Precondition = Absent | Unchanged | Unreferenced | Uncloned | NoneReady
 
 /** None of these objects exists. */
 export interface Absent {
@@ -26,6 +27,13 @@ export interface NamedObject extends ObjectKey {
 /** The object still has the observed version. */
 export interface Unchanged {
   readonly unchanged: NamedObject & { readonly resourceVersion: string }
+}
+
+/** None of the objects that a label selects has the condition Ready. */
+export interface NoneReady {
+  readonly noneReady: { readonly type: ResourceType; readonly namespace: string; readonly labelSelector: string }
+  /** Milliseconds until the caches show that one is, if that takes longer than usual. */
+  readonly knownAfterMs?: number
 }
 
 /** Nothing refers to this object or, for `users`, nothing needs it to stay. */
@@ -84,6 +92,7 @@ export class Preconditions<P extends KubeObject> {
     if ('absent' in one) return await this.#isAbsent(one, primary, signal)
     if ('unchanged' in one)
       return (await this.#look(one.unchanged, signal))?.metadata.resourceVersion === one.unchanged.resourceVersion
+    if ('noneReady' in one) return await this.#isNoneReady(one.noneReady, signal)
     const { countReferences, isCloned } = this.#looks
     if ('uncloned' in one) return (await isCloned?.(one, primary, signal)) === false
     const references = await countReferences?.(one.unreferenced, signal)
@@ -96,9 +105,19 @@ export class Preconditions<P extends KubeObject> {
     return found.length === 0 || (whose === 'ours' && this.#looks.hasOurs?.(found, primary) === false)
   }
 
+  async #isNoneReady({ type, ...selection }: NoneReady['noneReady'], signal: AbortSignal): Promise<boolean> {
+    for await (const isReady of listAll(this.#client, type, { ...selection, signal, project: isReadyNow }))
+      if (isReady) return false
+    return true
+  }
+
   async #look(one: NamedObject, signal: AbortSignal): Promise<KubeObject | undefined> {
     const object = await find(this.#client, one.type, one, { signal })
     if (object !== undefined) this.#caches.observeWrite(one.type, object)
     return one.uid === undefined || object?.metadata.uid === one.uid ? object : undefined
   }
+}
+
+function isReadyNow({ status }: Raw): boolean {
+  return (status?.conditions ?? []).some((one: Raw) => one.type === 'Ready' && one.status === 'True')
 }

@@ -2,13 +2,16 @@ import type { Selection } from '../kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
 import { CUSTOM_RESOURCE_DEFINITION } from '../kube/resource-types.ts'
 import type { Basics } from './basics.ts'
+import { CacheBudget } from './cache-budget.ts'
 import { bounded, KEPT_MAX } from './foreign.ts'
 import { Reflector } from './reflector.ts'
 import { stopAll } from './stops.ts'
-import { Store, type Stored } from './store.ts'
+import { type Readable, Store, type Stored } from './store.ts'
 
 export interface ReflectorsOptions extends Basics {
   readonly onRelist: (copy: Pick<Kept, 'name'>) => void
+  /** For the large parts of objects. Default: without a limit. */
+  readonly budget?: CacheBudget
 }
 
 /** A copy of the objects of a kind. */
@@ -27,6 +30,8 @@ export interface Kept {
 
 /** A copy of every kind that this process reads, shared by all controllers. Every replica keeps the copies up to date, whether it leads or not. */
 export class Reflectors {
+  /** Shared by all caches. */
+  readonly budget: CacheBudget
   readonly #options: ReflectorsOptions
   readonly #reflectors = new Map<ResourceType, Reflector<Stored>>()
   readonly #kept: Kept[] = []
@@ -36,6 +41,7 @@ export class Reflectors {
 
   constructor(options: ReflectorsOptions) {
     this.#options = options
+    this.budget = options.budget ?? new CacheBudget()
     this.add(CUSTOM_RESOURCE_DEFINITION, this.#definitions, nameOnly, { metadataOnly: true })
     // A kind that was just installed is served a moment later. A retry at once, and another one on the next event, finds it.
     this.#definitions.onChange(({ key }) => {
@@ -45,28 +51,38 @@ export class Reflectors {
   }
 
   /**
-   * Fills `store` with what `project` keeps of each object of a kind, at most `keptMax` characters. Must be called before `run`, once per type.
+   * Fills `store` with what `project` keeps of each object of a kind, at most `keptMax` characters: as it is if the projection limits that
+   * itself. Must be called before `run`, once per type.
    * A second copy of a kind, for other objects, needs its own type object and name. An `onDemand` copy sends no requests until {@link need}.
    */
   add<T extends Stored>(
     type: ResourceType,
     store: Store<T>,
     project: (object: KubeObject) => T,
-    options: Selection & { readonly keptMax?: number; readonly name?: string; readonly onDemand?: boolean } = {},
+    options: Selection & {
+      readonly keptMax?: number | 'as projected'
+      readonly name?: string
+      readonly onDemand?: boolean
+    } = {},
   ): void {
     const { keptMax = KEPT_MAX, name = nameOf(type), onDemand = false, ...selection } = options
-    const { onRelist, ...basics } = this.#options
+    const { onRelist, budget: _shared, ...basics } = this.#options
     const reflector = new Reflector<T>({
       ...basics,
       type,
       store,
-      project: (object) => bounded(project(object), keptMax),
+      project: keptMax === 'as projected' ? project : (object) => bounded(project(object), keptMax),
       selection,
       onRelist: () => onRelist({ name }),
     }) as unknown as Reflector<Stored>
     this.#reflectors.set(type, reflector)
     if (onDemand) this.#unneeded.set(type, Promise.withResolvers())
     this.#kept.push({ type, name, selection, store: reflector.store, onDemand, silentMs: () => reflector.silentMs })
+  }
+
+  /** The CustomResourceDefinitions of the cluster: names and versions. */
+  get definitions(): Readable<Stored> {
+    return this.#definitions
   }
 
   get kept(): readonly Kept[] {

@@ -1,4 +1,4 @@
-import { vmDiskImage } from '@open-terrain/constructs'
+import { DATA_SYNC_REASON_HELP, type Policy, vmDiskImage } from '@open-terrain/constructs'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { BY_IMAGE } from '../../images/references.ts'
 import { isTerminating, keyOf } from '../../kube/kube-object.ts'
@@ -18,21 +18,35 @@ import type { DataSyncView } from './world.ts'
 /** A hundred images of one DataSync may change at once: one reconcile handles them together. */
 const IMAGES_SETTLE_MS = 200
 
+type Options = Services & {
+  readonly caches: DataSyncCaches
+  readonly phases: PhaseGauge
+  readonly policy: () => Policy
+  /** Calls `listener` on each change of the policy. Returns a function that stops this. */
+  readonly onPolicyChange: (listener: () => void) => () => void
+}
+
 /** Reconciles DataSyncs, for as long as this process leads. */
 export class DataSyncController extends ObjectController<DataSyncView, DataSyncPlan, undefined> {
-  constructor(options: Services & { readonly caches: DataSyncCaches; readonly phases: PhaseGauge }) {
-    const { caches, phases, clock } = options
+  constructor(options: Options) {
+    const { caches, phases, clock, policy, onPolicyChange } = options
     const refusals = new Refusals()
     super(options, caches.reflectors, {
       type: DATA_SYNC,
       children: [{ type: vmDiskImage, propagationPolicy: 'Background' }],
       areChildrenApart: true,
       store: caches.dataSyncs,
-      listen: (queue) => listenForTriggers(caches, queue),
+      listen: (queue) => [
+        ...listenForTriggers(caches, queue),
+        onPolicyChange(() => {
+          for (const key of caches.dataSyncs.keys()) queue.add(key)
+        }),
+      ],
       gauges: phases,
+      states: { reasons: DATA_SYNC_REASON_HELP },
       plan: (dataSync) => {
         const refusal = refusals.of(dataSync.metadata.uid ?? '')
-        return planDataSync(observeDataSync(dataSync, caches, refusal), clock.now())
+        return planDataSync(observeDataSync(dataSync, caches, policy(), refusal), clock.now())
       },
       pace: ({ status }, plan, sinceWriteMs) => dataSyncPaceOf(status, plan.status, sinceWriteMs),
       factsBetween: (_before, status) => ({ images: (status as DataSyncView['status']).ready }),

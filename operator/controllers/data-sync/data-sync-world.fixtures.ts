@@ -122,6 +122,7 @@ export function worldOf(
       return { wish, image: images.stored.get(name), others: sharing }
     }),
     refusal: undefined,
+    policy: {},
     ...more,
   }
 }

@@ -38,6 +38,27 @@ it.each<[string, unknown]>([
   expect(usersOf(dataSyncOf(spec))).toEqual([])
 })
 
+it.each<[string, string, object, { names: string[]; users: string[] }]>([
+  ['one beside it had created', 'other', {}, { names: ['DataSync/farm/lab'], users: ['DataSync/farm/lab'] }],
+  ['it uses, of one that is gone', 'gone', { reason: 'Synced' }, { names: ['DataSync/farm/lab'], users: [] }],
+  ['is another one, of one that is gone', 'gone', { reason: 'NameConflict' }, { names: [], users: [] }],
+  ['it may use, of one that is gone', 'gone', { isUnknown: true }, { names: ['DataSync/farm/lab'], users: [] }],
+])('a DataSync refers to an image that %s', (_what, creator, row, expected) => {
+  const images = new Images()
+  const other = dataSyncOf(SPEC, { name: creator })
+  for (const image of planDataSync(worldOf(other), 0).apply) images.put(image)
+  const dataSyncs = new Store<DataSyncView>().index(BY_IMAGE, imagesOf)
+  const status =
+    'isUnknown' in row ? {} : { images: [{ vm: 'attacker', name: IMAGE.name, phase: 'Failed', ...row } as never] }
+  const all = [dataSyncOf(SPEC, {}, status), ...(creator === 'gone' ? [] : [other])]
+  for (const one of all) dataSyncs.put({ ...one, metadata: { ...one.metadata, resourceVersion: '1' } })
+  const stored = { get: (key: string) => images.stored.get(key.split('/')[1] ?? ''), onChange: () => () => undefined }
+  const caches = { dataSyncs, images: stored } as unknown as ConstructorParameters<typeof DataSyncReferences>[1]
+  const { names, users } = new DataSyncReferences(new ScriptedClient(NAMESPACE), caches).cached(IMAGE)
+  const own = (all: readonly string[]) => all.filter((name) => name === 'DataSync/farm/lab')
+  expect({ names: own(names), users: own(users) }).toEqual(expected)
+})
+
 it.each([
   ['before it was deleted', '2026-01-31T11:59:59Z', ['DataSync/farm/lab']],
   ['in the same second', '2026-01-31T12:00:00Z', ['DataSync/farm/lab']],

@@ -1,11 +1,10 @@
-import type { DataSyncStatus, ImageTriple, ParsedDataSyncSpec, VMDiskImageSpec } from '@open-terrain/constructs'
+import type { DataSyncStatus, ImageTriple, ParsedDataSyncSpec, Policy, VMDiskImageSpec } from '@open-terrain/constructs'
+import type { OwnView } from '../../cluster/own-view.ts'
 import type { ImageView } from '../../images/image-view.ts'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import type { ObjectMeta } from '../../kube/kube-object.ts'
 
 /** A DataSync as its cache holds it. */
-export interface DataSyncView extends KubeObject {
-  /** Not validated: it may come from an older schema. */
-  readonly spec: unknown
+export interface DataSyncView extends OwnView {
   readonly status: DataSyncStatus
 }
 
@@ -13,6 +12,8 @@ export interface DataSyncView extends KubeObject {
 export interface Wish {
   /** Its name, for people. */
   readonly dataSync: string
+  /** Its identity. */
+  readonly metadata: ObjectMeta
   readonly triple: ImageTriple
   readonly spec: VMDiskImageSpec
   /** Its annotations `sync-requested-at` and `retry-requested-at`, if set. The cache keeps no others. */
@@ -37,4 +38,5 @@ export interface DataSyncWorld {
   readonly images: readonly WantedImage[]
   /** What the API server answered when it last refused something that the DataSync needs. */
   readonly refusal: string | undefined
+  readonly policy: Partial<Policy>
 }

@@ -1,16 +1,17 @@
-import { virtualMachine, vmChildNames } from '@open-terrain/constructs'
+import { ANNOTATIONS, parseVirtualMachineSpec, virtualMachine, vmChildNames } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import { type InstanceView, type KubeVirtView, viewInstance, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
+import { cutToFit, keptWithin, nameIn, namesAmong, parserOf, releaseGone } from '../../cluster/own-view.ts'
 import { familyKey } from '../../cluster/ownership.ts'
 import { OF_WORKSPACE, type StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE } from '../../images/references.ts'
-import { type KubeObject, keyOf, namespaceOf, type ResourceType } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf, namespaceOf, type Raw, type ResourceType } from '../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
-import type { CloneFacts, MachineView } from './world.ts'
+import type { ClaimFacts, CloneFacts, MachineView } from './world.ts'
 
 export const MACHINE: ResourceType = virtualMachine
 
@@ -28,7 +29,7 @@ export const BY_PASSWORD_SECRET = 'password secret'
 /** The part of the cluster caches that machines read. */
 export interface ClusterFacts {
   readonly dataVolumes: Readable<CloneFacts>
-  readonly claims: Readable<KubeObject>
+  readonly claims: Readable<ClaimFacts>
   readonly snapshots: Readable<KubeObject>
   readonly dataSources: Readable<KubeObject>
   readonly secrets: Readable<KubeObject>
@@ -36,10 +37,13 @@ export interface ClusterFacts {
   readonly namespaces: Readable<KubeObject>
 }
 
-/** Maximum characters kept of a machine. Its schema bounds its content, and nothing of it may be cut. */
-const OWN_MAX = 1_000_000
-/** Maximum characters kept of KubeVirt's machine: room for as many disks, networks and interfaces as it can have. */
-const KUBEVIRT_MAX = 32_000
+/** Maximum characters of a machine beside its status. */
+const MACHINE_MAX = 1_000_000
+/**
+ * Maximum characters kept of KubeVirt's machine: room for as many disks, networks and interfaces as it can have, and for as many that others add. It
+ * must exceed the size up to which the machine is changed.
+ */
+const KUBEVIRT_MAX = 64_000
 
 const KUBEVIRT_TYPES: readonly ResourceType[] = [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE]
 
@@ -64,7 +68,10 @@ export class MachineCaches {
     this.reflectors = reflectors
     this.images = images
     this.cluster = cluster
-    reflectors.add(MACHINE, this.machines, viewMachine, { keptMax: OWN_MAX })
+    const { budget } = reflectors
+    const view = (object: KubeObject) => keptWithin(budget, viewMachine(object), referencesIn)
+    reflectors.add(MACHINE, this.machines, view, { keptMax: 'as projected' })
+    this.machines.onChange(releaseGone(budget))
     const onDemand = true
     reflectors.add(KUBEVIRT_VIRTUAL_MACHINE, this.kubevirt, viewKubeVirt, { keptMax: KUBEVIRT_MAX, onDemand })
     reflectors.add(VIRTUAL_MACHINE_INSTANCE, this.instances, viewInstance, { onDemand })
@@ -83,13 +90,30 @@ export class MachineCaches {
   }
 }
 
+const KEPT = { ...OF_WORKSPACE, annotations: [...OF_WORKSPACE.annotations, ANNOTATIONS.rebuildRequestedAt] }
+
 export function viewMachine(object: KubeObject): MachineView {
   const { apiVersion, kind, metadata, spec, status } = object as MachineView
-  return { apiVersion, kind, metadata: keptMetadata(metadata, OF_WORKSPACE), spec, status: status ?? {} }
+  const kept = keptMetadata(metadata, KEPT)
+  return cutToFit({ apiVersion, kind, metadata: kept, spec, status: status ?? {} }, MACHINE_MAX, referencesIn)
+}
+
+export const parsedMachineSpec = parserOf(parseVirtualMachineSpec, MACHINE_MAX)
+
+/** The image and the Secrets that a spec names, and what has to be on the same node. */
+function referencesIn(spec: unknown): LooseSpec {
+  const { vmDiskImageRef, users, nodeGroup } = (spec ?? {}) as LooseSpec
+  const secrets = namesAmong(users, (user) => (user as Raw)?.passwordSecretRef?.name)
+  return {
+    vmDiskImageRef: { namespace: nameIn(vmDiskImageRef?.namespace), name: nameIn(vmDiskImageRef?.name) },
+    users: secrets.map((name) => ({ passwordSecretRef: { name } })),
+    ...(nodeGroup !== undefined && { nodeGroup: nameIn(nodeGroup) }),
+  }
 }
 
 /** The spec is unchecked. */
 interface LooseSpec {
+  readonly nodeGroup?: unknown
   readonly vmDiskImageRef?: { readonly namespace?: unknown; readonly name?: unknown } | null
   readonly users?: readonly ({ readonly passwordSecretRef?: { readonly name?: unknown } | null } | null)[] | null
 }

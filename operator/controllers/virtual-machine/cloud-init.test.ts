@@ -3,9 +3,9 @@ import { apiError } from '../../kube/api-error.fixtures.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { redactUrls } from '../../runtime/redact.ts'
+import { parsedMachineSpec } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
 import { aVM, cloudInitOf, PASSWORD, REFERRING, SPEC, VM_UID } from './machine-objects.fixtures.ts'
-import { parsedMachineSpec } from './observe.ts'
 import type { CloudInit, MachineView } from './world.ts'
 
 const { signal } = new AbortController()
@@ -31,7 +31,7 @@ function build(users: unknown = REFERRING) {
       versions.delete(LOGIN)
     },
     render: async (of: MachineView = vm): Promise<CloudInit> => {
-      const parsed = parsedMachineSpec(of.spec)
+      const parsed = parsedMachineSpec(of)
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
       return await source.render(of, parsed.spec, signal)
     },

@@ -4,6 +4,7 @@ import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
+import { fits, KEPT_MAX } from '../../runtime/foreign.ts'
 import { redactUrls } from '../../runtime/redact.ts'
 import { FailureCount } from '../../runtime/refusals.ts'
 import type { Readable } from '../../runtime/store.ts'
@@ -20,7 +21,7 @@ const ONE_LINE = /^[^\p{Cc}]{1,256}$/u
 export class CloudInitSource {
   readonly #client: KubeClient
   readonly #secrets: Pick<Readable<KubeObject>, 'get'>
-  /** The last result rendered with passwords of Secrets, by uid of the machine. */
+  /** The last result rendered with passwords of Secrets, by uid of the machine. One that is large is rendered each time. */
   readonly #rendered = new Map<string, { readonly of: string; readonly cloudInit: CloudInit }>()
   /** Failures to read a Secret, by uid of the machine. */
   readonly #failures = new FailureCount()
@@ -52,7 +53,8 @@ export class CloudInitSource {
     const cloudInit = await this.#render(vm, spec, signal)
     if (cloudInit.kind === 'missing' && cloudInit.isRefused) return cloudInit
     this.#failures.forget(uid)
-    this.#rendered.set(uid, { of, cloudInit })
+    if (fits(cloudInit, KEPT_MAX)) this.#rendered.set(uid, { of, cloudInit })
+    else this.#rendered.delete(uid)
     return cloudInit
   }
 

@@ -1,6 +1,7 @@
 import { FINALIZERS, POLICY_DEFAULTS } from '@open-terrain/constructs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { viewKubeVirt } from '../../cluster/kubevirt-views.ts'
+import { Neighbours } from '../../cluster/neighbours.ts'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
@@ -42,8 +43,8 @@ afterEach(() => {
 })
 
 /** Starts with a machine whose disk is not in the caches. The API server has the objects in `live`. */
-async function build(...live: readonly KubeObject[]) {
-  const vm = aVM({ finalizers: [FINALIZERS.virtualMachine] }, { status: { bootedAt: '2026-01-01T00:00:00Z' } })
+async function build(status: MachineView['status'], ...live: readonly KubeObject[]) {
+  const vm = aVM({ finalizers: [FINALIZERS.virtualMachine] }, { status })
   const { client } = await start(vm, ({ client: server, caches }) => {
     // The fake API server has one object per kind and name, so KubeVirt's machine is only in the caches.
     caches.kubevirt.put(aMachine(KUBEVIRT.stopped))
@@ -65,6 +66,7 @@ async function start(vm: MachineView, prepare: (bench: CachesBench) => void, ref
   client.calls.length = 0
   const { clock } = client
   const [log, runtimeMetrics, random] = [fakeLog(), new RuntimeMetrics(), () => 0.5]
+  const neighbours = new Neighbours({ client, clock, random, log, runtimeMetrics })
   const controller = new MachineController({
     client,
     caches,
@@ -74,20 +76,24 @@ async function start(vm: MachineView, prepare: (bench: CachesBench) => void, ref
     runtimeMetrics,
     events: new EventRecorder({ client, clock, log, random, component: 'test', instance: 'me' }),
     metrics: new MachineMetrics(runtimeMetrics.registry, clock),
+    neighbours,
     countReferences: async () => ({ ...references, users: [] }),
+    claimsOn: () => [],
     policy: () => POLICY_DEFAULTS,
     onPolicyChange: () => () => undefined,
   })
   const stop = new AbortController()
   stopping.push(stop)
+  void neighbours.run(stop.signal)
   void controller.run(stop.signal)
   await clock.advance(SECOND / 2)
   return { client, clock, bench }
 }
 
 it('KubeVirt’s machine that has no disk, by a live look too, is removed', async () => {
-  const client = await build()
-  expect(client.callsOf('get', 'delete').slice(0, 3)).toEqual([
+  const client = await build({})
+  const calls = client.callsOf('get', 'delete').filter((call) => !call.startsWith('get Lease'))
+  expect(calls.slice(0, 3)).toEqual([
     'get DataVolume team/vm-root',
     'get PersistentVolumeClaim team/vm-root',
     'delete VirtualMachine team/vm',
@@ -95,19 +101,24 @@ it('KubeVirt’s machine that has no disk, by a live look too, is removed', asyn
 })
 
 it('KubeVirt’s machine that has but a stranger’s claim is removed', async () => {
-  const client = await build(aClaim({ labels: {}, ownerReferences: [] }))
+  const client = await build({}, aClaim({ labels: {}, ownerReferences: [] }))
   expect(client.callsOf('delete')).toEqual(['delete VirtualMachine team/vm'])
 })
 
 it('KubeVirt’s machine whose DataVolume the caches have not heard of is not, and they have from then on', async () => {
-  const client = await build(aDisk())
+  const client = await build({}, aDisk())
   expect(client.callsOf('delete')).toEqual([])
   expect(client.peek<MachineView>('VirtualMachine', 'team/vm')?.status.clone).toMatchObject({ phase: 'Succeeded' })
 })
 
-it('KubeVirt’s machine whose claim the caches have not heard of is not, and nothing is told', async () => {
-  const client = await build(aClaim())
-  expect(client.callsOf('status', 'create', 'patch', 'delete')).toEqual([])
+describe.each([
+  ['has never run', {}],
+  ['has run', { bootedAt: '2026-01-01T00:00:00Z' }],
+] as const)('a machine that %s', (_what, status) => {
+  it('and whose claim the caches have not heard of is left alone, and nothing is told', async () => {
+    const client = await build(status, aClaim())
+    expect(client.callsOf('status', 'create', 'patch', 'delete')).toEqual([])
+  })
 })
 
 describe('an image that the template made, and that is to be corrected', () => {

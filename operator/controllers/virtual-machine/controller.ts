@@ -1,35 +1,49 @@
 import type { Policy } from '@open-terrain/constructs'
-import { FINALIZERS } from '@open-terrain/constructs'
-import { isTerminating } from '../../kube/kube-object.ts'
+import { FINALIZERS, VIRTUAL_MACHINE_REASON_HELP } from '@open-terrain/constructs'
+import type { Neighbours } from '../../cluster/neighbours.ts'
+import type { ClaimsOn } from '../../images/references.ts'
+import { isApiError } from '../../kube/api-error.ts'
+import { isTerminating, keyOf } from '../../kube/kube-object.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
-import { MACHINE, type MachineCaches } from './caches.ts'
+import { MACHINE, type MachineCaches, parsedMachineSpec, viewMachine } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
+import { awaitedNeighbours } from './decide/absence.ts'
 import { MACHINE_CHILDREN, type MachinePlan } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
 import { logFacts, machinePaceOf } from './decide/status.ts'
-import type { MachineMetrics } from './machine-metrics.ts'
-import { hasMachineDisk, observeMachine, parsedMachineSpec } from './observe.ts'
+import { type MachineMetrics, machineWarnings } from './machine-metrics.ts'
+import { hasMachineDisk, observeMachine } from './observe.ts'
 import { ObstacleWatch } from './obstacle-watch.ts'
+import { waitingRestoreOf } from './restore-look.ts'
 import { listenForMachineTriggers } from './triggers.ts'
-import type { CloudInit, MachineView } from './world.ts'
+import type { CloudInit, MachineView, Restoring } from './world.ts'
 
 interface Options extends Services {
   readonly caches: MachineCaches
   readonly metrics: MachineMetrics
+  readonly neighbours: Pick<Neighbours, 'await' | 'forget' | 'noteFailure'>
   /** Counts everything that refers to an image, by a live read. Throws ApiError. */
   readonly countReferences: ReferenceCount
+  readonly claimsOn: ClaimsOn
   readonly policy: () => Policy
   /** Calls the listener at each change of the policy. Returns a function that stops this. */
   readonly onPolicyChange: (listener: () => void) => () => void
 }
 
+/** What is read live for each plan. */
+interface Prepared {
+  readonly cloudInit: CloudInit
+  /** A restore of KubeVirt that has switched the machine off, and waits for its guest to stop. */
+  readonly restore: Restoring | undefined
+}
+
 /** Reconciles VirtualMachines while this process leads. */
-export class MachineController extends ObjectController<MachineView, MachinePlan, CloudInit> {
+export class MachineController extends ObjectController<MachineView, MachinePlan, Prepared> {
   constructor(options: Options) {
-    const { client, caches, clock, metrics, countReferences, policy } = options
+    const { client, caches, clock, metrics, neighbours, countReferences, claimsOn, policy } = options
     const refusals = new Refusals()
     const cloudInits = new CloudInitSource(client, caches.cluster.secrets)
     const obstacles = new ObstacleWatch({ ...options, onChange: (key) => this.queue.add(key) })
@@ -51,29 +65,40 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
       ],
       onGone: (vm) => {
         obstacles.drop(vm)
+        neighbours.forget(vm.metadata.uid ?? '')
         cloudInits.forget(vm.metadata.uid ?? '')
       },
+      whole: viewMachine,
       gauges: metrics,
+      states: { reasons: VIRTUAL_MACHINE_REASON_HELP, more: machineWarnings },
       loops: [obstacles],
       prepare: async (vm, signal) => {
-        const parsed = parsedMachineSpec(vm.spec)
-        if (!parsed.ok || isTerminating(vm)) return { kind: 'missing', message: '' }
-        return await cloudInits.render(vm, parsed.spec, signal)
+        const parsed = parsedMachineSpec(vm)
+        if (!parsed.ok || isTerminating(vm)) return { cloudInit: { kind: 'missing', message: '' }, restore: undefined }
+        const restore = await waitingRestoreOf(vm, parsed.spec, caches, client, signal)
+        return { cloudInit: await cloudInits.render(vm, parsed.spec, signal), restore }
       },
-      plan: (vm, cloudInit) => {
+      plan: (vm, { cloudInit, restore }) => {
         if (!caches.isComplete) return undefined
         const refusal = refusals.of(vm.metadata.uid ?? '')
-        const world = observeMachine(vm, caches, { policy: policy(), cloudInit, refusal })
+        const seen = observeMachine(vm, caches, { policy: policy(), cloudInit, refusal, claimsOn })
+        const world = restore === undefined || seen.restoring !== undefined ? seen : { ...seen, restoring: restore }
         const start = obstacles.look(world)
         // The status stays unchanged until this process has made a live look of its own.
         if (start?.isAwaited) return undefined
-        return planMachine({ ...world, obstacle: start?.obstacle }, clock.now())
+        const key = keyOf(vm.metadata)
+        const awaited = awaitedNeighbours(world)
+        const known = neighbours.await(vm.metadata.uid ?? '', awaited, () => this.queue.add(key))
+        return planMachine({ ...world, obstacle: start?.obstacle, neighbours: known }, clock.now())
       },
       looks: { hasOurs: hasMachineDisk, countReferences },
       pace: (vm, { status }, sinceWriteMs) =>
         machinePaceOf(vm.status, status, sinceWriteMs, caches.waitingWith(vm, status)),
       factsBetween: (_vm, status) => logFacts(status, clock.now()),
       refusals,
+      onError: (_vm, error) => {
+        if (isApiError(error)) neighbours.noteFailure(error.message)
+      },
     })
   }
 }

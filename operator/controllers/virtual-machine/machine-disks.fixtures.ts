@@ -54,7 +54,13 @@ export const DISK = {
 
 /** The StorageClass of the disk. Its volumes can grow by default. */
 export function aStorageClass(allowVolumeExpansion = true): StorageClassView {
-  return { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'fast' }, allowVolumeExpansion }
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name: 'fast' },
+    provisioner: '',
+    allowVolumeExpansion,
+  }
 }
 
 /** The claim of the root disk, as CDI makes it. */

@@ -5,7 +5,7 @@ import { statusWithBug } from '../../runtime/plan-writer.ts'
 import { START } from '../../runtime/times.fixtures.ts'
 import { failed, waiting } from './decide/machine-plan.ts'
 import { type MachineStanding, type Remark, withMachineStanding } from './decide/status.ts'
-import { MachineMetrics } from './machine-metrics.ts'
+import { MachineMetrics, machineWarnings } from './machine-metrics.ts'
 import { aVM } from './machine-objects.fixtures.ts'
 
 let registry = new Registry()
@@ -118,4 +118,10 @@ it('tells how long a machine took to become Ready, once', async () => {
   const text = await registry.getSingleMetricAsString('ot_vm_provision_seconds')
   expect(text).toContain('ot_vm_provision_seconds_sum 42')
   expect(text).toContain('ot_vm_provision_seconds_count 1')
+})
+
+it('has a state for each warning, and none for news', () => {
+  const news: Remark = { type: 'AddedByOthers', reason: 'AddedByOthers', message: '' }
+  const vm = aVM({}, { status: statusOf(RUNNING, [COPY, news]) })
+  expect(machineWarnings(vm, START)).toEqual([{ phase: 'Ready', reason: 'FullCopy', since: START }])
 })

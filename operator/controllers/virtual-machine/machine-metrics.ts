@@ -4,6 +4,9 @@ import type { Counter, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../runtime/clock.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
 import { reasonOf } from '../../runtime/standing.ts'
+import { conditionStates } from '../../runtime/state-gauges.ts'
+import { isWarning } from './decide/status.ts'
+import type { MachineView } from './world.ts'
 
 type Machine = Pick<Waiter, 'metadata'> & { readonly status: VirtualMachineStatus }
 
@@ -40,6 +43,13 @@ export class MachineMetrics extends PhaseGauge<Machine> {
       'VirtualMachines whose disk CDI copied instead of cloning it',
       () => statuses().filter((status) => whenTrue(status, TYPE.FullCopy) !== undefined).length,
     )
+    meters.counted(
+      'ot_vm_disk_loss',
+      'VirtualMachines whose guest has run from a disk that is gone or being deleted, by reason',
+      'reason',
+      () => statuses().flatMap((status) => whenTrue(status, TYPE.DiskLost)?.reason ?? []),
+      ['DiskLost', 'DiskBeingDeleted'],
+    )
     this.observeLongestWait(
       'ot_vm_longest_wait_seconds',
       'How long the VirtualMachine that has waited longest has not been ready; 0 where none waits',
@@ -71,4 +81,9 @@ export class MachineMetrics extends PhaseGauge<Machine> {
     // The count starts again with each budget.
     this.#kicks.inc(has < had ? has : has - had)
   }
+}
+
+/** Returns the states that warnings of a machine are, whether or not it is ready. */
+export function machineWarnings(vm: MachineView, now: number) {
+  return conditionStates(vm, isWarning, now)
 }

@@ -1,4 +1,5 @@
 import {
+  ANNOTATIONS,
   type CloneDataVolumeObject,
   FINALIZERS,
   parseVirtualMachineSpec,
@@ -147,6 +148,13 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
     return this.set({ clone: undefined, claim: undefined })
   }
 
+  /** Somebody asks for a new disk. */
+  rebuild(value = '2026-01-01T12:00:00Z'): this {
+    const { metadata } = this.subject
+    const annotations = { ...metadata.annotations, [ANNOTATIONS.rebuildRequestedAt]: value }
+    return this.change({ metadata: { ...metadata, annotations } }).settle()
+  }
+
   /** KubeVirt's machine is gone, and its instance. */
   machineGone(): this {
     this.#stored = undefined
@@ -188,7 +196,7 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
     const { machine, instance, clone, secret, hasCloneSource } = this.world
     const found = [machine, instance, clone, secret].find((one) => one?.kind === kind && one.metadata.uid === uid)
     if (found === undefined || found.metadata.name !== name) throw new Error(`no ${kind} ${name} ${uid}`)
-    if (onlyIf.length > 0 && hasCloneSource) throw new Error('what is cloned from is there')
+    if (onlyIf.some((one) => 'absent' in one) && hasCloneSource) throw new Error('what is cloned from is there')
     this.log.push(`delete ${kind} ${name}`)
     this.removed.push({ kind, world: this.world })
     const going = <T extends KubeObject>(object: T): T => ({

@@ -1,7 +1,8 @@
-import { POLICY_DEFAULTS, parseVirtualMachineSpec, type VirtualMachineStatus } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, type VirtualMachineStatus } from '@open-terrain/constructs'
 import { toTime } from '../../runtime/conditions.ts'
 import { given, type ObjectOverrides } from '../../runtime/plan-walk.fixtures.ts'
 import { START } from '../../runtime/times.fixtures.ts'
+import { parsedMachineSpec } from './caches.ts'
 import { aClaim, aDisk, aStorageClass } from './machine-disks.fixtures.ts'
 import { aMachine, anImage, anInstance, aSecret, aVM, cloudInitOf, SPEC } from './machine-objects.fixtures.ts'
 import type { CloudInit, MachineWorld } from './world.ts'
@@ -12,7 +13,8 @@ export const NO_PASSWORD = {
 } as const satisfies CloudInit
 
 export type WorldOverrides = Omit<Partial<MachineWorld>, 'vm' | 'policy' | 'spec'> &
-  ObjectOverrides<VirtualMachineStatus>
+  ObjectOverrides<VirtualMachineStatus> &
+  Pick<MachineWorld['vm'], 'isCut'>
 
 /** The machine has no children, and no other object has the name of one. */
 export const WITHOUT_CHILDREN = {
@@ -22,23 +24,35 @@ export const WITHOUT_CHILDREN = {
   secret: undefined,
   machine: undefined,
   instance: undefined,
+  restoring: undefined,
+  restoredClaim: undefined,
+  isDiskElsewhere: false,
+  isRestoredClaimLost: false,
   conflict: undefined,
   orphan: undefined,
   leaving: undefined,
 } as const satisfies Partial<MachineWorld>
 
 /** A world with a ready image, in which the machine has no children yet and nothing blocks it. */
-export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: WorldOverrides = {}): MachineWorld {
-  const vm = aVM(metadata, { status, spec: given({ ...SPEC, ...spec }) })
+export function aWorld({
+  metadata,
+  status = {},
+  spec = {},
+  policy,
+  isCut,
+  ...more
+}: WorldOverrides = {}): MachineWorld {
+  const vm = aVM(metadata, { status, spec: given({ ...SPEC, ...spec }), ...(isCut && { isCut }) })
   return {
     vm,
-    spec: parseVirtualMachineSpec(vm.spec),
+    spec: parsedMachineSpec(vm),
     policy: { ...POLICY_DEFAULTS, ...policy },
     namespaceTerminating: false,
     hasDataVolumes: true,
     hasKubeVirt: true,
     image: anImage(),
     isImageShared: false,
+    imageClaims: [],
     imageNamespace: 'there',
     storageClass: aStorageClass(),
     hasCloneSource: true,
@@ -46,6 +60,7 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: Wo
     cloudInit: cloudInitOf(vm),
     refusal: undefined,
     obstacle: undefined,
+    neighbours: {},
     ...more,
   }
 }

@@ -1,4 +1,5 @@
 import { POLICY_DEFAULTS } from '@open-terrain/constructs'
+import type { ClaimsOn } from '../../images/references.ts'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
 import { aVM, cloudInitOf } from './machine-objects.fixtures.ts'
 import { observeMachine } from './observe.ts'
@@ -11,7 +12,12 @@ export function build() {
   const bench = new CachesBench()
   bench.put(bench.namespaces, aNamespace('team'))
   bench.put(bench.namespaces, aNamespace('farm'))
-  const look = (vm: MachineView = aVM()): MachineWorld =>
-    observeMachine(vm, bench.caches, { policy: POLICY_DEFAULTS, cloudInit: cloudInitOf(vm), refusal: undefined })
+  const look = (vm: MachineView = aVM(), claimsOn: ClaimsOn = () => []): MachineWorld =>
+    observeMachine(vm, bench.caches, {
+      policy: POLICY_DEFAULTS,
+      cloudInit: cloudInitOf(vm),
+      refusal: undefined,
+      claimsOn,
+    })
   return { bench, look, caches: bench.caches }
 }

@@ -5,7 +5,7 @@ import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { aNamespace } from './machine-caches.fixtures.ts'
 import { aDisk, aStorageClass, SOURCE } from './machine-disks.fixtures.ts'
-import { ARTIFACT, anImage, aVM, SPEC } from './machine-objects.fixtures.ts'
+import { ARTIFACT, anImage, aVM, SPEC, TEMPLATE } from './machine-objects.fixtures.ts'
 import { build, GOING } from './observe-bench.fixtures.ts'
 
 describe('what a clone reads from', () => {
@@ -70,16 +70,28 @@ describe('the image', () => {
   it.each<[what: string, names: readonly string[], others: number, expected: boolean]>([
     ['by nobody as far as is known', [], 0, false],
     ['by the machine', ['VirtualMachine/team/vm'], 0, false],
-    ['by another machine', [], 1, true],
+    ['by another machine, which says what it wants', ['VirtualMachine/team/other'], 1, false],
+    [
+      'by another machine, whose names are not all told',
+      Array.from({ length: 12 }, () => 'VirtualMachine/team/vm'),
+      1,
+      true,
+    ],
     ['by something else, as its status tells', ['VirtualMachine/team/vm', 'DataVolume/team/copy'], 0, true],
     ['by something else alone', ['DataVolume/team/copy'], 0, true],
   ])('is referred to %s: shared or not', (_what, names, others, expected) => {
     const { bench, look } = build()
-    bench.put(bench.images, anImage({ references: { count: names.length, names: [...names] } }))
-    const vm = aVM()
-    bench.caches.machines.put(bench.client.put(vm))
-    if (others > 0) bench.caches.machines.put(bench.client.put(aVM({ name: 'other', uid: 'other' })))
-    expect(look(vm).isImageShared).toBe(expected)
+    const wrong = { ...TEMPLATE, url: 'https://images.example/wrong.qcow2' }
+    const references = { count: names.length, names: [...names] }
+    bench.put(bench.images, anImage({ references }, {}, wrong))
+    const claims = others > 0 ? [{ by: 'VirtualMachine/team/other', wants: TEMPLATE }] : []
+    expect(look(aVM(), () => claims)).toMatchObject({ isImageShared: expected, imageClaims: claims })
+    // They matter only where the template could correct the image.
+    const none = { isImageShared: false, imageClaims: [] }
+    for (const image of [anImage({ references }), anImage({ references, artifact: ARTIFACT }, {}, wrong)]) {
+      bench.put(bench.images, image)
+      expect(look(aVM(), () => claims)).toMatchObject(none)
+    }
   })
 
   it.each([undefined, null, {}, { vmDiskImageRef: null }, { vmDiskImageRef: { name: 7 } }, 'text'])(

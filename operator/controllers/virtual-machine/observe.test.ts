@@ -1,11 +1,11 @@
 import { LABELS, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
+import { parsedMachineSpec } from './caches.ts'
 import type { CachesBench } from './machine-caches.fixtures.ts'
 import { aClaim, aDisk, DISK } from './machine-disks.fixtures.ts'
 import { aMachine, anInstance, aSecret, aVM, childMeta, cloudInitOf, SPEC, VM_UID } from './machine-objects.fixtures.ts'
 import { WITHOUT_CHILDREN } from './machine-world.fixtures.ts'
-import { parsedMachineSpec } from './observe.ts'
 import { build, GOING } from './observe-bench.fixtures.ts'
 
 const [OWNER] = childMeta('vm').ownerReferences as readonly [OwnerReference]
@@ -47,7 +47,7 @@ describe('a machine that has nothing', () => {
     const vm = aVM()
     expect(look(vm)).toEqual({
       vm,
-      spec: parsedMachineSpec(vm.spec),
+      spec: parsedMachineSpec(vm),
       policy: POLICY_DEFAULTS,
       cloudInit: cloudInitOf(vm),
       refusal: undefined,
@@ -56,9 +56,11 @@ describe('a machine that has nothing', () => {
       hasKubeVirt: false,
       image: undefined,
       isImageShared: false,
+      imageClaims: [],
       imageNamespace: 'there',
       hasCloneSource: true,
       storageClass: undefined,
+      neighbours: {},
       ...WITHOUT_CHILDREN,
     })
   })
@@ -227,6 +229,6 @@ describe('the instance', () => {
 
 it('a spec is read once, as long as it is the same object', () => {
   const { spec } = aVM()
-  expect(parsedMachineSpec(spec)).toBe(parsedMachineSpec(spec))
-  expect(parsedMachineSpec({ ...SPEC })).not.toBe(parsedMachineSpec(spec))
+  expect(parsedMachineSpec({ spec })).toBe(parsedMachineSpec({ spec }))
+  expect(parsedMachineSpec({ spec: { ...SPEC } })).not.toBe(parsedMachineSpec({ spec }))
 })

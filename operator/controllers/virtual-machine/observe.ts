@@ -1,39 +1,44 @@
-import { LABELS, parseVirtualMachineSpec, vmChildNames } from '@open-terrain/constructs'
+import { LABELS, vmChildNames } from '@open-terrain/constructs'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { isChildOf, isOrphaned } from '../../cluster/ownership.ts'
+import { differences } from '../../images/decide/ensure-image.ts'
 import type { ImageView } from '../../images/image-view.ts'
-import { BY_IMAGE, referenceOf } from '../../images/references.ts'
+import { type ClaimsOn, hasOthers, referenceOf } from '../../images/references.ts'
 import { isTerminating, type KubeObject, keyOf, namespaceOf, type ResourceType } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
-import { memoized } from '../../runtime/memoized.ts'
 import type { Readable } from '../../runtime/store.ts'
-import { imageOf, type MachineCaches } from './caches.ts'
+import { imageOf, type MachineCaches, parsedMachineSpec } from './caches.ts'
 import { hasDisk } from './decide/machine-plan.ts'
 import { storageClassOf } from './decide/plan-children.ts'
-import type { MachineView, MachineWorld } from './world.ts'
+import { isLeftTo, restoreOf } from './restores.ts'
+import type { ClaimFacts, MachineView, MachineWorld } from './world.ts'
 
 /** Observes a machine from caches only. The caller passes the cloud-init data, and adds what blocks a start. */
 export function observeMachine(
   vm: MachineView,
   caches: MachineCaches,
-  more: Pick<MachineWorld, 'policy' | 'cloudInit' | 'refusal'>,
+  { claimsOn, ...more }: Pick<MachineWorld, 'policy' | 'cloudInit' | 'refusal'> & { readonly claimsOn: ClaimsOn },
 ): MachineWorld {
   const { images, cluster, reflectors } = caches
   const [imageKey] = imageOf(vm)
   const image = imageKey === undefined ? undefined : images.get(imageKey)
+  const spec = parsedMachineSpec(vm)
   const found = childrenAt(vm, caches)
-  const disk = diskOf(vm, found)
   const machine = ours(vm, found.machine)
+  const restore = restoreOf(vm, machine, ours(vm, found.clone), cluster.claims)
+  const disk = restore.isDiskElsewhere
+    ? restoredDisk(vm, restore.restoredClaim, cluster.claims)
+    : diskOf(vm, found, machine)
   return {
     vm,
-    spec: parsedMachineSpec(vm.spec),
+    spec,
     ...more,
     namespaceTerminating: isTerminating(cluster.namespaces.get(vm.metadata.namespace ?? '')),
     hasDataVolumes: reflectors.isInstalled(DATA_VOLUME),
     hasKubeVirt: reflectors.isInstalled(KUBEVIRT_VIRTUAL_MACHINE),
     image,
-    isImageShared: isImageShared(vm, image, caches),
+    ...referrersOf(vm, image, spec, claimsOn),
     imageNamespace: namespaceState(cluster.namespaces.get(namespaceOf(imageKey ?? ''))),
     ...disk,
     storageClass: cluster.storageClasses.get(storageClassOf(image) ?? ''),
@@ -41,9 +46,13 @@ export function observeMachine(
     secret: ours(vm, found.secret),
     machine,
     instance: machine && ours(machine, found.instance),
-    ...namesakes(vm, found, disk.claim),
+    ...restore,
+    // Nothing needs the names of DataVolume and claim any more once a restore has given the machine another claim.
+    ...namesakes(vm, restore.isDiskElsewhere ? { ...found, clone: undefined, claim: undefined } : found, disk.claim),
     // Found by a live look, and only if the rest of the world shows that the machine is starting.
     obstacle: undefined,
+    // Asked only if the rest of the world shows that the machine waits for one.
+    neighbours: {},
   }
 }
 
@@ -65,13 +74,26 @@ function ours<T extends KubeObject>(owner: KubeObject, object: T | undefined): T
   return object !== undefined && isChildOf(object, owner) ? object : undefined
 }
 
-/** Returns the root disk, by name. A claim is ours if our DataVolume owns it, or if it outlived our DataVolume: CDI copies our label to it. */
-function diskOf<T extends KubeObject>(vm: MachineView, found: { clone: T | undefined; claim: KubeObject | undefined }) {
+/**
+ * Returns the root disk, by name. A claim is ours if our DataVolume owns it, or if it outlived our DataVolume: CDI copies our label to it. After a
+ * restore in place, CDI is to make our DataVolume its owner, or KubeVirt's machine is its owner.
+ */
+function diskOf<T extends KubeObject>(
+  vm: MachineView,
+  found: { clone: T | undefined; claim: ClaimFacts | undefined },
+  machine?: KubeObject,
+) {
   const { claim } = found
   const clone = ours(vm, found.clone)
-  const isOfClone = clone !== undefined && claim !== undefined && isChildOf(claim, clone)
-  const isOurs = isOfClone || claim?.metadata.labels?.[LABELS.vmUid] === vm.metadata.uid
+  const owners = [clone, machine].filter((owner) => owner !== undefined)
+  const isOwned = claim !== undefined && owners.some((owner) => isChildOf(claim, owner))
+  const isOurs = isOwned || isLeftTo(clone, claim) || claim?.metadata.labels?.[LABELS.vmUid] === vm.metadata.uid
   return { clone, claim: isOurs ? claim : undefined, foreignClaim: isOurs ? undefined : titleOf(claim) }
+}
+
+/** Returns the root disk that a restore of KubeVirt has made. Our DataVolume has the disk from before, and is not used. */
+function restoredDisk({ metadata: { namespace = '' } }: MachineView, name = '', claims: Readable<ClaimFacts>) {
+  return { clone: undefined, claim: claims.get(keyOf({ namespace, name })), foreignClaim: undefined }
 }
 
 /** Reports whether the objects found by a live look are a disk of the machine. */
@@ -106,11 +128,21 @@ function titleOf(object: KubeObject | undefined): string | undefined {
   return object && `${object.kind} ${object.metadata.name}${object.kind === 'VirtualMachine' ? ' of KubeVirt' : ''}`
 }
 
-/** Reports whether anything else refers to the image. Machines are counted in the cache, which shows them first; its status shows all others. */
-function isImageShared(vm: MachineView, image: ImageView | undefined, { machines }: MachineCaches): boolean {
-  if (image === undefined) return false
-  const { names = [] } = image.status.references ?? {}
-  return machines.count(BY_IMAGE, keyOf(image.metadata)) > 1 || names.some((name) => name !== referenceOf(vm))
+/** Returns what else refers to the image, where its template might correct it. Thousands of machines may refer to one image. */
+function referrersOf(
+  vm: MachineView,
+  image: ImageView | undefined,
+  spec: MachineWorld['spec'],
+  claimsOn: ClaimsOn,
+): Pick<MachineWorld, 'imageClaims' | 'isImageShared'> {
+  const template = spec.ok ? spec.spec.vmDiskImageTemplate : undefined
+  const mayBeCorrected = image !== undefined && template !== undefined && image.status.artifact === undefined
+  if (!mayBeCorrected || differences(template, image).length === 0) return { imageClaims: [], isImageShared: false }
+  const imageClaims = claimsOn(image.metadata)
+  return {
+    imageClaims,
+    isImageShared: hasOthers(image, new Set([referenceOf(vm), ...imageClaims.map(({ by }) => by)])),
+  }
 }
 
 /** Returns the source that a disk would be cloned from. */
@@ -125,5 +157,3 @@ function sourceExists(source: CloneSource | undefined, { cluster }: MachineCache
   const stores = { VolumeSnapshot: snapshots, PersistentVolumeClaim: claims, DataSource: dataSources }
   return stores[source.kind].get(keyOf({ namespace: source.namespace, name: source.name })) !== undefined
 }
-
-export const parsedMachineSpec = memoized(parseVirtualMachineSpec)

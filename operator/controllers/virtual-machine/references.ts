@@ -1,6 +1,6 @@
-import { LABELS, vmChildNames } from '@open-terrain/constructs'
-import { isChildOf, ownerAmong } from '../../cluster/ownership.ts'
-import { BY_IMAGE, type ReferenceSource, referenceOf, referencesOf } from '../../images/references.ts'
+import { LABELS, type VMDiskImageSpec, vmChildNames, workspace } from '@open-terrain/constructs'
+import { controllerOfKind, isChildOf, ownerAmong } from '../../cluster/ownership.ts'
+import { BY_IMAGE, type ImageClaim, type ReferenceSource, referenceOf, referencesOf } from '../../images/references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listAll, listWhole } from '../../kube/list-all.ts'
@@ -9,7 +9,15 @@ import { SharedLooks } from '../../kube/shared-looks.ts'
 import { bounded, KEPT_MAX } from '../../runtime/foreign.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { stopAll } from '../../runtime/stops.ts'
-import { BY_FORMER_IMAGE, formerImageOf, imageOf, MACHINE, type MachineCaches, viewMachine } from './caches.ts'
+import {
+  BY_FORMER_IMAGE,
+  formerImageOf,
+  imageOf,
+  MACHINE,
+  type MachineCaches,
+  parsedMachineSpec,
+  viewMachine,
+} from './caches.ts'
 import type { CloneFacts, MachineView } from './world.ts'
 
 /** The part of a machine's disk that shows whether it needs an image. */
@@ -36,6 +44,18 @@ export class MachineReferences implements ReferenceSource {
     const key = keyOf(image)
     const found = [...machines.find(BY_IMAGE, key), ...machines.find(BY_FORMER_IMAGE, key)]
     return count(key, found, cluster.dataVolumes)
+  }
+
+  /** A machine that has its disk wants nothing of the image any more. For that of a Workspace, the Workspace says what is wanted. */
+  claims(image: ObjectKey): readonly ImageClaim[] {
+    return this.#caches.machines.find(BY_IMAGE, keyOf(image)).map((vm): ImageClaim => {
+      const by = referenceOf(vm)
+      const parsed = parsedMachineSpec(vm)
+      const wants = parsed.ok ? parsed.spec.vmDiskImageTemplate : ({} satisfies VMDiskImageSpec)
+      if (vm.status.clone?.phase === 'Succeeded') return { by, wants: undefined }
+      if (wants !== undefined || controllerOfKind(vm, workspace) !== undefined) return { by, wants }
+      return { by, wants, isKeeper: true }
+    })
   }
 
   /** Counts by live lists that begin after this call. Callers that wait at the same time share them. Throws ApiError. */

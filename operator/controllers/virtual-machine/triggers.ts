@@ -1,9 +1,9 @@
-import { LABELS } from '@open-terrain/constructs'
+import { LABELS, VIRTUAL_MACHINE_CONDITIONS } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { controllerOfKind, familyKey } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
-import { BY_IMAGE } from '../../images/references.ts'
+import { BY_IMAGE, hasLostReference } from '../../images/references.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { type Change, whenContentChanged } from '../../runtime/store.ts'
@@ -29,6 +29,8 @@ export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: s
   return [
     images.onChange(({ key, before, after }) => {
       if (!isSame(aboutImage(before), aboutImage(after))) all(machines.find(BY_IMAGE, key))
+      // Whoever wanted something else of it may have left.
+      else if (hasLostReference(before, after)) all(machines.find(BY_IMAGE, key).filter(isOnAnotherImage))
     }),
     cluster.dataVolumes.onChange(child),
     cluster.claims.onChange(child),
@@ -47,6 +49,10 @@ export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: s
     }),
     caches.reflectors.onInstalled(waiting),
   ]
+}
+
+function isOnAnotherImage({ status }: MachineView): boolean {
+  return status.conditions?.some(({ type }) => type === VIRTUAL_MACHINE_CONDITIONS.ImageMismatch) === true
 }
 
 /** The part of an image that a machine shows or depends on. Thousands of machines may name an image, and each one changes its counts. */

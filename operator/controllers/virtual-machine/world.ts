@@ -1,14 +1,21 @@
 import type { CloudInitData, ParsedVirtualMachineSpec, Policy, VirtualMachineStatus } from '@open-terrain/constructs'
 import type { InstanceView, KubeVirtView } from '../../cluster/kubevirt-views.ts'
 import type { NamespaceState } from '../../cluster/namespace-state.ts'
+import type { AwaitedNeighbours } from '../../cluster/neighbour-facts.ts'
+import type { OwnView } from '../../cluster/own-view.ts'
 import type { DataVolumeView, StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
+import type { ImageClaim } from '../../images/references.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 
 /** A VirtualMachine of Open Terrain as stored. The spec is not validated: it may come from an older schema. */
-export interface MachineView extends KubeObject {
-  readonly spec: unknown
+export interface MachineView extends OwnView {
   readonly status: VirtualMachineStatus
+}
+
+/** The claim of a root disk. */
+export interface ClaimFacts extends KubeObject {
+  readonly phase?: string
 }
 
 /** The part of a root disk's DataVolume that decisions use. */
@@ -42,6 +49,12 @@ export interface CreateRefusal {
   readonly at: number
 }
 
+/**
+ * A restore of KubeVirt that is under way: its name, or the DataVolume whose claim it has deleted and not made again yet. One that is awaited has
+ * switched the machine off, and begins when the guest is gone.
+ */
+export type Restoring = { readonly restore: string; readonly isAwaited?: boolean } | { readonly dataVolume: string }
+
 /** Everything known about one machine at one moment. A plan is a function of this and the time. */
 export interface MachineWorld {
   readonly vm: MachineView
@@ -53,6 +66,8 @@ export interface MachineWorld {
   readonly image: ImageView | undefined
   /** Whether anything else refers to the image, according to the caches and the image's status. */
   readonly isImageShared: boolean
+  /** What all that refer to the image want of it. Empty if nothing depends on it. */
+  readonly imageClaims: readonly ImageClaim[]
   readonly imageNamespace: NamespaceState
   /** Only a DataVolume that belongs to the machine. Others of that name are in `conflict`, `leaving` or `orphan`. */
   readonly clone: CloneFacts | undefined
@@ -61,12 +76,20 @@ export interface MachineWorld {
   /** Whether the source of the clone exists; without a clone, the source that it would have. */
   readonly hasCloneSource: boolean
   /** Claim of the root disk. The machine starts from it. */
-  readonly claim: KubeObject | undefined
+  readonly claim: ClaimFacts | undefined
   /** Kind and name of a foreign claim in its place, even if it is being deleted: KubeVirt would start the machine from it. */
   readonly foreignClaim: string | undefined
   readonly secret: KubeObject | undefined
   readonly machine: KubeVirtView | undefined
   readonly instance: InstanceView | undefined
+  /** What of a restore of KubeVirt is under way; undefined if none is. */
+  readonly restoring: Restoring | undefined
+  /** Name of the claim that a restore of KubeVirt made the root disk, and that KubeVirt's machine names. */
+  readonly restoredClaim: string | undefined
+  /** That claim has another name than our DataVolume, which then is not used: `clone` is undefined, and `claim` is that claim. */
+  readonly isDiskElsewhere: boolean
+  /** The status names a restored claim, the machine is not started from it, and it is gone. */
+  readonly isRestoredClaimLost: boolean
   /** Kind and name of a foreign object that has a name the machine needs. */
   readonly conflict: string | undefined
   /** The same for an object that is being deleted: its name is free when it is gone. */
@@ -78,4 +101,6 @@ export interface MachineWorld {
   readonly refusal: string | undefined
   /** What keeps the pod from starting, if KubeVirt reports `Starting` for too long. */
   readonly obstacle: Obstacle | undefined
+  /** The neighbours that must act before the machine gets further. Empty if none must. */
+  readonly neighbours: AwaitedNeighbours
 }

@@ -14,9 +14,6 @@ export const IMAGE: ResourceType = vmDiskImage
 export const BY_UID = 'uid'
 export const BY_SECRET = 'secret'
 export const BY_CONFIG_MAP = 'configMap'
-/** Characters kept of an image: its schema limits its size, and nothing of it may be lost. */
-const OWN_MAX = 64_000
-
 /** All caches that decisions about images rest on. */
 export class ImageCaches {
   readonly images = new Store<ImageView>()
@@ -32,7 +29,7 @@ export class ImageCaches {
     this.cluster = cluster
     this.reflectors = cluster.reflectors
     const view = (object: KubeObject) => withKnownSpec(viewImage(object), this.images.get(keyOf(object.metadata)))
-    this.reflectors.add(IMAGE, this.images, view, { keptMax: OWN_MAX })
+    this.reflectors.add(IMAGE, this.images, view, { keptMax: 'as projected' })
     cluster.dataVolumes.index(IMPORTING_INDEX, importingIndex)
   }
 }
@@ -68,4 +65,9 @@ function childrenOf(image: ImageView): readonly string[] {
 /** Returns the key of the object with this name in the same namespace. */
 export function siblingKey({ metadata }: KubeObject, name: string): string {
   return keyOf({ namespace: metadata.namespace, name })
+}
+
+/** Returns the images under a key of an index that still wait or download: most have their artifact, and need nothing any more. */
+export function unfinished(images: Store<ImageView>, index: string, key: string): ImageView[] {
+  return images.find(index, key).filter(({ status }) => status.phase !== 'Succeeded')
 }

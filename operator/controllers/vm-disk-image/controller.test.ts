@@ -120,6 +120,38 @@ describe('the first of two images', () => {
   })
 })
 
+describe('an image whose Secret is not read yet', () => {
+  const isRead = ({ verb, kind }: { verb: string; kind: string }) => verb === 'get' && kind === 'Secret'
+
+  it('keeps its place for some seconds, lets others pass then, and starts when the Secret is read', async () => {
+    term.image('first')
+    term.image('second', { secretRef: undefined })
+    term.limit = 2
+    let isAnswering = false
+    term.client.before = (call) => {
+      if (isRead(call) && !isAnswering) throw apiError('Unavailable')
+    }
+    await term.start()
+    expect(term.created).toEqual([])
+    await term.clock.advance(6 * SECOND)
+    expect(term.created).toEqual(['second'])
+    isAnswering = true
+    await term.clock.advance(MINUTE)
+    expect(term.created).toEqual(['second', 'first'])
+    expect(term.log.lines.some((line) => JSON.stringify(line).includes('a2V5'))).toBe(false)
+  })
+
+  it('does not overtake another, and waits for nothing where the content is refused', async () => {
+    term.image('first')
+    term.image('second', { secretRef: undefined })
+    term.client.before = (call) => {
+      if (isRead(call)) throw apiError('Rejected')
+    }
+    await term.start()
+    expect(term.created).toEqual(['first'])
+  })
+})
+
 describe('a ledger that is deleted', () => {
   it('is made again because the watch tells of it, and stops no download', async () => {
     term.image('only')

@@ -1,9 +1,10 @@
-import { FINALIZERS } from '@open-terrain/constructs'
+import { FINALIZERS, REASON_HELP } from '@open-terrain/constructs'
 import type { ImageView } from '../../images/image-view.ts'
 import { sumReferences } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
+import { Refusals } from '../../runtime/refusals.ts'
 import { QueuePositions } from './admission/queue-positions.ts'
 import { LEDGER_NAME } from './admission/slot-ledger.ts'
 import { IMAGE } from './caches.ts'
@@ -12,6 +13,7 @@ import { imagePaceOf } from './decide/pace.ts'
 import { planImage } from './decide/plan.ts'
 import { factsBetween, refusalEvent } from './decide/status.ts'
 import { type ImageControllerOptions, type ImageSources, imageSources } from './image-sources.ts'
+import { imageStates } from './image-states.ts'
 import { noticeLookAlikes } from './look-alikes.ts'
 import { hasImageChild, observeImage } from './observe.ts'
 import { primeQueue } from './prime-queue.ts'
@@ -25,16 +27,18 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
   readonly #options: ImageControllerOptions
   readonly #sources: ImageSources
   readonly #positions: QueuePositions
+  readonly #refusals: Refusals
   /** Counts all that refers to an image, by live reads. Throws ApiError. */
   readonly countReferences: ReferenceCount
 
   constructor(options: ImageControllerOptions) {
     const { caches, clock, log, metrics } = options
     const sources = imageSources(options, (key) => this.queue.add(key, 'urgent'))
-    const { admission, claimRefusals, cdiPulse, clones } = sources
+    const { admission, claimRefusals, clones, contents, fields, importerRemains } = sources
     const countReferences: ReferenceCount = async (image, signal) =>
       sumReferences(await Promise.all(sources.references.map((source) => source.live(image, signal))))
     const onDue = (key: string) => this.queue.add(key)
+    const refusals = new Refusals()
     const positions = new QueuePositions({ admission, images: caches.images, clock, log, onDue })
     super(options, caches.reflectors, {
       type: IMAGE,
@@ -55,22 +59,27 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
         if (kind === IMAGE.kind) metrics.removed(status)
       },
       onError: (image, error) => this.#onError(image, error),
-      loops: [admission, claimRefusals, cdiPulse, positions],
+      loops: [admission, claimRefusals, contents, fields, importerRemains, positions],
+      refusals,
+      states: { reasons: REASON_HELP, more: imageStates },
     })
     this.#options = options
     this.#sources = sources
     this.#positions = positions
+    this.#refusals = refusals
     this.countReferences = countReferences
   }
 
   override async run(signal: AbortSignal): Promise<void> {
     const { caches, metrics, clock, log, namespace, onPolicyChange } = this.#options
     const { queue } = this
-    const { admission, references } = this.#sources
+    const { admission, fields, importerRemains, references } = this.#sources
     const ledger = `${namespace}/${LEDGER_NAME}`
     const stops = [
       ...listenForImageTriggers(caches, { queue, admission, ledger, onGone: (uid) => this.forget(uid) }),
       ...listenForRules(caches, { queue, admission, references, onPolicyChange }),
+      importerRemains.listen(),
+      fields.listen(),
     ]
     metrics.readFrom({ admission, images: caches.images })
     try {
@@ -102,7 +111,8 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
 
   #plan(image: ImageView): ImagePlan {
     const { admission } = this.#sources
-    const world = observeImage(image, this.#sources)
+    const writeRefusal = this.#refusals.of(image.metadata.uid ?? '')
+    const world = { ...observeImage(image, this.#sources), writeRefusal }
     const plan = planImage(world, this.#options.clock.now())
     // What may rest on a stale cache needs a live read first.
     admission.want(image.metadata.uid ?? '', plan.onlyIf === undefined ? plan.start : undefined)

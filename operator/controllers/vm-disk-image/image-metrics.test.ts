@@ -1,4 +1,4 @@
-import type { Attempt, VMDiskImageStatus } from '@open-terrain/constructs'
+import { type Attempt, SOURCE_TYPES, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ImageView } from '../../images/image-view.ts'
@@ -19,6 +19,12 @@ async function lines(registry: Registry, name: string): Promise<string[]> {
   return text.split('\n').filter((line) => line.startsWith(name) && !line.startsWith(`${name}_bucket`))
 }
 
+/** Caches of images and DataVolumes, and no others. */
+function bareCaches() {
+  const images = new Store<ImageView>()
+  return { images, caches: { images, cluster: { dataVolumes: new Store() } } as unknown as ImageCaches }
+}
+
 const succeeded: Attempt = {
   number: 1,
   revision: '01234567',
@@ -30,6 +36,21 @@ const succeeded: Attempt = {
   durationSeconds: 1,
   dataVolumeUID: 'dv-1',
 }
+it('count artifacts that are gone, and not those of images that are gone', async () => {
+  const { images, caches } = bareCaches()
+  const registry = new Registry()
+  const stops = new ImageMetrics(registry, new FakeClock()).count(caches)
+  const put = (version: string, name: string, status: VMDiskImageStatus) =>
+    images.put(anImage({ name, uid: name, resourceVersion: version }, { status }))
+  const artifact = { kind: 'VolumeSnapshot', name: 'a', revision: 'r' } as const
+  put('1', 'a', { artifact })
+  put('2', 'b', { artifact })
+  put('3', 'a', {})
+  images.remove(anImage({ name: 'b', uid: 'b', resourceVersion: '4' }))
+  expect(await lines(registry, 'ot_vmdi_artifacts_lost_total')).toEqual(['ot_vmdi_artifacts_lost_total 1'])
+  for (const stop of stops) stop()
+})
+
 const failed: Attempt = { ...succeeded, outcome: 'Failed', reason: 'ImporterFailed', dataVolumeUID: 'dv-0' }
 
 describe('an attempt', () => {
@@ -55,6 +76,26 @@ describe('an attempt', () => {
     const again = { ...succeeded, outcome: 'Cancelled', endedAt: '2026-01-01T00:05:00.000Z' } as const
     new ImageMetrics(registry, new FakeClock()).attempted([succeeded], [succeeded, again])
     expect(await lines(registry, 'ot_sync_attempts_total')).toHaveLength(1)
+  })
+})
+
+describe('an error of which nobody knows whether it passes', () => {
+  it.each([
+    ['is counted by source type', {}, 1],
+    ['is not one that is known to pass', { message: 'Unable to process data: unexpected EOF' }, 0],
+    ['is none of a reason of its own', { reason: 'Stalled' }, 0],
+  ])('%s', async (_name, change, expected) => {
+    const registry = new Registry()
+    const metrics = new ImageMetrics(registry, new FakeClock())
+    const { images, caches } = bareCaches()
+    metrics.count(caches)
+    const put = (resourceVersion: string, status: VMDiskImageStatus) =>
+      images.put(anImage({ name: 'a', uid: 'a', resourceVersion }, { status }))
+    put('101', {})
+    put('102', { attempts: [{ ...failed, message: 'a text of a later version', ...change }] })
+    const counted = await lines(registry, 'ot_unknown_import_errors_total{')
+    expect(counted).toHaveLength(SOURCE_TYPES.length)
+    expect(counted).toContain(`ot_unknown_import_errors_total{source_type="http"} ${expected}`)
   })
 })
 
@@ -139,8 +180,7 @@ describe('a claim', () => {
 it('a wait that another leader counted is not counted again in a second term', async () => {
   const registry = new Registry()
   const metrics = new ImageMetrics(registry, new FakeClock())
-  const images = new Store<ImageView>()
-  const caches = { images, cluster: { dataVolumes: new Store() } } as unknown as ImageCaches
+  const { images, caches } = bareCaches()
   const waiting = { type: 'Reconciling', status: 'True', reason: 'SecretMissing', message: '' } as const
   const put = (resourceVersion: string, status: VMDiskImageStatus) =>
     images.put(anImage({ name: 'a', uid: 'a', resourceVersion }, { status }))

@@ -1,13 +1,21 @@
-import { type Attempt, PHASES, parseQuantity, type VMDiskImageStatus } from '@open-terrain/constructs'
+import {
+  type Attempt,
+  PHASES,
+  parseQuantity,
+  SOURCE_TYPES,
+  type SourceType,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import { ownerAmong } from '../../cluster/ownership.ts'
-import type { ImageView } from '../../images/image-view.ts'
+import { type ImageView, parsedImageSpec } from '../../images/image-view.ts'
 import { fromTime } from '../../runtime/conditions.ts'
 import { Meters } from '../../runtime/meters.ts'
 import { reasonOf } from '../../runtime/standing.ts'
 import type { Store } from '../../runtime/store.ts'
 import type { Admission } from './admission/admission.ts'
 import type { ImageCaches } from './caches.ts'
+import { isUnknownError } from './decide/final-errors.ts'
 
 /** Kinds of objects that may look like a child of an image without being one. */
 const IMITATED = ['DataVolume', 'VolumeSnapshot', 'PersistentVolumeClaim', 'Pod']
@@ -26,9 +34,11 @@ export class ImageMetrics {
   #waits = new ImageWaits()
   readonly #started: Counter
   readonly #attempts: Counter
+  readonly #unknownErrors: Counter
   readonly #lookAlikes: Counter
   readonly #duration: Histogram
   readonly #removed: Counter
+  readonly #lost: Counter
   readonly #clock: { now(): number }
   #fleet: Fleet | undefined
 
@@ -81,7 +91,14 @@ export class ImageMetrics {
     )
     this.#started = meters.counter('ot_sync_started_total', 'Downloads started')
     this.#attempts = meters.counter('ot_sync_attempts_total', 'Attempts ended', 'result', 'reason')
+    this.#unknownErrors = meters.counter(
+      'ot_unknown_import_errors_total',
+      'Attempts that failed with an error of which the operator does not know whether a retry can fix it, by sourceType',
+      'source_type',
+    )
+    for (const sourceType of SOURCE_TYPES) this.#unknownErrors.inc({ source_type: sourceType }, 0)
     this.#duration = meters.histogram('ot_sync_duration_seconds', 'Duration of successful downloads', WAITS)
+    this.#lost = meters.counter('ot_vmdi_artifacts_lost_total', 'Artifacts of VMDiskImages that are gone')
     this.#removed = meters.counter(
       'ot_vmdi_removed_total',
       'VMDiskImages deleted because nothing referred to them for their unreferencedTTL, by whether something ever had',
@@ -118,7 +135,10 @@ export class ImageMetrics {
         const uid = (after ?? before)?.metadata.uid ?? ''
         const ended = this.#waits.take(uid, before?.status, after?.status, this.#clock.now())
         if (ended !== undefined) this.#blocked.observe({ reason: ended.reason }, ended.seconds)
-        if (before !== undefined) this.attempted(before.status.attempts, after?.status.attempts)
+        if (before?.status.artifact !== undefined && after !== undefined && after.status.artifact === undefined)
+          this.#lost.inc()
+        if (before !== undefined)
+          this.attempted(before.status.attempts, after?.status.attempts, () => after && sourceTypeOf(after))
       }),
     ]
   }
@@ -128,13 +148,23 @@ export class ImageMetrics {
     this.#removed.inc({ why: lastReferencedTime === undefined ? 'NeverReferenced' : 'LastReferenceWent' })
   }
 
-  /** Counts the attempts that a change of a status adds. */
-  attempted(before: readonly Attempt[] = [], after: readonly Attempt[] = []): void {
+  /**
+   * Counts the attempts that a change of a status adds.
+   * @param sourceTypeNow of the image: one that somebody changes while an attempt ends is counted as the new one
+   */
+  attempted(
+    before: readonly Attempt[] = [],
+    after: readonly Attempt[] = [],
+    sourceTypeNow: () => SourceType | undefined = () => undefined,
+  ): void {
     const known = new Set(before.map(identityOf))
     for (const attempt of after) {
       if (known.has(identityOf(attempt))) continue
-      const { outcome, reason, startedAt = '', endedAt = '' } = attempt
+      const { outcome, reason, message, startedAt = '', endedAt = '' } = attempt
       this.#attempts.inc({ result: outcome, reason })
+      const sourceType = reason === 'ImporterFailed' ? sourceTypeNow() : undefined
+      if (sourceType !== undefined && isUnknownError(message, sourceType))
+        this.#unknownErrors.inc({ source_type: sourceType })
       const tookMs = Date.parse(endedAt) - Date.parse(startedAt)
       if (outcome === 'Succeeded' && !Number.isNaN(tookMs)) this.#duration.observe(Math.max(0, tookMs) / 1_000)
     }
@@ -143,6 +173,13 @@ export class ImageMetrics {
 
 function isTrue({ conditions }: VMDiskImageStatus, type: string): boolean {
   return conditions?.some((one) => one.type === type && one.status === 'True') ?? false
+}
+
+/** Its source type, of the spec or of the policy. Undefined: none that there is. */
+function sourceTypeOf(image: ImageView): SourceType | undefined {
+  const parsed = parsedImageSpec(image)
+  const sourceType = (parsed.ok ? parsed.spec.sourceType : undefined) ?? image.status.defaults?.sourceType
+  return SOURCE_TYPES.find((one) => one === sourceType)
 }
 
 /** Size of the artifact; 0 before there is one. */

@@ -72,7 +72,11 @@ export function aPod(uid: string, more: Partial<PodView> = {}): PodView {
 /** DataVolume states as CDI reports them. */
 export const CDI = {
   new: { phase: '', progress: '', bound: NOT_SAID, running: NOT_SAID, ready: NOT_SAID },
-  running: { phase: 'ImportInProgress', running: { status: 'True', reason: 'Pod is running', message: '' } },
+  running: {
+    phase: 'ImportInProgress',
+    progress: '5.0%',
+    running: { status: 'True', reason: 'Pod is running', message: '' },
+  },
   failing: {
     phase: 'ImportInProgress',
     running: { status: 'False', reason: 'Error', message: 'Unable to process data: unexpected EOF' },

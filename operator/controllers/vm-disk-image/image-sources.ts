@@ -1,14 +1,19 @@
 import type { Policy } from '@open-terrain/constructs'
-import { CdiPulse } from '../../cluster/cdi-pulse.ts'
 import { claimRefusals } from '../../cluster/event-looks.ts'
+import type { Neighbours } from '../../cluster/neighbours.ts'
+import { ServedFields } from '../../cluster/served-fields.ts'
+import { SourceContents } from '../../cluster/source-contents.ts'
 import type { ReferenceSource } from '../../images/references.ts'
-import { DATA_VOLUME } from '../../kube/resource-types.ts'
+import { keyOf } from '../../kube/kube-object.ts'
+import { DATA_VOLUME, SECRET } from '../../kube/resource-types.ts'
 import type { Services } from '../../runtime/services.ts'
 import { Admission } from './admission/admission.ts'
 import { SlotLedger } from './admission/slot-ledger.ts'
-import { IMAGE, type ImageCaches } from './caches.ts'
+import { BY_CONFIG_MAP, BY_SECRET, IMAGE, type ImageCaches, unfinished } from './caches.ts'
 import { Clones } from './clones.ts'
+import { DATA_VOLUME_FIELDS } from './decide/sent-fields.ts'
 import type { ImageMetrics } from './image-metrics.ts'
+import { ImporterRemains } from './importer-remains.ts'
 import { ProgressWatch } from './progress-watch.ts'
 
 export interface ImageControllerOptions extends Services {
@@ -18,8 +23,7 @@ export interface ImageControllerOptions extends Services {
   readonly metrics: ImageMetrics
   /** Namespace of the operator. */
   readonly namespace: string
-  /** Where CDI is installed. Default `cdi`. */
-  readonly cdiNamespace?: string | undefined
+  readonly neighbours: Pick<Neighbours, 'cdi' | 'noteFailure'>
   readonly identity: string
   readonly policy: () => Policy
   readonly limit: (ledgerLimit: number | undefined) => number
@@ -34,15 +38,31 @@ export type ImageSources = ReturnType<typeof imageSources>
 /** Creates the sources that images are observed from, for one term. @param lookAgain called with the key of an image that must be reconciled */
 export function imageSources(options: ImageControllerOptions, lookAgain: (key: string) => void) {
   const { client, caches, clock, log, namespace, identity, policy } = options
-  const cdiPulse = new CdiPulse(options)
   const clones = new Clones(client, caches)
   return {
     caches,
     policy,
-    cdiPulse,
     clones,
-    progress: new ProgressWatch(clock, cdiPulse),
+    progress: new ProgressWatch(clock, options.neighbours.cdi),
+    importerRemains: new ImporterRemains(options),
     claimRefusals: claimRefusals({ ...options, onChange: lookAgain }),
+    fields: new ServedFields({
+      ...options,
+      definitions: caches.reflectors.definitions,
+      type: DATA_VOLUME,
+      fields: DATA_VOLUME_FIELDS,
+      onRead: () => {
+        for (const [key, { status }] of caches.images.entries()) if (status.phase !== 'Succeeded') lookAgain(key)
+      },
+    }),
+    contents: new SourceContents({
+      ...options,
+      ...caches.cluster,
+      onRead: ({ kind }, key) => {
+        for (const image of unfinished(caches.images, kind === SECRET.kind ? BY_SECRET : BY_CONFIG_MAP, key))
+          lookAgain(keyOf(image.metadata))
+      },
+    }),
     references: [...options.references, clones],
     admission: new Admission({
       ...options,
@@ -55,6 +75,7 @@ export function imageSources(options: ImageControllerOptions, lookAgain: (key: s
         if (options.hadPredecessor) await caches.reflectors.refresh([IMAGE, DATA_VOLUME], signal)
       },
       onChange: lookAgain,
+      onUnreached: (message) => options.neighbours.noteFailure(message),
     }),
   }
 }

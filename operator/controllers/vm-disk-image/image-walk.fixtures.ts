@@ -1,12 +1,6 @@
-import {
-  ANNOTATIONS,
-  childName,
-  FINALIZERS,
-  LABELS,
-  parseVMDiskImageSpec,
-  type VMDiskImageStatus,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS, childName, FINALIZERS, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster/views.ts'
+import { parsedImageSpec } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
@@ -48,7 +42,13 @@ export class Walk extends PlanWalk<'image', ImageWorld, ImagePlan> {
 
   override edit(changes: Readonly<Record<string, unknown>>): this {
     super.edit(changes)
-    return this.set({ spec: parseVMDiskImageSpec(this.subject.spec) })
+    return this.set({ spec: parsedImageSpec(this.subject) })
+  }
+
+  /** Somebody makes it larger than its cache keeps, or small again. */
+  resize(isCut: boolean): this {
+    const { isCut: _before, ...image } = this.subject
+    return this.set({ image: isCut ? { ...image, isCut: true } : image }).edit({})
   }
 
   annotate(annotations: Readonly<Record<string, string>>): this {
@@ -186,19 +186,18 @@ export class Walk extends PlanWalk<'image', ImageWorld, ImagePlan> {
   }
 
   #remove(kind: string, name: string, uid: string): void {
-    const { dataVolumes, snapshots, dataSource } = this.world
+    const { dataVolumes, snapshots, dataSource, observation } = this.world
     const isIt = ({ metadata }: KubeObject) => metadata.uid === uid
-    const all: readonly KubeObject[] = [...dataVolumes, ...snapshots, ...(dataSource === undefined ? [] : [dataSource])]
+    const alias = dataSource === undefined ? [] : [dataSource]
+    const all: readonly KubeObject[] = [...dataVolumes, ...snapshots, ...alias, ...observation.importers]
     if (!all.some((one) => isIt(one) && one.metadata.name === name)) throw new Error(`no ${kind} ${name} ${uid}`)
     this.log.push(`delete ${kind} ${name}`)
     const deletionTimestamp = new Date(this.now).toISOString()
-    if (kind === 'DataSource') this.set({ dataSource: undefined })
+    const going = <T extends KubeObject>(one: T): T =>
+      isIt(one) ? { ...one, metadata: { ...one.metadata, deletionTimestamp } } : one
+    if (kind === 'Pod') this.set({ observation: { ...observation, importers: observation.importers.map(going) } })
+    else if (kind === 'DataSource') this.set({ dataSource: undefined })
     else if (kind === 'VolumeSnapshot') this.set({ snapshots: snapshots.filter((one) => !isIt(one)) })
-    else
-      this.set({
-        dataVolumes: dataVolumes.map((one) =>
-          isIt(one) ? { ...one, metadata: { ...one.metadata, deletionTimestamp } } : one,
-        ),
-      })
+    else this.set({ dataVolumes: dataVolumes.map(going) })
   }
 }

@@ -1,4 +1,6 @@
-import { POLICY_DEFAULTS, type Policy, parseVMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, type Policy, type VMDiskImageStatus } from '@open-terrain/constructs'
+import type { SecretContent } from '../../cluster/source-contents.ts'
+import { parsedImageSpec } from '../../images/image-view.ts'
 import type { References } from '../../images/references.ts'
 import { given, type ObjectOverrides } from '../../runtime/plan-walk.fixtures.ts'
 import { anImage, SPEC } from './image-objects.fixtures.ts'
@@ -11,21 +13,38 @@ export interface Missing {
   readonly snapshotClasses?: readonly string[]
 }
 
+/** A Secret that any source can use. */
+const A_SECRET: SecretContent = {
+  isPullSecret: false,
+  keys: { accessKeyId: 'text', secretKey: 'text', 'credentials.json': 'JSON' },
+}
+
 export function aLookup(missing: Missing = {}, more: Partial<Lookup> = {}): Lookup {
   return {
     secret: (name) => !missing.secrets?.includes(name),
+    secretContent: () => A_SECRET,
     configMap: (name) => !missing.configMaps?.includes(name),
+    certificates: () => 'named',
+    droppedFields: new Set(),
     storageClass: (name) => !missing.storageClasses?.includes(name),
     hasDefaultStorageClass: true,
     snapshotClass: (name) => !missing.snapshotClasses?.includes(name),
+    driversApart: () => undefined,
     hasEmptyProfile: () => false,
     lackOfRoom: () => undefined,
+    lackAfter: () => undefined,
+    podQuotas: () => [],
     foreignVolume: () => undefined,
     leftoverClaim: () => 'none',
     leftoverImporter: () => undefined,
     foreignSnapshot: () => false,
     ...more,
   }
+}
+
+/** Returns a lookup in which one Secret has this content. */
+export function withSecret(secret: string, content: SecretContent | undefined): Lookup {
+  return aLookup({}, { secretContent: (name) => (name === secret ? content : A_SECRET) })
 }
 
 export const NO_REFERENCES: References = { count: 0, names: [], users: [] }
@@ -36,14 +55,16 @@ export function aPolicy(more: Partial<Policy> = {}): Policy {
   return { ...POLICY_DEFAULTS, ...more }
 }
 
-export type WorldOverrides = Omit<Partial<ImageWorld>, 'image' | 'policy' | 'spec'> & ObjectOverrides<VMDiskImageStatus>
+export type WorldOverrides = Omit<Partial<ImageWorld>, 'image' | 'policy' | 'spec'> &
+  ObjectOverrides<VMDiskImageStatus> &
+  Pick<ImageWorld['image'], 'isCut'>
 
 /** Returns a world in which nothing blocks a new image. */
-export function aWorld({ metadata, status = {}, spec = {}, policy, ...more }: WorldOverrides = {}): ImageWorld {
-  const wanted = given({ ...SPEC, ...spec })
+export function aWorld({ metadata, status = {}, spec = {}, policy, isCut, ...more }: WorldOverrides = {}): ImageWorld {
+  const image = anImage(metadata, { status, spec: given({ ...SPEC, ...spec }), ...(isCut && { isCut }) })
   return {
-    image: anImage(metadata, { status, spec: wanted }),
-    spec: parseVMDiskImageSpec(wanted),
+    image,
+    spec: parsedImageSpec(image),
     policy: aPolicy(policy),
     namespaceTerminating: false,
     surroundings: { hasDataVolumes: true, hasSnapshots: true, hasDataSources: true },

@@ -33,6 +33,8 @@ function build() {
       admission,
       policy: () => aPolicy(),
       progress: new ProgressWatch(clock, { workedUntil: () => clock.monotonic(), isSilent: false }),
+      fields: { dropped: undefined },
+      contents: { secret: () => undefined, certificates: () => undefined },
       claimRefusals: { note: () => ({ text: undefined, isLookedAt: false }), drop: () => undefined },
       references: [],
     })

@@ -2,10 +2,12 @@ import { LABELS } from '@open-terrain/constructs'
 import { BY_DEFAULT, BY_IMAGE_LABEL, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { claimMessageOf } from '../../cluster/claim-message.ts'
 import type { EventLooks } from '../../cluster/event-looks.ts'
-import { importersOf, mayFill } from '../../cluster/importers.ts'
+import { type ImporterCaches, importersOf, mayFill, scratchOf } from '../../cluster/importers.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
-import { lackOfRoom } from '../../cluster/quotas.ts'
-import { type ClaimView, type DataVolumeView, isAlive } from '../../cluster/views.ts'
+import { lackAfter, lackOfRoom, podLimitsOf } from '../../cluster/quotas.ts'
+import type { ServedFields } from '../../cluster/served-fields.ts'
+import type { SourceContents } from '../../cluster/source-contents.ts'
+import { type ClaimView, type DataVolumeView, isAlive, mayBeSnapshotted, type PodView } from '../../cluster/views.ts'
 import { type ImageView, parsedImageSpec } from '../../images/image-view.ts'
 import { sumReferences } from '../../images/references.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
@@ -18,8 +20,13 @@ import type { Sight } from './progress-watch.ts'
 import type { ImageWorld, Lookup, Observation } from './world.ts'
 
 /** The sources of an observation. Nothing here asks the API server: caches hold all of it. */
-type Sources = Omit<ImageSources, 'cdiPulse' | 'clones' | 'claimRefusals'> & {
+type Sources = Omit<
+  ImageSources,
+  'cdiPulse' | 'clones' | 'claimRefusals' | 'contents' | 'fields' | 'importerRemains'
+> & {
   readonly claimRefusals: Pick<EventLooks, 'note' | 'drop'>
+  readonly fields: Pick<ServedFields, 'dropped'>
+  readonly contents: Pick<SourceContents, 'secret' | 'certificates'>
 }
 
 export function observeImage(image: ImageView, sources: Sources): ImageWorld {
@@ -35,7 +42,7 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
   const ticket = kept ?? image.metadata.resourceVersion ?? '0'
   return {
     image,
-    spec: parsedImageSpec(image.spec),
+    spec: parsedImageSpec(image),
     policy,
     namespaceTerminating: isTerminating(caches.cluster.namespaces.get(namespace)),
     surroundings: {
@@ -85,28 +92,36 @@ function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources:
     return { ...progress.look(uid, sight), claimRefusal }
   }
   sources.claimRefusals.drop(uid)
-  if (unrecordedDownload(image.status) === undefined) progress.forget(uid)
-  return progress.recall(uid, dataVolumeUID)
+  const isOver = unrecordedDownload(image.status) === undefined && sources.admission.slotOf(uid) === undefined
+  if (isOver) progress.forget(uid)
+  const pods = caches.cluster.pods.find(BY_IMAGE_LABEL, familyKey(image.metadata.namespace, uid))
+  return progress.recall(uid, dataVolumeUID, pods)
 }
 
-/** Only for a download that has a claim, and for which CDI shows neither an importer nor what it waits for. */
+/**
+ * Only for a download that has a claim, and for which CDI shows neither an importer nor what it waits for; or whose importer waits for a claim for
+ * scratch space that does not exist.
+ */
 function claimRefusalOf(
   { metadata }: ImageView,
   { dataVolume, importers }: Pick<Sight, 'dataVolume' | 'importers'>,
   claim: ClaimView | undefined,
-  { claimRefusals }: Sources,
+  { claimRefusals, caches: { cluster } }: Sources,
 ): string | undefined {
   const { uid = '', namespace = '' } = metadata
   const isSilent =
     claim !== undefined &&
     isChildOf(claim, dataVolume) &&
     !isTerminating(dataVolume) &&
-    dataVolume.running.reason === '' &&
-    claimMessageOf(dataVolume) === '' &&
-    importers.length === 0
+    (importers.some((pod) => lacksScratch(pod, cluster.claims)) ||
+      (dataVolume.running.reason === '' && claimMessageOf(dataVolume) === '' && importers.length === 0))
   if (isSilent) return claimRefusals.note(uid, { key: keyOf(metadata), namespace, uid: claim.metadata.uid ?? '' }).text
   claimRefusals.drop(uid)
   return undefined
+}
+
+function lacksScratch(pod: PodView, claims: ImporterCaches['claims']): boolean {
+  return pod.hasScratch && pod.importer.starts === 0 && isAlive(pod) && scratchOf(pod, claims) === undefined
 }
 
 /** Returns claims with our label, and those of our DataVolumes in case somebody removed the label. */
@@ -120,7 +135,7 @@ function claimsOf(image: ImageView, dataVolumes: readonly DataVolumeView[], { ca
   return [...labelled, ...owned]
 }
 
-function lookupFor(image: ImageView, { caches: { cluster } }: Sources): Lookup {
+function lookupFor(image: ImageView, { caches: { cluster }, contents, fields }: Sources): Lookup {
   const { namespace = '', uid = '' } = image.metadata
   const sibling = (name: string) => siblingKey(image, name)
   /** The state of the claim of this name, unless a DataVolume of the image has it. */
@@ -137,10 +152,22 @@ function lookupFor(image: ImageView, { caches: { cluster } }: Sources): Lookup {
   }
   return {
     secret: (name) => cluster.secrets.get(sibling(name)) !== undefined,
+    secretContent: (name) => contents.secret(sibling(name)),
     configMap: (name) => cluster.configMaps.get(sibling(name)) !== undefined,
+    droppedFields: fields.dropped,
+    certificates: (name) => contents.certificates(sibling(name)),
     storageClass: (name) => cluster.storageClasses.get(name) !== undefined,
     hasDefaultStorageClass: cluster.storageClasses.find(BY_DEFAULT, 'yes').length > 0,
     snapshotClass: (name) => cluster.snapshotClasses.get(name) !== undefined,
+    driversApart: (storageClass, snapshotClass) => {
+      const defaults = cluster.storageClasses.find(BY_DEFAULT, 'yes')
+      // Of several defaults, that of a claim depends on when it is created.
+      const only = defaults.length === 1 ? defaults[0] : undefined
+      const ofVolumes =
+        (storageClass === undefined ? only : cluster.storageClasses.get(storageClass))?.provisioner ?? ''
+      const ofSnapshots = cluster.snapshotClasses.get(snapshotClass)?.driver ?? ''
+      return mayBeSnapshotted(ofVolumes, ofSnapshots) ? undefined : { ofVolumes, ofSnapshots }
+    },
     hasEmptyProfile: (name) => cluster.storageProfiles.get(name)?.isEmpty === true,
     lackOfRoom: (needs) => {
       for (const quota of cluster.quotas.find(BY_NAMESPACE, namespace)) {
@@ -149,6 +176,11 @@ function lookupFor(image: ImageView, { caches: { cluster } }: Sources): Lookup {
       }
       return undefined
     },
+    lackAfter: (refusal) => {
+      const quota = cluster.quotas.get(sibling(refusal.quota))
+      return quota && lackAfter(quota, refusal)
+    },
+    podQuotas: () => cluster.quotas.find(BY_NAMESPACE, namespace).flatMap((quota) => podLimitsOf(quota) ?? []),
     foreignVolume: (name) => {
       const dataVolume = cluster.dataVolumes.get(sibling(name))
       if (dataVolume !== undefined && !isChildOf(dataVolume, image)) return `DataVolume ${name}`

@@ -28,6 +28,14 @@ const going = (pod: PodView): PodView => ({
   metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
 })
 const waiting = { importer: NOT_STARTED }
+const completed = aPod('asks', {
+  importer: { starts: 1, isRunning: false, ended: { reason: 'Completed', exitCode: 0, message: '' } },
+})
+const NOT_FOUND = {
+  starts: 0,
+  isRunning: false,
+  ended: { reason: 'ContainerStatusUnknown', exitCode: 137, message: '' },
+}
 
 describe('a download', () => {
   it('has not moved since anything about it changed', () => {
@@ -76,12 +84,27 @@ describe('a download', () => {
     [
       'one with scratch space after the one that asked for it',
       [[aPod('asks')], [aPod('downloads', { hasScratch: true })]],
-      { isImporterLost: false, importerPodUid: 'downloads' },
+      { starts: 1, isImporterLost: false, importerPodUid: 'downloads' },
     ],
     [
       'the same, of which the first was seen to end well',
       [[aPod('asks', { phase: 'Succeeded' })], [aPod('downloads', { hasScratch: true })]],
       { starts: 1, isImporterLost: false },
+    ],
+    [
+      'one that asked for scratch space and was deleted while its kubelet still showed it as Running',
+      [[aPod('asks')], [completed], [going(completed)], [aPod('downloads', { hasScratch: true })]],
+      { starts: 1, isImporterLost: false, importerPodUid: 'downloads' },
+    ],
+    [
+      'the same, of which the last status is that of a container that its kubelet did not find',
+      [[completed], [going(aPod('asks', { phase: 'Failed', importer: NOT_FOUND }))]],
+      { starts: 0, isImporterLost: false },
+    ],
+    [
+      'one that downloaded everything and was deleted before its phase was Succeeded',
+      [[aPod('asks')], [going(completed)]],
+      { isImporterLost: false },
     ],
     [
       'a third one with scratch space',
@@ -95,7 +118,11 @@ describe('a download', () => {
 
   it.each<[string, PodView, object]>([
     ['the pod that the status names', aPod('known'), { starts: 1, isImporterLost: false }],
-    ['one with scratch space that followed it', aPod('next', { hasScratch: true }), { isImporterLost: false }],
+    [
+      'one with scratch space that followed it',
+      aPod('next', { hasScratch: true }),
+      { starts: 2, isImporterLost: false },
+    ],
     ['one that replaced it while nobody led', aPod('next'), { starts: 2, isImporterLost: true }],
   ])('of which a new process first sees %s', (_name, pod, expected) => {
     const { look } = build()
@@ -105,11 +132,11 @@ describe('a download', () => {
   it('is remembered for what it has cost when its DataVolume is gone', () => {
     const { watch, look } = build()
     look({ ...CDI.new }, [])
-    expect(watch.recall('u', aDataVolume().metadata.uid)).toMatchObject({ starts: 0 })
+    expect(watch.recall('u', aDataVolume().metadata.uid, [])).toMatchObject({ starts: 0 })
     look({ ...CDI.running, restartCount: 1 }, [aPod('first')])
     look({ ...CDI.new }, [])
-    expect(watch.recall('u', aDataVolume().metadata.uid)).toMatchObject({ starts: 2 })
-    expect(watch.recall('u', 'another one')).toMatchObject({ starts: undefined })
+    expect(watch.recall('u', aDataVolume().metadata.uid, [])).toMatchObject({ starts: 2 })
+    expect(watch.recall('u', 'another one', [])).toMatchObject({ starts: undefined })
   })
 })
 

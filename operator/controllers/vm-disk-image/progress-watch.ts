@@ -1,5 +1,6 @@
-import type { CdiPulse } from '../../cluster/cdi-pulse.ts'
 import { claimMessageOf } from '../../cluster/claim-message.ts'
+import { hasCompleted } from '../../cluster/importer-container.ts'
+import type { LeasePulse } from '../../cluster/lease-pulse.ts'
 import type { DataVolumeView, PodView } from '../../cluster/views.ts'
 import { isTerminating } from '../../kube/kube-object.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -44,7 +45,7 @@ const QUIET_MS = 10_000
 interface SeenPod {
   starts: number
   isGoing: boolean
-  /** It did its work: it downloaded, or found out that scratch space is needed. */
+  /** It did its work, see {@link hasCompleted}. Kept: the last status of a deleted pod may show less. */
   hasFinished: boolean
   hasScratch: boolean
 }
@@ -55,13 +56,13 @@ interface SeenPod {
  */
 export class ProgressWatch {
   readonly #clock: Clock
-  readonly #pulse: Pick<CdiPulse, 'workedUntil' | 'isSilent'>
+  readonly #pulse: Pick<LeasePulse, 'workedUntil' | 'isSilent'>
   readonly #seen = new Map<string, Seen>()
   /** When CDI last acted on any download, and when the operator last found that it acts on none; by the monotonic clock. */
   #actedAt = Number.NEGATIVE_INFINITY
   #awayAt = Number.NEGATIVE_INFINITY
 
-  constructor(clock: Clock, pulse: Pick<CdiPulse, 'workedUntil' | 'isSilent'>) {
+  constructor(clock: Clock, pulse: Pick<LeasePulse, 'workedUntil' | 'isSilent'>) {
     this.#clock = clock
     this.#pulse = pulse
   }
@@ -122,10 +123,12 @@ export class ProgressWatch {
     return dueSince ?? (wasDue ? Number.NEGATIVE_INFINITY : this.#clock.monotonic())
   }
 
-  /** Returns what is still known of a download whose DataVolume is gone. */
-  recall(imageUid: string, dataVolumeUid: string | undefined): Observation {
+  /** Returns what is still known of a download whose DataVolume is gone. Its importers may live on, and start again until they are deleted. */
+  recall(imageUid: string, dataVolumeUid: string | undefined, present: readonly PodView[]): Observation {
     const seen = this.#seen.get(imageUid)
     if (seen === undefined || seen.uid !== dataVolumeUid) return NOTHING_SEEN
+    for (const pod of present) if (seen.pods.has(pod.metadata.uid ?? '')) takePod(seen, pod)
+    seen.downloads = Math.max(seen.downloads, startsOf(seen) ?? 0)
     seen.dueSince = undefined
     return { ...NOTHING_SEEN, dataVolumeUid, starts: seen.downloads }
   }
@@ -146,7 +149,7 @@ function takePod({ pods }: Seen, { metadata, phase, hasScratch, importer }: PodV
     // A pod that is being deleted starts no more containers, whatever its kubelet reports in the end.
     starts: before?.isGoing ? before.starts : Math.max(before?.starts ?? 0, importer.starts),
     isGoing: deletionTimestamp !== undefined,
-    hasFinished: phase === 'Succeeded',
+    hasFinished: before?.hasFinished === true || phase === 'Succeeded' || hasCompleted(importer),
     hasScratch,
   })
 }
@@ -161,7 +164,10 @@ function podsOf({ pods, knownPodUid }: Seen): readonly (readonly [uid: string, p
 function startsOf(seen: Seen): number | undefined {
   const pods = podsOf(seen)
   if (pods.length === 0) return undefined
-  return pods.reduce((sum, [, { starts, hasFinished }]) => sum + (hasFinished ? 0 : starts), 0)
+  // CDI gives scratch space only when an importer asked for it by its end, even if that end was never observed.
+  const last = pods.findLastIndex(([, { hasScratch }]) => hasScratch)
+  const hasAsked = (uid: string, pod: SeenPod, at: number) => at < last && !pod.hasScratch && seen.pods.has(uid)
+  return pods.reduce((sum, [uid, pod], at) => sum + (pod.hasFinished || hasAsked(uid, pod, at) ? 0 : pod.starts), 0)
 }
 
 /** Returns the latest pod that ran. */

@@ -1,5 +1,6 @@
 import { FINALIZERS, type Policy } from '@open-terrain/constructs'
 import { clusterCaches } from '../../cluster/caches.ts'
+import { Neighbours } from '../../cluster/neighbours.ts'
 import { settled } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
@@ -12,7 +13,7 @@ import { LEDGER_NAME } from './admission/slot-ledger.ts'
 import { ImageCaches } from './caches.ts'
 import { ImageController } from './controller.ts'
 import { ImageMetrics } from './image-metrics.ts'
-import { anImage } from './image-objects.fixtures.ts'
+import { anImage, SPEC } from './image-objects.fixtures.ts'
 import { aPolicy, NO_REFERENCES } from './image-world.fixtures.ts'
 
 const OPERATOR = 'sync-operator'
@@ -38,13 +39,18 @@ export class Term {
     this.caches = new ImageCaches(
       clusterCaches(new Reflectors({ client, clock, log, random: () => 0.5, onRelist: () => undefined })),
     )
-    this.#put('v1', 'Secret', { name: 'creds', namespace: 'team' })
+    this.#put(
+      'v1',
+      'Secret',
+      { name: 'creds', namespace: 'team' },
+      { data: { accessKeyId: 'aWQ=', secretKey: 'a2V5' } },
+    )
     this.#put('storage.k8s.io/v1', 'StorageClass', { name: 'fast' })
     this.#put('snapshot.storage.k8s.io/v1', 'VolumeSnapshotClass', { name: 'snap' })
   }
 
-  image(name: string): void {
-    const { status: _none, ...image } = anImage({ name, uid: `uid-${name}` })
+  image(name: string, spec: object = {}): void {
+    const { status: _none, ...image } = anImage({ name, uid: `uid-${name}` }, { spec: { ...SPEC, ...spec } })
     this.client.put(image as KubeObject)
   }
 
@@ -72,6 +78,7 @@ export class Term {
     void caches.reflectors.run(signal)
     await settled()
     afterSync()
+    const neighbours = new Neighbours({ client, clock, random: () => 0.5, log, runtimeMetrics })
     const controller = new ImageController({
       hadPredecessor: false,
       client,
@@ -82,6 +89,7 @@ export class Term {
       random: () => 0.5,
       events: new EventRecorder({ client, clock, log, random: () => 0.5, component: 'test', instance: 'me' }),
       metrics: new ImageMetrics(runtimeMetrics.registry, clock),
+      neighbours,
       namespace: OPERATOR,
       identity: 'me',
       policy: () => this.policy,
@@ -98,6 +106,7 @@ export class Term {
         },
       ],
     })
+    void neighbours.run(signal)
     void controller.run(signal)
     await this.clock.advance(SECOND)
   }
@@ -124,7 +133,7 @@ export class Term {
     return holders.map(({ name }) => name)
   }
 
-  #put(apiVersion: string, kind: string, metadata: KubeObject['metadata']): void {
-    this.client.put({ apiVersion, kind, metadata })
+  #put(apiVersion: string, kind: string, metadata: KubeObject['metadata'], content: object = {}): void {
+    this.client.put({ apiVersion, kind, metadata, ...content })
   }
 }

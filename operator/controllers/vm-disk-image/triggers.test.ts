@@ -92,6 +92,21 @@ describe('a change of a child', () => {
   })
 })
 
+it('a change of a Secret, whatever it is, is a reason to look at the images that wait for it or use it', () => {
+  for (const phase of ['Succeeded', 'Queued'] as const)
+    caches.images.put(anImage({ name: phase, uid: phase }, { spec: SPEC, status: { phase } }))
+  const secret = (resourceVersion: string) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace: 'team', name: 'creds', resourceVersion },
+  })
+  enqueued.length = 0
+  for (const version of ['900', '901']) {
+    caches.cluster.secrets.put(secret(version))
+    expect(enqueued.splice(0)).toEqual(['team/Queued'])
+  }
+})
+
 it('an image that is finished is looked at when DataSources are served again, and not for other kinds', () => {
   let isInstalled = true
   const announce: (() => void)[] = []

@@ -4,10 +4,10 @@ import { controllerOfKind } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
-import { type Change, whenContentChanged, whenCreatedOrDeleted } from '../../runtime/store.ts'
+import { type Change, whenContentChanged } from '../../runtime/store.ts'
 import type { Lane, WorkQueue } from '../../runtime/work-queue.ts'
 import type { Admission } from './admission/admission.ts'
-import { BY_CONFIG_MAP, BY_SECRET, BY_UID, IMAGE, type ImageCaches, siblingKey } from './caches.ts'
+import { BY_CONFIG_MAP, BY_SECRET, BY_UID, IMAGE, type ImageCaches, siblingKey, unfinished } from './caches.ts'
 import { unrecordedDownload } from './decide/status.ts'
 import type { ImageControllerOptions } from './image-sources.ts'
 
@@ -37,7 +37,11 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
     const waiting = [...images.values()].filter(({ status }) => status.phase !== 'Succeeded')
     enqueue(waiting, 'normal')
   }
-  const named = (index: string) => whenCreatedOrDeleted(({ key }) => enqueue(images.find(index, key)))
+  /** Any change may be one of the content, which the caches do not have. */
+  const named =
+    (index: string) =>
+    ({ key }: Change<KubeObject>) =>
+      enqueue(unfinished(images, index, key))
   /** Finds images by uid, from our label or the controller, and always by name: a name that is taken or freed concerns all that need it. */
   const child = ({ key, before, after }: Change<KubeObject>) => {
     enqueue(images.find(BY_CHILD, key))
@@ -84,7 +88,7 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
       if (isTerminating(before) !== isTerminating(after)) enqueue(images.find(BY_NAMESPACE, key))
     }),
     cluster.storageClasses.onChange(allWaiting),
-    cluster.snapshotClasses.onChange(whenCreatedOrDeleted(allWaiting)),
+    cluster.snapshotClasses.onChange(whenContentChanged(allWaiting)),
     cluster.storageProfiles.onChange(whenContentChanged(allWaiting)),
     // A quota changes with each claim and pod of its namespace: only images that wait for it are requeued.
     cluster.quotas.onChange(

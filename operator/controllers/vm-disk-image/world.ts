@@ -1,5 +1,7 @@
 import type { ParsedSpec, Policy, Reason } from '@open-terrain/constructs'
-import type { ImportNeeds } from '../../cluster/quotas.ts'
+import type { ImportNeeds, QuotaRefusal } from '../../cluster/quotas.ts'
+import type { DroppedFields } from '../../cluster/served-fields.ts'
+import type { Certificates, SecretContent } from '../../cluster/source-contents.ts'
 import type { ClaimView, DataSourceView, DataVolumeView, PodView, SnapshotView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { References } from '../../images/references.ts'
@@ -31,18 +33,35 @@ export interface Refusal extends Blocked {
   readonly budgetKey: string
 }
 
+export interface DriversApart {
+  readonly ofVolumes: string
+  readonly ofSnapshots: string
+}
+
 /** Looks up what exists of the objects that an image names. */
 export interface Lookup {
   secret(name: string): boolean
+  /** Returns what a live read found in it; undefined: not read yet. The image is reconciled when it is. */
+  secretContent(name: string): SecretContent | undefined
   configMap(name: string): boolean
+  /** As {@link secretContent}. */
+  certificates(name: string): Certificates | undefined
+  /** Which fields of DataVolumes the API server would drop without a word; undefined: not known yet. */
+  readonly droppedFields: DroppedFields | undefined
   storageClass(name: string): boolean
   /** Whether there is a class for claims that name none. */
   readonly hasDefaultStorageClass: boolean
   snapshotClass(name: string): boolean
+  /** Returns the drivers of a storage class and a snapshot class if they are known, and are not the same. Without a storage class: of the default one. */
+  driversApart(storageClass: string | undefined, snapshotClass: string): DriversApart | undefined
   /** Reports whether CDI knows the class, but no access mode for its claims. */
   hasEmptyProfile(storageClass: string): boolean
   /** Returns which ResourceQuota leaves no room for an import, and what does not fit. */
   lackOfRoom(needs: ImportNeeds): { readonly quota: string; readonly what: string } | undefined
+  /** As {@link lackOfRoom}, for what a quota refused to CDI before. */
+  lackAfter(refusal: QuotaRefusal): string | undefined
+  /** The ResourceQuotas that limit pods, with what is used of them. */
+  podQuotas(): readonly string[]
   /** A DataVolume or claim of this name, in the image's namespace, that is not ours. */
   foreignVolume(name: string): string | undefined
   /** A claim of this name that is ours and outlived its DataVolume: `going` is deleted automatically, `orphaned` by nobody. */
@@ -100,6 +119,8 @@ export interface ImageWorld {
   readonly refusal: Refusal | undefined
   /** It has a slot, but requests to create its DataVolume fail or get no response. */
   readonly isCreateFailing: boolean
+  /** The API server's answer when it last refused something that the image needs, its DataVolume aside. */
+  readonly writeRefusal?: string | undefined
   /** Only those of the image; others of the same name are in `lookup`. */
   readonly dataVolumes: readonly DataVolumeView[]
   readonly snapshots: readonly SnapshotView[]

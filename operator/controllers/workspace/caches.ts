@@ -1,11 +1,13 @@
-import { parseWorkspaceSpec, workspace } from '@open-terrain/constructs'
+import { ANNOTATIONS, parseWorkspaceSpec, workspace } from '@open-terrain/constructs'
 import type { ClusterCaches } from '../../cluster/caches.ts'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
+import { cutToFit, keptWithin, namesAmong, parserOf, releaseGone } from '../../cluster/own-view.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
-import { memoized, withKnownSpec } from '../../runtime/memoized.ts'
+import { withKnownSpec } from '../../runtime/memoized.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
+import { Renderings } from './renderings.ts'
 import type { MachineFacts, WorkspaceView } from './world.ts'
 
 export const WORKSPACE: ResourceType = workspace
@@ -13,8 +15,8 @@ export const WORKSPACE: ResourceType = workspace
 /** Index over workspaces: names of their machines' images. All of these images are in the namespace that the policy names. */
 export const BY_IMAGE_NAME = 'image name'
 
-/** Characters kept of a workspace. Its schema bounds its size, and no part of it may be lost. */
-const OWN_MAX = 1_500_000
+/** Maximum characters of a workspace beside its status. */
+const WORKSPACE_MAX = 1_500_000
 
 /** Cache of the machines, also indexed by namespace. */
 export interface Machines extends Readable<MachineFacts> {
@@ -28,29 +30,56 @@ export class WorkspaceCaches {
   readonly machines: Machines
   readonly cluster: ClusterCaches
   readonly reflectors: Reflectors
+  readonly renderings: Renderings
 
   constructor(reflectors: Reflectors, images: Readable<ImageView>, machines: Machines, cluster: ClusterCaches) {
     this.reflectors = reflectors
     this.images = images
     this.machines = machines
     this.cluster = cluster
+    const { budget } = reflectors
+    this.renderings = new Renderings(budget.max / 2)
     const view = (object: KubeObject) =>
-      withKnownSpec(viewWorkspace(object), this.workspaces.get(keyOf(object.metadata)))
-    reflectors.add(WORKSPACE, this.workspaces, view, { keptMax: OWN_MAX })
+      keptWithin(
+        budget,
+        withKnownSpec(viewWorkspace(object), this.workspaces.get(keyOf(object.metadata))),
+        referencesIn,
+      )
+    reflectors.add(WORKSPACE, this.workspaces, view, { keptMax: 'as projected' })
+    this.workspaces.onChange(releaseGone(budget))
     this.workspaces.onChange(() => cluster.workspaces.need())
   }
 }
 
+const KEPT = { annotations: [ANNOTATIONS.rebuildRequestedAt] }
+
 export function viewWorkspace(object: KubeObject): WorkspaceView {
   const { apiVersion, kind, metadata, spec, status = {} } = object as WorkspaceView
-  return { apiVersion, kind, metadata: keptMetadata(metadata), spec, status }
+  return cutToFit(
+    { apiVersion, kind, metadata: keptMetadata(metadata, KEPT), spec, status },
+    WORKSPACE_MAX,
+    referencesIn,
+  )
 }
 
-export const parsedWorkspaceSpec = memoized(parseWorkspaceSpec)
+/** Keeps only what makes a workspace a reference, because a list contains all workspaces. */
+export function viewReferringWorkspace(object: KubeObject): WorkspaceView {
+  const { apiVersion, kind, metadata, spec } = viewWorkspace(object)
+  const { name, uid, deletionTimestamp } = metadata
+  return { apiVersion, kind, metadata: { name, uid, deletionTimestamp }, spec: referencesIn(spec), status: {} }
+}
+
+export const parsedWorkspaceSpec = parserOf(parseWorkspaceSpec, WORKSPACE_MAX)
 
 /** The spec before validation. */
 interface LooseSpec {
   readonly vms?: readonly ({ readonly backingVMDiskImage?: unknown } | null)[] | null
+}
+
+/** The images that a spec names. */
+function referencesIn(spec: unknown): LooseSpec {
+  const images = namesAmong((spec as LooseSpec | null | undefined)?.vms, (vm) => vm['backingVMDiskImage'])
+  return { vms: images.map((backingVMDiskImage) => ({ backingVMDiskImage })) }
 }
 
 /** Returns the names of the images that a workspace refers to. None while it is being deleted, because its machines count themselves. */

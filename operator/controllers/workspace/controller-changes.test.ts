@@ -1,7 +1,13 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { CONFIG_MAP, DEPLOYMENT, NETWORK_POLICY, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
+import {
+  CONFIG_MAP,
+  DEPLOYMENT,
+  NETWORK_ATTACHMENT_DEFINITION,
+  NETWORK_POLICY,
+  PERSISTENT_VOLUME_CLAIM,
+} from '../../kube/resource-types.ts'
 import {
   DEPLOYED,
   MINUTE,
@@ -31,15 +37,30 @@ function withVolume({ spec }: { spec: { template: { spec: object } } }): object 
   return { spec: { ...spec, template: { ...spec.template, spec: pod } } }
 }
 
+function withContainers(spec: { readonly template: { readonly spec: object } }, containers: readonly object[]): object {
+  return { spec: { ...spec, template: { ...spec.template, spec: { ...spec.template.spec, containers } } } }
+}
+
+/** More than the caches keep of a Deployment. */
+function largeEnv() {
+  return Array.from({ length: 32 }, (_none, at) => ({ name: `A${at}`, value: 'x'.repeat(4_096) }))
+}
+
 describe('a change of the spec', () => {
   it('adds what is new', async () => {
     const bench = await startReady()
     bench.client.calls.length = 0
     bench.change({ ...DEPLOYED, networks: [...DEPLOYED.networks, { name: 'extra', cidr: '10.99.0.0/24' }] })
     await bench.work()
-    expect(bench.client.callsOf('create', 'delete').filter((call) => !call.includes('Event'))).toEqual([
+    const calls = bench.client.callsOf('create', 'delete', 'patch').filter((call) => !call.includes('Event'))
+    expect(calls.map((call) => call.replace(/[0-9a-f]{8}$/, '*'))).toEqual([
       'create NetworkAttachmentDefinition lab/extra',
       'create NetworkAttachmentDefinition lab/extra-pod',
+      // A pod with a hostPort has a route to each network, so it is replaced.
+      'create NetworkAttachmentDefinition lab/bridge-inet-pod-*',
+      'patch ConfigMap lab/lab-ansible',
+      'patch Deployment lab/demo-app',
+      'delete NetworkAttachmentDefinition lab/bridge-inet-pod-*',
     ])
     expect([bench.status().phase, bench.status().ready]).toEqual(['Ready', '15/15'])
   })
@@ -63,9 +84,10 @@ describe('a change of the spec', () => {
     bench.client.calls.length = 0
     bench.change({ networks: OTHER_NETWORKS, containerClusters: [{ ...CHEF }], volumes: DEPLOYED.volumes })
     await bench.clock.advance(20 * SECOND)
-    expect(bench.client.callsOf('delete')).toEqual([
+    expect(bench.client.callsOf('delete').map((call) => call.replace(/[0-9a-f]{8}$/, '*'))).toEqual([
       'delete VirtualMachine lab/demo-vm',
       'delete Deployment lab/ansible',
+      'delete NetworkAttachmentDefinition lab/bridge-inet-pod-*',
       `delete NetworkAttachmentDefinition lab/${FIRST.name}-pod`,
       `delete NetworkAttachmentDefinition lab/${FIRST.name}`,
     ])
@@ -124,6 +146,47 @@ describe('what somebody else changes', () => {
     bench.setPolicy({})
     await bench.clock.advance(MINUTE)
     expect(bench.client.callsOf(...WRITES)).toEqual([])
+  })
+
+  const LARGE = {
+    ...DEPLOYED,
+    containerClusters: [
+      { ...CHEF, containers: [{ ...(CHEF.containers[0] as Cluster['containers'][number]), env: largeEnv() }] },
+      ANSIBLE,
+    ],
+  }
+  type Template = {
+    readonly spec: { readonly template: { readonly spec: { readonly containers: readonly object[] } } }
+  }
+
+  it.each([
+    ['a field that is wanted', ({ spec }: Template) => ({ spec: { ...spec, replicas: 3 } })],
+    ['a field that is not wanted', withVolume],
+    [
+      'one letter in a megabyte',
+      ({ spec }: Template) => {
+        const [first, ...others] = spec.template.spec.containers
+        const env = [...largeEnv().slice(1), { name: 'A0', value: 'theirs' }]
+        return withContainers(spec, [{ ...first, env }, ...others])
+      },
+    ],
+    ['a label', ({ metadata }: KubeObject) => ({ metadata: { ...metadata, labels: {} } })],
+    ['the mark', ({ metadata }: KubeObject) => ({ metadata: { ...metadata, annotations: {} } })],
+  ])('in a Deployment of which the cache keeps only a part is repaired: %s', async (_what, change) => {
+    const bench = await startReady(LARGE)
+    const stored = () => bench.client.peek<KubeObject & { spec: object }>('Deployment', `${NAME}/demo-app`)
+    const before = stored()
+    expect(JSON.stringify(before).length).toBeGreaterThan(100_000)
+    meddle(bench, DEPLOYMENT, 'demo-app', change as never)
+    await bench.work()
+    expect([stored()?.spec, stored()?.metadata.labels]).toEqual([before?.spec, before?.metadata.labels])
+    expect(bench.status().phase).toBe('Ready')
+    bench.client.calls.length = 0
+    await bench.restart()
+    await bench.clock.advance(MINUTE)
+    expect(bench.client.callsOf(...WRITES)).toEqual([])
+    // Read once after the start.
+    expect(bench.client.callsOf('get').filter((call) => call.includes('Deployment'))).toHaveLength(1)
   })
 
   it('is left alone where it is not ours: labels and annotations of others', async () => {
@@ -212,5 +275,31 @@ describe('a change of the policy', () => {
     await bench.clock.advance(5 * SECOND)
     const volume = bench.status().components?.find(({ name }) => name === 'dnsconfig')
     expect(volume).toMatchObject({ phase: 'Ready', reason: 'NotChangeable' })
+  })
+})
+
+describe('a network of others with the name of one of the workspace', () => {
+  it('is found wherever it is, and the warning ends with it', async () => {
+    const bench = await startReady()
+    const { admin } = bench.client.cluster
+    const definitions = admin.list(NETWORK_ATTACHMENT_DEFINITION).items as (KubeObject & { spec: { config: string } })[]
+    const own = definitions.find(({ metadata }) => metadata.name === FIRST.name)
+    const bridge = (JSON.parse(own?.spec.config ?? '{}') as { bridge?: string }).bridge
+    const theirs = {
+      apiVersion: 'k8s.cni.cncf.io/v1',
+      kind: 'NetworkAttachmentDefinition',
+      metadata: { name: 'theirs', namespace: 'vmdi-farm' },
+      // A list of plug-ins, with a name of its own.
+      spec: { config: JSON.stringify({ name: 'mine', plugins: [{ type: 'bridge', bridge }] }) },
+    } as KubeObject
+    admin.create(NETWORK_ATTACHMENT_DEFINITION, theirs)
+    await bench.work()
+    const warned = () =>
+      bench.status().components?.flatMap(({ reason, message }) => (reason === 'NetworkNameTaken' ? [message] : []))
+    expect(warned()).toEqual([expect.stringMatching(/vmdi-farm\/theirs has the bridge or the name of network/)])
+    expect(bench.status().phase).toBe('Ready')
+    admin.delete(NETWORK_ATTACHMENT_DEFINITION, theirs.metadata)
+    await bench.work()
+    expect(warned()).toEqual([])
   })
 })

@@ -165,7 +165,10 @@ describe('the namespace', () => {
     const uid = bench.client.peek('Namespace', NAME)?.metadata.uid
     bench.client.cluster.admin.delete(NAMESPACE, { name: NAME })
     await bench.clock.advance(10 * SECOND)
-    expect(bench.status()).toMatchObject({ phase: 'Provisioning', reason: 'NamespaceTerminating' })
+    // What goes with it comes first.
+    expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'VolumeLost' })
+    const namespace = bench.status().components?.find(({ kind }) => kind === 'Namespace')
+    expect(namespace).toMatchObject({ phase: 'Provisioning', reason: 'NamespaceTerminating' })
     bench.letClaimsGo()
     await bench.work()
     await bench.work()

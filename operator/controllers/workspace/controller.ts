@@ -1,7 +1,9 @@
 import type { Policy } from '@open-terrain/constructs'
-import { FINALIZERS } from '@open-terrain/constructs'
+import { FINALIZERS, WORKSPACE_REASON_HELP } from '@open-terrain/constructs'
+import { type ClusterRange, ClusterRanges } from '../../cluster/cluster-ranges.ts'
 import { isChildOf } from '../../cluster/ownership.ts'
 import { isAsMadeBy } from '../../images/decide/ensure-image.ts'
+import type { ClaimsOn } from '../../images/references.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { ChildRefusals } from '../../runtime/child-refusals.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
@@ -9,7 +11,10 @@ import type { PhaseGauge } from '../../runtime/phase-gauge.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
-import { WORKSPACE, type WorkspaceCaches } from './caches.ts'
+import { conditionStates } from '../../runtime/state-gauges.ts'
+import { AsideChildren } from './aside-children.ts'
+import { viewWorkspace, WORKSPACE, type WorkspaceCaches } from './caches.ts'
+import { isOpenNode } from './decide/isolation.ts'
 import { WRITTEN_TYPES } from './decide/kinds.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { hangingPods } from './decide/pod-trouble.ts'
@@ -27,6 +32,7 @@ type Options = Services & {
   readonly phases: PhaseGauge
   /** Counts the references to an image with live reads. Throws ApiError. */
   readonly countReferences: ReferenceCount
+  readonly claimsOn: ClaimsOn
   readonly policy: () => Policy
   /** Calls `listener` on each change of the policy. Returns a function that stops this. */
   readonly onPolicyChange: (listener: () => void) => () => void
@@ -35,10 +41,18 @@ type Options = Services & {
 /** Reconciles Workspaces while this process leads. */
 export class WorkspaceController extends ObjectController<WorkspaceView, WorkspacePlan, undefined> {
   constructor(options: Options) {
-    const { caches, phases, clock, countReferences, policy, onPolicyChange } = options
+    const { caches, phases, clock, countReferences, claimsOn, policy, onPolicyChange } = options
     const refusals = new Refusals()
     const childRefusals = new ChildRefusals(options)
-    const podWarnings = new PodWarnings({ ...options, onChange: (key) => this.queue.add(key) })
+    const onChange = (key: string) => this.queue.add(key)
+    const podWarnings = new PodWarnings({ ...options, onChange })
+    const aside = new AsideChildren({ ...options, onChange })
+    const ranges = new ClusterRanges({
+      ...options,
+      onChange: () => {
+        for (const key of caches.workspaces.keys()) this.queue.add(key)
+      },
+    })
     super(options, caches.reflectors, {
       type: WORKSPACE,
       finalizer: FINALIZERS.workspace,
@@ -56,14 +70,27 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
           for (const key of caches.workspaces.keys()) queue.add(key)
         }),
       ],
-      onGone: (workspace) => podWarnings.forget(keyOf(workspace.metadata)),
+      onGone: ({ metadata }) => {
+        podWarnings.forget(keyOf(metadata))
+        caches.renderings.forget(metadata.uid ?? '')
+      },
+      whole: viewWorkspace,
       gauges: phases,
-      loops: [podWarnings],
+      states: {
+        reasons: WORKSPACE_REASON_HELP,
+        more: (workspace, now) => conditionStates(workspace, isOpenNode, now),
+      },
+      loops: [podWarnings, aside, ranges],
       plan: (workspace) => {
         if (!caches.cluster.workspaces.isComplete) return undefined
+        const known = rangesFor(policy(), ranges)
+        if (known === undefined) return undefined
         const { uid = '' } = workspace.metadata
         const world = observeWorkspace(workspace, caches, {
+          aside,
+          claimsOn,
           policy: policy(),
+          ranges: known,
           refusals: childRefusals.of(uid),
           isUndecided: childRefusals.isUndecided(uid),
           refusal: refusals.of(uid),
@@ -80,6 +107,16 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
       isOurs,
     })
   }
+}
+
+/** Returns the ranges that networks must not overlap, or undefined until they were looked for. Overlays do not pass the rules of a node. */
+function rangesFor(
+  { networkDriver, clusterCidrs }: Policy,
+  ranges: ClusterRanges,
+): readonly ClusterRange[] | undefined {
+  if (networkDriver !== 'bridge') return []
+  if (clusterCidrs === undefined) return ranges.look()
+  return clusterCidrs.map((cidr) => ({ cidr, what: 'the policy key clusterCidrs' }))
 }
 
 /** No workspace owns an image. An image to be corrected counts as ours if this workspace was the last to write its spec. */

@@ -14,6 +14,7 @@ import {
   MACHINE_ALONE,
   READY_IMAGE,
   SECOND,
+  start,
   startReady,
   VM,
 } from './workspace-bench.fixtures.ts'
@@ -72,6 +73,30 @@ describe('an image without an artifact', () => {
   )
 })
 
+it('an image that labs share is corrected when both have corrected their templates, once, and until then each is told who wants what', async () => {
+  const [wrong, right] = ['wrong', 'right'].map((name) => machinesOf(1, 0, `https://images.example/${name}.qcow2`))
+  if (wrong === undefined || right === undefined) throw new Error('there are two')
+  const bench = await start(wrong)
+  bench.create(wrong, 'lab-b')
+  await bench.clock.advance(2 * SECOND)
+  bench.reportImage('demo-vmdi', { ...FAILED, references: { count: 2, names: ['Workspace/lab', 'Workspace/lab-b'] } })
+  await bench.clock.advance(2 * SECOND)
+  const { message } = bench.status()
+  expect(message).toContain('it follows the template as soon as all that refer to it want the same')
+  bench.client.calls.length = 0
+  bench.change(right)
+  await bench.clock.advance(30 * SECOND)
+  expect(bench.client.callsOf('patch')).not.toContain(CORRECTION)
+  expect(bench.status().message).toContain('Workspace lab-b wants url "https://images.example/wrong.qcow2"')
+  bench.change(right, 'lab-b')
+  await bench.clock.advance(30 * SECOND)
+  expect(bench.client.callsOf('patch').filter((call) => call === CORRECTION)).toEqual([CORRECTION])
+  expect(bench.client.peek('VMDiskImage', `${IMAGE_NAMESPACE}/demo-vmdi`)).toMatchObject({
+    spec: { url: 'https://images.example/right.qcow2' },
+  })
+  for (const name of ['lab', 'lab-b']) expect(bench.status(name).reason).toBe('WaitingForImages')
+})
+
 describe('a change of what refers to an image requeues', () => {
   function requeued(workspaces: readonly string[], ...statuses: readonly [VMDiskImageStatus, VMDiskImageStatus]) {
     const client = new ScriptedClient()
@@ -102,7 +127,18 @@ describe('a change of what refers to an image requeues', () => {
     ['its only workspace, if one comes', ['lab'], changed(FAILED, shown(12), shown(12, DATA_SYNC)), ['lab']],
     ['its only workspace, if one replaces another', ['lab'], changed(FAILED, shown(0, DATA_SYNC), shown(1)), ['lab']],
     ['nothing, if the image has an artifact', ['lab'], changed(READY_IMAGE, shown(1, DATA_SYNC), shown(1)), []],
-    ['nothing, if workspaces share it', ['lab', 'other'], changed(FAILED, shown(1, DATA_SYNC), shown(1)), []],
+    [
+      'all workspaces that share it, if one goes',
+      ['lab', 'other'],
+      changed(FAILED, shown(1, DATA_SYNC), shown(1)),
+      ['lab', 'other'],
+    ],
+    [
+      'nothing, if workspaces share it and one comes',
+      ['lab', 'other'],
+      changed(FAILED, shown(1), shown(1, DATA_SYNC)),
+      [],
+    ],
     ['nothing, if it is the same', ['lab'], changed({ phase: 'Queued' }, shown(1), shown(1)), []],
   ])('%s', (_what, workspaces, statuses, expected) => {
     expect(requeued(workspaces, ...statuses)).toEqual(expected)

@@ -1,33 +1,44 @@
-import type { Policy, WorkspaceSpec } from '@open-terrain/constructs'
+import { ANNOTATIONS, type Policy, type WorkspaceSpec } from '@open-terrain/constructs'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { BY_OWNER, childrenOf, familyKey } from '../../cluster/ownership.ts'
-import { BY_CONTAINER_CLUSTER } from '../../cluster/workspace-child-caches.ts'
+import { BY_CONTAINER_CLUSTER, BY_LINK, BY_NODE, BY_REPORTED_NETWORKS } from '../../cluster/workspace-child-caches.ts'
 import type { ContainerPodView } from '../../cluster/workspace-views.ts'
+import { type ClaimsOn, hasOthers } from '../../images/references.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
-import { BY_IMAGE_NAME, parsedWorkspaceSpec, type WorkspaceCaches } from './caches.ts'
-import { type Component, idOfObject } from './decide/component.ts'
+import type { AsideChildren } from './aside-children.ts'
+import { parsedWorkspaceSpec, type WorkspaceCaches } from './caches.ts'
+import { type Blueprint, type Component, idOfObject } from './decide/component.ts'
 import { imageNames, ownReferences } from './decide/components/image.ts'
+import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
 import { passwordSecretsOf } from './decide/components/virtual-machine.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
-import { renderComponents } from './decide/render.ts'
+import { asItStands } from './decide/render.ts'
 import type { ImageFacts, WorkspaceView, WorkspaceWorld } from './world.ts'
 
 /** Facts that do not come from caches. Events about pods do not either, and are added later. */
-type More = Pick<WorkspaceWorld, 'policy' | 'refusals' | 'isUndecided' | 'refusal'>
+type More = Pick<WorkspaceWorld, 'policy' | 'ranges' | 'refusals' | 'isUndecided' | 'refusal'>
 
 /** Gathers the facts about a workspace from the caches. Sends no request to the API server. */
 export function observeWorkspace(
   workspace: WorkspaceView,
   caches: WorkspaceCaches,
-  more: More,
+  { aside, claimsOn, ...more }: More & { readonly aside: Pick<AsideChildren, 'look'>; readonly claimsOn: ClaimsOn },
 ): Omit<WorkspaceWorld, 'podWarnings'> {
   const { name } = workspace.metadata
   const { cluster } = caches
-  const spec = parsedWorkspaceSpec(workspace.spec)
-  const components = spec.ok ? componentsOf(workspace, spec.spec, more.policy) : []
-  const children = new Map(childrenIn(caches, workspace).map((one) => [idOfObject(one), one]))
+  const spec = parsedWorkspaceSpec(workspace)
+  const kept = new Map(childrenIn(caches, workspace).map((one) => [idOfObject(one), one]))
+  const blueprint = spec.ok ? blueprintOf(workspace, spec.spec, more.policy, kept) : undefined
+  const isKept = caches.workspaces.get(name)?.spec === workspace.spec
+  const rendered = blueprint === undefined ? [] : caches.renderings.componentsOf(blueprint, isKept)
+  const components = rendered.map((one) => asItStands(one, kept))
+  const children = aside.look(keyOf(workspace.metadata), kept, components)
   const { vms = [], containerClusters = [] }: WorkspaceSpec = spec.ok ? spec.spec : {}
+  // What is not wanted any more, or cannot be read any more, may still run.
+  const existing = cluster.workspaces.deployments.find(BY_OWNER, familyKey(name, workspace.metadata.uid ?? ''))
+  const clusters = new Set([...containerClusters, ...existing.map(({ metadata }) => metadata)].map((one) => one.name))
+  const pods = new Map([...clusters].map((one) => [one, podsOf(caches, name, one)]))
   const secrets = vms.flatMap(passwordSecretsOf).map((ref) => ref.name)
   return {
     workspace,
@@ -35,6 +46,7 @@ export function observeWorkspace(
     ...more,
     components,
     children,
+    namesTaken: blueprint === undefined ? new Map() : namesTakenIn(caches, blueprint),
     namesakes: namesakesIn(caches, components, children),
     missingKinds: new Set(
       OWNED_TYPES.filter(({ type }) => !caches.reflectors.isInstalled(type)).map(({ type }) => type.kind),
@@ -42,30 +54,61 @@ export function observeWorkspace(
     images: new Map(
       (spec.ok ? imageNames(spec.spec) : []).map((image) => [
         image,
-        imageFacts(image, ownReferences({ workspace, children }, image), caches, more.policy),
+        imageFacts(image, ownReferences({ workspace, children }, image), caches, more.policy, claimsOn),
       ]),
     ),
     imageNamespace: namespaceState(cluster.namespaces.get(more.policy.imageNamespace)),
     secrets: new Set(
       secrets.filter((secret) => cluster.secrets.get(keyOf({ namespace: name, name: secret })) !== undefined),
     ),
-    pods: new Map(containerClusters.map((one) => [one.name, podsOf(caches, name, one.name)])),
+    pods,
+    nodes: nodesOf(caches, name, [...pods.values()].flat()),
+    areNetworksReported: cluster.workspaces.pods.count(BY_REPORTED_NETWORKS, 'yes') > 0,
   }
 }
 
-/** Rendering takes longer than everything else, and its result is the same until the spec or the policy changes. */
-const rendered = new WeakMap<
-  object,
-  { readonly policy: Policy; readonly uid: string; readonly components: readonly Component[] }
->()
+/** Returns the nodes of all members. */
+function nodesOf(
+  { cluster, machines }: WorkspaceCaches,
+  namespace: string,
+  pods: readonly ContainerPodView[],
+): WorkspaceWorld['nodes'] {
+  const running = machines.find(BY_NAMESPACE, namespace).map(({ status }) => status.nodeName ?? '')
+  const names = [...pods.map(({ node }) => node), ...running].filter((node) => node !== '')
+  return new Map(
+    names.toSorted().map((node) => {
+      const guards = cluster.workspaces.isolation.find(BY_NODE, node)
+      return [node, guards.length === 0 ? undefined : guards.some(({ isReady }) => isReady)]
+    }),
+  )
+}
 
-function componentsOf({ metadata }: WorkspaceView, spec: WorkspaceSpec, policy: Policy): readonly Component[] {
-  const { name, uid = '' } = metadata
-  const known = rendered.get(spec)
-  if (known !== undefined && known.policy === policy && known.uid === uid) return known.components
-  const components = renderComponents({ workspace: { name, uid }, spec, policy })
-  rendered.set(spec, { policy, uid, components })
-  return components
+function blueprintOf(
+  { metadata: { name, uid = '', annotations } }: WorkspaceView,
+  spec: WorkspaceSpec,
+  policy: Policy,
+  children: ReadonlyMap<string, KubeObject>,
+): Blueprint {
+  const rebuildRequestedAt = annotations?.[ANNOTATIONS.rebuildRequestedAt]
+  const blueprint = { workspace: { name, uid }, spec, policy, rebuildRequestedAt }
+  return { ...blueprint, networksOfBefore: networksOfBefore(blueprint, children) }
+}
+
+/** Returns which networks of the workspace have a bridge or a name that a network elsewhere has. */
+function namesTakenIn({ cluster }: WorkspaceCaches, blueprint: Blueprint): ReadonlyMap<string, string> {
+  const { workspace, spec } = blueprint
+  const { networks, foreignNetworks } = cluster.workspaces
+  const taken = new Map<string, string>()
+  for (const { name } of spec.networks ?? []) {
+    const { bridge, cni } = linkNamesIn(blueprint, name)
+    const others = [bridge, cni].flatMap((link) => [
+      ...networks.find(BY_LINK, link),
+      ...foreignNetworks.find(BY_LINK, link),
+    ])
+    const other = others.find(({ metadata }) => metadata.namespace !== workspace.name)
+    if (other !== undefined) taken.set(name, keyOf(other.metadata))
+  }
+  return taken
 }
 
 /** Returns the children of the workspace. Objects forged in other namespaces are not even looked at. */
@@ -77,6 +120,7 @@ function childrenIn({ cluster, machines }: WorkspaceCaches, workspace: Workspace
   return childrenOf<KubeObject>(workspace, [
     ...(namespace === undefined ? [] : [namespace]),
     ...workspaces.networkPolicies.find(BY_OWNER, family),
+    ...workspaces.roleBindings.find(BY_OWNER, family),
     ...cluster.quotas.find(BY_NAMESPACE, name),
     ...workspaces.networks.find(BY_OWNER, family),
     ...cluster.claims.find(BY_OWNER, family),
@@ -110,13 +154,13 @@ function imageFacts(
   own: ReadonlySet<string>,
   caches: WorkspaceCaches,
   { imageNamespace }: Policy,
+  claimsOn: ClaimsOn,
 ): ImageFacts {
   const image = caches.images.get(keyOf({ namespace: imageNamespace, name }))
-  // The names are only the first few.
-  const { count = 0, names = [] } = image?.status.references ?? {}
-  const isCounted = count > own.size || names.some((one) => !own.has(one))
-  const isShared = caches.workspaces.count(BY_IMAGE_NAME, name) > 1 || isCounted
-  return { image, isShared: image !== undefined && isShared }
+  // An image that has an artifact is taken as it is, whoever refers to it.
+  if (image === undefined || image.status.artifact !== undefined) return { image, isShared: false, claims: [] }
+  const claims = claimsOn(image.metadata).filter(({ by, isKeeper }) => isKeeper === true || !own.has(by))
+  return { image, isShared: hasOthers(image, new Set([...own, ...claims.map(({ by }) => by)])), claims }
 }
 
 function podsOf({ cluster }: WorkspaceCaches, namespace: string, name: string): ContainerPodView[] {

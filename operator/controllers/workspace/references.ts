@@ -1,16 +1,30 @@
-import type { Policy } from '@open-terrain/constructs'
-import { type ReferenceSource, type References, referenceOf, referencesOf } from '../../images/references.ts'
+import type { Policy, VMDiskImageSpec } from '@open-terrain/constructs'
+import {
+  type ImageClaim,
+  type ReferenceSource,
+  type References,
+  referenceOf,
+  referencesOf,
+} from '../../images/references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listWhole } from '../../kube/list-all.ts'
 import { SharedLooks } from '../../kube/shared-looks.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { stopAll } from '../../runtime/stops.ts'
-import { BY_IMAGE_NAME, imageNamesOf, viewWorkspace, WORKSPACE, type WorkspaceCaches } from './caches.ts'
+import {
+  BY_IMAGE_NAME,
+  imageNamesOf,
+  parsedWorkspaceSpec,
+  viewReferringWorkspace,
+  WORKSPACE,
+  type WorkspaceCaches,
+} from './caches.ts'
+import { imageTemplate } from './decide/image-template.ts'
 import type { WorkspaceView } from './world.ts'
 
 interface Options {
-  readonly policy: () => Pick<Policy, 'imageNamespace'>
+  readonly policy: () => Policy
   /** Calls `listener` on each change of the policy. Returns a function that stops this. */
   readonly onPolicyChange: (listener: () => void) => () => void
 }
@@ -27,11 +41,23 @@ export class WorkspaceReferences implements ReferenceSource {
   constructor(client: KubeClient, caches: Pick<WorkspaceCaches, 'workspaces'>, options: Options) {
     this.#caches = caches
     this.#options = options
-    this.#live = new SharedLooks((_all, signal) => listWhole(client, WORKSPACE, { signal, project: viewWorkspace }))
+    this.#live = new SharedLooks((_all, signal) =>
+      listWhole(client, WORKSPACE, { signal, project: viewReferringWorkspace }),
+    )
   }
 
   cached(image: ObjectKey): References {
     return this.#count(image, this.#caches.workspaces.find(BY_IMAGE_NAME, image.name))
+  }
+
+  claims({ namespace, name }: ObjectKey): readonly ImageClaim[] {
+    const policy = this.#options.policy()
+    if (namespace !== policy.imageNamespace) return []
+    return this.#caches.workspaces.find(BY_IMAGE_NAME, name).map((one) => {
+      const parsed = parsedWorkspaceSpec(one)
+      const wants = parsed.ok ? imageTemplate(parsed.spec, policy, name).spec : ({} satisfies VMDiskImageSpec)
+      return { by: referenceOf(one), wants }
+    })
   }
 
   /** Uses a live list that begins after this call. Concurrent callers share it. Throws ApiError. */

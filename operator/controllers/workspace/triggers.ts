@@ -1,10 +1,14 @@
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
+import { BY_LINK } from '../../cluster/workspace-child-caches.ts'
+import { linksIn } from '../../cluster/workspace-views.ts'
 import type { ImageView } from '../../images/image-view.ts'
+import { hasLostReference } from '../../images/references.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { type Change, whenContentChanged, whenCreatedOrDeleted } from '../../runtime/store.ts'
 import { BY_IMAGE_NAME, WORKSPACE, type WorkspaceCaches } from './caches.ts'
+import { hasItsDisk } from './decide/machine-disk.ts'
 import type { MachineFacts, WorkspaceView } from './world.ts'
 
 /** Enqueues the workspaces that a change of another object in the caches concerns. Makes no decisions. Returns functions that stop the listeners. */
@@ -14,7 +18,17 @@ export function listenForWorkspaceTriggers(
   enqueue: (key: string) => void,
 ) {
   const { workspaces, images, machines, cluster, reflectors } = caches
-  const { networkPolicies, networks, volumes, configMaps, deployments, pods } = cluster.workspaces
+  const {
+    networkPolicies,
+    networks,
+    foreignNetworks,
+    volumes,
+    roleBindings,
+    configMaps,
+    deployments,
+    pods,
+    isolation,
+  } = cluster.workspaces
   const all = (found: Iterable<WorkspaceView>) => {
     for (const { metadata } of found) enqueue(keyOf(metadata))
   }
@@ -27,12 +41,23 @@ export function listenForWorkspaceTriggers(
   const clusterWide = whenContentChanged(({ before, after }: Change<KubeObject>) => {
     for (const object of [before, after]) inNamespace((object && controllerOfKind(object, WORKSPACE)?.name) ?? '')
   })
+  /** A network that has the name of another one concerns that one too. */
+  const joined =
+    <T extends KubeObject>(linksOf: (network: T) => readonly string[]) =>
+    ({ before, after }: Change<T>) => {
+      const links = new Set([before, after].flatMap((one) => (one === undefined ? [] : linksOf(one))))
+      for (const link of links)
+        for (const { metadata } of networks.find(BY_LINK, link)) inNamespace(metadata.namespace ?? '')
+      all([...workspaces.values()].filter(hasTakenName))
+    }
   return [
     images.onChange(({ key, before, after }) => {
       if (namespaceOf(key) !== imageNamespace()) return
       const name = key.slice(namespaceOf(key).length + 1)
       const isOfOne = workspaces.count(BY_IMAGE_NAME, name) === 1
-      if (!isSame(aboutImage(before, isOfOne), aboutImage(after, isOfOne))) all(workspaces.find(BY_IMAGE_NAME, name))
+      const isNews = !isSame(aboutImage(before, isOfOne), aboutImage(after, isOfOne))
+      // Whoever wanted something else of it may have left.
+      if (isNews || hasLostReference(before, after)) all(workspaces.find(BY_IMAGE_NAME, name))
     }),
     machines.onChange((change) => {
       if (!isSame(aboutMachine(change.before), aboutMachine(change.after))) within(change)
@@ -43,17 +68,28 @@ export function listenForWorkspaceTriggers(
     }),
     networkPolicies.onChange(child),
     networks.onChange(child),
+    networks.onChange(joined(({ spec }) => linksIn((spec as { readonly config?: unknown }).config))),
+    foreignNetworks.onChange(joined(({ links }) => links)),
     cluster.quotas.onChange((change) => {
       if (!isSame(unused(change.before), unused(change.after))) within(change)
     }),
     cluster.claims.onChange(child),
     volumes.onChange(clusterWide),
+    roleBindings.onChange(child),
     configMaps.onChange(child),
     deployments.onChange(child),
     pods.onChange(child),
+    isolation.onChange(({ before, after }) => {
+      if (before?.isReady !== after?.isReady || before?.node !== after?.node) all(workspaces.values())
+    }),
     cluster.secrets.onChange(whenCreatedOrDeleted(within)),
     reflectors.onInstalled(() => all(workspaces.values())),
   ]
+}
+
+/** Reports whether a network of a workspace waits for another one to go. Before it exists, no index shows it. */
+function hasTakenName({ status: { components = [] } }: WorkspaceView): boolean {
+  return components.some(({ reason }) => reason === 'NetworkNameTaken')
 }
 
 /** A quota without its usage, which changes all the time. */
@@ -81,7 +117,8 @@ function aboutImage(image: ImageView | undefined, isOfOne: boolean): unknown {
 function aboutMachine(machine: MachineFacts | undefined): unknown {
   if (machine === undefined) return undefined
   const { metadata, spec, status } = machine
-  const { phase, reason, message, observedGeneration } = status
+  const { phase, reason, message, nodeName, observedGeneration } = status
+  const hasDisk = hasItsDisk(machine)
   const { resourceVersion: _version, ...rest } = metadata
-  return [rest, spec, phase, reason, message, observedGeneration]
+  return [rest, spec, phase, reason, message, nodeName, observedGeneration, hasDisk]
 }

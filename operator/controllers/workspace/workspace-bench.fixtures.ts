@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
+  type DeploymentObject,
   POLICY_DEFAULTS,
   type Policy,
   type VMDiskImageStatus,
@@ -13,7 +15,7 @@ import { clusterCaches } from '../../cluster/caches.ts'
 import { type ImageView, viewImage } from '../../images/image-view.ts'
 import type { References } from '../../images/references.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
-import { DEPLOYMENT, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
+import { DEPLOYMENT, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../kube/resource-types.ts'
 import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { EventRecorder } from '../../runtime/event-recorder.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
@@ -24,6 +26,7 @@ import { Store } from '../../runtime/store.ts'
 import { WorkspaceCaches } from './caches.ts'
 import { WorkspaceController } from './controller.ts'
 import { WorkspaceReferences } from './references.ts'
+import { podOf } from './workspace-world.fixtures.ts'
 import type { MachineFacts, WorkspaceView } from './world.ts'
 
 export const SECOND = 1_000
@@ -85,6 +88,7 @@ export class WorkspaceBench {
       events: new EventRecorder({ ...basics, component: 'test', instance: 'me' }),
       caches,
       phases: new PhaseGauge(runtimeMetrics.registry, 'ot_workspace_phase', 'Workspaces by phase', []),
+      claimsOn: (image) => references.claims(image),
       countReferences: async (image, signal): Promise<References> => await references.live(image, signal),
     })
     const stop = new AbortController()
@@ -155,6 +159,7 @@ export class WorkspaceBench {
     const kinds = [
       'Namespace',
       'NetworkPolicy',
+      'RoleBinding',
       'ResourceQuota',
       'NetworkAttachmentDefinition',
       'PersistentVolumeClaim',
@@ -188,8 +193,28 @@ export class WorkspaceBench {
         if (image.status?.artifact === undefined) this.reportImage(image.metadata.name, READY_IMAGE)
       this.#reportUnseen(PERSISTENT_VOLUME_CLAIM, { phase: 'Bound', capacity: { storage: '1Gi' } })
       this.#reportUnseen(DEPLOYMENT, RUNNING)
+      this.#runPods()
       this.#reportUnseen(virtualMachine, { phase: 'Ready', reason: 'Running', message: 'the machine runs' })
       await this.clock.advance(3 * SECOND)
+    }
+  }
+
+  /** Replaces the pods of Deployments that have another template. */
+  #runPods(): void {
+    const { admin } = this.client.cluster
+    const wanted = new Map(this.#all<DeploymentObject>(DEPLOYMENT).map((one) => [keyOf(one.metadata), podOf(one)]))
+    const keys = new Set<string>()
+    for (const pod of this.#all<{ readonly spec?: unknown }>(POD)) {
+      const [key] = [...wanted].find(([, { metadata }]) => keyOf(metadata) === keyOf(pod.metadata)) ?? ['']
+      const { metadata, spec } = (wanted.get(key) ?? {}) as KubeObject & { readonly spec?: unknown }
+      const isCurrent = isDeepStrictEqual([metadata?.annotations, spec], [pod.metadata.annotations, pod.spec])
+      if (isCurrent) keys.add(key)
+      else admin.delete(POD, pod.metadata, { gracePeriodSeconds: 0 })
+    }
+    for (const [key, pod] of wanted) {
+      if (keys.has(key)) continue
+      admin.create(POD, { ...pod, metadata: { ...pod.metadata, uid: undefined } } as KubeObject)
+      this.tell(POD, keyOf(pod.metadata), (pod as KubeObject & { readonly status: object }).status)
     }
   }
 

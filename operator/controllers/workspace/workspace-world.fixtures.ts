@@ -1,13 +1,30 @@
-import { POLICY_DEFAULTS, type Policy, parseWorkspaceSpec, type WorkspaceSpec } from '@open-terrain/constructs'
+import {
+  type DeploymentObject,
+  POLICY_DEFAULTS,
+  type Policy,
+  parseWorkspaceSpec,
+  podNetworksIn,
+  type WorkspaceSpec,
+} from '@open-terrain/constructs'
 import { viewQuota } from '../../cluster/quotas.ts'
 import { viewClaim, viewNamespace } from '../../cluster/views.ts'
-import { viewConfigMap, viewDeployment, viewPersistentVolume, viewWithSpec } from '../../cluster/workspace-views.ts'
+import {
+  type ContainerPodView,
+  viewConfigMap,
+  viewContainerPod,
+  viewDeployment,
+  viewPersistentVolume,
+  viewRoleBinding,
+  viewWithSpec,
+} from '../../cluster/workspace-views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { type Component, idOfObject } from './decide/component.ts'
 import { imageNames } from './decide/components/image.ts'
+import { networksOfBefore } from './decide/components/network.ts'
+import { imageTemplate } from './decide/image-template.ts'
 import { planWorkspace } from './decide/plan.ts'
-import { renderComponents } from './decide/render.ts'
+import { asItStands, renderComponents } from './decide/render.ts'
 import type { ImageFacts, WorkspacePlan, WorkspaceView, WorkspaceWorld } from './world.ts'
 
 export const NOW = Date.parse('2026-01-31T12:00:00Z')
@@ -22,6 +39,7 @@ const VIEWS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
   ConfigMap: viewConfigMap,
   Deployment: (object) => viewDeployment(withStatus(object, RUNNING)),
   NetworkPolicy: viewWithSpec,
+  RoleBinding: viewRoleBinding,
   NetworkAttachmentDefinition: viewWithSpec,
   VirtualMachine: (object) =>
     withStatus(object, { phase: 'Ready', reason: 'Running', message: 'it runs', observedGeneration: 1 }),
@@ -31,14 +49,43 @@ function withStatus(object: KubeObject, status: object): KubeObject {
   return { ...object, status } as KubeObject
 }
 
+/** Returns the pod of a Deployment as Multus and a kubelet leave it when its containers run. */
+export function podOf({ metadata, spec }: DeploymentObject): KubeObject {
+  const { name, namespace } = metadata
+  const { labels, annotations } = spec.template.metadata
+  const { schedulingGates: _gates, ...podSpec } = spec.template.spec
+  const attached = podNetworksIn(annotations).map((one) => {
+    const [ip = ''] = one.ips
+    return { name: `${one.namespace}/${one.name}`, interface: one.interface, ips: [ip.split('/')[0]], mac: one.mac }
+  })
+  const reported = { 'k8s.v1.cni.cncf.io/network-status': JSON.stringify(attached) }
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      namespace,
+      name: `${name}-pod`,
+      uid: `${name}-pod`,
+      labels,
+      annotations: { ...annotations, ...reported },
+    },
+    spec: { ...podSpec, nodeName: 'node-1', terminationGracePeriodSeconds: 0 },
+    status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+  } as KubeObject
+}
+
 /** A cluster, as caches see it, that carries out each plan at once. */
 export class PlannedWorld {
   readonly children = new Map<string, KubeObject>()
   readonly images = new Map<string, ImageFacts>()
   /** Plans do not change these. */
   readonly namesakes = new Map<string, KubeObject>()
+  readonly nodes = new Map<string, boolean | undefined>()
+  ranges: WorkspaceWorld['ranges'] = []
+  readonly namesTaken = new Map<string, string>()
   policy: Policy = POLICY_DEFAULTS
   deletionTimestamp: string | undefined
+  rebuildRequestedAt: string | undefined
   status: WorkspaceView['status'] = {}
   #spec: WorkspaceSpec
   #rendered: readonly Component[] | undefined
@@ -57,8 +104,10 @@ export class PlannedWorld {
     const metadata = { name: 'lab', uid: 'lab-uid', generation: 1, finalizers: ['pelotech.ot/workspace'] }
     const going = this.deletionTimestamp === undefined ? {} : { deletionTimestamp: this.deletionTimestamp }
     const [spec, policy] = [this.#spec, this.policy]
-    this.#rendered ??= renderComponents({ workspace: metadata, spec, policy })
-    const none = { image: undefined, isShared: false }
+    const { rebuildRequestedAt } = this
+    const blueprint = { workspace: metadata, spec, policy, rebuildRequestedAt }
+    this.#rendered ??= renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, this.children) })
+    const none = { image: undefined, isShared: false, claims: [] }
     return {
       workspace: {
         apiVersion: 'pelotech.ot/v1alpha1',
@@ -69,8 +118,9 @@ export class PlannedWorld {
       },
       spec: { ok: true, spec },
       policy,
-      components: this.#rendered,
+      components: this.#rendered.map((one) => asItStands(one, this.children)),
       children: this.children,
+      namesTaken: this.namesTaken,
       namesakes: this.namesakes,
       missingKinds: new Set(),
       images: new Map(imageNames(spec).map((name) => [name, this.images.get(name) ?? none])),
@@ -78,7 +128,10 @@ export class PlannedWorld {
       secrets: new Set(
         (spec.vms ?? []).flatMap(({ users = [] }) => users.flatMap((user) => user.passwordSecretRef?.name ?? [])),
       ),
-      pods: new Map(),
+      pods: new Map(this.#pods()),
+      nodes: this.nodes,
+      ranges: this.ranges,
+      areNetworksReported: true,
       podWarnings: new Map(),
       refusals: new Map(),
       isUndecided: false,
@@ -94,11 +147,16 @@ export class PlannedWorld {
         apiVersion: 'pelotech.ot/v1alpha1',
         kind: 'VMDiskImage',
         metadata,
-        spec: {},
+        spec: imageTemplate(this.#spec, this.policy, name).spec ?? {},
         status: { artifact },
       }
-      this.images.set(name, { image, isShared: false })
+      this.images.set(name, { image, isShared: false, claims: [] })
     }
+  }
+
+  #pods(): [string, ContainerPodView[]][] {
+    const deployments = [...this.children.values()].filter(({ kind }) => kind === 'Deployment')
+    return deployments.map((one) => [one.metadata.name, [viewContainerPod(podOf(one as never))]])
   }
 
   /** Carries out a plan. */

@@ -1,15 +1,17 @@
 import type { ParsedWorkspaceSpec, Policy, WorkspaceStatus } from '@open-terrain/constructs'
+import type { ClusterRange } from '../../cluster/cluster-ranges.ts'
 import type { NamespaceState } from '../../cluster/namespace-state.ts'
+import type { OwnView } from '../../cluster/own-view.ts'
 import type { ContainerPodView } from '../../cluster/workspace-views.ts'
 import type { ImageView } from '../../images/image-view.ts'
+import type { ImageClaim } from '../../images/references.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { ChildRefusal } from '../../runtime/child-refusals.ts'
 import type { ObjectPlan } from '../../runtime/plan.ts'
 import type { Component } from './decide/component.ts'
 
-/** A Workspace as its cache keeps it. The spec is not validated: it may come from an older schema. */
-export interface WorkspaceView extends KubeObject {
-  readonly spec: unknown
+/** A Workspace as its cache keeps it. */
+export interface WorkspaceView extends OwnView {
   readonly status: WorkspaceStatus
 }
 
@@ -20,6 +22,9 @@ export interface MachineFacts extends KubeObject {
     readonly phase?: string | undefined
     readonly reason?: string | undefined
     readonly message?: string | undefined
+    readonly nodeName?: string | undefined
+    readonly bootedAt?: string | undefined
+    readonly clone?: { readonly phase?: string | undefined } | undefined
     readonly observedGeneration?: number | undefined
   }
 }
@@ -27,8 +32,10 @@ export interface MachineFacts extends KubeObject {
 /** Facts about an image that the workspace names. */
 export interface ImageFacts {
   readonly image: ImageView | undefined
-  /** Whether anything else refers to it, according to the caches and the image's own status. */
+  /** Whether anything refers to it that has no claim, according to its status. */
   readonly isShared: boolean
+  /** What all that refer to it want of it. Empty if nothing depends on it. */
+  readonly claims: readonly ImageClaim[]
 }
 
 /** Everything that is known about one workspace at one moment. A plan is a function of this and of the time. */
@@ -51,6 +58,14 @@ export interface WorkspaceWorld {
   readonly secrets: ReadonlySet<string>
   /** By name of the container cluster. */
   readonly pods: ReadonlyMap<string, readonly ContainerPodView[]>
+  /** Ranges of Services and pods, as far as they are known. */
+  readonly ranges: readonly ClusterRange[]
+  /** By name of a network: another NetworkAttachmentDefinition of the cluster, `<namespace>/<name>`, that has its bridge or its name. */
+  readonly namesTaken: ReadonlyMap<string, string>
+  /** By name of a node that runs members: whether it keeps itself out of the networks of workspaces. Undefined if nothing shows it. */
+  readonly nodes: ReadonlyMap<string, boolean | undefined>
+  /** Whether Multus has reported the networks of any pod of any workspace. */
+  readonly areNetworksReported: boolean
   /** By uid of a pod that takes too long to start: the last warning about it. */
   readonly podWarnings: ReadonlyMap<string, { readonly text: string | undefined; readonly isLookedAt: boolean }>
   /** By `childId`. */

@@ -3,8 +3,9 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import { type ImageView, parsedImageSpec } from '../image-view.ts'
 
 /** Returns the status of an image if it is about the present spec and requests, or else an empty one. */
-export function statusOfPresent({ spec, status, metadata }: ImageView): ImageView['status'] {
-  const parsed = parsedImageSpec(spec)
+export function statusOfPresent(image: ImageView): ImageView['status'] {
+  const { status, metadata } = image
+  const parsed = parsedImageSpec(image)
   if (status.observedGeneration !== metadata.generation) return {}
   if (!parsed.ok) return status
   const revision = revisionOf(parsed.spec, metadata.annotations?.[ANNOTATIONS.syncRequestedAt])

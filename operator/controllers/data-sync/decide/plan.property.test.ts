@@ -31,24 +31,27 @@ const annotations = fc.tuple(request, request).map(([sync, retry]) => ({
 }))
 const isGoing = fc.integer({ min: 0, max: 9 }).map((dice) => dice === 0)
 
+const day = fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z')
+
 /** DataSyncs of one namespace. Most of them share images, and may or may not want the same. */
 const dataSyncs: fc.Arbitrary<DataSyncView[]> = fc
-  .array(fc.tuple(fc.oneof({ arbitrary: spec, weight: 9 }, fc.constant({ vms: 'none' })), annotations, isGoing), {
+  .array(fc.tuple(fc.oneof({ arbitrary: spec, weight: 9 }, fc.constant({ vms: 'none' })), annotations, isGoing, day), {
     minLength: 1,
     maxLength: 4,
   })
   .map((many) =>
-    many.map(([one, asked, going], at) => {
+    many.map(([one, asked, going, creationTimestamp], at) => {
       const metadata: Partial<ObjectMeta> = {
         name: `lab-${at}`,
         annotations: asked,
+        creationTimestamp,
         ...(going && { deletionTimestamp: '2026-01-31T12:00:00Z' }),
       }
       return dataSyncOf(one, metadata)
     }),
   )
 
-/** Images that existed before: of other triples, and of an earlier spec. */
+/** Images that existed before: of other triples, of an earlier spec, of one of the DataSyncs, of one that is gone, of an earlier version. */
 const found = fc.array(
   fc.record({
     name: fc.constantFrom('1-a', '1-b', '1-2-a'),
@@ -56,6 +59,11 @@ const found = fc.array(
       {},
       { 'pelotech.ot/workspace-id': '1', 'pelotech.ot/workspace-vm': 'a' },
       { 'pelotech.ot/workspace-id': '1', 'pelotech.ot/workspace-vm': 'b', 'pelotech.ot/requests-reached': 'x' },
+    ),
+    creator: fc.constantFrom(
+      '',
+      'DataSync/farm/lab-0/uid-lab-0 generation 1',
+      'DataSync/farm/gone/uid-gone generation 1',
     ),
     url: fc.constantFrom('https://images.example/1', 'https://images.example/old'),
   }),
@@ -66,7 +74,13 @@ type Found = (typeof found extends fc.Arbitrary<infer T> ? T : never)[number]
 function imagesOf(before: readonly Found[]): Images {
   const images = new Images()
   for (const one of new Map(before.map((each) => [each.name, each])).values()) {
-    const metadata = { namespace: NAMESPACE, name: one.name, annotations: one.annotations }
+    const metadata = {
+      namespace: NAMESPACE,
+      name: one.name,
+      creationTimestamp: '2026-01-02T00:00:00Z',
+      labels: { 'pelotech.ot/created-by': 'DataSync' },
+      annotations: { ...one.annotations, ...(one.creator !== '' && { 'pelotech.ot/creator': one.creator }) },
+    }
     images.put({ apiVersion: 'v1', kind: 'VMDiskImage', metadata, spec: { url: one.url } } as never)
   }
   return images
@@ -88,6 +102,14 @@ function turn(one: DataSyncView, all: readonly DataSyncView[], images: Images): 
     if (before === undefined || triple === undefined) return
     expect(isImageFor(triple, before.metadata.annotations), name).toBe(true)
     expect(before.metadata.deletionTimestamp).toBeUndefined()
+    const { 'pelotech.ot/creator': mark } = before.metadata.annotations ?? {}
+    const beside = all.filter((each) =>
+      worldOf(each, images, all).images.some(({ wish }) => dataSyncImageName(wish.triple) === name),
+    )
+    const makers = beside.filter(({ metadata: { uid, creationTimestamp = '' } }) =>
+      mark === undefined ? creationTimestamp <= '2026-01-02T00:00:00Z' : mark.includes(`/${uid} `),
+    )
+    expect(makers.length, name).toBeGreaterThan(0)
   }
   for (const image of apply) {
     checkOwn(image.metadata.name)

@@ -42,7 +42,11 @@ describe('planDataSync', () => {
           name: '035-attacker',
           namespace: NAMESPACE,
           labels: { 'pelotech.ot/created-by': 'DataSync' },
-          annotations: { 'pelotech.ot/workspace-id': '035', 'pelotech.ot/workspace-vm': 'attacker' },
+          annotations: {
+            'pelotech.ot/creator': 'DataSync/farm/lab/uid-lab generation 1',
+            'pelotech.ot/workspace-id': '035',
+            'pelotech.ot/workspace-vm': 'attacker',
+          },
         },
         spec: { name: 'attacker', url: SPEC.vms[0]?.url, sourceType: 'http' },
       },
@@ -203,7 +207,7 @@ describe('an image that is not as a DataSync wants it', () => {
       expect(status).toMatchObject({ phase: 'Failed', reason: 'NameConflict', ready: '1/2' })
     }
     expect(plan(mine, images, [mine, theirs]).status.message).toContain(
-      '; vm attacker: DataSync lab wants no diskSize, url "https://images.example/mine.qcow2"; DataSync other wants diskSize "7Gi", ' +
+      'vm attacker: DataSync lab wants no diskSize, url "https://images.example/mine.qcow2"; DataSync other wants diskSize "7Gi", ' +
         'url "https://images.example/attacker.qcow2": VMDiskImage 035-attacker, which they share, stays as it is until all of them want the same; ' +
         'or give one of them another version',
     )
@@ -246,6 +250,136 @@ describe('an image that is not as a DataSync wants it', () => {
     const { message = '' } = plan(lab, new Images(), [lab, ...many]).status
     expect(message.match(/DataSync other-\d wants/g)).toHaveLength(5)
     expect(message).toContain('; 4 more want something else: ')
+  })
+})
+
+describe('whose an image is', () => {
+  const late = (metadata: object = {}, spec: unknown = withUrl(NEW_URL)) =>
+    dataSyncOf(spec, { name: 'late', ...metadata })
+  const attacker = ({ images = [] }: DataSyncStatus) => images.find(({ vm }) => vm === 'attacker')
+  const toAttacker = ({ apply, touch = [] }: DataSyncPlan) => {
+    return [...apply.map(({ metadata }) => metadata.name), ...touch.map(({ name }) => name)].filter((name) =>
+      name.endsWith('attacker'),
+    )
+  }
+
+  it('is that of the DataSync that had it created, or of one beside it', () => {
+    const images = created(lab, ready, ready)
+    expect(toAttacker(plan(late(), images, [late(), changed]))).toEqual(['035-attacker'])
+    expect(toAttacker(plan(late(), images, [late()]))).toEqual([])
+    // What it wanted is what it has, until it wants something else or asks for something.
+    expect(plan(late({}, SPEC), images, [late({}, SPEC)]).status).toMatchObject({ phase: 'Succeeded' })
+    const asking = late({ annotations: { [SYNC]: '1' } }, SPEC)
+    const asked = plan(asking, images, [asking])
+    expect([toAttacker(asked), attacker(asked.status)?.message]).toEqual([
+      [],
+      expect.stringMatching(/does not get the request of an annotation.* as DataSync farm\/lab had it created/),
+    ])
+  })
+
+  it('does not pass to who shares it, nor to a namesake of who had it created', () => {
+    const images = created(lab, ready, ready)
+    const namesake = dataSyncOf(withUrl(NEW_URL), { uid: 'uid-2' })
+    const { status, ...rest } = plan(namesake, images)
+    expect(writes({ status, ...rest })).toEqual([])
+    expect(attacker(status)).toMatchObject({ phase: 'Failed', reason: 'NameConflict' })
+    expect(status.message).toContain(attacker(status)?.message)
+    expect(attacker(status)?.message).toBe(
+      'VMDiskImage 035-attacker differs in url, and is not changed, as DataSync farm/lab had it created, and a DataSync changes only what it, or one ' +
+        'beside it, had created: give the vm what the image has, or another version; or delete the image, and it is created from this DataSync: ' +
+        'kubectl -n farm delete vmdi 035-attacker; or give it to this DataSync: kubectl -n farm annotate --overwrite vmdi 035-attacker ' +
+        'pelotech.ot/creator=DataSync/farm/lab/uid-2',
+    )
+    images.annotate('035-attacker', images.stored.get('035-attacker')?.metadata ?? {}, {
+      'pelotech.ot/creator': 'DataSync/farm/lab/uid-2',
+    })
+    expect(toAttacker(plan(namesake, images))).toEqual(['035-attacker'])
+  })
+
+  it('stays told when one beside the creator writes it', () => {
+    const images = created(lab, ready, ready)
+    const [image] = plan(late(), images, [late(), changed]).apply
+    expect(image?.metadata.annotations).toMatchObject({
+      'pelotech.ot/creator': 'DataSync/farm/lab/uid-lab generation 2',
+    })
+  })
+
+  it.each([
+    ['of before the image', '2026-01-30T00:00:00Z', ['035-attacker']],
+    ['of after it', '2026-01-31T00:00:01Z', []],
+  ])(
+    'is that of a DataSync %s where an earlier version of the operator created it',
+    (_when, creationTimestamp, told) => {
+      const images = created(lab, ready, ready)
+      const { annotations: { 'pelotech.ot/creator': _mark, ...annotations } = {} } =
+        images.stored.get('035-attacker')?.metadata ?? {}
+      images.change('035-attacker', { annotations, creationTimestamp: '2026-01-31T00:00:00Z' })
+      const one = late({ creationTimestamp })
+      const planned = plan(one, images)
+      expect(toAttacker(planned)).toEqual(told)
+      expect(planned.apply.map(({ metadata }) => metadata.annotations?.['pelotech.ot/creator'])).toEqual(
+        told.map(() => 'DataSync/farm/late/uid-late generation 2'),
+      )
+    },
+  )
+
+  const forLab = (spec: object, metadata: object = {}) => {
+    const images = created(lab, ready, ready)
+    const creator = { 'pelotech.ot/creator': 'Workspace/lab-1/uid-1 generation 1' }
+    images.stored.delete('035-attacker')
+    images.put({
+      apiVersion: 'pelotech.ot/v1alpha1',
+      kind: 'VMDiskImage',
+      metadata: { namespace: NAMESPACE, name: '035-attacker', annotations: creator, ...metadata },
+      spec,
+    } as never)
+    images.tell('035-attacker', ready)
+    return images
+  }
+  const URL = SPEC.vms[0]?.url
+
+  it.each<[string, object, object?]>([
+    ['as it is', { url: URL, sourceType: 'http' }],
+    ['in other words', { url: 'https://IMAGES.example:443/attacker.qcow2', sourceType: 'http' }],
+    ['with what the policy adds', { url: URL, diskSize: '10240Mi' }],
+    ['with what is for people', { url: URL, sourceType: 'http', name: 'vm', suspend: true, reclaimPolicy: 'Retain' }],
+    ['from a person', { url: URL, sourceType: 'http' }, { annotations: {} }],
+  ])('does not matter where it is what the vm wants, %s', (_how, spec, metadata) => {
+    const policy = { defaultDiskSize: '10Gi', defaultSourceType: 'http' } as const
+    const { status, ...rest } = plan(lab, forLab(spec, metadata), [lab], { policy })
+    expect(writes({ status, ...rest })).toEqual([])
+    expect(status).toMatchObject({ phase: 'Succeeded', reason: 'Synced' })
+  })
+
+  it.each<[string, object, string]>([
+    ['url', { url: NEW_URL, sourceType: 'http' }, 'Workspace lab-1 had it created'],
+    ['diskSize', { url: URL, sourceType: 'http', diskSize: '11Gi' }, 'Workspace lab-1 had it created'],
+    ['checksum', { url: URL, sourceType: 'http', checksum: `md5:${'0'.repeat(32)}` }, 'Workspace lab-1 had it created'],
+  ])('is told where it is another one in %s', (field, spec, who) => {
+    const { status, ...rest } = plan(lab, forLab(spec), [lab], { policy: { defaultDiskSize: '10Gi' } })
+    expect(writes({ status, ...rest })).toEqual([])
+    expect(attacker(status)).toMatchObject({ phase: 'Failed', reason: 'NameConflict' })
+    expect(attacker(status)?.message).toContain(`differs in ${field}, and is not changed, as ${who}`)
+    expect(attacker(status)?.message).not.toContain('annotate')
+  })
+})
+
+describe('an image that is too large for its cache', () => {
+  it('is left as it is, whatever a DataSync wants of it, and is told', () => {
+    const status: VMDiskImageStatus = {
+      phase: 'Failed',
+      reason: 'TooLarge',
+      message: 'too large',
+      observedGeneration: 1,
+    }
+    const images = created(lab, status, ready)
+    for (const [name, image] of images.stored)
+      if (name === '035-attacker') images.stored.set(name, { ...image, spec: {}, isCut: true })
+    const asking = dataSyncOf(withUrl(NEW_URL), { generation: 2, annotations: { [SYNC]: '1' } })
+    const { apply, touch = [], status: told } = plan(asking, images)
+    expect([...apply, ...touch]).toMatchObject([{ name: '035-router' }])
+    expect(told.images).toMatchObject([{ vm: 'attacker', phase: 'Failed', reason: 'TooLarge' }, { vm: 'router' }])
+    expect(told.message).toContain('too large')
   })
 })
 

@@ -1,4 +1,5 @@
 import { type DataSyncStatus, problemsText } from '@open-terrain/constructs'
+import { unusableReason } from '../../../cluster/own-view.ts'
 import { NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
 import { withRefusal } from '../../../runtime/standing.ts'
 import type { DataSyncWorld } from '../world.ts'
@@ -19,12 +20,12 @@ export type DataSyncPlan = ObjectPlan & { readonly status: DataSyncStatus }
  * A DataSync that is deleted, or loses a vm, no longer refers to the image. Nothing else is to be done, so it needs no finalizer.
  */
 export function planDataSync(world: DataSyncWorld, now: number): DataSyncPlan {
-  const { dataSync, images } = world
+  const { dataSync, images, policy } = world
   const { namespace = '', deletionTimestamp } = dataSync.metadata
   const nothing = { ...NOTHING_TO_DO, touch: [] } as const
   if (deletionTimestamp !== undefined) return { ...nothing, status: dataSync.status }
   const obstacle = obstacleIn(world)
-  const steps = obstacle === undefined ? images.map((image) => planImageOf(namespace, image)) : []
+  const steps = obstacle === undefined ? images.map((image) => planImageOf(namespace, image, policy)) : []
   const standing = obstacle ?? withRefusal(standingOf(steps), world.refusal, REFUSED)
   const status = dataSyncStatusOf(dataSync, standing, steps, now)
   return {
@@ -40,7 +41,7 @@ const REFUSED = { phase: 'Queued', reason: 'Refused' } as const
 
 /** Returns why nothing can be done about any image, or undefined. */
 function obstacleIn({ spec, namespaceTerminating, dataSync }: DataSyncWorld): DataSyncStanding | undefined {
-  if (!spec.ok) return { phase: 'Failed', reason: 'InvalidSpec', message: problemsText(spec.problems) }
+  if (!spec.ok) return { phase: 'Failed', reason: unusableReason(dataSync), message: problemsText(spec.problems) }
   if (!namespaceTerminating) return undefined
   const message = `namespace ${dataSync.metadata.namespace} is being deleted, and its images with it: nothing can be created in it`
   return { phase: 'Queued', reason: 'NamespaceTerminating', message }

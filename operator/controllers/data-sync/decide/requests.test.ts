@@ -8,7 +8,13 @@ const REACHED = ANNOTATIONS.requestsReached
 
 const asks = (dataSync: string, value: string): Wish => {
   const triple = { workspaceId: '035', version: undefined, vm: 'attacker' }
-  return { dataSync, triple, spec: { url: 'https://images.example/a.qcow2' }, requests: { [SYNC]: value } }
+  return {
+    dataSync,
+    metadata: { name: dataSync },
+    triple,
+    spec: { url: 'https://images.example/a.qcow2' },
+    requests: { [SYNC]: value },
+  }
 }
 
 let image: Readonly<Record<string, string>> = {}

@@ -7,7 +7,11 @@ import { dataSyncEventsBetween } from './status.ts'
 const vms = ['a', 'b', 'c'].map((name) => ({ name, url: `https://images.example/${name}` }))
 const lab = dataSyncOf({ workspaceId: '035', sourceType: 'http', vms })
 
-const waiting: VMDiskImageStatus = { phase: 'Queued', reason: 'SecretMissing' }
+const waiting: VMDiskImageStatus = {
+  phase: 'Queued',
+  reason: 'SecretMissing',
+  message: 'Secret farm/login does not exist',
+}
 const syncing: VMDiskImageStatus = { phase: 'Syncing', reason: 'Syncing', progress: '35.9%' }
 const snapshotting: VMDiskImageStatus = { phase: 'Snapshotting', reason: 'Snapshotting', progress: '100.0%' }
 const ready: VMDiskImageStatus = { phase: 'Succeeded', reason: 'Synced' }
@@ -49,7 +53,11 @@ describe('the status of a DataSync', () => {
 
   it('says who waits for what, and what went wrong', () => {
     expect(statusOf(syncing, waiting, failed).message).toBe(
-      '0/3 images are ready; Syncing: a (Syncing); Queued: b (SecretMissing); Failed: c (NotFound); vm c: the server answers 404',
+      'vm c: the server answers 404; vm b: Secret farm/login does not exist; 0/3 images are ready; Syncing: a (Syncing); Queued: b (SecretMissing); Failed: c (NotFound)',
+    )
+    const refused = { phase: 'Snapshotting', reason: 'Refused', message: 'VolumeSnapshot is forbidden' } as const
+    expect(statusOf(ready, ready, refused).message).toBe(
+      'vm c: VolumeSnapshot is forbidden; 2/3 images are ready; Syncing: c (Refused)',
     )
     expect(statusOf(ready, ready, ready).message).toBe('3/3 images are ready')
   })
@@ -58,7 +66,7 @@ describe('the status of a DataSync', () => {
     expect(statusOf(syncing, waiting, failed).images).toEqual([
       { vm: 'a', name: '035-a', phase: 'Syncing', reason: 'Syncing' },
       { vm: 'b', name: '035-b', phase: 'Queued', reason: 'SecretMissing' },
-      { vm: 'c', name: '035-c', phase: 'Failed', reason: 'NotFound' },
+      { vm: 'c', name: '035-c', phase: 'Failed', reason: 'NotFound', message: 'the server answers 404' },
     ])
   })
 

@@ -1,4 +1,9 @@
-import type { DataSyncPhase, DataSyncReason, DataSyncStatus } from '@open-terrain/constructs'
+import {
+  type DataSyncPhase,
+  type DataSyncReason,
+  type DataSyncStatus,
+  IMAGE_MESSAGE_MAX,
+} from '@open-terrain/constructs'
 import { cutMessage, mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
@@ -19,11 +24,14 @@ export function standingOf(images: readonly ImageStep[]): DataSyncStanding {
   const why = worst?.reason === 'NameConflict' ? 'NameConflict' : 'ImageFailed'
   const members = membersOf(images)
   const lists = ORDER.map((one) => listed(one, members)).filter((list) => list !== '')
-  const cause = worst === undefined ? [] : [`vm ${worst.vm}: ${worst.message}`]
+  const held = images.find(({ reason }) => reason === 'CDINotResponding')
+  const waiting = images.find(({ phase: of, message }) => of !== 'Failed' && message !== undefined)
+  const causes = [worst, held ?? waiting].flatMap((one) => (one === undefined ? [] : [`vm ${one.vm}: ${one.message}`]))
   return {
     phase,
-    reason: phase === 'Failed' ? why : phase === 'Succeeded' ? 'Synced' : phase,
-    message: [`${shareIn('Succeeded', members)} images are ready`, ...lists, ...cause].join('; '),
+    reason:
+      phase === 'Failed' ? why : phase === 'Succeeded' ? 'Synced' : held === undefined ? phase : 'CDINotResponding',
+    message: [...causes, `${shareIn('Succeeded', members)} images are ready`, ...lists].join('; '),
   }
 }
 
@@ -59,7 +67,11 @@ function figuresOf(images: readonly ImageStep[]): Partial<DataSyncStatus> {
     progress: `${percent.toFixed(1)}%`,
     counts: countsOf(['Succeeded', ...ORDER], members),
     ready: shareIn('Succeeded', members),
-    images: images.map(({ vm, name, phase, reason }) => ({ vm, name, phase, reason })),
+    images: images.map(({ vm, name, phase, reason, message = '' }) => {
+      // The messages of others may change all the time while they wait.
+      const why = phase === 'Failed' && message !== '' && cutMessage(message).slice(0, IMAGE_MESSAGE_MAX).toWellFormed()
+      return { vm, name, phase, reason, ...(why !== false && { message: why }) }
+    }),
   }
 }
 

@@ -10,10 +10,12 @@ export const REQUESTS: readonly string[] = [ANNOTATIONS.syncRequestedAt, ANNOTAT
 const SHOWN_MAX = 5
 
 /** Returns what a DataSync wants, one wish for each vm. */
-export function wishesOf({ metadata: { name, annotations = {} } }: KubeObject, spec: DataSyncSpec): Wish[] {
+export function wishesOf({ metadata }: KubeObject, spec: DataSyncSpec): Wish[] {
+  const { name, annotations = {} } = metadata
   const { workspaceId, version } = spec
   return spec.vms.map((vm) => ({
     dataSync: name,
+    metadata,
     triple: { workspaceId, version, vm: vm.name },
     spec: imageSpecOf(spec, vm),
     requests: annotations,
@@ -21,7 +23,7 @@ export function wishesOf({ metadata: { name, annotations = {} } }: KubeObject, s
 }
 
 /** Returns the fields in which an image, or another wish, is not as wanted. Fields that are for people do not count. */
-export function unmet({ spec }: Wish, actual: Pick<ImageView, 'spec'>): string[] {
+export function unmet({ spec }: Wish, actual: Pick<ImageView, 'spec' | 'isCut'>): string[] {
   return differences(spec, actual, DATA_SYNC_IMAGE_FIELDS).toSorted()
 }
 

@@ -102,6 +102,8 @@ it('a guest that answers, or is paused, is never stopped, whatever KubeVirt show
         [one.machine, one.instance].some((said) => holds(said, 'Ready')) || holds(one.instance, 'AgentConnected')
       if (!isPaused && !answers) {
         isKicked ||= remove.length > 0
+        const alone = { ...worldOf(one), neighbours: { KubeVirt: { presence: 'away' } } } as const
+        if (remove.length > 0) expect(planMachine(alone, START).remove).toEqual([])
         return
       }
       isSeen = true

@@ -136,7 +136,18 @@ function newestOf(first: string, { refusedSince = 0 }: KubeVirtView, obstacle: O
   return refusal === undefined || refusal.at < refusedSince ? first : refusal.text
 }
 
+/** Reports whether the guest of an instance is over. virt-handler reports it even while virt-controller is away, and the rest still shows a running guest. */
+export function hasEnded(instance: Pick<InstanceView, 'phase'> | undefined): boolean {
+  return instance?.phase === 'Succeeded' || instance?.phase === 'Failed'
+}
+
 function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
+  // The state of KubeVirt's machine still says that it runs. Where the two differ, the worse one is told.
+  if (hasEnded(instance)) {
+    const end = instance?.phase === 'Failed' ? 'the guest has failed' : 'the guest has shut down'
+    const next = machine.runStrategy === 'Always' ? '; KubeVirt starts it again' : ''
+    return waiting('GuestStopped', `${end}${next}`)
+  }
   // KubeVirt copies isReady from the instance: if the two differ, one of them is stale, and the addresses may be missing.
   if (machine.isReady && instance?.isReady !== false && machine.printableStatus !== 'Paused')
     return ready('Running', 'the machine runs')
@@ -195,6 +206,11 @@ export function standsStill({ machine, instance }: Pick<MachineWorld, 'machine' 
 /** A machine can also be paused during a migration, when its state shows `Migrating` instead. */
 function isPaused({ printableStatus, pause }: KubeVirtView): boolean {
   return printableStatus === 'Paused' || (printableStatus === 'Migrating' && pause !== undefined)
+}
+
+/** Reports whether people or a migration paused the guest: that may last as long as it likes. */
+export function isPausedByChoice(machine: KubeVirtView): boolean {
+  return isPaused(machine) && machine.pause?.reason !== 'PausedIOError'
 }
 
 function standingOfPause({ pause }: KubeVirtView): MachineStanding {

@@ -50,7 +50,12 @@ export function runStrategyOf({ spec }: Pick<MachineWorld, 'spec'>): RunStrategy
 }
 
 /** What the status records of the first start, if there was none. */
-export const NOT_BOOTED = { bootedAt: undefined, specHash: undefined, secretHash: undefined }
+export const NOT_BOOTED = {
+  bootedAt: undefined,
+  specHash: undefined,
+  secretHash: undefined,
+  diskUID: undefined,
+}
 
 /** Reports whether the guest has started. It may have written to its disk since. */
 export function hasBooted({ vm, instance }: Pick<MachineWorld, 'vm' | 'instance'>): boolean {
@@ -58,7 +63,9 @@ export function hasBooted({ vm, instance }: Pick<MachineWorld, 'vm' | 'instance'
 }
 
 export function refused(standing: MachineStanding, { refusal }: MachineWorld): MachineStanding {
-  return withRefusal(standing, refusal, { phase: 'Provisioning', reason: 'Refused' })
+  // The refusal is the consequence.
+  const isAbsent = standing.reason === 'CDINotResponding' || standing.reason === 'KubeVirtNotResponding'
+  return withRefusal(standing, refusal, { phase: 'Provisioning', reason: isAbsent ? standing.reason : 'Refused' })
 }
 
 /** Reports whether it has a disk or a machine, whatever happens to its image. */
@@ -66,8 +73,11 @@ export function isDeployed({ clone, claim, machine }: Pick<MachineWorld, 'clone'
   return clone !== undefined || claim !== undefined || machine !== undefined
 }
 
-/** Reports whether there is a root disk, or CDI will make it. CDI cannot if a foreign claim has the name. */
-export function hasDisk(of: Readonly<Record<'clone' | 'claim' | 'foreignClaim', unknown>>): boolean {
+/** Reports whether there is a root disk, or CDI will make it. CDI cannot if a foreign claim has the name. A disk that is elsewhere is KubeVirt's to make. */
+export function hasDisk(
+  of: Readonly<Record<'clone' | 'claim' | 'foreignClaim', unknown> & { isDiskElsewhere?: boolean }>,
+): boolean {
+  if (of.isDiskElsewhere === true) return true
   return of.claim !== undefined || (of.clone !== undefined && of.foreignClaim === undefined)
 }
 

@@ -11,7 +11,7 @@ import {
   type VirtualMachineStatus,
   withMacAddresses,
 } from '@open-terrain/constructs'
-import { isSameValue } from '../../../images/decide/ensure-image.ts'
+import { isSameValue } from '../../../images/decide/image-meaning.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
@@ -84,7 +84,7 @@ export function wantedSecret(world: MachineWorld): KubeObject[] {
 }
 
 export function wantedMachine({ world, spec }: MachineDraft) {
-  const { vm, cloudInit, secret, machine, claim } = world
+  const { vm, cloudInit, secret, machine, claim, restoredClaim } = world
   const ref = refOf(world)
   const hash =
     cloudInit.kind === 'rendered'
@@ -98,6 +98,7 @@ export function wantedMachine({ world, spec }: MachineDraft) {
     firmwareUuid: machine?.firmwareUuid ?? uuidFrom([ref.uid, claim?.metadata.uid]),
     cpu: spec.resources.cpu,
     memory: spec.resources.memory,
+    restoredClaim,
     version: spec,
     workspace: vm.metadata.labels?.[LABELS.workspace],
     nodeGroup: spec.nodeGroup,

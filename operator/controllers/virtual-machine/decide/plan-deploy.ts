@@ -2,22 +2,27 @@ import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { ANNOTATIONS, cloudInitFingerprint, shortHash, vmChildNames } from '@open-terrain/constructs'
 import { IS_ON, type KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
-import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
+import type { EventNote } from '../../../runtime/event-recorder.ts'
+import { firstFew } from '../../../runtime/first-few.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
 import { removalOf } from '../../../runtime/plan.ts'
 import { withMore } from '../../../runtime/standing.ts'
 import { sooner } from '../../../runtime/wake.ts'
 import type { MachineWorld } from '../world.ts'
+import { withAbsence } from './absence.ts'
+import { diskLoss, noDisk, planLoss } from './disk-loss.ts'
 import { nodeOf, standingOfDisk, standingOfMachine, waitsForConsumer } from './judge.ts'
 import type { MachineDraft, Step } from './machine-plan.ts'
-import { failed, hasBooted, hasDisk, losesDisk, NOT_BOOTED, ready, runStrategyOf, waiting } from './machine-plan.ts'
+import { failed, hasBooted, hasDisk, NOT_BOOTED, ready, runStrategyOf, waiting } from './machine-plan.ts'
 import { wantedMachine, wantedSecret } from './plan-children.ts'
 import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
 import { remarksOnRun } from './plan-remarks.ts'
+import { planRestore, remarksOnRestore } from './plan-restore.ts'
+import { withOthers } from './plan-shared-lists.ts'
 import { judged, withRetry } from './plan-timeouts.ts'
-import { leftClaim, type MachineStanding } from './status.ts'
+import { leftClaim, type MachineStanding, type Remark } from './status.ts'
 
 /** No watch event reports that access was granted, or that the API server can read a Secret again. */
 const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
@@ -25,7 +30,13 @@ const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by t
 /** Plans disk, Secret and machine, once the image is ready or the machine is deployed already. */
 export function planDeploy(draft: MachineDraft, image: ImageState): Step {
   const { cloudInit } = draft.world
+  const still = planRestore(draft)
+  if (still !== undefined)
+    return { ...still, standing: withAbsence(draft.world, still.standing), status: shownRun(draft.world) }
   const blocked = whatBlocks(draft)
+  const loss = diskLoss(draft.world)
+  const lost = loss && planLoss(draft, loss, blocked)
+  if (lost !== undefined) return { ...lost, status: { ...shownRun(draft.world), ...firstStart(draft), ...lost.status } }
   const standstill = blocked && { standing: blocked }
   const step: Step = planDiskless(draft, blocked) ?? standstill ?? planDisk(draft, image) ?? planRun(draft)
   if (cloudInit.kind === 'rendered') return step
@@ -41,23 +52,14 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
  */
 function planDiskless(draft: MachineDraft, blocked: MachineStanding | undefined): Step | undefined {
   const { world } = draft
-  const { vm, machine, instance, clone, foreignClaim } = world
+  const { machine, clone } = world
   if (machine === undefined || hasDisk(world)) return undefined
-  // A guest needs the claim to start, not to run: one that was started from ours keeps running unless another claim appears. It has the last copy
-  // of its data: it is left alone however long it hangs, and a new disk made before it stops would be taken for the disk that it was started from.
-  if (foreignClaim === undefined && vm.status.bootedAt !== undefined && instance?.phase === 'Running') {
-    const stands = blocked === undefined ? standing(world) : withMore(blocked, lossOf(world))
-    return { standing: stands, status: shownRun(world) }
-  }
   const again = waiting('Cloning', 'the root disk is gone, and is recreated')
   const stands = blocked ?? (clone === undefined ? again : standingOfClone(draft, clone))
   const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk from the operator, and is removed: it would start from any claim of that name`
   const removed = withMore(stands, `; ${why}`)
   const remove = removalOf(machine)
-  const { namespace = '', name } = vm.metadata
-  const disk = { namespace, name: vmChildNames(name).clone }
-  const absent = [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, ...disk }))
-  const onlyIf = [{ absent, whose: 'ours' }] as const
+  const onlyIf = [noDisk(world)]
   const step = { remove, ...(remove.length > 0 && { onlyIf }), status: { addresses: undefined } }
   return blocked === undefined ? judged(draft, removed, step) : { ...step, standing: removed }
 }
@@ -92,19 +94,44 @@ function planRun(draft: MachineDraft): Step {
   const { machine, clone } = world
   // KubeVirt's machine names the Secret, and has a hash of its content that is salted with the uid of the Secret.
   if (world.secret === undefined) return judged(draft, standing(world), { apply: wantedSecret(world) })
-  const wanted = wantedMachine(draft)
+  const rendered = wantedMachine(draft)
+  const { wanted, others, gone, isTooLarge } = withOthers(world, rendered, machine)
   const isGoing = isTerminating(machine)
-  const apply = isGoing || (machine !== undefined && ownsEqual(wanted, machine)) ? [] : [wanted]
-  const fingerprint = wanted.metadata.annotations[ANNOTATIONS.cloudInit]
+  const apply = isGoing || isTooLarge || (machine !== undefined && ownsEqual(wanted, machine)) ? [] : [wanted]
+  const fingerprint = rendered.metadata.annotations[ANNOTATIONS.cloudInit]
   const status: Partial<VirtualMachineStatus> = {
     ...(clone && cloneStatus(draft, clone)),
     ...shownRun(world),
-    ...(hasBooted(world) ? firstStart(draft, fingerprint) : NOT_BOOTED),
+    ...(hasBooted(world) ? { ...firstStart(draft, fingerprint), diskUID: world.claim?.metadata.uid } : NOT_BOOTED),
+    // The name of a lost one stays, so that people are told for as long as it is lost.
+    restoredClaim: world.isRestoredClaimLost ? world.vm.status.restoredClaim : world.restoredClaim,
   }
   const stands = standing(world)
-  const remarks = remarksOnRun(draft, status.specHash, fingerprint)
-  const step = judged(draft, stands, { apply: [...wantedSecret(world), ...apply], status, remarks })
+  const remarks = [
+    ...remarksOnRun(draft, status.specHash, fingerprint),
+    ...remarksOnRestore(world),
+    ...remarksOnOthers(machine, others, isTooLarge),
+  ]
+  // Told with the change of the spec, and not again while the write is retried.
+  const isNewSpec = world.vm.status.observedGeneration !== world.vm.metadata.generation
+  const events = isGoing || !isNewSpec ? [] : gone.map(interfaceRemoved)
+  const step = judged(draft, stands, { apply: [...wantedSecret(world), ...apply], status, remarks, events })
   return stands.reason === 'StartFailed' ? withRetry(draft, step) : step
+}
+
+/** More are only counted. */
+const OTHERS_SHOWN = 10
+
+function remarksOnOthers(machine: KubeVirtView | undefined, others: readonly string[], isTooLarge: boolean): Remark[] {
+  if (others.length === 0) return []
+  const but = isTooLarge ? '; it is so large that the operator cannot change it any more: remove some of that' : ''
+  const message = `others have added to VirtualMachine ${machine?.metadata.name} of KubeVirt: ${firstFew(others, OTHERS_SHOWN)}; that stays${but}`
+  return [{ type: 'AddedByOthers', reason: 'AddedByOthers', message }]
+}
+
+function interfaceRemoved(network: string): EventNote {
+  const message = `spec.interfaces does not name network ${network} any more: its interface is removed from the VirtualMachine of KubeVirt`
+  return { type: 'Normal', reason: 'InterfaceRemoved', message }
 }
 
 function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachineStatus> {
@@ -158,14 +185,7 @@ function standingOf(world: MachineWorld): MachineStanding {
   if (off !== undefined) return off
   // Until the disk is complete, KubeVirt's state is stale or about something else.
   if (isCloning && !machine.isReady) return standingOfDisk(clone, machine)
-  return withMore(standingOfMachine(machine, obstacle, instance), lossOf(world))
-}
-
-/** Returns text to append to the standing of a machine; empty if its disk stays. */
-function lossOf(world: MachineWorld): string {
-  if (world.clone === undefined && world.claim === undefined)
-    return '; its disk is gone, and a new one is made when the guest stops: save what is needed'
-  return losesDisk(world) ? '; its disk is being deleted, and is gone when the guest stops: save what is needed' : ''
+  return standingOfMachine(machine, obstacle, instance)
 }
 
 /**

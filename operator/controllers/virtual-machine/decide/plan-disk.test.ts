@@ -203,7 +203,6 @@ describe('a disk that has booted', () => {
     ['it is being deleted', { clone: aDisk({}, GOING), claim: aClaim(GOING) }],
     ['it is being deleted while CDI says that it clones', { clone: aDisk(DISK.cloning, GOING), claim: aClaim(GOING) }],
     ['its DataVolume is gone', { clone: undefined }],
-    ['its claim is gone', { claim: undefined }],
     ['its image is gone', { image: undefined }],
     ['its image has another artifact', { image: aWorld(artifactOf('golden-99999999')).image }],
     ['its time is over', { policy: { vmProvisionTimeoutMs: 1 } }],
@@ -223,28 +222,6 @@ describe('a disk that has booted', () => {
     }
   })
 
-  it('is warned about when it is deleted under the guest, and made again when it is gone', () => {
-    const walk = new Walk().deploy()
-    const before = walk.log.length
-    walk.set({ clone: going(walk.world.clone), claim: going(walk.world.claim) }).settle()
-    expect([walk.stand, walk.message]).toEqual([
-      'Ready/Running',
-      'the machine runs; its disk is being deleted, and is gone when the guest stops: save what is needed',
-    ])
-    expect(writes(walk, before)).toEqual([])
-    walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped).diskGone().settle()
-    expect(writes(walk, before)).toEqual(['delete VirtualMachine vm'])
-    expect(writes(walk.reap(), before)).toEqual(['delete VirtualMachine vm', 'apply DataVolume vm-root'])
-    expect(walk.status.bootedAt).toBeUndefined()
-  })
-
-  it('is warned about when its claim alone is deleted', () => {
-    const walk = new Walk().deploy()
-    walk.set({ clone: undefined, claim: going(walk.world.claim) }).settle()
-    expect(walk.message).toContain('its disk is being deleted')
-    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
-  })
-
   it('lives on as a claim when its DataVolume is taken away, though its machine is deleted too', () => {
     const walk = new Walk().deploy()
     const before = walk.log.length
@@ -258,14 +235,6 @@ describe('a disk that has booted', () => {
     const before = walk.log.length
     walk.set({ clone: undefined, image: undefined }).machineGone().settle()
     expect(writes(walk, before)).toEqual(['apply VirtualMachine vm'])
-  })
-
-  it('whose claim somebody lost is waited for, and in the end told as a failure', () => {
-    const walk = new Walk().deploy().set({ instance: undefined }).kubevirt({ printableStatus: 'ErrorPvcNotFound' })
-    walk.set({ claim: undefined }).settle()
-    expect(walk.stand).toBe('Provisioning/Cloning')
-    expect(walk.after(30 * MINUTE).stand).toBe('Failed/Timeout')
-    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
   })
 })
 

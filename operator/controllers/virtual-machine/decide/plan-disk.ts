@@ -5,6 +5,7 @@ import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { removalOf } from '../../../runtime/plan.ts'
 import { withMore } from '../../../runtime/standing.ts'
 import type { CloneFacts } from '../world.ts'
+import { rebuildRequestOf } from './disk-loss.ts'
 import { standingOfDisk } from './judge.ts'
 import { hasBooted, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
 import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
@@ -17,6 +18,7 @@ import type { MachineStanding } from './status.ts'
 export function planDisk(draft: MachineDraft, image: ImageState): Step | undefined {
   const { clone, claim } = draft.world
   const hasClaim = claim !== undefined
+  if (draft.world.isDiskElsewhere) return undefined
   if (clone === undefined) return hasClaim ? undefined : newDisk(draft, image)
   // A guest that has started may have written to its disk: from then on only people decide about it.
   if (!hasBooted(draft.world) && clone.phase !== 'Succeeded') return unfinishedDisk(draft, clone)
@@ -77,6 +79,8 @@ function newDisk(draft: MachineDraft, image: ImageState): Step {
     status: {
       clone: { name: wanted.metadata.name, ...wantsOf(draft), sourceRevision },
       ...NOT_BOOTED,
+      restoredClaim: undefined,
+      rebuildRequest: rebuildRequestOf(draft.world.vm) ?? draft.world.vm.status.rebuildRequest,
     },
   })
 }

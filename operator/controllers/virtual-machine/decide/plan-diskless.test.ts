@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toTime } from '../../../runtime/conditions.ts'
-import { reasonOf } from '../../../runtime/standing.ts'
-import { HOUR, START } from '../../../runtime/times.fixtures.ts'
+import { START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK, NO_DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
@@ -14,10 +12,11 @@ const WHY =
   'VirtualMachine vm of KubeVirt has no disk from the operator, and is removed: it would start from any claim of that name'
 const planOf = (more: WorldOverrides) => {
   const gone = { clone: undefined, claim: undefined, instance: undefined, machine: aMachine(KUBEVIRT.stopped) }
-  return planMachine(aRunningWorld({ ...gone, ...more }), START)
+  const status = { observedGeneration: 1 }
+  return planMachine(aRunningWorld({ ...gone, status, ...more }), START)
 }
 
-describe('KubeVirt’s machine that has neither a DataVolume nor a claim of ours', () => {
+describe('KubeVirt’s machine that has never run, and has neither a DataVolume nor a claim of ours', () => {
   it.each<[string, WorldOverrides, string, string]>([
     ['as people have deleted both', {}, 'Cloning', 'the root disk is gone, and is recreated'],
     ['as CDI is gone', { hasDataVolumes: false }, 'CDIMissing', 'install CDI'],
@@ -65,79 +64,6 @@ describe('KubeVirt’s machine that has neither a DataVolume nor a claim of ours
     const { apply, remove } = planOf(more)
     expect([apply, remove]).toEqual([[], []])
   })
-
-  it('is left running by a guest that was started by ours, as long as no other claim is there', () => {
-    const { apply, remove } = planOf({ instance: anInstance() })
-    expect([apply, remove]).toEqual([[], []])
-  })
-
-  it('is left running by that guest, too, while the API server refuses something', () => {
-    const world = aRunningWorld({ clone: undefined, claim: undefined, instance: anInstance() })
-    const { status } = planMachine(world, START)
-    expect([status.bootedAt, status.specHash]).toEqual([world.vm.status.bootedAt, world.vm.status.specHash])
-    const refused = { ...world, vm: { ...world.vm, status }, refusal: 'exceeded quota' }
-    const { apply, remove } = planMachine(refused, START)
-    expect([apply, remove]).toEqual([[], []])
-  })
-})
-
-describe('a guest whose disk is gone while it runs', () => {
-  const hung = { instance: anInstance({ isReady: false }), machine: aMachine(KUBEVIRT.notReady) }
-
-  it.each<[string, WorldOverrides, string]>([
-    ['that is well', { machine: aMachine(KUBEVIRT.running) }, 'Ready/Running: the machine runs'],
-    ['that is not ready', hung, 'Provisioning/NotReady: the instance runs and is not ready: GuestNotRunning'],
-    [
-      'whose Secret is gone too',
-      { secret: undefined },
-      'Provisioning/GuestStopped: the guest has stopped, or has not started yet; KubeVirt',
-    ],
-    ['without an image', { ...hung, image: undefined }, 'Provisioning/NotReady: the instance runs and is not ready'],
-    ['without CDI', { hasDataVolumes: false }, 'Provisioning/CDIMissing: the cluster does not serve DataVolumes'],
-    [
-      'whose Secret is somebody else’s',
-      { conflict: 'Secret vm-cloudinit' },
-      'Failed/NameConflict: Secret vm-cloudinit',
-    ],
-    ['without a password', { secret: undefined, cloudInit: NO_PASSWORD }, 'Provisioning/MissingPasswordSecret: the'],
-  ])('is told of, and left alone: one %s', (_what, more, says) => {
-    const kicks = { count: 1, instanceUID: 'instance-1' }
-    const began = { observedGeneration: 1, provisioningSince: toTime(START), bootedAt: toTime(START) }
-    for (const status of [began, { ...began, kicks }])
-      for (const now of [START, START + HOUR]) {
-        const overrides = {
-          clone: undefined,
-          claim: undefined,
-          instance: anInstance(),
-          machine: aMachine(KUBEVIRT.stopped),
-        }
-        const plan = planMachine(aRunningWorld({ ...overrides, status, ...more }), now)
-        expect([plan.apply, plan.remove]).toEqual([[], []])
-        const { phase, message } = plan.status
-        expect(`${phase}/${reasonOf(plan.status)}: ${message}`).toContain(says)
-        expect(message).toContain('its disk is gone, and a new one is made when the guest stops: save what is needed')
-        expect(plan.status).toMatchObject({
-          bootedAt: began.bootedAt,
-          addresses: ['10.10.0.161'],
-          kubevirt: { name: 'vm', uid: 'uid of vm', nodeName: 'node-1' },
-        })
-      }
-  })
-
-  it('gets a disk when it stops, and that one has not booted', () => {
-    const walk = new Walk().deploy().diskGone().settle()
-    expect([walk.stand, walk.status.bootedAt]).toEqual(['Ready/Running', toTime(START)])
-    expect(walk.after(HOUR).log.filter((line) => line === 'apply DataVolume vm-root')).toHaveLength(1)
-    walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped).reap()
-    expect(walk.world.clone).toBeDefined()
-    const { bootedAt, specHash, secretHash } = walk.status
-    expect([bootedAt, specHash, secretHash]).toEqual([undefined, undefined, undefined])
-    walk
-      .disk(DISK.failed, false)
-      .edit({ resources: { cpu: '1', memory: '1Gi' } })
-      .settle()
-    expect(walk.log).toContain('delete DataVolume vm-root')
-  })
 })
 
 describe('KubeVirt’s machine that has a disk', () => {
@@ -162,18 +88,4 @@ describe('a disk whose claim cannot be made', () => {
     walk.set({ foreignClaim: undefined })
     expect(walk.disk(DISK.succeeded).start().stand).toBe('Ready/Running')
   })
-})
-
-it('disk and machine are made again, in that order, when the machine without a disk is gone', () => {
-  const walk = new Walk().deploy().set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
-  const before = walk.log.length
-  walk.diskGone().settle()
-  expect(walk.stand).toBe('Provisioning/Cloning')
-  walk.reap().disk(DISK.succeeded).start()
-  expect(walk.log.slice(before).filter((line) => !line.startsWith('status'))).toEqual([
-    'delete VirtualMachine vm',
-    'apply DataVolume vm-root',
-    'apply VirtualMachine vm',
-  ])
-  expect(walk.stand).toBe('Ready/Running')
 })

@@ -14,7 +14,7 @@ describe('what others change', () => {
     ['stopped the machine', { spec: { runStrategy: 'Halted' } }],
     ['renamed the host', { template: { hostname: 'other' } }],
     ['took the networks', { template: { networks: [] } }],
-    ['changed the volumes', { template: { volumes: [{ name: 'more' }] } }],
+    ['took the volumes', { template: { volumes: [] } }],
     ['tied it to a node', { template: { affinity: { nodeAffinity: {} } } }],
     ['removed our labels', { metadata: { labels: {} } }],
     ['removed the fingerprint', { metadata: { annotations: {} } }],
@@ -74,6 +74,85 @@ describe('what others change', () => {
       'apply VirtualMachine vm',
     ])
     expect(walk.condition('RebuildRequired')).toBeUndefined()
+  })
+})
+
+describe('what others add to the lists of the machine', () => {
+  type Template = {
+    volumes: object[]
+    networks: object[]
+    domain: { devices: { disks: object[]; interfaces: object[] } }
+  }
+  const template = (walk: Walk) => {
+    const { spec } = walk.world.machine ?? {}
+    return (spec as { template: { spec: Template } }).template.spec
+  }
+  const names = (walk: Walk) => {
+    const { volumes, networks, domain } = template(walk)
+    const lists = [volumes, domain.devices.disks, networks, domain.devices.interfaces] as { name: string }[][]
+    return lists.map((list) => list.map(({ name }) => name).join())
+  }
+  const ADDED = { name: 'data', persistentVolumeClaim: { claimName: 'data', hotpluggable: true } }
+  const NIC = { name: 'lab', bridge: {}, macAddress: '02:00:00:00:00:07' }
+
+  function extended(): Walk {
+    const walk = new Walk().deploy()
+    const { volumes, networks, domain } = template(walk)
+    const { disks, interfaces } = domain.devices
+    const devices = {
+      ...domain.devices,
+      disks: [...disks, { name: 'data', disk: { bus: 'scsi' } }],
+      interfaces: [NIC, ...interfaces],
+    }
+    walk.tamper({
+      template: {
+        volumes: [...volumes, ADDED, { name: 'dump', memoryDump: { claimName: 'dump' } }],
+        networks: [...networks, { name: 'lab', multus: { networkName: 'team/lab' } }],
+        domain: { ...domain, devices },
+      },
+    })
+    return walk
+  }
+
+  it('stays, and is named in a condition', () => {
+    const walk = extended()
+    expect(walk.plan().apply).toEqual([])
+    walk.settle()
+    expect(walk.condition('AddedByOthers')?.message).toContain('volume data, volume dump, interface lab; that stays')
+    expect([walk.stand, walk.events.at(-1)]).toEqual(['Ready/Running', 'Normal AddedByOthers'])
+    expect(walk.settle().step()).toBe(false)
+  })
+
+  it('stays where ours is put right, or changes', () => {
+    const walk = extended()
+    walk.tamper({ template: { volumes: template(walk).volumes.slice(1) } }).settle()
+    expect(names(walk)[0]).toBe('rootdisk,cloudinit,data,dump')
+    walk.edit({ interfaces: [{ network: 'other-net', ipAddress: '10.20.0.161/24' }] }).settle()
+    expect(names(walk)).toEqual([
+      'rootdisk,cloudinit,data,dump',
+      'rootdisk,cloudinit,data',
+      'other-net,lab',
+      'other-net,lab',
+    ])
+    expect(walk.events).toContain('Normal InterfaceRemoved')
+  })
+
+  it('is so much that the operator cannot know all of it: then it changes nothing, and says so', () => {
+    const walk = new Walk().deploy()
+    const more = Array.from({ length: 800 }, (_, at) => ({ ...ADDED, name: `data-${at}` }))
+    walk.tamper({ template: { volumes: more } }).settle()
+    expect(names(walk)[0]).toBe(more.map(({ name }) => name).join())
+    expect(walk.condition('AddedByOthers')?.message).toMatch(
+      /volume data-0, .* and \d+ more; that stays; it is so large/,
+    )
+  })
+
+  it('is not confused with an interface that we rendered for another spec', () => {
+    const walk = new Walk().deploy().edit({ interfaces: undefined }).settle()
+    expect(names(walk).slice(2)).toEqual(['default', 'default'])
+    walk.edit({ interfaces: SPEC['interfaces'] }).settle()
+    expect(names(walk).slice(2)).toEqual(['control-net', 'control-net'])
+    expect(walk.condition('AddedByOthers')).toBeUndefined()
   })
 })
 
@@ -146,7 +225,7 @@ describe('a change of the spec', () => {
 
   it('is no reason for a rebuild to a machine that has a new disk', () => {
     const walk = new Walk().deploy().edit({ users }).settle()
-    walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped).diskGone().settle().reap()
+    walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped).diskGone().settle().reap().rebuild()
     expect([walk.status.bootedAt, walk.status.specHash]).toEqual([undefined, undefined])
     walk.disk(DISK.succeeded).start()
     expect(walk.condition('RebuildRequired')).toBeUndefined()
@@ -196,6 +275,18 @@ describe('a change of the spec', () => {
   })
 })
 
+it('a change that waits for a migration is told, with what makes it', () => {
+  const walk = new Walk().deploy()
+  const more = [
+    { type: 'HotMemoryChange', status: 'True' },
+    { type: 'LiveMigratable', status: 'True' },
+  ]
+  walk.kubevirt({ ...KUBEVIRT.running, conditions: [...KUBEVIRT.running.conditions, ...more] })
+  expect(walk.stand).toBe('Ready/RestartRequired')
+  expect(walk.message).toContain('waits for a migration or a restart (virtctl migrate vm, or virtctl restart vm)')
+  expect(walk.message).toContain('workloadUpdateMethods')
+})
+
 describe('a clone that became a copy', () => {
   it('is told as long as the disk is there', () => {
     const walk = new Walk().settle().disk(DISK.cloning)
@@ -203,7 +294,7 @@ describe('a clone that became a copy', () => {
     if (clone === undefined) throw new Error('no disk')
     const annotations = { ...clone.metadata.annotations, 'cdi.kubevirt.io/cloneType': 'copy' }
     walk.disk({ metadata: { ...clone.metadata, annotations } })
-    expect(walk.condition('FullCopy')?.message).toContain('cloneFallbackReason of PersistentVolumeClaim vm-root')
+    expect(walk.condition('FullCopy')?.message).toContain('see the events of DataVolume vm-root')
     walk.disk(DISK.succeeded).start()
     expect([walk.stand, walk.condition('FullCopy')?.status]).toEqual(['Ready/Running', 'True'])
     const cloned = { ...annotations, 'cdi.kubevirt.io/cloneType': 'snapshot' }

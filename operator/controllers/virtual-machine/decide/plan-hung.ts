@@ -1,6 +1,9 @@
 import type { InstanceView } from '../../../cluster/kubevirt-views.ts'
+import type { Neighbour } from '../../../cluster/neighbour-facts.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
+import { POD } from '../../../kube/resource-types.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
+import type { Precondition } from '../../../runtime/preconditions.ts'
 import type { CloneFacts, MachineWorld } from '../world.ts'
 import { answers, POD_GOES, waitsForConsumer } from './judge.ts'
 import { hasBooted, losesDisk, runStrategyOf, type Work } from './machine-plan.ts'
@@ -12,6 +15,10 @@ export interface Hung {
   readonly object: InstanceView | CloneFacts
   /** Since when it has made no progress, in ms. */
   readonly since: number
+  /** Who reports that it makes no progress. */
+  readonly reporter: Neighbour
+  /** What a live look must show before it is deleted. */
+  readonly onlyIf: readonly Precondition[]
   /** Status field that records its deletion, so that no kick is counted twice. */
   readonly noted: 'instanceUID' | 'dataVolumeUID'
   /** The status records the kick, but the object is not deleted yet. */
@@ -20,6 +27,9 @@ export interface Hung {
   kicked(lasted: string): string
   givenUp(count: number, standing: string): string
 }
+
+/** How often a guest is looked at that KubeVirt reports as unready, and whose pod is ready. */
+const POD_LOOK_MS = 30_000
 
 /** Phases in which CDI does not work on a clone: CDI has not processed it yet, or is done. */
 const AT_REST: ReadonlySet<string> = new Set(['', 'Unknown', 'Succeeded', 'Failed'])
@@ -57,12 +67,22 @@ function hungInstance(world: MachineWorld, now: number): Hung | undefined {
     object: instance,
     // A guest that has just been switched on gets the full timeout to become ready.
     since: instance.unreadySince ?? now,
+    reporter: 'KubeVirt',
+    onlyIf: [podsUnready(instance)],
     noted: 'instanceUID',
     isOwed,
     kicked: (lasted) =>
       `the instance runs and was not ready for ${lasted}: it is deleted, so that KubeVirt starts it again`,
     givenUp: (count, standing) =>
       `${count === 0 ? 'not restarted, since the policy key kickLimit is 0' : `${revived(count)}, and still`}: ${standing}; see its console, and the events of VirtualMachineInstance ${name}`,
+  }
+}
+
+/** KubeVirt copies the readiness of the pod. The pod itself shows it even while nothing copies it; during a migration there are two. */
+function podsUnready({ metadata: { namespace = '', uid = '' } }: InstanceView): Precondition {
+  return {
+    noneReady: { type: POD, namespace, labelSelector: `kubevirt.io/created-by=${uid}` },
+    knownAfterMs: POD_LOOK_MS,
   }
 }
 
@@ -77,6 +97,8 @@ function hungClone(world: MachineWorld, { status, remove = [] }: Work, now: numb
   return {
     object: clone,
     since,
+    reporter: 'CDI',
+    onlyIf: [],
     noted: 'dataVolumeUID',
     // A clone that has made progress since the kick was recorded is left alone.
     isOwed: isNoted && since <= (fromTime(kicks?.lastTime) ?? 0),

@@ -1,6 +1,7 @@
 import type { Artifact, VirtualMachineSpec, VirtualMachineStatus } from '@open-terrain/constructs'
-import type { Ensured } from '../../../images/decide/ensure-image.ts'
-import { ensureImage, isNewlyCorrected, isNobodyElses, mismatches } from '../../../images/decide/ensure-image.ts'
+import { disputeText } from '../../../images/decide/dispute.ts'
+import { type Ensured, ensureImage, isNewlyCorrected, isNobodyElses } from '../../../images/decide/ensure-image.ts'
+import { mismatches } from '../../../images/decide/image-meaning.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { referenceOf } from '../../../images/references.ts'
 import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
@@ -111,22 +112,31 @@ function missing(draft: MachineDraft): Step {
 }
 
 function ensuredImage({ world, spec }: MachineDraft): Ensured {
-  const { vm, image, isImageShared } = world
+  const { vm, image, imageClaims, isImageShared, policy } = world
   const { vmDiskImageTemplate: template, vmDiskImageMode: mode } = spec
-  return ensureImage({ ref: imageKeyOf(world, spec), template, mode, createdBy: vm }, image, isImageShared)
+  const referrers = { claims: imageClaims, hasOthers: isImageShared }
+  return ensureImage({ ref: imageKeyOf(world, spec), template, mode, createdBy: vm }, image, referrers, policy)
 }
 
 /** Returns what to correct, and how: the template as long as the image follows it, otherwise the image itself. */
-function mending(image: ImageView, spec: VirtualMachineSpec, ensured: Ensured): string {
+function mending({ world: { policy }, spec }: MachineDraft, image: ImageView, ensured: Ensured): string {
   const { namespace, name } = image.metadata
+  const which = `VMDiskImage ${namespace}/${name}`
   const edit = `kubectl -n ${namespace} edit vmdi ${name}`
   if (ensured.kind === 'follows')
-    return `correct spec.vmDiskImageTemplate, and the image is corrected with it; or correct the image alone: ${edit}`
+    return `correct spec.vmDiskImageTemplate, and the image is corrected with it${togetherIn(image)}; or correct the image alone: ${edit}`
   const correct = `correct that image, not the virtual machine: ${edit}`
   const { vmDiskImageTemplate: template, vmDiskImageMode: mode } = spec
-  const differing = template === undefined ? [] : mismatches(template, image)
+  if (ensured.kind === 'disputed' && template !== undefined)
+    return `${disputeText(which, template, ensured, policy)}; or correct the image alone: ${edit}`
+  const differing = template === undefined ? [] : mismatches(template, image, policy)
   if (differing.length === 0 || mode === 'FailIfNotExist') return correct
   return `${correct}; or delete it, and it is created from vmDiskImageTemplate, which differs in ${differing.join(', ')}: kubectl -n ${namespace} delete vmdi ${name}`
+}
+
+/** Templates of others count, too. */
+function togetherIn({ status }: ImageView): string {
+  return (status.references?.count ?? 0) > 1 ? ' as soon as all that refer to it want the same' : ''
 }
 
 /** Corrects the image that a template made, when the template is corrected; undefined if there is nothing to correct. */
@@ -137,23 +147,28 @@ function correction({ world: { vm }, spec }: MachineDraft, image: ImageView, ens
     return {
       standing: waiting('ImageCorrected', `${message} in ${ensured.fields.join(', ')}`),
       apply: [ensured.image],
-      onlyIf: [isNobodyElses(ref, [referenceOf(vm)])],
+      onlyIf: [isNobodyElses(ref, [referenceOf(vm), ...ensured.agreeing])],
     }
-  return isNewlyCorrected(vm, image) ? { standing: waiting('ImageCorrected', message) } : undefined
+  return isNewlyCorrected(image) ? { standing: waiting('ImageCorrected', message) } : undefined
 }
 
 function present(draft: MachineDraft, image: ImageView): Step {
-  const { spec } = draft
   const { metadata, status } = image
   const { namespace, name } = metadata
   const which = `VMDiskImage ${namespace}/${name}`
   const detail = status.message === undefined ? '' : `: ${status.message}`
   if (metadata.deletionTimestamp !== undefined) {
+    const { spec } = draft
     const next =
       spec.vmDiskImageTemplate === undefined || spec.vmDiskImageMode === 'FailIfNotExist'
         ? 'create it again, or name another in vmDiskImageRef'
         : 'it is created again from the template once it is gone'
-    return { standing: waiting('ImageTerminating', `${which} is being deleted: ${next}`) }
+    return {
+      standing: waiting(
+        'ImageTerminating',
+        `${which} is being deleted: ${next}${status.message === undefined ? '' : `; ${status.message}`}`,
+      ),
+    }
   }
   const { artifact } = status
   if (artifact !== undefined) {
@@ -164,7 +179,7 @@ function present(draft: MachineDraft, image: ImageView): Step {
   const corrected = correction(draft, image, ensured)
   if (corrected !== undefined) return corrected
   if (status.phase === 'Failed')
-    return { standing: failed('ImageFailed', `${which} is Failed${detail}; ${mending(image, spec, ensured)}`) }
+    return { standing: failed('ImageFailed', `${which} is Failed${detail}; ${mending(draft, image, ensured)}`) }
   if (status.phase === 'Syncing' || status.phase === 'Snapshotting') {
     const syncing = (moving: string) => `${which} is ${status.phase}${moving}${detail}`
     const progress = status.progress === undefined ? '' : ` (${status.progress})`

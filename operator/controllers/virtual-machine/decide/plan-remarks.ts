@@ -1,5 +1,7 @@
 import { compareQuantities, type VirtualMachineSpec, warningsOf } from '@open-terrain/constructs'
-import { mismatches } from '../../../images/decide/ensure-image.ts'
+import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
+import { whoMade } from '../../../images/decide/image-creator.ts'
+import { isOtherContent, mismatches } from '../../../images/decide/image-meaning.ts'
 import type { MachineWorld } from '../world.ts'
 import type { MachineDraft, Step } from './machine-plan.ts'
 import { CLONE_TYPE, changedSince, imageSizeOf, storageClassOf, wantsOf } from './plan-children.ts'
@@ -14,16 +16,18 @@ export function remarksOnSpec({ world, spec }: MachineDraft, { apply = [] }: Ste
   const warnings = [...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
   const { vmDiskImageTemplate: template } = spec
   const isCorrected = apply.some(({ kind }) => kind === image?.kind)
-  const differing = template === undefined || image === undefined || isCorrected ? [] : mismatches(template, image)
+  const differing =
+    template === undefined || image === undefined || isCorrected ? [] : mismatches(template, image, world.policy)
   const remarks: Remark[] = []
   const [first] = warnings
   if (first !== undefined) {
     const message = warnings.map((one) => one.message).join('; ')
     remarks.push({ type: 'SpecWarning', reason: first.reason, message })
   }
-  if (differing.length > 0) {
-    const message = `the image differs from the template in ${differing.join(', ')}; the image is used as it is: correct spec.vmDiskImageTemplate, or name another image`
-    remarks.push({ type: 'ImageMismatch', reason: 'ImageMismatch', message })
+  if (differing.length > 0 && image !== undefined) {
+    const message = `the image differs from the template in ${differing.join(', ')}, and ${whoMade(image)}; the image is used as it is: correct spec.vmDiskImageTemplate, or name another image`
+    const isAside = !isOtherContent(differing)
+    remarks.push({ type: 'ImageMismatch', reason: 'ImageMismatch', message, ...(isAside && { isAside }) })
   }
   return remarks
 }
@@ -45,7 +49,7 @@ function expansionWarnings(
   if (diskSize === undefined || size === undefined || storageClass?.allowVolumeExpansion !== false) return []
   if ((compareQuantities(diskSize, size) ?? 0) <= 0 || !isToBeCloned(world, spec)) return []
   const name = storageClassOf(image)
-  const message = `resources.diskSize asks for more (${diskSize}) than its image has (${size}), and StorageClass ${name} does not allow volumes to grow: CDI copies the whole disk instead of cloning it, which takes longer; ask for no more than ${size}, give the image that diskSize, or set allowVolumeExpansion on the StorageClass`
+  const message = `resources.diskSize asks for more (${diskSize}) than its image has (${readable(size)}), and StorageClass ${name} does not allow volumes to grow: CDI copies the whole disk instead of cloning it, which takes longer; ask for no more than ${readable(size)}, give the image that diskSize, or set allowVolumeExpansion on the StorageClass`
   return [{ reason: 'NoVolumeExpansion', message }]
 }
 
@@ -57,18 +61,28 @@ function isToBeCloned({ clone, claim }: MachineWorld, spec: VirtualMachineSpec):
   return clone.phase !== 'Succeeded' && type === 'copy'
 }
 
+function changeThatWaits(name: string, { restartRequired, migrationRequired }: KubeVirtView): string | undefined {
+  if (restartRequired !== '')
+    return `a change of the spec waits for a restart (virtctl restart ${name}): ${restartRequired}`
+  if (migrationRequired === '') return undefined
+  return `a change of the spec waits for a migration or a restart (virtctl migrate ${name}, or virtctl restart ${name}): ${migrationRequired}`
+}
+
+/** Returns a size that is given in bytes in mebibytes, rounded down: what is asked for by it never exceeds it. */
+function readable(size: string): string {
+  return /^\d{7,}$/.test(size) ? `${Math.floor(Number(size) / 2 ** 20)}Mi` : size
+}
+
 /** Returns what people should know about a machine and its disk. @param fingerprint of the desired cloud-init data */
 export function remarksOnRun(draft: MachineDraft, specHash?: string, fingerprint?: string): Remark[] {
   const { vm, machine, clone } = draft.world
   const remarks: Remark[] = []
   if (clone?.metadata.annotations?.[CLONE_TYPE] === 'copy') {
-    const message = `CDI copied the disk, or copies it, instead of cloning it: see the annotation cdi.kubevirt.io/cloneFallbackReason of PersistentVolumeClaim ${clone.metadata.name}`
+    const message = `CDI copied the disk, or copies it, instead of cloning it: see the events of DataVolume ${clone.metadata.name}, and whether the storage class and driver of image and disk are the same and can clone or restore snapshots`
     remarks.push({ type: 'FullCopy', reason: 'FullCopy', message })
   }
-  if (machine !== undefined && machine.restartRequired !== '') {
-    const message = `a change of the spec waits for a restart (virtctl restart ${vm.metadata.name}): ${machine.restartRequired}`
-    remarks.push({ type: 'RestartRequired', reason: 'RestartRequired', message })
-  }
+  const waits = machine && changeThatWaits(vm.metadata.name, machine)
+  if (waits !== undefined) remarks.push({ type: 'RestartRequired', reason: 'RestartRequired', message: waits })
   const rebuild = changedSince(vm.status.clone, wantsOf(draft)).map(
     (field) => `${field} changed after the disk was made: the change needs a new disk`,
   )

@@ -124,7 +124,7 @@ describe('a template', () => {
     ['a field that the image does not have', { snapshotClass: undefined }, 'snapshotClass'],
   ])('that the image differs from in %s is told, and the image is used as it is', (_what, fields, names) => {
     expect(said(differing(fields))).toBe(
-      `the image differs from the template in ${names}; the image is used as it is: correct spec.vmDiskImageTemplate, or name another image`,
+      `the image differs from the template in ${names}, and the operator did not create it; the image is used as it is: correct spec.vmDiskImageTemplate, or name another image`,
     )
     expect(planOf(differing(fields)).apply.map(({ kind }) => kind)).not.toContain('VMDiskImage')
   })
@@ -139,11 +139,35 @@ describe('a template', () => {
     expect(said({ spec: { vmDiskImageTemplate: template }, ...differing({ diskSize: 1_048_576 }) })).toBeUndefined()
   })
 
+  it.each<[string, Readonly<Record<string, unknown>>, string]>([
+    ['is the reason of a machine that runs', {}, 'Ready/ImageMismatch'],
+    ['comes first where the machine is off', { runStrategy: 'Halted' }, 'Ready/Halted'],
+  ])('whose image is another one %s', (_what, more, stand) => {
+    const mark = { 'pelotech.ot/creator': 'Workspace/squatter/uid generation 1' }
+    const image = anImage(PUBLISHED, { annotations: mark }, { ...TEMPLATE, url: 'https://images.example/b.qcow2' })
+    const walk = new Walk({ image, spec: more }).settle().disk(DISK.succeeded)
+    if (stand.endsWith('ImageMismatch')) walk.start()
+    expect(walk.after(HOUR).stand).toBe(stand)
+    expect(walk.message).toMatch(
+      /^the image differs from the template in url, and Workspace squatter had it created; .*; the (guest|machine)/,
+    )
+  })
+
+  it('that differs only in how the image is kept is no reason', () => {
+    const template = { ...TEMPLATE, reclaimPolicy: 'Retain' }
+    const walk = new Walk({ spec: { vmDiskImageTemplate: template } }).settle().disk(DISK.succeeded).start().after(HOUR)
+    expect([walk.stand, walk.condition('ImageMismatch')?.message]).toEqual([
+      'Ready/Running',
+      expect.stringContaining('in reclaimPolicy'),
+    ])
+  })
+
   it('that differs is one Event, and not told any more when it does not', () => {
     const walk = new Walk(differing({ diskSize: '20Gi' })).settle()
     walk.disk(DISK.succeeded).start().after(HOUR)
     expect(walk.events.filter((line) => line.endsWith('ImageMismatch'))).toEqual(['Warning ImageMismatch'])
     expect(walk.condition('ImageMismatch')?.status).toBe('True')
+    expect(walk.stand).toBe('Ready/ImageMismatch')
     expect(walk.set({ image: anImage() }).settle().condition('ImageMismatch')).toBeUndefined()
   })
 

@@ -301,7 +301,7 @@ describe('only an instance that runs and is not ready is deleted, and that once:
       true,
     ],
     ['whose DataVolume is being deleted', { clone: aDisk({}, GOING) }, false],
-    ['whose claim is being deleted', { claim: aClaim(GOING) }, false],
+    ['whose claim is being deleted', { claim: aClaim(GOING), clone: undefined }, false],
     ['whose DataVolume is gone, and whose claim is not', { clone: undefined }, true],
     ['whose disk is gone', { clone: undefined, claim: undefined }, false],
     ['that is ready, which KubeVirt’s machine does not know yet', { instance: anInstance() }, false],

@@ -1,12 +1,14 @@
 import { FINALIZERS, problemsText } from '@open-terrain/constructs'
 import { endingWaits, isKeptByDependentsAlone } from '../../../cluster/dependents.ts'
+import { unusableReason } from '../../../cluster/own-view.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { cutMessage } from '../../../runtime/conditions.ts'
 import { NOTHING_TO_DO } from '../../../runtime/plan.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
+import { diskLoss, hasRun, rebuildRequestOf, remarksOnLoss } from './disk-loss.ts'
 import type { MachineDraft, MachinePlan, Step } from './machine-plan.ts'
-import { failed, hasBooted, isDeployed, ready, refused, waiting } from './machine-plan.ts'
+import { failed, isDeployed, ready, refused, waiting } from './machine-plan.ts'
 import { planMachineDeletion } from './plan-deletion.ts'
 import { firstStart, planDeploy } from './plan-deploy.ts'
 import { type ImageState, imageState } from './plan-image.ts'
@@ -38,11 +40,12 @@ type Decision = MachinePlan & { readonly steady?: string }
 
 function decide(world: MachineWorld, now: number): Decision {
   if (isTerminating(world.vm)) return planMachineDeletion(world, now)
-  if (!world.spec.ok) return finish(world, { standing: failed('InvalidSpec', problemsText(world.spec.problems)) }, now)
+  if (!world.spec.ok)
+    return finish(world, { standing: failed(unusableReason(world.vm), problemsText(world.spec.problems)) }, now)
   const draft: MachineDraft = { world, spec: world.spec.spec, now }
   const image = imageState(draft)
   const step = stepOf(draft, image)
-  const remarks = [...remarksOnSpec(draft, step), ...(step.remarks ?? [])]
+  const remarks = [...remarksOnLoss(world), ...remarksOnSpec(draft, step), ...(step.remarks ?? [])]
   return finish(world, { ...step, remarks }, now, image)
 }
 
@@ -52,8 +55,9 @@ function stepOf(draft: MachineDraft, image: ImageState): Step {
     const message = 'the namespace of the virtual machine is being deleted: nothing can be created in it'
     return { standing: waiting('NamespaceTerminating', message) }
   }
-  // A disk that exists, or is being made, is managed whatever happens to its image.
-  if (image.kind !== 'ready' && !isDeployed(world)) return image.step
+  // A disk that exists, or is being made, or is lost, is managed whatever happens to its image.
+  const isManaged = isDeployed(world) || (diskLoss(world) !== undefined && spec.ignoreOnDeploy !== true)
+  if (image.kind !== 'ready' && !isManaged) return image.step
   if (spec.ignoreOnDeploy === true) return ignored(draft, image)
   return planDeploy(draft, image)
 }
@@ -67,11 +71,18 @@ function ignored(draft: MachineDraft, image: ImageState): Step {
     events,
     onlyIf,
     // The record of the first start is needed when the machine is managed again.
-    status: isDeployed(world) && hasBooted(world) ? firstStart(draft) : {},
+    status: isDeployed(world) && hasRun(world) ? firstStart(draft) : {},
     standing: isDeployed(world)
       ? ready('NotDeployedAnyMore', 'the machine was deployed before ignoreOnDeploy became true: it is left as it is')
       : ready('IgnoredOnDeploy', 'the image is ready; no machine is created'),
   }
+}
+
+/** A request that a machine was created with, or that it gets while it has its disk, is over: it does not count when the disk is lost later. */
+function seenRequest(world: MachineWorld): string | undefined {
+  const { status } = world.vm
+  const isOver = status.phase === undefined || diskLoss(world) === undefined
+  return (isOver ? rebuildRequestOf(world.vm) : undefined) ?? status.rebuildRequest
 }
 
 function finish(world: MachineWorld, step: Step, now: number, image?: ImageState): Decision {
@@ -80,7 +91,7 @@ function finish(world: MachineWorld, step: Step, now: number, image?: ImageState
   const standing = withPending(refused(stands, world), remarks)
   const status = withMachineStanding(
     // Only the steps that provision a machine have a time limit: waiting for an image, or for CDI to be installed, has none.
-    { ...vm.status, provisioningSince: undefined, ...shown },
+    { ...vm.status, provisioningSince: undefined, rebuildRequest: seenRequest(world), ...shown },
     {
       standing,
       image: image?.shown ?? vm.status.image,

@@ -2,7 +2,7 @@ import { VIRTUAL_MACHINE_REASON_HELP, type VirtualMachineReason } from '@open-te
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
-import { aDisk, DISK } from '../machine-disks.fixtures.ts'
+import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import {
   aMachine,
   anImage,
@@ -35,6 +35,8 @@ const said = (printableStatus: string, ...conditions: readonly (readonly [string
   return { machine: aMachine(status), instance: anInstance({ phase: 'Scheduling', isReady: false }) }
 }
 const STARTING = { machine: aMachine(KUBEVIRT.starting), instance: anInstance({ phase: 'Scheduling', isReady: false }) }
+const UNREACHED =
+  'failed calling webhook "virtualmachines-mutator.kubevirt.io": failed to call webhook: connection refused'
 const FOUND = { missingNetworks: [], hasMultus: true, warning: undefined }
 const BOOTED = { observedGeneration: 1, bootedAt: toTime(START) }
 const LONG_AGO = { ...BOOTED, provisioningSince: toTime(START - HOUR) }
@@ -60,6 +62,7 @@ const ROWS: readonly Row[] = [
     text: 'check its finalizers',
     remedy: {},
   },
+  { reason: 'TooLarge', wrong: { isCut: true }, text: 'at most 1,000,000 characters', remedy: {} },
   { reason: 'InvalidSpec', wrong: { spec: { name: 'Demo_VM' } }, text: 'spec.name', remedy: {} },
   {
     reason: 'ImageNotFound',
@@ -93,7 +96,7 @@ const ROWS: readonly Row[] = [
     reason: 'FullCopy',
     isDeployed: true,
     wrong: { clone: aDisk({}, { annotations: { 'cdi.kubevirt.io/cloneType': 'copy' } }) },
-    text: 'cloneFallbackReason',
+    text: 'see the events of DataVolume',
     remedy: {},
   },
   {
@@ -198,6 +201,30 @@ const ROWS: readonly Row[] = [
   { reason: 'KubeVirtMissing', wrong: { hasKubeVirt: false }, text: 'install KubeVirt', remedy: {} },
   { reason: 'CDIMissing', wrong: { hasDataVolumes: false }, text: 'install CDI', remedy: {} },
   {
+    reason: 'KubeVirtNotResponding',
+    isDeployed: true,
+    wrong: {
+      machine: aMachine(KUBEVIRT.starting),
+      instance: undefined,
+      neighbours: { KubeVirt: { presence: 'away' } },
+    },
+    text: 'see whether Deployment virt-controller runs',
+    remedy: {},
+  },
+  {
+    reason: 'KubeVirtNotResponding',
+    isDeployed: true,
+    wrong: { machine: undefined, instance: undefined, refusal: UNREACHED },
+    text: 'see whether Deployment virt-api runs',
+    remedy: {},
+  },
+  {
+    reason: 'CDINotResponding',
+    wrong: { clone: aDisk(DISK.cloning), neighbours: { CDI: { presence: 'away' } } },
+    text: 'see whether Deployment cdi-deployment runs',
+    remedy: {},
+  },
+  {
     reason: 'NamespaceTerminating',
     wrong: { namespaceTerminating: true },
     text: 'nothing can be created in it',
@@ -228,6 +255,33 @@ const ROWS: readonly Row[] = [
     },
     text: 'vmDiskImageRef changed after the disk was made',
     remedy: {},
+  },
+  {
+    reason: 'DiskLost',
+    isDeployed: true,
+    wrong: { clone: undefined, claim: undefined, machine: undefined, instance: undefined },
+    text: 'kubectl -n team annotate virtualmachines.pelotech.ot vm --overwrite pelotech.ot/rebuild-requested-at=',
+    remedy: {
+      clone: undefined,
+      claim: undefined,
+      machine: undefined,
+      instance: undefined,
+      metadata: { annotations: { 'pelotech.ot/rebuild-requested-at': '1' } },
+    },
+  },
+  {
+    reason: 'DiskBeingDeleted',
+    isDeployed: true,
+    wrong: { claim: aClaim({ deletionTimestamp: '2026-01-01T00:00:00Z' }) },
+    text: 'save what is needed while the guest runs',
+    remedy: {},
+  },
+  {
+    reason: 'RestoredDiskLost',
+    isDeployed: true,
+    wrong: { isRestoredClaimLost: true, status: { ...BOOTED, restoredClaim: 'restore-1-rootdisk' } },
+    text: 'restore-1-rootdisk',
+    remedy: { restoredClaim: 'restore-2-rootdisk', isDiskElsewhere: true, clone: undefined },
   },
   { reason: 'LoginRenamed', wrong: users({ name: 'demo user' }), text: 'demo-user', remedy: users({ name: 'demo' }) },
   {

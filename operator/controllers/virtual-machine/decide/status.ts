@@ -2,7 +2,13 @@ import type { VirtualMachinePhase, VirtualMachineReason, VirtualMachineStatus } 
 import { VIRTUAL_MACHINE_CONDITIONS as TYPE } from '@open-terrain/constructs'
 import { isOrphaned } from '../../../cluster/ownership.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
-import { cutMessage, fromTime, mergeConditions, withoutUndefined } from '../../../runtime/conditions.ts'
+import {
+  cutMessage,
+  fromTime,
+  mergeConditions,
+  type NewCondition,
+  withoutUndefined,
+} from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { courseConditions, newCondition, reasonOf, type Standing } from '../../../runtime/standing.ts'
 import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
@@ -16,6 +22,8 @@ export interface Remark {
   readonly type: (typeof REMARKS)[number]
   readonly reason: VirtualMachineReason
   readonly message: string
+  /** Whether it says nothing about the disk. */
+  readonly isAside?: true
 }
 
 export interface MachineStatusFacts {
@@ -27,22 +35,50 @@ export interface MachineStatusFacts {
   readonly generation: number | undefined
 }
 
-const REMARKS = ['SpecWarning', 'ImageMismatch', 'FullCopy', 'RestartRequired', 'RebuildRequired'] as const
+const REMARKS = [
+  'SpecWarning',
+  'ImageMismatch',
+  'FullCopy',
+  'RestartRequired',
+  'RebuildRequired',
+  'DiskRestored',
+  'DiskLost',
+  'RestoredDiskLost',
+  'AddedByOthers',
+  'ChangeUndone',
+] as const
+
+/** Remarks that report no trouble. */
+const NEWS: ReadonlySet<string> = new Set(['DiskRestored', 'AddedByOthers'])
 
 function isRemark({ type }: { readonly type: string }): boolean {
   return REMARKS.some((one) => one === type)
 }
 
-/** What a running machine may wait for, the costlier first. */
-const PENDING: ReadonlySet<string | undefined> = new Set(['RebuildRequired', 'RestartRequired'])
+/** Reports whether a condition tells of trouble besides the standing. */
+export function isWarning({ type, status }: Pick<NewCondition, 'type' | 'status'>): boolean {
+  return status === 'True' && isRemark({ type }) && !NEWS.has(type)
+}
 
-/** Adds to the standing of a running machine what it waits for. The first of these gives the reason. */
+/** What a running machine may wait for, the costlier first. */
+const PENDING: ReadonlySet<string | undefined> = new Set(['ImageMismatch', 'RebuildRequired', 'RestartRequired'])
+
+/**
+ * Adds to the standing of a running machine what it waits for. The first of these gives the reason. That its image is not the one that was asked for
+ * is said before all else, also while it is off: whoever had the image created decides what runs.
+ */
 export function withPending(standing: MachineStanding, remarks: readonly Remark[]): MachineStanding {
-  const pending = [...PENDING].flatMap((type) => remarks.filter((remark) => remark.type === type))
+  const { reason } = standing
+  if (reason !== 'Running' && reason !== 'Halted') return standing
+  const told = [...PENDING].flatMap((type) => remarks.filter((one) => one.type === type && one.isAside !== true))
+  const pending = told.filter(({ type }) => reason === 'Running' || type === 'ImageMismatch')
   const [first] = pending
-  if (standing.reason !== 'Running' || first === undefined) return standing
-  const message = [standing.message, ...pending.map((remark) => remark.message)].join('; ')
-  return { ...standing, reason: first.reason, message }
+  if (first === undefined) return standing
+  const isMismatch = ({ type }: Remark) => type === 'ImageMismatch'
+  const texts = (remarks: readonly Remark[]) => remarks.map((one) => one.message)
+  const others = pending.filter((one) => !isMismatch(one))
+  const message = [...texts(pending.filter(isMismatch)), standing.message, ...texts(others)].join('; ')
+  return { ...standing, reason: reason === 'Running' ? first.reason : reason, message }
 }
 
 /** Completes a status: phase, message and conditions, with times that only move when something changed. */
@@ -59,7 +95,7 @@ export function withMachineStanding(
     newCondition(TYPE.Ready, phase === 'Ready', standing),
     newCondition(TYPE.ImageReady, imageReady.holds, imageReady),
     ...courseConditions(standing, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
-    ...remarks.map(({ type, ...remark }) =>
+    ...remarks.map(({ type, isAside: _aside, ...remark }) =>
       newCondition(type, true, { ...remark, message: cutMessage(remark.message) }),
     ),
   ]
@@ -90,6 +126,8 @@ const TROUBLE: ReadonlySet<string | undefined> = new Set([
   'ImageNotFound',
   'CloneFailed',
   'CloneSourceGone',
+  'DiskLost',
+  'DiskBeingDeleted',
   'StartFailed',
   'CrashLoop',
   'Kicked',
@@ -101,9 +139,12 @@ const TROUBLE: ReadonlySet<string | undefined> = new Set([
   'KickBudgetSpent',
   'NameConflict',
   'InvalidSpec',
+  'TooLarge',
   'MissingPasswordSecret',
   'KubeVirtMissing',
   'CDIMissing',
+  'KubeVirtNotResponding',
+  'CDINotResponding',
   'NamespaceTerminating',
   'Refused',
 ])
@@ -124,11 +165,14 @@ export function machineEventsBetween(
   const news = (after.conditions ?? []).filter((one) => {
     const { type, reason, message } = one
     const was = known.get(type)
-    if (isRemark(one)) return message !== was?.message
+    // The loss of a disk is the reason of the machine, too, unless it is not to be deployed.
+    if (isRemark(one)) return message !== was?.message && !(type === TYPE.DiskLost && reason === reasonOf(after))
     // A machine that has a disk does not wait for its image any more, but still gets an Event when the image goes.
     return type === TYPE.ImageReady && reason !== was?.reason && reason !== reasonOf(after) && LOSING.has(reason)
   })
-  const warnings = news.map(({ reason, message }): EventNote => ({ type: 'Warning', reason, message }))
+  const warnings = news.map(({ reason, message }): EventNote => {
+    return { type: NEWS.has(reason) ? 'Normal' : 'Warning', reason, message }
+  })
   return [...changedReason(before, after, steady), ...warnings]
 }
 

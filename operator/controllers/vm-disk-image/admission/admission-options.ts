@@ -22,6 +22,8 @@ export interface AdmissionOptions extends Basics {
   readonly refresh: (signal: AbortSignal) => Promise<void>
   /** Called with the key of an image to reconcile: it got a slot, lost it, or was refused. */
   readonly onChange: (key: string) => void
+  /** Called with the message of a create whose webhook could not be called. */
+  readonly onUnreached?: (message: string) => void
 }
 
 export interface HeldSlotsOptions extends Omit<AdmissionOptions, 'metrics' | 'refresh'> {

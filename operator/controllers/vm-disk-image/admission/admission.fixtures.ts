@@ -182,12 +182,18 @@ export class AdmissionBench {
   }
 
   /** Makes the status of an image refer to a download. */
-  downloading(name: string, dataVolumeUID: string | undefined, attempts: readonly object[] = []): void {
+  downloading(
+    name: string,
+    dataVolumeUID: string | undefined,
+    attempts: readonly object[] = [],
+    importerPodUID?: string,
+  ): void {
     const { image } = aStart(name, '1')
     const status = {
       ...image.status,
       attempts,
       ...(dataVolumeUID !== undefined && { dataVolumeUID }),
+      ...(importerPodUID !== undefined && { importerPodUID }),
     } as typeof image.status
     this.images.put({ ...image, metadata: { ...image.metadata, resourceVersion: '900' }, status })
   }
@@ -285,6 +291,33 @@ export class AdmissionBench {
       kind,
       metadata: { name, namespace: 'team', ownerReferences, finalizers: AWAY },
     })
+  }
+
+  /** Creates another importer pod for the prime claim, and delivers its watch event. Returns its name. */
+  importerOf(name: string, pod: string): string {
+    const claims = this.client.all('PersistentVolumeClaim')
+    const target = claims.find(({ metadata }) => metadata.name.startsWith(`${name}-`))
+    const prime = claims.find(({ metadata }) => metadata.name === `prime-${target?.metadata.uid}`)
+    if (prime === undefined) throw new Error(`no prime claim of ${name}`)
+    this.pods.put(viewPod(this.#child('Pod', pod, prime)))
+    this.admission.downloadsChanged('team')
+    return pod
+  }
+
+  /** Changes all claims, and delivers the watch events. */
+  changeClaims(change: Partial<ObjectMeta>): void {
+    for (const claim of this.client.all('PersistentVolumeClaim'))
+      this.volumeClaims.put(viewClaim(this.client.put({ ...claim, metadata: { ...claim.metadata, ...change } })))
+    this.admission.downloadsChanged('team')
+  }
+
+  /** Deletes the DataVolume of an image and its claims before this process has seen any of them, or its importer. */
+  lose(name: string): void {
+    const dataVolume = this.dataVolumeOf(name)
+    this.client.drop('DataVolume', keyOf(dataVolume.metadata))
+    this.dataVolumes.remove(viewDataVolume(dataVolume))
+    this.dropClaims()
+    for (const pod of this.client.all('Pod')) this.pods.remove(viewPod(pod))
   }
 
   /** Deletes the claims as well: nothing shows any more what a pod was for. */

@@ -84,6 +84,50 @@ describe('admission', () => {
     expect(bench.created).toEqual(['b', 'c', 'a'])
   })
 
+  it('waits 5 s for a head that somebody changes again and again, and it is next once it is written', async () => {
+    await bench.begin(0)
+    const start = bench.wantUnwritten('a', '10')
+    bench.want('b', '20')
+    bench.want('c', '30')
+    bench.limit = 1
+    bench.admission.wake()
+    // Each change makes another plan, which wants the same and is not written either.
+    for (let generation = 2; generation < 50; generation += 1) {
+      await bench.clock.advance(100)
+      bench.admission.want(start.uid, { ...start, generation, admissible: false })
+      await settled()
+    }
+    expect(bench.created).toEqual([])
+    await bench.clock.advance(400)
+    await settled()
+    expect(bench.created).toEqual(['b'])
+    bench.admission.want(start.uid, start)
+    bench.limit = 2
+    bench.admission.wake()
+    await settled()
+    expect(bench.created).toEqual(['b', 'a'])
+  })
+
+  it('counts all times together in which an image held up others', async () => {
+    await bench.begin(0)
+    const start = bench.wantUnwritten('a', '10')
+    const other = bench.want('b', '20')
+    bench.limit = 1
+    bench.admission.wake()
+    await bench.clock.advance(3_000)
+    // Nobody waits behind it.
+    bench.admission.want(other.uid, undefined)
+    await bench.clock.advance(60_000)
+    bench.admission.want(other.uid, other)
+    await bench.clock.advance(1_900)
+    await settled()
+    expect(bench.created).toEqual([])
+    bench.admission.want(start.uid, { ...start, generation: 2, admissible: false })
+    await bench.clock.advance(200)
+    await settled()
+    expect(bench.created).toEqual(['b'])
+  })
+
   it('creates nothing for an image that changed or is being deleted since it was planned', async () => {
     await bench.start()
     for (const [name, metadata] of [
@@ -221,6 +265,7 @@ describe('a create', () => {
       { status: 422, message: `"x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied` },
       10 * SECOND,
     ],
+    ['CDITooOld', { status: 400, message: 'strict decoding error: unknown field "spec.source.gcs"' }, 10 * SECOND],
     ['QuotaExceeded', { status: 403, message: 'exceeded quota' }, 10 * SECOND],
     ['CreateFailed', { status: 403, message: 'is forbidden' }, 10 * SECOND],
     ['NamespaceTerminating', { status: 403, serverReason: 'Forbidden', causes: ['NamespaceTerminating'] }, 10 * SECOND],

@@ -7,6 +7,7 @@ import { Pace } from '../../../runtime/pace.ts'
 import type { Start } from '../decide/image-plan.ts'
 import type { Holder, Refusal } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
+import { BlockedQueue } from './blocked-queue.ts'
 import { AdmissionQueue } from './decide/admission-queue.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
 import { adopt, decideSlots, holdersByUid, slotKeyOf, TAKEN_AT_ONCE } from './decide/slots.ts'
@@ -33,6 +34,9 @@ export class Admission {
   readonly #options: AdmissionOptions
   readonly #slots: HeldSlots
   readonly #stuck = new Set<string>()
+  /** Images that were passed and cannot start yet. Each is told once. */
+  readonly #passed = new Set<string>()
+  readonly #blocked = new BlockedQueue()
   readonly #strays: Strays
   /** The state whose holders the images were last notified of. */
   #reported: LedgerState | undefined
@@ -52,7 +56,7 @@ export class Admission {
       wake: () => this.wake(),
       reload: (signal) => this.#load(signal, this.#mostHolders),
     })
-    this.#strays = new Strays(options, this.#slots.downloads)
+    this.#strays = new Strays(options, this.#slots)
   }
 
   get state(): LedgerState | undefined {
@@ -95,6 +99,7 @@ export class Admission {
   want(uid: string, start: Start | undefined): void {
     // A stuck image stays stuck while its write is retried: each retry would hold up those behind it as the first one did.
     const wasStuck = (start === undefined || start.admissible) && this.#stuck.delete(uid)
+    if (start === undefined || start.admissible) this.#passed.delete(uid)
     // By what the images were last notified of, not by what was last read: a slot that comes and goes in between removes nobody from the queue.
     const hasSlot = holdersByUid(this.#reported).has(uid)
     const isQueueChanged = start !== undefined && !hasSlot ? this.queue.put(start) : this.queue.remove(uid)
@@ -112,6 +117,7 @@ export class Admission {
   /** The image is gone. */
   forget(uid: string): void {
     this.want(uid, undefined)
+    this.#blocked.forget(uid)
     this.#slots.refusals.forget(uid)
     // Its downloads no longer count.
     this.wake()
@@ -131,7 +137,9 @@ export class Admission {
 
   /** The caller must call this at every change of a DataVolume, its claim or a pod in the namespace: what is gone cannot be inspected later. */
   downloadsChanged(namespace: string): void {
-    this.#slots.noteDownloads((this.state?.holders ?? []).filter((holder) => holder.namespace === namespace))
+    const { state } = this
+    const holders = state === undefined ? [] : [...state.holders, ...this.#strays.standIns(state)]
+    this.#slots.noteDownloads(holders.filter((holder) => holder.namespace === namespace))
     this.wake()
   }
 
@@ -272,7 +280,7 @@ export class Admission {
       limit: limit(current.limit),
       isOver: (holder) => this.#slots.isOver(holder),
       unheld: this.#strays.countOurs(current),
-      heads: (count) => this.queue.heads(count, (uid) => this.#stuck.has(uid)),
+      heads: (count) => this.#heads(count, begun),
       isAdmitting: !this.#isQuiet,
     })
     await this.#handOver(async () => {
@@ -283,11 +291,29 @@ export class Admission {
       }
       await this.#slots.createDataVolumes(signal)
     })
-    this.#slots.lookForEmpty(this.#strays.leaving(ledger.state ?? current), signal)
+    this.#slots.lookForEmpty(this.#strays.standIns(ledger.state ?? current), signal)
     // Not by the present time: what became possible since this step began may not have been considered.
-    this.#wakeAt(...[this.#quietUntil ?? 0, ...this.#slots.times()].filter((time) => time > begun))
+    const times = [this.#quietUntil ?? 0, this.#blocked.endsAt ?? 0, ...this.#slots.times()]
+    this.#wakeAt(...times.filter((time) => time > begun))
     // A large batch gets its slots in several steps. Slow creates may have read the ledger again, so it may be newer than what was decided by.
     if (decision.hasMore || ledger.state !== this.#reported) this.wake()
+  }
+
+  /** Returns the next images, at most `count`. One that holds up others for too long is passed: it keeps its ticket, so it is next when it can be. */
+  #heads(count: number, now: number): readonly Start[] {
+    const { heads, passed, blocker } = this.queue.heads(
+      count,
+      (uid) => this.#stuck.has(uid) || this.#blocked.isPassed(uid, now),
+    )
+    this.#blocked.note(blocker?.uid, now)
+    for (const { uid, key, ticket } of passed) {
+      if (this.#passed.has(uid)) continue
+      this.#passed.add(uid)
+      const text =
+        'an image cannot start yet: its ticket or finalizer could not be written; images behind it get slots first'
+      this.#options.log.warn({ image: key, ticket }, text)
+    }
+    return heads
   }
 
   async #handOver(work: () => Promise<void>): Promise<void> {
@@ -328,6 +354,7 @@ export class Admission {
       if (start === undefined) continue
       metrics.admitted(images.get(start.key))
       this.queue.remove(uid)
+      this.#blocked.forget(uid)
       this.#slots.want(uid, start)
     }
     for (const holder of fresh) onChange(keyOf(holder))

@@ -1,7 +1,7 @@
 import { DEPENDENTS_MS, isWaitingForDependents } from '../../../cluster/dependents.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
-import { isFinished } from '../decide/judge.ts'
+import { isBlind, isFinished } from '../decide/judge.ts'
 import type { AdmissionOptions } from './admission-options.ts'
 import { isOrphan } from './downloads.ts'
 
@@ -24,6 +24,8 @@ interface Orphan {
   readonly since: number
   movedAt: number
   fingerprint: string
+  /** Whether its progress is known: if not, nothing shows that it stands still. */
+  isSeen: boolean
 }
 
 /**
@@ -100,16 +102,26 @@ export class DownloadNotes {
     return this.#options.dataVolumes.get(key)?.metadata.uid !== uid
   }
 
-  #endOf({ since, movedAt }: Orphan): number {
+  #endOf({ since, movedAt, isSeen }: Orphan): number {
     const { stallTimeoutMs, attemptTimeoutMs } = this.#options.patience()
+    if (!isSeen) return since + attemptTimeoutMs
     return Math.min(movedAt + stallTimeoutMs, since + attemptTimeoutMs)
   }
 
-  #noteOrphan({ metadata, phase, progress }: DataVolumeView): Orphan {
+  #noteOrphan(dataVolume: DataVolumeView): Orphan {
+    const { metadata, phase, progress } = dataVolume
     const { uid = '' } = metadata
     const now = this.#options.clock.monotonic()
     const fingerprint = `${phase}\n${progress}`
-    const known = this.#orphans.get(uid) ?? { key: keyOf(metadata), since: now, movedAt: now, fingerprint }
+    const isSeen = !isBlind(dataVolume, { importers: [] })
+    const known: Orphan = this.#orphans.get(uid) ?? {
+      key: keyOf(metadata),
+      since: now,
+      movedAt: now,
+      fingerprint,
+      isSeen,
+    }
+    known.isSeen = isSeen
     if (known.fingerprint !== fingerprint) Object.assign(known, { movedAt: now, fingerprint })
     this.#orphans.set(uid, known)
     return known

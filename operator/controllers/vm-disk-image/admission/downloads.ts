@@ -1,7 +1,16 @@
 import { ANNOTATIONS, LABELS, MANAGER, renderDataVolume, vmDiskImage } from '@open-terrain/constructs'
-import { type ImporterCaches, mayFill } from '../../../cluster/importers.ts'
+import {
+  type ClaimId,
+  cachesOf,
+  canBeFilled,
+  claimOwning,
+  mayBeFilled,
+  mayFill,
+  remainsOf,
+} from '../../../cluster/importers.ts'
+import { keptMetadata } from '../../../cluster/kept-metadata.ts'
 import { controllerOfKind, isChildOf, isOrphaned, ownerAmong } from '../../../cluster/ownership.ts'
-import { type DataVolumeView, viewDataVolume } from '../../../cluster/views.ts'
+import { type DataVolumeView, POD_PHASE, viewDataVolume } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { type ApiError, isApiError, isNamespaceTerminating } from '../../../kube/api-error.ts'
 import { find } from '../../../kube/find.ts'
@@ -57,7 +66,8 @@ export type Why = Pick<Refusal, 'reason' | 'message'>
  */
 export async function createDataVolume(client: KubeClient, start: Start, options: RequestOptions) {
   try {
-    const created = await client.create(DATA_VOLUME, renderFor(start), options)
+    // What the served schema lacks is found before, unless it has changed a moment ago.
+    const created = await client.create(DATA_VOLUME, renderFor(start), { ...options, isStrict: true })
     return { kind: 'created', dataVolume: viewDataVolume(created) } as const
   } catch (error) {
     if (isApiError(error)) return outcomeOf(error)
@@ -72,6 +82,11 @@ const OTHERS_RULES = /ValidatingAdmissionPolicy '|admission webhook "(?!\S*\.cdi
 function outcomeOf(error: ApiError) {
   const message = redactUrls(error.message)
   const otherwise = (reason: Why['reason'], isFinal = false) => refused({ reason, message }, isFinal)
+  if (error.status === 400 && message.includes('strict decoding error'))
+    return refused(
+      { reason: 'CDITooOld', message: `upgrade CDI, which lacks a field that the image needs: ${message}` },
+      false,
+    )
   // A live read shows whose it is.
   if (error.reason === 'AlreadyExists') return { kind: 'namesake' } as const
   if (isNamespaceTerminating(error)) return otherwise('NamespaceTerminating')
@@ -141,20 +156,63 @@ function viewFiller(pod: KubeObject): KubeObject {
   )
 }
 
+/** Returns the claims of a namespace, from live lists that concurrent callers share. */
+export function liveClaims(client: KubeClient): SharedLooks<readonly KubeObject[]> {
+  return new SharedLooks((namespace, signal) =>
+    listWhole(client, PERSISTENT_VOLUME_CLAIM, { metadataOnly: true, project: viewFilled, signal, namespace }),
+  )
+}
+
+/** Keeps the part of a claim that shows whose it is, and whether it can be filled. */
+function viewFilled({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const matters = { labels: [LABELS.imageUid], annotations: [POD_PHASE] }
+  return bounded({ apiVersion, kind, metadata: keptMetadata(metadata, matters) }, KEPT_MAX)
+}
+
+/** What is known of the downloads of a slot, by uid. */
+export interface KnownDownloads {
+  readonly dataVolumes: ReadonlySet<string>
+  readonly claims: readonly ClaimId[]
+  readonly pods: ReadonlySet<string>
+}
+
+/** Live lists of what CDI creates. */
+export interface LeftoverLooks {
+  readonly claims: SharedLooks<readonly KubeObject[]>
+  readonly pods: SharedLooks<readonly KubeObject[]>
+}
+
 /**
- * Looks for importers, which outlive their DataVolume for a while if people delete it in the background. A `doubtful` pod may be an importer or
- * a stranger's: the claims that would identify it are gone.
- * @param known uids of importers that were observed while the claims that identify them existed
+ * Looks for what outlives a DataVolume: importers, and claims for which CDI may start another one. `doubtful`: a pod or a claim may be one of
+ * these or a stranger's, because the objects that would identify it are gone.
+ * @param known what was observed while the objects that identify it existed
  */
-export async function lookForImporters(
-  pods: SharedLooks<readonly KubeObject[]>,
+export async function lookForRemains(
+  live: LeftoverLooks,
   holder: Holder,
-  { known, claims }: { readonly known: ReadonlySet<string>; readonly claims: ImporterCaches['claims'] },
+  known: KnownDownloads,
   signal: AbortSignal,
-): Promise<'importer' | 'doubtful' | 'nothing'> {
-  const found = await pods.take(holder.namespace, signal)
-  if (found.some(({ metadata }) => known.has(metadata.uid ?? ''))) return 'importer'
-  return found.some((pod) => mayFill(pod, volumeNameOf(holder), claims)) ? 'doubtful' : 'nothing'
+): Promise<'importer' | 'claim' | 'doubtful' | 'nothing'> {
+  // In this order: whatever is started for one of these claims is among the pods.
+  const claims = await live.claims.take(holder.namespace, signal)
+  const pods = await live.pods.take(holder.namespace, signal)
+  const found = cachesOf(claims, pods)
+  const volumeName = volumeNameOf(holder)
+  const targets = claims.filter((claim) => known.dataVolumes.has(controllerOfKind(claim, DATA_VOLUME)?.uid ?? ''))
+  const importers = pods.filter(({ metadata }) => known.pods.has(metadata.uid ?? ''))
+  const filled = importers.flatMap((pod) => claimOwning(pod) ?? [])
+  const ids = [...targets.map(({ metadata }) => metadata), ...filled].map(({ name, uid = '' }) => ({ name, uid }))
+  const { namespace } = holder
+  const remains = remainsOf([...known.claims, ...ids.map((id) => ({ ...id, namespace }))], found)
+  if (importers.length > 0 || remains.pods.length > 0) return 'importer'
+  const uids = new Set([...known.claims.map(({ uid }) => uid), ...ids.map(({ uid }) => uid)])
+  const isKnown = (claim: KubeObject) => uids.has(claim.metadata.uid ?? '') || remains.claims.includes(claim)
+  if (claims.some((claim) => isKnown(claim) && canBeFilled(claim))) return 'claim'
+  const isLabelled = ({ metadata }: KubeObject) => metadata.labels?.[LABELS.imageUid] === holder.uid
+  const isDoubtful =
+    pods.some((pod) => mayFill(pod, volumeName, found.claims)) ||
+    claims.some((claim) => mayBeFilled(claim, volumeName, isLabelled))
+  return isDoubtful ? 'doubtful' : 'nothing'
 }
 
 /**

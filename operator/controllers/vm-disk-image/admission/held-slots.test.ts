@@ -1,9 +1,9 @@
 import { LABELS, MANAGER } from '@open-terrain/constructs'
 import { afterEach, describe, expect, it } from 'vitest'
-import { viewClaim, viewDataVolume, viewPod } from '../../../cluster/views.ts'
+import { POD_PHASE, viewClaim, viewDataVolume, viewPod } from '../../../cluster/views.ts'
 import { apiError } from '../../../kube/api-error.fixtures.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
-import type { ObjectMeta } from '../../../kube/kube-object.ts'
+import type { KubeObject, ObjectMeta } from '../../../kube/kube-object.ts'
 import { SECOND } from '../../../runtime/times.fixtures.ts'
 import { ATTEMPT_MS, aHolder, bench, renewBench, STALL_MS } from './admission.fixtures.ts'
 
@@ -75,6 +75,80 @@ describe('a slot', () => {
     expect(bench.holding).toEqual(['b'])
   })
 
+  it('is kept while CDI may start an importer for a claim of it, as long as a download may stand still', async () => {
+    await bench.begin(1, 'a', 'b')
+    const pod = bench.import('a')
+    await bench.drop('a')
+    bench.dropPod(pod)
+    await bench.clock.advance(STALL_MS - 2 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+    await bench.clock.advance(5 * SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it.each([
+    ['is being deleted', { deletionTimestamp: '2026-01-01T00:00:00Z' }],
+    ['was filled', { annotations: { [POD_PHASE]: 'Succeeded' } }],
+  ])('is not kept by a claim that %s', async (_what, change) => {
+    await bench.begin(1, 'a', 'b')
+    const pod = bench.import('a')
+    bench.changeClaims(change)
+    await bench.drop('a')
+    bench.dropPod(pod)
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it('is kept by an importer that CDI starts after all for a claim that was noted', async () => {
+    await bench.begin(1, 'a', 'b')
+    const first = bench.import('a')
+    await bench.drop('a')
+    bench.dropPod(first)
+    const next = bench.importerOf('a', 'next')
+    bench.dropClaims()
+    await bench.clock.advance(STALL_MS)
+    expect(bench.holding).toEqual(['a'])
+    bench.dropPod(next)
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it('is kept by an importer that the status names, in a process that has seen nothing else of it', async () => {
+    bench.limit = 1
+    bench.writeLedger(1, [aHolder('a')])
+    bench.inherited('a')
+    const pod = bench.import('a')
+    const { uid } = bench.client.peek<KubeObject>('Pod', `team/${pod}`)?.metadata ?? {}
+    bench.downloading('a', 'gone', [], uid)
+    bench.lose('a')
+    await bench.start()
+    await bench.clock.advance(10 * 60 * SECOND)
+    expect(bench.holding).toEqual(['a'])
+    bench.client.drop('Pod', `team/${pod}`)
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.holding).toEqual([])
+  })
+
+  it.each([
+    [
+      'whose claim is being deleted is ended by the operator, unless CDI does that',
+      true,
+      ['delete Pod team/importer-a'],
+    ],
+    ['whose claim stays is not: CDI would replace it', false, []],
+  ])('of which an importer is left %s', async (_what, isDeleted, expected) => {
+    await bench.begin(1, 'a')
+    bench.import('a')
+    if (isDeleted) bench.changeClaims({ deletionTimestamp: '2026-01-01T00:00:00Z' })
+    await bench.clock.advance(5 * SECOND)
+    expect(bench.client.callsOf('delete')).toEqual([])
+    await bench.drop('a')
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.client.callsOf('delete')).toEqual([])
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.client.callsOf('delete')).toEqual(expected)
+  })
+
   it('is not looked at while the cache knows a living importer, and looked at once when that is gone', async () => {
     const [{ uid }] = await bench.begin(2, 'a')
     const pod = bench.import('a')
@@ -84,9 +158,10 @@ describe('a slot', () => {
     bench.admission.want(uid, undefined)
     await bench.clock.advance(10 * 60 * SECOND)
     expect([looks(), bench.holding]).toEqual([before, ['a']])
+    bench.dropClaims()
     bench.dropPod(pod)
     await settled()
-    expect([looks(), bench.holding]).toEqual([before + 2, []])
+    expect([looks(), bench.holding]).toEqual([before + 3, []])
   })
 
   it('is kept by the importer of a download that was there before the leader, whose DataVolume and claims are deleted', async () => {

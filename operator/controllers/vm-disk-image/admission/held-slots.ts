@@ -1,6 +1,7 @@
-import { importersOf } from '../../../cluster/importers.ts'
-import { type DataVolumeView, isAlive } from '../../../cluster/views.ts'
+import type { DataVolumeView, PodView } from '../../../cluster/views.ts'
+import { isApiError } from '../../../kube/api-error.ts'
 import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
+import { POD } from '../../../kube/resource-types.ts'
 import { sleep } from '../../../runtime/clock.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
 import { attemptOf } from '../decide/attempts.ts'
@@ -15,13 +16,15 @@ import { createDataVolume, isDownloadOf, lookForDataVolume, type Why } from './d
 import { RefusalBook } from './refusal-book.ts'
 import { ANSWER_VALID_MS } from './slot-ledger.ts'
 import { SlotLooks } from './slot-looks.ts'
-import { ImporterNotes, SlotNotes } from './slot-notes.ts'
+import { RemainNotes, SlotNotes } from './slot-notes.ts'
 
 const LOOK_AGAIN_MS = 1_000
 /** After this many error responses of the API server or a webhook, the slot is freed for another image. */
 const ANSWERED_FAILURES = 4
 /** Number of failed creates that is reported: a single failure may be one lost response. */
 const FAILING_CREATES = 2
+/** How long CDI has to end the importers of a deleted DataVolume. After that the operator does it: CDI may be away. */
+const CDI_ENDS_MS = 3_000
 /** How long a slot may wait for its DataVolume before this is reported. */
 const PROMPT_MS = 3_000
 
@@ -32,7 +35,8 @@ const PROMPT_MS = 3_000
  * ```
  * taken ───▶ DataVolume asked for ─▶ it is there ─▶ Succeeded ───────────────────────────────────────────────▶ over
  *                  │ refused, or never asked for         │ gone                                              ▲
- *                  └─▶ no request can arrive any more ◀──┘ ─▶ a live read finds neither it nor an importer ──┘
+ *                  └─▶ no request can arrive any more ◀──┘ ─▶ live reads find neither it, nor an importer, ──┘
+ *                                                             nor a claim that another importer could fill
  * ```
  */
 export class HeldSlots {
@@ -43,18 +47,22 @@ export class HeldSlots {
   readonly refusals: RefusalBook
   readonly downloads: DownloadNotes
   readonly #notes: SlotNotes
-  readonly #importers: ImporterNotes
+  readonly #remains: RemainNotes
   readonly #looks: SlotLooks
   /** Slots with a live read in flight. */
   readonly #verifying = new Set<string>()
+  /** Downloads without a slot, as slots, that are proved to be over. */
+  readonly #emptyStrays = new Set<string>()
+  /** When importers that CDI should have ended are ended, by uid of the pod. */
+  readonly #endAt = new Map<string, number>()
 
   constructor(options: HeldSlotsOptions) {
     this.#options = options
     this.refusals = new RefusalBook(options.clock)
     this.downloads = new DownloadNotes(options)
     this.#notes = new SlotNotes(options)
-    this.#importers = new ImporterNotes(options.pods)
-    this.#looks = new SlotLooks({ ...options, importers: this.#importers, downloads: this.downloads })
+    this.#remains = new RemainNotes(options)
+    this.#looks = new SlotLooks({ ...options, remains: this.#remains, downloads: this.downloads })
   }
 
   /** Sets what the holder of a slot should download; undefined: nothing any more. Reports whether this is a change. */
@@ -89,30 +97,37 @@ export class HeldSlots {
     if (dataVolume === undefined) return isOver
     if (this.downloads.isOver(dataVolume) || this.downloads.isTimedOut(dataVolume)) return true
     // A request that arrived late may have created it while an importer of its predecessor was still terminating.
-    if (!isFinished(dataVolume) || this.#importers.isAnyAlive(holder, dataVolume)) return false
+    if (!isFinished(dataVolume) || this.#remains.isAnyAlive(holder, dataVolume)) return false
     // As long as a finished one exists, no other can be created. Requests in flight must meet it before somebody deletes it.
     // Requests of a former leader are not waited for, since that would stall a handover.
     return (isInherited && attemptOf(dataVolume) === holder.attempt) || this.#notes.isSettled(holder)
   }
 
   /**
-   * Records which downloads have these slots, and their importer pods, while the claims that identify these pods exist.
+   * Records which downloads have these slots, their claims and importer pods, while the objects that identify these exist.
    * The caller must call this for each new slot, and at every change in the namespace of a slot.
    */
   noteDownloads(holders: readonly Holder[]): void {
-    const { claims, pods } = this.#options
     this.downloads.prune()
     for (const holder of holders) {
       const dataVolume = this.#dataVolumeOf(holder)
-      if (dataVolume === undefined) continue
-      this.downloads.noteHeld(dataVolume)
-      this.#importers.note(holder, dataVolume, importersOf(dataVolume, { claims, pods }).filter(isAlive))
+      if (dataVolume !== undefined) this.downloads.noteHeld(dataVolume)
+      this.#remains.note(holder, dataVolume)
     }
+  }
+
+  /** Reports whether a download without a slot, whose DataVolume is gone, is proved to be over. */
+  isStrayOver(stray: Holder): boolean {
+    return this.#emptyStrays.has(slotKeyOf(stray))
+  }
+
+  forgetStray(stray: Holder): void {
+    this.#emptyStrays.delete(slotKeyOf(stray))
   }
 
   /** Returns the times, past or future, at which something about a slot becomes possible, by the monotonic clock. */
   times(): number[] {
-    return [...this.#notes.times(), ...this.downloads.times()]
+    return [...this.#notes.times(), ...this.downloads.times(), ...this.#endAt.values()]
   }
 
   /** Creates the DataVolumes of all slots that have none yet, in ticket order. A failure does not hold up the next one. */
@@ -140,16 +155,17 @@ export class HeldSlots {
 
   /**
    * Starts live reads that show later whether slots are empty: those without a DataVolume present or due, or with one long terminating.
-   * @param strays stand-ins for the holders of terminating downloads that have no slot
+   * @param strays stand-ins for the holders of downloads that have no slot
    */
   lookForEmpty(strays: readonly Holder[], signal: AbortSignal): void {
     const lookedAt = [...this.#holders, ...strays]
-    this.#importers.keep(lookedAt)
+    this.#remains.keep(lookedAt)
+    this.#endImporters(lookedAt, signal)
     for (const holder of lookedAt) {
       const slot = slotKeyOf(holder)
       if (!this.#maybeEmpty(holder) || this.#verifying.has(slot)) continue
       this.#verifying.add(slot)
-      void this.#verify(holder, signal).finally(() => {
+      void this.#verify(holder, strays, signal).finally(() => {
         this.#verifying.delete(slot)
         this.#options.wake()
       })
@@ -209,7 +225,10 @@ export class HeldSlots {
     } else {
       const { error, isWebhookDown } = outcome
       const answered = this.#notes.failed(start, outcome)
-      if (isWebhookDown) this.#reportFailing(start)
+      if (isWebhookDown) {
+        this.#reportFailing(start)
+        this.#options.onUnreached?.(error)
+      }
       log.warn({ key: start.key, error, answered }, 'the DataVolume could not be created')
       const message = `the DataVolume could not be created: ${error}`
       if (answered >= ANSWERED_FAILURES) this.#refuse(start, { reason: 'CreateFailed', message })
@@ -262,13 +281,44 @@ export class HeldSlots {
     const isToBeMade = start !== undefined && this.#isStillAsPlanned(start)
     const isKnownOver = this.#notes.of(holder).isOver
     const dataVolume = this.#dataVolumeOf(holder)
-    const isInUse =
-      dataVolume === undefined ? this.#importers.isAnyAlive(holder) : !this.downloads.isLookDue(dataVolume)
+    const isInUse = dataVolume === undefined ? this.#remains.isAnyAlive(holder) : !this.downloads.isLookDue(dataVolume)
     return !isToBeMade && this.#notes.isSettled(holder) && !isKnownOver && !isInUse
   }
 
+  /** Deletes importers that nobody ends, though what they fill is being deleted. CDI does that, if it is there. */
+  #endImporters(holders: readonly Holder[], signal: AbortSignal): void {
+    const now = this.#options.clock.monotonic()
+    const pods = new Map(
+      holders.flatMap((holder) =>
+        this.#isLeft(holder) ? this.#remains.unended(holder).map((pod) => [pod.metadata.uid ?? '', pod] as const) : [],
+      ),
+    )
+    for (const uid of this.#endAt.keys()) if (!pods.has(uid)) this.#endAt.delete(uid)
+    for (const [uid, pod] of pods) {
+      const at = this.#endAt.get(uid) ?? now + CDI_ENDS_MS
+      this.#endAt.set(uid, at <= now ? now + CDI_ENDS_MS : at)
+      if (at <= now) void this.#endImporter(pod, signal)
+    }
+  }
+
+  async #endImporter({ metadata }: PodView, signal: AbortSignal): Promise<void> {
+    const { client, log } = this.#options
+    try {
+      await client.delete(POD, metadata, { signal, propagationPolicy: 'Background', uid: metadata.uid })
+    } catch (error) {
+      if (signal.aborted || isApiError(error, 'NotFound', 'Conflict')) return
+      log.warn({ key: keyOf(metadata), error: String(error) }, 'an importer cannot be ended; it is tried again')
+    }
+  }
+
+  /** Reports whether the DataVolume of a slot is gone, or being deleted. */
+  #isLeft(holder: Holder): boolean {
+    const dataVolume = this.#dataVolumeOf(holder)
+    return dataVolume === undefined || isTerminating(dataVolume)
+  }
+
   /** A 404 for the DataVolume is not enough: after a background deletion its importer lives on for a while. */
-  async #verify(holder: Holder, signal: AbortSignal): Promise<void> {
+  async #verify(holder: Holder, strays: readonly Holder[], signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     const slot = slotKeyOf(holder)
     try {
@@ -276,6 +326,8 @@ export class HeldSlots {
       // What was true before the read must still be true after it: what the image wants may have changed.
       const isSame = this.#holders.some((one) => slotKeyOf(one) === slot)
       if (isEmpty && isSame && this.#maybeEmpty(holder)) return this.#notes.note(holder, { isOver: true })
+      const isStray = !isSame && strays.some((one) => slotKeyOf(one) === slot)
+      if (isEmpty && isStray && this.#maybeEmpty(holder)) return void this.#emptyStrays.add(slot)
     } catch (error) {
       if (signal.aborted) return
       log.warn({ key: keyOf(holder), error: String(error) }, 'cannot tell whether a slot is empty; it is kept')

@@ -1,7 +1,10 @@
+import { type ClaimId, claimOwning, type ImporterCaches, remainsOf } from '../../../cluster/importers.ts'
+import { isChildOf } from '../../../cluster/ownership.ts'
 import { isAlive, type PodView } from '../../../cluster/views.ts'
-import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { backoffMs } from '../../../runtime/backoff.ts'
 import type { Basics } from '../../../runtime/basics.ts'
+import type { AdmissionOptions } from './admission-options.ts'
 import { type SlotId, slotKeyOf } from './decide/slots.ts'
 import { ANSWER_VALID_MS } from './slot-ledger.ts'
 
@@ -12,8 +15,8 @@ import { ANSWER_VALID_MS } from './slot-ledger.ts'
 export const SETTLE_MS = ANSWER_VALID_MS + 10_000
 const RETRY_BASE_MS = 1_000
 const RETRY_MAX_MS = 60_000
-/** Longest wait for a pod whose claims are gone, since it may be a stranger's. Importers have 30 s to end. */
-const DOUBT_MS = 120_000
+/** Longest wait for pods and claims that may be a stranger's. Importers have 30 s to end. */
+export const DOUBT_MS = 120_000
 
 /** What this process initially knows about a slot beyond the ledger. All times are by the monotonic clock. */
 const NOTHING_NOTED = {
@@ -101,44 +104,63 @@ export class SlotNotes {
   }
 }
 
-/** A pod that downloads, or did. */
-interface ImporterNote {
-  readonly key: string
-  /** UID of the DataVolume that it fills. */
-  readonly dataVolume: string | undefined
+/** A claim or an importer pod of a DataVolume. */
+interface RemainNote extends ClaimId {
+  /** UID of the DataVolume that it is for. */
+  readonly dataVolume: string
 }
 
-const NONE: ReadonlyMap<string, ImporterNote> = new Map()
+/** By uid. */
+type Notes = ReadonlyMap<string, RemainNote>
+
+interface SlotRemains {
+  readonly claims: Map<string, RemainNote>
+  readonly pods: Map<string, RemainNote>
+}
+
+const NONE: Notes = new Map()
 
 /**
- * Records which pods download for a slot. This is certain only while the claims that they fill exist, so a pod is recorded as soon as it is
- * observed. A recorded pod counts until it has ended, whatever happens to its claims and labels.
+ * Records what CDI creates to download for a slot: claims, and the importer pods that fill them. The owner references that identify these lead to
+ * the DataVolume only while all objects in between exist. So each is recorded as soon as it is observed, and from then on leads to what CDI creates
+ * for it later. A recorded importer counts until it has ended, whatever happens to its claims and labels.
  */
-export class ImporterNotes {
+export class RemainNotes {
+  readonly #caches: ImporterCaches<PodView>
   readonly #pods: { get(key: string): PodView | undefined }
-  /** By slot and uid of the pod. */
-  readonly #known = new Map<string, Map<string, ImporterNote>>()
-  /** Since when pods that may or may not be importers are waited for, by slot. */
-  readonly #doubtfulSince = new Map<string, number>()
+  /** By slot. */
+  readonly #known = new Map<string, SlotRemains>()
+  /** Since when a slot waits for pods and claims that may or may not be its own, or for claims that CDI may still fill. */
+  readonly #waits = new Map<string, number>()
 
-  constructor(pods: { get(key: string): PodView | undefined }) {
+  constructor({ claims, pods }: Pick<AdmissionOptions, 'claims' | 'pods'>) {
+    this.#caches = { claims, pods }
     this.#pods = pods
   }
 
-  /** Records the importers of a slot's DataVolume. */
-  note(slot: SlotId, dataVolume: KubeObject, pods: readonly KubeObject[]): void {
+  /** Records what is in the caches for a slot. @param dataVolume its DataVolume; undefined if that is gone */
+  note(slot: SlotId, dataVolume: KubeObject | undefined): void {
     const key = slotKeyOf(slot)
-    this.#doubtfulSince.delete(key)
-    if (pods.length === 0) return
-    const known = this.#known.get(key) ?? new Map<string, ImporterNote>()
-    this.#known.set(key, known)
-    const { uid } = dataVolume.metadata
-    for (const { metadata } of pods) known.set(metadata.uid ?? '', { key: keyOf(metadata), dataVolume: uid })
+    const known: SlotRemains = this.#known.get(key) ?? { claims: new Map(), pods: new Map() }
+    if (dataVolume !== undefined) {
+      this.#waits.delete(key)
+      const target = this.#caches.claims.get(keyOf(dataVolume.metadata))
+      if (target !== undefined && isChildOf(target, dataVolume)) take(known.claims, target, dataVolume.metadata.uid)
+    }
+    for (const claim of [...known.claims.values()]) {
+      const { claims, pods } = remainsOf([claim], this.#caches)
+      for (const one of claims) take(known.claims, one, claim.dataVolume)
+      for (const one of pods) if (isAlive(one)) take(known.pods, one, claim.dataVolume)
+    }
+    if (known.claims.size > 0) this.#known.set(key, known)
   }
 
-  /** By uid of the pod. */
-  of(slot: SlotId): ReadonlyMap<string, ImporterNote> {
-    return this.#known.get(slotKeyOf(slot)) ?? NONE
+  claimsOf(slot: SlotId): Notes {
+    return this.#known.get(slotKeyOf(slot))?.claims ?? NONE
+  }
+
+  podsOf(slot: SlotId): Notes {
+    return this.#known.get(slotKeyOf(slot))?.pods ?? NONE
   }
 
   /**
@@ -146,23 +168,45 @@ export class ImporterNotes {
    * @param over a DataVolume whose importers do not count: that it has finished may be known before their end is
    */
   isAnyAlive(slot: SlotId, over?: KubeObject): boolean {
-    return [...this.of(slot)].some(([uid, { key, dataVolume }]) => {
-      const pod = this.#pods.get(key)
-      return pod?.metadata.uid === uid && isAlive(pod) && (over === undefined || dataVolume !== over.metadata.uid)
+    const isOther = ({ dataVolume }: RemainNote) => over === undefined || dataVolume !== over.metadata.uid
+    return [...this.podsOf(slot).values()].some((one) => isOther(one) && this.#aliveAs(one) !== undefined)
+  }
+
+  /**
+   * Returns the importers of a slot that nobody ends though the claims that they fill are being deleted, or are gone. For any other claim, CDI would
+   * replace the importer.
+   */
+  unended(slot: SlotId): PodView[] {
+    return [...this.podsOf(slot).values()].flatMap((one) => {
+      const pod = this.#aliveAs(one)
+      if (pod === undefined || isTerminating(pod)) return []
+      const { name = '', uid } = claimOwning(pod) ?? {}
+      const claim = this.#caches.claims.get(keyOf({ namespace: one.namespace, name }))
+      return claim?.metadata.uid === uid && !isTerminating(claim) ? [] : [pod]
     })
   }
 
-  /** Reports whether the wait for a pod that may be an importer of the slot is over. The first call starts the wait. */
-  isDoubtOver(slot: SlotId, now: number): boolean {
-    const since = this.#doubtfulSince.get(slotKeyOf(slot)) ?? now
-    this.#doubtfulSince.set(slotKeyOf(slot), since)
-    return now - since >= DOUBT_MS
+  /** Reports how long the slot has waited for what may be its own, or may still be filled. The first call starts the wait. */
+  waitedMs(slot: SlotId, now: number): number {
+    const since = this.#waits.get(slotKeyOf(slot)) ?? now
+    this.#waits.set(slotKeyOf(slot), since)
+    return now - since
   }
 
   /** Forgets all other slots. */
   keep(slots: readonly SlotId[]): void {
     const kept = new Set(slots.map(slotKeyOf))
-    for (const notes of [this.#known, this.#doubtfulSince])
+    for (const notes of [this.#known, this.#waits])
       for (const slot of notes.keys()) if (!kept.has(slot)) notes.delete(slot)
   }
+
+  #aliveAs(one: RemainNote): PodView | undefined {
+    const pod = this.#pods.get(keyOf(one))
+    return pod?.metadata.uid === one.uid && isAlive(pod) ? pod : undefined
+  }
+}
+
+function take(notes: Map<string, RemainNote>, { metadata }: KubeObject, dataVolume = ''): void {
+  const { namespace, name, uid = '' } = metadata
+  if (!notes.has(uid)) notes.set(uid, { namespace, name, uid, dataVolume })
 }

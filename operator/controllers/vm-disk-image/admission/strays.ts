@@ -2,26 +2,31 @@ import { vmDiskImage } from '@open-terrain/constructs'
 import { controllerOfKind, ownerAmong } from '../../../cluster/ownership.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
-import { isTerminating } from '../../../kube/kube-object.ts'
+import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
 import { isFinished } from '../decide/judge.ts'
 import { unrecordedDownload } from '../decide/status.ts'
 import type { Holder } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
-import { holdersByUid } from './decide/slots.ts'
+import { holdersByUid, slotKeyOf, volumeNameOf } from './decide/slots.ts'
 import type { DownloadNotes } from './download-notes.ts'
 import { holderOf, IMPORTING_INDEX, isDownloadOf } from './downloads.ts'
+import type { HeldSlots } from './held-slots.ts'
 
 /** Downloads that no slot is held for. */
 export class Strays {
   readonly #options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>
   readonly #downloads: DownloadNotes
+  readonly #slots: Pick<HeldSlots, 'isStrayOver' | 'forgetStray'>
+  /** Downloads of the operator that were seen without a slot, by uid of their DataVolume, until they can no longer download anything. */
+  readonly #followed = new Map<string, Holder>()
   /** Uids of those that had no slot in a ledger that was read after they were observed. */
   #known: ReadonlySet<string> = new Set()
 
-  constructor(options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>, downloads: DownloadNotes) {
+  constructor(options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>, slots: HeldSlots) {
     this.#options = options
-    this.#downloads = downloads
+    this.#downloads = slots.downloads
+    this.#slots = slots
   }
 
   /** Reports whether this download certainly has no slot. */
@@ -47,9 +52,44 @@ export class Strays {
     return added.flatMap((one) => ownerAmong(one, this.#options.images) ?? [])
   }
 
-  /** Returns how many of them the operator created. */
+  /** Returns how many of them the operator created. One whose DataVolume is gone counts until nothing can download for it any more. */
   countOurs(ledger: LedgerState): number {
-    return this.#of(ledger).filter((one) => this.#isOurs(one)).length
+    const ours = this.#of(ledger).filter((one) => this.#isOurs(one))
+    this.#follow(ours)
+    return ours.length + this.#gone(ledger, ours).length
+  }
+
+  #follow(ours: readonly DataVolumeView[]): void {
+    const { images, me } = this.#options
+    for (const one of ours) {
+      const { uid = '' } = one.metadata
+      const image = this.#followed.has(uid) ? undefined : ownerAmong(one, images)
+      const standIn = image && holderOf(image, one, me)
+      if (standIn === undefined) continue
+      this.#slots.forgetStray(standIn)
+      this.#followed.set(uid, standIn)
+    }
+  }
+
+  /** Returns those whose DataVolumes are gone, as holders of a slot. A slot of the same attempt is held for all that is left of it. */
+  #gone(ledger: LedgerState, ours: readonly DataVolumeView[]): Holder[] {
+    const present = new Set(ours.map(({ metadata }) => metadata.uid))
+    for (const [uid, standIn] of this.#followed) {
+      const holder = holdersByUid(ledger).get(standIn.uid)
+      const isHeld = holder !== undefined && slotKeyOf(holder) === slotKeyOf(standIn)
+      if (!isHeld && !this.#isOver(uid, standIn)) continue
+      this.#followed.delete(uid)
+      this.#slots.forgetStray(standIn)
+    }
+    return [...this.#followed].flatMap(([uid, standIn]) => (present.has(uid) ? [] : [standIn]))
+  }
+
+  /** Reports whether it is no stray any more: it has succeeded or lost its owner, or nothing can download for it. */
+  #isOver(uid: string, standIn: Holder): boolean {
+    const { dataVolumes, images } = this.#options
+    const found = dataVolumes.get(keyOf({ namespace: standIn.namespace, name: volumeNameOf(standIn) }))
+    if (found?.metadata.uid !== uid) return this.#slots.isStrayOver(standIn)
+    return isFinished(found) || this.#downloads.isOver(found) || ownerAmong(found, images) === undefined
   }
 
   #of(ledger: LedgerState): DataVolumeView[] {
@@ -74,12 +114,15 @@ export class Strays {
     return status.attempts?.some((one) => one.dataVolumeUID === uid && one.outcome === 'Succeeded') === true
   }
 
-  /** Returns those that are being deleted, as holders of a slot. They count until they can no longer download anything. */
-  leaving(ledger: LedgerState): Holder[] {
+  /** Returns those of the operator, and all that are being deleted, as holders of a slot. They count until they can no longer download anything. */
+  standIns(ledger: LedgerState): Holder[] {
     const { images, me } = this.#options
-    return this.#of(ledger).flatMap((one) => {
-      const image = isTerminating(one) ? ownerAmong(one, images) : undefined
+    const all = this.#of(ledger)
+    const ours = all.filter((one) => this.#isOurs(one))
+    const present = all.flatMap((one) => {
+      const image = isTerminating(one) || ours.includes(one) ? ownerAmong(one, images) : undefined
       return (image && holderOf(image, one, me)) ?? []
     })
+    return [...present, ...this.#gone(ledger, ours)]
   }
 }

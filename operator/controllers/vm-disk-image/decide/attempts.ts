@@ -11,7 +11,9 @@ import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import type { ImageWorld } from '../world.ts'
-import { type Failure, isPermanent } from './judge.ts'
+import { isPermanent } from './final-errors.ts'
+import type { ImageDraft } from './image-plan.ts'
+import type { Failure } from './judge.ts'
 
 const KEPT = 5
 const RECORDED_MESSAGE_LIMIT = 1_000
@@ -48,6 +50,23 @@ export function recordFailure(
     nextRetryTime: toTime(now),
   }
   return withRetryTime(next, world.policy)
+}
+
+/** Counts downloads that began after the failure was recorded: until its pod is gone, the kubelet may start a failed importer again. */
+export function recount(status: VMDiskImageStatus, { world: { observation, policy } }: Pick<ImageDraft, 'world'>) {
+  const { attempts = [], budget, dataVolumeUID } = status
+  const { dataVolumeUid, starts = 0 } = observation
+  const last = attempts.at(-1)
+  const isOfBudget = budget !== undefined && budget.downloads >= (last?.downloads ?? 0)
+  const isCounted = last?.outcome === 'Failed' && last.dataVolumeUID === dataVolumeUID && isOfBudget
+  const more = starts - (last?.downloads ?? 0)
+  if (!isCounted || dataVolumeUID === undefined || dataVolumeUid !== dataVolumeUID || more <= 0) return status
+  const recounted: Attempt = { ...last, downloads: starts }
+  const downloads = budget.downloads + more
+  return withRetryTime(
+    { ...status, attempts: [...attempts.slice(0, -1), recounted], budget: { ...budget, downloads } },
+    policy,
+  )
 }
 
 export function recordCancel(

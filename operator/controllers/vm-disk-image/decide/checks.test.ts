@@ -1,7 +1,7 @@
 import type { Reason } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { aDataVolume } from '../image-objects.fixtures.ts'
-import { aLookup, aWorld, type WorldOverrides } from '../image-world.fixtures.ts'
+import { aLookup, aWorld, type WorldOverrides, withSecret } from '../image-world.fixtures.ts'
 import { whatBlocks } from './checks.ts'
 import { resolveTarget } from './target.ts'
 
@@ -23,7 +23,21 @@ describe('what blocks', () => {
     ['UrlNotAllowed', 's3', { ...url('gs://a.example/b'), policy: { defaultSourceType: 's3' } }],
     ['UrlNotAllowed', 'blank', { ...url('https://a.example/b'), policy: { defaultSourceType: 'blank' } }],
     ['UrlNotAllowed', 'allowedSourceUrls', { policy: { allowedSourceUrls: [] } }],
+    ['ChecksumMissing', 'requireChecksum', { spec: { sourceType: 'http' }, policy: { requireChecksum: true } }],
     ['CDIMissing', 'CDI', { surroundings: { ...surroundings, hasDataVolumes: false } }],
+    [
+      'CDITooOld',
+      'no field spec.source.http.checksum, so it would be ignored: upgrade CDI to 1.65 or newer, or remove spec.checksum',
+      {
+        spec: { sourceType: 'http', checksum: `md5:${'0'.repeat(32)}` },
+        lookup: aLookup({}, { droppedFields: new Set(['spec.source.http.checksum']) }),
+      },
+    ],
+    [
+      'CDITooOld',
+      'upgrade CDI, or use another spec.sourceType',
+      { ...url('gs://b/k', 'gcs'), lookup: aLookup({}, { droppedFields: new Set(['spec.source.gcs']) }) },
+    ],
     ['SecretMissing', 'Secret creds', { lookup: aLookup({ secrets: ['creds'] }) }],
     [
       'SecretMissing',
@@ -31,6 +45,37 @@ describe('what blocks', () => {
       { spec: { secretRef: undefined }, policy: { defaultSecretRef: 'd' }, lookup: aLookup({ secrets: ['d'] }) },
     ],
     ['CertConfigMapMissing', 'ConfigMap c', { spec: { certConfigMap: 'c' }, lookup: aLookup({ configMaps: ['c'] }) }],
+    [
+      'SecretInvalid',
+      'Secret creds in namespace team (spec.secretRef) is a pull secret of Kubernetes, which CDI cannot read: it has no key accessKeyId (the user name) and key secretKey (the password)',
+      { ...url('docker://a.example/b', 'registry'), lookup: withSecret('creds', { isPullSecret: true, keys: {} }) },
+    ],
+    [
+      'SecretInvalid',
+      'has no usable key secretKey (the secret access key), which CDI reads for sourceType s3',
+      {
+        ...url('https://s3.a.example/b/k', 's3'),
+        lookup: withSecret('creds', { isPullSecret: false, keys: { accessKeyId: 'text', secretKey: 'empty' } }),
+      },
+    ],
+    ...[{}, { 'credentials.json': 'text' } as const].map((keys): [Reason, string, WorldOverrides] => [
+      'SecretInvalid',
+      'has no usable key credentials.json (the JSON key file of a service account)',
+      { ...url('gs://b/k', 'gcs'), lookup: withSecret('creds', { isPullSecret: false, keys }) },
+    ]),
+    [
+      'CertConfigMapInvalid',
+      'ConfigMap c in namespace team (spec.certConfigMap) has no certificate in PEM: add one',
+      { spec: { certConfigMap: 'c' }, lookup: aLookup({}, { certificates: () => 'none' }) },
+    ],
+    [
+      'CertConfigMapInvalid',
+      'under a key that ends in .crt or .pem',
+      {
+        spec: { url: 'docker://a.example/b', sourceType: 'registry', certConfigMap: 'c' },
+        lookup: aLookup({}, { certificates: () => 'unnamed' }),
+      },
+    ],
     ['StorageClassMissing', 'StorageClass fast', { lookup: aLookup({ storageClasses: ['fast'] }) }],
     [
       'StorageClassMissing',
@@ -45,6 +90,11 @@ describe('what blocks', () => {
     ],
     ['SnapshotterMissing', 'snapshot controller', { surroundings: { ...surroundings, hasSnapshots: false } }],
     ['SnapshotClassMissing', 'VolumeSnapshotClass snap', { lookup: aLookup({ snapshotClasses: ['snap'] }) }],
+    [
+      'SnapshotClassMismatch',
+      'VolumeSnapshotClass snap (spec.snapshotClass) is of driver b, and StorageClass fast of a',
+      { lookup: aLookup({}, { driversApart: () => ({ ofVolumes: 'a', ofSnapshots: 'b' }) }) },
+    ],
     [
       'NameConflict',
       'PersistentVolumeClaim x',
@@ -87,6 +137,36 @@ describe('what blocks', () => {
         spec: { snapshotClass: undefined },
         surroundings: { ...surroundings, hasSnapshots: false },
         lookup: aLookup({}, { foreignSnapshot: () => true }),
+      },
+    ],
+    [
+      'a login without a password',
+      {
+        ...url('https://a.example/b', 'http'),
+        lookup: withSecret('creds', { isPullSecret: true, keys: { accessKeyId: 'text', secretKey: 'empty' } }),
+      },
+    ],
+    [
+      'a field that is not there and not used',
+      {
+        spec: { sourceType: 'http' },
+        lookup: aLookup({}, { droppedFields: new Set(['spec.source.http.checksum', 'spec.source.gcs']) }),
+      },
+    ],
+    ['a Secret that is not read yet', { lookup: withSecret('creds', undefined) }],
+    ['a Secret that may not be read', { lookup: withSecret('creds', 'unread') }],
+    [
+      'certificates that do not matter',
+      {
+        spec: { url: 'http://a.example/b', sourceType: 'http', certConfigMap: 'c' },
+        lookup: aLookup({}, { certificates: () => 'none' }),
+      },
+    ],
+    [
+      'certificates under any key',
+      {
+        spec: { url: 'https://a.example/b', sourceType: 'http', certConfigMap: 'c' },
+        lookup: aLookup({}, { certificates: () => 'unnamed' }),
       },
     ],
     ['no secret', { spec: { secretRef: undefined }, lookup: aLookup({ secrets: ['creds'] }) }],

@@ -1,7 +1,15 @@
-import { isUrlAllowed, type Reason } from '@open-terrain/constructs'
+import {
+  CERTIFICATE_ENDINGS,
+  type CredentialKey,
+  isUrlAllowed,
+  type Reason,
+  SOURCE_CREDENTIALS,
+} from '@open-terrain/constructs'
+import { type QuotaRefusal, quotaRefusalIn } from '../../../cluster/quotas.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import type { Blocked, ImageWorld } from '../world.ts'
+import type { Blocked, ImageWorld, Lookup } from '../world.ts'
 import { isFinished } from './judge.ts'
+import { firstDropped } from './sent-fields.ts'
 import { type DefaultedField, originOf, type Target } from './target.ts'
 
 /** By reason: each returns one sentence that says what is missing, and what to do. */
@@ -22,9 +30,22 @@ const BEFORE_DOWNLOAD: Checks = {
   UrlNotAllowed(target, world) {
     return sourceMisfit(target, world) ?? urlRefusal(target, world)
   },
+  ChecksumMissing({ sourceType, checksum }, { policy }) {
+    if (!policy.requireChecksum || sourceType !== 'http' || checksum !== undefined) return undefined
+    return 'spec.checksum is missing, and the policy key requireChecksum asks for it: set it to the checksum of the file behind spec.url, such as sha256:<64 hexadecimal digits>'
+  },
   CDIMissing(_target, { surroundings }) {
     if (surroundings.hasDataVolumes) return undefined
     return 'the cluster does not serve DataVolumes: install CDI (Containerized Data Importer)'
+  },
+  // The API server would drop the field without a word, and the download would succeed all the same.
+  CDITooOld(target, world) {
+    const dropped = firstDropped(target, world.lookup.droppedFields ?? NONE)
+    if (dropped === undefined) return undefined
+    const { path, field, since } = dropped
+    const upgrade = since === undefined ? 'upgrade CDI' : `upgrade CDI to ${since} or newer`
+    const otherwise = field === 'sourceType' ? 'use another spec.sourceType' : `remove ${fieldName(field, world)}`
+    return `the DataVolumes of this cluster have no field ${path}, so it would be ignored: ${upgrade}, or ${otherwise}`
   },
   SecretMissing({ secretRef }, world) {
     if (secretRef === undefined || world.lookup.secret(secretRef)) return undefined
@@ -35,6 +56,8 @@ const BEFORE_DOWNLOAD: Checks = {
     const what = `ConfigMap ${certConfigMap} in namespace ${world.image.metadata.namespace}`
     return waitingFor(what, 'certConfigMap', world)
   },
+  SecretInvalid: secretProblem,
+  CertConfigMapInvalid: certificateProblem,
   StorageClassMissing({ storageClass }, world) {
     const { lookup } = world
     if (storageClass !== undefined) {
@@ -57,6 +80,7 @@ const BEFORE_DOWNLOAD: Checks = {
     if (snapshotClass === undefined || world.lookup.snapshotClass(snapshotClass)) return undefined
     return waitingFor(`VolumeSnapshotClass ${snapshotClass}`, 'snapshotClass', world)
   },
+  SnapshotClassMismatch: classMismatch,
   NameConflict({ volumeName, snapshotName, snapshotClass }, { lookup }) {
     const isSnapshotTaken = () => snapshotClass !== undefined && lookup.foreignSnapshot(snapshotName)
     const taken = lookup.foreignVolume(volumeName) ?? (isSnapshotTaken() ? `VolumeSnapshot ${snapshotName}` : undefined)
@@ -80,7 +104,7 @@ const BEFORE_DOWNLOAD: Checks = {
     // What the image itself uses of the quota does not block it.
     if (dataVolumes.some((one) => !isFinished(one))) return undefined
     const lack = lookup.lackOfRoom({ diskSize, storageClass })
-    if (lack === undefined) return undefined
+    if (lack === undefined) return lackAfterRefusal(image.status, lookup, image.metadata.namespace)
     return `ResourceQuota ${lack.quota} of namespace ${image.metadata.namespace} leaves no room for ${lack.what}: raise it, or delete what nobody needs there`
   },
 }
@@ -98,6 +122,7 @@ const BEFORE_SNAPSHOT: Checks = {
     if (world.lookup.snapshotClass(snapshotClass)) return undefined
     return `waiting for VolumeSnapshotClass ${snapshotClass} (${originOf('snapshotClass', world)}): create it, or set spec.snapshotClass to another one`
   },
+  SnapshotClassMismatch: classMismatch,
   NameConflict({ snapshotName }, { lookup }) {
     if (!lookup.foreignSnapshot(snapshotName)) return undefined
     return `VolumeSnapshot ${snapshotName} exists and belongs to somebody else: the operator does not touch it; delete it to continue`
@@ -137,6 +162,75 @@ function urlRefusal({ url }: Target, { policy }: ImageWorld): string | undefined
   return policy.allowedSourceUrls === undefined
     ? 'spec.url names a private address, or a host that is not a valid name: use a host name or a public address, or have the source listed in the policy key allowedSourceUrls'
     : 'spec.url is not on the list of allowed sources in the policy key allowedSourceUrls, or has "." or ".." in its path: use one that is, or have the source added'
+}
+
+/** The snapshot controller would leave such a snapshot alone, for ever and without a word. */
+function classMismatch({ storageClass, snapshotClass }: Target, world: ImageWorld): string | undefined {
+  if (snapshotClass === undefined) return undefined
+  const apart = world.lookup.driversApart(storageClass, snapshotClass)
+  if (apart === undefined) return undefined
+  const ofVolumes = storageClass === undefined ? 'the default storage class' : `StorageClass ${storageClass}`
+  return `VolumeSnapshotClass ${snapshotClass} (${originOf('snapshotClass', world)}) is of driver ${apart.ofSnapshots}, and ${ofVolumes} of ${apart.ofVolumes}: no snapshot could ever be taken; name a snapshot class of driver ${apart.ofVolumes}, or another storage class`
+}
+
+/** Returns what a quota has no room for, if it refused that to CDI in the last attempt: such as scratch space, which not every image needs. */
+export function lackAfterRefusal(
+  { attempts }: ImageWorld['image']['status'],
+  lookup: Lookup,
+  namespace = '',
+): string | undefined {
+  const refusal = refusedByQuota(attempts)
+  const lack = refusal && lookup.lackAfter(refusal)
+  if (lack === undefined) return undefined
+  return `ResourceQuota ${refusal?.quota} of namespace ${namespace} leaves no room for ${lack}: raise it, or delete what nobody needs there; the image starts when there is room`
+}
+
+/** Returns what a quota refused in the last attempt. */
+export function refusedByQuota(attempts: ImageWorld['image']['status']['attempts']): QuotaRefusal | undefined {
+  const last = attempts?.at(-1)
+  return last?.reason === 'QuotaExceeded' ? quotaRefusalIn(last.message) : undefined
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+function fieldName(field: DefaultedField | 'checksum', world: ImageWorld): string {
+  return field === 'checksum' ? 'spec.checksum' : originOf(field, world)
+}
+
+/** Reports whether what the image names was read, so that {@link whatBlocks} could judge it. */
+export function areContentsKnown({ secretRef, certConfigMap }: Target, { lookup }: ImageWorld): boolean {
+  const isSecretKnown = secretRef === undefined || lookup.secretContent(secretRef) !== undefined
+  return isSecretKnown && (certConfigMap === undefined || lookup.certificates(certConfigMap) !== undefined)
+}
+
+function secretProblem({ secretRef, sourceType }: Target, world: ImageWorld): string | undefined {
+  if (secretRef === undefined || sourceType === undefined) return undefined
+  const content = world.lookup.secretContent(secretRef)
+  if (content === undefined || content === 'unread') return undefined
+  const lacking = SOURCE_CREDENTIALS[sourceType].filter(({ key, needs }) => !isUsable(content.keys[key], needs))
+  if (lacking.length === 0) return undefined
+  const { namespace = '' } = world.image.metadata
+  const keys = lacking
+    .map(({ key, is, needs }) => `${needs === 'key' ? '' : 'usable '}key ${key} (${is})`)
+    .join(' and ')
+  const pull = content.isPullSecret ? ' is a pull secret of Kubernetes, which CDI cannot read: it' : ''
+  return `Secret ${secretRef} in namespace ${namespace} (${originOf('secretRef', world)})${pull} has no ${keys}, which CDI reads for sourceType ${sourceType}: add what is missing, such as with kubectl -n ${namespace} edit secret ${secretRef} (stringData)`
+}
+
+function isUsable(value: string | undefined, needs: CredentialKey['needs']): boolean {
+  if (value === undefined || needs === 'key') return value !== undefined
+  return needs === 'JSON' ? value === 'JSON' : value !== 'empty'
+}
+
+function certificateProblem({ certConfigMap, sourceType, url = '' }: Target, world: ImageWorld): string | undefined {
+  // Without TLS, certificates do not matter.
+  if (certConfigMap === undefined || url.startsWith('http://')) return undefined
+  const certificates = world.lookup.certificates(certConfigMap)
+  const isMisnamed = certificates === 'unnamed' && sourceType === 'registry'
+  if (certificates !== 'none' && !isMisnamed) return undefined
+  const { namespace } = world.image.metadata
+  const where = isMisnamed ? ` under a key that ends in ${CERTIFICATE_ENDINGS.join(' or ')}` : ''
+  return `ConfigMap ${certConfigMap} in namespace ${namespace} (${originOf('certConfigMap', world)}) has no certificate in PEM${where}: add one, under a key such as ca.crt`
 }
 
 function waitingFor(what: string, field: DefaultedField, world: ImageWorld): string {

@@ -1,8 +1,8 @@
 import { childName, FINALIZERS, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
-import type { DataVolumeView } from '../../../cluster/views.ts'
-import type { KubeObject } from '../../../kube/kube-object.ts'
-import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
+import { type DataVolumeView, isAlive, type PodView } from '../../../cluster/views.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
+import { DATA_SOURCE, DATA_VOLUME, POD, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
 import { type ChildType, NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
 import type { Absent, NamedObject, Uncloned, Unreferenced } from '../../../runtime/preconditions.ts'
 import type { Wake } from '../../../runtime/wake.ts'
@@ -18,8 +18,10 @@ export interface ImagePlan extends ObjectPlan {
 }
 
 export const IMAGE_CHILDREN: readonly ChildType[] = [
-  // It is gone only after its importer.
-  { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
+  // In the foreground, an importer and its claim for scratch space would each wait for the other.
+  { type: DATA_VOLUME, propagationPolicy: 'Background' },
+  // Importers of a DataVolume that is deleted.
+  { type: POD, propagationPolicy: 'Background' },
   { type: VOLUME_SNAPSHOT, propagationPolicy: 'Background' },
   { type: DATA_SOURCE, propagationPolicy: 'Background' },
   // The image itself.
@@ -31,7 +33,7 @@ export interface Start extends Omit<Holder, 'claimant'> {
   readonly key: string
   readonly generation: number | undefined
   readonly ticket: string
-  /** Ticket, finalizer and target are written and observed. Until then the image keeps its place, and those behind it wait. */
+  /** Ticket, finalizer and target are written and observed, and what the target names was read. Until then the image keeps its place, and those behind it wait. */
   readonly admissible: boolean
   readonly target: Target
 }
@@ -65,6 +67,17 @@ export function unreferenced({ image: { metadata } }: ImageWorld, by: Unreferenc
 /** Requires that no unfinished clone reads from the object. */
 export function uncloned({ kind, metadata: { namespace = '', name } }: KubeObject, look: Uncloned['look']): Uncloned {
   return { uncloned: { kind, namespace, name }, look }
+}
+
+/** Returns the importers that run and are not being deleted. */
+export function runningImporters({ observation }: ImageWorld): PodView[] {
+  return observation.importers.filter((pod) => isAlive(pod) && !isTerminating(pod))
+}
+
+/** Names the importer before its DataVolume is deleted: another process, which has seen neither, finds it by nothing else. */
+export function withImporter(status: VMDiskImageStatus, world: ImageWorld): VMDiskImageStatus {
+  const [pod] = runningImporters(world)
+  return pod === undefined ? status : { ...status, importerPodUID: pod.metadata.uid }
 }
 
 /** Returns what the next status gives up because the caches do not have it. It may still exist, so a live read must confirm it. */

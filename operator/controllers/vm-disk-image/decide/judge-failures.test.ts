@@ -8,6 +8,7 @@ import { conditionWith, endOf, judge, leaving, podThat } from './judge.fixtures.
 
 describe('a download has failed', () => {
   const EOF_TEXT = 'Unable to process data: unexpected EOF'
+  const PULL_TEXT = 'Unable to process data: failed to pull image: unexpected EOF'
 
   it.each<[string, Partial<DataVolumeView>, object]>([
     [
@@ -22,6 +23,11 @@ describe('a download has failed', () => {
         bound: conditionWith('False', 'Pending', `PVC x Pending and [prime-1] : ${EOF_TEXT}`),
       },
       { reason: 'ImporterFailed', message: EOF_TEXT, permanent: false, downloads: 1 },
+    ],
+    [
+      'with a text that has "failed to pull image", for which CDI has a reason of its own',
+      { running: conditionWith('False', 'ImagePullFailed', PULL_TEXT) },
+      { reason: 'ImporterFailed', message: PULL_TEXT, permanent: false, downloads: 1 },
     ],
     [
       'without any text',
@@ -106,6 +112,19 @@ describe('a download has failed', () => {
     expect(judge(dataVolume)).toMatchObject({ state: 'failed', ...expected })
   })
 
+  it('when a quota refuses the pod, and names those that limit pods', () => {
+    const dataVolume = { phase: 'ImportScheduled', running: conditionWith('False', 'ErrExceededQuota', 'see the log') }
+    const message = expect.stringContaining('importer pod (CDI does not say which one: q (pods: 5 of 5))')
+    expect(judge(dataVolume, {}, { podQuotas: () => ['q (pods: 5 of 5)'] })).toMatchObject({ message })
+  })
+
+  it('when something else refuses the pod, and not for a moment alone', () => {
+    const dataVolume = { phase: 'ImportScheduled', running: conditionWith('False', 'ErrStartingPod', 'see the log') }
+    expect(judge(dataVolume, { unchangedMs: 9_000 })).toEqual({ state: 'running' })
+    const expected = { state: 'failed', reason: 'ImportRefused', permanent: false, downloads: 0 }
+    expect(judge(dataVolume, { unchangedMs: 10_000 })).toMatchObject(expected)
+  })
+
   it.each<[string, Partial<Observation>, object]>([
     ['that ran', { importers: [podThat({ ended: endOf(137, 'Error') }, 'Failed')], starts: 1 }, { downloads: 1 }],
     ['that never ran', { importers: [podThat({ starts: 0 }, 'Failed')], starts: 0 }, { downloads: 0 }],
@@ -115,6 +134,40 @@ describe('a download has failed', () => {
       observation,
     )
     expect(verdict).toMatchObject({ state: 'failed', reason: 'Evicted', permanent: false, ...expected })
+  })
+
+  it.each([
+    [
+      'Unable to process data: could not process image header: unexpected EOF',
+      /^the source is shorter than the header/,
+    ],
+    [
+      'Unable to process data: Unable to convert source data to target format: signal: killed',
+      /^a program of the importer/,
+    ],
+    ['unexpected EOF', /^unexpected EOF$/],
+  ])('in words that say what a misleading text means: %s', (text, expected) => {
+    const verdict = judge(CDI.running, { importers: [podThat({ ended: endOf(1, 'Error', text) })], starts: 1 })
+    expect(verdict).toMatchObject({
+      state: 'failed',
+      reason: 'ImporterFailed',
+      message: expect.stringMatching(expected),
+    })
+    expect(verdict).toMatchObject({ message: expect.stringContaining(text) })
+  })
+
+  it.each([
+    [137, 'it was killed'],
+    [143, 'it was told to stop'],
+    [255, 'its node lost it'],
+  ])('without a text, in words that say what exit code %i means', (exitCode, meaning) => {
+    const verdict = judge(CDI.running, { importers: [podThat({ ended: endOf(exitCode, 'Error') })], starts: 1 })
+    expect(verdict).toMatchObject({ reason: 'ImporterFailed', message: expect.stringContaining(meaning) })
+  })
+
+  it('not by a pod that ended with exit code 0, whatever its phase', () => {
+    const completed = podThat({ ended: endOf(0, 'Completed') }, 'Failed')
+    expect(judge({ phase: 'ImportInProgress' }, { importers: [completed], starts: 0 }).state).toBe('running')
   })
 
   it.each<[string, Partial<DataVolumeView>, Partial<Observation>]>([
@@ -167,38 +220,6 @@ describe('a download has failed', () => {
     ['nothing', undefined, 3, 4],
   ])('and costs all that was seen, where its pods show %s', (_name, starts, restartCount, downloads) => {
     expect(judge({ ...CDI.failing, restartCount }, { starts })).toMatchObject({ downloads })
-  })
-})
-
-describe('what no retry can mend', () => {
-  it.each([
-    ['NotFound', 'Unable to connect to http data source: expected status code 200, got 404. Status: 404 Not Found'],
-    ['NotFound', 'NoSuchKey: The specified key does not exist.\n\tstatus code: 404, request id: 5'],
-    ['NotFound', 'NoSuchBucket: The specified bucket does not exist'],
-    ['NotFound', 'reading manifest latest: manifest unknown'],
-    ['AccessDenied', 'expected status code 200, got 403. Status: 403 Forbidden'],
-    ['AccessDenied', 'expected status code 200, got 401. Status: 401 Unauthorized'],
-    ['AccessDenied', 'AccessDenied: Access Denied\n\tstatus code: 403, request id: 7'],
-    ['AccessDenied', 'SignatureDoesNotMatch: The request signature we calculated does not match'],
-    ['DiskTooSmall', 'DataVolume too small to contain image'],
-    ['DiskTooSmall', 'virtual image size 42 is larger than the reported available storage 17'],
-    ['DiskTooSmall', 'qemu-img: error while writing: No space left on device'],
-    ['ChecksumMismatch', 'checksum mismatch: expected a, got b'],
-  ])('%s: %s', (reason, message) => {
-    const verdict = judge({ running: conditionWith('False', 'Error', message) })
-    expect(verdict).toMatchObject({ state: 'failed', reason, permanent: true })
-  })
-
-  it.each([
-    'RequestTimeout: status code: 408, request id: 404',
-    'InternalError: status code: 500, request id: A404B, host id: 403',
-    'unexpected EOF after 404 bytes',
-    'dial tcp 10.0.0.1:404: connect: connection refused',
-    'expected status code 200, got 503. Status: 503 Service Unavailable (request 404403)',
-    'read tcp: connection reset by peer',
-  ])('is not: %s', (message) => {
-    const verdict = judge({ running: conditionWith('False', 'Error', message) })
-    expect(verdict).toMatchObject({ state: 'failed', reason: 'ImporterFailed', permanent: false })
   })
 })
 

@@ -19,6 +19,8 @@ export const judge = (
     stallTimeoutMs: 15 * MINUTE,
     attemptTimeoutMs: 6 * HOUR,
     isCdiAway: false,
+    sourceType: 'http',
+    errorBefore: undefined,
     ...context,
   })
 

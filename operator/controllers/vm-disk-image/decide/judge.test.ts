@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { NOT_STARTED } from '../../../cluster/importer-container.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, aPod, CDI } from '../image-objects.fixtures.ts'
@@ -126,22 +127,50 @@ describe('a claim that cannot be made', () => {
       expect(judge(pending, { claimRefusal })).toMatchObject({
         state: 'failed',
         reason: 'QuotaExceeded',
-        message: claimRefusal,
+        message: `a ResourceQuota of the namespace leaves no room for its volume (${claimRefusal})`,
         downloads: 0,
       })
       expect(judge(CDI.running, { claimRefusal, starts: 1 })).toEqual({ state: 'running' })
     })
 
+    it('has failed at once and at no cost where a quota refuses the claim for scratch space', () => {
+      const asked = { phase: 'ImportScheduled', running: conditionWith('False', 'ContainerCreating') }
+      const waits = aPod('next', { phase: 'Pending', hasScratch: true, importer: NOT_STARTED })
+      const verdict = judge(asked, { claimRefusal, importers: [waits], starts: 0 })
+      const message = `a ResourceQuota of the namespace leaves no room for a volume with scratch space (${claimRefusal})`
+      expect(verdict).toMatchObject({ state: 'failed', reason: 'QuotaExceeded', message, downloads: 0 })
+    })
+
+    it.each([
+      'persistentvolumeclaims "prime-1" is forbidden: maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 11Gi',
+      'admission webhook "claims.example.com" denied the request: no team label',
+    ])('has failed at once and at no cost where the answer is %s', (refusal) => {
+      const message = `the API server refuses its volume (${refusal})`
+      const expected = { state: 'failed', reason: 'ImportRefused', message, downloads: 0, permanent: false }
+      expect(judge(pending, { claimRefusal: refusal })).toMatchObject(expected)
+    })
+
     it('is waited for otherwise, in the words of the Event', () => {
-      const denied = { claimRefusal: 'admission webhook denied it' }
+      const denied = { claimRefusal: 'failed calling webhook: connection refused' }
       expect(judge(pending, denied)).toEqual({ state: 'running' })
-      const message = 'nothing was downloaded: 15 minutes of waiting for its volume (admission webhook denied it)'
+      const message =
+        'nothing was downloaded: 15 minutes of waiting for its volume (failed calling webhook: connection refused)'
       expect(judge(pending, { ...denied, unchangedMs: 15 * MINUTE })).toMatchObject({ state: 'failed', message })
     })
   })
 })
 
 describe('patience ends', () => {
+  it.each(['', 'N/A'])(
+    'only after attemptTimeout while an importer runs and its progress is unknown (%s)',
+    (progress) => {
+      const unknown = { ...CDI.running, progress }
+      expect(judge(unknown, { starts: 1, unchangedMs: 5 * HOUR }, { ageMs: 5 * HOUR })).toEqual({ state: 'running' })
+      const verdict = judge(unknown, { starts: 1, unchangedMs: 6 * HOUR }, { ageMs: 6 * HOUR })
+      expect(verdict).toMatchObject({ state: 'failed', reason: 'AttemptTimeout' })
+    },
+  )
+
   it.each<[string, Partial<DataVolumeView>, string]>([
     ['that runs', CDI.running, 'no progress for 15 minutes (policy key stallTimeout)'],
     [

@@ -37,6 +37,20 @@ describe('a snapshot', () => {
     expect(deletions(walk)).toEqual([])
   })
 
+  it('that the API server refuses is told in its words, and tried again', () => {
+    const walk = new Walk()
+    walk.settle().admit()
+    walk.set({ writeRefusal: 'volumesnapshots.snapshot.storage.k8s.io is forbidden' })
+    walk.succeed()
+    const told = walk.log.find((line) => line.startsWith('status Snapshotting/Refused'))
+    expect([told, walk.log.filter((line) => line.startsWith('apply VolumeSnapshot'))]).toEqual([
+      'status Snapshotting/Refused',
+      [`apply VolumeSnapshot ${walk.childName}`],
+    ])
+    walk.set({ writeRefusal: undefined })
+    expect(walk.settle().snapshotReady().stand).toBe('Succeeded/Synced')
+  })
+
   it.each<[string, Partial<Walk['world']>]>([
     ['SnapshotClassMissing', { lookup: aLookup({ snapshotClasses: ['snap'] }) }],
     ['SnapshotterMissing', { surroundings: { hasDataVolumes: true, hasSnapshots: false, hasDataSources: true } }],

@@ -43,7 +43,9 @@ export function dropLostArtifact(
   const isThere = candidates.some((one) => isIt(one) && !isTerminating(one))
   const isOverwritten =
     artifact.kind === 'PersistentVolumeClaim' && dataVolumes.some((one) => isIt(one) && !isFinished(one))
-  return isThere && !isOverwritten ? status : { ...status, artifact: undefined }
+  if (isThere && !isOverwritten) return status
+  const cause = `its artifact, ${artifact.kind} ${artifact.name}, is lost`
+  return { ...status, artifact: undefined, cause: artifact.revision === status.revision ? cause : status.cause }
 }
 
 /** Plans from the finished download, if it still exists, to a published artifact: snapshot, ready, alias. Undefined: nothing to publish. */
@@ -93,7 +95,11 @@ function takeSnapshot(draft: ImageDraft, dataVolume: DataVolumeView): ImagePlan 
     claimName: target.volumeName,
     snapshotClass: target.snapshotClass ?? '',
   })
-  return atWork(draft, TAKING, { apply: [snapshot as KubeObject] })
+  const work = { apply: [snapshot as KubeObject] }
+  const { writeRefusal: answer } = world
+  if (answer === undefined) return atWork(draft, TAKING, work)
+  const message = `the download is complete, and the API server refuses VolumeSnapshot ${target.snapshotName}: ${answer}; it is tried again by itself`
+  return underWay(draft, { reason: 'Refused', message }, work)
 }
 
 /** Takes a snapshot again if it is not ready in time; the downloaded volume stays. Errors are transient, so only the timeout counts. */

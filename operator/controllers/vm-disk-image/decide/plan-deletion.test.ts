@@ -19,6 +19,19 @@ describe('deleting an image', () => {
     expect(walk.isGone).toBe(true)
   })
 
+  it.each([
+    [['VirtualMachine/a/vm'], 'delete these objects'],
+    [['DataSync/a/lab'], 'remove the vm from these DataSyncs'],
+    [['DataSync/a/lab', 'VirtualMachine/a/vm'], 'remove the vm from these DataSyncs, and delete the other objects'],
+  ])('that is used by %s names what to do about these alone', (users, remedy) => {
+    const walk = published()
+    walk
+      .set({ references: { ...NO_REFERENCES, users } })
+      .markDeleted()
+      .settle()
+    expect(walk.status.message?.endsWith(`; to complete the deletion, ${remedy}`)).toBe(true)
+  })
+
   it('that waits in the queue lets it go at once', () => {
     const walk = new Walk()
     walk.settle().markDeleted().settle()

@@ -14,7 +14,15 @@ import { firstFew } from '../../../runtime/first-few.ts'
 import { removalOf } from '../../../runtime/plan.ts'
 import { sooner } from '../../../runtime/wake.ts'
 import type { ImageWorld } from '../world.ts'
-import { type Expiry, type ImageDraft, type ImagePlan, planWith, uncloned, unreferenced } from './image-plan.ts'
+import {
+  type Expiry,
+  type ImageDraft,
+  type ImagePlan,
+  planWith,
+  uncloned,
+  unreferenced,
+  withImporter,
+} from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { type ImageStanding, OUT_OF_QUEUE, timesOfReferences, withImageStanding } from './status.ts'
 
@@ -51,13 +59,18 @@ export function planImageDeletion(world: ImageWorld, now: number): ImagePlan {
 
 function blockedStatus(world: ImageWorld, users: readonly string[], now: number): VMDiskImageStatus {
   const { image } = world
-  const message = `deletion is blocked: the image is used by ${firstFew(users, NAMED)}; remove the vm from these DataSyncs, and delete the other objects, to complete the deletion`
+  const isOf = (user: string) => user.startsWith('DataSync/')
+  const remedies = [
+    ...(users.some(isOf) ? ['remove the vm from these DataSyncs'] : []),
+    ...(users.every(isOf) ? [] : [users.some(isOf) ? 'delete the other objects' : 'delete these objects']),
+  ]
+  const message = `deletion is blocked: the image is used by ${firstFew(users, NAMED)}; to complete the deletion, ${remedies.join(', and ')}`
   const { phase: before = 'Queued', artifact } = image.status
   const resting = artifact === undefined ? 'Queued' : 'Succeeded'
   const phase = world.slot === undefined && before === 'Syncing' ? resting : before
   const blocked = { type: 'DeletionBlocked', status: 'True', reason: 'InUse', message } as const
   const { conditions = [], ...status } = withImageStanding(
-    { ...image.status, ticket: undefined, ...OUT_OF_QUEUE },
+    { ...withImporter(image.status, world), ticket: undefined, ...OUT_OF_QUEUE },
     { phase, reason: 'InUse', message, stalled: phase === 'Failed' },
     { world, now },
   )
@@ -85,7 +98,7 @@ function leavingStatus(
       : ''
   const message = `being deleted: waiting for ${waitsFor}${late}`
   const free: VMDiskImageStatus = {
-    ...image.status,
+    ...withImporter(image.status, world),
     ticket: undefined,
     ...OUT_OF_QUEUE,
     nextRetryTime: undefined,
@@ -108,11 +121,14 @@ function whatDownloads({ image, slot, lookup }: ImageWorld): string {
   return `${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or has taken as long as an attempt may; delete it to free the slot now`
 }
 
+/** What decides about {@link expiryOf}. */
+type ExpiryFacts = Pick<ImageWorld, 'image' | 'policy'> & { readonly references: { readonly count: number } }
+
 /**
  * Returns when an image is deleted because nothing refers to it. One rule for all states: it is applied before anything else that may be
  * done for the image, and uses only two facts of the status: whether anything ever referred to it, and since when nothing does.
  */
-export function expiryOf(world: ImageWorld, status: VMDiskImageStatus, spec: VMDiskImageSpec, now: number): Expiry {
+export function expiryOf(world: ExpiryFacts, status: VMDiskImageStatus, spec: VMDiskImageSpec, now: number): Expiry {
   const { reclaimPolicy, ttlMs } = ruleFor(spec, world)
   const isCounting = status.unreferencedSince !== undefined
   const { lastReferencedTime, unreferencedSince } = timesOfReferences(status, world.references.count, isCounting, now)
@@ -126,7 +142,7 @@ export function expiryOf(world: ImageWorld, status: VMDiskImageStatus, spec: VMD
 }
 
 /** The spec takes precedence, field by field. The policy has one rule for images that the operator created, and one for all others. */
-function ruleFor(spec: VMDiskImageSpec, world: ImageWorld) {
+function ruleFor(spec: VMDiskImageSpec, world: ExpiryFacts) {
   const { reclaimPolicy, unreferencedTtlMs, userReclaimPolicy, userUnreferencedTtlMs } = world.policy
   const rule = isOfOurs(world)
     ? { reclaimPolicy, ttlMs: unreferencedTtlMs }
@@ -171,6 +187,6 @@ export function abandoned({ world, status }: ImageDraft): ImageStanding | undefi
 }
 
 /** Reports whether the operator created the image, for a VirtualMachine, a Workspace or a DataSync. */
-function isOfOurs({ image }: ImageWorld): boolean {
+function isOfOurs({ image }: Pick<ImageWorld, 'image'>): boolean {
   return image.metadata.labels?.[LABELS.createdBy] !== undefined
 }

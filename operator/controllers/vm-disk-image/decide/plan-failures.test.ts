@@ -89,6 +89,21 @@ describe('a failure', () => {
     expect(walk.after(1_000 * HOUR).stand).toBe(`Failed/${reason}`)
   })
 
+  it('that a retry may mend, by what one attempt shows, is final when the next one ends in the same way', () => {
+    const walk = new Walk({ spec: { sourceType: 'registry', url: 'docker://registry.example.com/empty:1' } })
+    const message = 'Failed to find VM disk image file in the container image'
+    const how = { ...CDI.failing, running: { ...CDI.failing.running, message } }
+    walk.settle().fail(how)
+    expect(walk.stand).toBe('Queued/RetryBackoff')
+    walk.after(2 * HOUR).fail(CDI.failing)
+    walk.after(4 * HOUR).fail(how)
+    expect(walk.lastAttempt?.reason).toBe('ImporterFailed')
+    const again = new Walk({ spec: { sourceType: 'registry', url: 'docker://registry.example.com/empty:1' } })
+    again.settle().fail(how)
+    again.after(2 * HOUR).fail(how)
+    expect(again.stand).toBe('Failed/SourceInvalid')
+  })
+
   it('counts the restarts that nobody saw', () => {
     const walk = new Walk()
     walk.settle().fail({ ...CDI.running, restartCount: 2 })
@@ -213,6 +228,45 @@ describe('a DataVolume of an attempt that has failed already', () => {
     expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', uid: 'late' }])
     walk.settle()
     expect(walk.status.attempts).toEqual(attempts)
+  })
+})
+
+describe('an image that is too large', () => {
+  const downloading = () => new Walk().settle().admit().report(CDI.running)
+
+  it('keeps its artifact, and is told once', () => {
+    const walk = new Walk().publish()
+    const { artifact, revision } = walk.status
+    const before = walk.log.length
+    walk.resize(true).settle()
+    expect(walk.stand).toBe('Failed/TooLarge')
+    expect(walk.log.slice(before)).toEqual(['status Failed/TooLarge'])
+    expect(walk.status).toMatchObject({ artifact, revision })
+    expect(walk.condition('Ready')).toBe('True')
+    walk.resize(false).settle()
+    expect(walk.stand).toBe('Succeeded/Synced')
+  })
+
+  it('goes on to download, and costs no attempt', () => {
+    const walk = downloading().resize(true).settle()
+    expect(walk.plan().remove).toEqual([])
+    walk.resize(false).settle().succeed().snapshotReady()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect(walk.status.attempts).toMatchObject([{ outcome: 'Succeeded' }])
+  })
+
+  it.each<[string, (walk: Walk) => Walk]>([
+    ['fails', (walk) => walk.report({ restartCount: 1 })],
+    ['takes longer than an attempt may', (walk) => walk.after(7 * HOUR)],
+  ])('does not hold a slot with a download that %s', (_what, happen) => {
+    const walk = happen(downloading().resize(true).settle())
+    expect(walk.log.at(-1)).toMatch(/^delete DataVolume/)
+    expect(walk.status.attempts).toMatchObject([{ outcome: 'Cancelled' }])
+  })
+
+  it('is let go when somebody deletes it', () => {
+    const walk = new Walk().publish().resize(true).settle().markDeleted().settle().importersGone()
+    expect(walk.isGone).toBe(true)
   })
 })
 

@@ -72,6 +72,27 @@ describe('an importer', () => {
     expect(walk.status.budget?.downloads).toBe(2)
   })
 
+  it('that has failed is deleted right after its DataVolume, named before that, and paid for when it runs once more', () => {
+    const walk = new Walk({ policy: { retryLimit: 1 } })
+    walk.settle().admit().report(CDI.running)
+    const ended = { reason: 'Error', exitCode: 1, message: 'unexpected EOF' }
+    const failed = aPod('first', { importer: { starts: 1, isRunning: false, ended } })
+    const dataVolumeUid = walk.world.dataVolumes[0]?.metadata.uid
+    walk.observe({ dataVolumeUid, importers: [failed], starts: 1 })
+    expect(walk.log.slice(-3)).toEqual([
+      'status Syncing/Stopping',
+      `delete DataVolume ${walk.childName}`,
+      `delete Pod ${failed.metadata.name}`,
+    ])
+    expect(walk.status.importerPodUID).toBe('first')
+    expect(walk.status.budget?.downloads).toBe(1)
+    walk.observe({ starts: 2 })
+    expect(walk.lastAttempt).toMatchObject({ outcome: 'Failed', downloads: 2 })
+    expect(walk.status.budget?.downloads).toBe(2)
+    walk.importersGone().release()
+    expect(walk.stand).toBe('Failed/RetryLimitExceeded')
+  })
+
   it('that never ran costs nothing, and each such attempt makes the next wait longer', () => {
     const walk = new Walk({ policy: { retryBackoffMs: MINUTE, retryBackoffMaxMs: HOUR } })
     walk.settle()

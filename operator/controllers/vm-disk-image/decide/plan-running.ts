@@ -3,13 +3,21 @@ import type { DataVolumeView } from '../../../cluster/views.ts'
 import { DATA_VOLUME } from '../../../kube/resource-types.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { removalOf } from '../../../runtime/plan.ts'
+import { type Removal, referTo, removalOf, unchanged } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import { type ImageWorld, NOTHING_SEEN } from '../world.ts'
-import { attemptOf, nextAttempt, recordCancel, recordFailure, renewed, subjectOf } from './attempts.ts'
-import { type ImageDraft, type ImagePlan, planAt, planWith, unreferenced } from './image-plan.ts'
-import { awaitedBy, downloadsOf, type Failure, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
+import { attemptOf, nextAttempt, recordCancel, recordFailure, recount, renewed, subjectOf } from './attempts.ts'
+import {
+  type ImageDraft,
+  type ImagePlan,
+  planAt,
+  planWith,
+  runningImporters,
+  unreferenced,
+  withImporter,
+} from './image-plan.ts'
+import { awaitedBy, downloadsOf, type Failure, isBlind, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
 import { type ImageStanding, isRecorded, OUT_OF_QUEUE, withImageStanding } from './status.ts'
 
 /** From this age on, it is worth a write to name the importer pod: the next leader can tell whether another one replaced it. */
@@ -33,21 +41,29 @@ export function planStopping(draft: ImageDraft): ImagePlan | undefined {
   const stops = world.dataVolumes.flatMap((dataVolume) => stopOf(dataVolume, draft) ?? [])
   const vanished = recordVanished(draft)
   if (stops.length === 0 && vanished === undefined && !isTeardownPending(draft)) return undefined
-  const recorded = stops.reduce((status, stop) => stop.record(status), vanished ?? draft.status)
+  const ended = stops.reduce((status, stop) => stop.record(status), recount(vanished ?? draft.status, draft))
+  const isOfStatus = world.observation.dataVolumeUid === ended.dataVolumeUID && isRecorded(ended)
+  const recorded = isOfStatus ? withImporter(ended, world) : ended
   const onlyIf = stops.flatMap((stop) => stop.onlyIf)
   // Without a slot there is nothing to wait for: the image keeps its standing while a stray is removed.
   const standing: ImageStanding =
     world.slot === undefined ? standingStill(recorded, stops, draft) : stopping(recorded, stops, now)
   return planWith(withImageStanding({ ...recorded, progress: undefined }, standing, draft), {
-    remove: stops.flatMap(({ dataVolume }) => removalOf(dataVolume)),
+    remove: stops.flatMap(({ dataVolume }) => ending(dataVolume, world)),
     events: stops.flatMap(({ notes }) => notes),
     wake: { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' },
     ...(onlyIf.length > 0 && { onlyIf }),
   })
 }
 
-function unchanged({ metadata: { namespace = '', name, uid, resourceVersion = '' } }: DataVolumeView): Precondition {
-  return { unchanged: { type: DATA_VOLUME, namespace, name, uid, resourceVersion } }
+/**
+ * Deletes a DataVolume, and after it the importers that run: CDI would end them too, but later, and the kubelet restarts a failed importer at once.
+ * Not before it: CDI would replace them.
+ */
+function ending(dataVolume: DataVolumeView, world: ImageWorld): Removal[] {
+  const removals = removalOf(dataVolume)
+  if (removals.length === 0 || world.observation.dataVolumeUid !== dataVolume.metadata.uid) return removals
+  return [...removals, ...runningImporters(world).map(referTo)]
 }
 
 function standingStill(status: VMDiskImageStatus, stops: readonly Stop[], { world, now }: ImageDraft): ImageStanding {
@@ -124,7 +140,7 @@ function stopOf(dataVolume: DataVolumeView, draft: ImageDraft): Stop | undefined
   const failed = (failure: Failure): Stop => {
     const record = (before: VMDiskImageStatus) => recordFailure(before, subject, failure, world, now)
     // It has used no download, according to the caches: an importer may have started since.
-    return { ...stray, record, onlyIf: failure.downloads === 0 ? [unchanged(dataVolume)] : [] }
+    return { ...stray, record, onlyIf: failure.downloads === 0 ? [unchanged(DATA_VOLUME, dataVolume)] : [] }
   }
   const verdict = judged(dataVolume, draft)
   if (verdict.state === 'finished') return undefined
@@ -153,13 +169,25 @@ function stopOf(dataVolume: DataVolumeView, draft: ImageDraft): Stop | undefined
   return failed(deletedBySomebody(downloadsOf(dataVolume, world.observation.starts)))
 }
 
-function judged(dataVolume: DataVolumeView, { world, now, status }: ImageDraft): Verdict {
+function judged(dataVolume: DataVolumeView, { world, now, status, target: { sourceType } }: ImageDraft): Verdict {
   const { uid, creationTimestamp } = dataVolume.metadata
   const isCurrent = status.dataVolumeUID === uid
   const startedAt = fromTime(isCurrent ? status.startedAt : creationTimestamp) ?? now
-  const { policy, isCdiAway } = world
+  const { policy, isCdiAway, lookup } = world
   const observation = world.observation.dataVolumeUid === uid ? world.observation : NOTHING_SEEN
-  return judgeDataVolume(dataVolume, { ...policy, isCdiAway, observation, ageMs: Math.max(0, now - startedAt) })
+  const before = status.attempts?.findLast(({ outcome, dataVolumeUID, revision }) => {
+    return outcome === 'Failed' && dataVolumeUID !== uid && revision === status.revision
+  })
+  const ofError = { sourceType, errorBefore: before?.message }
+  const ageMs = Math.max(0, now - startedAt)
+  return judgeDataVolume(dataVolume, {
+    ...policy,
+    ...ofError,
+    isCdiAway,
+    observation,
+    ageMs,
+    podQuotas: lookup.podQuotas,
+  })
 }
 
 /** Plans for a download that holds its slot and has not failed. */
@@ -191,7 +219,8 @@ export function planRunning(draft: ImageDraft): ImagePlan | undefined {
   }
   const { stallTimeoutMs, attemptTimeoutMs, retryLimit } = world.policy
   const standing = running(dataVolume, hasRun, `attempt ${attempt} of ${1 + retryLimit}`, world)
-  const leftMs = Math.min(stallTimeoutMs - observation.unchangedMs, attemptTimeoutMs - ageMs, 30_000)
+  const toStallMs = isBlind(dataVolume, observation) ? attemptTimeoutMs : stallTimeoutMs - observation.unchangedMs
+  const leftMs = Math.min(toStallMs, attemptTimeoutMs - ageMs, 30_000)
   const wake = { afterMs: Math.max(1_000, leftMs), because: 'a stalled download would be stopped then' }
   return planAt(draft, next, standing, { wake })
 }
@@ -205,6 +234,10 @@ function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, w
       'CDI does not act on its DataVolume: see whether cdi-deployment runs; the image keeps its slot, uses no attempt, and continues when CDI is back'
     return { phase, reason: 'CDINotResponding', message }
   }
-  if (hasRun) return { phase, reason: 'Syncing', message: `downloading, ${attempt}` }
+  const isUnseen = isBlind(dataVolume, observation) && observation.unchangedMs >= world.policy.stallTimeoutMs
+  const unseen = isUnseen
+    ? '; CDI cannot tell how far it is, so it is stopped only after the policy key attemptTimeout: see whether CDI may reach the metrics port (8443) of its importer pods'
+    : ''
+  if (hasRun) return { phase, reason: 'Syncing', message: `downloading, ${attempt}${unseen}` }
   return { phase, reason: 'Starting', message: `waiting for ${awaitedBy(dataVolume, observation)}, ${attempt}` }
 }

@@ -1,6 +1,7 @@
 import { vmDiskImage } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { isChildOf } from '../../../cluster/ownership.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
 import { expectLawful } from '../../../runtime/plan-laws.fixtures.ts'
 import { START } from '../../../runtime/times.fixtures.ts'
 import { always } from '../random-image-worlds.fixtures.ts'
@@ -12,14 +13,22 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
     always((one) => expect(planImage(one, START)).toEqual(planImage(one, START)))
   })
 
-  it('removes nothing but children of the image that are there and not on their way out', () => {
+  it('removes nothing but children of the image, and importers of these, that are there and not on their way out', () => {
     always((one) => {
       const children = [...one.dataVolumes, ...one.snapshots, ...(one.dataSource === undefined ? [] : [one.dataSource])]
-      for (const removal of planImage(one, START).remove) {
-        const child = children.find(({ kind, metadata }) => kind === removal.kind && metadata.uid === removal.uid)
-        expect(child).toBeDefined()
-        expect(child && isChildOf(child, one.image)).toBe(true)
-        expect(child?.metadata.deletionTimestamp).toBeUndefined()
+      const { remove } = planImage(one, START)
+      for (const removal of remove) {
+        const isIt = ({ kind, metadata }: KubeObject) => kind === removal.kind && metadata.uid === removal.uid
+        const child = children.find(isIt)
+        const importer = one.observation.importers.find(isIt)
+        expect(child ?? importer).toBeDefined()
+        expect((child ?? importer)?.metadata.deletionTimestamp).toBeUndefined()
+        if (child !== undefined) expect(isChildOf(child, one.image)).toBe(true)
+        // CDI would replace an importer whose DataVolume stays.
+        else
+          expect(remove.slice(0, remove.indexOf(removal)).map(({ uid }) => uid)).toContain(
+            one.observation.dataVolumeUid,
+          )
       }
     })
   })
@@ -41,6 +50,23 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
       expect(one.spec.ok && one.spec.spec.suspend).not.toBe(true)
       expect(one.namespaceTerminating).toBe(false)
       expect(start.revision).toBe(start.target.revision)
+    })
+  })
+
+  it('does nothing on half a spec, but ends a download that fails or takes too long', () => {
+    always((one) => {
+      if (one.image.isCut !== true || one.image.metadata.deletionTimestamp !== undefined) return
+      const { status, apply, start, remove, finalizer } = planImage(one, START)
+      expect([apply, start, finalizer]).toEqual([[], undefined, 'keep'])
+      expect(status).toMatchObject({ phase: 'Failed', reason: 'TooLarge' })
+      const { artifact, revision, budget } = one.image.status
+      expect([status.artifact, status.revision, status.budget]).toEqual([artifact, revision, budget])
+      for (const { kind, uid } of remove) {
+        expect(kind).toBe('DataVolume')
+        const dataVolume = one.dataVolumes.find(({ metadata }) => metadata.uid === uid)
+        const begun = Date.parse(dataVolume?.metadata.creationTimestamp ?? '')
+        expect(dataVolume?.restartCount || START - begun >= one.policy.attemptTimeoutMs).toBeTruthy()
+      }
     })
   })
 

@@ -23,9 +23,18 @@ import {
   subjectOf,
   withRetryTime,
 } from './attempts.ts'
-import { whatBlocks } from './checks.ts'
-import { type ImageDraft, type ImagePlan, lostChildren, planAt, planWith, type Start } from './image-plan.ts'
-import { isFinished, isPermanent } from './judge.ts'
+import { areContentsKnown, lackAfterRefusal, refusedByQuota, whatBlocks } from './checks.ts'
+import { isPermanent } from './final-errors.ts'
+import {
+  type ImageDraft,
+  type ImagePlan,
+  lostChildren,
+  planAt,
+  planWith,
+  type Start,
+  withImporter,
+} from './image-plan.ts'
+import { isFinished } from './judge.ts'
 import { dropLostArtifact, planPublication, planSteady } from './plan-artifact.ts'
 import { abandoned, expired, expiryOf, planImageDeletion, withExpiry } from './plan-deletion.ts'
 import { planRunning, planStopping } from './plan-running.ts'
@@ -38,8 +47,8 @@ import { resolveTarget, type Target } from './target.ts'
  *
  * created                                            DataVolume: Running=False, Error
  *   status {ticket, Queued}      (1)                   status {attempt failed, nextRetryTime}   (before teardown)
- *   finalizer                    (2)                   DataVolume deleted, foreground
- *   start wanted ─▶ slot taken (3)                     DataVolume and importer pod gone ─▶ slot free
+ *   finalizer                    (2)                   DataVolume deleted, then its importer
+ *   start wanted ─▶ slot taken (3)                     importer and claims gone ─▶ slot free
  *                   DataVolume   (4)                   status {Queued, RetryBackoff}
  *   status {Syncing}             (5)                   nextRetryTime
  * DataVolume Succeeded ─▶ slot free                      status {ticket, Queued} ─▶ as on the left
@@ -60,13 +69,16 @@ export function planImage(world: ImageWorld, now: number): ImagePlan {
     ...(onlyIf.length > 0 && { onlyIf }),
     // Finished ones only: for those that still download, the admission decides by a live read.
     ...endingWaits(plan, world.dataVolumes.filter(isFinished), now),
-    events: [...plan.events, ...imageEventsBetween(world.image.status, plan.status, world.policy.retryLimit)],
+    events: [...plan.events, ...imageEventsBetween(world.image, plan.status, world.policy.retryLimit)],
   }
 }
 
 function decide(world: ImageWorld, now: number): ImagePlan {
   if (isTerminating(world.image)) return planImageDeletion(world, now)
-  if (!world.spec.ok) return planInvalid(world, world.spec.problems, now)
+  if (!world.spec.ok) {
+    const planned = world.image.isCut === true ? planTooLarge : planInvalid
+    return planned(world, world.spec.problems, now)
+  }
   const target = resolveTarget(world.spec.spec, world)
   const { spec } = world.spec
   const status = dropLostArtifact(turnTo(target, world), world)
@@ -86,19 +98,59 @@ function decide(world: ImageWorld, now: number): ImagePlan {
 /** Plans for a spec that the API server would reject today. The status reports it. The image wants no slot and affects no other image. */
 function planInvalid(world: ImageWorld, problems: readonly SpecProblem[], now: number): ImagePlan {
   const { status } = world.image
-  const free = { ...status, ...OUT_OF_QUEUE, ticket: undefined, progress: undefined, nextRetryTime: undefined }
+  const free = {
+    ...withImporter(status, world),
+    ...OUT_OF_QUEUE,
+    ticket: undefined,
+    progress: undefined,
+    nextRetryTime: undefined,
+  }
   const running = world.dataVolumes.filter((one) => !isFinished(one))
-  const stopped = running.reduce<VMDiskImageStatus>((recorded, one) => recordStop(recorded, one, now), free)
+  const why = 'the spec is no longer valid'
+  const stopped = running.reduce<VMDiskImageStatus>((recorded, one) => recordStop(recorded, one, why, now), free)
   const message = problemsText(problems)
   const standing = { phase: 'Failed', reason: 'InvalidSpec', message, stalled: true, upToDate: false } as const
   const remove = running.flatMap((one) => removalOf(one))
   return planWith(withImageStanding(stopped, standing, { world, now }), { remove })
 }
 
+/**
+ * Plans for an image of which only a part is known. The status reports it, the artifact stays, and so does a download that runs, with its slot: what
+ * it is for may still be what the spec says. But a slot is not held by one that fails, or takes longer than an attempt may.
+ */
+function planTooLarge(world: ImageWorld, problems: readonly SpecProblem[], now: number): ImagePlan {
+  const { status } = world.image
+  const { attemptTimeoutMs } = world.policy
+  const endOf = ({ metadata }: DataVolumeView) => (fromTime(metadata.creationTimestamp) ?? now) + attemptTimeoutMs
+  const running = world.dataVolumes.filter((one) => !isFinished(one) && !isTerminating(one))
+  const late = running.filter((one) => one.restartCount > 0 || endOf(one) <= now)
+  const kept = {
+    ...withImporter(status, world),
+    ...OUT_OF_QUEUE,
+    ...(world.slot === undefined && { ticket: undefined }),
+  }
+  const why = 'the download failed or took too long while the image was too large to be acted upon'
+  const stopped = late.reduce<VMDiskImageStatus>((recorded, one) => recordStop(recorded, one, why, now), kept)
+  const message = problemsText(problems)
+  const standing = { phase: 'Failed', reason: 'TooLarge', message, stalled: true, upToDate: false } as const
+  const left = Math.min(...running.filter((one) => !late.includes(one)).map((one) => endOf(one) - now))
+  return planWith(withImageStanding(stopped, standing, { world, now }), {
+    remove: late.flatMap((one) => removalOf(one)),
+    ...(Number.isFinite(left) && {
+      wake: { afterMs: left, because: 'its download has run as long as an attempt may' },
+    }),
+  })
+}
+
 /** Records the stop before the teardown: the DataVolume may still be terminating when the spec becomes valid again. */
-function recordStop(status: VMDiskImageStatus, dataVolume: DataVolumeView, now: number): VMDiskImageStatus {
+function recordStop(
+  status: VMDiskImageStatus,
+  dataVolume: DataVolumeView,
+  why: string,
+  now: number,
+): VMDiskImageStatus {
   if (isRecorded(status, dataVolume.metadata.uid)) return status
-  return recordCancel(status, subjectOf(dataVolume), 'SpecChanged', 'the spec is no longer valid', now)
+  return recordCancel(status, subjectOf(dataVolume), 'SpecChanged', why, now)
 }
 
 /**
@@ -113,11 +165,24 @@ function turnTo(target: Target, { image: { status }, policy }: ImageWorld): VMDi
     revision: target.revision,
     defaults: target.defaults,
     ...(!isSameRevision && { ticket: undefined, snapshotStartedAt: undefined, progress: undefined }),
+    ...causeOf(status, isSameRevision, isSameBudget),
     ...(!isSameBudget && { budget: { key: target.budgetKey, downloads: 0 }, nextRetryTime: undefined }),
     // A change that people request restarts the unreferenced time of an image that was never referenced.
     ...(!isSameBudget && status.lastReferencedTime === undefined && { unreferencedSince: undefined }),
   }
   return withRetryTime(next, policy)
+}
+
+/** Returns what the next download is for, if that has changed. What has its artifact needs none. */
+function causeOf(
+  { revision, artifact, budget }: VMDiskImageStatus,
+  isSameRevision: boolean,
+  isSameBudget: boolean,
+): Pick<VMDiskImageStatus, 'cause'> {
+  if (revision === undefined) return { cause: 'the image is new' }
+  if (!isSameRevision) return { cause: `its spec or annotation ${ANNOTATIONS.syncRequestedAt} has changed` }
+  if (isSameBudget || budget === undefined || artifact?.revision === revision) return {}
+  return { cause: `annotation ${ANNOTATIONS.retryRequestedAt} or a name of its credentials has changed` }
 }
 
 /**
@@ -172,10 +237,13 @@ function planDownload(draft: ImageDraft): ImagePlan {
   const given = failedForGood(draft) ?? expired(draft) ?? abandoned(draft)
   if (given !== undefined) return rest({ ...status, ticket: undefined }, given)
   const retryAt = fromTime(status.nextRetryTime)
-  if (retryAt !== undefined && retryAt > now) {
-    const last = status.attempts?.at(-1)
-    const message = `attempt ${last?.number ?? 1} failed: ${last?.message ?? ''}; next attempt at ${status.nextRetryTime}`
+  if (retryAt !== undefined && retryAt > now && !isRoomBack(draft)) {
     const wake = { afterMs: retryAt - now, because: 'the next attempt may start then' }
+    const lack = lackAfterRefusal(status, world.lookup, world.image.metadata.namespace)
+    const last = status.attempts?.at(-1)
+    if (lack !== undefined)
+      return rest({ ...status, ticket: undefined }, { phase: 'Queued', reason: 'QuotaExceeded', message: lack }, wake)
+    const message = `attempt ${last?.number ?? 1} failed: ${last?.message ?? ''}; next attempt at ${status.nextRetryTime}`
     return rest({ ...status, ticket: undefined }, { phase: 'Queued', reason: 'RetryBackoff', message }, wake)
   }
   const queued = queue(draft)
@@ -191,6 +259,15 @@ function planDownload(draft: ImageDraft): ImagePlan {
   const queuePositionTime = queuePosition === undefined ? undefined : toTime(now)
   const placed = { ...queued, progress: undefined, queuePosition, queuePositionTime }
   return planAt(draft, placed, waiting(world), { start: startOf({ ...draft, status: queued }) })
+}
+
+/**
+ * Reports whether a quota refused something in the last attempt and has room for it now. Only after its first refusal: images that refuse each other the
+ * room by starting at the same time are spread by the wait for a retry.
+ */
+function isRoomBack({ status, world: { lookup } }: ImageDraft): boolean {
+  const refusal = refusedByQuota(status.attempts)
+  return refusal !== undefined && status.budget?.unstarted === 1 && lookup.lackAfter(refusal) === undefined
 }
 
 /** Reasons that do not go away by themselves. */
@@ -271,7 +348,8 @@ function isWritten({ revision, defaults }: Target, status: VMDiskImageStatus): b
   return status.revision === revision && fields.every((field) => written[field] === defaults[field])
 }
 
-function startOf({ world: { image }, target, status }: ImageDraft): Start {
+function startOf({ world, target, status }: ImageDraft): Start {
+  const { image } = world
   const { ticket = '' } = status
   const { uid = '', namespace = '', name, generation, finalizers } = image.metadata
   const isSeen = image.status.ticket === ticket && finalizers?.includes(FINALIZERS.vmDiskImage) === true
@@ -284,7 +362,7 @@ function startOf({ world: { image }, target, status }: ImageDraft): Start {
     ticket,
     revision: target.revision,
     attempt: nextAttempt(status),
-    admissible: isSeen && isWritten(target, image.status),
+    admissible: isSeen && isWritten(target, image.status) && areContentsKnown(target, world),
     target,
   }
 }

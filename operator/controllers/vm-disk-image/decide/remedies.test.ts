@@ -6,7 +6,7 @@ import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, CDI, childMeta, REFRESH, RETRY } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
-import { aLookup, NO_REFERENCES, ONE_USER, type WorldOverrides } from '../image-world.fixtures.ts'
+import { aLookup, NO_REFERENCES, ONE_USER, type WorldOverrides, withSecret } from '../image-world.fixtures.ts'
 import { NOTHING_SEEN } from '../world.ts'
 
 /** One way to reach a reason, and the remedies that its help names. */
@@ -30,6 +30,11 @@ const annotated = { 'asked for a retry': (walk: Walk) => tornDown(walk).annotate
 const waited = { waits: (walk: Walk) => tornDown(walk).after(2 * HOUR) }
 const edited = (name: string, spec: object) => ({ [name]: (walk: Walk) => tornDown(walk).edit({ ...spec }) })
 const there = { 'it appears': (walk: Walk) => walk.set({ lookup: aLookup() }) }
+/** CDI has shown the same for this long. */
+const unchangedFor = (unchangedMs: number, walk: Walk) => {
+  const dataVolumeUid = walk.world.dataVolumes[0]?.metadata.uid
+  return walk.set({ observation: { ...NOTHING_SEEN, dataVolumeUid, unchangedMs } }).settle()
+}
 /** Removes whatever still runs, and what was observed of it. */
 const tornDown = (walk: Walk) => {
   return walk.importersGone().release().set({ observation: NOTHING_SEEN })
@@ -62,6 +67,10 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
     reach: () => queued({ spec: { diskSize: 'a lot' } }),
     remedies: edited('the field is corrected', { diskSize: '10Gi' }),
   },
+  TooLarge: {
+    reach: () => queued().resize(true).settle(),
+    remedies: { 'it is made smaller': (walk) => walk.resize(false) },
+  },
   SecretMissing: {
     reach: () => queued({ lookup: aLookup({ secrets: ['creds'] }) }),
     remedies: { ...there, ...edited('another Secret', { secretRef: 'others' }) },
@@ -69,6 +78,18 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
   CertConfigMapMissing: {
     reach: () => queued({ spec: { certConfigMap: 'certs' }, lookup: aLookup({ configMaps: ['certs'] }) }),
     remedies: { ...there, ...edited('another ConfigMap', { certConfigMap: 'others' }) },
+  },
+  SecretInvalid: {
+    reach: () => queued({ lookup: withSecret('creds', { isPullSecret: true, keys: {} }) }),
+    remedies: { 'the key is added': there['it appears'], ...edited('another Secret', { secretRef: 'others' }) },
+  },
+  CertConfigMapInvalid: {
+    reach: () =>
+      queued({
+        spec: { certConfigMap: 'certs' },
+        lookup: aLookup({}, { certificates: (name) => (name === 'certs' ? 'none' : 'named') }),
+      }),
+    remedies: { 'one is added': there['it appears'], ...edited('another ConfigMap', { certConfigMap: 'others' }) },
   },
   StorageClassMissing: [
     {
@@ -100,6 +121,18 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
       remedies: { 'another default of the policy': (walk) => walk.setPolicy({ defaultSnapshotClass: 'other' }) },
     },
   ],
+  SnapshotClassMismatch: {
+    reach: () =>
+      queued({
+        lookup: aLookup(
+          {},
+          {
+            driversApart: (_volumes, name) => (name === 'snap' ? { ofVolumes: 'a', ofSnapshots: 'b' } : undefined),
+          },
+        ),
+      }),
+    remedies: { ...there, ...edited('a class of the driver', { snapshotClass: 'other' }) },
+  },
   NamespaceTerminating: { reach: () => queued({ namespaceTerminating: true }), remedies: elsewhereCreated },
   UrlNotAllowed: [
     {
@@ -114,6 +147,13 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
       remedies: edited('a sourceType that fits', { sourceType: 'http' }),
     },
   ],
+  ChecksumMissing: {
+    reach: () => queued({ spec: { sourceType: 'http' }, policy: { requireChecksum: true } }),
+    remedies: {
+      ...edited('a checksum', { checksum: `md5:${'0'.repeat(32)}` }),
+      'the policy asks for none': (walk) => walk.setPolicy({ requireChecksum: false }),
+    },
+  },
   SourceTypeMissing: {
     reach: () => queued({ spec: { sourceType: undefined } }),
     remedies: {
@@ -131,6 +171,14 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
   CDIMissing: {
     reach: () => queued({ surroundings: { hasDataVolumes: false, hasSnapshots: true, hasDataSources: false } }),
     remedies: { 'CDI is installed': (walk) => walk.set({ surroundings: new Walk().world.surroundings }) },
+  },
+  CDITooOld: {
+    reach: () =>
+      queued({
+        spec: { sourceType: 'http', checksum: `md5:${'0'.repeat(32)}` },
+        lookup: aLookup({}, { droppedFields: new Set(['spec.source.http.checksum']) }),
+      }),
+    remedies: { 'CDI is upgraded': there['it appears'], ...edited('no checksum', { checksum: undefined }) },
   },
   SnapshotterMissing: {
     reach: () => queued({ surroundings: { hasDataVolumes: true, hasSnapshots: false, hasDataSources: true } }),
@@ -167,8 +215,16 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
     remedies: { ...edited('another url', { url: 'https://images.example/b.qcow2' }), ...annotated },
   },
   AccessDenied: {
-    reach: () => failed(stopped('Error', 'got 403. Status: 403 Forbidden'), { spec: { sourceType: 's3' } }),
+    reach: () => failed(stopped('Error', '"b/k": AccessDenied: Access Denied'), { spec: { sourceType: 's3' } }),
     remedies: { ...annotated, ...edited('sourceType http', { sourceType: 'http' }) },
+  },
+  WrongRegion: {
+    reach: () => failed(stopped('Error', '"b/k": BucketRegionError: incorrect'), { spec: { sourceType: 's3' } }),
+    remedies: edited('the URL of the region', { url: 'https://s3.us-east-1.amazonaws.com/b/k' }),
+  },
+  SourceInvalid: {
+    reach: () => failed(stopped('Error', 'Image a is invalid because it has invalid backing file b')),
+    remedies: { ...edited('another url', { url: 'https://images.example/b.qcow2' }), ...annotated },
   },
   DiskTooSmall: {
     reach: () => failed(stopped('Error', 'DataVolume too small to contain image')),
@@ -208,6 +264,16 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
     remedies: waited,
   },
   QuotaExceeded: { reach: () => failed(stopped('ErrExceededQuota')), remedies: waited },
+  ImportRefused: {
+    reach: () =>
+      unchangedFor(
+        MINUTE,
+        queued()
+          .admit()
+          .report({ phase: 'ImportScheduled', ...stopped('ErrStartingPod') }),
+      ),
+    remedies: waited,
+  },
   ClaimInvalid: {
     reach: () => {
       const bound = { status: 'Unknown', reason: 'ErrClaimNotValid', message: 'no accessMode' }
@@ -226,6 +292,10 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
       return walk
     },
     remedies: { 'it is taken again': (walk) => walk.settle().snapshotReady() },
+  },
+  ArtifactLost: {
+    reach: () => published().dropDataVolumes().set({ snapshots: [] }),
+    remedies: { 'goes on by itself': (walk) => walk },
   },
   SourceVolumeLost: {
     reach: () => published().dropDataVolumes().edit({ snapshotClass: 'other' }).settle(),
@@ -250,6 +320,10 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
   InUse: {
     reach: () => published({ references: ONE_USER }).markDeleted().settle(),
     remedies: { 'its users are deleted': (walk) => walk.set({ references: NO_REFERENCES }).settle().importersGone() },
+  },
+  PackedSource: {
+    reach: () => queued().edit({ url: 'https://images.example/a.zip' }).settle(),
+    remedies: { 'another URL': (walk) => walk.edit({ url: 'https://images.example/a.qcow2' }) },
   },
   Deleting: {
     reach: () => published().markDeleted().settle(),

@@ -1,6 +1,7 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, MANAGER, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { fromTime, mergeConditions, toTime } from '../../../runtime/conditions.ts'
+import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { HOUR, SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { CDI, REFRESH, RETRY } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
@@ -151,16 +152,18 @@ it.each([
 })
 
 describe('events', () => {
+  const changedBy = (walk: Walk, manager: string) => walk.set({ image: { ...walk.world.image, changedBy: manager } })
   /** Returns the Events of a walk, in order. */
-  const told = (act: (walk: Walk) => unknown): string[] => {
+  const told = (act: (walk: Walk) => unknown): string[] => notes(act).map(({ type, reason }) => `${type} ${reason}`)
+
+  const notes = (act: (walk: Walk) => unknown): EventNote[] => {
     const walk = new Walk()
-    const seen: string[] = []
+    const seen: EventNote[] = []
     const step = walk.step.bind(walk)
     walk.step = () => {
-      const before = walk.status
+      const { image } = walk.world
       const isWritten = step()
-      if (walk.status !== before)
-        seen.push(...imageEventsBetween(before, walk.status, 2).map(({ type, reason }) => `${type} ${reason}`))
+      if (walk.status !== image.status) seen.push(...imageEventsBetween(image, walk.status, 2))
       return isWritten
     }
     act(walk)
@@ -195,6 +198,60 @@ describe('events', () => {
       return walk.set(using('VirtualMachine/b/vm')).after(600 * SECOND)
     })
     expect(seen).toEqual(['Normal Syncing', 'Normal Synced', 'Warning InUse'])
+  })
+
+  it.each<[string, (walk: Walk) => unknown, string]>([
+    ['is new', (walk) => walk.publish(), 'attempt 1 of 3: the image is new'],
+    [
+      'refreshes what somebody changed',
+      (walk) => changedBy(walk.publish(), 'kubectl-edit').edit({ url: 'https://images.example/b.qcow2' }).publish(),
+      'attempt 1 of 3: its spec or annotation pelotech.ot/sync-requested-at has changed; last changed by kubectl-edit',
+    ],
+    [
+      'is tried again for somebody',
+      (walk) =>
+        walk
+          .settle()
+          .fail(CDI.notFound)
+          .annotate({ [RETRY]: 'now' })
+          .publish(),
+      'attempt 1 of 3: annotation pelotech.ot/retry-requested-at or a name of its credentials has changed',
+    ],
+    [
+      'replaces what was lost',
+      (walk) => walk.publish().dropDataVolumes().set({ snapshots: [] }).publish(),
+      'attempt 1 of 3: its artifact, VolumeSnapshot img-.*, is lost',
+    ],
+    [
+      'is for a machine',
+      (walk) =>
+        changedBy(walk, MANAGER)
+          .annotate({ [ANNOTATIONS.creator]: 'VirtualMachine/team/vm/uid' })
+          .publish(),
+      'attempt 1 of 3: the image is new; made for VirtualMachine team/vm',
+    ],
+    [
+      'is for a workspace, which is in no namespace',
+      (walk) =>
+        changedBy(walk, MANAGER)
+          .annotate({ [ANNOTATIONS.creator]: 'Workspace/lab/uid generation 1' })
+          .publish(),
+      'attempt 1 of 3: the image is new; made for Workspace lab',
+    ],
+  ])('tell what a download is for: it %s', (_what, act, text) => {
+    const started = notes(act).filter(({ reason }) => reason === 'Syncing')
+    expect(started.at(-1)?.message).toMatch(new RegExp(`^downloading revision [0-9a-f]{8}, ${text}$`))
+  })
+
+  it('of a lost artifact are a warning that names it, whether or not it is downloaded again', () => {
+    const seen = notes((walk) => walk.publish().set({ snapshots: [] }).settle())
+    expect(seen.slice(2)).toEqual([
+      {
+        type: 'Warning',
+        reason: 'ArtifactLost',
+        message: expect.stringMatching(/^VolumeSnapshot .*, from which disks were cloned, is gone: it is made again$/),
+      },
+    ])
   })
 
   it('of a suspended download', () => {
@@ -237,7 +294,7 @@ describe('the log', () => {
     const failed = { attempt: 1, nextRetryTime: expect.any(String) }
     expect(told).toEqual([
       { is: 'Queued/Queued' },
-      { is: 'Syncing/Syncing', attempt: 1 },
+      { is: 'Syncing/Syncing', attempt: 1, downloadCause: 'the image is new' },
       {
         is: 'Syncing/Stopping',
         ...failed,
@@ -248,7 +305,7 @@ describe('the log', () => {
       },
       { is: 'Queued/RetryBackoff', ...failed },
       { is: 'Queued/Queued' },
-      { is: 'Syncing/Syncing', attempt: 2 },
+      { is: 'Syncing/Syncing', attempt: 2, downloadCause: 'the image is new' },
       {
         is: 'Snapshotting/Snapshotting',
         attempt: 2,
@@ -287,5 +344,38 @@ describe('the condition Settled', () => {
     expect(settled(walk)).toEqual(['Failed', 'True'])
     walk.annotate({ [RETRY]: 'now' }).settle()
     expect(settled(walk)).toEqual(['Queued', 'False'])
+  })
+})
+
+describe('a source that CDI cannot unpack', () => {
+  const at = (path: string, more: object = {}) => {
+    const walk = new Walk()
+    walk.edit({ url: `https://images.example/${path}`, ...more }).settle()
+    return walk
+  }
+
+  it.each(['a.zst', 'a.qcow2.bz2', 'a.ZIP', 'a.tar.gz', 'a.ova', 'a.zip?version=1'])(
+    'is told by its name: %s',
+    (path) => {
+      expect(at(path).condition('SourceWarning')).toBe('True')
+    },
+  )
+
+  it.each(['a.qcow2', 'a.raw.gz', 'a.img.xz', 'zip/a.qcow2', 'a.zip.d/b', 'a.qcow2?f=a.zip'])(
+    'is not one: %s',
+    (path) => {
+      expect(at(path).condition('SourceWarning')).toBeUndefined()
+    },
+  )
+
+  it('is downloaded all the same, is told once by an Event, and no more when the URL is another one', () => {
+    const walk = new Walk()
+    walk.edit({ url: 'https://images.example/a.zip' })
+    expect(walk.plan().events).toMatchObject([{ type: 'Warning', reason: 'PackedSource' }])
+    walk.settle()
+    expect(walk.plan().events).toEqual([])
+    expect(walk.plan().start?.admissible).toBe(true)
+    walk.edit({ url: 'https://images.example/a.qcow2' }).settle()
+    expect(walk.condition('SourceWarning')).toBeUndefined()
   })
 })

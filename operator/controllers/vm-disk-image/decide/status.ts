@@ -1,4 +1,7 @@
 import type { Attempt, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
+import { MANAGER } from '@open-terrain/constructs'
+import { creatorOf } from '../../../images/decide/image-creator.ts'
+import type { ImageView } from '../../../images/image-view.ts'
 import { type ShownReferences, shownReferences } from '../../../images/references.ts'
 import {
   cutMessage,
@@ -38,7 +41,9 @@ export function withImageStanding(
   const message = cutMessage(standing.message)
   const references = shownReferences(world.references)
   const { generation } = world.image.metadata
-  const conditions = conditionsOf(status, { ...standing, message }, references)
+  const remark = packedSource(world)
+  const conditions = [...conditionsOf(status, { ...standing, message }, references), ...(remark ? [remark] : [])]
+  const before = (status.conditions ?? []).filter(({ type }) => type !== SOURCE_WARNING || remark !== undefined)
   const isAtRest = phase === 'Succeeded' || phase === 'Failed' || standing.isHeldBack === true
   return withoutUndefined({
     ...status,
@@ -46,10 +51,24 @@ export function withImageStanding(
     phase,
     reason,
     message,
-    conditions: mergeConditions(status.conditions ?? [], conditions, generation, now),
+    conditions: mergeConditions(before, conditions, generation, now),
     references,
     ...timesOfReferences(status, references.count, isAtRest, now),
   })
+}
+
+const SOURCE_WARNING = 'SourceWarning'
+/** Endings of what CDI stores as it is, and then calls a disk. It unpacks gzip and xz, but no archives. */
+const PACKED = /\.(zst|zstd|bz2|lz4|lzma|7z|rar|zip|ova|tgz|txz|tar(\.[a-z0-9]+)?)$/i
+
+/** A remark on a source whose name says that CDI cannot unpack it: such a download succeeds, and its disk is of no use. */
+function packedSource({ spec }: ImageWorld): NewCondition | undefined {
+  const { url, sourceType } = spec.ok ? spec.spec : {}
+  if (url === undefined || sourceType === 'registry') return undefined
+  const [ending] = PACKED.exec(URL.canParse(url) ? new URL(url).pathname : url) ?? []
+  if (ending === undefined) return undefined
+  const message = `spec.url ends in ${ending}, which CDI does not unpack: it writes the packed bytes to the disk, and the download succeeds all the same; name a raw, qcow2, vmdk, vdi, vhd or vhdx image, as it is or packed with gzip or xz`
+  return newCondition(SOURCE_WARNING, true, { reason: 'PackedSource', message })
 }
 
 function conditionsOf(status: VMDiskImageStatus, standing: ImageStanding, references: ShownReferences): NewCondition[] {
@@ -107,15 +126,18 @@ export function refusalEvent(error: Error): EventNote {
 
 /** What happened between two statuses, for people who read `kubectl describe`. */
 export function imageEventsBetween(
-  before: VMDiskImageStatus,
+  image: Pick<ImageView, 'metadata' | 'status' | 'changedBy'>,
   after: VMDiskImageStatus,
   retryLimit: number,
 ): EventNote[] {
+  const { status: before } = image
   return [
+    ...lostArtifact(before, after),
     ...endedAttempts(before, after, retryLimit),
-    ...startedAttempt(before, after, retryLimit),
+    ...startedAttempt(image, after, retryLimit),
     ...publishedArtifact(before, after),
     ...blockedDeletion(before, after),
+    ...warnedOfSource(before, after),
     ...changedReason(before, after),
   ]
 }
@@ -123,9 +145,19 @@ export function imageEventsBetween(
 /** Returns what the log reports about a change of state: the attempt and, if it just ended, its outcome, duration and downloads. */
 export function factsBetween(before: VMDiskImageStatus, after: VMDiskImageStatus): Readonly<Record<string, unknown>> {
   const { revision, attempt, nextRetryTime } = after
+  const downloadCause = reasonOf(after) === 'Syncing' ? after.cause : undefined
   const ended: Partial<Attempt> = newAttempts(before, after).at(-1) ?? {}
   const { outcome, reason: cause, durationSeconds, downloads } = ended
-  return withoutUndefined({ revision, attempt, outcome, cause, durationSeconds, downloads, nextRetryTime })
+  return withoutUndefined({
+    revision,
+    attempt,
+    downloadCause,
+    outcome,
+    cause,
+    durationSeconds,
+    downloads,
+    nextRetryTime,
+  })
 }
 
 function newAttempts(before: VMDiskImageStatus, { attempts = [] }: VMDiskImageStatus): readonly Attempt[] {
@@ -145,13 +177,34 @@ function endedAttempts(before: VMDiskImageStatus, after: VMDiskImageStatus, retr
   })
 }
 
-function startedAttempt(before: VMDiskImageStatus, after: VMDiskImageStatus, retryLimit: number): EventNote[] {
-  const { dataVolumeUID, revision, attempt } = after
+/** Nobody can clone from it any more, and a download may follow. */
+function lostArtifact({ artifact }: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
+  if (artifact === undefined || after.artifact !== undefined) return []
+  const message = `${artifact.kind} ${artifact.name}, from which disks were cloned, is gone: it is made again`
+  return [{ type: 'Warning', reason: 'ArtifactLost', message }]
+}
+
+function startedAttempt(
+  image: Pick<ImageView, 'metadata' | 'status' | 'changedBy'>,
+  after: VMDiskImageStatus,
+  retryLimit: number,
+): EventNote[] {
+  const { status: before } = image
+  const { dataVolumeUID, revision, attempt, cause } = after
   const wasReported = reasonOf(before) === 'Syncing' && dataVolumeUID === before.dataVolumeUID
   const isNew = reasonOf(after) === 'Syncing' && dataVolumeUID !== undefined && !wasReported
   if (!isNew || isRecorded(after)) return []
-  const message = `downloading revision ${revision}, attempt ${attempt} of ${1 + retryLimit}`
+  const why = cause === undefined ? '' : `: ${cause}`
+  const message = `downloading revision ${revision}, attempt ${attempt} of ${1 + retryLimit}${why}${whoAsked(image)}`
   return [{ type: 'Normal', reason: 'Syncing', message }]
+}
+
+/** Who wrote the spec or asked for a new try, as the object says. An image that the operator made has its creator. */
+function whoAsked(image: Pick<ImageView, 'metadata' | 'changedBy'>): string {
+  const { changedBy } = image
+  if (changedBy !== undefined && changedBy !== MANAGER) return `; last changed by ${changedBy}`
+  const creator = creatorOf(image)
+  return creator === undefined ? '' : `; made for ${creator.kind} ${creator.key}`
 }
 
 function publishedArtifact({ artifact: before }: VMDiskImageStatus, { artifact }: VMDiskImageStatus): EventNote[] {
@@ -166,6 +219,13 @@ function blockedDeletion(before: VMDiskImageStatus, after: VMDiskImageStatus): E
   const blocked = of(after)
   if (blocked === undefined || of(before) !== undefined) return []
   return [{ type: 'Warning', reason: blocked.reason, message: blocked.message }]
+}
+
+function warnedOfSource(before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
+  const of = ({ conditions }: VMDiskImageStatus) => conditions?.find(({ type }) => type === SOURCE_WARNING)
+  const warning = of(after)
+  if (warning === undefined || of(before)?.message === warning.message) return []
+  return [{ type: 'Warning', reason: warning.reason, message: warning.message }]
 }
 
 /** Reasons that other Events, or the phase itself, already report. */

@@ -10,6 +10,7 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { budgetKeyOf } from '../../../images/decide/image-content.ts'
+import { DEFAULT_KEYS } from '../../../images/decide/image-meaning.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { ImageWorld } from '../world.ts'
@@ -49,16 +50,6 @@ export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: ImageWor
   }
 }
 
-/** The policy key behind each field that a spec may leave out. */
-const DEFAULT_KEYS = {
-  sourceType: 'defaultSourceType',
-  diskSize: 'defaultDiskSize',
-  storageClass: 'defaultStorageClass',
-  snapshotClass: 'defaultSnapshotClass',
-  secretRef: 'defaultSecretRef',
-  certConfigMap: 'defaultCertConfigMap',
-} as const satisfies Record<string, keyof Policy>
-
 export type DefaultedField = keyof typeof DEFAULT_KEYS
 
 /** Where the value of a field was set, in the words of a message: in the spec, or by the policy. */
@@ -86,11 +77,16 @@ const DEFAULT_DEPENDENT: ReadonlySet<string> = new Set<Reason>([
   'SourceTypeMissing',
   'DiskSizeMissing',
   'UrlNotAllowed',
+  'ChecksumMissing',
   'SecretMissing',
+  'SecretInvalid',
   'CertConfigMapMissing',
+  'CertConfigMapInvalid',
+  'CDITooOld',
   'StorageClassMissing',
   'SnapshotterMissing',
   'SnapshotClassMissing',
+  'SnapshotClassMismatch',
 ])
 
 /** The class of a snapshot cannot be changed. Another class needs another snapshot, whose name has a suffix of its own. */

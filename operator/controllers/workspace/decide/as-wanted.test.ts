@@ -47,6 +47,10 @@ describe('a child', () => {
     expect(isAsWanted(marked(object({ spec: { a: 2 } })), view)).toBe(false)
   })
 
+  it('of which the cache keeps a part is left alone', () => {
+    expect(isAsWanted(object({ spec: { a: 1 } }), object({ spec: {}, isCut: true }))).toBe(true)
+  })
+
   it('needs its labels, and not those of others alone', () => {
     const wanted = object({}, { labels: { ours: 'a' } })
     expect(isAsWanted(wanted, object({}, { labels: { ours: 'a', theirs: 'b' } }))).toBe(true)

@@ -14,16 +14,27 @@ export function marked<T extends KubeObject>(object: T): T {
   }
 }
 
+export function markOf(object: KubeObject | undefined): string | undefined {
+  return object?.metadata.annotations?.[ANNOTATIONS.rendered]
+}
+
 /**
  * Reports whether a child has everything that we want. Additions by the API server and by controllers are ignored, except in lists and in maps that
  * only we write. Only the mark covers members that the cache does not keep.
  */
-export function isAsWanted(wanted: KubeObject, actual: KubeObject): boolean {
+export function isAsWanted(
+  wanted: KubeObject,
+  actual: KubeObject & { readonly isCut?: true; readonly isAside?: true },
+): boolean {
+  // What a cache knows only a part of is left alone: each comparison would find it different.
+  if (actual.isCut === true) return true
   const { metadata, ...content } = wanted.kind === CONFIG_MAP.kind ? fingerprinted(wanted) : wanted
   const { labels, annotations } = actual.metadata
   const isDescribed =
     contains(labels ?? {}, metadata.labels ?? {}, 'metadata') &&
     contains(annotations ?? {}, pickRendered(metadata.annotations), 'metadata')
+  // Only the mark counts until it has been read.
+  if (actual.isAside === true) return isDescribed
   return (
     isDescribed &&
     Object.entries(content).every(([key, value]) => {

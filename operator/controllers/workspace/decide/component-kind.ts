@@ -4,13 +4,16 @@ import type { WorkspaceWorld } from '../world.ts'
 import type { Blueprint, Component, ComponentStanding } from './component.ts'
 
 /** What to report and do about a component whose objects all exist. */
-export interface Judgement extends Pick<ObjectPlan, 'applyIf'> {
+export interface Judgement extends Pick<ObjectPlan, 'applyIf' | 'touch' | 'wake'> {
   readonly standing: ComponentStanding
   /** Whether components that need it can be created. Default: whether its objects exist. */
   readonly isThere?: boolean
   readonly apply?: readonly KubeObject[]
   readonly remove?: ObjectPlan['remove']
 }
+
+/** What to do about the pods of a component. */
+export type Tending = { readonly [part in 'touch' | 'remove' | 'wake']?: Judgement[part] | undefined }
 
 /**
  * A kind of component, with everything that is specific to it. A workspace is the fold of these kinds in the order of their list (`kinds.ts`): it is
@@ -27,11 +30,17 @@ export interface ComponentKind {
   /** Returns the components of this kind that a spec asks for. */
   readonly children: (blueprint: Blueprint) => readonly Component[]
   /** Judges a component whose objects all exist, or that has no objects of its own. */
-  readonly standing: (world: WorkspaceWorld, component: Component) => Judgement
+  readonly standing: (world: WorkspaceWorld, component: Component, now: number) => Judgement
+  /** Returns what its pods need in any case, also if its objects must not be changed. */
+  readonly tended?: (world: WorkspaceWorld, component: Pick<Component, 'name'>, now: number) => Tending
   /** Returns which change of the spec cannot be made to what exists, in words for people. The objects then stay as they are. */
   readonly unchangeable?: (world: WorkspaceWorld, component: Component) => string | undefined
+  /** Returns in words for people which change the API server refuses for good, although it is tried again. The object then stays as it is. */
+  readonly refusedForGood?: (wanted: KubeObject, actual: KubeObject, refusal: string) => string | undefined
+  /** Returns what to say of data that went, or goes, with an object that is missing or being deleted. */
+  readonly loss?: (world: WorkspaceWorld, component: Component) => ComponentStanding | undefined
   /** Whether an object that no component asks for any more must stay because another object needs it. */
   readonly isNeeded?: (world: WorkspaceWorld, object: KubeObject) => boolean
   /** Returns what prevents its creation although everything that it needs exists. */
-  readonly obstacle?: (world: WorkspaceWorld, component: Component) => ComponentStanding | undefined
+  readonly obstacle?: (world: WorkspaceWorld, component: Component, now: number) => ComponentStanding | undefined
 }

@@ -1,4 +1,4 @@
-import type { Policy, WorkspacePhase, WorkspaceReason, WorkspaceSpec } from '@open-terrain/constructs'
+import type { NetworksOfBefore, Policy, WorkspacePhase, WorkspaceReason, WorkspaceSpec } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 
 /** Everything that components are rendered from, so they are the same as long as this is the same. */
@@ -6,6 +6,10 @@ export interface Blueprint {
   readonly workspace: { readonly name: string; readonly uid: string }
   readonly spec: WorkspaceSpec
   readonly policy: Policy
+  /** @default none */
+  readonly networksOfBefore?: NetworksOfBefore | undefined
+  /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the workspace. */
+  readonly rebuildRequestedAt?: string | undefined
 }
 
 /** The state of one component. */
@@ -29,6 +33,23 @@ export interface Component {
   readonly needs: readonly string[]
   /** Set if its objects must not be created, changed or removed in any case. Holds its standing while none of them exists, and once any does. */
   readonly held?: { readonly absent: ComponentStanding; readonly present: ComponentStanding }
+  /** What earlier versions of the operator rendered for the same spec and policy, the newest first (docs/adr/0015). */
+  readonly earlier?: readonly EarlierRendering[]
+  /** What people should know about it once it is Ready. */
+  readonly remarks?: readonly ComponentRemark[]
+}
+
+/** How an earlier version of the operator rendered a component. While its objects exist, they are what is wanted. */
+export interface EarlierRendering {
+  readonly objects: readonly KubeObject[]
+  /** What such objects lack, and how to have them made again. */
+  readonly remark: ComponentRemark
+}
+
+/** A sentence that follows the message of a component. Its reason shows where the component is Ready. */
+export interface ComponentRemark {
+  readonly why: WorkspaceReason
+  readonly message: string
 }
 
 /** Identifies an object, or a component, within one workspace. */

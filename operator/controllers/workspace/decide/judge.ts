@@ -5,6 +5,7 @@ import type { WorkspaceWorld } from '../world.ts'
 import { isAsWanted } from './as-wanted.ts'
 import {
   type Component,
+  type ComponentRemark,
   type ComponentStanding,
   componentFailed,
   componentWaiting,
@@ -48,26 +49,48 @@ function judgeNow(
   kind: ComponentKind,
   component: Component,
   awaited: Awaited | undefined,
+  now: number,
 ): Judged {
   const parts = component.objects.map((wanted) => partOf(world, wanted))
   const isThere = parts.every(({ actual }) => actual !== undefined && !isTerminating(actual))
   const { held } = component
   if (held !== undefined) {
     const isAny = parts.some(({ actual }) => actual !== undefined)
-    return { component, standing: isAny ? held.present : held.absent, isThere }
+    const tended = isAny ? kind.tended?.(world, component, now) : undefined
+    return { component, standing: isAny ? held.present : held.absent, isThere, ...tended }
   }
   const stays = kind.unchangeable?.(world, component)
   const apply = stays === undefined ? parts.filter(isToBeChanged).map(({ wanted }) => wanted) : []
-  const obstacle = obstacleIn(world, parts)
+  const obstacle = hindrance(world, kind, component, parts)
   if (obstacle !== undefined) return { component, standing: obstacle, isThere, apply }
   if (!isThere && stays === undefined) {
-    const standing = awaited === undefined ? kind.obstacle?.(world, component) : waitingFor(awaited)
-    if (standing !== undefined) return { component, standing, isThere, apply }
-    const missing = parts.filter(({ actual }) => actual === undefined).map(({ wanted }) => wanted)
-    return { component, standing: beingCreated(world, missing), isThere, apply: [...apply, ...missing] }
+    const standing = awaited === undefined ? kind.obstacle?.(world, component, now) : waitingFor(awaited)
+    const next = standing === undefined ? creation(parts, kind.loss?.(world, component)) : { standing, apply }
+    return { component, isThere, ...next }
   }
   // Objects that stay as they are can be used as they are.
-  return judgeThere(world, kind, { component, parts, isThere: isThere || stays !== undefined, apply, stays })
+  return judgeThere(world, kind, { component, parts, isThere: isThere || stays !== undefined, apply, stays }, now)
+}
+
+/** Returns what prevents the creation of a component. What goes with an object that is being deleted comes before the wait for its end. */
+function hindrance(
+  world: WorkspaceWorld,
+  kind: ComponentKind,
+  component: Component,
+  parts: readonly Part[],
+): ComponentStanding | undefined {
+  const obstacle = obstacleIn(world, parts)
+  const isLeaving = obstacle !== undefined && parts.some(({ actual }) => isTerminating(actual))
+  return (isLeaving ? kind.loss?.(world, component) : undefined) ?? obstacle
+}
+
+/** Creates what is missing, and changes what differs. @param loss what to say of data that went with what was there */
+function creation(parts: readonly Part[], loss: ComponentStanding | undefined): Pick<Judged, 'standing' | 'apply'> {
+  const missing = parts.filter(({ actual }) => actual === undefined)
+  const titles = missing.map(({ wanted }) => idOfObject(wanted)).join(', ')
+  const standing = refusedIn(missing) ?? loss ?? componentWaiting('Provisioning', `being created: ${titles}`)
+  const write = parts.filter((one) => one.actual === undefined || isToBeChanged(one))
+  return { standing, apply: write.map(({ wanted }) => wanted) }
 }
 
 /** Judges a component whose objects exist, or stay as they are. */
@@ -79,12 +102,25 @@ function judgeThere(
     readonly apply: readonly KubeObject[]
     readonly stays: string | undefined
   },
+  now: number,
 ): Judged {
   const { component, parts, isThere, apply, stays } = seen
-  const judgement = kind.standing(world, component)
+  const judgement = kind.standing(world, component, now)
   const besides = [...(judgement.apply ?? []), ...(judgement.applyIf ?? []).map((one) => one.wanted)]
   const beside = besides.map((wanted) => partOf(world, wanted))
-  const standing = refusedIn([...parts, ...beside]) ?? withRemark(judgement.standing, stays)
+  const lasting = new Map(
+    parts.flatMap((part) => {
+      const text = part.refusal && part.actual && kind.refusedForGood?.(part.wanted, part.actual, part.refusal.message)
+      return text === undefined ? [] : [[part, text] as const]
+    }),
+  )
+  const unchanged = stays === undefined ? [...lasting.values()] : [stays]
+  const notChanged = unchanged.map((message): ComponentRemark => ({ why: 'NotChangeable', message }))
+  // Beside trouble they would only be in the way.
+  const remarks = [...notChanged, ...((judgement.standing.phase === 'Ready' && component.remarks) || [])]
+  const standing =
+    refusedIn([...parts.filter((part) => !lasting.has(part)), ...beside]) ??
+    remarks.reduce(withRemark, judgement.standing)
   return { isThere, ...judgement, standing, component, apply: [...apply, ...(judgement.apply ?? [])] }
 }
 
@@ -95,9 +131,10 @@ function withKnownRefusal({ isUndecided, workspace }: WorkspaceWorld, judged: Ju
   const known = workspace.status.components?.find(
     ({ kind, name }) => kind === component.kind && name === component.name,
   )
-  if (known?.reason !== 'Refused' && known?.reason !== 'NameConflict') return judged
+  const isKnown = known?.reason === 'Refused' || known?.reason === 'NameConflict' || known?.reason === 'NotChangeable'
+  if (!isKnown) return judged
   const { phase, reason, message = '' } = known
-  return { ...judged, standing: { phase, why: reason, message } }
+  return { ...judged, standing: { phase, why: reason as WorkspaceReason, message } }
 }
 
 function partOf({ children, namesakes, refusals }: WorkspaceWorld, wanted: KubeObject): Part {
@@ -139,11 +176,6 @@ function goingReason(kind: string): WorkspaceReason {
   return kind === 'Namespace' ? 'NamespaceTerminating' : 'Provisioning'
 }
 
-function beingCreated(world: WorkspaceWorld, missing: readonly KubeObject[]): ComponentStanding {
-  const refusal = refusedIn(missing.map((wanted) => partOf(world, wanted)))
-  return refusal ?? componentWaiting('Provisioning', `being created: ${missing.map(idOfObject).join(', ')}`)
-}
-
 /** A refused write is retried again and again. Until it succeeds, the status shows why it fails. */
 function refusedIn(parts: readonly Part[]): ComponentStanding | undefined {
   for (const { wanted, refusal } of parts) {
@@ -154,11 +186,10 @@ function refusedIn(parts: readonly Part[]): ComponentStanding | undefined {
   return undefined
 }
 
-/** Adds a remark, which is the reason only of what is Ready. The phase stays. */
-function withRemark(standing: ComponentStanding, remark: string | undefined): ComponentStanding {
-  if (remark === undefined) return standing
-  const why = standing.phase === 'Ready' ? 'NotChangeable' : standing.why
-  return { ...standing, why, message: `${standing.message}; ${remark}` }
+/** Adds a remark, which is the reason only of what is Ready and has no other. The phase stays. */
+function withRemark(standing: ComponentStanding, { why: reason, message }: ComponentRemark): ComponentStanding {
+  const why = standing.phase === 'Ready' && standing.why === 'Ready' ? reason : standing.why
+  return { ...standing, why, message: `${standing.message}; ${message}` }
 }
 
 function waitingFor({ component, standing }: Awaited): ComponentStanding {

@@ -1,4 +1,5 @@
 import { vmDiskImage } from '@open-terrain/constructs'
+import { WORKSPACE_POD } from '../../../cluster/workspace-views.ts'
 import type { ChildType } from '../../../runtime/plan.ts'
 import type { ComponentKind } from './component-kind.ts'
 import { ANSIBLE_KIND } from './components/ansible.ts'
@@ -6,12 +7,14 @@ import { CONTAINER_CLUSTER_KIND } from './components/container-cluster.ts'
 import { IMAGE_KIND } from './components/image.ts'
 import { NAMESPACE_KIND } from './components/namespace.ts'
 import { NETWORK_KIND } from './components/network.ts'
+import { OWNERS_KIND } from './components/owners.ts'
 import { VIRTUAL_MACHINE_KIND } from './components/virtual-machine.ts'
 import { VOLUME_KIND } from './components/volume.ts'
 
 /** All kinds of components. A workspace is created in this order, and removed in reverse order. */
 export const KINDS: readonly ComponentKind[] = [
   NAMESPACE_KIND,
+  OWNERS_KIND,
   IMAGE_KIND,
   NETWORK_KIND,
   VOLUME_KIND,
@@ -23,8 +26,9 @@ export const KINDS: readonly ComponentKind[] = [
 /** The kinds of objects that workspaces own. */
 export const OWNED_TYPES: readonly ChildType[] = KINDS.flatMap(({ types }) => types)
 
-/** The kinds of objects that workspaces own, and those that they write without owning them. */
+/** The kinds of objects that workspaces own, and those that they write or delete without owning them. */
 export const WRITTEN_TYPES: readonly ChildType[] = [
   ...OWNED_TYPES,
+  { type: WORKSPACE_POD, propagationPolicy: 'Background' },
   { type: vmDiskImage, propagationPolicy: 'Background' },
 ]

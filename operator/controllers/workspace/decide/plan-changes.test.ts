@@ -1,12 +1,14 @@
-import type { Policy, WorkspaceSpecInput } from '@open-terrain/constructs'
+import { isClusterNetworkName, type Policy, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { viewContainerPod } from '../../../cluster/workspace-views.ts'
+import { type DeploymentView, viewContainerPod } from '../../../cluster/workspace-views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DEPLOYED, VM } from '../workspace-bench.fixtures.ts'
 import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'
+import { idOfObject } from './component.ts'
 import { planWorkspace } from './plan.ts'
 import { hangingPods, podTrouble } from './pod-trouble.ts'
+import { renderComponents } from './render.ts'
 
 /** Plans again with another policy or another spec. */
 function changed(planned: PlannedWorld, policy: Partial<Policy>, spec: WorkspaceSpecInput = DEPLOYED) {
@@ -92,7 +94,7 @@ it('what is removed waits for nothing but what may still use it', () => {
   // Machines do not use volumes.
   expect(removed()).toEqual(['VirtualMachine demo-vm', 'PersistentVolumeClaim monitorconfigs'])
   planned.children.delete('VirtualMachine demo-vm')
-  const networks = ['NetworkAttachmentDefinition range-services-pod', 'NetworkAttachmentDefinition range-services']
+  const networks = ['range-services-pod', 'range-services'].map((name) => `NetworkAttachmentDefinition ${name}`)
   expect(removed()).toEqual(['PersistentVolumeClaim monitorconfigs', ...networks])
 })
 
@@ -100,7 +102,7 @@ it('a correction of an image is all that waits for its condition', () => {
   const planned = new PlannedWorld(parsed(DEPLOYED))
   const made = planWorkspace(planned.world, NOW).apply.find(({ kind }) => kind === 'VMDiskImage')
   const image = { ...made, metadata: { ...made?.metadata, uid: 'image', generation: 1 }, status: { phase: 'Failed' } }
-  planned.images.set('demo-vmdi', { image: image as unknown as ImageView, isShared: false })
+  planned.images.set('demo-vmdi', { image: image as unknown as ImageView, isShared: false, claims: [] })
   const vmDiskImageTemplate = {
     url: 'https://images.example/right.qcow2',
     sourceType: 'http',
@@ -162,4 +164,73 @@ it('a pod that was evicted says nothing about the one in its place, and no more 
   const world = { ...settledWorld(DEPLOYED).world, pods: new Map([['demo-app', [evicted, ...starting]]]) }
   expect(podTrouble(world, 'demo-app')).toBeUndefined()
   expect(hangingPods(world).map(({ uid }) => uid)).toEqual(['a', 'b'])
+})
+
+describe('what an earlier version of the operator made', () => {
+  const ID = 'Deployment demo-app'
+  /** A workspace that is Ready, as version 0.1.0 rendered it. */
+  const old = (): PlannedWorld => {
+    const planned = settledWorld(DEPLOYED)
+    const blueprint = { workspace: { name: 'lab', uid: 'lab-uid' }, spec: parsed(DEPLOYED), policy: planned.policy }
+    for (const wanted of renderComponents(blueprint).flatMap(({ earlier = [] }) => earlier[0]?.objects ?? [])) {
+      const { spec, metadata } = wanted as DeploymentView
+      const found = planned.children.get(idOfObject(wanted)) as DeploymentView
+      planned.children.set(idOfObject(wanted), { ...found, metadata, spec } as DeploymentView)
+    }
+    for (const [id, { metadata }] of planned.children)
+      if (isClusterNetworkName(metadata.name)) planned.children.delete(id)
+    return planned
+  }
+  const componentIn = ({ status }: ReturnType<typeof planWorkspace>) =>
+    status.components?.find(({ kind, name }) => kind === 'ContainerCluster' && name === 'demo-app')
+  const writes = ({ apply, remove }: ReturnType<typeof planWorkspace>) => [
+    ...apply.map(({ kind, metadata }) => `${kind} ${metadata.name.replace(/[0-9a-f]{8}$/, '*')}`),
+    ...remove.map(({ kind, name }) => `no ${kind} ${name}`),
+  ]
+
+  it('stays as it is, and its component says what it lacks', () => {
+    const plan = planWorkspace(old().world, NOW)
+    expect([plan.status.phase, writes(plan)]).toEqual(['Ready', []])
+    expect(componentIn(plan)).toMatchObject({
+      phase: 'Ready',
+      reason: 'Outdated',
+      message: expect.stringMatching(/kubectl delete deployment -n lab demo-app$/),
+    })
+  })
+
+  it('stays also where somebody has changed it: that is reverted', () => {
+    const planned = old()
+    const found = planned.children.get(ID) as DeploymentView & { spec: object }
+    planned.children.set(ID, { ...found, spec: { ...found.spec, replicas: 0 } } as DeploymentView)
+    const { apply } = planWorkspace(planned.world, NOW)
+    expect(apply.map((one) => JSON.stringify(one).includes('default-route'))).toEqual([true])
+  })
+
+  it('is made in the current way when it is made again', () => {
+    const planned = old()
+    planned.children.delete(ID)
+    expect(writes(planWorkspace(planned.world, NOW))).toEqual(['NetworkAttachmentDefinition bridge-inet-pod-*', ID])
+  })
+
+  it('is made in the current way when the spec changes it', () => {
+    const [, ansible] = DEPLOYED.containerClusters
+    const [app] = parsed(DEPLOYED).containerClusters ?? []
+    const containers = app?.containers.map((container) => ({ ...container, image: 'registry.example/other:2' })) ?? []
+    const changedApp = { name: 'demo-app', ...app, containers }
+    const plan = changed(
+      old(),
+      {},
+      { ...DEPLOYED, containerClusters: ansible === undefined ? [] : [changedApp, ansible] },
+    )
+    expect(writes(plan)).toEqual(['NetworkAttachmentDefinition bridge-inet-pod-*', ID])
+  })
+})
+
+it('a network of a container cluster stays as long as a pod may be created on it', () => {
+  const planned = settledWorld(DEPLOYED)
+  const networks = DEPLOYED.networks.map(({ name, cidr }) => ({ name, cidr }))
+  const plan = changed(planned, {}, { ...DEPLOYED, networks })
+  expect(plan.remove).toEqual([])
+  planned.take(plan)
+  expect(planWorkspace(planned.world, NOW).remove.map(({ name }) => isClusterNetworkName(name))).toEqual([true])
 })

@@ -1,8 +1,10 @@
 import { FINALIZERS, problemsText } from '@open-terrain/constructs'
 import { endingWaits } from '../../../cluster/dependents.ts'
-import { isTerminating } from '../../../kube/kube-object.ts'
+import { unusableReason } from '../../../cluster/own-view.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
+import { sooner, type Wake } from '../../../runtime/wake.ts'
 import type { WorkspacePlan, WorkspaceWorld } from '../world.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'
@@ -23,29 +25,56 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
   if (isTerminating(workspace)) return planWorkspaceDeletion(world, now)
   const finalizer = workspace.metadata.finalizers?.includes(FINALIZERS.workspace) ? 'keep' : 'add'
   if (!spec.ok) {
-    const problem = { phase: 'Failed', why: 'InvalidSpec', message: redactUrls(problemsText(spec.problems)) } as const
+    const problem = {
+      phase: 'Failed',
+      why: unusableReason(workspace),
+      message: redactUrls(problemsText(spec.problems)),
+    } as const
     const status = workspaceStatusOf(world, { judged: [], leaving: [], problem }, now)
     const events = workspaceEventsBetween(workspace.status, status, [])
-    return { ...NOTHING_TO_DO, status, finalizer, events }
+    return { ...NOTHING_TO_DO, status, finalizer, events, ...tendedIn(world, now) }
   }
-  const judged = judgeAll(world)
+  const judged = judgeAll(world, now)
   const leaving = leavingIn(world)
   const status = workspaceStatusOf(world, { judged, leaving }, now)
   const remove = [...unusedIn(leaving).flatMap((one) => removalOf(one)), ...judged.flatMap((one) => one.remove ?? [])]
   const applyIf = judged.flatMap((one) => one.applyIf ?? [])
+  const touch = judged.flatMap((one) => one.touch ?? [])
+  const wakes = judged.flatMap((one) => one.wake ?? [])
   const plan = {
     status,
     finalizer,
-    apply: judged.flatMap(({ apply = [] }) => apply),
+    apply: inOrder(judged.flatMap(({ apply = [] }) => apply)),
     remove,
     events: workspaceEventsBetween(workspace.status, status, judged),
     ...(applyIf.length > 0 && { applyIf }),
+    ...(touch.length > 0 && { touch }),
+    wake: wakes.reduce<Wake | undefined>(sooner, undefined),
   } as const
   return { ...plan, ...endingWaits(plan, [...world.children.values()], now) }
 }
 
+/** Sorts objects by the order of the kinds: a component may have objects of an earlier kind, such as a container cluster its networks. */
+function inOrder(objects: readonly KubeObject[]): readonly KubeObject[] {
+  const placeOf = ({ kind }: KubeObject) => PLACES.get(kind) ?? 0
+  return objects.toSorted((one, other) => placeOf(one) - placeOf(other))
+}
+
+/** What runs goes on although the spec is not valid: a pod that is created again needs its gate removed. */
+function tendedIn(world: WorkspaceWorld, now: number): Pick<WorkspacePlan, 'touch' | 'remove' | 'wake'> {
+  const tended = KINDS.flatMap(({ types, tended: tend }) => {
+    const own = [...world.children.values()].filter(({ kind }) => types.some(({ type }) => type.kind === kind))
+    return tend === undefined ? [] : own.map(({ metadata }) => tend(world, metadata, now))
+  })
+  return {
+    touch: tended.flatMap(({ touch = [] }) => touch),
+    remove: tended.flatMap(({ remove = [] }) => remove),
+    wake: tended.flatMap(({ wake }) => wake ?? []).reduce<Wake | undefined>(sooner, undefined),
+  }
+}
+
 /** Judges all components from the first kind to the last, so that the components that one needs are judged before it. */
-function judgeAll(world: WorkspaceWorld): Judged[] {
+function judgeAll(world: WorkspaceWorld, now: number): Judged[] {
   const judged = new Map<string, Judged>()
   const isBegun = [...world.children.values()].some(({ kind }) => !GROUND_TYPES.has(kind))
   for (const kind of KINDS) {
@@ -53,7 +82,7 @@ function judgeAll(world: WorkspaceWorld): Judged[] {
     for (const component of world.components) {
       if (component.kind !== kind.kind) continue
       const awaited = kind.isGround === true ? undefined : awaitedBy(component.needs, judged, isBegun ? [] : done)
-      judged.set(idOfComponent(component), judge(world, kind, component, awaited))
+      judged.set(idOfComponent(component), judge(world, kind, component, awaited, now))
     }
   }
   return [...judged.values()]
@@ -70,6 +99,9 @@ function awaitedBy(
   return [...grounds, ...needed].find(({ isThere }) => !isThere)
 }
 
+const PLACES: ReadonlyMap<string, number> = new Map(
+  KINDS.flatMap(({ types }, place) => types.map(({ type }) => [type.kind, place] as const)),
+)
 const GROUNDS = KINDS.filter(({ isGround }) => isGround === true)
 const GROUND: ReadonlySet<string> = new Set(GROUNDS.map(({ kind }) => kind))
 const GROUND_TYPES: ReadonlySet<string> = new Set(GROUNDS.flatMap(({ types }) => types.map(({ type }) => type.kind)))

@@ -1,4 +1,5 @@
-import type { ContainerPodView } from '../../../cluster/workspace-views.ts'
+import { lasting } from '../../../cluster/pod-events.ts'
+import type { ContainerPodView, ContainerTrouble } from '../../../cluster/workspace-views.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import type { WorkspaceWorld } from '../world.ts'
@@ -16,8 +17,10 @@ export interface PodTrouble {
 const RESTARTS_MAX = 5
 /** Reasons that alternate while the image of a container cannot be pulled. */
 const PULL: ReadonlySet<string> = new Set(['ErrImagePull', 'ImagePullBackOff'])
-/** Reasons of a container that has run and ended. */
-const ENDED: ReadonlySet<string> = new Set(['Error', 'OOMKilled', 'Completed'])
+/** Reason of a container that has run and ended. */
+const ENDED = 'Error'
+/** Reason of a container that waits for its next start, which is later after each end. */
+const AGAIN = 'CrashLoopBackOff'
 /** Reasons that do not change by waiting. */
 const FINAL: ReadonlySet<string> = new Set(['InvalidImageName', 'ErrImageNeverPull'])
 
@@ -31,12 +34,23 @@ const HANGING = 'PodNotStarting'
 export function podTrouble(world: WorkspaceWorld, cluster: string): PodTrouble | undefined {
   for (const pod of world.pods.get(cluster) ?? []) {
     if (isTerminating(pod) || pod.isReady || isOver(pod)) continue
-    const trouble = containerTrouble(pod) ?? schedulingTrouble(pod)
+    const trouble = silence(pod) ?? containerTrouble(pod) ?? schedulingTrouble(pod)
     if (trouble !== undefined) return { ...trouble, message: redactUrls(trouble.message) }
     const message = warningOf(world, cluster, pod)
     if (message !== undefined) return { reason: HANGING, message, isLasting: false }
   }
   return undefined
+}
+
+/** Tells by which command a person says that nothing runs on a node any more. */
+export function outOfService(node: string): string {
+  return `if its node is off: kubectl taint nodes ${node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`
+}
+
+function silence({ metadata: { name }, node, isSilent }: ContainerPodView): PodTrouble | undefined {
+  if (!isSilent) return undefined
+  const message = `pod ${name} runs on node ${node}, which has stopped reporting: nobody knows whether it still runs, and it stays until somebody does; ${outOfService(node)}`
+  return { reason: 'NodeNotReporting', message, isLasting: true }
 }
 
 function warningOf(world: WorkspaceWorld, cluster: string, { metadata }: ContainerPodView): string | undefined {
@@ -67,7 +81,9 @@ function schedulingTrouble({ unschedulable }: ContainerPodView): PodTrouble | un
 
 function containerTrouble({ trouble }: ContainerPodView): PodTrouble | undefined {
   if (trouble === undefined) return undefined
-  const { container, reason, message, restarts } = trouble
+  const { container, reason, restarts } = trouble
+  // A kubelet names each try by an id of its own.
+  const message = lasting(trouble.message)
   if (PULL.has(reason)) {
     const cause = message.replace(/^Back-off pulling image "[^"]*"(: )?/, '').replace(/^ErrImagePull: /, '')
     const why = cause === '' ? '' : `: ${cause}`
@@ -77,25 +93,48 @@ function containerTrouble({ trouble }: ContainerPodView): PodTrouble | undefined
       isLasting: false,
     }
   }
-  const isEnding = reason === 'CrashLoopBackOff' || restarts > 0
+  const told = endTrouble(trouble)
+  if (told !== undefined) return told
+  const isEnding = reason === AGAIN || restarts > 0
   const cause = message.replace(/back-off \S+ restarting failed container=\S+ pod=\S+?(: |$)/, '')
   const why = cause === '' ? '' : `: ${cause}`
-  if (ENDED.has(reason) && !isEnding)
+  if (reason === ENDED && !isEnding)
     return { reason, message: `container ${container} ended (${reason})${why}; see its log`, isLasting: false }
   if (!isEnding)
     return { reason, message: `container ${container} does not start (${reason})${why}`, isLasting: FINAL.has(reason) }
   return {
-    reason: 'CrashLoopBackOff',
+    reason: AGAIN,
     message: `container ${container} ends again and again${why}; see its log`,
     isLasting: restarts >= RESTARTS_MAX,
   }
 }
 
+/** Returns the trouble of a container whose end has a known cause. It is the same while the container waits for its next start. */
+function endTrouble({ container, reason, restarts, exitCode, memoryLimit }: ContainerTrouble): PodTrouble | undefined {
+  const isLasting = restarts >= RESTARTS_MAX
+  if (memoryLimit !== undefined && (reason === AGAIN || reason === 'OOMKilled')) {
+    const limit = memoryLimit === '' ? 'its node had no more' : `its limit is ${memoryLimit}`
+    const help = 'give it more with resources.memory, or find out in its log what needs so much'
+    return { reason: 'OOMKilled', message: `container ${container} ran out of memory, ${limit}: ${help}`, isLasting }
+  }
+  if (exitCode !== 0 || !(reason === AGAIN || reason === 'Completed')) return undefined
+  const help = 'the process that it starts has to keep running'
+  const message = `container ${container} ends by itself with exit code 0, and is started again: ${help}`
+  return { reason: 'Completed', message, isLasting }
+}
+
+/** Returns the first pod of a cluster that does its work, or tries to. */
+export function livePod(world: WorkspaceWorld, cluster: string): ContainerPodView | undefined {
+  const live = (world.pods.get(cluster) ?? []).filter((pod) => !isTerminating(pod) && !isOver(pod))
+  return live.find(({ isReady }) => isReady) ?? live[0]
+}
+
 /** An evicted pod stays until somebody deletes it, and says nothing about its replacement. */
-function isOver({ phase }: ContainerPodView): boolean {
+export function isOver({ phase }: ContainerPodView): boolean {
   return phase === 'Failed' || phase === 'Succeeded'
 }
 
 function isStarting(pod: ContainerPodView): boolean {
-  return pod.phase === 'Pending' && pod.trouble === undefined && pod.unschedulable === '' && !isTerminating(pod)
+  const isTried = pod.phase === 'Pending' && pod.trouble === undefined && pod.unschedulable === ''
+  return isTried && pod.gates.length === 0 && !isTerminating(pod)
 }

@@ -4,6 +4,7 @@ import type { KubeObject } from '../../../kube/kube-object.ts'
 import { childId } from '../../../runtime/child-refusals.ts'
 import { DEPLOYED } from '../workspace-bench.fixtures.ts'
 import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'
+import type { MachineFacts } from '../world.ts'
 import { planWorkspace } from './plan.ts'
 
 it('what the API server says at length is told with its beginning and its end', () => {
@@ -13,13 +14,89 @@ it('what the API server says at length is told with its beginning and its end', 
     .flatMap(({ objects }) => objects)
     .find(({ metadata }) => metadata.name === 'zones')
   if (claim === undefined) throw new Error('no claim is wanted')
-  const refusal = { why: 'Refused', message: `"zones" is forbidden: ${'x'.repeat(400)} exceeded quota: small` } as const
+  const refusal = {
+    why: 'Refused',
+    message: `"zones" is forbidden: ${'x'.repeat(1_100)} exceeded quota: small`,
+  } as const
   const { status } = planWorkspace({ ...planned.world, refusals: new Map([[childId(claim), refusal]]) }, NOW)
   const message = status.components?.find(({ kind }) => kind === 'Volume')?.message ?? ''
   expect(message).toMatch(
     /^the API server refuses PersistentVolumeClaim zones: "zones" is forbidden: x+ … x+ exceeded quota: small$/,
   )
   expect(message.length).toBeLessThanOrEqual(COMPONENT_MESSAGE_MAX)
+})
+
+it.each(['DiskLost', 'DiskBeingDeleted'])(
+  'of a workspace whose machine says %s tells that before all else',
+  (reason) => {
+    const planned = settledWorld(DEPLOYED)
+    const of = (name: string, status: object) => {
+      const child = planned.children.get(`VirtualMachine ${name}`)
+      planned.children.set(`VirtualMachine ${name}`, {
+        ...child,
+        status: { observedGeneration: 1, ...status },
+      } as never)
+    }
+    planned.children.delete('Deployment ansible')
+    of('demo-vm', { phase: 'Failed', reason, message: 'the root disk is gone' })
+    const { status, events } = planWorkspace(planned.world, NOW)
+    expect([status.phase, status.reason, status.waitingFor]).toEqual([
+      'Failed',
+      reason,
+      `VirtualMachine demo-vm (${reason}) and 1 more`,
+    ])
+    expect(status.message).toContain('VirtualMachine demo-vm: the root disk is gone')
+    expect(events).toContainEqual({ type: 'Warning', reason, message: 'VirtualMachine demo-vm: the root disk is gone' })
+  },
+)
+
+it('tells the cause first, and whole', () => {
+  const planned = settledWorld(DEPLOYED)
+  const cause = `the root disk could not be cloned: ${'a long answer of the API server, '.repeat(20)}and this is why`
+  const child = planned.children.get('VirtualMachine demo-vm')
+  const status = { observedGeneration: 1, phase: 'Failed', reason: 'CloneFailed', message: cause }
+  planned.children.set('VirtualMachine demo-vm', { ...child, status } as never)
+  const plan = planWorkspace(planned.world, NOW)
+  expect(plan.status.message?.startsWith(`VirtualMachine demo-vm: ${cause}; 13/14 components are ready; `)).toBe(true)
+  expect(plan.status.components?.find(({ name }) => name === 'demo-vm')?.message).toBe(cause)
+})
+
+it.each(['RestartRequired', 'RebuildRequired'])(
+  'of a workspace that is Ready says that a machine waits: %s',
+  (reason) => {
+    const planned = settledWorld(DEPLOYED)
+    const before = planWorkspace(planned.world, NOW).status
+    const conditionOf = ({ conditions = [] }: typeof before) => conditions.find(({ type }) => type === 'UpToDate')
+    expect([before.reason, conditionOf(before)?.status, conditionOf(before)?.reason]).toEqual([
+      'Ready',
+      'True',
+      'UpToDate',
+    ])
+    const child = planned.children.get('VirtualMachine demo-vm')
+    const told = { observedGeneration: 1, phase: 'Ready', reason, message: 'the machine runs; a change waits' }
+    planned.children.set('VirtualMachine demo-vm', { ...child, status: told } as never)
+    const { status, events } = planWorkspace(planned.world, NOW)
+    expect([status.phase, status.reason, status.message]).toEqual([
+      'Ready',
+      reason,
+      'VirtualMachine demo-vm: the machine runs; a change waits; 14/14 components are ready',
+    ])
+    expect(conditionOf(status)).toMatchObject({ status: 'False', reason })
+    expect(events.map((event) => `${event.type} ${event.reason}`)).toEqual([`Warning ${reason}`])
+  },
+)
+
+it('a request for new disks reaches the machines, and changes nothing else', () => {
+  const planned = settledWorld(DEPLOYED)
+  const { spec } = planned.world.workspace
+  planned.rebuildRequestedAt = '2026-01-31T12:00:00Z'
+  planned.spec = spec as never
+  const { apply } = planWorkspace(planned.world, NOW)
+  expect(apply.map(({ kind, metadata }) => [kind, metadata.annotations?.['pelotech.ot/rebuild-requested-at']])).toEqual(
+    [['VirtualMachine', planned.rebuildRequestedAt]],
+  )
+  const [wanted] = apply
+  expect(wanted).toMatchObject({ spec: (planned.children.get('VirtualMachine demo-vm') as MachineFacts).spec })
 })
 
 it('of a workspace that is being deleted says which components are still there', () => {

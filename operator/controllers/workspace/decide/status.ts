@@ -16,6 +16,7 @@ import { courseConditions, newCondition, type Standing, withRefusal } from '../.
 import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, idOfObject } from './component.ts'
+import { isolationCondition } from './isolation.ts'
 import { idOfComponent, type Judged } from './judge.ts'
 
 /** The facts that a status is built from. */
@@ -47,7 +48,12 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const conditions = [
     newCondition(TYPE.Ready, phase === 'Ready', { reason, message }),
     ...courseConditions({ reason, message }, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
+    upToDate(judged, { phase, reason, message }),
   ]
+  const isolation = isolationCondition(world)
+  const known = workspace.status.conditions?.filter(
+    ({ type }) => type !== TYPE.NetworksIsolated || isolation !== undefined,
+  )
   const waitingFor = phase === 'Ready' ? undefined : awaitedIn(facts)
   const hasNamespace = children.has(`Namespace ${name}`)
   return {
@@ -55,11 +61,11 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     phase,
     reason,
     message,
-    conditions: mergeConditions(workspace.status.conditions ?? [], conditions, generation, now),
+    conditions: mergeConditions(known ?? [], [...conditions, ...(isolation ? [isolation] : [])], generation, now),
     ...(hasNamespace && { namespace: name }),
     ...(waitingFor !== undefined && { waitingFor: cutTo(WAITING_FOR_MAX, waitingFor) }),
     ...(problem === undefined && figuresOf(judged)),
-    ...(judged.length > 0 && { components: judged.map(shown) }),
+    ...(judged.length > 0 && { components: judged.map((one) => shown(one, mostOf(judged.length))) }),
   }
 }
 
@@ -67,22 +73,52 @@ function standingOf({ judged, leaving, problem }: WorkspaceStatusFacts): Standin
   if (problem !== undefined) return { phase: problem.phase, reason: problem.why, message: problem.message }
   const members = membersOf(judged)
   const worst = worstOf(judged)
+  const first = worst ?? (leaving.length > 0 ? undefined : remarkableIn(judged))
   const message = [
+    first === undefined ? '' : `${idOfComponent(first.component)}: ${first.standing.message}`,
     `${shareIn('Ready', members)} components are ready`,
     listed('Failed', members),
     listed('Provisioning', members),
-    worst === undefined ? '' : `${idOfComponent(worst.component)}: ${worst.standing.message}`,
     leaving.length === 0 ? '' : `being removed: ${firstFew(leaving.map(idOfObject), SHOWN_MAX)}`,
   ].filter((text) => text !== '')
   const phase = worst?.standing.phase ?? (leaving.length > 0 ? 'Provisioning' : 'Ready')
-  const reason = worst?.standing.why ?? (phase === 'Ready' ? 'Ready' : 'Provisioning')
+  const reason = first?.standing.why ?? (phase === 'Ready' ? 'Ready' : 'Provisioning')
   return { phase, reason, message: message.join('; ') }
 }
+
+/** What cannot be made again comes before all else. */
+const LOSSES: ReadonlySet<string> = new Set<WorkspaceReason>(['DiskBeingDeleted', 'DiskLost'])
 
 /** Returns the component that people should look at first, of those that are not ready. */
 function worstOf(judged: readonly Judged[]): Judged | undefined {
   const open = judged.filter(({ standing }) => standing.phase !== 'Ready')
-  return open.find(({ standing }) => standing.phase === 'Failed') ?? open.find(isTrouble) ?? open[0]
+  const lost = open.find(({ standing }) => LOSSES.has(standing.why))
+  return lost ?? open.find(({ standing }) => standing.phase === 'Failed') ?? open.find(isTrouble) ?? open[0]
+}
+
+/** Reasons of what is Ready and not as the spec says, the costliest to mend first. Each is the reason of a workspace that is Ready. */
+const NOT_AS_WANTED = ['ImageMismatch', 'RebuildRequired', 'RestartRequired', 'NotChangeable'] as const
+
+/** Returns the component of a Ready workspace that people should know about. */
+function remarkableIn(judged: readonly Judged[]): Judged | undefined {
+  const whys: readonly WorkspaceReason[] = [...NOT_AS_WANTED, 'ImageNotNeeded']
+  return whys.map((why) => judged.find(({ standing }) => standing.why === why)).find((one) => one !== undefined)
+}
+
+/** Whether everything is as the spec says. What an earlier version made counts, too. */
+function upToDate(judged: readonly Judged[], { phase, reason, message }: Standing<WorkspacePhase, WorkspaceReason>) {
+  const whys: readonly WorkspaceReason[] = [...NOT_AS_WANTED, 'Outdated']
+  const behind = judged.filter(({ standing }) => whys.includes(standing.why))
+  const [first] = whys.flatMap((why) => behind.filter(({ standing }) => standing.why === why))
+  if (first === undefined)
+    return newCondition(
+      TYPE.UpToDate,
+      phase === 'Ready',
+      phase === 'Ready' ? { reason: 'UpToDate', message: 'everything is as the spec says' } : { reason, message },
+    )
+  const more = behind.length > 1 ? `; so are ${behind.length - 1} more components, see status.components` : ''
+  const text = `${idOfComponent(first.component)}: ${first.standing.message}${more}`
+  return newCondition(TYPE.UpToDate, false, { reason: first.standing.why, message: cutTo(MESSAGE_MAX, text) })
 }
 
 /** Reports whether people may have to act on it. */
@@ -113,9 +149,17 @@ function membersOf(judged: readonly Judged[]) {
   })
 }
 
-function shown({ component: { kind, name }, standing }: Judged): WorkspaceComponent {
+function shown({ component: { kind, name }, standing }: Judged, most: number): WorkspaceComponent {
   const { phase, why, reason = why, message } = standing
-  return { kind, name, phase, reason, message: inShort(COMPONENT_MESSAGE_MAX, message) }
+  return { kind, name, phase, reason, message: inShort(most, message) }
+}
+
+/** Characters of all messages of components together, so that the status fits into one object. */
+const COMPONENTS_MAX = 131_072
+
+/** Returns how long the message of a component may be, so that the cause is told whole wherever there is room. */
+function mostOf(components: number): number {
+  return Math.min(COMPONENT_MESSAGE_MAX, Math.floor(COMPONENTS_MAX / components))
 }
 
 /** A message of the API server begins with what it refuses and ends with why. Both parts are kept. */
@@ -144,8 +188,18 @@ export function workspaceEventsBetween(
   const troubles = changed.slice(0, EVENTS_MAX).map(({ component, standing }): EventNote => {
     return { type: 'Warning', reason: standing.why, message: `${idOfComponent(component)}: ${standing.message}` }
   })
-  return [...wholeEvents(before, after, troubles.length > 0), ...troubles]
+  return [
+    ...wholeEvents(
+      before,
+      after,
+      changed.some(({ standing }) => standing.phase !== 'Ready'),
+    ),
+    ...troubles,
+  ]
 }
+
+/** Trouble that no component has. */
+const OF_WHOLE: ReadonlySet<string> = new Set<WorkspaceReason>(['InvalidSpec', 'TooLarge', 'Refused'])
 
 function wholeEvents(before: WorkspaceStatus, after: WorkspaceStatus, isReported: boolean): EventNote[] {
   const { reason = '', message = '', phase } = after
@@ -155,7 +209,7 @@ function wholeEvents(before: WorkspaceStatus, after: WorkspaceStatus, isReported
   const { severity } = WORKSPACE_REASON_HELP[reason as WorkspaceReason] ?? { severity: 'silent' }
   if (severity === 'normal') return [{ type: 'Normal', reason, message }]
   // Trouble of no single component. That of a component is reported with its name.
-  const isOfWhole = severity === 'warning' && (reason === 'InvalidSpec' || reason === 'Refused')
+  const isOfWhole = severity === 'warning' && OF_WHOLE.has(reason)
   return isOfWhole ? [{ type: 'Warning', reason, message }] : []
 }
 

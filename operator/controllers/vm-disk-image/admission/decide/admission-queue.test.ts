@@ -43,10 +43,12 @@ describe('the queue', () => {
     queue.put(start('a', '1'))
     queue.put(start('b', '2', false))
     queue.put(start('c', '3'))
-    expect(uids(queue.heads(9, never))).toEqual(['a'])
-    expect(uids(queue.heads(9, (uid) => uid === 'b'))).toEqual(['a', 'c'])
-    expect(uids(queue.heads(1, (uid) => uid === 'b'))).toEqual(['a'])
-    expect(queue.heads(0, never)).toEqual([])
+    expect(uids(queue.heads(9, never).heads)).toEqual(['a'])
+    expect(uids(queue.heads(9, (uid) => uid === 'b').heads)).toEqual(['a', 'c'])
+    expect(uids(queue.heads(9, (uid) => uid === 'b').passed)).toEqual(['b'])
+    expect(uids(queue.heads(1, (uid) => uid === 'b').heads)).toEqual(['a'])
+    expect(queue.heads(1, (uid) => uid === 'b').passed).toEqual([])
+    expect(queue.heads(0, never).heads).toEqual([])
   })
 
   it('is what a sorted list would be, whatever is put and removed', () => {

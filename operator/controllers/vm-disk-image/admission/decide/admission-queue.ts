@@ -6,6 +6,7 @@ import type { Start } from '../../decide/image-plan.ts'
 export class AdmissionQueue {
   readonly #inOrder: Start[] = []
   readonly #byUid = new Map<string, Start>()
+  #admissible = 0
 
   get size(): number {
     return this.#inOrder.length
@@ -25,6 +26,7 @@ export class AdmissionQueue {
     this.remove(start.uid)
     this.#byUid.set(start.uid, start)
     this.#inOrder.splice(this.#indexOf(start), 0, start)
+    this.#admissible += Number(start.admissible)
     return true
   }
 
@@ -34,6 +36,7 @@ export class AdmissionQueue {
     if (before === undefined) return false
     this.#byUid.delete(uid)
     this.#inOrder.splice(this.#indexOf(before), 1)
+    this.#admissible -= Number(before.admissible)
     return true
   }
 
@@ -43,17 +46,28 @@ export class AdmissionQueue {
   }
 
   /**
-   * Returns the next images to admit, at most `count`. Stops at an image whose ticket or finalizer is still being written,
-   * or it would be overtaken. Skips it if these writes fail (`isStuck`), so that it does not hold up the others.
+   * Returns the next images to admit, at most `count`. Stops at an image whose ticket or finalizer is still being written, or it would be
+   * overtaken; it is the `blocker` if it holds up others. Skips it if these writes fail or take too long (`isStuck`): it is `passed`.
    */
-  heads(count: number, isStuck: (uid: string) => boolean): Start[] {
+  heads(
+    count: number,
+    isStuck: (uid: string) => boolean,
+  ): { readonly heads: readonly Start[]; readonly passed: readonly Start[]; readonly blocker?: Start } {
     const heads: Start[] = []
+    const skipped: Start[] = []
+    let passed = 0
     for (const start of this.#inOrder) {
       if (heads.length >= count) break
-      if (start.admissible) heads.push(start)
-      else if (!isStuck(start.uid)) break
+      if (start.admissible) {
+        heads.push(start)
+        passed = skipped.length
+      } else if (isStuck(start.uid)) skipped.push(start)
+      else {
+        const blocker = this.#admissible > heads.length && { blocker: start }
+        return { heads, passed: skipped.slice(0, passed), ...blocker }
+      }
     }
-    return heads
+    return { heads, passed: skipped.slice(0, passed) }
   }
 
   #indexOf(wanted: Pick<Start, 'ticket' | 'uid'>): number {

@@ -1,4 +1,10 @@
-import { type AnsibleObject, ansibleName, isAnsibleTooLarge, renderWorkspaceAnsible } from '@open-terrain/constructs'
+import {
+  ansibleName,
+  areVariablesTooLarge,
+  isAnsibleTooLarge,
+  renderWorkspaceAnsible,
+  type WorkspaceSpec,
+} from '@open-terrain/constructs'
 import { WORKSPACE_CONFIG_MAP } from '../../../../cluster/workspace-views.ts'
 import { type Component, componentFailed, componentReady, idOf } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
@@ -9,9 +15,12 @@ export const ANSIBLE_KIND: ComponentKind = {
   kind: KIND,
   types: [{ type: WORKSPACE_CONFIG_MAP, propagationPolicy: 'Background' }],
   children: (blueprint): Component[] => {
-    const configMap = renderWorkspaceAnsible(blueprint)
+    const { workspace, spec } = blueprint
+    const isTooLarge = areVariablesTooLarge(spec)
+    const configMap = renderWorkspaceAnsible({ workspace, spec: isTooLarge ? withoutRoles(spec) : spec })
     const { name } = configMap.metadata
-    return [{ kind: KIND, name, objects: [configMap], needs: [], ...heldBySize(configMap) }]
+    const held = isTooLarge || isAnsibleTooLarge(configMap) ? { held: heldBySize() } : {}
+    return [{ kind: KIND, name, objects: [configMap], needs: [], ...held }]
   },
   standing: (_world, { name }) => ({ standing: componentReady(`ConfigMap ${name} has the inventory and the plays`) }),
 }
@@ -20,12 +29,16 @@ export function ansibleIdOf({ name }: { readonly name: string }): string {
   return idOf(KIND, ansibleName(name))
 }
 
-function heldBySize(configMap: AnsibleObject): Pick<Component, 'held'> {
-  if (!isAnsibleTooLarge(configMap)) return {}
+/** What is held is never written, so it need not be complete. */
+function withoutRoles({ vms = [], ...spec }: WorkspaceSpec): WorkspaceSpec {
+  return { ...spec, vms: vms.map(({ ansible: _left, ...vm }) => vm) }
+}
+
+function heldBySize(): NonNullable<Component['held']> {
   const absent = componentFailed(
     'AnsibleTooLarge',
     'the inventory and the plays are more than a ConfigMap holds (1 MiB): shorten the variables of the roles',
   )
   const present = { ...absent, message: `${absent.message}; those of before stay` }
-  return { held: { absent, present } }
+  return { absent, present }
 }

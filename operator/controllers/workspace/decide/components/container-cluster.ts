@@ -1,16 +1,22 @@
 import {
   ANSIBLE_VOLUME,
+  hasHostPort,
+  isDefaultRouteLeftOut,
   type Policy,
+  podNetworksIn,
+  renderClusterNetworks,
   renderContainerCluster,
   type WorkspaceContainerCluster,
 } from '@open-terrain/constructs'
 import type { DeploymentView } from '../../../../cluster/workspace-views.ts'
 import { DEPLOYMENT } from '../../../../kube/resource-types.ts'
 import { redactUrls } from '../../../../runtime/redact.ts'
+import { withoutSecretsOf } from '../../../../runtime/secrets-of.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import {
   type Blueprint,
   type Component,
+  type ComponentRemark,
   componentFailed,
   componentReady,
   componentWaiting,
@@ -18,9 +24,12 @@ import {
   idOf,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
-import { podTrouble } from '../pod-trouble.ts'
+import { memberOf } from '../node-group.ts'
+import { forgotten, judgePlacement, type Placement } from '../placement.ts'
+import { judgeNetworks } from '../pod-networks.ts'
+import { livePod, podTrouble } from '../pod-trouble.ts'
 import { ansibleIdOf } from './ansible.ts'
-import { networkIds } from './network.ts'
+import { networkIds, refusedMove } from './network.ts'
 import { volumeIdOf } from './volume.ts'
 
 const KIND = 'ContainerCluster'
@@ -28,27 +37,55 @@ const KIND = 'ContainerCluster'
 /** Container clusters: each is a Deployment of one pod, whose containers share their interfaces. */
 export const CONTAINER_CLUSTER_KIND: ComponentKind = {
   kind: KIND,
-  // Its pods must be gone before the networks and the volumes that they use.
+  // Its pods must be gone before the networks and the volumes that they use. Its own networks are deleted with those of the workspace.
   types: [{ type: DEPLOYMENT, propagationPolicy: 'Foreground' }],
   uses: ['Network', 'Volume', 'Ansible'],
   children: (blueprint) =>
-    (blueprint.spec.containerClusters ?? []).map(
-      (cluster): Component => ({
+    (blueprint.spec.containerClusters ?? []).map((cluster): Component => {
+      const { networkDriver: driver, workspaceQuota: quota } = blueprint.policy
+      const props = { ...blueprint, cluster, driver, quota }
+      return {
         kind: KIND,
         name: cluster.name,
-        objects: [
-          renderContainerCluster({
-            ...blueprint,
-            cluster,
-            driver: blueprint.policy.networkDriver,
-            quota: blueprint.policy.workspaceQuota,
-          }),
-        ],
+        // The pod is replaced when its Deployment changes, and needs its networks then.
+        objects: [...renderClusterNetworks(props), renderContainerCluster(props)],
         needs: [...networkIds(cluster.interfaces), ...volumeIds(blueprint, cluster)],
+        ...(isDefaultRouteLeftOut(props) && { remarks: [DEFAULT_ROUTE_LEFT_OUT] }),
+        earlier: [
+          {
+            objects: [renderContainerCluster({ ...props, defaultRoute: 'requested', placement: 'free' })],
+            remark: outdated(blueprint, cluster),
+          },
+        ],
         ...(heldByPolicy(cluster, blueprint.policy) ?? heldByDeploy(cluster)),
-      }),
-    ),
+      }
+    }),
+  unchangeable: ({ spec, ...world }, { name }) => {
+    const clusters = spec.ok ? spec.spec.containerClusters : []
+    const cluster = clusters?.find((one) => one.name === name)
+    return refusedMove({ ...world, spec }, cluster?.interfaces, world.children.get(idOf(DEPLOYMENT.kind, name)))
+  },
   standing: judgeCluster,
+  tended: (world, { name }, now) => {
+    const { touch, remove, wake } = judgePlacement(world, name, now) ?? {}
+    return { touch, remove, wake }
+  },
+}
+
+/** Replies to clients of the node's port would leave by the workspace, and nobody outside would get one. */
+const DEFAULT_ROUTE_LEFT_OUT: ComponentRemark = {
+  why: 'DefaultRouteLeftOut',
+  message: 'because of its hostPort its networks give it routes to each other, but no default route',
+}
+
+/** What the pod lacks depends on the version of Multus. */
+function outdated({ workspace }: Blueprint, cluster: WorkspaceContainerCluster): ComponentRemark {
+  const lacks = hasHostPort(cluster) ? 'its default route or its hostPort does' : 'its default route may'
+  const command = `kubectl delete deployment -n ${workspace.name} ${cluster.name}`
+  return {
+    why: 'Outdated',
+    message: `made by an earlier version: ${lacks} not work, and two pods may have its addresses at once; to have it made again: ${command}`,
+  }
 }
 
 function volumeIds(blueprint: Blueprint, { containers }: WorkspaceContainerCluster): string[] {
@@ -87,26 +124,57 @@ function held(absent: ReturnType<typeof componentFailed>): Pick<Component, 'held
   return { held: { absent, present: { ...absent, message: `${absent.message}; ${stays}` } } }
 }
 
-function judgeCluster(world: WorkspaceWorld, { name }: Component): Judgement {
+function judgeCluster(world: WorkspaceWorld, component: Component, now: number): Judgement {
+  const { name } = component
   const deployment = world.children.get(idOf(DEPLOYMENT.kind, name)) as DeploymentView
-  const { metadata, observedGeneration, updated, available, replicas, progressing, replicaFailure } = deployment
-  const isSeen = observedGeneration >= (metadata.generation ?? 0)
-  if (isSeen && available > 0 && updated > 0 && replicas === updated)
-    return { standing: componentReady(`the containers of ${name} run`) }
-  const isLate = isSeen && progressing.status === 'False' && progressing.reason === 'ProgressDeadlineExceeded'
+  const { updated, available, replicas } = deployment
+  // Not what the spec asks for: a Deployment that may not be changed keeps the networks that it has.
+  const networks = podNetworksIn(memberOf(world, name)?.template.metadata.annotations)
+  const pod = livePod(world, name)
+  // A pod of before has the networks of before.
+  const isCurrent = isSeen(deployment) && updated > 0 && replicas === updated
+  const unconnected = pod && isCurrent ? judgeNetworks(world, { cluster: name, networks, pod }, now) : undefined
+  if (unconnected !== undefined) return unconnected
+  const isConnected = networks.length === 0 || pod?.isReady === true
+  if (isCurrent && isConnected && available > 0)
+    return { standing: componentReady(`the containers of ${name} run`), touch: forgotten(world, name) }
+  const placement = judgePlacement(world, name, now)
+  return placement?.standing === undefined
+    ? judgeDown(world, component, deployment, placement ?? {})
+    : { ...placement, standing: placement.standing }
+}
+
+function isSeen({ metadata, observedGeneration }: DeploymentView): boolean {
+  return observedGeneration >= (metadata.generation ?? 0)
+}
+
+/** Judges a cluster whose pod may be started, and is not ready. */
+function judgeDown(
+  world: WorkspaceWorld,
+  { name, objects }: Component,
+  deployment: DeploymentView,
+  { note, ...more }: Omit<Placement, 'standing'>,
+): Judgement {
+  const { progressing, replicaFailure } = deployment
+  const isLate =
+    isSeen(deployment) && progressing.status === 'False' && progressing.reason === 'ProgressDeadlineExceeded'
+  // Whoever refuses a pod may quote its variables.
+  const withoutSecrets = (text: string) => withoutSecretsOf(redactUrls(text), DEPLOYMENT.kind, objects)
   const trouble = podTrouble(world, name)
   if (trouble !== undefined) {
-    const { reason, message, isLasting } = trouble
+    const { reason, isLasting } = trouble
+    const message = withoutSecrets(trouble.message)
+    const text = note === undefined ? message : `${message}; ${note}`
     const standing =
-      isLate || isLasting ? componentFailed('ContainersFailed', message) : componentWaiting('ContainersFailed', message)
-    return { standing: { ...standing, reason } }
+      isLate || isLasting ? componentFailed('ContainersFailed', text) : componentWaiting('ContainersFailed', text)
+    return { ...more, standing: { ...standing, reason } }
   }
-  if (isSeen && replicaFailure.status === 'True')
+  if (isSeen(deployment) && replicaFailure.status === 'True')
     return {
       standing: {
         ...componentWaiting(
           'Refused',
-          `the pod of Deployment ${name} is refused: ${redactUrls(replicaFailure.message)}`,
+          `the pod of Deployment ${name} is refused: ${withoutSecrets(replicaFailure.message)}`,
         ),
         reason: replicaFailure.reason,
       },
@@ -115,7 +183,7 @@ function judgeCluster(world: WorkspaceWorld, { name }: Component): Judgement {
     return {
       standing: componentFailed(
         'ContainersFailed',
-        `the pod of Deployment ${name} is not ready in time: ${redactUrls(progressing.message)}`,
+        `the pod of Deployment ${name} is not ready in time: ${withoutSecrets(progressing.message)}`,
       ),
     }
   return { standing: componentWaiting('ContainersPending', `the containers of ${name} are being started`) }

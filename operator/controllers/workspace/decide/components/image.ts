@@ -1,16 +1,19 @@
-import { type VMDiskImageSpec, virtualMachine, type WorkspaceSpec, type WorkspaceVm } from '@open-terrain/constructs'
 import {
-  type Ensured,
-  ensureImage,
-  isNewlyCorrected,
-  isNobodyElses,
-  mismatches,
-} from '../../../../images/decide/ensure-image.ts'
+  type Policy,
+  type VMDiskImageSpec,
+  virtualMachine,
+  type WorkspaceSpec,
+  type WorkspaceVm,
+} from '@open-terrain/constructs'
+import { disputeText } from '../../../../images/decide/dispute.ts'
+import { type Ensured, ensureImage, isNewlyCorrected, isNobodyElses } from '../../../../images/decide/ensure-image.ts'
+import { whoMade } from '../../../../images/decide/image-creator.ts'
+import { isOtherContent, mismatches } from '../../../../images/decide/image-meaning.ts'
 import type { ImageView } from '../../../../images/image-view.ts'
 import { referenceOf } from '../../../../images/references.ts'
 import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'
 import { NAMESPACE } from '../../../../kube/resource-types.ts'
-import type { ImageFacts, WorkspaceWorld } from '../../world.ts'
+import type { ImageFacts, MachineFacts, WorkspaceWorld } from '../../world.ts'
 import {
   type Component,
   type ComponentStanding,
@@ -21,8 +24,11 @@ import {
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { imageTemplate } from '../image-template.ts'
+import { hasItsDisk } from '../machine-disk.ts'
 
 const KIND = 'Image'
+
+const NO_IMAGE: ImageFacts = { image: undefined, isShared: false, claims: [] }
 
 /**
  * The images of the machines. Images have no owner and are deleted by their own rule. The workspace ensures that they exist, and waits for them. Its
@@ -71,15 +77,37 @@ interface Wanted {
 
 function judgeImage(world: WorkspaceWorld, name: string): Judgement {
   const { workspace, spec, policy } = world
-  const facts = world.images.get(name) ?? { image: undefined, isShared: false }
+  const facts = world.images.get(name) ?? NO_IMAGE
   if (!spec.ok) return { standing: componentWaiting('WaitingForImages', 'the spec cannot be read'), isThere: false }
   const ref = { namespace: policy.imageNamespace, name }
   const made = imageTemplate(spec.spec, policy, name)
   const wish = { ref, template: made.spec, mode: undefined, createdBy: workspace }
-  const ensured = ensureImage(wish, facts.image, facts.isShared)
+  const ensured = ensureImage(wish, facts.image, { claims: facts.claims, hasOthers: facts.isShared }, policy)
   const wanted = { ref, which: `VMDiskImage ${ref.namespace}/${name}`, template: made.spec, ensured }
-  if (facts.image === undefined) return missing(world, wanted, made.spec === undefined ? made.lacks : undefined)
-  return present(world, wanted, { ...facts, image: facts.image })
+  const judgement =
+    facts.image === undefined
+      ? missing(world, wanted, made.spec === undefined ? made.lacks : undefined)
+      : present(world, wanted, { ...facts, image: facts.image })
+  return judgement.isThere !== true && isNeededNoMore(world, spec.spec, name) ? unneeded(wanted, facts) : judgement
+}
+
+/** Reports whether every machine of the image has its disk, which is a copy. */
+function isNeededNoMore({ children }: WorkspaceWorld, { vms = [] }: WorkspaceSpec, image: string): boolean {
+  const names = vms.filter((vm) => vm.backingVMDiskImage === image).map((vm) => vm.name)
+  return names.every((name) => {
+    const machine = children.get(idOf(virtualMachine.kind, name)) as MachineFacts | undefined
+    return machine !== undefined && isMachineOf(image, machine) && hasItsDisk(machine)
+  })
+}
+
+/** An image that the machines need no more. It is not made again before one of them needs it. */
+function unneeded({ which }: Wanted, { image }: ImageFacts): Judgement {
+  const { status, metadata } = image ?? {}
+  const state =
+    metadata === undefined ? 'is gone' : isTerminating(image) ? 'is being deleted' : `is ${status?.phase ?? 'new'}`
+  const detail = status?.message === undefined ? '' : `: ${status.message}`
+  const message = `${which} ${state}${detail}; every machine of it has its disk, so only a new machine or a new disk waits for it`
+  return { standing: componentReady(message, 'ImageNotNeeded'), isThere: false }
 }
 
 function missing(world: WorkspaceWorld, { which, ref, ensured }: Wanted, lacks: string | undefined): Judgement {
@@ -129,35 +157,51 @@ function present(
   wanted: Wanted,
   { image }: ImageFacts & { readonly image: ImageView },
 ): Judgement {
-  const { which, template, ensured } = wanted
+  const { which, template } = wanted
   const { metadata, status } = image
   const { artifact, phase = 'new', reason, message = '' } = status
   if (metadata.deletionTimestamp !== undefined) {
     const next = template === undefined ? 'waited for' : 'created again'
+    const detail = message === '' ? '' : `; ${message}`
     return {
-      standing: componentWaiting('WaitingForImages', `${which} is being deleted: it is ${next} once it is gone`),
+      standing: componentWaiting(
+        'WaitingForImages',
+        `${which} is being deleted: it is ${next} once it is gone${detail}`,
+      ),
       isThere: false,
     }
   }
   if (artifact !== undefined) {
-    const differing = template === undefined ? [] : mismatches(template, image)
+    const differing = template === undefined ? [] : mismatches(template, image, world.policy)
     if (differing.length === 0) return { standing: componentReady(`${which} can be cloned`), isThere: true }
-    const text = `${which} can be cloned; it differs from its template in ${differing.join(', ')}, and the image is used as it is`
-    return { standing: { ...componentReady(text), reason: 'ImageMismatch' }, isThere: true }
+    const text = `${which} differs from its template in ${differing.join(', ')}, and ${whoMade(image)}; it can be cloned, and is used as it is: correct the template, or name another image in backingVMDiskImage`
+    return { standing: componentReady(text, isOtherContent(differing) ? 'ImageMismatch' : undefined), isThere: true }
   }
   const corrected = correction(world, wanted, image)
   if (corrected !== undefined) return corrected
   const detail = message === '' ? '' : `: ${message}`
   if (phase === 'Failed') {
-    const where = ensured.kind === 'follows' ? '; correct vmDiskImageTemplate, or the image' : ''
+    const where = mending(wanted, image, world.policy)
     return {
       standing: withReason(componentFailed('ImageFailed', `${which} is Failed${detail}${where}`), reason),
       isThere: false,
     }
   }
-  // Queue positions change all the time, and the image itself shows them.
-  const text = reason === undefined || MOVING.has(reason) ? `${which} is ${phase}` : `${which} is ${phase}${detail}`
-  return { standing: withReason(componentWaiting('WaitingForImages', text), reason), isThere: false }
+  return { standing: withReason(waitingFor(`${which} is ${phase}`, reason, detail), reason), isThere: false }
+}
+
+/** Returns what to correct. */
+function mending({ which, template, ensured }: Wanted, { status }: ImageView, policy: Policy): string {
+  if (ensured.kind === 'disputed' && template !== undefined) return `; ${disputeText(which, template, ensured, policy)}`
+  if (ensured.kind !== 'follows') return ''
+  const isShared = (status.references?.count ?? 0) > 1
+  return `; correct vmDiskImageTemplate, or the image${isShared ? ': it follows the template as soon as all that refer to it want the same' : ''}`
+}
+
+/** Queue positions change all the time, and the image itself shows them. */
+function waitingFor(text: string, reason: string | undefined, detail: string): ComponentStanding {
+  const told = reason === undefined || MOVING.has(reason) ? text : `${text}${detail}`
+  return componentWaiting(reason === 'CDINotResponding' ? reason : 'WaitingForImages', told)
 }
 
 const MOVING: ReadonlySet<string> = new Set(['Queued', 'Syncing', 'Starting', 'Snapshotting', 'RetryBackoff'])
@@ -171,8 +215,8 @@ function correction(world: WorkspaceWorld, { which, ref, ensured }: Wanted, imag
   const message = `${which} has no artifact yet, and is corrected from its template`
   const standing = componentWaiting('WaitingForImages', message)
   if (ensured.kind === 'corrected') {
-    const onlyIf = [isNobodyElses(ref, [...ownReferences(world, ref.name)])]
+    const onlyIf = [isNobodyElses(ref, [...ownReferences(world, ref.name), ...ensured.agreeing])]
     return { standing, isThere: false, applyIf: [{ wanted: ensured.image, onlyIf }] }
   }
-  return isNewlyCorrected(world.workspace, image) ? { standing, isThere: false } : undefined
+  return isNewlyCorrected(image) ? { standing, isThere: false } : undefined
 }

@@ -1,6 +1,18 @@
-import { renderWorkspaceNetwork } from '@open-terrain/constructs'
+import {
+  isClusterNetworkName,
+  isOverlapping,
+  type LinkNames,
+  linkNames,
+  linkNamesOfBefore,
+  NETWORKS_ANNOTATION,
+  type NetworksOfBefore,
+  renderWorkspaceNetwork,
+} from '@open-terrain/constructs'
+import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { NETWORK_ATTACHMENT_DEFINITION } from '../../../../kube/resource-types.ts'
-import { type Component, componentReady, idOf } from '../component.ts'
+import type { WorkspaceWorld } from '../../world.ts'
+import { marked, markOf } from '../as-wanted.ts'
+import { type Blueprint, type Component, componentFailed, componentReady, idOf, idOfObject } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
 
 const KIND = 'Network'
@@ -9,16 +21,126 @@ const KIND = 'Network'
 export const NETWORK_KIND: ComponentKind = {
   kind: KIND,
   types: [{ type: NETWORK_ATTACHMENT_DEFINITION, propagationPolicy: 'Background' }],
-  children: ({ workspace, spec, policy }) =>
+  children: ({ workspace, spec, policy, networksOfBefore }) =>
     (spec.networks ?? []).map(
       (network): Component => ({
         kind: KIND,
         name: network.name,
-        objects: renderWorkspaceNetwork({ workspace, spec, network, driver: policy.networkDriver }),
+        objects: renderWorkspaceNetwork({ workspace, spec, network, driver: policy.networkDriver, networksOfBefore }),
         needs: [],
       }),
     ),
-  standing: (_world, { name }) => ({ standing: componentReady(`network ${name} can be used`) }),
+  isNeeded: isUsed,
+  obstacle: (world, { name }) => {
+    const taken = takenBy(world, name)
+    if (taken !== undefined) return componentFailed('NetworkNameTaken', `${taken}: delete that one`)
+    const overlap = overlapOf(world, name)
+    return overlap === undefined ? undefined : componentFailed('ClusterCidrOverlap', `${overlap}: take another cidr`)
+  },
+  standing: (world, { name }) => {
+    const ready = `network ${name} can be used`
+    const taken = takenBy(world, name)
+    if (taken !== undefined) return { standing: componentReady(`${ready}, but ${taken}`, 'NetworkNameTaken') }
+    const overlap = overlapOf(world, name)
+    if (overlap === undefined) return { standing: componentReady(ready) }
+    return { standing: componentReady(`${ready}, but ${overlap}`, 'ClusterCidrOverlap') }
+  },
+}
+
+/** Returns which other network of the cluster has the name of a network, as a sentence without its end. */
+function takenBy({ namesTaken }: WorkspaceWorld, name: string): string | undefined {
+  const other = namesTaken.get(name)
+  return (
+    other &&
+    `NetworkAttachmentDefinition ${other} has the bridge or the name of network ${name}, so its pods are on this network`
+  )
+}
+
+/**
+ * Returns the networks that exist with the names of earlier versions. Members that run are on the bridge of that name, so a network keeps it as long as
+ * one of its NetworkAttachmentDefinitions exists. One that somebody has edited is known by its mark, unless the spec has changed too.
+ */
+export function networksOfBefore(
+  { workspace, spec, policy }: Blueprint,
+  children: ReadonlyMap<string, KubeObject>,
+): NetworksOfBefore {
+  const definitions = [...children.values()].filter(({ kind }) => kind === NETWORK_ATTACHMENT_DEFINITION.kind)
+  if (definitions.length === 0) return NONE
+  const configs = definitions.map(configOf).join()
+  const isNamed = ({ cni }: LinkNames) => configs.includes(`"name":"${cni}"`)
+  const before = (spec.networks ?? []).filter((network) => {
+    if (isNamed(linkNamesOfBefore(workspace, network.name))) return true
+    if (isNamed(linkNames(workspace, network.name))) return false
+    const ofBefore = new Set([network.name])
+    const rendered = { workspace, spec, network, driver: policy.networkDriver, networksOfBefore: ofBefore }
+    return renderWorkspaceNetwork(rendered).some((one) => {
+      const existing = children.get(idOfObject(one))
+      return existing !== undefined && markOf(existing) === markOf(marked(one))
+    })
+  })
+  return new Set(before.map(({ name }) => name))
+}
+
+/** Returns the names that a network of a workspace has on nodes. */
+export function linkNamesIn({ workspace, networksOfBefore: before = NONE }: Blueprint, network: string): LinkNames {
+  return before.has(network) ? linkNamesOfBefore(workspace, network) : linkNames(workspace, network)
+}
+
+const NONE: NetworksOfBefore = new Set()
+
+function configOf(definition: KubeObject): string {
+  const { spec } = definition as KubeObject & { readonly spec?: { readonly config?: unknown } }
+  return typeof spec?.config === 'string' ? spec.config : ''
+}
+
+/** Returns which range of the cluster a network overlaps, as a sentence without its end. */
+function overlapOf({ spec, ranges }: WorkspaceWorld, name: string): string | undefined {
+  const cidr = spec.ok ? spec.spec.networks?.find((one) => one.name === name)?.cidr : undefined
+  const range = cidr === undefined ? undefined : ranges.find((one) => isOverlapping(one.cidr, cidr))
+  return range && `cidr ${cidr} of network ${name} overlaps ${range.cidr}, ${range.what}`
+}
+
+/**
+ * Returns why a member that exists must not move to its new addresses: they are in a network that overlaps a range of the cluster, and it has none there
+ * yet.
+ * @param has the object that it consists of
+ */
+export function refusedMove(
+  world: WorkspaceWorld,
+  interfaces: readonly { readonly network: string; readonly ipAddress: string }[] = [],
+  has: KubeObject | undefined,
+): string | undefined {
+  if (has === undefined || world.ranges.length === 0) return undefined
+  const present = addressesOf(has)
+  const moved = interfaces.filter(({ ipAddress }) => !present.some((one) => isOverlapping(one, ipAddress)))
+  const overlap = moved.map(({ network }) => overlapOf(world, network)).find((one) => one !== undefined)
+  return overlap && `it stays on its addresses, because ${overlap}`
+}
+
+/** Returns the addresses of a workload or a machine in CIDR notation. */
+function addressesOf(object: KubeObject): readonly string[] {
+  const { spec } = object as KubeObject & {
+    readonly spec?: { readonly interfaces?: readonly { readonly ipAddress?: string }[] }
+  }
+  const ofMachine = spec?.interfaces?.map(({ ipAddress = '' }) => ipAddress) ?? []
+  return [...ofMachine, ...[...networksOf(object).matchAll(/"([0-9a-fA-F.:]+\/[0-9]+)"/g)].map(([, ip = '']) => ip)]
+}
+
+/** Reports whether pods of a Deployment still name a network that is for them alone. A pod that is created again needs it, also where a change is refused. */
+function isUsed({ children }: WorkspaceWorld, { kind, metadata }: KubeObject): boolean {
+  if (kind !== NETWORK_ATTACHMENT_DEFINITION.kind || !isClusterNetworkName(metadata.name)) return false
+  const named = JSON.stringify({ name: metadata.name }).slice(1, -1)
+  return [...children.values()].some((one) => networksOf(one).includes(named))
+}
+
+/** Returns the text by which Multus is asked for the networks of the pods of a workload, or nothing for other objects. */
+function networksOf(object: KubeObject): string {
+  const { spec } = object as KubeObject & { readonly spec?: WorkloadSpec }
+  return spec?.template?.metadata?.annotations?.[NETWORKS_ANNOTATION] ?? ''
+}
+
+interface WorkloadSpec {
+  readonly template?: { readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> } }
 }
 
 /** Returns the ids of the networks that these interfaces are on. */

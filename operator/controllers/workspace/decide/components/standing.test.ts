@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { viewClaim } from '../../../../cluster/views.ts'
 import { viewContainerPod, viewDeployment, viewPersistentVolume } from '../../../../cluster/workspace-views.ts'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
+import { childId } from '../../../../runtime/child-refusals.ts'
 import { DEPLOYED } from '../../workspace-bench.fixtures.ts'
-import { NOW, settledWorld } from '../../workspace-world.fixtures.ts'
+import { NOW, type PlannedWorld, parsed, podOf, settledWorld } from '../../workspace-world.fixtures.ts'
 import { planWorkspace } from '../plan.ts'
 
 /** Returns phase, reason and message of a component, after `change` was made to one child of a Ready workspace. */
@@ -25,13 +26,10 @@ function standing(
   return [found?.phase, found?.reason, found?.message]
 }
 
+/** Returns the pod of demo-app in another state. */
 function pod(status: object): KubeObject {
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { namespace: 'lab', name: 'demo-app-x', uid: 'pod-uid' },
-    status,
-  } as KubeObject
+  const found = podOf(settledWorld(DEPLOYED).children.get('Deployment demo-app') as never)
+  return { ...found, metadata: { ...found.metadata, uid: 'pod-uid' }, status } as KubeObject
 }
 
 describe('a container cluster', () => {
@@ -49,6 +47,13 @@ describe('a container cluster', () => {
   const beside = (first: object, { containerStatuses, ...status }: ReturnType<typeof waiting>) => {
     return { ...status, containerStatuses: [{ ...first, name: 'first' }, ...containerStatuses] }
   }
+  const ended = (state: object, more: object = {}) => ({
+    phase: 'Running',
+    containerStatuses: [{ name: 'chef', restartCount: 0, state, ...more }],
+  })
+  const COMPLETED =
+    'container chef ends by itself with exit code 0, and is started again: the process that it starts has to keep running'
+  const RUNS = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
   const LATE = {
     conditions: [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'late' }],
   }
@@ -66,8 +71,14 @@ describe('a container cluster', () => {
     [
       'runs',
       { replicas: 1, updatedReplicas: 1, availableReplicas: 1 },
+      [RUNS],
+      ['Ready', 'DefaultRouteLeftOut', /^the containers of demo-app run; because of its hostPort /],
+    ],
+    [
+      'runs as its Deployment says, and nobody has seen its pod',
+      { replicas: 1, updatedReplicas: 1, availableReplicas: 1 },
       [],
-      ['Ready', 'Ready', 'the containers of demo-app run'],
+      ['Provisioning', 'ContainersPending', /started/],
     ],
     [
       'was changed, and nobody has looked',
@@ -106,17 +117,55 @@ describe('a container cluster', () => {
       ['Provisioning', 'CreateContainerConfigError', /configmap "x" not found/],
     ],
     [
-      'ended, and is not started again yet',
+      'whose container cannot be created, which its node reports with another id for each try',
       {},
       [
-        {
-          phase: 'Running',
-          containerStatuses: [
-            { name: 'chef', restartCount: 0, state: { terminated: { reason: 'OOMKilled', exitCode: 137 } } },
-          ],
-        },
+        waiting(
+          'CreateContainerError',
+          `failed to generate container "${'9e22'.repeat(16)}" spec: no command specified`,
+        ),
       ],
-      ['Provisioning', 'OOMKilled', /^container chef ended \(OOMKilled\): .*; see its log$/],
+      ['Provisioning', 'CreateContainerError', /failed to generate container "…" spec: no command specified$/],
+    ],
+    [
+      'ended, and is not started again yet',
+      {},
+      [ended({ terminated: { reason: 'Error', exitCode: 3 } })],
+      ['Provisioning', 'Error', 'container chef ended (Error): exit code 3; see its log'],
+    ],
+    [
+      'had too little memory',
+      {},
+      [ended({ terminated: { reason: 'OOMKilled', exitCode: 137 } })],
+      ['Provisioning', 'OOMKilled', /^container chef ran out of memory, its limit is 256Mi: give it more/],
+    ],
+    [
+      'has too little memory again and again',
+      {},
+      [
+        ended(
+          { waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } },
+          { restartCount: 5, lastState: { terminated: { reason: 'OOMKilled', exitCode: 137 } } },
+        ),
+      ],
+      ['Failed', 'OOMKilled', /its limit is 256Mi/],
+    ],
+    [
+      'ended by itself, and is not started again yet',
+      {},
+      [ended({ terminated: { reason: 'Completed', exitCode: 0 } })],
+      ['Provisioning', 'Completed', COMPLETED],
+    ],
+    [
+      'ends by itself again and again',
+      {},
+      [
+        ended(
+          { waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } },
+          { restartCount: 5, lastState: { terminated: { reason: 'Completed', exitCode: 0 } } },
+        ),
+      ],
+      ['Failed', 'Completed', COMPLETED],
     ],
     [
       'crashed once',
@@ -180,6 +229,21 @@ describe('a container cluster', () => {
     expect(says).toMatch(message)
   })
 
+  it('has no secret of its variables in its message, whoever quotes them', () => {
+    const env = [{ name: 'API_TOKEN', value: 'hunter2' }]
+    const containerClusters = DEPLOYED.containerClusters.map((one) => ({
+      ...one,
+      containers: one.containers.map((container) => ({ ...container, env })),
+    }))
+    const message = 'admission webhook "any" denied the request: "hunter2" is too simple'
+    const conditions = [{ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message }]
+    const change = (child: KubeObject) =>
+      viewDeployment({ ...child, status: { observedGeneration: 1, conditions } } as KubeObject)
+    const spec = { ...DEPLOYED, containerClusters }
+    const [, , says] = standing('ContainerCluster', 'demo-app', 'Deployment demo-app', change, {}, spec)
+    expect(says).toContain('denied the request: "…" is too simple')
+  })
+
   it('says what Events alone tell, and what was told before until somebody has looked', () => {
     const told = (text: string | undefined, isLookedAt: boolean) => ({
       podWarnings: new Map([['pod-uid', { text, isLookedAt }]]),
@@ -226,6 +290,11 @@ describe('a machine', () => {
       { phase: 'Provisioning', reason: 'Starting', message: 'KubeVirt starts it' },
       ['Provisioning', 'Starting', 'KubeVirt starts it'],
     ],
+    [
+      'that has lost its disk',
+      { phase: 'Failed', reason: 'DiskLost', message: 'the root disk is gone' },
+      ['Failed', 'DiskLost', 'the root disk is gone'],
+    ],
     ['that failed', { phase: 'Failed', reason: 'StartFailed', message: 'no' }, ['Failed', 'StartFailed', 'no']],
   ])('%s', (_what, status, expected) => {
     expect(machine(status)).toEqual(expected)
@@ -250,6 +319,74 @@ describe('a volume', () => {
     ['that is bound', 'dnsconfig', { phase: 'Bound' }, 'Ready'],
   ])('%s', (_what, name, status, phase) => {
     expect(volume(name, status)[0]).toBe(phase)
+  })
+
+  it('that the API server does not let grow stays as it is, is tried again, and says so like one that is to shrink', () => {
+    const grown = { ...DEPLOYED, volumes: DEPLOYED.volumes?.map((one) => ({ ...one, size: '2Gi' })) }
+    const world = settledWorld(DEPLOYED)
+    for (const [id, child] of world.children) world.children.set(id, { ...child, requested: '1Gi' } as never)
+    world.spec = parsed(grown)
+    const refusal = {
+      why: 'Refused',
+      message:
+        'persistentvolumeclaims "monitorconfigs" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize',
+    } as const
+    const claims = world.world.components.flatMap(({ objects }) => objects).filter(({ kind }) => kind.endsWith('Claim'))
+    const refusals = new Map(claims.map((claim) => [childId(claim), refusal]))
+    const { status, apply } = planWorkspace({ ...world.world, refusals }, NOW)
+    expect([status.phase, status.reason]).toEqual(['Ready', 'NotChangeable'])
+    expect(status.components?.find(({ name }) => name === 'monitorconfigs')?.message).toContain(
+      'its volume cannot grow: it stays at 1Gi, although the spec asks for 2Gi',
+    )
+    expect(apply.map(({ metadata }) => metadata.name)).toContain('monitorconfigs')
+    const quota = { why: 'Refused', message: 'exceeded quota: small' } as const
+    const other = new Map(claims.map((claim) => [childId(claim), quota]))
+    expect(planWorkspace({ ...world.world, refusals: other }, NOW).status.reason).toBe('Refused')
+  })
+
+  describe('whose claim somebody deletes', () => {
+    const ID = 'PersistentVolumeClaim dnsconfig'
+    const claimOf = (planned: PlannedWorld, change: (claim: KubeObject) => KubeObject | undefined) => {
+      const changed = change(planned.children.get(ID) as KubeObject)
+      if (changed === undefined) planned.children.delete(ID)
+      else planned.children.set(ID, changed)
+    }
+    const going = (claim: KubeObject): KubeObject => ({
+      ...claim,
+      metadata: { ...claim.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+    })
+    const told = (planned: PlannedWorld) => {
+      const plan = planWorkspace(planned.world, NOW)
+      planned.status = plan.status
+      const row = plan.status.components?.find(({ kind, name }) => kind === 'Volume' && name === 'dnsconfig')
+      return {
+        row: [row?.phase, row?.reason],
+        events: plan.events.filter(({ type }) => type === 'Warning').map(({ reason }) => reason),
+        made: plan.apply.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+      }
+    }
+
+    it('says so while there is something to save, and when it is gone, and is made again', () => {
+      const planned = settledWorld(DEPLOYED)
+      claimOf(planned, going)
+      expect(told(planned)).toEqual({ row: ['Failed', 'VolumeLost'], events: ['VolumeLost'], made: [] })
+      claimOf(planned, () => undefined)
+      expect(told(planned)).toMatchObject({ row: ['Provisioning', 'VolumeLost'], made: [ID] })
+    })
+
+    it('says so where nobody saw it go', () => {
+      const planned = settledWorld(DEPLOYED)
+      claimOf(planned, () => undefined)
+      expect(told(planned)).toMatchObject({ row: ['Provisioning', 'VolumeLost'], events: ['VolumeLost'], made: [ID] })
+    })
+
+    it.each<[string, PlannedWorld, (claim: KubeObject) => KubeObject]>([
+      ['had no storage yet', settledWorld(DEPLOYED), (claim) => going({ ...claim, phase: 'Pending' } as KubeObject)],
+      ['is for a folder of a node, whose files stay', settledWorld(DEPLOYED, { localVolumeRoot: '/srv' }), going],
+    ])('has lost nothing where it %s', (_what, planned, change) => {
+      claimOf(planned, change)
+      expect(told(planned).row).toEqual(['Provisioning', 'Provisioning'])
+    })
   })
 
   it('of a node that was bound to an earlier claim is made again', () => {

@@ -1,6 +1,7 @@
 import {
   renderWorkspaceMachine,
   virtualMachine,
+  type WorkspaceMachineObject,
   type WorkspaceReason,
   type WorkspaceVm,
 } from '@open-terrain/constructs'
@@ -15,8 +16,9 @@ import {
   idOf,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
+import { placedBefore } from '../placement.ts'
 import { imageIdOf } from './image.ts'
-import { networkIds } from './network.ts'
+import { networkIds, refusedMove } from './network.ts'
 
 const KIND = 'VirtualMachine'
 
@@ -26,7 +28,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   // Its own finalizer orders the deletion of its parts. Foreground deletion would delete all of them at once.
   types: [{ type: virtualMachine, propagationPolicy: 'Background' }],
   uses: ['Network'],
-  children: ({ workspace, spec, policy }) =>
+  children: ({ workspace, spec, policy, rebuildRequestedAt }) =>
     (spec.vms ?? []).map(
       (vm): Component => ({
         kind: KIND,
@@ -38,13 +40,19 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
             vm,
             imageNamespace: policy.imageNamespace,
             driver: policy.networkDriver,
+            rebuildRequestedAt,
           }),
         ],
         needs: [imageIdOf(vm), ...networkIds(vm.interfaces)],
         ...heldByDeploy(vm),
       }),
     ),
-  obstacle: (world, { name }) => missingSecret(world, name),
+  unchangeable: ({ spec, ...world }, { name }) => {
+    const vms = spec.ok ? spec.spec.vms : []
+    const vm = vms?.find((one) => one.name === name)
+    return refusedMove({ ...world, spec }, vm?.interfaces, world.children.get(idOf(KIND, name)))
+  },
+  obstacle: (world, component, now) => missingSecret(world, component.name) ?? withoutNode(world, component, now),
   standing: (world, { name }) => judgeMachine(world, name),
 }
 
@@ -52,11 +60,17 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
 const SAME: ReadonlySet<string> = new Set([
   'KubeVirtMissing',
   'CDIMissing',
+  'KubeVirtNotResponding',
+  'CDINotResponding',
   'NameConflict',
   'NamespaceTerminating',
   'Refused',
   'ImageFailed',
+  'DiskLost',
+  'DiskBeingDeleted',
 ])
+/** Reasons of a machine that runs, and that is not as the spec says. */
+const WAITS: ReadonlySet<string> = new Set<WorkspaceReason>(['ImageMismatch', 'RebuildRequired', 'RestartRequired'])
 /** Reasons whose messages contain progress. */
 const MOVING: ReadonlySet<string> = new Set(['Cloning', 'ImageSyncing', 'WaitingForImage'])
 
@@ -65,7 +79,10 @@ function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
   const { phase, reason = 'VirtualMachinePending', message = '', observedGeneration = 0 } = status
   if (phase === undefined || observedGeneration < (metadata.generation ?? 0))
     return { standing: componentWaiting('VirtualMachinePending', `VirtualMachine ${name} has not been looked at yet`) }
-  if (phase === 'Ready') return { standing: { ...componentReady(message), reason } }
+  if (phase === 'Ready')
+    return {
+      standing: { ...componentReady(message, WAITS.has(reason) ? (reason as WorkspaceReason) : 'Ready'), reason },
+    }
   const secret = reason === 'MissingPasswordSecret' ? missingSecret(world, name) : undefined
   if (secret !== undefined) return { standing: secret }
   const why = (isSecret(reason) ? 'SecretMissing' : SAME.has(reason) ? reason : undefined) as
@@ -90,6 +107,14 @@ function missingSecret({ workspace, spec, secrets }: WorkspaceWorld, name: strin
   const literals = [...keys].map((key) => `--from-literal=${key}=PASSWORD`).join(' ')
   const command = `kubectl -n ${workspace.metadata.name} create secret generic ${missing} ${literals}`
   return componentWaiting('SecretMissing', command)
+}
+
+function withoutNode(world: WorkspaceWorld, { objects }: Component, now: number): ComponentStanding | undefined {
+  const [machine] = objects as readonly WorkspaceMachineObject[]
+  const { nodeGroup } = machine?.spec ?? {}
+  const first = nodeGroup && placedBefore(world, nodeGroup, now)
+  if (!first) return undefined
+  return componentWaiting('Provisioning', `waits for container cluster ${first}, whose node is to be the node of both`)
 }
 
 export function passwordSecretsOf(vm: WorkspaceVm | undefined): { readonly name: string; readonly key: string }[] {

@@ -5,7 +5,15 @@ import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../../kube/resource-types.ts'
 import { removalOf } from '../../../../runtime/plan.ts'
 import type { WorkspaceWorld } from '../../world.ts'
-import { type Component, componentFailed, componentReady, componentWaiting, idOf, idOfObject } from '../component.ts'
+import {
+  type Component,
+  type ComponentStanding,
+  componentFailed,
+  componentReady,
+  componentWaiting,
+  idOf,
+  idOfObject,
+} from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 
 const KIND = 'Volume'
@@ -27,6 +35,8 @@ export const VOLUME_KIND: ComponentKind = {
       }),
     ),
   unchangeable,
+  refusedForGood,
+  loss,
   // An existing claim keeps the volume that it is bound to.
   isNeeded: (world, object) => object.kind === PERSISTENT_VOLUME.kind && claimOf(world, object) !== undefined,
   standing: judgeVolume,
@@ -53,12 +63,12 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
       remove: removalOf(local),
     }
   if (claim.phase === 'Bound')
-    return { standing: componentReady(`volume ${name} has ${claim.capacity ?? claim.requested ?? 'room'}`) }
+    return { standing: componentReady(`${boundText(name)}${claim.capacity ?? claim.requested ?? 'room'}`) }
   if (claim.phase === 'Lost')
     return {
       standing: componentFailed(
-        'VolumePending',
-        `the storage of PersistentVolumeClaim ${claim.metadata.name} is lost: delete the claim, and it is made again without its data`,
+        'VolumeLost',
+        `the storage of PersistentVolumeClaim ${claim.metadata.name} is gone (the claim is Lost), with what was on it: if nothing of it can be saved, delete the claim, and it is made again, empty`,
       ),
     }
   if (!isMounted(world, name))
@@ -77,6 +87,31 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
       `PersistentVolumeClaim ${claim.metadata.name} is ${claim.phase || 'new'}: it waits for ${storage}, or for the container that mounts it`,
     ),
   }
+}
+
+const boundText = (name: string) => `volume ${name} has `
+
+/**
+ * Says that what was on a volume is gone, or about to be. What is in a folder of a node stays. The message of the status is what an operator that starts
+ * now knows of a claim that is gone.
+ */
+function loss({ children, workspace }: WorkspaceWorld, { name, objects }: Component): ComponentStanding | undefined {
+  const wanted = objects.find(({ kind }) => kind === PERSISTENT_VOLUME_CLAIM.kind)
+  if (wanted === undefined || objects.some(({ kind }) => kind === PERSISTENT_VOLUME.kind)) return undefined
+  const which = `PersistentVolumeClaim ${wanted.metadata.name}`
+  const claim = children.get(idOfObject(wanted)) as ClaimView | undefined
+  if (claim !== undefined)
+    return isTerminating(claim) && claim.phase === 'Bound'
+      ? componentFailed(
+          'VolumeLost',
+          `${which} is being deleted, with what is on it: pods that mount it have it until they end, so copy what is needed from them; after that it is made again, empty`,
+        )
+      : undefined
+  const known = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
+  const wasThere = known?.reason === 'VolumeLost' || known?.message?.startsWith(boundText(name)) === true
+  return wasThere
+    ? componentWaiting('VolumeLost', `${which} is gone, with what was on it: it is made again, empty`)
+    : undefined
 }
 
 function isLeft({ phase, claimUid }: PersistentVolumeView, claim: ClaimView): boolean {
@@ -130,6 +165,16 @@ function refusedChange(
       : toBe !== undefined && pathOf(local) === pathOf(toBe)
   if (isInPlace) return undefined
   return 'it stays where it is, as localPath and the policy key localVolumeRoot count for new claims'
+}
+
+/** What the API server answers where the StorageClass of a volume does not let it grow, or nobody provisioned it. */
+const CANNOT_GROW = /only dynamically provisioned pvc can be resized|must support resize/
+
+function refusedForGood(wanted: KubeObject, claim: KubeObject, refusal: string): string | undefined {
+  if (!CANNOT_GROW.test(refusal)) return undefined
+  const size = (wanted as WantedClaim).spec?.resources?.requests?.storage
+  const { requested } = claim as ClaimView
+  return `its volume cannot grow: it stays at ${requested}, although the spec asks for ${size} (${refusal}); undo the change, give the volume another name, or set allowVolumeExpansion of its StorageClass: it then grows by itself`
 }
 
 function pathOf(volume: KubeObject): string | undefined {

@@ -5,16 +5,28 @@ import type { KubeObject } from '../kube/kube-object.ts'
 import type { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { aLookBench } from '../runtime/look-bench.fixtures.ts'
 import { MINUTE, SECOND } from '../runtime/times.fixtures.ts'
-import { CdiPulse } from './cdi-pulse.ts'
+import { LeasePulse } from './lease-pulse.ts'
 
-function build(more: { readonly cdiNamespace?: string } = {}) {
+const NAME = 'cdi-controller-leader-election-helper'
+
+function build(more: { readonly namespace?: string; readonly isAwaited?: () => boolean } = {}) {
   const { client, clock, basics, run } = aLookBench()
-  const pulse = run(new CdiPulse({ ...basics, ...more }))
+  const { namespace: home = 'cdi', isAwaited } = more
+  const presences: string[] = []
+  const pulse: LeasePulse = run(
+    new LeasePulse({
+      ...basics,
+      name: 'pulse',
+      lease: { namespace: home, name: NAME },
+      ...(isAwaited && { isAwaited }),
+      onChange: () => presences.push(pulse.presence),
+    }),
+  )
   const beat = (namespace = 'cdi') =>
     client.put({
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: { name: 'cdi-controller-leader-election-helper', namespace },
+      metadata: { name: NAME, namespace },
       spec: { renewTime: `at ${clock.now()}` },
     } as KubeObject)
   /** Advances the time while a caller keeps asking. `each` may renew the Lease. */
@@ -26,7 +38,7 @@ function build(more: { readonly cdiNamespace?: string } = {}) {
     }
   }
   const workedAgo = () => clock.monotonic() - pulse.workedUntil()
-  return { client, clock, pulse, beat, pass, workedAgo }
+  return { client, clock, pulse, presences, beat, pass, workedAgo }
 }
 
 function refuse(client: ScriptedClient, reason: ApiErrorReason): void {
@@ -35,14 +47,14 @@ function refuse(client: ScriptedClient, reason: ApiErrorReason): void {
   }
 }
 
-describe('the pulse of CDI', () => {
+describe('the pulse of a controller', () => {
   it('costs no request while nobody listens, and none after that', async () => {
     const { client, clock, pulse, beat, pass } = build()
     beat()
     await clock.advance(10 * MINUTE)
     expect(client.calls).toEqual([])
     await pass(MINUTE, beat)
-    expect(new Set(client.callsOf())).toEqual(new Set(['get Lease cdi/cdi-controller-leader-election-helper']))
+    expect(new Set(client.callsOf())).toEqual(new Set([`get Lease cdi/${NAME}`]))
     await clock.advance(2 * MINUTE)
     const asked = client.calls.length
     await clock.advance(10 * MINUTE)
@@ -74,7 +86,7 @@ describe('the pulse of CDI', () => {
   it.each<[string, (client: ScriptedClient) => void]>([
     ['there is no Lease', () => undefined],
     ['the operator may not read it', (client) => refuse(client, 'Rejected')],
-  ])('tells nothing where %s: CDI is taken to be at work', async (_name, prepare) => {
+  ])('tells nothing where %s: it is taken to be at work', async (_name, prepare) => {
     const { client, pulse, pass, workedAgo } = build()
     prepare(client)
     await pass(10 * MINUTE)
@@ -110,10 +122,36 @@ describe('the pulse of CDI', () => {
     expect([workedAgo(), pulse.isSilent]).toEqual([0, false])
   })
 
-  it('is looked for where CDI is installed', async () => {
-    const { pulse, beat, pass } = build({ cdiNamespace: 'openshift-cnv' })
+  it('is looked for where the controller is installed', async () => {
+    const { pulse, beat, pass } = build({ namespace: 'openshift-cnv' })
     beat('openshift-cnv')
     await pass(10 * MINUTE)
     expect(pulse.isSilent).toBe(true)
+  })
+
+  it('is unsure at first, works once a renewal is seen, is away when none is for long, and tells each change', async () => {
+    const { pulse, presences, beat, pass } = build()
+    beat()
+    expect(pulse.presence).toBe('unsure')
+    await pass(MINUTE, beat)
+    await pass(MINUTE)
+    expect(pulse.presence).toBe('away')
+    await pass(MINUTE, beat)
+    expect(presences).toEqual(['works', 'away', 'works'])
+    expect(pulse.awayAt).toBeDefined()
+  })
+
+  it('is watched for as long as something waits, even if nobody asks again', async () => {
+    let isAwaited = true
+    const { client, clock, pulse, beat } = build({ isAwaited: () => isAwaited })
+    beat()
+    pulse.workedUntil()
+    await clock.advance(10 * MINUTE)
+    expect(pulse.presence).toBe('away')
+    isAwaited = false
+    await clock.advance(2 * MINUTE)
+    const asked = client.calls.length
+    await clock.advance(10 * MINUTE)
+    expect(client.calls).toHaveLength(asked)
   })
 })

@@ -1,0 +1,111 @@
+import { isApiError } from '../kube/api-error.ts'
+import { find } from '../kube/find.ts'
+import type { ObjectKey, Raw } from '../kube/kube-object.ts'
+import { LEASE } from '../kube/resource-types.ts'
+import { LookLoop, type LookServices } from '../runtime/look-loop.ts'
+import type { Wake } from '../runtime/wake.ts'
+import type { Presence } from './neighbour-facts.ts'
+
+const LOOK_EVERY_MS = 10_000
+/** Polling stops if no caller asks for this long. Callers ask again within half of it. */
+const LISTEN_MS = 60_000
+/** Twice as long as another controller needs to become the leader. */
+const SILENT_MS = 30_000
+const KEY = 'lease'
+
+export interface LeasePulseOptions extends LookServices {
+  /** In logs and metrics. */
+  readonly name: string
+  /** A Lease of the same name in another namespace belongs to someone else and is ignored. */
+  readonly lease: ObjectKey
+  /** Whether anything waits for the controller, apart from callers that ask again and again. */
+  readonly isAwaited?: () => boolean
+  /** Called when the presence has changed. */
+  readonly onChange?: () => void
+}
+
+/**
+ * Reports whether a controller works, based on its Lease. While the controller is down, what it reported last does not change. The same is seen when
+ * the work itself makes no progress. Each poll is one request, and there are polls only while something waits: none while everything progresses.
+ */
+export class LeasePulse extends LookLoop {
+  readonly #options: LeasePulseOptions
+  /** Monotonic time when a caller last asked; undefined while no caller asks. */
+  #askedAt: number | undefined
+  #lookedAt = 0
+  #heardAt = 0
+  /** Whether a renewal was observed since callers ask. */
+  #isHeard = false
+  /** renewTime of the Lease; undefined before the first poll, empty if there is no Lease. */
+  #beat: string | undefined
+  #awayAt: number | undefined
+
+  constructor(options: LeasePulseOptions) {
+    super(options, options.name, async (_key, signal) => await this.#look(signal))
+    this.#options = options
+  }
+
+  /** Returns the monotonic time until which the controller is known to have worked. The caller asks because something makes no progress. */
+  workedUntil(): number {
+    const now = this.#options.clock.monotonic()
+    if (this.#askedAt === undefined) {
+      this.#heardAt = now
+      this.#lookedAt = now
+      this.#isHeard = false
+      this.#beat = undefined
+      this.lookAfter(KEY, 0)
+    }
+    this.#askedAt = now
+    return this.#beat === '' ? now : this.#heardAt
+  }
+
+  /** Whether the Lease was polled and has not been renewed for a while. */
+  get isSilent(): boolean {
+    return this.#askedAt !== undefined && Boolean(this.#beat) && this.#lookedAt - this.#heardAt >= SILENT_MS
+  }
+
+  get presence(): Presence {
+    if (this.isSilent) return 'away'
+    if (this.#askedAt === undefined || this.#beat === undefined) return 'unsure'
+    if (this.#beat === '') return 'unknown'
+    return this.#isHeard ? 'works' : 'unsure'
+  }
+
+  /** The monotonic time when the controller was last found to be away; undefined if it never was. */
+  get awayAt(): number | undefined {
+    return this.#awayAt
+  }
+
+  async #look(signal: AbortSignal): Promise<Wake | undefined> {
+    const { clock, isAwaited, onChange } = this.#options
+    const isDue = isAwaited?.() === true
+    if (this.#askedAt === undefined || (!isDue && clock.monotonic() - this.#askedAt >= LISTEN_MS)) {
+      this.#askedAt = undefined
+      return undefined
+    }
+    const before = this.presence
+    const beat = await this.#read(signal)
+    const isRenewed = this.#beat !== undefined && beat !== '' && beat !== this.#beat
+    this.#lookedAt = clock.monotonic()
+    this.#beat = beat
+    if (isRenewed) {
+      this.#heardAt = this.#lookedAt
+      this.#isHeard = true
+    }
+    if (this.isSilent) this.#awayAt = this.#lookedAt
+    if (this.presence !== before) onChange?.()
+    return { afterMs: LOOK_EVERY_MS, because: 'the Lease should have been renewed by then' }
+  }
+
+  async #read(signal: AbortSignal): Promise<string> {
+    const { client, lease: key } = this.#options
+    try {
+      const lease: Raw = await find(client, LEASE, key, { signal })
+      return String(lease?.spec?.renewTime ?? '').slice(0, 100)
+    } catch (error) {
+      // The access rights are those of an earlier installation. It is unknown whether the controller works, as without a Lease.
+      if (isApiError(error, 'Rejected')) return ''
+      throw error
+    }
+  }
+}

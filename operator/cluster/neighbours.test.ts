@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import type { KubeObject } from '../kube/kube-object.ts'
+import { aLookBench } from '../runtime/look-bench.fixtures.ts'
+import { MINUTE, SECOND } from '../runtime/times.fixtures.ts'
+import { Neighbours } from './neighbours.ts'
+
+function build() {
+  const { client, clock, basics, run } = aLookBench()
+  const neighbours = run(new Neighbours(basics))
+  const woken: string[] = []
+  const wait = () => neighbours.await('a', ['KubeVirt'], () => woken.push('a'))
+  const beat = () =>
+    client.put({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'virt-controller', namespace: 'kubevirt' },
+      spec: { renewTime: `at ${clock.now()}` },
+    } as KubeObject)
+  const pass = async (ms: number, each: () => void = () => undefined) => {
+    for (let left = ms; left > 0; left -= 5 * SECOND) {
+      each()
+      await clock.advance(5 * SECOND)
+    }
+  }
+  return { client, clock, neighbours, woken, wait, beat, pass }
+}
+
+describe('neighbours', () => {
+  it('are asked about while something waits for them, and wake it when that changes', async () => {
+    const { client, clock, neighbours, woken, wait, beat, pass } = build()
+    await clock.advance(MINUTE)
+    expect(client.calls).toEqual([])
+    beat()
+    expect(wait()).toMatchObject({ KubeVirt: { presence: 'unsure' } })
+    await pass(MINUTE, beat)
+    expect(wait()).toMatchObject({ KubeVirt: { presence: 'works' } })
+    await pass(MINUTE)
+    expect(wait()).toMatchObject({ KubeVirt: { presence: 'away', awayAt: expect.any(Number) } })
+    expect([neighbours.isAway('KubeVirt'), neighbours.isAway('CDI')]).toEqual([true, false])
+    expect(woken).toEqual(['a', 'a'])
+    expect(new Set(client.callsOf('get'))).toEqual(new Set(['get Lease kubevirt/virt-controller']))
+    neighbours.forget('a')
+    await pass(2 * MINUTE)
+    expect(neighbours.isAway('KubeVirt')).toBe(false)
+  })
+
+  it('are away while their webhooks cannot be called', async () => {
+    const { clock, neighbours } = build()
+    neighbours.noteFailure(
+      'failed calling webhook "datavolume-mutate.cdi.kubevirt.io": failed to call webhook: refused',
+    )
+    neighbours.noteFailure('failed calling webhook "policies.example.com": failed to call webhook: refused')
+    expect([neighbours.isAway('CDI'), neighbours.isAway('KubeVirt')]).toEqual([true, false])
+    await clock.advance(10 * MINUTE)
+    expect(neighbours.isAway('CDI')).toBe(false)
+  })
+})

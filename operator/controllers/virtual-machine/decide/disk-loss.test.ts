@@ -1,0 +1,288 @@
+import { describe, expect, it } from 'vitest'
+import { KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
+import { toTime } from '../../../runtime/conditions.ts'
+import { reasonOf } from '../../../runtime/standing.ts'
+import { HOUR, START } from '../../../runtime/times.fixtures.ts'
+import { aClaim, aDisk, DISK, NO_DISK } from '../machine-disks.fixtures.ts'
+import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
+import { Walk } from '../machine-walk.fixtures.ts'
+import { aRunningWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { planMachine } from './plan.ts'
+
+const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+const OFF: WorldOverrides = { instance: undefined, machine: aMachine(KUBEVIRT.stopped) }
+const GONE: WorldOverrides = { clone: undefined, claim: undefined }
+const BOOTED = { observedGeneration: 1, bootedAt: toTime(START), diskUID: 'uid of the claim' }
+const REBUILD =
+  'by: kubectl -n team annotate virtualmachines.pelotech.ot vm --overwrite pelotech.ot/rebuild-requested-at="$(date)"'
+const DAY = 24 * HOUR
+const TITLE = 'PersistentVolumeClaim vm-root'
+
+const planOf = (more: WorldOverrides, now = START) => planMachine(aRunningWorld({ status: BOOTED, ...more }), now)
+const kindsOf = (objects: readonly { readonly kind: string }[]) => objects.map(({ kind }) => kind)
+const writes = (walk: Walk) => walk.log.filter((line) => !line.startsWith('status') && !line.includes('Secret'))
+const lossIn = (walk: Walk) => walk.condition('DiskLost')?.reason
+const off = (walk: Walk) => walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
+const going = <T extends { readonly metadata: object }>(object: T | undefined) =>
+  object && { ...object, metadata: { ...object.metadata, ...GOING } }
+
+describe('the disk of a machine that has run', () => {
+  it.each<[string, WorldOverrides, string, string]>([
+    [
+      'is deleted while the guest runs',
+      { clone: going(aDisk()), claim: aClaim(GOING) },
+      'DiskBeingDeleted',
+      'is being',
+    ],
+    ['is deleted as a claim alone', { claim: aClaim(GOING) }, 'DiskBeingDeleted', 'is being deleted, and is gone when'],
+    ['is deleted, and kept by a finalizer', { ...OFF, claim: aClaim(GOING) }, 'DiskBeingDeleted', 'see its finalizers'],
+    ['is gone while the guest runs', GONE, 'DiskLost', 'is gone, with all that the guest has written to it, and only'],
+    ['is gone, and nothing runs', { ...OFF, ...GONE }, 'DiskLost', REBUILD],
+    ['is gone, and so is everything else', { ...GONE, instance: undefined, machine: undefined }, 'DiskLost', REBUILD],
+    ['is gone, and so is its image', { ...OFF, ...GONE, image: undefined }, 'DiskLost', REBUILD],
+    [
+      'is gone, and the machine is to be off',
+      { ...OFF, ...GONE, spec: { runStrategy: 'Halted' } },
+      'DiskLost',
+      REBUILD,
+    ],
+    ['is gone, and CDI is to make its claim again', { ...OFF, claim: undefined }, 'DiskLost', REBUILD],
+    ['is gone with CDI', { ...OFF, ...GONE, hasDataVolumes: false }, 'DiskLost', 'install CDI'],
+    ['is gone with its Secret', { ...OFF, ...GONE, secret: undefined, cloudInit: NO_PASSWORD }, 'DiskLost', 'password'],
+    [
+      'is gone, and somebody else has its name',
+      { ...OFF, ...GONE, conflict: TITLE, foreignClaim: TITLE },
+      'DiskLost',
+      `${TITLE} exists and belongs to somebody else`,
+    ],
+    ['has lost its volume', { ...OFF, claim: { ...aClaim(), phase: 'Lost' } }, 'DiskLost', 'the claim is Lost'],
+    [
+      'has lost its volume under the guest',
+      { claim: { ...aClaim(), phase: 'Lost' } },
+      'DiskLost',
+      'save what is needed',
+    ],
+    [
+      'was made again by CDI',
+      { ...OFF, claim: aClaim({ uid: 'another' }) },
+      'DiskLost',
+      'CDI has made another one from the image; to go on with a new disk',
+    ],
+    [
+      'was made again by CDI, and booted',
+      { claim: aClaim({ uid: 'another' }) },
+      'DiskLost',
+      'the guest runs from the new',
+    ],
+    [
+      'was restored, and is gone',
+      { ...OFF, isDiskElsewhere: true, restoredClaim: 'restore-1-rootdisk', ...GONE },
+      'DiskLost',
+      'PersistentVolumeClaim restore-1-rootdisk of a restore, is gone, with all that the guest has written to it; restore the machine again',
+    ],
+  ])('is told of louder than anything, and none is made, however long it lasts: it %s', (_what, more, reason, text) => {
+    for (const now of [START, START + 30 * DAY]) {
+      const { status, apply, remove, events } = planOf(more, now)
+      expect([status.phase, reasonOf(status), apply]).toEqual(['Failed', reason, []])
+      expect(status.message).toContain(text)
+      expect(status.conditions?.find(({ type }) => type === 'DiskLost')).toMatchObject({ status: 'True', reason })
+      expect(events.filter((event) => event.reason.startsWith('Disk'))).toMatchObject([{ type: 'Warning', reason }])
+      expect(status.bootedAt).toBe(BOOTED.bootedAt)
+      if (more.instance === undefined && 'instance' in more) continue
+      // Whoever runs has the last copy.
+      expect(kindsOf(remove)).not.toContain('VirtualMachine')
+      expect(kindsOf(remove)).not.toContain('VirtualMachineInstance')
+      expect(status.addresses).toEqual(['10.10.0.161'])
+    }
+  })
+
+  it.each<[string, WorldOverrides]>([
+    ['is there', {}],
+    ['is of a status of an earlier version', { status: { observedGeneration: 1, bootedAt: toTime(START) } }],
+    [
+      'is of a status of an earlier version, and was made again',
+      { status: { observedGeneration: 1, bootedAt: toTime(START) }, claim: aClaim({ uid: 'another' }) },
+    ],
+    ['has lost its DataVolume alone', { clone: undefined }],
+    ['is to lose its DataVolume alone', { clone: aDisk({}, { ...GOING, finalizers: ['orphan'] }) }],
+    ['was put back by a person', { clone: undefined, claim: aClaim({ uid: 'another', ownerReferences: [] }) }],
+    ['was restored in place', { restoredClaim: 'vm-root', claim: aClaim({ uid: 'another' }) }],
+    [
+      'was restored in place, which KubeVirt’s machine does not show',
+      { claim: aClaim({ uid: 'another', annotations: { 'cdi.kubevirt.io/storage.populatedFor': 'vm-root' } }) },
+    ],
+    [
+      'is filled by others',
+      {
+        clone: aDisk({}, { annotations: { 'cdi.kubevirt.io/storage.prePopulated': 'vm-root' } }),
+        claim: aClaim({ uid: 'another' }),
+      },
+    ],
+    ['is the one from before a restore', { isRestoredClaimLost: true, claim: aClaim({ uid: 'another' }) }],
+  ])('is not told to be lost where it %s', (_what, more) => {
+    const { status, remove } = planOf(more)
+    expect([status.phase, status.conditions?.some(({ type }) => type === 'DiskLost'), remove]).toEqual([
+      'Ready',
+      false,
+      [],
+    ])
+    expect(status.diskUID).toBe(aRunningWorld(more).claim?.metadata.uid)
+  })
+
+  it.each<[string, WorldOverrides]>([
+    ['KubeVirt is about to replace it', { ...OFF, claim: undefined, restoring: { restore: 'before-exam' } }],
+    ['its namespace is being deleted', { ...OFF, ...GONE, namespaceTerminating: true }],
+    ['its machine is being deleted', { ...OFF, ...GONE, metadata: GOING }],
+  ])('is no loss where %s', (_what, more) => {
+    const { status } = planOf(more)
+    expect([status.phase, status.conditions?.some(({ type }) => type === 'DiskLost')]).toEqual(['Provisioning', false])
+  })
+
+  it('is told in a condition where the machine is not to be deployed any more', () => {
+    const { status, apply, events } = planOf({ ...OFF, ...GONE, spec: { ignoreOnDeploy: true } })
+    expect([status.phase, apply]).toEqual(['Ready', []])
+    expect(status.conditions?.find(({ type }) => type === 'DiskLost')?.reason).toBe('DiskLost')
+    expect(events.map(({ reason }) => reason)).toContain('DiskLost')
+  })
+
+  it('is looked for live before it is told, and before anything is removed: a restore deletes the claim, too', () => {
+    const claim = [{ type: PERSISTENT_VOLUME_CLAIM, namespace: 'team', name: 'vm-root' }]
+    const first = planOf({ ...OFF, claim: undefined })
+    const asSeen = { unchanged: expect.objectContaining({ type: KUBEVIRT_VIRTUAL_MACHINE, name: 'vm' }) }
+    expect([kindsOf(first.remove), first.onlyIf]).toEqual([
+      ['DataVolume'],
+      [{ absent: claim, whose: "anybody's" }, asSeen],
+    ])
+    const second = planOf({ ...OFF, ...GONE })
+    expect([kindsOf(second.remove), second.onlyIf]).toEqual([['VirtualMachine'], NO_DISK])
+    const third = planOf({ ...GONE, instance: undefined, machine: undefined, status: second.status })
+    expect([third.remove, third.onlyIf]).toEqual([[], undefined])
+  })
+
+  it('names what those may write who work in its workspace', () => {
+    const { status } = planOf({ ...GONE, metadata: { labels: { 'pelotech.ot/workspace': 'lab-7' } } })
+    expect(status.message).toContain(
+      'by: kubectl annotate workspaces.pelotech.ot lab-7 --overwrite pelotech.ot/rebuild-',
+    )
+  })
+
+  it.each([
+    [
+      'its DataVolume is deleted',
+      (walk: Walk) => walk.set({ clone: going(walk.world.clone), claim: going(walk.world.claim) }),
+    ],
+    ['its claim is deleted', (walk: Walk) => walk.set({ claim: going(walk.world.claim) })],
+  ])('is not made again by CDI or by us after the guest has stopped, when %s', (_what, deleted) => {
+    const walk = deleted(new Walk().deploy()).settle()
+    expect([walk.stand, lossIn(walk)]).toEqual(['Failed/DiskBeingDeleted', 'DiskBeingDeleted'])
+    // Otherwise CDI would make another one when the guest stops.
+    expect(walk.world.clone?.metadata.deletionTimestamp).toBeDefined()
+    const before = writes(walk).length
+    off(walk).diskGone().settle().reap()
+    expect([walk.stand, lossIn(walk)]).toEqual(['Failed/DiskLost', 'DiskLost'])
+    expect(walk.after(DAY).stand).toBe('Failed/DiskLost')
+    expect(writes(walk).slice(before)).toEqual(['delete VirtualMachine vm'])
+    expect(walk.events.slice(-2)).toEqual(['Warning DiskBeingDeleted', 'Warning DiskLost'])
+  })
+})
+
+describe('a new disk for a machine that has lost its own', () => {
+  const lost = () => off(new Walk().deploy()).diskGone().settle().reap()
+  const disksOf = (walk: Walk) => walk.log.filter((line) => line === 'apply DataVolume vm-root').length
+
+  it('is made when somebody asks for it, once', () => {
+    const walk = lost()
+    expect([walk.stand, disksOf(walk)]).toEqual(['Failed/DiskLost', 1])
+    walk.rebuild('1')
+    expect([disksOf(walk), lossIn(walk), walk.status.bootedAt, walk.status.specHash]).toEqual([
+      2,
+      undefined,
+      undefined,
+      undefined,
+    ])
+    walk.disk(DISK.succeeded).start()
+    expect(walk.stand).toBe('Ready/Running')
+    off(walk).diskGone().settle().reap().rebuild('1')
+    expect([walk.stand, disksOf(walk)]).toEqual(['Failed/DiskLost', 2])
+    walk.rebuild('2')
+    expect(disksOf(walk)).toBe(3)
+  })
+
+  it('waits for the image, which the request outlasts', () => {
+    const walk = lost().image({ phase: 'Syncing' }).rebuild()
+    expect([walk.stand, disksOf(walk)]).toEqual(['Provisioning/ImageSyncing', 1])
+    walk.after(HOUR).image({ phase: 'Failed', message: 'it is not there' })
+    expect(walk.stand).toBe('Failed/ImageFailed')
+    walk.image(aRunningWorld().image?.status).disk(DISK.succeeded).start()
+    expect([walk.stand, disksOf(walk)]).toEqual(['Ready/Running', 2])
+  })
+
+  it('is not made by a request that the machine was created with', () => {
+    const walk = new Walk({ metadata: { annotations: { 'pelotech.ot/rebuild-requested-at': '1' } } }).deploy()
+    off(walk).diskGone().settle().reap()
+    expect(walk.stand).toBe('Failed/DiskLost')
+  })
+
+  it('is not made by a request from before the loss', () => {
+    const walk = new Walk().deploy().rebuild('1')
+    expect(walk.stand).toBe('Ready/Running')
+    off(walk).diskGone().settle().reap()
+    expect(walk.stand).toBe('Failed/DiskLost')
+  })
+
+  it('is not made while the guest has the last copy, and is when it stops', () => {
+    const walk = new Walk().deploy()
+    walk
+      .set({ clone: going(walk.world.clone), claim: going(walk.world.claim) })
+      .settle()
+      .rebuild()
+    expect([walk.stand, walk.world.instance]).toEqual(['Failed/DiskBeingDeleted', expect.anything()])
+    walk.diskGone().settle()
+    expect([walk.stand, walk.world.instance]).toEqual(['Failed/DiskLost', expect.anything()])
+    off(walk).reap()
+    expect(disksOf(walk)).toBe(2)
+  })
+
+  it('is made in the place of one that has no volume any more', () => {
+    const walk = off(new Walk().deploy())
+    walk
+      .set({ claim: { ...aClaim(), phase: 'Lost' } })
+      .settle()
+      .rebuild()
+    expect(walk.world.machine?.metadata.deletionTimestamp).toBeDefined()
+    walk.reap().reap()
+    expect(disksOf(walk)).toBe(2)
+  })
+
+  it('is the one that CDI has made, if the guest runs from that already', () => {
+    const walk = new Walk().deploy()
+    walk.set({ claim: { ...aClaim(), metadata: { ...walk.world.claim?.metadata, name: 'vm-root', uid: 'another' } } })
+    expect(walk.settle().stand).toBe('Failed/DiskLost')
+    const instance = walk.world.instance?.metadata.uid
+    walk.rebuild()
+    expect([walk.stand, walk.world.instance?.metadata.uid, walk.status.diskUID]).toEqual([
+      'Ready/Running',
+      instance,
+      'another',
+    ])
+  })
+
+  it('is not needed where somebody puts the volume back', () => {
+    const walk = lost()
+    walk.set({ claim: aClaim({ uid: 'put back', ownerReferences: [] }) }).settle()
+    expect(walk.start().stand).toBe('Ready/Running')
+    expect([disksOf(walk), walk.status.diskUID, lossIn(walk)]).toEqual([1, 'put back', undefined])
+  })
+})
+
+it('a machine that has never run gets another disk by itself', () => {
+  const walk = new Walk().image(aRunningWorld().image?.status).disk(DISK.succeeded).diskGone().settle().reap()
+  expect(walk.stand).toBe('Provisioning/Cloning')
+  expect(walk.log.filter((line) => line === 'apply DataVolume vm-root')).toHaveLength(2)
+  expect(walk.disk(DISK.succeeded).start().stand).toBe('Ready/Running')
+})
+
+it('a guest that was seen for the first time after its disk was gone has lost it, too', () => {
+  const { status, remove, apply } = planOf({ ...GONE, status: { observedGeneration: 1 }, instance: anInstance() })
+  expect([reasonOf(status), status.bootedAt, remove, apply]).toEqual(['DiskLost', toTime(START), [], []])
+})

@@ -1,0 +1,207 @@
+import { ANNOTATIONS, LABELS, shortHash, virtualMachine, vmChildNames, workspace } from '@open-terrain/constructs'
+import { isOrphaning } from '../../../cluster/dependents.ts'
+import { isChildOf } from '../../../cluster/ownership.ts'
+import { POPULATED_FOR, PRE_POPULATED } from '../../../cluster/views.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
+import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
+import { removalOf, unchanged } from '../../../runtime/plan.ts'
+import type { Precondition } from '../../../runtime/preconditions.ts'
+import { reasonOf, withMore } from '../../../runtime/standing.ts'
+import type { MachineView, MachineWorld } from '../world.ts'
+import { failed, hasDisk, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
+import type { MachineStanding, Remark } from './status.ts'
+
+/** What has happened to the disk of a machine that has run from it. */
+export interface DiskLoss {
+  readonly reason: 'DiskLost' | 'DiskBeingDeleted'
+  /** What is gone or going, without what to do about it. */
+  readonly what: string
+  /** The claim of the disk is there, and holds nothing of the guest: CDI has made it again, or its volume is gone. */
+  readonly left?: 'remade' | 'volumeless'
+}
+
+/**
+ * Returns what has happened to the disk of a machine that has run; undefined if the disk is there. A machine that has never run has lost nothing: it
+ * gets another disk by itself.
+ */
+export function diskLoss(world: MachineWorld): DiskLoss | undefined {
+  const { vm, clone, claim, restoring, restoredClaim, isDiskElsewhere, namespaceTerminating } = world
+  const isLeaving = isTerminating(vm) || namespaceTerminating
+  // KubeVirt deletes the claim that it is about to replace.
+  if (!hasRun(world) || restoring !== undefined || isLeaving) return undefined
+  const name = claimNameOf(world)
+  const which = `PersistentVolumeClaim ${name}${isDiskElsewhere ? ' of a restore' : ''}`
+  if (claim === undefined)
+    return { reason: 'DiskLost', what: `the root disk, ${which}, is gone, with all that the guest has written to it` }
+  if (isTerminating(claim) || (clone !== undefined && isTerminating(clone) && !isOrphaning(clone)))
+    return { reason: 'DiskBeingDeleted', what: `the root disk, ${which}, is being deleted` }
+  if (claim.phase === 'Lost')
+    return {
+      reason: 'DiskLost',
+      what: `the volume of the root disk, ${which}, is gone (the claim is Lost), with all that the guest has written to it`,
+      left: 'volumeless',
+    }
+  if (restoredClaim === undefined && isRemade(world))
+    return {
+      reason: 'DiskLost',
+      what: `the root disk, ${which}, was deleted with all that the guest has written to it, and CDI has made another one from the image`,
+      left: 'remade',
+    }
+  return undefined
+}
+
+function claimNameOf({ vm, isDiskElsewhere, restoredClaim }: MachineWorld): string {
+  const { clone } = vmChildNames(vm.metadata.name)
+  return isDiskElsewhere ? (restoredClaim ?? clone) : clone
+}
+
+/** CDI makes a claim again that somebody has deleted without its DataVolume. What a restore or a person has put there is no such claim. */
+function isRemade({ vm, clone, claim, isRestoredClaimLost }: MachineWorld): boolean {
+  const { diskUID } = vm.status
+  if (diskUID === undefined || isRestoredClaimLost || clone === undefined || claim === undefined) return false
+  const isFilledByOthers =
+    clone.metadata.annotations?.[PRE_POPULATED] !== undefined ||
+    claim.metadata.annotations?.[POPULATED_FOR] !== undefined
+  return claim.metadata.uid !== diskUID && isChildOf(claim, clone) && !isFilledByOthers
+}
+
+/** Fingerprint of the present request for a new disk; undefined if there is none. */
+export function rebuildRequestOf({ metadata }: Pick<MachineView, 'metadata'>): string | undefined {
+  const value = metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
+  return value === undefined ? undefined : shortHash([value])
+}
+
+/** Reports whether somebody asks for a new disk. Each value counts once, and never one that the machine was created with. */
+function isRebuildAsked({ vm }: MachineWorld): boolean {
+  const request = rebuildRequestOf(vm)
+  return request !== undefined && request !== vm.status.rebuildRequest
+}
+
+/** Reports whether somebody has asked for a new disk, and nothing of the old one can be saved any more. */
+function isAnswered(world: MachineWorld, { reason, left }: DiskLoss): boolean {
+  return reason === 'DiskLost' && isRebuildAsked(world) && (left === 'remade' || !guestRuns(world))
+}
+
+/** Reports whether a guest of the machine has run from its disk. One that ends with its machine may have run from the claim of somebody else. */
+export function hasRun(world: MachineWorld): boolean {
+  const isEnding = [world.machine, world.instance].some(isTerminating)
+  return world.vm.status.bootedAt !== undefined || (guestRuns(world) && !isEnding)
+}
+
+/** Reports whether a guest runs from the disk of the machine, or from what is left of it. */
+function guestRuns({ instance, foreignClaim }: MachineWorld): boolean {
+  return instance?.phase === 'Running' && foreignClaim === undefined
+}
+
+/**
+ * Plans a machine whose disk is lost: nothing is made until somebody asks for it. Returns undefined if somebody has, and nothing of the old disk is in
+ * the way.
+ * @param blocked what else blocks the machine
+ */
+export function planLoss(
+  { world }: Pick<MachineDraft, 'world'>,
+  loss: DiskLoss,
+  blocked?: MachineStanding,
+): Step | undefined {
+  const { clone, machine } = world
+  if (isAnswered(world, loss)) return loss.left === 'remade' ? acceptedDisk(world) : restRemoved(world, loss)
+  const text = `${loss.what}${adviceOn(world, loss)}`
+  const stands = failed(loss.reason, text)
+  const standing = blocked === undefined ? stands : withMore(stands, `; ${blocked.message}`)
+  if (!hasDisk(world) && !guestRuns(world) && machine !== undefined && !isTerminating(machine)) {
+    const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is removed: it would start from any claim of that name`
+    return { standing: withMore(standing, why), remove: removalOf(machine), onlyIf: [noDisk(world)] }
+  }
+  // CDI would make another disk in the place of the claim, and KubeVirt would start the guest from it.
+  const isInVain =
+    world.claim === undefined || isTerminating(world.claim) || (loss.left === 'remade' && world.instance === undefined)
+  const remove = isInVain ? removalOf(clone) : []
+  if (remove.length > 0) return { standing, remove, onlyIf: stillInVain(world) }
+  // A cache may miss a claim for a moment, so a live read comes before the status says for the first time that it is gone.
+  const isNews = world.claim === undefined && reasonOf(world.vm.status) !== loss.reason
+  return { standing, remove, ...(isNews && { onlyIf: [noClaim(world)] }) }
+}
+
+/**
+ * The preconditions of the removal of a DataVolume whose claim is lost. A restore deletes the claim too, and makes it again for that DataVolume. Its machine
+ * shows that before.
+ */
+function stillInVain({ vm, claim, machine }: MachineWorld): Precondition[] {
+  const { namespace = '', name } = vm.metadata
+  const target = { type: PERSISTENT_VOLUME_CLAIM, namespace, name: vmChildNames(name).clone }
+  const ofClaim = claim && unchanged(PERSISTENT_VOLUME_CLAIM, claim)
+  return [
+    ofClaim ?? { absent: [target], whose: "anybody's" },
+    ...(machine === undefined ? [] : [unchanged(KUBEVIRT_VIRTUAL_MACHINE, machine)]),
+  ]
+}
+
+/** The precondition of a plan that assumes that the machine has no disk: neither a DataVolume nor a claim. */
+export function noDisk({ vm }: MachineWorld): Precondition {
+  const { namespace = '', name } = vm.metadata
+  const disk = { namespace, name: vmChildNames(name).clone }
+  return { absent: [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, ...disk })), whose: 'ours' }
+}
+
+function noClaim(world: MachineWorld): Precondition {
+  const { namespace = '' } = world.vm.metadata
+  const claim = { type: PERSISTENT_VOLUME_CLAIM, namespace, name: claimNameOf(world) }
+  return { absent: [claim], whose: world.isDiskElsewhere ? "anybody's" : 'ours' }
+}
+
+/** Somebody wants to go on with the disk that CDI has made. No guest has run from it, as far as is known. */
+function acceptedDisk({ vm }: MachineWorld): Step {
+  const standing = waiting(
+    'Cloning',
+    'the root disk that CDI has made from the image is used, as somebody asked for it',
+  )
+  return { standing, status: { ...NOT_BOOTED, rebuildRequest: rebuildRequestOf(vm) } }
+}
+
+/** Removes what is left of a lost disk. Returns undefined if nothing is. */
+function restRemoved(world: MachineWorld, { left }: DiskLoss): Step | undefined {
+  const { clone, claim, machine, isDiskElsewhere } = world
+  if (left === undefined && !isDiskElsewhere) return undefined
+  const parts = [machine, clone].filter((one) => one !== undefined)
+  const [part] = parts
+  if (part === undefined) {
+    const message = `PersistentVolumeClaim ${claim?.metadata.name} has no volume any more, and does not belong to a DataVolume: delete it, and the root disk is made again`
+    return { standing: failed('DiskLost', message) }
+  }
+  const title = `${part.kind} ${part.metadata.name}${part === machine ? ' of KubeVirt' : ''}`
+  const standing = waiting(
+    'Cloning',
+    `the root disk is made again, as somebody asked for it: ${title} is removed first`,
+  )
+  return { standing, remove: removalOf(part), ...(isDiskElsewhere && { onlyIf: [noClaim(world)] }) }
+}
+
+/** What people can do, with rights that they have: those who write workspaces may not write the machines in them. */
+function adviceOn(world: MachineWorld, { reason, left }: DiskLoss): string {
+  const { vm, isDiskElsewhere } = world
+  const { namespace, name, labels } = vm.metadata
+  const lab = labels?.[LABELS.workspace]
+  const object =
+    lab === undefined
+      ? `-n ${namespace} annotate ${virtualMachine.crdName} ${name}`
+      : `annotate ${workspace.crdName} ${lab}`
+  const rebuild = `kubectl ${object} --overwrite ${ANNOTATIONS.rebuildRequestedAt}="$(date)"`
+  const advice = isDiskElsewhere
+    ? `restore the machine again, or, if nothing can be restored, have a disk made from the image by: ${rebuild}`
+    : `no new disk is made by itself; if nothing of it can be saved, have one made from the image by: ${rebuild}`
+  if (left === 'remade')
+    return `${guestRuns(world) ? ': the guest runs from the new one' : ''}; to go on with a new disk: ${rebuild}`
+  if (!guestRuns(world)) {
+    const kept = reason === 'DiskBeingDeleted' ? '; if it is not gone soon, see its finalizers' : ''
+    return `${kept}; ${advice}`
+  }
+  const ends = reason === 'DiskBeingDeleted' ? 'and is gone when the guest stops' : 'and only the guest still has it'
+  return `, ${ends}: save what is needed while the guest runs, and do not stop it before; after that, ${advice}`
+}
+
+/** Returns what to tell for as long as the disk is lost and nobody has asked for another one, whatever else the machine waits for. */
+export function remarksOnLoss(world: MachineWorld): Remark[] {
+  const loss = diskLoss(world)
+  if (loss === undefined || isAnswered(world, loss)) return []
+  return [{ type: 'DiskLost', reason: loss.reason, message: `${loss.what}${adviceOn(world, loss)}` }]
+}

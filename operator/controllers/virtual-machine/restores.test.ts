@@ -1,0 +1,141 @@
+import { LABELS } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { viewKubeVirt } from '../../cluster/kubevirt-views.ts'
+import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
+import type { CachesBench } from './machine-caches.fixtures.ts'
+import { aClaim, aDisk } from './machine-disks.fixtures.ts'
+import { aMachine, aVM, childMeta, VM_UID } from './machine-objects.fixtures.ts'
+import { build } from './observe-bench.fixtures.ts'
+
+const CLAIM = 'restore-1-rootdisk'
+const BY_RESTORE = { 'restore.kubevirt.io/lastRestoreUID': 'before-1' }
+const PRE_POPULATED = { annotations: { 'cdi.kubevirt.io/storage.prePopulated': 'true' } }
+const LEFT_TO_US = {
+  ownerReferences: [],
+  labels: {},
+  annotations: { 'cdi.kubevirt.io/storage.populatedFor': 'vm-root' },
+}
+const OF_KUBEVIRT: readonly OwnerReference[] = [
+  { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', name: 'vm', uid: 'uid of vm', controller: true },
+]
+
+/** KubeVirt's machine with this root disk. */
+function aMachineFrom(volume: object, metadata: Partial<ObjectMeta> = {}, status: object = {}) {
+  const spec = { runStrategy: 'Halted', template: { spec: { domain: {}, volumes: [{ name: 'rootdisk', ...volume }] } } }
+  return viewKubeVirt({ ...aMachine(), metadata: childMeta('vm', metadata), spec, status } as KubeObject)
+}
+const FROM_CLAIM = { persistentVolumeClaim: { claimName: CLAIM } }
+
+/** Looks at a machine with its disk, after `put` has changed that. */
+function look(put: (bench: CachesBench) => void, restoredClaim?: string) {
+  const { bench, look: lookAt } = build()
+  bench.put(bench.dataVolumes, aDisk())
+  bench.put(bench.claims, aClaim())
+  bench.put(bench.caches.kubevirt, aMachine())
+  put(bench)
+  return lookAt({ ...aVM(), status: { ...(restoredClaim !== undefined && { restoredClaim }) } })
+}
+
+describe('a restore of KubeVirt', () => {
+  it.each<[string, (bench: CachesBench) => void, object | undefined]>([
+    ['is not under way in an ordinary machine', () => undefined, undefined],
+    [
+      'is, where KubeVirt names one',
+      (bench) => bench.put(bench.caches.kubevirt, aMachineFrom({}, {}, { restoreInProgress: 'before' })),
+      { restore: 'before' },
+    ],
+    [
+      'is, where the claim of a DataVolume that others fill is gone',
+      (bench) => {
+        bench.put(bench.dataVolumes, aDisk({}, PRE_POPULATED))
+        bench.drop(bench.claims, aClaim())
+      },
+      { dataVolume: 'vm-root' },
+    ],
+    [
+      'is over, where that claim is there again',
+      (bench) => {
+        bench.put(bench.dataVolumes, aDisk({}, PRE_POPULATED))
+        bench.put(bench.claims, aClaim(LEFT_TO_US))
+      },
+      undefined,
+    ],
+  ])('%s', (_what, put, restoring) => {
+    expect(look(put).restoring).toEqual(restoring)
+  })
+
+  it.each<[string, Partial<ObjectMeta>, boolean]>([
+    ['that CDI is to give to our DataVolume', LEFT_TO_US, true],
+    ['that KubeVirt’s machine owns', { labels: {}, ownerReferences: [...OF_KUBEVIRT] }, true],
+    ['that has only our label', { ownerReferences: [], labels: { [LABELS.vmUid]: VM_UID } }, true],
+    ['of nobody', { ownerReferences: [], labels: {} }, false],
+    [
+      'for another DataVolume',
+      { ...LEFT_TO_US, annotations: { 'cdi.kubevirt.io/storage.populatedFor': 'other' } },
+      false,
+    ],
+    [
+      'of somebody else',
+      { ...LEFT_TO_US, ownerReferences: OF_KUBEVIRT.map((one) => ({ ...one, uid: 'other' })) },
+      false,
+    ],
+  ])('is recognized by a claim in the place of ours: one %s', (_what, metadata, isOurs) => {
+    const { claim, foreignClaim, conflict } = look((bench) => bench.put(bench.claims, aClaim(metadata)))
+    const title = isOurs ? undefined : 'PersistentVolumeClaim vm-root'
+    expect([claim !== undefined, foreignClaim, conflict]).toEqual([isOurs, title, title])
+  })
+})
+
+describe('the root disk', () => {
+  const restoredBy = (bench: CachesBench, annotations: object) => {
+    bench.put(bench.caches.kubevirt, aMachineFrom(FROM_CLAIM, { annotations: { ...annotations } }))
+    bench.put(bench.claims, aClaim({ name: CLAIM, uid: 'restored', ownerReferences: [...OF_KUBEVIRT] }))
+  }
+
+  it('is the claim that a restore has written', () => {
+    const seen = look((bench) => restoredBy(bench, BY_RESTORE))
+    expect(seen).toMatchObject({ restoredClaim: CLAIM, isDiskElsewhere: true, isRestoredClaimLost: false })
+    expect([seen.clone, seen.claim?.metadata.uid, seen.conflict]).toEqual([undefined, 'restored', undefined])
+  })
+
+  it('is that claim whether or not the caches have it, and whoever takes the name of the old one', () => {
+    const seen = look((bench) => {
+      restoredBy(bench, BY_RESTORE)
+      bench.drop(bench.claims, aClaim({ name: CLAIM }))
+      bench.drop(bench.dataVolumes, aDisk())
+      bench.put(bench.claims, aClaim({ ownerReferences: [], labels: {} }))
+    })
+    expect(seen).toMatchObject({ restoredClaim: CLAIM, isDiskElsewhere: true })
+    expect([seen.claim, seen.foreignClaim, seen.conflict]).toEqual([undefined, undefined, undefined])
+  })
+
+  it('is not a claim that somebody else has written', () => {
+    const seen = look((bench) => restoredBy(bench, {}))
+    expect(seen).toMatchObject({ restoredClaim: undefined, isDiskElsewhere: false })
+    expect(seen.clone).toBeDefined()
+  })
+
+  it('is the restored claim in a machine that was made again, as the status says', () => {
+    expect(look((bench) => restoredBy(bench, {}), CLAIM).restoredClaim).toBe(CLAIM)
+    const orphan = (bench: CachesBench) => {
+      bench.drop(bench.caches.kubevirt, aMachine())
+      bench.put(bench.claims, aClaim({ name: CLAIM, ownerReferences: [] }))
+    }
+    expect(look(orphan, CLAIM)).toMatchObject({ restoredClaim: CLAIM, isRestoredClaimLost: false })
+  })
+
+  it.each<[string, (bench: CachesBench) => void]>([
+    ['whose claim is gone', () => undefined],
+    [
+      'whose claim goes with KubeVirt’s machine',
+      (bench) => {
+        bench.drop(bench.caches.kubevirt, aMachine())
+        bench.put(bench.claims, aClaim({ name: CLAIM, ownerReferences: [...OF_KUBEVIRT] }))
+      },
+    ],
+  ])('is lost in a restored machine %s, and is the one from before', (_what, put) => {
+    const seen = look(put, CLAIM)
+    expect(seen).toMatchObject({ restoredClaim: undefined, isDiskElsewhere: false, isRestoredClaimLost: true })
+    expect(seen.clone).toBeDefined()
+  })
+})

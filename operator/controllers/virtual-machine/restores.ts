@@ -1,0 +1,87 @@
+import { LABELS, vmChildNames } from '@open-terrain/constructs'
+import type { KubeVirtView } from '../../cluster/kubevirt-views.ts'
+import { isOrphaned } from '../../cluster/ownership.ts'
+import { POPULATED_FOR, PRE_POPULATED } from '../../cluster/views.ts'
+import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import type { Readable } from '../../runtime/store.ts'
+import type { MachineView, MachineWorld } from './world.ts'
+
+type Restore = Pick<MachineWorld, 'restoring' | 'restoredClaim' | 'isDiskElsewhere' | 'isRestoredClaimLost'>
+
+/**
+ * Observes what restores of KubeVirt do, or did, to a machine. KubeVirt names the restore in the status of its machine as long as it works. It writes
+ * the claim of the restored disk into the spec in the same write as the annotation that says so, and never takes the annotation off. A machine that
+ * was deleted and made again does not have the annotation: our status tells then.
+ * @param machine KubeVirt's machine, if it is ours
+ * @param clone our DataVolume
+ */
+export function restoreOf(
+  vm: MachineView,
+  machine: KubeVirtView | undefined,
+  clone: KubeObject | undefined,
+  claims: Readable<KubeObject>,
+): Restore {
+  const { namespace = '' } = vm.metadata
+  const isElsewhere = (name: string | undefined) => name !== undefined && name !== vmChildNames(vm.metadata.name).clone
+  const claimAt = (name: string) => claims.get(keyOf({ namespace, name }))
+  const recorded = vm.status.restoredClaim
+  if (machine === undefined) {
+    const restoredClaim = recorded !== undefined && isUsable(vm, claimAt(recorded)) ? recorded : undefined
+    return {
+      restoring: undefined,
+      restoredClaim,
+      isDiskElsewhere: isElsewhere(restoredClaim),
+      isRestoredClaimLost: recorded !== undefined && restoredClaim === undefined,
+    }
+  }
+  const restoredClaim = claimOf(machine, recorded)
+  const isGone = recorded !== undefined && isGoneOrGoing(claimAt(recorded))
+  return {
+    restoring: restoringOf(machine, clone, claimAt),
+    restoredClaim,
+    isDiskElsewhere: isElsewhere(restoredClaim),
+    isRestoredClaimLost: restoredClaim === undefined && isGone,
+  }
+}
+
+/** Reports whether CDI is to make the DataVolume the owner of a claim that has none: a restore in place has made the claim. */
+export function isLeftTo(dataVolume: KubeObject | undefined, claim: KubeObject | undefined): boolean {
+  if (dataVolume === undefined || claim === undefined || !isOrphaned(claim)) return false
+  return claim.metadata.annotations?.[POPULATED_FOR] === dataVolume.metadata.name
+}
+
+/** Reports whether somebody else fills the claim of a DataVolume: CDI does not create it. */
+function isFilledByOthers({ metadata }: KubeObject): boolean {
+  return metadata.annotations?.[PRE_POPULATED] !== undefined
+}
+
+function claimOf({ rootClaim, lastRestore }: KubeVirtView, recorded: string | undefined): string | undefined {
+  if (rootClaim === '') return undefined
+  return lastRestore !== '' || rootClaim === recorded ? rootClaim : undefined
+}
+
+function isGoneOrGoing(claim: KubeObject | undefined): claim is undefined {
+  return claim === undefined || isTerminating(claim)
+}
+
+/**
+ * Reports whether a restored claim stays although KubeVirt's machine is gone. It goes with its owner, unless the deletion has orphaned it. The owner of
+ * the claim of our DataVolume is that.
+ */
+function isUsable(vm: MachineView, claim: KubeObject | undefined): boolean {
+  if (isGoneOrGoing(claim)) return false
+  const isOwnName = claim.metadata.name === vmChildNames(vm.metadata.name).clone
+  return isOwnName || (isOrphaned(claim) && claim.metadata.labels?.[LABELS.vmUid] === vm.metadata.uid)
+}
+
+function restoringOf(
+  machine: KubeVirtView,
+  clone: KubeObject | undefined,
+  claimAt: (name: string) => KubeObject | undefined,
+): Restore['restoring'] {
+  const { restoreInProgress } = machine
+  if (isTerminating(machine)) return undefined
+  if (restoreInProgress !== '') return { restore: restoreInProgress }
+  if (clone === undefined || isTerminating(clone) || !isFilledByOthers(clone)) return undefined
+  return claimAt(clone.metadata.name) === undefined ? { dataVolume: clone.metadata.name } : undefined
+}

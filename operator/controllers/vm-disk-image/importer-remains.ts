@@ -1,0 +1,124 @@
+import { FOREGROUND, isWaitingForDependents } from '../../cluster/dependents.ts'
+import { BY_CLAIM, claimOwning, importersOf, scratchOf } from '../../cluster/importers.ts'
+import { controllerOfKind, familyKey, isChildOf } from '../../cluster/ownership.ts'
+import { isApiError } from '../../kube/api-error.ts'
+import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { PERSISTENT_VOLUME_CLAIM, POD } from '../../kube/resource-types.ts'
+import { LookLoop, type LookServices } from '../../runtime/look-loop.ts'
+import { IMAGE, type ImageCaches } from './caches.ts'
+
+/** CDI and the kubelet come first. */
+const FORGOTTEN_AFTER_MS = 5_000
+
+interface ImporterRemainsOptions extends LookServices {
+  readonly caches: Pick<ImageCaches, 'cluster' | 'images'>
+}
+
+/**
+ * Removes importer pods that nobody else removes. With such a pod stay the claims that it fills, which `pvc-protection` keeps, and what they take of a
+ * quota.
+ *
+ * - **A pod whose claim is being deleted.** CDI deletes the pod when its import is done, with one request. If that request fails, or CDI is killed before
+ *   it, CDI never looks at that claim again. If CDI is away, the pod of a claim that somebody deleted goes on with its download.
+ * - **A pod that is deleted in the foreground.** It waits until its claim for scratch space is gone, and `pvc-protection` keeps that claim until the pod
+ *   is gone. The operator deletes in the background. But people delete in the foreground too, and so did earlier versions of the operator. Kubernetes finds
+ *   some such cycles by itself, and then makes the owner references of what waits no longer block. The same is done here: a second deletion of the pod,
+ *   in the background, would have no effect until its kubelet has ended it.
+ */
+export class ImporterRemains extends LookLoop {
+  readonly #options: ImporterRemainsOptions
+  /** Uids of the pods in the cache that were seen to fill a claim of an image. Later, what shows that may be gone. */
+  readonly #ours = new Set<string>()
+
+  constructor(options: ImporterRemainsOptions) {
+    super(options, 'vmdiskimage-importer-remains', async (key, signal) => await this.#free(key, signal))
+    this.#options = options
+  }
+
+  /** Starts to look at all importers. Returns a function that stops that. */
+  listen(): () => void {
+    const { pods, claims } = this.#options.caches.cluster
+    const look = (pod: KubeObject | undefined) => {
+      if (pod === undefined) return
+      this.#note(pod)
+      if (isWaitingForDependents(pod)) this.lookAfter(keyOf(pod.metadata), 0)
+      else if (this.#isForgotten(pod)) this.lookAfter(keyOf(pod.metadata), FORGOTTEN_AFTER_MS)
+    }
+    const stops = [
+      pods.onChange(({ before, after }) => {
+        if (after === undefined) this.#ours.delete(before?.metadata.uid ?? '')
+        look(after)
+      }),
+      claims.onChange(({ after }) => {
+        if (after === undefined) return
+        const { namespace, uid = '' } = after.metadata
+        const owner = controllerOfKind(after, POD)
+        if (owner !== undefined) look(pods.get(keyOf({ namespace, name: owner.name })))
+        for (const pod of pods.find(BY_CLAIM, familyKey(namespace, uid))) look(pod)
+      }),
+    ]
+    for (const pod of pods.values()) look(pod)
+    return () => {
+      for (const stop of stops) stop()
+    }
+  }
+
+  async #free(key: string, signal: AbortSignal): Promise<undefined> {
+    const pod = this.#options.caches.cluster.pods.get(key)
+    if (pod === undefined) return
+    try {
+      if (this.#isForgotten(pod)) await this.#remove(pod, signal)
+      else if (isWaitingForDependents(pod)) await this.#unblock(pod, signal)
+    } catch (error) {
+      // It is gone, or its next watch event shows what it is now.
+      if (!isApiError(error, 'NotFound', 'Conflict')) throw error
+    }
+  }
+
+  #isForgotten(pod: KubeObject): boolean {
+    const claim = this.#claimOf(pod)
+    return this.#ours.has(pod.metadata.uid ?? '') && !isTerminating(pod) && claim !== undefined && isTerminating(claim)
+  }
+
+  #note(pod: KubeObject): void {
+    const { cluster, images } = this.#options.caches
+    const { namespace, uid = '' } = pod.metadata
+    if (this.#ours.has(uid)) return
+    const claim = this.#claimOf(pod)
+    const target = claim && (claimOwning(claim) ?? claim.metadata)
+    const dataVolume = target && cluster.dataVolumes.get(keyOf({ namespace, name: target.name }))
+    const owner = dataVolume && controllerOfKind(dataVolume, IMAGE)
+    const image = owner && images.get(keyOf({ namespace, name: owner.name }))
+    if (dataVolume === undefined || image === undefined || !isChildOf(dataVolume, image)) return
+    if (importersOf(dataVolume, cluster).some((one) => one.metadata.uid === uid)) this.#ours.add(uid)
+  }
+
+  /** Returns the claim that the pod fills. */
+  #claimOf(pod: KubeObject): KubeObject | undefined {
+    const owner = claimOwning(pod)
+    const { namespace } = pod.metadata
+    const claim = owner && this.#options.caches.cluster.claims.get(keyOf({ namespace, name: owner.name }))
+    return claim?.metadata.uid === owner?.uid ? claim : undefined
+  }
+
+  async #remove(pod: KubeObject, signal: AbortSignal): Promise<void> {
+    const { client, log } = this.#options
+    await client.delete(POD, pod.metadata, { signal, propagationPolicy: 'Background', uid: pod.metadata.uid })
+    log.info(
+      { key: keyOf(pod.metadata), claim: claimOwning(pod)?.name },
+      'an importer was removed, whose claim is being deleted',
+    )
+  }
+
+  async #unblock(pod: KubeObject, signal: AbortSignal): Promise<void> {
+    const { caches, client, log } = this.#options
+    const scratch = scratchOf(pod, caches.cluster.claims)
+    const owner = scratch && controllerOfKind(scratch, POD)
+    if (scratch === undefined || owner?.blockOwnerDeletion !== true) return
+    const { name, uid, resourceVersion } = scratch.metadata
+    const metadata = { uid, resourceVersion, ownerReferences: [{ ...owner, blockOwnerDeletion: false }] }
+    await client.mergePatch(PERSISTENT_VOLUME_CLAIM, scratch.metadata, { metadata }, { signal })
+    const key = keyOf(pod.metadata)
+    log.info({ key, claim: name, finalizer: FOREGROUND }, 'an importer no longer waits for its claim for scratch space')
+  }
+}
