@@ -1,10 +1,13 @@
 import { join } from 'node:path'
 import { renderInstallation } from '@open-terrain/constructs/platform'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { CONFIG_KEYS, ConfigError, installationProps, parseConfig } from './config.ts'
+import { SCHEMA } from './config-schema.ts'
 import { environmentsIn, readStackFile } from './stack-files.ts'
 
 const ROOT = join(import.meta.dirname, '..')
+const URL = 'https://images.example/ubuntu.qcow2'
 const IMAGE = `registry.example/open-terrain/operator@sha256:${'a'.repeat(64)}`
 
 function problems(values: Record<string, unknown>): readonly string[] {
@@ -25,12 +28,16 @@ describe('parseConfig', () => {
       namespace: 'sync-operator',
       imageNamespace: 'vmdi-farm',
       cdiNamespace: 'cdi',
+      kubevirtNamespace: 'kubevirt',
       replicas: 2,
       resources: {},
+      pods: {},
       policy: {},
+      labIsolation: { enabled: false },
       monitoring: { enabled: false },
       networkPolicies: { enabled: true },
       protect: true,
+      adopt: false,
       images: {},
     })
   })
@@ -97,6 +104,34 @@ describe('parseConfig', () => {
       { resources: { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } } },
       'open-terrain:resources.requests.memory: "2Gi" must not be more than the limit, 1Gi',
     ],
+    [
+      { pods: { tolerations: [{ effect: 'NoSchedule' }] } },
+      'open-terrain:pods.tolerations.0.operator is not set: it must be Exists where there is no key: such a toleration tolerates every taint',
+    ],
+    [
+      { pods: { tolerations: [{ key: 'infra', operator: 'Exists', value: 'yes' }] } },
+      'open-terrain:pods.tolerations.0.value: "yes" must be left out with the operator Exists',
+    ],
+    [
+      { pods: { tolerations: [{ key: 'infra', effect: 'NoSchedule', tolerationSeconds: 5 }] } },
+      'open-terrain:pods.tolerations.0.tolerationSeconds: 5 must be a number of seconds, and only with the effect NoExecute',
+    ],
+    [
+      { pods: { labels: { 'app.kubernetes.io/name': 'mine' } } },
+      "pods.labels: app.kubernetes.io/name is a label of the operator's own: leave it out",
+    ],
+    [
+      { pods: { env: { 'LOG-LEVEL': 'x' } } },
+      'open-terrain:pods.env.LOG-LEVEL: this name must be letters, digits and underscores',
+    ],
+    [{ pods: { env: { LOG_LEVEL: 4 } } }, 'open-terrain:pods.env.LOG_LEVEL: 4 must be a text in quotes'],
+    [{ pods: { env: { NODE_OPTIONS: '' } } }, 'pods.env: NODE_OPTIONS follows from other properties: leave it out'],
+    [{ pods: { nodeSelector: { a: 1 } } }, 'open-terrain:pods.nodeSelector.a: 1 must be a text'],
+    [
+      { pods: { priorityClassName: 'High' } },
+      'open-terrain:pods.priorityClassName: "High" must be a name of lower-case letters, ',
+    ],
+    [{ pods: { annotations: ['a'] } }, 'open-terrain:pods.annotations: ["a"] must be annotations: a text by key, '],
     [{ policy: { concurrency: -1 } }, 'open-terrain:policy.concurrency: -1 must be a whole number from 0 to 2000'],
     [
       { policy: { concurrencey: 4 } },
@@ -111,10 +146,158 @@ describe('parseConfig', () => {
     [{ imge: IMAGE }, 'open-terrain:imge is not a key: the keys are image, imagePullSecrets, namespace, '],
     [
       { images: { ubuntu: { url: 'not a url' } } },
-      'open-terrain:images.ubuntu: {"url":"not a url"} must be the spec of a VMDiskImage: ',
+      'open-terrain:images.ubuntu: spec.url: url must start with https://, ',
     ],
+    [
+      { images: { ubuntu: { url: URL, urll: URL } } },
+      'open-terrain:images.ubuntu: spec has no field urll; remove it or correct its spelling',
+    ],
+    [
+      { images: { ubuntu: { url: URL, metadata: { namespace: 'labs' } } } },
+      'open-terrain:images.ubuntu: metadata: must be left out: the key is the name, and imageNamespace says the rest',
+    ],
+    [
+      { images: { Ubuntu: { url: URL } } },
+      'open-terrain:images.Ubuntu: this name must be a name of lower-case letters, digits and dashes, of at most 63 characters',
+    ],
+    [{ images: [] }, 'open-terrain:images: [] must be specs of VMDiskImages by name, such as {ubuntu: {url: ...}}'],
+    [
+      { imagePullSecrets: ['registry', 'registry'] },
+      'open-terrain:imagePullSecrets.1: "registry" must be left out: it is in the list already',
+    ],
+    ...(['kube-system', 'kube-flannel', 'cdi', 'kubevirt', 'open-terrain-nodes'] as const).flatMap((name) =>
+      (['namespace', 'imageNamespace'] as const).map((key): [Record<string, unknown>, string] => [
+        { [key]: name },
+        `open-terrain:${key}: "${name}" must be a namespace that nothing else uses: take another name`,
+      ]),
+    ),
+    [
+      { cdiNamespace: 7 },
+      'open-terrain:cdiNamespace: 7 must be a name in quotes, of lower-case letters, digits and dashes',
+    ],
+    [{ kubevirtNamespace: 'a.b' }, 'open-terrain:kubevirtNamespace: "a.b" must be a name of lower-case letters, '],
+    [{ replicas: 1.5 }, 'open-terrain:replicas: 1.5 must be a whole number from 1 to 5'],
+    [
+      { resources: { requests: { memory: '1Gi' } } },
+      'open-terrain:resources.requests.memory: "1Gi" must not be more than the limit, 320Mi, the default: set limits.memory too',
+    ],
+    [
+      { resources: { requests: { cpu: '1500m' }, limits: { cpu: '1.25' } } },
+      'open-terrain:resources.requests.cpu: "1500m" must not be more than the limit, 1.25',
+    ],
+    [
+      { resources: { limits: { memory: '1Ki' } } },
+      'open-terrain:resources.limits.memory: "1Ki" must be at least 96Mi, or the operator cannot run',
+    ],
+    [
+      { resources: { limits: { cpu: '-1' } } },
+      'open-terrain:resources.limits.cpu: "-1" must be a quantity such as 500m or 256Mi',
+    ],
+    [
+      { monitoring: { labels: { 'a b': 'c' } } },
+      'open-terrain:monitoring.labels.a b: this name must be the key of a label, such as team or example.com/team',
+    ],
+    [
+      { monitoring: { interval: '30' } },
+      'open-terrain:monitoring.interval: "30" must be a duration of Prometheus, such as 30s or 1h30m',
+    ],
+    [
+      { monitoring: { runbookUrl: 'docs/operations.md' } },
+      'open-terrain:monitoring.runbookUrl: "docs/operations.md" must be the URL of a page, such as https://docs.example/operations',
+    ],
+    [
+      { monitoring: { alerts: { NoLeader: 'off' } } },
+      'open-terrain:monitoring.alerts.NoLeader: "off" must be false, which leaves the alert out, or have severity, above or for',
+    ],
+    [
+      { monitoring: { alerts: { NoLeader: { above: 1 } } } },
+      'open-terrain:monitoring.alerts.NoLeader.above: 1 must be left out: this alert has no threshold',
+    ],
+    [
+      { monitoring: { alerts: { NoLeader: { severity: 'page' } } } },
+      'open-terrain:monitoring.alerts.NoLeader.severity: "page" must be critical, warning or info',
+    ],
+    [
+      { monitoring: { alerts: { NoLeader: { until: '1m' } } } },
+      'open-terrain:monitoring.alerts.NoLeader.until is not a key: remove it',
+    ],
+    [
+      { monitoring: { alerts: { Leaderless: false } } },
+      'open-terrain:monitoring.alerts.Leaderless: false is of no alert: take one of QueueStuck, ',
+    ],
+    [
+      { networkPolicies: { apiServerPorts: [] } },
+      'open-terrain:networkPolicies.apiServerPorts: [] must have at least one port: a rule without ports allows all of them',
+    ],
+    [
+      { networkPolicies: { apiServerPorts: ['https'] } },
+      'open-terrain:networkPolicies.apiServerPorts.0: "https" must be a port, a number from 1 to 65535',
+    ],
+    [
+      { networkPolicies: { importers: { deniedRanges: ['10.0.0.0'] } } },
+      'open-terrain:networkPolicies.importers.deniedRanges.0: "10.0.0.0" must be a range such as 10.0.0.0/8, and not everything',
+    ],
+    [
+      { networkPolicies: { importers: true } },
+      'open-terrain:networkPolicies.importers: true must be false, or have deniedRanges, which must be a list of ranges such as 10.0.0.0/8',
+    ],
+    [
+      { labIsolation: { enabled: true } },
+      'open-terrain:labIsolation.image is not set: it must name a container image with sh and nft',
+    ],
+    [{ adopt: 'yes' }, 'open-terrain:adopt: "yes" must be true or false'],
+    [{ protect: 'no' }, 'open-terrain:protect: "no" must be true or false'],
   ])('names key, value and remedy: %o', (values, problem) => {
     expect(problems(values)).toEqual([expect.stringContaining(problem)])
+  })
+
+  /** The keys of an object and of all objects in it, as paths. */
+  function pathsIn(schema: z.core.$ZodType, path: readonly string[] = []): (readonly string[])[] {
+    if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) return pathsIn(schema.unwrap(), path)
+    if (schema instanceof z.ZodUnion) return schema.options.flatMap((one) => pathsIn(one, path))
+    if (schema instanceof z.ZodArray) return [path, ...pathsIn(schema.element, [...path, '0'])]
+    if (schema instanceof z.ZodRecord) return [path, ...pathsIn(schema.valueType, [...path, 'NoLeader'])]
+    if (!(schema instanceof z.ZodObject)) return [path]
+    const inside = Object.entries(schema.shape).flatMap(([key, one]) => pathsIn(one, [...path, key]))
+    return path.length === 0 ? inside : [path, ...inside]
+  }
+
+  /** An object, or a list, in which the value is at the path. */
+  function holding([first, ...rest]: readonly string[], value: unknown): unknown {
+    if (first === undefined) return value
+    return first === '0' ? [holding(rest, value)] : { [first]: holding(rest, value) }
+  }
+
+  const BAD = [
+    null,
+    5,
+    -1,
+    1.5,
+    '',
+    'a b',
+    'A',
+    true,
+    [],
+    [null],
+    [['a']],
+    {},
+    { a: 1 },
+    { 'a b': 'c' },
+    { a: { b: {} } },
+  ]
+
+  it('has words of its own for whatever is wrong with a key, with the key in front, and takes nothing that cannot be installed', () => {
+    const paths = pathsIn(SCHEMA)
+    expect(paths.map((path) => path.join('.'))).toEqual(
+      expect.arrayContaining([...CONFIG_KEYS, 'resources.limits.memory', 'networkPolicies.importers.deniedRanges.0']),
+    )
+    const told = paths.flatMap((path) =>
+      BAD.flatMap((value) => problems(holding(path, value) as Record<string, unknown>).map((text) => ({ path, text }))),
+    )
+    expect(told.length).toBeGreaterThan(paths.length * 5)
+    const foreign = /invalid|expected|received|unrecognized|undefined|too (big|small)|docs\/pulumi|[\n]|\bat .*[.]ts:/i
+    expect(told.filter(({ text }) => foreign.test(text))).toEqual([])
+    expect(told.filter(({ path, text }) => !text.startsWith(`open-terrain:${path[0]}`))).toEqual([])
   })
 
   it('tells all problems at once', () => {
@@ -138,7 +321,7 @@ describe('installationProps', () => {
   it('has the policy name the namespace of images where it is another one', () => {
     const props = installationProps(parseConfig({ image: IMAGE, imageNamespace: 'disks', policy: { concurrency: 6 } }))
     const [policy] = renderInstallation(props).policy
-    expect(policy?.['data']).toEqual({ concurrency: '6', imageNamespace: 'disks' })
+    expect(policy?.['data']).toMatchObject({ concurrency: '6', imageNamespace: 'disks' })
   })
 
   it('has monitoring only where it is enabled, as the stack wants it', () => {
@@ -149,8 +332,6 @@ describe('installationProps', () => {
     const text = JSON.stringify(monitoringOf(wanted))
     expect(['"interval":"1m"', 'ot_informer_silent_seconds) > 900'].filter((one) => !text.includes(one))).toEqual([])
     expect(text).not.toContain('OpenTerrainLookAlikes')
-    const wrong = { enabled: true, alerts: { Nothing: false } }
-    expect(() => monitoringOf(wrong)).toThrow('alerts.Nothing does not exist, write one of QueueStuck, ')
   })
 })
 

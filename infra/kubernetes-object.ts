@@ -8,12 +8,21 @@ export class KubernetesObject extends CustomResource {
   /** Status on the API server at the last apply or refresh. */
   declare readonly status: Output<unknown>
 
-  /** @param name unique in the stack; see `resourceName` */
-  constructor(name: string, manifest: Manifest, options: CustomResourceOptions) {
+  /**
+   * @param name unique in the stack; see `resourceName`
+   * @param later the object, if more of it than its kind and name is known only later
+   */
+  constructor(name: string, manifest: Manifest, options: CustomResourceOptions, later?: Output<Manifest>) {
     const { version } = kubernetesPackage
-    super(typeOf(manifest), name, { ...manifest, status: undefined }, { version, ...options })
+    const entries = Object.entries(manifest).map(([field, value]) => [
+      field,
+      later === undefined || IDENTITY.includes(field) ? value : later.apply((whole) => whole[field]),
+    ])
+    super(typeOf(manifest), name, { ...Object.fromEntries(entries), status: undefined }, { version, ...options })
   }
 }
+
+const IDENTITY = ['apiVersion', 'kind']
 
 /** Returns the type as the classes of @pulumi/kubernetes name it, so that policy packs and aliases recognize it. */
 export function typeOf({ apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind'>): string {

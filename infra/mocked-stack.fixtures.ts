@@ -9,6 +9,8 @@ export interface Registered {
   readonly inputs: Readonly<Record<string, unknown>>
   /** URN. */
   readonly parent: string
+  /** Names that it may have had. */
+  readonly aliases: readonly string[]
   /** URNs. */
   readonly dependsOn: readonly string[]
   readonly isProtected: boolean
@@ -30,6 +32,7 @@ interface Request {
   getCustom(): boolean
   getParent(): string
   getDependenciesList(): readonly string[]
+  getAliasesList(): readonly { getSpec(): { getName(): string } | undefined }[]
   getProtect(): boolean | undefined
   getRetainondelete(): boolean | undefined
   getProvider(): string
@@ -58,7 +61,9 @@ export async function runMocked(
   await runtime.setMocks(
     {
       call: () => ({}),
-      newResource: ({ type, name, inputs }) => {
+      newResource: ({ type, name, inputs, id }) => {
+        // What a program reads is there.
+        if (id) return { id, state: { metadata: { name: id, uid: `uid-of-${id}` } } }
         inputsOf.set(`${type} ${name}`, inputs as Record<string, unknown>)
         const { kind, metadata } = inputs as { kind?: string; metadata?: { name: string } }
         const status = kind === undefined || metadata === undefined ? undefined : statusOf(kind, metadata.name)
@@ -94,6 +99,7 @@ function registeredOf(
     isCustom: request.getCustom(),
     inputs: inputsOf.get(`${type} ${name}`) ?? {},
     parent: request.getParent(),
+    aliases: request.getAliasesList().flatMap((alias) => alias.getSpec()?.getName() ?? []),
     dependsOn: request.getDependenciesList(),
     isProtected: request.getProtect() === true,
     isRetained: request.getRetainondelete() === true,

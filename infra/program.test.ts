@@ -19,7 +19,8 @@ async function up(values: Readonly<Record<string, unknown>>): Promise<Program> {
     `open-terrain:${key}`,
     typeof value === 'string' ? value : JSON.stringify(value),
   ])
-  runtime.setAllConfig(Object.fromEntries(texts), ['open-terrain:secrets'])
+  const all = { ...Object.fromEntries(texts), 'kubernetes:context': 'of-the-test' }
+  runtime.setAllConfig(all, ['open-terrain:secrets'])
   vi.resetModules()
   let exports: Program['exports'] = {}
   const stack = await runMocked(async () => {
@@ -29,7 +30,10 @@ async function up(values: Readonly<Record<string, unknown>>): Promise<Program> {
 }
 
 function installationOf(values: Readonly<Record<string, unknown>>): readonly Manifest[] {
-  const installation = renderInstallation(installationProps(parseConfig({ image: IMAGE, ...values })))
+  const installation = renderInstallation({
+    ...installationProps(parseConfig({ image: IMAGE, ...values })),
+    owner: { name: 'open-terrain/test' },
+  })
   return INSTALLATION_PARTS.flatMap((part) => installation[part])
 }
 
@@ -104,6 +108,7 @@ describe.each(environmentsIn(ROOT))('the stack %s', (environment) => {
     const { exports } = await up(values)
     const outputs = await Promise.all(Object.entries(exports).map(async ([key, one]) => [key, await settledValue(one)]))
     expect(Object.fromEntries(outputs)).toEqual({
+      cluster: { id: 'uid-of-kube-system' },
       namespace: 'sync-operator',
       policyName: 'sync-operator-policy',
       metrics: {
@@ -179,6 +184,15 @@ describe('secrets of a stack', () => {
   })
 })
 
+describe('names in secrets of a stack', () => {
+  it('are refused without showing a text', async () => {
+    const failed = up({ secrets: { Registry: { 'secret key': 'hush' } } })
+    await expect(failed).rejects.toThrow('open-terrain:secrets.Registry: this name must be the name of a Secret')
+    await expect(failed).rejects.toThrow('open-terrain:secrets.Registry.secret key: this key must be letters, ')
+    await expect(failed).rejects.not.toThrow('hush')
+  })
+})
+
 describe('images of a stack', () => {
   it('are made last, and awaited', async () => {
     const url = 'https://images.example/ubuntu.qcow2'
@@ -189,7 +203,26 @@ describe('images of a stack', () => {
       spec: { url },
     })
     expect(image.createTimeout).toBe('6h')
+    expect(image.isRetained).toBe(true)
     expect(ancestorsOf(image, objects).size).toBe(objects.length - 1)
+  })
+})
+
+describe('the protection of a stack', () => {
+  it('is deleted before every object, and depends on all of them', async () => {
+    const values = {
+      secrets: { registry: { key: 'x' } },
+      images: { ubuntu: { url: 'https://images.example/a.qcow2' } },
+    }
+    for (const protect of [true, false]) {
+      const { objects, registered } = await up({ ...values, protect, monitoring: { enabled: true } })
+      const protections = registered.filter(({ type }) => type === 'open-terrain:index:Protection')
+      expect(protections.map(({ isProtected }) => isProtected)).toEqual([protect, protect])
+      const covered = new Set(protections.flatMap(({ dependsOn }) => dependsOn))
+      expect(objects.filter(({ urn }) => !covered.has(urn))).toEqual([])
+      const urns = protections.map(({ urn }) => urn)
+      expect(registered.filter(({ dependsOn }) => dependsOn.some((urn) => urns.includes(urn)))).toEqual([])
+    }
   })
 })
 

@@ -18,6 +18,8 @@ export interface RenderedArgs {
   readonly isAwaited?: boolean
   /** Longest wait for one of them, in the duration format of Pulumi (`30m`, `6h`). @default `6h`, because images are downloaded */
   readonly timeout?: string
+  /** Whether objects stay in the cluster when they leave the stack, or when it is destroyed. @default false */
+  readonly retain?: boolean
   /** Resources that must exist before: an OpenTerrain in the same program. */
   readonly after?: readonly Resource[]
 }
@@ -31,7 +33,7 @@ export class Rendered extends ComponentResource {
 
   constructor(name: string, args: RenderedArgs, options: ComponentResourceOptions = {}) {
     super('open-terrain:index:Rendered', name, {}, options)
-    const { isAwaited = true, timeout = '6h', after = [] } = args
+    const { isAwaited = true, timeout = '6h', retain = false, after = [] } = args
     const manifests = namespacesFirst(args.objects.map((object) => checked(name, object as Manifest)))
     const namespaces: Resource[] = []
     const awaited: Input<string>[] = []
@@ -42,6 +44,7 @@ export class Rendered extends ComponentResource {
         waits ? awaitingSettled(manifest) : manifest,
         {
           parent: this,
+          retainOnDelete: retain,
           dependsOn: [...after, ...(isNamespace(manifest) ? [] : namespaces)],
           ...(waits ? { customTimeouts: { create: timeout, update: timeout } } : {}),
         },

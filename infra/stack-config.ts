@@ -1,5 +1,6 @@
-import { Config, type Output, RunError, runtime, secret } from '@pulumi/pulumi'
+import { Config, getStack, type Output, RunError, runtime, secret } from '@pulumi/pulumi'
 import { ConfigError, type EnvironmentConfig, PROJECT, parseConfig } from './config.ts'
+import { secretName } from './config-schema.ts'
 import type { SecretTexts } from './secrets.ts'
 
 export interface StackConfig {
@@ -8,7 +9,24 @@ export interface StackConfig {
 }
 
 const SECRETS = `${PROJECT}:secrets`
+const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/
 const HOW = `pulumi config set --secret --path '${SECRETS}.<name>.<key>'`
+
+/** The stack for trying things: the cluster of the current context is good enough for it. */
+const TRIES = 'dev'
+
+/**
+ * Returns which cluster the stack is for. Throws a RunError if a stack leaves that to the current context of whoever runs it, which may be another cluster.
+ */
+export function readClusterConfig(): { readonly kubeconfig?: Output<string>; readonly context?: string } {
+  const kubernetes = new Config('kubernetes')
+  const [kubeconfig, context] = [kubernetes.getSecret('kubeconfig'), kubernetes.get('context')]
+  if (kubeconfig === undefined && context === undefined && getStack() !== TRIES)
+    throw new RunError(
+      'kubernetes:context is not set: run pulumi config set kubernetes:context <context of your kubeconfig>, so that this stack cannot change another cluster',
+    )
+  return { ...(kubeconfig === undefined ? {} : { kubeconfig }), ...(context === undefined ? {} : { context }) }
+}
 
 /** Reads the configuration of the running stack. Throws a RunError that names each invalid key. Pulumi shows it without a stack trace. */
 export function readStackConfig(): StackConfig {
@@ -44,6 +62,14 @@ function parseSecrets(text: string): SecretTexts {
     throw wrong
   }
   if (!isRecord(value) || !Object.values(value).every(isTexts)) throw wrong
+  const problems = Object.entries(value as SecretTexts).flatMap(([name, texts]) => [
+    ...(secretName.safeParse(name).error?.issues.map(({ message }) => `${SECRETS}.${name}: this name ${message}`) ??
+      []),
+    ...Object.keys(texts)
+      .filter((key) => !SECRET_KEY.test(key))
+      .map((key) => `${SECRETS}.${name}.${key}: this key must be letters, digits, dashes, dots and underscores`),
+  ])
+  if (problems.length > 0) throw new ConfigError(problems)
   return value as SecretTexts
 }
 

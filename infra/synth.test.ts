@@ -6,13 +6,15 @@ import { INSTALLATION_PARTS, renderInstallation } from '@open-terrain/constructs
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { installationProps, parseConfig } from './config.ts'
-import { environmentManifests } from './manifests.ts'
+import { environmentManifests, leftOut } from './manifests.ts'
 import about from './package.json' with { type: 'json' }
 import { readStackFile } from './stack-files.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const IMAGE = `registry.example/open-terrain/operator@sha256:${'a'.repeat(64)}`
-const FILES = ['crds.yaml', 'namespaces.yaml', 'install.yaml']
+const FILES = ['1-crds.yaml', '2-namespaces.yaml', '3-install.yaml']
+/** Files of an environment of ours: in dev nobody is to be alerted. */
+const filesOf = (environment: string) => (environment === 'dev' ? FILES : [...FILES, '4-monitoring.yaml'])
 
 let folder = ''
 beforeEach(() => {
@@ -46,13 +48,23 @@ describe('npm run synth', () => {
     expect(synth([], { OPERATOR_IMAGE: IMAGE })).toMatchObject({ status: 0, stderr: '' })
     const first = contents('dist')
     expect(Object.keys(first)).toEqual(
-      ['dev', 'production', 'staging'].flatMap((name) => FILES.toSorted().map((file) => join(name, file))),
+      ['dev', 'production', 'staging'].flatMap((name) => filesOf(name).map((file) => join(name, file))),
     )
     writeFileSync(join(folder, 'dist/operator.mjs'), 'built')
     expect(synth([], { OPERATOR_IMAGE: IMAGE, CDK8S_OUTDIR: outdir }).status).toBe(0)
     expect(contents('dist')).toEqual(first)
     expect(contents('cdk8s')).toEqual(first)
     expect(readFileSync(join(folder, 'dist/operator.mjs'), 'utf8')).toBe('built')
+  })
+
+  it('removes what an earlier version wrote under another name, and nothing else', () => {
+    expect(synth(['dev'], { OPERATOR_IMAGE: IMAGE }).status).toBe(0)
+    const written = contents('dist')
+    const [older, own] = ['install.yaml', 'own.yaml'].map((name) => join(folder, 'dist/dev', name)) as [string, string]
+    writeFileSync(older, written['dev/3-install.yaml'] ?? '')
+    writeFileSync(own, 'kind: ConfigMap')
+    expect(synth(['dev'], { OPERATOR_IMAGE: IMAGE }).status).toBe(0)
+    expect(contents('dist')).toEqual({ ...written, 'dev/own.yaml': 'kind: ConfigMap' })
   })
 
   it('writes the environments that are named alone', () => {
@@ -88,7 +100,7 @@ describe('npm run synth', () => {
 describe('environmentManifests', () => {
   it.each(['dev', 'staging', 'production'])('are the objects that Pulumi applies: %s', (environment) => {
     const files = environmentManifests({ folder: ROOT, environment, image: IMAGE })
-    expect([...files.keys()]).toEqual(FILES)
+    expect([...files.keys()]).toEqual(filesOf(environment))
     const values = { ...readStackFile(ROOT, environment), image: IMAGE }
     const installation = renderInstallation(installationProps(parseConfig(values)))
     expect([...files.values()].flatMap(objectsOf)).toEqual(INSTALLATION_PARTS.flatMap((part) => installation[part]))
@@ -109,11 +121,20 @@ describe('environmentManifests', () => {
     writeFileSync(join(folder, 'Pulumi.yaml'), 'name: open-terrain\n')
     const pull = 'open-terrain:imagePullSecrets: [registry]'
     writeFileSync(join(folder, 'Pulumi.lab.yaml'), `config:\n  open-terrain:image: ${IMAGE}\n  ${pull}\n`)
-    const install = objectsOf(environmentManifests({ folder, environment: 'lab' }).get('install.yaml'))
+    const install = objectsOf(environmentManifests({ folder, environment: 'lab' }).get('3-install.yaml'))
     const deployment = install.find(({ kind }) => kind === 'Deployment')
     expect(deployment.spec.template.spec.containers[0].image).toBe(IMAGE)
     expect(deployment.spec.template.spec.imagePullSecrets).toEqual([{ name: 'registry' }])
     expect(deployment.metadata.labels['app.kubernetes.io/version']).toBe(about.version)
+  })
+
+  it('leave images and Secrets of a stack out, and say so', () => {
+    const [images, secrets] = ['open-terrain:images: { a: { url: b } }', 'open-terrain:secrets: { c: { secure: d } }']
+    writeFileSync(join(folder, 'Pulumi.yaml'), 'name: open-terrain\n')
+    writeFileSync(join(folder, 'Pulumi.lab.yaml'), `config:\n  ${images}\n  ${secrets}\n`)
+    expect(leftOut(folder, 'lab')).toMatch(/^the files have nothing of open-terrain:images and open-terrain:secrets, /)
+    writeFileSync(join(folder, 'Pulumi.lab.yaml'), 'config:\n  open-terrain:images: {}\n')
+    expect(leftOut(folder, 'lab')).toBeUndefined()
   })
 
   it('have a file of their own for scraping and alerts, where a stack asks for them', () => {
@@ -121,8 +142,8 @@ describe('environmentManifests', () => {
     writeFileSync(join(folder, 'Pulumi.yaml'), 'name: open-terrain\n')
     writeFileSync(join(folder, 'Pulumi.lab.yaml'), `config:\n  open-terrain:image: ${IMAGE}\n  ${monitoring}\n`)
     const files = environmentManifests({ folder, environment: 'lab' })
-    expect([...files.keys()]).toEqual([...FILES, 'monitoring.yaml'])
-    const kinds = objectsOf(files.get('monitoring.yaml')).map(({ kind }) => kind)
+    expect([...files.keys()]).toEqual([...FILES, '4-monitoring.yaml'])
+    const kinds = objectsOf(files.get('4-monitoring.yaml')).map(({ kind }) => kind)
     expect(kinds).toEqual(expect.arrayContaining(['PodMonitor', 'PrometheusRule']))
   })
 })

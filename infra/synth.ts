@@ -1,6 +1,6 @@
 /**
- * Writes the manifests of environments for `kubectl apply` and for tools that apply from Git: `crds.yaml`, `namespaces.yaml`, `install.yaml` and, if
- * enabled, `monitoring.yaml` in `dist/<environment>/`. It is the app of `cdk8s synth`, and works without cdk8s.
+ * Writes the manifests of environments for `kubectl apply` and for tools that apply from Git: `1-crds.yaml`, `2-namespaces.yaml`, `3-install.yaml` and, if
+ * enabled, `4-monitoring.yaml` in `dist/<environment>/`. It is the app of `cdk8s synth`, and works without cdk8s.
  *
  *   node infra/synth.ts [environment...] [--output folder]
  *
@@ -11,10 +11,10 @@
  *
  * Writes nothing if the manifests of one environment cannot be rendered.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
-import { environmentManifests } from './manifests.ts'
+import { environmentManifests, leftOut, TITLE } from './manifests.ts'
 import { environmentsIn } from './stack-files.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -29,10 +29,28 @@ function synthesize(args: readonly string[]): void {
   const unknown = positionals.find((name) => !known.includes(name))
   if (unknown !== undefined)
     throw new Error(`${unknown}: there is no Pulumi.${unknown}.yaml, name one of ${known.join(', ')}`)
-  const files = (positionals.length === 0 ? known : positionals).flatMap(filesOf)
+  const environments = positionals.length === 0 ? known : positionals
+  const files = environments.flatMap(filesOf)
   const { CDK8S_OUTDIR } = process.env
-  for (const folder of CDK8S_OUTDIR === undefined ? [values.output] : [values.output, CDK8S_OUTDIR])
+  for (const folder of CDK8S_OUTDIR === undefined ? [values.output] : [values.output, CDK8S_OUTDIR]) {
     for (const { path, content } of files) write(join(folder, path), content)
+    removeOlder(folder, new Set(files.map(({ path }) => path)))
+  }
+  for (const environment of environments) {
+    const missing = leftOut(ROOT, environment)
+    if (missing !== undefined) console.warn(`${environment}: ${missing}`)
+  }
+}
+
+/** `kubectl apply -f` takes a whole folder: a file that an earlier version wrote under another name would undo what a new one says. */
+function removeOlder(folder: string, written: ReadonlySet<string>): void {
+  for (const environment of new Set([...written].map((path) => dirname(path)))) {
+    for (const name of readdirSync(join(folder, environment))) {
+      const path = join(environment, name)
+      if (written.has(path) || !name.endsWith('.yaml')) continue
+      if (readFileSync(join(folder, path), 'utf8').startsWith(TITLE)) rmSync(join(folder, path))
+    }
+  }
 }
 
 function filesOf(environment: string): { path: string; content: string }[] {

@@ -1,0 +1,59 @@
+import { type Output, output, RunError } from '@pulumi/pulumi'
+import { describe, expect, it } from 'vitest'
+import { runMocked } from './mocked-stack.fixtures.ts'
+import { OpenTerrain, type OpenTerrainArgs } from './open-terrain.ts'
+
+const IMAGE = `registry.example/open-terrain/operator:1.4.0@sha256:${'a'.repeat(64)}`
+const ARGS: OpenTerrainArgs = {
+  image: IMAGE,
+  replicas: 3,
+  policy: { concurrency: 6, allowedSourceUrls: ['https://images.example.com/'] },
+  pods: { nodeSelector: { infra: 'yes' } },
+}
+
+const later = <Value>(value: Value): Output<Value> => output(Promise.resolve(value)) as Output<Value>
+
+async function objectsOf(args: OpenTerrainArgs) {
+  const { objects } = await runMocked(async () => new OpenTerrain('open-terrain', args))
+  return objects
+    .map(({ urn, inputs, dependsOn }) => ({ urn, inputs, dependsOn }))
+    .sort((a, b) => (a.urn < b.urn ? -1 : 1))
+}
+
+describe('a value of another resource', () => {
+  it.each<[string, OpenTerrainArgs]>([
+    ['as a whole', { ...ARGS, image: later(IMAGE), policy: later(ARGS.policy as object), replicas: later(3) }],
+    [
+      'as a part',
+      {
+        ...ARGS,
+        policy: { ...(ARGS.policy as object), concurrency: later(6) },
+        pods: { nodeSelector: { infra: later('yes') } },
+      },
+    ],
+  ])('gives the same objects as if it were known, %s', async (_how, args) => {
+    expect(await objectsOf(args)).toEqual(await objectsOf(ARGS))
+  })
+
+  it('must not decide which objects there are', async () => {
+    const build = (args: object) => runMocked(async () => new OpenTerrain('open-terrain', { ...ARGS, ...args }))
+    await expect(build({ namespace: later('other') })).rejects.toThrow(
+      new RunError(
+        'open-terrain: namespace must be known at once: only image, imagePullSecrets, replicas, resources, pods, policy, version may come from other resources',
+      ),
+    )
+  })
+})
+
+describe('a component that is renamed', () => {
+  it.each<[string, object]>([
+    ['an alias', { name: 'before' }],
+    ['the URN', 'urn:pulumi:test::open-terrain::open-terrain:index:OpenTerrain::before'],
+  ] as [string, object][])('names what each object was named, by %s', async (_what, alias) => {
+    const before = await runMocked(async () => new OpenTerrain('before', ARGS))
+    const after = await runMocked(async () => new OpenTerrain('after', ARGS, { aliases: [alias as never] }))
+    expect(after.objects.flatMap(({ aliases }) => aliases).sort()).toEqual(
+      before.objects.map(({ name }) => name).sort(),
+    )
+  })
+})
