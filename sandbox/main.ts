@@ -3,18 +3,65 @@ import { HttpKubeClient } from '../operator/kube/http-client.ts'
 import { systemClock } from '../operator/runtime/clock.ts'
 import { commandOptions } from './command-options.ts'
 import { OPERATOR_NAMESPACE, startCluster } from './control-plane/cluster.ts'
+import { installCrds, ourCrds } from './control-plane/install.ts'
 import { ImageServer } from './image-server/image-server.ts'
 import { SCRIPTED_PATHS } from './image-server/scripted-paths.ts'
+import { CONTROL_PLANE, REGISTRY } from './node/addresses.ts'
+import { IMAGES } from './node/images.ts'
+import { NodeCluster } from './node/node-cluster.ts'
+import { whyNoNodes } from './node/prerequisites.ts'
+import { SNAPSHOT_CLASS } from './node/storage.ts'
 import { httpTransfer, startSimulators } from './simulators/index.ts'
 
-const USAGE = `usage: npm run sandbox -- [--directory FOLDER]
+const USAGE = `usage: npm run sandbox -- [--directory FOLDER | --node]
   A Kubernetes cluster on this machine with simulators of CDI, KubeVirt and the snapshot controller, and the roles,
   admission policies and policy ConfigMap of an installation, until Ctrl-C.
+  --node              instead, two nodes that really run pods, with CDI, Multus and snapshots: needs root on Linux (docs/real-node.md)
   --directory FOLDER  keeps its kubeconfig, logs and data there instead of in a temporary folder
 `
 
-const { directory } = commandOptions(USAGE, { directory: { type: 'string' } })
-await run()
+const { directory, node } = commandOptions(USAGE, { directory: { type: 'string' }, node: { type: 'boolean' } })
+if (node === true) await runNodes()
+else await run()
+
+async function runNodes(): Promise<void> {
+  const reason = await whyNoNodes()
+  if (reason !== undefined) throw new Error(reason)
+  await using cluster = await NodeCluster.start({ nodes: 2 })
+  await installCrds({ kubeconfigYaml: cluster.kubeconfigYaml }, await ourCrds())
+  process.stdout.write(
+    [
+      `Two nodes are up: ${cluster.nodes.map(({ name }) => name).join(', ')}`,
+      'Storage class: shared. An image for pods: open-terrain.invalid/busybox:1',
+      '',
+      `  export KUBECONFIG=${cluster.kubeconfigPath}`,
+      '',
+      'The scenarios on real nodes take it as a cluster that exists, in another terminal:',
+      '',
+      `  ${cluster.enclave.networkCommand().join(' ')} env ${await stageEnvironment(cluster)} npm run test:node`,
+      '',
+      'Ctrl-C ends it.',
+      '',
+    ].join('\n'),
+  )
+  process.stdout.write(`${await nextSignal()}: stopping\n`)
+}
+
+/** What docs/real-node.md says about a cluster that exists. Pods of this one reach nothing outside of its network. */
+async function stageEnvironment(cluster: NodeCluster): Promise<string> {
+  const values = {
+    NODE_KUBECONFIG: await cluster.kubeconfigInside('admin', ['system:masters']),
+    NODE_SOURCE_HOST: CONTROL_PLANE,
+    NODE_REGISTRY: REGISTRY.name,
+    NODE_STORAGE_CLASS: 'shared',
+    NODE_LOCAL_STORAGE_CLASS: 'local',
+    NODE_SNAPSHOT_CLASS: SNAPSHOT_CLASS,
+    NODE_POD_IMAGE: IMAGES.web,
+  }
+  return Object.entries(values)
+    .map((pair) => pair.join('='))
+    .join(' ')
+}
 
 async function run(): Promise<void> {
   await using cluster = await startCluster({

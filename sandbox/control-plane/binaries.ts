@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
 import { access, readFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { cacheFolderOf } from '../cache-folder.ts'
 import { buildBinaries } from './binary-build.ts'
 import { downloadControllerManager, downloadEnvtest } from './binary-download.ts'
 import type { BinaryName, ControlPlaneBinaries } from './binary-name.ts'
@@ -44,10 +44,9 @@ export async function resolveBinaries(options: ResolveOptions = {}): Promise<Con
 
 /** `~/.cache/open-terrain/control-plane/<Kubernetes version>-<hash of go.mod>` */
 export async function cacheFolder(env: Readonly<Record<string, string | undefined>> = process.env): Promise<string> {
-  const base = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   const goMod = await readFile(GO_MOD, 'utf8')
   const hash = createHash('sha256').update(goMod).digest('hex').slice(0, 12)
-  return join(base, 'open-terrain', 'control-plane', `${kubernetesVersion(goMod)}-${hash}`)
+  return join(cacheFolderOf(env), 'control-plane', `${kubernetesVersion(goMod)}-${hash}`)
 }
 
 /** The version of `k8s.io/kubernetes` that go.mod pins, such as `v1.36.3`. */

@@ -35,7 +35,7 @@ export async function buildBinaries({ names, source, target, version, report }: 
 }
 
 /** Without these flags the API server reports version v0.0.0-master, and clients refuse to compare versions with it. */
-function linkerFlags(version: string): string {
+export function linkerFlags(version: string): string {
   const [major, minor] = version.slice(1).split('.')
   const values = {
     gitVersion: version,

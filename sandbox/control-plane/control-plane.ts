@@ -165,7 +165,7 @@ export class ControlPlane {
       const ca = await TinyCA.create('open-terrain-sandbox')
       const files = await writeCertificates(ca, join(directory, 'certificates'))
       const admin = await issueKubeconfig(ca, server, directory, 'admin', ['system:masters'])
-      const manager = await issueKubeconfig(ca, server, directory, 'kube-controller-manager', ['system:masters'])
+      const manager = await issueKubeconfig(ca, server, directory, 'system:kube-controller-manager', ['system:masters'])
       const process = (name: keyof ControlPlaneBinaries, flags: Flags, isReady: () => Promise<boolean>) =>
         new ServerProcess({
           name,

@@ -20,9 +20,14 @@ export interface CertificateFiles {
   readonly serviceAccountsKey: string
 }
 
-export async function writeCertificates(ca: TinyCA, folder: string): Promise<CertificateFiles> {
+/** @param names host names and addresses, besides loopback, that clients use for the API server */
+export async function writeCertificates(
+  ca: TinyCA,
+  folder: string,
+  names: readonly string[] = [],
+): Promise<CertificateFiles> {
   const [serving, serviceAccounts] = await Promise.all([
-    ca.newServingCert('localhost', HOST, '::1'),
+    ca.newServingCert('localhost', HOST, '::1', ...names),
     generateServiceAccountKeys(),
   ])
   const files: CertificateFiles = {

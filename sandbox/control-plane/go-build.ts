@@ -14,6 +14,7 @@ export interface GoBuild {
   /** Import path of the command. */
   readonly package: string
   readonly linkerFlags: string
+  readonly tags?: readonly string[]
   /** Path of the binary. The file appears only when it is complete. */
   readonly file: string
   readonly report: (line: string) => void
@@ -35,7 +36,7 @@ export async function buildGoCommand({ title, report, ...build }: GoBuild): Prom
   const draft = `${build.file}.${process.pid}.tmp`
   try {
     await mkdir(dirname(build.file), { recursive: true })
-    const flags = ['-mod=readonly', '-trimpath', '-ldflags', build.linkerFlags]
+    const flags = ['-mod=readonly', '-trimpath', '-tags', (build.tags ?? []).join(','), '-ldflags', build.linkerFlags]
     await runGo(['build', ...flags, '-o', draft, build.package], build.source)
     await rename(draft, build.file)
   } finally {

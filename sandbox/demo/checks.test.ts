@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Performer } from './cast.ts'
 import { check } from './checks.ts'
 import type { Check, Evidence } from './evidence.ts'
-import type { DataVolumeFact, DiskFact, Entry, Fact, ImageFact } from './facts.ts'
+import type { DataVolumeFact, DiskFact, Entry, Fact, ImageFact, PodFact } from './facts.ts'
 import { plainLine, summaryLines } from './plain-lines.ts'
 import { inversions, stoppedByLowering, watchDataVolumes, watchLedger, watchTransfers } from './timeline.ts'
 
@@ -147,6 +147,40 @@ describe('the summary', () => {
     sent.set('good', { requests: 2, bytes: 6, open: 0 }).set('broken', { requests: 4, bytes: 12, open: 0 })
     expect(held(check({ ...nothing, sent }), 'bytes of good images')).toBe(false)
     expect(held(check({ ...nothing, sent }), 'bytes of the failing image')).toBe(false)
+  })
+
+  describe('image deleted while it downloads', () => {
+    const importer = (hasEnded: boolean): PodFact => ({
+      kind: 'pod',
+      metadata: { name: 'importer', uid: 'importer' },
+      imageUid: 'x',
+      hasEnded,
+    })
+    const begun = [
+      entry(1, image('x', 1)),
+      entry(2, ledger(1, 'x')),
+      entry(3, dataVolume('x', 'ImportInProgress')),
+      entry(4, importer(false)),
+      entry(5, dataVolume('x', 'ImportInProgress'), true),
+    ]
+    const freed = entry(7, ledger(1))
+    const gone = entry(9, image('x', 1), true)
+    const isKept = (...rest: Entry[]) => {
+      const journal = [...begun, ...rest, gone]
+      const cast = [performer('x', 'deleted', 9)]
+      const sent = new Map([['x', { requests: 1, bytes: 3, open: 0 }]])
+      return held(check({ ...nothing, journal, cast, sent }), 'image deleted while it downloads')
+    }
+
+    it('keeps its slot while its importer lives', () => {
+      expect(isKept(entry(6, importer(false), true), freed)).toBe(true)
+      expect(isKept(freed, entry(8, importer(false), true))).toBe(false)
+      expect(isKept(freed)).toBe(false)
+    })
+
+    it('does not keep it for an importer that has ended, whose pod may stay for a while', () => {
+      expect(isKept(entry(6, importer(true)), freed, entry(8, importer(true), true))).toBe(true)
+    })
   })
 
   it('is a table that names what failed, broken to the width', () => {

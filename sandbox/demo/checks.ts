@@ -2,11 +2,11 @@ import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 import type { Performer } from './cast.ts'
 import { preloadsARelease } from './data-sync-check.ts'
 import { type Check, type Evidence, historyOf, judge, lastImage, uidOf } from './evidence.ts'
+import type { Entry } from './facts.ts'
 import { diesAfterItsUsers, standsUpByItself } from './machine-checks.ts'
 import {
   creations,
   inversions,
-  isDataVolume,
   isImage,
   ledgers,
   stoppedByLowering,
@@ -196,12 +196,17 @@ function earlyRelease(journal: Evidence['journal'], uid: string): string[] {
   const isHeld = ({ ledger }: (typeof states)[number]) => ledger.holders.some((holder) => holder.uid === uid)
   const released = states[states.findLastIndex(isHeld) + 1]
   if (released === undefined) return ['its slot was never freed']
-  const ends = journal.filter(({ fact, isDeleted }) => {
-    return isDeleted && (fact.kind === 'dataVolume' || fact.kind === 'pod') && fact.imageUid === uid
-  })
-  if (!ends.some(isDataVolume) || !ends.some(({ fact }) => fact.kind === 'pod'))
-    return ['its importer was never seen to go']
-  const late = ends.filter(({ revision }) => compareResourceVersions(revision, released.revision) > 0)
+  // The first entry for each that shows its end: an importer that has ended is no download any more, though its pod may stay for a while.
+  const ends = new Map<string, Entry>()
+  for (const entry of journal) {
+    const { fact, isDeleted } = entry
+    if ((fact.kind !== 'dataVolume' && fact.kind !== 'pod') || fact.imageUid !== uid) continue
+    const isEnd = isDeleted || (fact.kind === 'pod' && fact.hasEnded)
+    if (isEnd && !ends.has(fact.metadata.uid ?? '')) ends.set(fact.metadata.uid ?? '', entry)
+  }
+  const kinds = new Set([...ends.values()].map(({ fact }) => fact.kind))
+  if (kinds.size < 2) return ['its importer was never seen to go']
+  const late = [...ends.values()].filter(({ revision }) => compareResourceVersions(revision, released.revision) > 0)
   return late.map(({ fact }) => `its slot was free before ${fact.kind} ${fact.metadata.name} was gone`)
 }
 

@@ -82,6 +82,8 @@ export interface PodFact {
   readonly kind: 'pod'
   readonly metadata: ObjectMeta
   readonly imageUid: string
+  /** Whether its containers have ended for good. Such a pod downloads nothing, and may stay for a while. */
+  readonly hasEnded: boolean
 }
 
 export interface ConfigMapFact {
@@ -185,8 +187,11 @@ export function dataVolumeFact(object: KubeObject): DataVolumeFact | DiskFact {
   }
 }
 
-export function podFact({ metadata }: KubeObject): PodFact {
-  return { kind: 'pod', metadata, imageUid: metadata.labels?.[LABELS.imageUid] ?? '' }
+export function podFact(object: KubeObject): PodFact {
+  const { metadata } = object
+  const { phase } = (object as Raw).status ?? {}
+  const hasEnded = phase === 'Succeeded' || phase === 'Failed'
+  return { kind: 'pod', metadata, imageUid: metadata.labels?.[LABELS.imageUid] ?? '', hasEnded }
 }
 
 export function configMapFact(object: KubeObject): ConfigMapFact {

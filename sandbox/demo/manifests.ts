@@ -4,7 +4,13 @@ import { dataSync, virtualMachine, workspace } from '@open-terrain/constructs'
 import { parseAllDocuments } from 'yaml'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
-import { CONFIG_MAP, SECRET, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../../operator/kube/resource-types.ts'
+import {
+  CONFIG_MAP,
+  RESOURCE_QUOTA,
+  SECRET,
+  STORAGE_CLASS,
+  VOLUME_SNAPSHOT_CLASS,
+} from '../../operator/kube/resource-types.ts'
 
 export const EXAMPLES = join(import.meta.dirname, '../../examples')
 
@@ -26,6 +32,7 @@ const TYPES: readonly ResourceType[] = [
   workspace,
   CONFIG_MAP,
   SECRET,
+  RESOURCE_QUOTA,
   STORAGE_CLASS,
   VOLUME_SNAPSHOT_CLASS,
   clusterScoped('admissionregistration.k8s.io', 'ValidatingAdmissionPolicy', 'validatingadmissionpolicies'),

@@ -18,6 +18,7 @@ import {
   SAME_RELEASE,
   TEMPLATED,
 } from './cast.ts'
+import { podFact } from './facts.ts'
 import { type Manifest, readManifests, resourceTypeOf } from './manifests.ts'
 import type { Observer } from './observer.ts'
 import { standUpWorkspace, WORKSPACE_POLICY, type WorkspaceEnd } from './workspace-scene.ts'
@@ -248,9 +249,10 @@ async function childrenOf(client: KubeClient, machineUid: string): Promise<strin
 }
 
 /** A live read: an observer could have missed what still exists. */
+/** Counts the importers of an image that have not ended. */
 async function importersOf(client: KubeClient, uid: string): Promise<number> {
   const { items } = await client.list(POD, { namespace: NAMESPACE, labelSelector: `${LABELS.imageUid}=${uid}` })
-  return items.length
+  return items.filter((pod) => !podFact(pod).hasEnded).length
 }
 
 /** Returns the images that wait only for a slot, the next one first. */

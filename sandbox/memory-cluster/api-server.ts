@@ -8,7 +8,7 @@ import {
   type ResourceType,
 } from '../../operator/kube/kube-object.ts'
 import { NAMESPACE, POD } from '../../operator/kube/resource-types.ts'
-import { afterDelete, isOver, isTerminating, type StoredMeta } from './deletion.ts'
+import { afterDelete, isOver, isTerminating, type StoredMeta, timestampOf } from './deletion.ts'
 import {
   alreadyExists,
   badRequest,
@@ -77,6 +77,7 @@ export class ApiServer {
   }
 
   create(actor: string, type: ResourceType, object: KubeObject): KubeObject {
+    if (type.kind === 'Binding') return this.#bind(actor, object)
     const table = this.#store.table(type)
     this.#checkNamespace(type, object.metadata)
     const key = keyOf(keyFor(type, object.metadata))
@@ -130,9 +131,23 @@ export class ApiServer {
     const table = this.#store.table(type)
     const before = existing(table, key)
     checkPreconditions(type, before, options)
-    const after = afterDelete(table.traits, before, options.propagationPolicy, this.#timestamp())
+    const after = afterDelete(table.traits, before, options, this.#now())
     if (isOver(after)) this.#store.remove(actor, table, before)
     else if (!isSameJson(before, after)) this.#store.put(actor, table, after)
+  }
+
+  /** Puts a pod on a node. Nothing else can do that. */
+  #bind(actor: string, binding: Binding): KubeObject {
+    const table = this.#store.table(POD)
+    const before = existing(table, binding.metadata) as BoundPod
+    const { uid } = binding.metadata
+    if (uid !== undefined) checkSameUid(POD, before, uid)
+    const { nodeName, schedulingGates = [] } = before.spec
+    if (isTerminating(before) || nodeName !== undefined || schedulingGates.length > 0)
+      throw conflict(POD, before.metadata.name)
+    const spec = { ...before.spec, nodeName: binding.target?.name }
+    this.#store.put(actor, table, { ...before, spec } as KubeObject)
+    return binding
   }
 
   /** Clears `spec.finalizers`, the last step of the namespace controller. The namespace can then be removed. */
@@ -171,8 +186,16 @@ export class ApiServer {
   }
 
   #timestamp(): string {
-    return new Date(this.#now()).toISOString().replace(/\.\d+Z$/, 'Z')
+    return timestampOf(this.#now())
   }
+}
+
+interface Binding extends KubeObject {
+  readonly target?: { readonly name: string }
+}
+
+interface BoundPod extends KubeObject {
+  readonly spec: { readonly nodeName?: string; readonly schedulingGates?: readonly object[] }
 }
 
 /** Returns PartialObjectMetadata with the apiVersion and kind of the object, as the client returns it. */

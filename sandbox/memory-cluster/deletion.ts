@@ -6,12 +6,18 @@ import type { Traits } from './served-types.ts'
 export const FOREGROUND = 'foregroundDeletion'
 export const ORPHAN = 'orphan'
 
+const DEFAULT_GRACE_SECONDS = 30
+
 export interface StoredMeta extends ObjectMeta {
   readonly deletionGracePeriodSeconds?: number
 }
 
 interface Finalized extends KubeObject {
-  readonly spec?: { readonly finalizers?: readonly string[] }
+  readonly spec?: {
+    readonly finalizers?: readonly string[]
+    readonly nodeName?: string
+    readonly terminationGracePeriodSeconds?: number
+  }
   readonly status?: object
 }
 
@@ -26,25 +32,25 @@ export function isWaitingForDependents(object: KubeObject): boolean {
 /** Reports whether the object is deleted and no finalizer holds it. */
 export function isOver(object: KubeObject): boolean {
   if (!isTerminating(object) || (object.metadata.finalizers?.length ?? 0) > 0) return false
+  if (((object.metadata as StoredMeta).deletionGracePeriodSeconds ?? 0) > 0) return false
   return object.kind !== 'Namespace' || ((object as Finalized).spec?.finalizers?.length ?? 0) === 0
 }
 
 /** Returns the object after a DELETE request. It can be removed at once if {@link isOver} holds. */
-export function afterDelete(
-  traits: Traits,
-  before: KubeObject,
-  policy: DeleteOptions['propagationPolicy'],
-  timestamp: string,
-): KubeObject {
-  const finalizers = finalizersFor(policy, before.metadata.finalizers ?? [])
+export function afterDelete(traits: Traits, before: KubeObject, options: DeleteOptions, nowMs: number): KubeObject {
+  const finalizers = finalizersFor(options.propagationPolicy, before.metadata.finalizers ?? [])
+  const grace = graceOf(before as Finalized, options)
   const { finalizers: _replaced, ...rest } = before.metadata
   const metadata: StoredMeta = { ...rest, ...(finalizers.length > 0 && { finalizers }) }
-  if (isTerminating(before)) return { ...before, metadata }
+  if (isTerminating(before)) {
+    const known = (before.metadata as StoredMeta).deletionGracePeriodSeconds ?? 0
+    return { ...before, metadata: grace < known ? { ...metadata, deletionGracePeriodSeconds: grace } : metadata }
+  }
   const isCounted = traits.hasGeneration
   const deleted: StoredMeta = {
     ...metadata,
-    deletionTimestamp: timestamp,
-    deletionGracePeriodSeconds: 0,
+    deletionTimestamp: timestampOf(nowMs + grace * 1_000),
+    deletionGracePeriodSeconds: grace,
     ...(isCounted && { generation: (metadata.generation ?? 0) + 1 }),
   }
   if (before.kind !== 'Namespace') return { ...before, metadata: deleted }
@@ -53,6 +59,18 @@ export function afterDelete(
     metadata: deleted,
     status: { ...(before as Finalized).status, phase: 'Terminating' },
   } as KubeObject
+}
+
+/** A pod on a node is gone only when its kubelet says that it has ended, or somebody does in its place. */
+function graceOf({ kind, spec = {}, status }: Finalized, { gracePeriodSeconds }: DeleteOptions): number {
+  const hasEnded = ['Succeeded', 'Failed'].includes((status as { readonly phase?: string } | undefined)?.phase ?? '')
+  if (kind !== 'Pod' || spec.nodeName === undefined || hasEnded) return 0
+  return gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS
+}
+
+/** Returns a time in RFC 3339, in whole seconds. */
+export function timestampOf(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
 /** Without a policy, the finalizers that earlier requests set stay. */

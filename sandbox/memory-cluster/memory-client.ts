@@ -93,8 +93,9 @@ export class MemoryClient implements KubeClient {
 
   delete(type: ResourceType, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
     const { server, process } = this.#parts
-    const { uid, resourceVersion, propagationPolicy } = options
-    const request = this.#about('delete', type, keyOf(key), { uid, resourceVersion, propagationPolicy })
+    const { uid, resourceVersion, propagationPolicy, gracePeriodSeconds } = options
+    const body = { uid, resourceVersion, propagationPolicy, gracePeriodSeconds }
+    const request = this.#about('delete', type, keyOf(key), body)
     return this.#send<void>(request, options, () => server.delete(process.name, type, key, options))
   }
 

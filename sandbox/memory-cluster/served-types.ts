@@ -20,6 +20,7 @@ const BUILT_IN_GROUPS: readonly string[] = [
   'apps',
   'coordination.k8s.io',
   'networking.k8s.io',
+  'rbac.authorization.k8s.io',
   'storage.k8s.io',
 ]
 const WITHOUT_STATUS: readonly ResourceType[] = [
@@ -32,6 +33,7 @@ const WITHOUT_STATUS: readonly ResourceType[] = [
   types.VOLUME_SNAPSHOT_CLASS,
   types.NETWORK_ATTACHMENT_DEFINITION,
   types.NETWORK_POLICY,
+  types.ROLE_BINDING,
   // KubeVirt keeps this status in the main resource.
   types.VIRTUAL_MACHINE_INSTANCE,
 ]
@@ -65,8 +67,15 @@ export function traitsOf(type: ResourceType): Traits {
     hasStatus: !WITHOUT_STATUS.some(is),
     hasGeneration: isCustom || COUNTED_BUILT_INS.some(is),
     complete:
-      Object.entries(COMPLETIONS).find(([plural]) => plural === type.plural && !isCustom)?.[1] ?? ((one) => one),
+      type.group === IMAGE.group
+        ? unseen
+        : (Object.entries(COMPLETIONS).find(([plural]) => plural === type.plural && !isCustom)?.[1] ?? ((one) => one)),
   }
+}
+
+/** The default of the CRDs of our kinds. */
+function unseen(object: KubeObject): KubeObject {
+  return { ...object, status: { observedGeneration: -1 } } as KubeObject
 }
 
 /** Returns the ID of a kind within a cluster. */

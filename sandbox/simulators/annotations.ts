@@ -23,6 +23,13 @@ export const RETAIN_POD = 'cdi.kubevirt.io/storage.pod.retainAfterCompletion'
 export const CLONE_TYPE = 'cdi.kubevirt.io/cloneType'
 export const CLONE_PHASE = 'cdi.kubevirt.io/clonePhase'
 export const CLONE_FALLBACK = 'cdi.kubevirt.io/cloneFallbackReason'
+/** On a DataVolume: something else fills its claim. CDI creates none for it, and later replaces the value by the name of the claim. */
+export const PRE_POPULATED = 'cdi.kubevirt.io/storage.prePopulated'
+/** On a claim that has no owner: the DataVolume that is to become its owner. */
+export const POPULATED_FOR = 'cdi.kubevirt.io/storage.populatedFor'
+/** On a claim that was cloned by a DataVolume without a size: the size of its disk, and the capacity that it had then. */
+export const VIRTUAL_SIZE = 'cdi.Kubervirt.io/virtualSize'
+export const SOURCE_CAPACITY = 'cdi.Kubervirt.io/sourceCapacity'
 export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed'
 export const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
 

@@ -97,12 +97,15 @@ export function importerPod(dataVolume: DataVolume, target: Claim, prime: Claim)
     { name: 'OWNER_UID', value: uidOf(target) },
   ]
   if (fields.checksum !== undefined) env.push({ name: 'IMPORTER_CHECKSUM', value: fields.checksum })
-  if (fields.secretRef !== undefined) {
+  const isMounted = type === 'gcs'
+  if (fields.secretRef !== undefined && !isMounted) {
     env.push(fromSecret('IMPORTER_ACCESS_KEY_ID', fields.secretRef, 'accessKeyId'))
     env.push(fromSecret('IMPORTER_SECRET_KEY', fields.secretRef, 'secretKey'))
   }
   const volumes: PodVolume[] = [{ name: 'cdi-data-vol', persistentVolumeClaim: { claimName: prime.metadata.name } }]
   if (scratch) volumes.push({ name: 'cdi-scratch-vol', persistentVolumeClaim: { claimName: scratchName(prime) } })
+  if (fields.secretRef !== undefined && isMounted)
+    volumes.push({ name: 'cdi-secret-vol', secret: { secretName: fields.secretRef } })
   if (fields.certConfigMap !== undefined)
     volumes.push({ name: 'cdi-cert-vol', configMap: { name: fields.certConfigMap } })
   return {

@@ -4,7 +4,7 @@ import type { KubeletOptions } from './kubelet.ts'
 export interface CdiOptions extends KubeletOptions {
   /** How often an importer's progress is read. */
   readonly progressMs: number
-  /** How long "Scratch space required" is shown. */
+  /** From the end of an importer that needs scratch space to its deletion, while "Scratch space required" is shown. */
   readonly scratchMs: number
   /** How long the prime claim outlives the import. */
   readonly primeLingerMs: number
@@ -14,7 +14,7 @@ export interface CdiOptions extends KubeletOptions {
   readonly prepareMs: number
   /** Duration of a clone that must be copied byte by byte. */
   readonly copyMs: number
-  /** How often its controller renews its Lease; 0 if it has none. */
+  /** How often a controller renews its Lease; 0 if it has none. */
   readonly leaseRenewMs: number
   /** How often a creation that a quota rejected is retried. */
   readonly retryMs: number

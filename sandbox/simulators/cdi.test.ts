@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DATA_VOLUME } from '../../operator/kube/resource-types.ts'
+import type { DataVolume } from './models.ts'
 import { SimulatedCluster, TEAM } from './simulated-cluster.fixtures.ts'
 
 const DISK = { namespace: TEAM, name: 'disk' }
@@ -10,12 +11,33 @@ beforeEach(async () => {
   world = await SimulatedCluster.start()
 })
 
-function createDisk(): void {
+function createDisk(name = DISK.name): void {
   const storage = { storageClassName: 'fast', resources: { requests: { storage: '1Gi' } } }
-  world.create(DATA_VOLUME, DISK, {
-    spec: { source: { http: { url: 'https://images.example.com/disk.qcow2' } }, storage },
-  })
+  world.create(
+    DATA_VOLUME,
+    { namespace: TEAM, name },
+    {
+      spec: { source: { http: { url: 'https://images.example.com/disk.qcow2' } }, storage },
+    },
+  )
 }
+
+describe('an import', () => {
+  it('shows for a moment that its claim was saved twice, as some do, and that nothing came of it', async () => {
+    const shown = new Set<string>()
+    world.cluster.onCommit(({ resource, object }) => {
+      const { conditions = [] } = (object as DataVolume).status ?? {}
+      if (resource === DATA_VOLUME) for (const { type, message = '' } of conditions) shown.add(`${type} ${message}`)
+    })
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    for (const name of names) createDisk(name)
+    for (const name of names) await world.untilPhase(name, 'Succeeded')
+    const found = (text: string) =>
+      [...shown].filter((one) => one.startsWith('Bound target PVC ') && one.includes(text))
+    expect(found('Error saving claim: Operation cannot be fulfilled on persistentvolumeclaims "prime-')).not.toEqual([])
+    expect(found('Waiting for a volume to be created')).not.toEqual([])
+  })
+})
 
 describe('cdi-controller that is stopped', () => {
   it('ends, once it is back, the importer of a DataVolume that was deleted meanwhile', async () => {

@@ -1,19 +1,22 @@
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { keyOf } from '../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, POD } from '../../operator/kube/resource-types.ts'
-import { CdiLease } from './cdi-lease.ts'
 import type { CdiOptions } from './cdi-options.ts'
 import { ClonePopulator } from './clone.ts'
+import { ControllerLease } from './controller-lease.ts'
 import { statusIn } from './dv-status.ts'
 import { Egress } from './egress.ts'
 import type { Fault, FaultScript, ScriptOptions, Target } from './faults.ts'
 import { IMPORTERS_AT_ONCE, Kubelet } from './kubelet.ts'
 import { type DataVolume, isTerminating, ownerUid, uidOf } from './models.ts'
-import { Populator } from './populator.ts'
+import { Outages } from './outages.ts'
+import { isFilled, Populator } from './populator.ts'
 import { type CloneSource, sourceOf, targetOf } from './source.ts'
 import type { Transfer } from './transfer.ts'
 import { Worker } from './worker.ts'
 import { BY_CLAIM, BY_DATA_VOLUME, dataVolumeKey, type World } from './world.ts'
+
+const LEASE_KEY = { namespace: 'cdi', name: 'cdi-controller-leader-election-helper' }
 
 /**
  * CDI's controller as an ordinary API client: imports, blank disks and clones by the populator path.
@@ -31,9 +34,9 @@ export class CdiSimulator {
   readonly #worker: Worker
   readonly #populator: Populator
   readonly #clones: ClonePopulator
-  readonly #lease: CdiLease
+  readonly #lease: ControllerLease
   /** During these, the controller is stopped. Kubelets, provisioners and importers keep running. */
-  readonly #outages = new Set<symbol>()
+  readonly #outages = new Outages()
   /** Keys of DataVolumes without a claim. They may wait for a class. */
   readonly #claimless = new Set<string>()
 
@@ -44,7 +47,7 @@ export class CdiSimulator {
     this.#worker = new Worker(world, 'cdi', (key) => this.#reconcile(key))
     this.#populator = new Populator({ world, options, faults, kubelet: this.#kubelet, worker: this.#worker })
     this.#clones = new ClonePopulator({ world, options, faults, worker: this.#worker })
-    this.#lease = new CdiLease(world, options.leaseRenewMs, () => !this.#isAway)
+    this.#lease = new ControllerLease(world, LEASE_KEY, options.leaseRenewMs, () => !this.#outages.isAway)
     world.dataVolumes.onChange(({ key }) => this.#worker.queue.add(key))
     world.claims.onChange(({ key, before, after }) => this.#worker.queue.add(dataVolumeKey(after ?? before) ?? key))
     world.pods.onChange(({ before, after }) => {
@@ -80,16 +83,12 @@ export class CdiSimulator {
    * is back when no outage is left.
    */
   stopController(): () => void {
-    const outage = Symbol()
-    this.#outages.add(outage)
-    return () => {
-      this.#outages.delete(outage)
-      if (this.#isAway) return
+    return this.#outages.begin(() => {
       for (const { metadata } of this.#world.dataVolumes.values()) this.#worker.queue.add(keyOf(metadata))
       for (const claim of this.#world.claims.values()) {
         this.#worker.queue.add(dataVolumeKey(claim) ?? keyOf(claim.metadata))
       }
-    }
+    })
   }
 
   /** Resolves when all downloads have ended. The cluster stays as it is. */
@@ -107,18 +106,14 @@ export class CdiSimulator {
     }
   }
 
-  get #isAway(): boolean {
-    return this.#outages.size > 0
-  }
-
   async #reconcile(key: string): Promise<void> {
-    if (this.#isAway) return
+    if (this.#outages.isAway) return
     await this.#clones.releaseTarget(key)
     await this.#endPodsOfDeletedPrimes(key)
     const dataVolume = this.#world.dataVolumes.get(key)
     this.#noteClaim(key, dataVolume)
     if (dataVolume === undefined) {
-      this.#clones.forget(key)
+      await this.#clones.forget(key)
       return this.#populator.forget(key)
     }
     if (isTerminating(dataVolume)) return await this.#end(key, dataVolume)
@@ -147,10 +142,10 @@ export class CdiSimulator {
     await this.#showEnd(key, dataVolume)
   }
 
-  /** A deleted prime claim waits for its pod. CDI deletes the pod, even if the DataVolume is long gone. */
+  /** A deleted prime claim waits for its pod. CDI deletes the pod, even if the DataVolume is long gone. But it no longer looks at a claim that is filled. */
   async #endPodsOfDeletedPrimes(key: string): Promise<void> {
     for (const prime of this.#world.claims.find(BY_DATA_VOLUME, key)) {
-      if (!isTerminating(prime)) continue
+      if (!isTerminating(prime) || isFilled(prime)) continue
       for (const pod of this.#world.pods.find(BY_CLAIM, `${prime.metadata.namespace}/${prime.metadata.name}`)) {
         const isImporter = ownerUid(pod.metadata, 'PersistentVolumeClaim') === uidOf(prime)
         if (isImporter && !isTerminating(pod)) await this.#world.remove(POD, pod)

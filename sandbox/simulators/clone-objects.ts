@@ -1,6 +1,6 @@
 import * as annotation from './annotations.ts'
 import { targetClaim, wantedClaim, withoutSource } from './cdi-objects.ts'
-import { type Claim, type DataVolume, type Pod, uidOf } from './models.ts'
+import { type Claim, type DataVolume, ownedBy, type Pod, uidOf } from './models.ts'
 import { type CloneSource, keyOfSource } from './source.ts'
 
 /** The objects that CDI creates for one clone. Its helpers are in the namespace of the source, so they have a label instead of an owner reference. */
@@ -78,6 +78,30 @@ export function prepPod(target: Claim, helper: Claim): Pod {
     },
   }
 }
+
+/** The pod that reads how large the disk in a claim is. It has the label of an importer, and no label of the DataVolume. */
+export function sizeDetectionPod(dataVolume: DataVolume, source: Claim): Pod {
+  const { namespace = '', name = '' } = source.metadata
+  const isBeside = dataVolume.metadata.namespace === namespace
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      namespace,
+      name: sizeDetectionPodName(source),
+      labels: { app: 'containerized-data-importer', [annotation.IMPORTER_LABEL]: annotation.IMPORTER_LABEL_VALUE },
+      annotations: { [annotation.CLONE]: `${dataVolume.metadata.namespace}/${dataVolume.metadata.name}` },
+      ...(isBeside && { ownerReferences: ownedBy(dataVolume) }),
+    },
+    spec: {
+      restartPolicy: 'OnFailure',
+      volumes: [{ name: 'cdi-data-vol', persistentVolumeClaim: { claimName: name } }],
+      containers: [{ name: 'size-detection-volume', image: 'registry.example.com/kubevirt/cdi-importer:v1.66.0' }],
+    },
+  }
+}
+
+export const sizeDetectionPodName = (source: Claim): string => `size-detection-${uidOf(source)}`
 
 function helperMetadata(target: Claim, namespace: string) {
   return {

@@ -105,6 +105,50 @@ describe('a clone of a snapshot in another namespace', () => {
   })
 })
 
+describe('a clone of a claim without a size', () => {
+  const contentType = { 'cdi.kubevirt.io/storage.contentType': 'kubevirt' }
+  const clone = (name: string, namespace: string, storage: object = {}) =>
+    world.create(
+      DATA_VOLUME,
+      { namespace, name },
+      {
+        spec: {
+          source: { pvc: { namespace: FARM, name: 'golden' } },
+          storage: { storageClassName: 'fast', ...storage },
+        },
+      },
+    )
+  const sizePods = () => world.pods(FARM).filter(({ metadata }) => metadata.name.startsWith('size-detection-'))
+
+  it.each([
+    ['beside it', FARM, true],
+    ['elsewhere', TEAM, false],
+  ])('waits %s for a pod that reads it, and shows nothing meanwhile', async (_where, namespace, isOwned) => {
+    world.createClaim('golden', FARM, '3Gi', {}, contentType)
+    clone('disk', namespace)
+    await world.until('the pod', () => sizePods().length === 1)
+    const [pod] = sizePods()
+    expect(pod?.metadata.name).toBe(`size-detection-${world.claim('golden', FARM)?.metadata.uid}`)
+    expect(pod?.metadata.labels).toEqual({ app: 'containerized-data-importer', 'cdi.kubevirt.io': 'importer' })
+    expect(pod?.metadata.ownerReferences?.length ?? 0).toBe(isOwned ? 1 : 0)
+    expect(world.claim('disk', namespace)).toBeUndefined()
+    expect(world.dataVolume('disk', namespace)?.status?.phase).toBeUndefined()
+    await world.until('the clone', () => world.dataVolume('disk', namespace)?.status?.phase === 'Succeeded')
+    expect(world.claim('disk', namespace)?.spec.resources?.requests?.storage).toBe('3Gi')
+    await world.until('no pod', () => sizePods().length === 0)
+    clone('second', namespace)
+    await world.until('its claim', () => world.claim('second', namespace) !== undefined)
+    expect(sizePods()).toEqual([])
+  })
+
+  it('needs none with a size, nor where the claim has no disk of CDI', async () => {
+    world.createClaim('golden', FARM, '3Gi')
+    clone('plain', TEAM)
+    await world.until('its claim', () => world.claim('plain') !== undefined)
+    expect(sizePods()).toEqual([])
+  })
+})
+
 describe('the size of a clone', () => {
   beforeEach(() => world.createSnapshot('golden', '2Gi'))
 

@@ -3,12 +3,22 @@ import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/r
 import * as annotation from './annotations.ts'
 import { wantedClaim } from './cdi-objects.ts'
 import type { CdiOptions } from './cdi-options.ts'
-import { type CloneType, cloneTarget, helperClaim, helperClaimName, prepPod, prepPodName } from './clone-objects.ts'
+import {
+  type CloneType,
+  cloneTarget,
+  helperClaim,
+  helperClaimName,
+  prepPod,
+  prepPodName,
+  sizeDetectionPod,
+  sizeDetectionPodName,
+} from './clone-objects.ts'
 import { type Blockage, fallbackFor, inspect, isBigger, type SourceFacts } from './clone-plan.ts'
 import { Delays } from './delays.ts'
 import { type Situation, statusIn } from './dv-status.ts'
 import type { FaultScript } from './faults.ts'
-import { type Claim, type DataVolume, isTerminating, ownerUid, type StorageClass, uidOf } from './models.ts'
+import { type Claim, type DataVolume, isTerminating, ownedBy, ownerUid, type StorageClass, uidOf } from './models.ts'
+import { bytesOf } from './quantity.ts'
 import { isQuota, quotaText } from './quota.ts'
 import { type CloneSource, keyOfSource, sourceWithKey } from './source.ts'
 import { bind, defaultClass, needsConsumer, provisioningText } from './storage.ts'
@@ -61,7 +71,8 @@ export class ClonePopulator {
     world.dataSources.onChange(() => this.#wakeReadersOf(undefined))
   }
 
-  forget(key: string): void {
+  async forget(key: string): Promise<void> {
+    await this.#removeSizeDetection(key, this.#unfinished.get(key))
     this.#unfinished.delete(key)
     this.#filling.forget(key)
     this.#preparing.forget(key)
@@ -73,13 +84,24 @@ export class ClonePopulator {
     const target = this.#world.claims.get(key)
     const noted = sourceWithKey(target?.metadata.annotations?.[annotation.CLONE_SOURCE] ?? '') ?? source
     this.#unfinished.set(key, noted && keyOfSource(noted))
-    if (target === undefined) return await this.#begin(key, dataVolume, source)
+    const isFilledByOthers = dataVolume.metadata.annotations?.[annotation.PRE_POPULATED] !== undefined
+    if (target === undefined) return isFilledByOthers ? undefined : await this.#begin(key, dataVolume, source)
+    if (isLeftTo(dataVolume, target)) return await this.#adopt(dataVolume, target)
     if (ownerUid(target.metadata, 'DataVolume') !== uidOf(dataVolume)) {
       return await this.#show(dataVolume, { at: 'name taken', claim: target })
     }
     if (isTerminating(target)) return
     if (target.status?.phase === 'Bound') return await this.#finish(key, dataVolume, target)
-    if (noted !== undefined) await this.#fill(key, dataVolume, target, noted)
+    if (noted !== undefined && !isFilledByOthers) await this.#fill(key, dataVolume, target, noted)
+  }
+
+  /** Becomes the owner of a claim that was filled for this DataVolume, as a restore in place does. */
+  async #adopt(dataVolume: DataVolume, target: Claim): Promise<void> {
+    const metadata = { ownerReferences: ownedBy(dataVolume) }
+    await this.#world.patch(PERSISTENT_VOLUME_CLAIM, this.#world.claims, target, { metadata })
+    const { name } = target.metadata
+    const marks = { metadata: { annotations: { [annotation.PRE_POPULATED]: name } } }
+    await this.#world.patch(DATA_VOLUME, this.#world.dataVolumes, dataVolume, marks)
   }
 
   /** The helpers of a deleted target claim are deleted with it. Nothing waits until they are gone. */
@@ -118,7 +140,41 @@ export class ClonePopulator {
       if (!hasSucceeded) await this.#show(dataVolume, { at: 'clone blocked', ...facts })
       return
     }
+    if (!(await this.#isSizeKnown(key, dataVolume, source))) return
     await this.#createTarget(dataVolume, source, { className, size: facts.size })
+  }
+
+  /** Without a size in the DataVolume, a pod reads that of the disk from the claim first. Until then there is no target claim, and no status. */
+  async #isSizeKnown(key: string, dataVolume: DataVolume, { of, namespace, name }: CloneSource): Promise<boolean> {
+    const claim = of === 'pvc' ? this.#world.claims.get(`${namespace}/${name}`) : undefined
+    const isAsked =
+      dataVolume.spec.storage !== undefined && wantedClaim(dataVolume).resources?.requests?.storage === undefined
+    const { annotations = {} } = claim?.metadata ?? {}
+    const hasDisk = annotations[annotation.CONTENT_TYPE] === 'kubevirt' && claim?.spec.volumeMode !== 'Block'
+    if (claim === undefined || !isAsked || !hasDisk) return true
+    const capacity = claim.status?.capacity?.['storage'] ?? ''
+    if (annotations[annotation.SOURCE_CAPACITY] === capacity) return true
+    if (claim.status?.phase !== 'Bound') return false
+    const pod = this.#world.pods.get(`${namespace}/${sizeDetectionPodName(claim)}`)
+    if (pod === undefined) {
+      await this.#world.create(POD, this.#world.pods, sizeDetectionPod(dataVolume, claim))
+      return false
+    }
+    if (!this.#preparing.passed(this.#worker, key, `size ${uidOf(pod)}`, this.#options.prepareMs)) return false
+    await this.#world.writeStatus(POD, this.#world.pods, pod, { ...pod.status, phase: 'Succeeded' })
+    await this.#annotate(claim, {
+      [annotation.VIRTUAL_SIZE]: String(bytesOf(capacity) ?? 0),
+      [annotation.SOURCE_CAPACITY]: capacity,
+    })
+    return true
+  }
+
+  /** It stays until the clone that it was made for is complete, or gone. */
+  async #removeSizeDetection(key: string, source: string | undefined): Promise<void> {
+    const { namespace = '', name = '' } = sourceWithKey(source ?? '') ?? {}
+    const claim = this.#world.claims.get(`${namespace}/${name}`)
+    const pod = claim && this.#world.pods.get(`${namespace}/${sizeDetectionPodName(claim)}`)
+    if (pod?.metadata.annotations?.[annotation.CLONE] === key && !isTerminating(pod)) await this.#world.remove(POD, pod)
   }
 
   async #createTarget(
@@ -229,6 +285,7 @@ export class ClonePopulator {
   async #finish(key: string, dataVolume: DataVolume, target: Claim): Promise<void> {
     await this.#show(await this.#unhold(dataVolume), { at: 'cloned' })
     await this.#removeHelpers(key, target)
+    await this.#removeSizeDetection(key, target.metadata.annotations?.[annotation.CLONE_SOURCE])
     await this.#unfinalize(await this.#annotate(target, { [annotation.CLONE_PHASE]: 'Succeeded' }))
     this.#unfinished.delete(key)
   }
@@ -310,6 +367,11 @@ export class ClonePopulator {
     this.#warned.set(key, reason)
     this.#world.event(about, kind, reason, message)
   }
+}
+
+function isLeftTo(dataVolume: DataVolume, { metadata }: Claim): boolean {
+  const isFor = metadata.annotations?.[annotation.POPULATED_FOR] === dataVolume.metadata.name
+  return isFor && (metadata.ownerReferences ?? []).length === 0 && metadata.deletionTimestamp === undefined
 }
 
 function isHelperOf(claim: Claim, target: Claim): boolean {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Situation, statusIn } from './dv-status.ts'
+import { TRUNCATED_TEXT } from './importer-texts.ts'
 import type { Claim, ContainerStatus, DataVolumeStatus, Pod } from './models.ts'
 
 const NOW = '2026-01-01T00:00:00Z'
@@ -109,6 +110,12 @@ describe('statusIn', () => {
       pod('Pending', { state: { waiting: { reason: 'ErrImagePull' } } }),
       'ImportScheduled',
       'False/ImagePullFailed/failed to pull image: importer:1',
+    ],
+    [
+      'down because its source broke off',
+      pod('Running', { state: { terminated: { exitCode: 1, reason: 'Error', message: TRUNCATED_TEXT } } }),
+      'ImportInProgress',
+      `False/ImagePullFailed/${TRUNCATED_TEXT}`,
     ],
     [
       'without secret',

@@ -52,6 +52,8 @@ interface Draft {
 export const SCRATCH_MESSAGE = '{"scratchSpaceRequired":true}'
 export const OOM_KILLED = 'OOMKilled'
 const CRASH_LOOP = 'CrashLoopBackOff'
+const IMAGE_PULL_FAILED = 'ImagePullFailed'
+const IMAGE_PULL_TEXT = 'failed to pull image'
 const NONE: Short = ['False', '', '']
 const TRANSFERRING: Short = ['False', 'TransferRunning', '']
 const COMPLETED: Short = ['False', 'Completed', 'Import Complete']
@@ -254,7 +256,9 @@ function ended(pod: Pod, previous: DataVolumeStatus): Partial<Draft> {
   }
   // Until the target claim is marked, a finished import looks like a running one.
   if (exitCode === 0) return { phase: 'ImportInProgress', running: short(previous, 'Running') }
-  return { phase: 'ImportInProgress', running: ['False', 'Error', message], ready: NONE }
+  // CDI has one reason for a container image that cannot be pulled, and for an importer that could not read its source.
+  const reason = message.includes(IMAGE_PULL_TEXT) ? IMAGE_PULL_FAILED : 'Error'
+  return { phase: 'ImportInProgress', running: ['False', reason, message], ready: NONE }
 }
 
 /** CDI ignores a container's last state. It shows what it observed while the container was `terminated`, which may be nothing. */
@@ -269,7 +273,7 @@ function notStarted(pod: Pod, waiting: { reason?: string; message?: string } | u
   if (scheduled?.status === 'False') return ['False', 'Unschedulable', 'Importer pod cannot be scheduled']
   const reason = waiting?.reason ?? 'ContainerCreating'
   if (reason === 'ErrImagePull' || reason === 'ImagePullBackOff') {
-    return ['False', 'ImagePullFailed', `failed to pull image: ${pod.spec.containers[0]?.image ?? ''}`]
+    return ['False', IMAGE_PULL_FAILED, `${IMAGE_PULL_TEXT}: ${pod.spec.containers[0]?.image ?? ''}`]
   }
   return ['False', reason, waiting?.message ?? '']
 }

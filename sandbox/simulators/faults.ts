@@ -16,7 +16,7 @@ export type RunFault =
   | { readonly type: 'checksumMismatch'; readonly after?: FaultMoment }
   /** The first container run only finds that it needs scratch space. Default: at once. */
   | { readonly type: 'scratchSpaceRequired'; readonly after?: FaultMoment }
-  /** Stops downloading without any error. Default: at once. */
+  /** Stops downloading without any error. Default: after the first byte, so that CDI knows its progress. */
   | { readonly type: 'stall'; readonly after?: FaultMoment }
 
 /** A fault of an import or a clone that holds while the script is active. */
@@ -24,11 +24,13 @@ export type StateFault =
   | { readonly type: 'imagePull' }
   | { readonly type: 'unschedulable' }
   /** `of` is the object that the quota rejects. A real ResourceQuota works as well. */
-  | { readonly type: 'quota'; readonly of: 'target' | 'prime' | 'pod' }
+  | { readonly type: 'quota'; readonly of: 'target' | 'prime' | 'pod' | 'scratch' }
   /** The prime claim gets no volume. */
   | { readonly type: 'unprovisioned' }
   /** A deleted importer pod takes `delayMs` to end. `downloading`: it keeps downloading until then. */
   | { readonly type: 'slowEnd'; readonly delayMs: number; readonly downloading?: boolean }
+  /** CDI is killed, or its request fails, between the two writes that end an import: its pod stays. */
+  | { readonly type: 'forgottenImporter' }
   /** Clones show this error. `fatal`: they become Failed. */
   | { readonly type: 'cloneError'; readonly message: string; readonly fatal?: boolean }
   /** Clones take `delayMs` longer. */
@@ -81,7 +83,7 @@ export class FaultScript {
     return found as (StateFault & { type: K }) | undefined
   }
 
-  quota(of: 'target' | 'prime' | 'pod', dataVolume: DataVolume): boolean {
+  quota(of: (StateFault & { type: 'quota' })['of'], dataVolume: DataVolume): boolean {
     const found = this.#scripts.find(
       ({ target, fault }) => fault.type === 'quota' && fault.of === of && matches(target, dataVolume),
     )
@@ -101,6 +103,7 @@ export class FaultScript {
 /** Returns when a fault strikes: `after`, or the default of its type. */
 export function momentOf(fault: RunFault): FaultMoment {
   if (fault.after !== undefined) return fault.after
+  if (fault.type === 'stall') return 1
   return fault.type === 'checksumMismatch' || fault.type === 'oomKilled' ? 'end' : 0
 }
 

@@ -39,10 +39,16 @@ describe('httpTransfer', () => {
       's3',
       'https://h/b/k',
       404,
-      'could not get s3 object: "b/k": NoSuchKey: The specified key does not exist.\n\tstatus code: 404',
+      'could not get s3 object: "b/k": NoSuchKey: The specified key does not exist. \tstatus code: 404',
     ],
-    ['s3', 'https://h/b/k', 403, '"b/k": AccessDenied: Access Denied\n\tstatus code: 403'],
-    ['registry', 'docker://h/b:1', 404, 'manifest unknown'],
+    ['s3', 'https://h/b/k', 403, '"b/k": AccessDenied: Access Denied \tstatus code: 403'],
+    ['registry', 'docker://h/b:1', 404, 'failed to pull image: reading manifest 1 in h/b: manifest unknown'],
+    [
+      'registry',
+      'docker://h:5000/b',
+      403,
+      'reading manifest latest in h:5000/b: requested access to the resource is denied',
+    ],
     ['gcs', 'gs://b/k', 404, "object doesn't exist"],
   ])('says what the importer says: %s %s %i', async (sourceType, url, status, text) => {
     server.set({ fault: { status } })

@@ -6,24 +6,36 @@ import { publicUrl } from './transfer.ts'
 export function refusedText(sourceType: string, url: string, status: number, requestId: string): string {
   switch (sourceType) {
     case 's3':
-      return `Unable to connect to s3 data source: could not get s3 object: "${objectName(url)}": ${s3Error(status)}\n\tstatus code: ${status}, request id: ${requestId}, host id: ${requestId}`
+      // The importer writes a line break as a space.
+      return `Unable to connect to s3 data source: could not get s3 object: "${objectName(url)}": ${s3Error(status)} \tstatus code: ${status}, request id: ${requestId}, host id: ${requestId}`
     case 'gcs':
-      return `Unable to connect to gcs data source: could not get GCS object: ${gcsError(status)}`
+      return `Unable to connect to gcs data source: ${gcsError(status)}`
     case 'registry':
-      return `Unable to connect to registry data source: Could not create image reader: ${registryError(url, status)}`
+      return registryText(registryError(url, status))
     default:
       return `Unable to connect to http data source: expected status code 200, got ${status}. Status: ${statusLine(status)}`
   }
 }
 
-export const TRUNCATED_TEXT = 'Unable to process data: Unable to transfer source data to target file: unexpected EOF'
+export const TRUNCATED_TEXT =
+  'Unable to process data: Unable to transfer source data to target file: failed to pull image: unexpected EOF'
 
 export function unreachableText(sourceType: string, url: string, cause: string): string {
-  return `Unable to connect to ${sourceType} data source: Get "${publicUrl(url)}": ${cause}`
+  const error = `Get "${publicUrl(url)}": ${cause}`
+  if (sourceType === 'registry') return registryText(`pinging container registry ${imageName(url)}: ${error}`)
+  return `Unable to connect to ${sourceType} data source: ${error}`
 }
 
 export function checksumText(expected: string, actual: string): string {
   return `Unable to process data: checksum mismatch: expected ${expected}, got ${actual}`
+}
+
+function registryText(error: string): string {
+  return `Unable to process data: Unable to transfer source data to scratch space: Failed to read registry image: failed to pull image: ${error}`
+}
+
+function imageName(url: string): string {
+  return publicUrl(url).replace(/^docker:\/\//, '')
 }
 
 function statusLine(status: number): string {
@@ -54,9 +66,10 @@ function gcsError(status: number): string {
 }
 
 function registryError(url: string, status: number): string {
-  const image = publicUrl(url).replace(/^docker:\/\//, '')
-  if (status === 404) return `reading manifest in ${image}: manifest unknown`
-  if (status === 401 || status === 403)
-    return `reading manifest in ${image}: denied: requested access to the resource is denied`
-  return `reading manifest in ${image}: received unexpected HTTP status: ${statusLine(status)}`
+  const [name = '', tag = 'latest'] = imageName(url).split(/:(?=[^/:]+$)/)
+  const reading = `reading manifest ${tag} in ${name}`
+  if (status === 404) return `${reading}: manifest unknown`
+  if (status === 401) return `${reading}: authentication required`
+  if (status === 403) return `${reading}: requested access to the resource is denied`
+  return `${reading}: received unexpected HTTP status: ${statusLine(status)}`
 }

@@ -156,7 +156,11 @@ describe('an importer', () => {
     expect(container()?.state.waiting?.message).toBe('secret "creds" not found')
     await world.pass(60_000)
     expect(observed().importing).toBe(0)
-    world.create(SECRET, { namespace: TEAM, name: 'creds' })
+    const secret = { namespace: TEAM, name: 'creds' }
+    world.create(SECRET, secret, { data: { accessKeyId: 'aWQ=' } })
+    const text = "couldn't find key secretKey in Secret team/creds"
+    await world.until('the other key to be missing', () => container()?.state.waiting?.message === text)
+    world.cluster.admin.mergePatch(SECRET, secret, { data: { secretKey: 'a2V5' } })
     await world.untilPhase('disk', 'Succeeded')
   })
 

@@ -21,6 +21,8 @@ export interface KubeletOptions {
   readonly scheduleMs: number
   /** From the deletion of a running pod to its end. */
   readonly podEndMs: number
+  /** From the end of the container with exit code 0 to the phase Succeeded. A kubelet takes some two seconds. */
+  readonly phaseLagMs: number
   /** Back-off before the first restart of a container; doubles with each, up to `restartMaxMs`. */
   readonly restartBaseMs: number
   readonly restartMaxMs: number
@@ -66,11 +68,10 @@ export class Kubelet {
     world.claims.onChange(({ key }) => {
       for (const pod of world.pods.find(BY_CLAIM, key)) if (isImporter(pod)) this.worker.queue.add(keyOf(pod.metadata))
     })
-    for (const store of [world.secrets, world.configMaps]) {
-      store.onChange(({ before, after }) => {
-        if (before === undefined || after === undefined) this.#wakeWaiting((after ?? before)?.metadata.namespace)
-      })
-    }
+    world.secrets.onChange(({ before, after }) => this.#wakeWaiting((after ?? before)?.metadata.namespace))
+    world.configMaps.onChange(({ before, after }) => {
+      if (before === undefined || after === undefined) this.#wakeWaiting((after ?? before)?.metadata.namespace)
+    })
   }
 
   start(): void {
@@ -118,6 +119,7 @@ export class Kubelet {
     const container = pod.status?.containerStatuses?.[0]
     const { running, terminated, waiting } = container?.state ?? {}
     if (running !== undefined) return await this.#watchOver(key, pod)
+    if (terminated?.exitCode === 0) return await this.#succeed(key, pod)
     if (terminated !== undefined) return await this.#backOff(key, pod, { terminated })
     if (waiting?.reason === 'CrashLoopBackOff') return await this.#restart(key, pod, container?.restartCount ?? 0)
     await this.#firstStart(key, pod)
@@ -143,6 +145,11 @@ export class Kubelet {
       await this.#write(pod, podStatus.ended(pod, held.run.end, this.#world.timestamp()))
       this.#held.delete(key)
     }
+  }
+
+  async #succeed(key: string, pod: Pod): Promise<void> {
+    if (!this.#delays.passed(this.worker, key, `phase ${uidOf(pod)}`, this.#options.phaseLagMs)) return
+    await this.#write(pod, podStatus.stopped(pod, this.#world.timestamp()))
   }
 
   async #backOff(key: string, pod: Pod, lastState: ContainerState): Promise<void> {
@@ -186,9 +193,11 @@ export class Kubelet {
     const held = this.#held.get(key)
     const slow = this.#faults.state('slowEnd', this.#dataVolumeOf(pod))
     if (!slow?.downloading) await held?.run.stop()
-    const isRunning = pod.status?.containerStatuses?.[0]?.state.running !== undefined
-    const delayMs = slow?.delayMs ?? this.#options.podEndMs
-    if (isRunning && !this.#delays.passed(this.worker, key, `end ${uidOf(pod)}`, delayMs)) return
+    const { running, terminated } = pod.status?.containerStatuses?.[0]?.state ?? {}
+    const { podEndMs, phaseLagMs } = this.#options
+    const cleanUpMs = terminated !== undefined && pod.status?.phase === 'Running' ? phaseLagMs : 0
+    const delayMs = running === undefined ? cleanUpMs : (slow?.delayMs ?? podEndMs)
+    if (!this.#delays.passed(this.worker, key, `end ${uidOf(pod)}`, delayMs)) return
     await held?.run.stop()
     this.#held.delete(key)
     if (!pod.metadata.finalizers?.includes(KUBELET_FINALIZER)) return
@@ -214,10 +223,20 @@ export class Kubelet {
     if (this.#faults.state('imagePull', dataVolume)) {
       return podStatus.waiting(pod, 'ImagePullBackOff', 'Back-off pulling image')
     }
-    const secret = pod.spec.containers[0]?.env?.find((one) => one.valueFrom !== undefined)?.valueFrom?.secretKeyRef
-      ?.name
-    if (secret !== undefined && !this.#world.secrets.get(`${namespace}/${secret}`)) {
-      return podStatus.waiting(pod, 'CreateContainerConfigError', `secret "${secret}" not found`)
+    const mounted = pod.spec.volumes?.find((volume) => volume.secret !== undefined)?.secret?.secretName
+    if (mounted !== undefined && !this.#world.secrets.get(`${namespace}/${mounted}`)) return 'wait'
+    const lack = this.#lackedSecret(pod)
+    return lack === undefined ? undefined : podStatus.waiting(pod, 'CreateContainerConfigError', lack)
+  }
+
+  /** Returns what a kubelet says of the first value that a container is to get from a Secret and that is not there. */
+  #lackedSecret({ metadata: { namespace }, spec }: Pod): string | undefined {
+    for (const { valueFrom } of spec.containers[0]?.env ?? []) {
+      const { name, key = '' } = valueFrom?.secretKeyRef ?? {}
+      if (name === undefined) continue
+      const secret = this.#world.secrets.get(`${namespace}/${name}`)
+      if (secret === undefined) return `secret "${name}" not found`
+      if (!secret.keys.includes(key)) return `couldn't find key ${key} in Secret ${namespace}/${name}`
     }
     return undefined
   }
@@ -245,6 +264,8 @@ function startOf(pod: Pod, restartCount: number): string {
   return `${uidOf(pod)} ${restartCount}`
 }
 
+/** Pods of CDI that only read a size have the same label, and no claim that is downloaded to. */
 function isImporter(pod: Pod | undefined): boolean {
-  return pod?.metadata.labels?.[IMPORTER_LABEL] === IMPORTER_LABEL_VALUE
+  const { labels, annotations } = pod?.metadata ?? {}
+  return labels?.[IMPORTER_LABEL] === IMPORTER_LABEL_VALUE && annotations?.[DATA_VOLUME_NAME] !== undefined
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { KUBEVIRT_VIRTUAL_MACHINE } from '../../operator/kube/resource-types.ts'
+import { KUBEVIRT_VIRTUAL_MACHINE, POD } from '../../operator/kube/resource-types.ts'
 import { SimulatedCluster, short, TEAM } from './simulated-cluster.fixtures.ts'
 
 let world: SimulatedCluster
@@ -17,6 +17,65 @@ function patchTemplate(spec: object, metadata: object = {}): void {
   )
 }
 
+const NET = { name: 'net', multus: { networkName: 'team/net' } }
+
+describe('a guest that can migrate', () => {
+  const shown = (type: string) => short(world.machine('mobile'), type)
+  const patch = (domain: object) =>
+    world.cluster.admin.mergePatch(
+      KUBEVIRT_VIRTUAL_MACHINE,
+      { namespace: TEAM, name: 'mobile' },
+      { spec: { template: { spec: { domain } } } },
+    )
+  const migrate = () => world.simulators.kubevirt.script({ name: 'mobile' }, { type: 'migrating' })
+
+  beforeEach(async () => {
+    world.createClaim('shared', TEAM, '1Gi', { accessModes: ['ReadWriteMany'] })
+    world.createMachine('mobile', 'shared')
+    await world.untilStatus('mobile', 'Running')
+  })
+
+  it('gets CPUs and memory when it migrates, and not before', async () => {
+    patch({ cpu: { sockets: 4 }, memory: { guest: '3Gi' } })
+    await world.until('both', () => shown('HotVCPUChange') === 'True' && shown('HotMemoryChange') === 'True')
+    await world.pass(600_000)
+    expect([shown('HotVCPUChange'), shown('RestartRequired')]).toEqual(['True', undefined])
+    const end = migrate()
+    await world.untilStatus('mobile', 'Migrating')
+    end()
+    await world.untilStatus('mobile', 'Running')
+    await world.until('neither', () => shown('HotVCPUChange') === undefined && shown('HotMemoryChange') === undefined)
+  })
+
+  it('has a second launcher pod while it migrates, and only that one afterwards', async () => {
+    const uid = world.instance('mobile')?.metadata.uid
+    const launchers = () =>
+      world.cluster.admin
+        .list(POD, { namespace: TEAM, labelSelector: `kubevirt.io/created-by=${uid}` })
+        .items.map(({ metadata }) => metadata.name)
+    const [source] = launchers()
+    const end = migrate()
+    await world.until('a second one', () => launchers().length === 2)
+    const target = launchers().find((name) => name !== source)
+    await world.pass(600_000)
+    expect(launchers()).toHaveLength(2)
+    end()
+    await world.until('the second one alone', () => launchers().length === 1)
+    expect([launchers(), world.instance('mobile')?.metadata.uid]).toEqual([[target], uid])
+    expect(world.machine('mobile')?.status?.printableStatus).toBe('Running')
+  })
+
+  it('is not given CPUs during a migration, and waits for the next one then', async () => {
+    const end = migrate()
+    await world.untilStatus('mobile', 'Migrating')
+    patch({ cpu: { sockets: 4 } })
+    await world.until('the refusal', () => shown('Failure')?.includes('while VMI is migrating') === true)
+    end()
+    await world.until('the change', () => shown('HotVCPUChange') === 'True')
+    expect(shown('Failure')).toBeUndefined()
+  })
+})
+
 describe('a change of the template', () => {
   it.each([
     ['fewer sockets', { domain: { cpu: { sockets: 1 } } }, { domain: { cpu: { sockets: 2 } } }],
@@ -27,6 +86,7 @@ describe('a change of the template', () => {
       { domain: { memory: { guest: '2048Mi' } } },
     ],
     ['another hostname', { hostname: 'other' }, { hostname: null }],
+    ['one more network', { networks: [NET, { ...NET, name: 'more' }] }, { networks: [NET] }],
   ])('needs a restart for %s, until it is taken back', async (_what, change, back) => {
     patchTemplate(change)
     await world.until('RestartRequired', () => short(world.machine('vm'), 'RestartRequired') !== undefined)

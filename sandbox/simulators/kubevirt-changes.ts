@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Instance, InstanceSpec, Machine, MachineFailure } from './kubevirt-models.ts'
+import type { Instance, InstanceSpec, Machine, MachineFailure, MachineVolume } from './kubevirt-models.ts'
 import { instanceSpecFrom } from './kubevirt-objects.ts'
 import { conditionOf } from './kubevirt-status.ts'
 import { bytesOf } from './quantity.ts'
@@ -43,10 +43,16 @@ const ANOTHER_HOTPLUG: MachineFailure = {
   message: 'Error encountered while handling CPU change request: another CPU hotplug is in progress',
 }
 
+const MIGRATES: MachineFailure = {
+  reason: 'HotPlugCPUError',
+  message: 'Error encountered while handling CPU change request: CPU hotplug is not allowed while VMI is migrating',
+}
+
 function changedSockets({ domain: { cpu: wanted } }: InstanceSpec, instance: Instance): Part {
   const { cpu: current } = instance.spec.domain
   const [asked = 1, has = 1] = [wanted?.sockets, current?.sockets]
   if (asked === has) return {}
+  if (instance.status?.migrationState?.completed === false) return { failure: MIGRATES }
   // Even a change that would revert the first one.
   if (conditionOf(instance, 'HotVCPUChange')?.status === 'True') return { failure: ANOTHER_HOTPLUG }
   if (asked < has) return { refusal: 'Reduction of CPU socket count requires a restart' }
@@ -74,7 +80,19 @@ function changedPlacement(wanted: InstanceSpec, current: InstanceSpec): object {
 }
 
 /** Returns the spec without the parts that can change while an instance runs. */
-function fixedPart({ nodeSelector: _n, affinity: _a, tolerations: _t, domain, ...rest }: InstanceSpec): object {
-  const { cpu: { sockets: _s, maxSockets: _m, ...cpu } = {}, memory: _memory, ...others } = domain
-  return { ...rest, domain: { ...others, cpu } }
+function fixedPart(spec: InstanceSpec): object {
+  const { nodeSelector: _n, affinity: _a, tolerations: _t, domain, volumes = [], ...rest } = spec
+  const { cpu: { sockets: _s, maxSockets: _m, ...cpu } = {}, memory: _memory, devices, ...others } = domain
+  const plugged = new Set(volumes.filter(isHotpluggable).map(({ name }) => name))
+  const isFixed = ({ name }: { readonly name: string }) => !plugged.has(name)
+  return {
+    ...rest,
+    volumes: volumes.filter(isFixed),
+    domain: { ...others, devices: { ...devices, disks: devices?.disks?.filter(isFixed) }, cpu },
+  }
+}
+
+/** Reports whether KubeVirt plugs the volume into a guest that runs. */
+function isHotpluggable({ dataVolume, persistentVolumeClaim, memoryDump }: MachineVolume): boolean {
+  return [dataVolume, persistentVolumeClaim, memoryDump].some((source) => source?.hotpluggable === true)
 }

@@ -21,10 +21,14 @@ export type MachineStateFault =
   | { readonly type: 'neverReady' }
   /** The guest works, as its agent shows. Only its pod is not ready. */
   | { readonly type: 'podUnready' }
+  /** The guest has no agent: nothing but its pod shows that it works. */
+  | { readonly type: 'noAgent' }
   /** The CPUs of the guest are paused, by a person, a storage error or a migration. */
   | { readonly type: 'paused'; readonly reason: PauseReason }
   /** The node is lost without notice: the pod stays Terminating, and the instance still shows Running. */
   | { readonly type: 'nodeLost' }
+  /** The guest migrates while this lasts. At the end it has the CPUs and the memory that it waited for. */
+  | { readonly type: 'migrating' }
   /** The guest takes `delayMs` longer until it runs. */
   | { readonly type: 'slowStart'; readonly delayMs: number }
 

@@ -146,3 +146,40 @@ it('what an instance said last is there until the next one says something', asyn
   expect(short(world.machine('vm'), 'AgentConnected')).toBe('True')
   expect(short(world.machine('vm'), 'Ready')).toBe('False/VMINotExists/VMI does not exist')
 })
+
+describe('while virt-controller is stopped', () => {
+  const renewTime = () => world.renewTime('kubevirt', 'virt-controller')
+  const isPodReady = () => short(world.pods()[0], 'Ready') === 'True'
+
+  it('nothing renews its Lease, and the readiness of a guest stays as it was reported last', async () => {
+    await world.runMachine()
+    await world.until('ready', () => short(world.machine('vm'), 'Ready') === 'True')
+    const heal = world.simulators.kubevirt.script({ name: 'vm' }, { type: 'podUnready' })
+    await world.until('not ready', () => short(world.machine('vm'), 'Ready')?.startsWith('False') === true)
+    const comeBack = world.simulators.kubevirt.stopController()
+    const last = renewTime()
+    heal()
+    await world.until('the pod to be ready', isPodReady)
+    await world.pass(600_000)
+    expect(short(world.machine('vm'), 'Ready')).toMatch(/^False\/ContainersNotReady/)
+    expect(short(world.instance('vm'), 'Ready')).toMatch(/^False\/ContainersNotReady/)
+    expect(renewTime()).toBe(last)
+    comeBack()
+    await world.until('ready', () => short(world.machine('vm'), 'Ready') === 'True')
+    await world.until('a beat', () => renewTime() !== last)
+  })
+
+  it('a guest that ends shows it in the phase of its instance only, and is started again later', async () => {
+    world.simulators.kubevirt.script({ name: 'vm' }, { type: 'guestShutdown', afterMs: 60_000 }, { times: 1 })
+    await world.runMachine()
+    await world.until('ready', () => short(world.machine('vm'), 'Ready') === 'True')
+    const { uid } = world.instance('vm')?.metadata ?? {}
+    const comeBack = world.simulators.kubevirt.stopController()
+    await world.until('its end', () => world.instance('vm')?.status?.phase === 'Succeeded')
+    await world.pass(60_000)
+    expect(world.machine('vm')?.status?.printableStatus).toBe('Running')
+    expect(short(world.instance('vm'), 'Ready')).toBe('True')
+    comeBack()
+    await world.until('another instance', () => ![uid, undefined].includes(world.instance('vm')?.metadata.uid))
+  })
+})

@@ -10,7 +10,7 @@ import { guestInterfaces } from './kubevirt-network.ts'
 import { INSTANCE_FINALIZER, launcherPod } from './kubevirt-objects.ts'
 import { type ShortCondition, shortened, withTimes } from './kubevirt-status.ts'
 import { disksOf, hasFailed, isReadyToLaunch, type MachineDisk, needsTemporaryPod } from './kubevirt-volumes.ts'
-import { isTerminating, type Pod, uidOf } from './models.ts'
+import { type Condition, isTerminating, type Pod, uidOf } from './models.ts'
 import { Retries, watchedPartOf } from './retries.ts'
 import { nodeOf } from './scheduler.ts'
 import { BY_INSTANCE } from './world.ts'
@@ -68,7 +68,8 @@ export class Instances extends KubevirtController {
       this.#retries.forget(key)
       return
     }
-    const [pod] = this.world.pods.find(BY_INSTANCE, uidOf(instance))
+    const pod = this.#launcherOf(instance)
+    if (this.outages.isAway) return await this.#goOn(key, instance, pod)
     if (isTerminating(instance) || isFinal(instance)) return await this.#windDown(instance, pod)
     const disks = disksOf(this.world, instance.metadata.namespace ?? '', instance.spec)
     if (pod === undefined && disks.some(hasFailed)) return await this.#enter(instance, 'Failed', [NOT_SCHEDULED])
@@ -77,12 +78,20 @@ export class Instances extends KubevirtController {
     await this.#follow(key, instance, pod)
   }
 
+  /** What virt-handler does by itself: a guest that has a pod and was handed over boots, runs, and may end. */
+  async #goOn(key: string, instance: Instance, pod: Pod | undefined): Promise<void> {
+    const isHandedOver = instance.status?.phase === 'Scheduled' || instance.status?.phase === 'Running'
+    const isThere = pod?.status?.phase === 'Running' && !isTerminating(pod)
+    if (isHandedOver && isThere && !isTerminating(instance)) await this.#follow(key, instance, pod)
+  }
+
   /** An instance ends with its launcher pod. Its final phase depends on whether its guest ever ran. */
   async #windDown(instance: Instance, pod: Pod | undefined): Promise<void> {
     const isOver = pod === undefined || hasEnded(pod)
     if (pod !== undefined && !isTerminating(pod) && (isTerminating(instance) || !isOver)) {
       await this.world.remove(POD, pod)
     }
+    await this.#removeOthers(instance, pod)
     if (!isOver)
       return await this.#enter(instance, instance.status?.phase ?? 'Pending', withOthers(instance, POD_TERMINATING))
     const ended = isFinal(instance) ? instance : await this.#finish(instance, hasRun(instance) ? 'Succeeded' : 'Failed')
@@ -120,6 +129,23 @@ export class Instances extends KubevirtController {
     await this.#enter(instance, 'Pending', [NOT_SCHEDULED, ['Synchronized', 'False', 'FailedCreate', text], ...stale])
   }
 
+  #launchers(instance: Instance): readonly Pod[] {
+    return this.world.pods.find(BY_INSTANCE, uidOf(instance))
+  }
+
+  /** Returns the pod that has the guest: the source of a migration until that is completed, and its target from then on. */
+  #launcherOf(instance: Instance): Pod | undefined {
+    const { completed, sourcePod, targetPod } = instance.status?.migrationState ?? {}
+    const pods = this.#launchers(instance)
+    return named(completed === true ? targetPod : sourcePod, pods) ?? pods[0]
+  }
+
+  /** Removes the launcher pods that do not have the guest: the source of a migration that is over, or all but one at the end. */
+  async #removeOthers(instance: Instance, launcher: Pod | undefined): Promise<void> {
+    for (const pod of this.#launchers(instance))
+      if (pod !== launcher && !isTerminating(pod)) await this.world.remove(POD, pod)
+  }
+
   /** Returns why the pod was rejected, or undefined if it was created. */
   async #launch(instance: Instance): Promise<string | undefined> {
     const scripted = this.faults.state('podRefused', instance)
@@ -144,6 +170,7 @@ export class Instances extends KubevirtController {
     const hasBooted = hasRun(instance) || this.#boots.passed(this.worker, key, `boot ${uidOf(instance)}`, delayMs)
     // From here on the instance belongs to virt-handler, which sets the node.
     if (!hasBooted) return await this.#enter(instance, 'Scheduled', [NOT_RUNNING, ALL_READY], nodeOf(pod))
+    if (instance.status?.migrationState?.completed === true) await this.#removeOthers(instance, pod)
     await this.#run(key, instance)
   }
 
@@ -162,23 +189,67 @@ export class Instances extends KubevirtController {
   async #switchOn(instance: Instance): Promise<Instance> {
     const { status = {} } = instance
     const conditions = withTimes([NOT_RUNNING, ALL_READY], status.conditions ?? [], this.world.timestamp())
-    return await this.#show(instance, { ...this.#inPhase(status, 'Running'), conditions })
+    return await this.#show(instance, {
+      ...this.#inPhase(status, 'Running'),
+      conditions: this.#reported(instance, conditions),
+    })
   }
 
   async #runningStatus(instance: Instance): Promise<InstanceStatus> {
     const { status = {}, spec } = instance
     const { sockets = 1, cores = 1, threads = 1 } = spec.domain.cpu ?? {}
-    const topology = status.currentCPUTopology ?? { sockets, cores, threads }
+    const { migration, topology, memory } = await this.#migrated(instance, { sockets, cores, threads })
     const interfaces = status.interfaces ?? (await guestInterfaces(this.world, instance))
     const conditions = [...this.#guestConditions(instance), ALL_READY, this.#migratable(instance)]
     // The guest gets an added socket only after a migration.
     if (topology.sockets !== sockets) conditions.push(['HotVCPUChange', 'True'])
+    if (memory.guestCurrent !== spec.domain.memory?.guest) conditions.push(['HotMemoryChange', 'True'])
     return {
       ...this.#inPhase(status, 'Running'),
       currentCPUTopology: topology,
+      memory,
+      ...migration,
       interfaces,
-      conditions: withTimes(conditions, status.conditions ?? [], this.world.timestamp()),
+      conditions: this.#reported(instance, withTimes(conditions, status.conditions ?? [], this.world.timestamp())),
     }
+  }
+
+  /** A guest that has migrated to its second launcher pod has all that its spec says. */
+  async #migrated(instance: Instance, wanted: NonNullable<InstanceStatus['currentCPUTopology']>) {
+    const { status = {}, spec } = instance
+    const guest = spec.domain.memory?.guest
+    const asked = { topology: wanted, memory: { ...(guest !== undefined && { guestCurrent: guest }) } }
+    const had = { topology: status.currentCPUTopology ?? asked.topology, memory: status.memory ?? asked.memory }
+    const { migrationState } = status
+    const isUnderWay = migrationState?.completed === false
+    if (this.faults.state('migrating', instance)) {
+      const begun = isUnderWay ? migrationState : await this.#beginMigration(instance)
+      return { migration: begun === undefined ? {} : { migrationState: begun }, ...had }
+    }
+    const target = named(migrationState?.targetPod, this.#launchers(instance))
+    if (!isUnderWay || target?.status?.phase !== 'Running') return { migration: {}, ...had }
+    const nodeName = nodeOf(target)
+    return {
+      migration: { migrationState: { ...migrationState, completed: true }, ...(nodeName && { nodeName }) },
+      ...asked,
+    }
+  }
+
+  /** A migration whose pod is refused does not begin. */
+  async #beginMigration(instance: Instance): Promise<InstanceStatus['migrationState']> {
+    const source = this.#launcherOf(instance)?.metadata.name
+    const other = () => this.#launchers(instance).find(({ metadata }) => metadata.name !== source)
+    if (other() === undefined) await this.#launch(instance)
+    const target = other()
+    if (target === undefined) return instance.status?.migrationState
+    return { completed: false, ...(source !== undefined && { sourcePod: source }), targetPod: target.metadata.name }
+  }
+
+  /** virt-controller copies the readiness of the pod. While it is stopped, the condition stays as it was. */
+  #reported({ status }: Instance, conditions: readonly Condition[]): readonly Condition[] {
+    if (!this.outages.isAway) return conditions
+    const frozen = (status?.conditions ?? []).filter(({ type }) => type === 'Ready')
+    return [...frozen, ...conditions.filter(({ type }) => type !== 'Ready')]
   }
 
   /** Returns the conditions of a running guest. The readiness gate of its pod is open only while the guest is not paused. */
@@ -189,7 +260,7 @@ export class Instances extends KubevirtController {
     if (paused !== undefined) return [GATE_CLOSED, ['Paused', 'True', paused.reason, PAUSES[paused.reason]]]
     if (this.#opensGate(instance)) return [GATE_CLOSED]
     const ready: ShortCondition = this.faults.state('podUnready', instance) ? CONTAINERS_NOT_READY : ['Ready', 'True']
-    return [ready, ['AgentConnected', 'True']]
+    return this.faults.state('noAgent', instance) ? [ready] : [ready, ['AgentConnected', 'True']]
   }
 
   /** A kubelet evaluates the readiness gate of a pod a moment after its guest resumed. */
@@ -210,7 +281,7 @@ export class Instances extends KubevirtController {
   async #finish(instance: Instance, phase: 'Succeeded' | 'Failed'): Promise<Instance> {
     const { status = {} } = instance
     const last = withOthers(instance, POD_TERMINATING)
-    const conditions = withTimes(last, status.conditions ?? [], this.world.timestamp())
+    const conditions = this.#reported(instance, withTimes(last, status.conditions ?? [], this.world.timestamp()))
     return await this.#show(instance, { ...this.#inPhase(status, phase), conditions })
   }
 
@@ -240,6 +311,10 @@ export class Instances extends KubevirtController {
     if (isDeepStrictEqual(instance.status ?? {}, status)) return instance
     return await this.world.replace(VIRTUAL_MACHINE_INSTANCE, this.world.instances, { ...instance, status })
   }
+}
+
+function named(name: string | undefined, pods: readonly Pod[]): Pod | undefined {
+  return pods.find(({ metadata }) => metadata.name === name)
 }
 
 export function hasEnded(pod: Pod): boolean {

@@ -42,9 +42,17 @@ export class Launchers extends KubevirtController {
   /** The pod ends with its guest. The pod of a lost node is evicted, but nothing on that node notices. */
   async #watchOver(pod: Pod, instance: Instance): Promise<void> {
     if (this.faults.state('nodeLost', instance) !== undefined) return await this.world.remove(POD, pod)
-    if (!isFinal(instance)) return
+    if (!isFinal(instance)) return await this.#showReadiness(pod, instance)
     const end = instance.status?.phase === 'Succeeded' ? 'completed' : 'evicted'
     await this.#write(pod, podStatus.ended(pod, { type: end }, this.#now()))
+  }
+
+  /** The kubelet probes the guest, and evaluates the readiness gate that a pause closes. */
+  async #showReadiness(pod: Pod, instance: Instance): Promise<void> {
+    const causes = ['neverReady', 'podUnready', 'paused'] as const
+    const isReady = causes.every((cause) => this.faults.state(cause, instance) === undefined)
+    if (pod.status === undefined || podStatus.isReady(pod) === isReady) return
+    await this.#write(pod, podStatus.withReadiness(pod.status, isReady, this.#now()))
   }
 
   async #schedule(key: string, pod: Pod, instance: Instance): Promise<void> {
@@ -67,7 +75,10 @@ export class Launchers extends KubevirtController {
       await this.#write(pod, podStatus.ended(pod, { type: 'evicted' }, this.#now()))
     } else {
       const connected = networks !== undefined && 'status' in networks ? attached(pod, networks.status) : pod
-      await this.#write(on(connected, placement.node), podStatus.running(pod, 0, undefined, this.#now()))
+      await this.#write(
+        on(connected, placement.node),
+        podStatus.withReadiness(podStatus.running(pod, 0, undefined, this.#now()), true, this.#now()),
+      )
     }
   }
 

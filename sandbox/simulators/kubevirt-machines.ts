@@ -25,6 +25,7 @@ export class Machines extends KubevirtController {
   protected async reconcile(key: string): Promise<void> {
     const stored = this.world.machines.get(key)
     if (stored === undefined) return this.#forget(key)
+    if (this.outages.isAway) return
     const found = this.world.instances.get(key)
     const instance = found !== undefined && isOwnedBy(found, stored) ? found : undefined
     const machine = isTerminating(stored) ? stored : await this.#complete(stored)
@@ -74,6 +75,8 @@ export class Machines extends KubevirtController {
   }
 
   async #start(key: string, machine: Machine, startFailure: StartFailure | undefined): Promise<void> {
+    // KubeVirt starts no machine that is being restored.
+    if (machine.status?.restoreInProgress !== undefined) return
     const isRequested = hasStartRequest(machine)
     if (isRequested && machine.spec.runStrategy === 'Halted') return await this.#switchOn(machine)
     if (!restarts(machine) && !(isRequested && machine.spec.runStrategy === 'Manual')) return

@@ -17,7 +17,11 @@ export interface Domain {
   readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities }
   readonly machine?: { readonly type?: string }
   readonly firmware?: { readonly uuid?: string; readonly serial?: string }
-  readonly devices?: { readonly interfaces?: readonly GuestInterface[]; readonly [field: string]: unknown }
+  readonly devices?: {
+    readonly interfaces?: readonly GuestInterface[]
+    readonly disks?: readonly { readonly name: string; readonly [field: string]: unknown }[]
+    readonly [field: string]: unknown
+  }
 }
 
 export interface GuestInterface {
@@ -34,8 +38,9 @@ export interface Network {
 
 export interface MachineVolume {
   readonly name: string
-  readonly dataVolume?: { readonly name: string }
-  readonly persistentVolumeClaim?: { readonly claimName: string }
+  readonly dataVolume?: { readonly name: string; readonly hotpluggable?: boolean }
+  readonly persistentVolumeClaim?: { readonly claimName: string; readonly hotpluggable?: boolean }
+  readonly memoryDump?: { readonly claimName: string; readonly hotpluggable?: boolean }
   readonly cloudInitNoCloud?: {
     readonly secretRef?: { readonly name: string }
     readonly networkDataSecretRef?: { readonly name: string }
@@ -83,6 +88,8 @@ export interface MachineStatus {
   readonly desiredGeneration?: number
   readonly startFailure?: StartFailure
   readonly stateChangeRequests?: readonly StateChangeRequest[]
+  /** Name of the VirtualMachineRestore that is at work. */
+  readonly restoreInProgress?: string
   readonly conditions?: readonly Condition[]
 }
 
@@ -121,6 +128,13 @@ export interface InstanceStatus {
   }[]
   readonly nodeName?: string
   readonly currentCPUTopology?: { readonly cores?: number; readonly sockets?: number; readonly threads?: number }
+  readonly memory?: { readonly guestCurrent?: string }
+  readonly migrationState?: {
+    readonly completed: boolean
+    /** Names of the launcher pods that the guest leaves and enters. */
+    readonly sourcePod?: string
+    readonly targetPod?: string
+  }
   readonly interfaces?: readonly InterfaceStatus[]
   readonly conditions?: readonly Condition[]
 }

@@ -12,6 +12,8 @@ export interface KubevirtOptions {
   /** First wait before a rejected creation is retried; doubles with each rejection. */
   readonly retryMs: number
   readonly retryMaxMs: number
+  /** How often virt-controller renews its Lease; 0 if it has none. */
+  readonly leaseRenewMs: number
   /** Interval between the tries of a kubelet to create the sandbox of a pod. */
   readonly sandboxRetryMs: number
 }

@@ -46,12 +46,13 @@ export function machineStatusIn(situation: MachineSituation, now: string): Machi
     desiredGeneration: machine.metadata.generation ?? 1,
     ...(startFailure && { startFailure }),
     ...(requests.length > 0 && { stateChangeRequests: requests }),
+    ...(previous.restoreInProgress !== undefined && { restoreInProgress: previous.restoreInProgress }),
     conditions,
   }
   return isDeepStrictEqual(previous, next) ? previous : next
 }
 
-/** Returns the first status that applies, in KubeVirt's order. Migrating and WaitingForReceiver do not occur here. */
+/** Returns the first status that applies, in KubeVirt's order. WaitingForReceiver does not occur here. */
 function printableStatusOf({ machine, instance, disks, startFailure }: MachineSituation): string {
   const isAlive = instance !== undefined && !isFinal(instance)
   const isRunning = instance?.status?.phase === 'Running'
@@ -61,6 +62,7 @@ function printableStatusOf({ machine, instance, disks, startFailure }: MachineSi
   const table: readonly (readonly [string, boolean])[] = [
     ['Terminating', isTerminating(machine)],
     ['Stopping', isAlive && isTerminating(instance)],
+    ['Migrating', isRunning && instance.status?.migrationState?.completed === false],
     ['Paused', isRunning && conditionOf(instance, 'Paused')?.status === 'True'],
     ['Running', isRunning],
     ['ErrorPvcNotFound', synchronized?.reason === 'FailedPvcNotFound'],
@@ -85,13 +87,14 @@ export function restarts({ spec }: Machine): boolean {
 /** Conditions of the virtual machine itself. All others are those of its instance. */
 const OWN: ReadonlySet<string> = new Set(['Ready', 'Failure', 'RestartRequired'])
 
-/** Under `Manual`, KubeVirt starts and stops only when virtctl requests it. */
+/** Under `Manual`, KubeVirt starts only when virtctl requests it. */
 export function hasStartRequest({ status }: Machine): boolean {
   return (status?.stateChangeRequests ?? []).some(({ action }) => action === 'Start')
 }
 
 export function hasStopRequest({ spec, status }: Machine, instance: Instance): boolean {
-  if (spec.runStrategy !== 'Manual') return false
+  // `virtctl restart` asks to stop and to start, under any strategy that lets a guest run.
+  if (spec.runStrategy === 'Halted') return false
   return (status?.stateChangeRequests ?? []).some(({ action, uid }) => action === 'Stop' && uid === uidOf(instance))
 }
 

@@ -1,23 +1,30 @@
 import { keyOf } from '../../operator/kube/kube-object.ts'
+import { ControllerLease } from './controller-lease.ts'
 import { type MachineFault, MachineFaults, type MachineScriptOptions, type MachineTarget } from './kubevirt-faults.ts'
 import { Instances } from './kubevirt-instances.ts'
 import { Launchers } from './kubevirt-launchers.ts'
 import { Machines } from './kubevirt-machines.ts'
 import { isLauncher } from './kubevirt-objects.ts'
 import type { KubevirtOptions } from './kubevirt-options.ts'
+import { isToBeRestored, Restores } from './kubevirt-restores.ts'
 import type { Pod } from './models.ts'
+import { Outages } from './outages.ts'
 import { isUnschedulable } from './pod-status.ts'
 import { watchRoom } from './scheduler.ts'
 import { BY_CLAIM, BY_INSTANCE, type World } from './world.ts'
+
+const LEASE_KEY = { namespace: 'kubevirt', name: 'virt-controller' }
 
 /**
  * KubeVirt as an ordinary API client: a VirtualMachine has a VirtualMachineInstance, which has a launcher pod, in which
  * a guest runs. No essential state is in memory: a restarted simulator continues from the state of the cluster.
  *
+ * A restore writes volumes into the spec, as KubeVirt does for a VirtualMachineRestore.
+ *
  * Not simulated: admission webhooks (a missing or unknown `runStrategy` is not rejected, such a machine stays idle, and
- * spec defaults are set a moment after the creation), migration (so added sockets stay pending), `Once`,
- * dataVolumeTemplates, the temporary pod for DataVolumes in WaitForFirstConsumer, and subresources. Deleting the
- * instance restarts the machine, a request in the status starts and stops it under `Manual`, and a pause is scripted.
+ * spec defaults are set a moment after the creation), `Once`, dataVolumeTemplates, the temporary pod for DataVolumes in
+ * WaitForFirstConsumer and subresources. Deleting the instance restarts the machine, requests in the status start and stop it, and pauses and
+ * migrations are scripted: added CPUs and memory wait for one.
  */
 export class KubevirtSimulator {
   readonly #world: World
@@ -25,18 +32,27 @@ export class KubevirtSimulator {
   readonly #machines: Machines
   readonly #instances: Instances
   readonly #launchers: Launchers
+  readonly #restores: Restores
+  readonly #lease: ControllerLease
+  readonly #outages = new Outages()
 
   constructor(world: World, options: KubevirtOptions) {
     this.#world = world
     this.#faults = new MachineFaults(() => this.#wake())
-    const parts = { world, options, faults: this.#faults }
+    this.#lease = new ControllerLease(world, LEASE_KEY, options.leaseRenewMs, () => !this.#outages.isAway)
+    const parts = { world, options, faults: this.#faults, outages: this.#outages }
     this.#machines = new Machines(parts)
     this.#instances = new Instances(parts)
     this.#launchers = new Launchers(parts)
-    world.machines.onChange(({ key }) => this.#machines.worker.queue.add(key))
+    this.#restores = new Restores(parts)
+    world.machines.onChange(({ key }) => {
+      this.#machines.worker.queue.add(key)
+      this.#restores.worker.queue.add(key)
+    })
     world.instances.onChange(({ key, before, after }) => {
       this.#machines.worker.queue.add(key)
       this.#instances.worker.queue.add(key)
+      this.#restores.worker.queue.add(key)
       for (const pod of world.pods.find(BY_INSTANCE, (after ?? before)?.metadata.uid ?? '')) {
         this.#launchers.worker.queue.add(keyOf(pod.metadata))
       }
@@ -48,10 +64,14 @@ export class KubevirtSimulator {
       this.#instances.worker.queue.add(ownerKey(pod) ?? key)
     })
     for (const store of [world.claims, world.dataVolumes]) store.onChange(({ key }) => this.#wakeUsersOf(key))
+    world.claims.onChange(() => {
+      for (const machine of world.machines.values())
+        if (isToBeRestored(machine)) this.#restores.worker.queue.add(keyOf(machine.metadata))
+    })
     world.secrets.onChange(({ before, after }) => {
       if (before === undefined) this.#wakeLaunchers(({ metadata }) => metadata.namespace === after?.metadata.namespace)
     })
-    watchRoom(world, () => this.#wakeLaunchers(isUnschedulable))
+    watchRoom(world, (mayFit) => this.#wakeLaunchers((pod) => isUnschedulable(pod) && mayFit(pod)))
   }
 
   /** Injects a fault into the virtual machines that match `target`. The latest script wins. Returns a function that ends it. */
@@ -61,18 +81,33 @@ export class KubevirtSimulator {
 
   start(): void {
     for (const { worker } of this.#parts()) worker.start()
+    this.#lease.start()
+  }
+
+  /**
+   * Stops only virt-controller, as if its Deployment were scaled to 0. Nothing creates or deletes instances and launcher pods, and nothing
+   * renews the Lease. Guests go on: virt-handler reports their phase, agent and pauses, and kubelets the state of the pods. Everything that
+   * virt-controller reports stays as it was: the state of machines, and the condition `Ready` of instances. Returns a function that ends
+   * this outage: the controller is back when no outage is left.
+   */
+  stopController(): () => void {
+    return this.#outages.begin(() => this.#wake())
   }
 
   async stop(): Promise<void> {
+    this.#lease.stop()
     await Promise.all(this.#parts().map(({ worker }) => worker.stop()))
   }
 
   #parts() {
-    return [this.#machines, this.#instances, this.#launchers]
+    return [this.#machines, this.#instances, this.#launchers, this.#restores]
   }
 
   #wake(): void {
-    for (const key of this.#world.machines.keys()) this.#machines.worker.queue.add(key)
+    for (const key of this.#world.machines.keys()) {
+      this.#machines.worker.queue.add(key)
+      this.#restores.worker.queue.add(key)
+    }
     for (const key of this.#world.instances.keys()) this.#instances.worker.queue.add(key)
     this.#wakeLaunchers(() => true)
   }

@@ -122,6 +122,8 @@ export interface Container {
 export interface Pod extends KubeObject {
   readonly spec: {
     readonly restartPolicy?: string
+    readonly nodeName?: string
+    readonly schedulingGates?: readonly { readonly name: string }[]
     readonly terminationGracePeriodSeconds?: number
     readonly automountServiceAccountToken?: boolean
     readonly nodeSelector?: Readonly<Record<string, string>>
@@ -154,7 +156,11 @@ export interface AffinityTerm {
 
 /** One of the terms must hold, with all of its expressions. */
 export interface NodeSelector {
-  readonly nodeSelectorTerms: readonly { readonly matchExpressions?: readonly LabelExpression[] }[]
+  readonly nodeSelectorTerms: readonly {
+    readonly matchExpressions?: readonly LabelExpression[]
+    /** Only `metadata.name`. */
+    readonly matchFields?: readonly LabelExpression[]
+  }[]
 }
 
 export interface Node extends KubeObject {

@@ -17,6 +17,18 @@ export function isUnschedulable({ status }: Pod): boolean {
   return status?.conditions?.some(({ type, status: holds }) => type === 'PodScheduled' && holds === 'False') ?? false
 }
 
+export function isReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') ?? false
+}
+
+export function withReadiness(status: PodStatus, ready: boolean, now: string): PodStatus {
+  const others = (status.conditions ?? []).filter(({ type }) => type !== 'Ready')
+  return {
+    ...status,
+    conditions: [...others, { type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: now }],
+  }
+}
+
 export function waiting(pod: Pod, reason: string, message: string): PodStatus {
   return { phase: 'Pending', containerStatuses: [container(pod, { waiting: { reason, message } })] }
 }
@@ -25,7 +37,8 @@ export function waiting(pod: Pod, reason: string, message: string): PodStatus {
 export function isSameWait(before: Pod['status'], after: PodStatus): boolean {
   if (before?.phase !== 'Pending' || after.phase !== 'Pending') return false
   const [a, b] = [before.containerStatuses?.[0]?.state.waiting, after.containerStatuses?.[0]?.state.waiting]
-  return a?.reason === b?.reason && (before.conditions?.[0]?.message ?? '') === (after.conditions?.[0]?.message ?? '')
+  const isSame = a?.reason === b?.reason && a?.message === b?.message
+  return isSame && (before.conditions?.[0]?.message ?? '') === (after.conditions?.[0]?.message ?? '')
 }
 
 export function running(pod: Pod, restartCount: number, lastState: ContainerState | undefined, now: string): PodStatus {
@@ -39,10 +52,11 @@ export function running(pod: Pod, restartCount: number, lastState: ContainerStat
 export function ended(pod: Pod, end: RunEnd, now: string): PodStatus {
   const terminated = (exitCode: number, reason: string, message?: string) => endOf(pod, exitCode, reason, message, now)
   switch (end.type) {
+    // A kubelet shows the end of the container at once. The pod stays Running until everything of it is cleaned up.
     case 'completed':
-      return finished(pod, 'Succeeded', terminated(0, 'Completed', 'Import Complete'))
+      return finished(pod, 'Running', terminated(0, 'Completed', 'Import Complete'))
     case 'scratchSpaceRequired':
-      return finished(pod, 'Succeeded', terminated(0, 'Completed', SCRATCH_MESSAGE))
+      return finished(pod, 'Running', terminated(0, 'Completed', SCRATCH_MESSAGE))
     case 'oomKilled':
       return finished(pod, 'Running', terminated(137, OOM_KILLED))
     case 'evicted': {
@@ -58,11 +72,12 @@ export function ended(pod: Pod, end: RunEnd, now: string): PodStatus {
   }
 }
 
-/** Returns the last status of a deleted pod. A container that was down already keeps its termination. */
+/** Returns the last status of a pod whose container has ended for good, or that is deleted. A container that was down already keeps its termination. */
 export function stopped(pod: Pod, now: string): PodStatus {
   const { state, lastState } = pod.status?.containerStatuses?.[0] ?? {}
   const died = state?.terminated ?? (state?.running === undefined ? lastState?.terminated : undefined)
-  return finished(pod, 'Failed', died === undefined ? endOf(pod, 143, 'Error', undefined, now) : { terminated: died })
+  const phase = died?.exitCode === 0 ? 'Succeeded' : 'Failed'
+  return finished(pod, phase, died === undefined ? endOf(pod, 143, 'Error', undefined, now) : { terminated: died })
 }
 
 /** Returns the last status of a deleted pod whose container never started: a termination without times, with the kubelet's own message. */

@@ -27,13 +27,18 @@ import type { FaultScript } from './faults.ts'
 import type { Kubelet } from './kubelet.ts'
 import { type Claim, type DataVolume, isTerminating, ownerUid, type Pod, uidOf } from './models.ts'
 import { isQuota, quotaText } from './quota.ts'
-import { bind, defaultClass, needsConsumer, provisioningText } from './storage.ts'
+import { bind, defaultClass, isSavedTwice, needsConsumer, provisioningText, savingText } from './storage.ts'
 import type { Worker } from './worker.ts'
 import type { World } from './world.ts'
 
 /** How often CDI repeats "No PVC found" before it sees the claim that it just created: a race, random here. */
 const BLIND_CHANCE = 0.3
 const BIND_MS = { least: 12, spread: 54 }
+
+/** Reports whether an importer has filled a prime claim, as far as CDI knows. */
+export function isFilled(prime: Claim): boolean {
+  return prime.metadata.annotations?.[annotation.POD_PHASE] === 'Succeeded'
+}
 
 export interface PopulatorParts {
   readonly world: World
@@ -155,7 +160,9 @@ export class Populator {
     if (fatal !== undefined) return await this.#giveUp(dataVolume, prime, pod)
     const isRefused = pod === undefined && !(await this.#createPod(dataVolume, target, prime))
     if (prime.status?.phase !== 'Bound') {
-      const message = `target PVC ${name} Pending and [${prime.metadata.name}] : ${provisioningText(storageClass)}`
+      const isAwaited = this.#faults.state('unprovisioned', dataVolume) !== undefined || !isSavedTwice(prime)
+      const event = isAwaited ? provisioningText(storageClass) : savingText(prime)
+      const message = `target PVC ${name} Pending and [${prime.metadata.name}] : ${event}`
       return await this.#show(dataVolume, { at: 'pending', message })
     }
     await this.#import(key, dataVolume, target, prime, pod, isRefused)
@@ -184,7 +191,7 @@ export class Populator {
         return false
       }
       const pod = await this.#world.create(POD, this.#world.pods, importerPod(dataVolume, target, prime))
-      if (needsScratch(prime)) await this.#createScratch(prime, pod)
+      if (needsScratch(prime)) await this.#createScratch(dataVolume, target, prime, pod)
       return true
     } catch (error) {
       if (!isQuota(error)) throw error
@@ -193,10 +200,20 @@ export class Populator {
     }
   }
 
-  async #createScratch(prime: Claim, pod: Pod): Promise<void> {
-    const scratch = this.#world.claims.get(`${prime.metadata.namespace}/${scratchName(prime)}`)
-    if (scratch !== undefined) return
-    await this.#world.create(PERSISTENT_VOLUME_CLAIM, this.#world.claims, scratchClaim(prime, pod))
+  /** The pod exists already, and waits for the claim. A quota that refuses it is reported only in an Event, which CDI copies from the prime claim. */
+  async #createScratch(dataVolume: DataVolume, target: Claim, prime: Claim, pod: Pod): Promise<void> {
+    const key = `${prime.metadata.namespace}/${scratchName(prime)}`
+    if (this.#world.claims.get(key) !== undefined) return
+    const refusal = this.#faults.quota('scratch', dataVolume) ? quotaText(key) : undefined
+    try {
+      if (refusal !== undefined) throw new Error(refusal)
+      await this.#world.create(PERSISTENT_VOLUME_CLAIM, this.#world.claims, scratchClaim(prime, pod))
+    } catch (error) {
+      if (refusal === undefined && !isQuota(error)) throw error
+      const message = `[${prime.metadata.name}] : ${(error as Error).message}`
+      this.#warn(target, 'ErrExceededQuota', message, 'PersistentVolumeClaim')
+      this.#worker.queue.addAfter(keyOfVolume(dataVolume), this.#options.retryMs)
+    }
   }
 
   async #import(
@@ -209,7 +226,7 @@ export class Populator {
   ): Promise<void> {
     if (pod !== undefined && isChecksumMismatch(pod)) return await this.#fail(dataVolume, prime, pod)
     if (pod?.status?.phase === 'Succeeded' && !isScratchRequired(pod)) {
-      return await this.#markPopulated(key, dataVolume, target, prime)
+      return await this.#markPopulated(key, dataVolume, target, prime, pod)
     }
     const progress = pod && this.#progressOf(key, pod)
     const isNews = await this.#write(dataVolume, { at: 'importing', prime, pod, progress, isPodRefused })
@@ -217,7 +234,7 @@ export class Populator {
     if (isNews) this.#warnOfError(dataVolume, prime, pod)
     if (isOomKilled(pod)) return await this.#world.remove(POD, pod)
     if (isScratchRequired(pod)) return await this.#addScratch(key, prime, pod)
-    if (needsScratch(prime)) await this.#createScratch(prime, pod)
+    if (needsScratch(prime)) await this.#createScratch(dataVolume, target, prime, pod)
     await this.#keepRestarts(target, prime, pod)
     if (pod.status?.containerStatuses?.[0]?.state.running !== undefined) {
       this.#worker.queue.addAfter(key, this.#options.progressMs)
@@ -251,8 +268,16 @@ export class Populator {
     await this.#annotate(target, { [annotation.POD_RESTARTS]: String(restarts) })
   }
 
-  /** Sets the mark before the pod is deleted: a simulator that dies in between must not import again. */
-  async #markPopulated(key: string, dataVolume: DataVolume, target: Claim, prime: Claim): Promise<void> {
+  /**
+   * Sets the mark before the pod is deleted: a simulator that dies in between must not import again. CDI deletes the pod of a claim with that mark
+   * only now: if it does not come to that, nobody ever does.
+   */
+  async #markPopulated(key: string, dataVolume: DataVolume, target: Claim, prime: Claim, pod: Pod): Promise<void> {
+    if (!isFilled(prime)) {
+      await this.#annotate(prime, { [annotation.POD_PHASE]: 'Succeeded' })
+      const isForgotten = this.#faults.state('forgottenImporter', dataVolume) !== undefined
+      if (!isForgotten && !isTerminating(pod) && !this.#retains(dataVolume)) await this.#world.remove(POD, pod)
+    }
     const marked = await this.#annotate(target, {
       [annotation.POD_PHASE]: 'Succeeded',
       [annotation.POPULATOR_PRIME]: prime.metadata.name,
@@ -268,9 +293,7 @@ export class Populator {
   async #handOver(key: string, dataVolume: DataVolume, target: Claim): Promise<void> {
     const { namespace = '' } = target.metadata
     const prime = this.#world.claims.get(`${namespace}/${primeName(target)}`)
-    const pod = this.#world.pods.get(`${namespace}/${importerName(target)}`)
     const retains = this.#retains(dataVolume)
-    if (pod !== undefined && !isTerminating(pod) && !retains) await this.#world.remove(POD, pod)
     await this.#show(dataVolume, { at: 'populated', claim: target, prime })
     if (target.status?.phase === 'Lost') return
     if (target.status?.phase !== 'Bound') {

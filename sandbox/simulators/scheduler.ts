@@ -1,3 +1,4 @@
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import { SANDBOX_NODE } from './annotations.ts'
 import { holdAll, isSelected } from './label-selector.ts'
 import type { AffinityTerm, ContainerPort, Node, NodeSelector, PersistentVolume, Pod } from './models.ts'
@@ -31,9 +32,24 @@ export type Placement =
   /** Why no node takes the pod, with the message of the scheduler. */
   | { readonly refusal: string }
 
-/** Returns the node of a pod. It is in an annotation of the sandbox, because only a binding sets `spec.nodeName`. */
-export function nodeOf({ metadata }: Pod): string | undefined {
-  return metadata.annotations?.[SANDBOX_NODE]
+/** Returns the node of a pod. Pods that no kubelet of the sandbox ends have it in an annotation of the sandbox. */
+export function nodeOf({ metadata, spec }: Pod): string | undefined {
+  return spec.nodeName ?? metadata.annotations?.[SANDBOX_NODE]
+}
+
+/** Nothing is stored of it: it puts a pod on a node. */
+export const BINDING: ResourceType = { group: '', version: 'v1', kind: 'Binding', plural: 'bindings', namespaced: true }
+
+/** Puts a pod on a node, as a scheduler does. From then on only its kubelet ends it. */
+export async function bind({ client, signal }: World, { metadata }: Pod, node: string): Promise<void> {
+  const { name, namespace, uid } = metadata
+  const binding = {
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { name, namespace, uid },
+    target: { kind: 'Node', name: node },
+  }
+  await client.create(BINDING, binding as KubeObject, { signal })
 }
 
 /** Returns a pod with its node, to be written together with its status. */
@@ -42,12 +58,27 @@ export function on(pod: Pod, node: string): Pod {
   return { ...pod, metadata: { ...pod.metadata, annotations: { ...annotations, [SANDBOX_NODE]: node } } }
 }
 
-/** Calls `onRoom` when a pod that fitted no node may fit one: a node or volume has changed, or another pod has taken or left a place. */
-export function watchRoom({ nodes, pods, volumes }: World, onRoom: () => void): void {
+/** A scheduler tries a pod that fitted no node again after this time, whatever has happened. */
+export const FLUSH_MS = 300_000
+
+/**
+ * Calls `onRoom` when pods that fitted no node may fit one: a node or a volume has changed, or another pod has taken or left a place. As the scheduler of
+ * Kubernetes does, it leaves out pods that the change does not help. In particular, a pod that has to be beside others is not tried when the last of those is
+ * gone, although it then could be anywhere.
+ */
+export function watchRoom({ nodes, pods, volumes }: World, onRoom: (mayFit: (pod: Pod) => boolean) => void): void {
   pods.onChange(({ before, after }) => {
-    if (placeOf(before) !== placeOf(after)) onRoom()
+    if (placeOf(before) === placeOf(after)) return
+    const helps = placeOf(after) === undefined ? ['free ports', 'anti-affinity', 'Insufficient'] : ['pod affinity']
+    onRoom((pod) => helps.some((text) => refusalIn(pod).includes(text)))
   })
-  for (const store of [nodes, volumes]) store.onChange(onRoom)
+  for (const store of [nodes, volumes]) store.onChange(() => onRoom(() => true))
+}
+
+function refusalIn({ status }: Pod): string {
+  return (
+    status?.conditions?.find(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable')?.message ?? ''
+  )
 }
 
 /** Returns the node on which a pod takes room. */
@@ -127,7 +158,11 @@ function isMeant({ labelSelector, namespaces = [] }: AffinityTerm, pod: Pod, oth
 }
 
 function isOneOf({ nodeSelectorTerms }: NodeSelector, { metadata }: Node): boolean {
-  return nodeSelectorTerms.some(({ matchExpressions = [] }) => holdAll(matchExpressions, metadata.labels))
+  const fields = { 'metadata.name': metadata.name }
+  return nodeSelectorTerms.some(
+    ({ matchExpressions = [], matchFields = [] }) =>
+      holdAll(matchExpressions, metadata.labels) && holdAll(matchFields, fields),
+  )
 }
 
 function hostPortsOf({ spec }: Pod): ContainerPort[] {

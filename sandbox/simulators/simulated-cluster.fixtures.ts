@@ -3,6 +3,7 @@ import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
+  LEASE,
   NAMESPACE,
   NETWORK_ATTACHMENT_DEFINITION,
   PERSISTENT_VOLUME_CLAIM,
@@ -138,9 +139,15 @@ export class SimulatedCluster {
   }
 
   /** Creates a claim that the provisioner binds. */
-  createClaim(name: string, namespace = TEAM, storage = '1Gi', rest: object = {}): void {
+  createClaim(
+    name: string,
+    namespace = TEAM,
+    storage = '1Gi',
+    rest: object = {},
+    annotations: Readonly<Record<string, string>> = {},
+  ): void {
     const spec = { accessModes: ['ReadWriteOnce'], storageClassName: 'fast', resources: { requests: { storage } } }
-    this.create(PERSISTENT_VOLUME_CLAIM, { namespace, name }, { spec: { ...spec, ...rest } })
+    this.create(PERSISTENT_VOLUME_CLAIM, { namespace, name, annotations }, { spec: { ...spec, ...rest } })
   }
 
   /** Creates a snapshot of a claim that stays, and waits until it can be cloned. */
@@ -179,6 +186,12 @@ export class SimulatedCluster {
 
   instance(name: string): Instance | undefined {
     return this.#find<Instance>(VIRTUAL_MACHINE_INSTANCE, name)
+  }
+
+  /** When a controller last renewed its Lease. */
+  renewTime(namespace: string, name: string): string {
+    const lease = this.cluster.admin.get<KubeObject & { spec: { renewTime: string } }>(LEASE, { namespace, name })
+    return lease.spec.renewTime
   }
 
   dataVolume(name: string, namespace = TEAM): DataVolume | undefined {
@@ -228,7 +241,7 @@ export class SimulatedCluster {
 }
 
 /** Returns a condition in short, `status/reason/message`. */
-export function short(object: Machine | Instance | DataVolume | undefined, type: string): string | undefined {
+export function short(object: Machine | Instance | DataVolume | Pod | undefined, type: string): string | undefined {
   const found = object?.status?.conditions?.find((condition: Condition) => condition.type === type)
   return found && [found.status, found.reason, found.message].filter((part) => part).join('/')
 }

@@ -8,8 +8,14 @@ export type WorkloadFault =
   | { readonly type: 'imagePull'; readonly message?: string }
   /** The sandbox of the containers cannot be created, and only events show it. `<id>` in the message is another ID in each event. */
   | { readonly type: 'notCreated'; readonly message: string; readonly reason?: string }
+  /** Multus is not in the CNI configuration of the node: the containers run without the networks that the pod asks for, and nothing reports any. */
+  | { readonly type: 'noMultus' }
   /** The containers end as soon as they run: `CrashLoopBackOff`, with more restarts. */
-  | { readonly type: 'crashLoop'; readonly exitCode?: number }
+  | { readonly type: 'crashLoop'; readonly exitCode?: number; readonly reason?: 'Error' | 'OOMKilled' | 'Completed' }
+  /** The processes ignore that they have to end, and the kubelet kills them when their time is over. */
+  | { readonly type: 'slowEnd' }
+  /** Nothing happens on the node any more, and nobody knows what runs there. */
+  | { readonly type: 'nodeLost'; readonly node: string }
   /** The containers run but are not ready. */
   | { readonly type: 'notReady' }
 

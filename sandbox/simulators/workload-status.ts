@@ -15,9 +15,14 @@ export function unplaced(pod: Pod, message: string, now: string): PodStatus {
   }
 }
 
-/** The pod has a node, and none of its containers runs. */
-export function placed(pod: Pod, now: string): PodStatus {
-  return { ...pod.status, phase: 'Pending', conditions: conditions(pod, [SCHEDULED], now) }
+/** The scheduler leaves the pod alone. */
+export function gated(pod: Pod, now: string): PodStatus {
+  const message = 'Scheduling is blocked due to non-empty scheduling gates'
+  return {
+    ...pod.status,
+    phase: 'Pending',
+    conditions: conditions(pod, [['PodScheduled', 'False', 'SchedulingGated', message]], now),
+  }
 }
 
 /** All containers wait for the same reason. */
@@ -39,11 +44,16 @@ export function running(pod: Pod, isReady: boolean, now: string): PodStatus {
 }
 
 /** The containers have ended, and are restarted later. */
-export function crashLooping(pod: Pod, exitCode: number, restartCount: number, now: string): PodStatus {
+export function crashLooping(
+  pod: Pod,
+  { exitCode = 1, reason = 'Error' }: { readonly exitCode?: number; readonly reason?: string },
+  restartCount: number,
+  now: string,
+): PodStatus {
   const { namespace, name, uid } = pod.metadata
   const statuses = pod.spec.containers.map((container) => {
     const text = `back-off 10s restarting failed container=${container.name} pod=${name}_${namespace}(${uid})`
-    const lastState = { terminated: { exitCode, reason: 'Error', startedAt: now, finishedAt: now } }
+    const lastState = { terminated: { exitCode, reason, startedAt: now, finishedAt: now } }
     const state = { waiting: { reason: 'CrashLoopBackOff', message: text } }
     return { ...status(pod, container, state), lastState, restartCount }
   })

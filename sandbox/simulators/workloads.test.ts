@@ -9,7 +9,8 @@ import {
   POD,
 } from '../../operator/kube/resource-types.ts'
 import { NODE } from '../resource-types.ts'
-import type { PersistentVolume, Pod } from './models.ts'
+import type { Node, PersistentVolume, Pod } from './models.ts'
+import { FLUSH_MS } from './scheduler.ts'
 import { SimulatedCluster, TEAM } from './simulated-cluster.fixtures.ts'
 import type { WorkloadFault } from './workload-faults.ts'
 
@@ -168,7 +169,7 @@ describe('a node', () => {
   })
   const addNode = (name: string, labels = {}) =>
     world.create(NODE, { name, labels: { 'kubernetes.io/hostname': name, ...labels } })
-  const nodeOf = (name: string) => podOf(name)?.metadata.annotations?.['sandbox.open-terrain.dev/node']
+  const nodeOf = (name: string) => podOf(name)?.spec.nodeName
 
   it('has each of its ports once', async () => {
     deploy('first', dns)
@@ -198,6 +199,66 @@ describe('a node', () => {
     await world.until('a refusal', () =>
       conditionOf(podOf('lost'), 'PodScheduled').includes('match pod affinity rules'),
     )
+  })
+
+  it('takes a pod that had to be beside one that is gone only when the scheduler tries it once more, after minutes', async () => {
+    addNode('a-node')
+    addNode('b-node')
+    deploy('one', together('team', 'blue'))
+    await untilReady('one')
+    const taken = nodeOf('one') ?? ''
+    const node = world.cluster.admin.get<Node>(NODE, { name: taken })
+    world.cluster.admin.replace(NODE, { ...node, spec: { unschedulable: true } } as Node)
+    world.cluster.admin.delete(POD, podOf('one')?.metadata ?? { name: '' })
+    const isRefused = () => conditionOf(podOf('one'), 'PodScheduled').includes('pod affinity rules')
+    await world.until('a refusal', isRefused)
+    await world.until('the pod of before is gone', () => world.pods().length === 1)
+    await world.pass(FLUSH_MS - 10_000)
+    expect(nodeOf('one')).toBeUndefined()
+    await world.pass(20_000)
+    expect(nodeOf('one')).toBe(taken === 'a-node' ? 'b-node' : 'a-node')
+  })
+
+  it('has the pod of before beside its successor until its processes have ended', async () => {
+    deploy('app')
+    await untilReady('app')
+    world.simulators.workloads.script({ name: 'app' }, { type: 'slowEnd' })
+    world.cluster.admin.delete(POD, podOf('app')?.metadata ?? { name: '' })
+    await untilReady('app')
+    expect(world.pods().map(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual(
+      expect.arrayContaining([true, false]),
+    )
+    await world.pass(30_000)
+    expect(world.pods()).toHaveLength(1)
+  })
+
+  it('that is lost keeps its pods until somebody says that they have ended', async () => {
+    deploy('app')
+    await untilReady('app')
+    world.simulators.workloads.script({}, { type: 'nodeLost', node: 'node-1' })
+    const { metadata } = podOf('app') ?? { metadata: { name: '' } }
+    world.cluster.admin.delete(POD, metadata)
+    await world.pass(120_000)
+    expect(world.pods()).toHaveLength(2)
+    world.cluster.admin.delete(POD, metadata, { gracePeriodSeconds: 0 })
+    expect(world.pods()).toHaveLength(1)
+  })
+
+  it('takes no pod that has a scheduling gate', async () => {
+    deploy('app', { schedulingGates: [{ name: 'example.com/wait' }] })
+    await world.until('the gate is seen', () => conditionOf(podOf('app'), 'PodScheduled').includes('SchedulingGated'))
+    await world.pass(FLUSH_MS * 2)
+    expect(nodeOf('app')).toBeUndefined()
+    const { metadata } = podOf('app') ?? { metadata: { name: '' } }
+    const nowhere = [{ matchFields: [{ key: 'metadata.name', operator: 'NotIn', values: ['node-1'] }] }]
+    const affinity = {
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: nowhere } },
+    }
+    world.cluster.admin.mergePatch(POD, metadata, { spec: { schedulingGates: null, affinity } })
+    await world.until('a refusal', () => conditionOf(podOf('app'), 'PodScheduled').includes('affinity/selector'))
+    world.create(NODE, { name: 'node-2', labels: { 'kubernetes.io/hostname': 'node-2' } })
+    await untilReady('app')
+    expect(nodeOf('app')).toBe('node-2')
   })
 
   it('has a virtual machine as soon as it has the pod that the machine must run beside', async () => {

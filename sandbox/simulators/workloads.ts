@@ -4,18 +4,21 @@ import { isApiError } from '../../operator/kube/api-error.ts'
 import { keyOf } from '../../operator/kube/kube-object.ts'
 import { POD } from '../../operator/kube/resource-types.ts'
 import { NODE } from '../resource-types.ts'
-import { KUBELET_FINALIZER } from './annotations.ts'
 import { Delays } from './delays.ts'
 import { type Claim, type Container, isTerminating, type Pod, uidOf } from './models.ts'
 import { attach, attached } from './multus/multus.ts'
 import { isOperatorPod } from './operator-pods/template.ts'
 import { bindsLate, claimsOf, lostClaim, selectNode } from './pod-claims.ts'
 import type { PodStatus } from './pod-status.ts'
-import { NODE_LABELS, NODE_NAME, nodeOf, on, placePod, unavailable, watchRoom } from './scheduler.ts'
+import * as podStatus from './pod-status.ts'
+import { bind, FLUSH_MS, NODE_LABELS, NODE_NAME, nodeOf, placePod, unavailable, watchRoom } from './scheduler.ts'
 import { Worker } from './worker.ts'
 import { type WorkloadFault, WorkloadFaults, type WorkloadTarget } from './workload-faults.ts'
 import * as workloadStatus from './workload-status.ts'
 import { BY_CLAIM, type World } from './world.ts'
+
+/** How long a node may be silent, by the default of Kubernetes. */
+const SILENCE_MS = 40_000
 
 /** Durations are in milliseconds. */
 export interface WorkloadOptions {
@@ -35,7 +38,7 @@ export interface WorkloadOptions {
 /**
  * Scheduler and kubelet of the pods of Deployments, except for the operator's own. Other simulators handle all other pods. Containers do nothing:
  * they run and are ready, unless a script says otherwise. No essential state is in memory: a restarted simulator continues from the state of the
- * cluster. As for all pods of the sandbox, the node of a pod is in an annotation, and a finalizer holds a deleted pod until it has ended.
+ * cluster. A deleted pod is gone when its processes have ended, which may take its grace period.
  */
 export class Workloads {
   readonly worker: Worker
@@ -44,20 +47,35 @@ export class Workloads {
   readonly #faults: WorkloadFaults
   readonly #delays: Delays
   readonly #tries: Delays
+  /** Pods that fitted no node when they were tried last. */
+  readonly #parked = new Set<string>()
 
   constructor(world: World, options: WorkloadOptions) {
     this.#world = world
     this.#options = options
-    this.#faults = new WorkloadFaults(() => this.#wake(() => true))
+    this.#faults = new WorkloadFaults(() => {
+      this.#parked.clear()
+      this.#wake(() => true)
+    })
     this.#delays = new Delays(world)
     this.#tries = new Delays(world)
     this.worker = new Worker(world, 'workloads', (key) => this.#reconcile(key))
     world.pods.onChange(({ key, before, after }) => {
       if (isWorkload(after ?? before)) this.worker.queue.add(key)
     })
-    watchRoom(world, () => this.#wake((pod) => nodeOf(pod) === undefined))
+    watchRoom(world, (mayFit) => {
+      this.#wake((pod) => {
+        const isMeant = nodeOf(pod) === undefined && mayFit(pod)
+        if (isMeant) this.#parked.delete(uidOf(pod))
+        return isMeant
+      })
+    })
     world.claims.onChange(({ key }) => {
-      for (const pod of world.pods.find(BY_CLAIM, key)) if (isWorkload(pod)) this.worker.queue.add(keyOf(pod.metadata))
+      for (const pod of world.pods.find(BY_CLAIM, key)) {
+        if (!isWorkload(pod)) continue
+        this.#parked.delete(uidOf(pod))
+        this.worker.queue.add(keyOf(pod.metadata))
+      }
     })
     for (const store of [world.secrets, world.configMaps]) {
       store.onChange(({ before, after }) => {
@@ -101,6 +119,7 @@ export class Workloads {
       this.#tries.forget(key)
       return this.#delays.forget(key)
     }
+    if (this.#faults.state('nodeLost', pod)?.node === (nodeOf(pod) ?? '')) return await this.#unreported(key, pod)
     if (isTerminating(pod)) return await this.#end(key, pod)
     if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return
     if (nodeOf(pod) === undefined) await this.#schedule(key, pod)
@@ -108,7 +127,20 @@ export class Workloads {
     else await this.#startContainers(key, pod)
   }
 
+  /** The controller of nodes takes readiness away from pods of which it hears no more. What the kubelet said of the containers stays. */
+  async #unreported(key: string, pod: Pod): Promise<void> {
+    if (!podStatus.isReady(pod) || pod.status === undefined) return
+    if (!this.#delays.passed(this.worker, key, `silence ${uidOf(pod)}`, SILENCE_MS)) return
+    await this.#write(pod, podStatus.withReadiness(pod.status, false, this.#now()))
+  }
+
   async #schedule(key: string, pod: Pod): Promise<void> {
+    if ((pod.spec.schedulingGates ?? []).length > 0)
+      return await this.#write(pod, workloadStatus.gated(pod, this.#now()))
+    if (this.#parked.has(uidOf(pod))) {
+      if (!this.#isFlushed(key, pod)) return
+      this.#parked.delete(uidOf(pod))
+    }
     const claims = claimsOf(this.#world, pod)
     const unbound = claims.filter(({ status }) => status?.phase !== 'Bound')
     const volumes = claims.flatMap(({ spec }) => this.#world.volumes.get(spec.volumeName ?? '') ?? [])
@@ -124,9 +156,7 @@ export class Workloads {
     // The scheduler binds a pod only after its claims.
     if (unbound.length > 0) return
     if (!this.#delays.passed(this.worker, key, `schedule ${uidOf(pod)}`, this.#options.scheduleMs)) return
-    const { finalizers = [] } = pod.metadata
-    const held = { ...pod, metadata: { ...pod.metadata, finalizers: [...finalizers, KUBELET_FINALIZER] } }
-    await this.#write(on(held, placement.node), workloadStatus.placed(pod, this.#now()))
+    await bind(this.#world, pod, placement.node)
     this.#world.event(
       pod,
       'Pod',
@@ -136,7 +166,14 @@ export class Workloads {
     )
   }
 
+  #isFlushed(key: string, pod: Pod): boolean {
+    return this.#delays.passed(this.worker, key, `flush ${uidOf(pod)}`, FLUSH_MS)
+  }
+
   async #unplaced(pod: Pod, why: string): Promise<void> {
+    this.#parked.add(uidOf(pod))
+    this.#delays.forget(keyOf(pod.metadata))
+    this.#isFlushed(keyOf(pod.metadata), pod)
     const status = workloadStatus.unplaced(pod, why, this.#now())
     if (isDeepStrictEqual(pod.status, status)) return
     await this.#write(pod, status)
@@ -152,7 +189,7 @@ export class Workloads {
   }
 
   async #startContainers(key: string, pod: Pod): Promise<void> {
-    const networks = await attach(this.#world, pod)
+    const networks = this.#faults.state('noMultus', pod) ? undefined : await attach(this.#world, pod)
     const scripted = this.#faults.state('notCreated', pod)
     const problem = networks !== undefined && 'problem' in networks ? networks.problem : undefined
     const stuck = scripted ?? this.#missingMount(pod) ?? (problem === undefined ? undefined : { message: problem })
@@ -245,15 +282,18 @@ export class Workloads {
     if (isDown && !this.#delays.passed(this.worker, key, `back-off ${uidOf(pod)} ${restarts}`, waitMs)) return
     if (fault !== undefined) {
       const count = isDown ? restarts + 1 : restarts
-      return await this.#write(pod, workloadStatus.crashLooping(pod, fault.exitCode ?? 1, count, this.#now()))
+      return await this.#write(pod, workloadStatus.crashLooping(pod, fault, count, this.#now()))
     }
     await this.#write(pod, workloadStatus.running(pod, !this.#faults.state('notReady', pod), this.#now()))
   }
 
   async #end(key: string, pod: Pod): Promise<void> {
+    this.#parked.delete(uidOf(pod))
     const isRunning = pod.status?.phase === 'Running'
-    if (isRunning && !this.#delays.passed(this.worker, key, `end ${uidOf(pod)}`, this.#options.podEndMs)) return
-    await this.#world.releaseFinalizer(POD, this.#world.pods, pod, KUBELET_FINALIZER)
+    const graceMs = (pod.spec.terminationGracePeriodSeconds ?? 30) * 1_000
+    const endMs = this.#faults.state('slowEnd', pod) === undefined ? this.#options.podEndMs : graceMs
+    if (isRunning && !this.#delays.passed(this.worker, key, `end ${uidOf(pod)}`, endMs)) return
+    await this.#world.remove(POD, pod, { gracePeriodSeconds: 0 })
   }
 
   async #write(pod: Pod, status: PodStatus): Promise<void> {

@@ -80,7 +80,7 @@ export class World {
   /** KubeVirt's virtual machines. */
   readonly machines = new Store<Machine>().index(BY_CLAIM, ({ metadata, spec }) => within(metadata, spec.template.spec))
   readonly instances = new Store<Instance>().index(BY_CLAIM, ({ metadata, spec }) => within(metadata, spec))
-  readonly secrets = new Store<KubeObject>()
+  readonly secrets = new Store<Secret>()
   readonly configMaps = new Store<KubeObject>()
   readonly nodes = new Store<Node>()
   readonly volumes = new Store<PersistentVolume>()
@@ -114,8 +114,8 @@ export class World {
       this.#watch(types.VOLUME_SNAPSHOT_CLASS, this.snapshotClasses),
       this.#watch(types.KUBEVIRT_VIRTUAL_MACHINE, this.machines),
       this.#watch(types.VIRTUAL_MACHINE_INSTANCE, this.instances),
+      this.#watch(types.SECRET, this.secrets, undefined, withKeys),
       // Only the existence of these objects matters.
-      this.#watch(types.SECRET, this.secrets, { metadataOnly: true }),
       this.#watch(types.CONFIG_MAP, this.configMaps, { metadataOnly: true }),
       ...(this.hasWorkloads ? [this.#watch(NODE, this.nodes), this.#watch(types.PERSISTENT_VOLUME, this.volumes)] : []),
     ]
@@ -213,9 +213,13 @@ export class World {
     return new Date(this.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')
   }
 
-  #watch<T extends KubeObject>(type: ResourceType, store: Store<T>, selection?: Selection): Reflector<T> {
+  #watch<T extends KubeObject>(
+    type: ResourceType,
+    store: Store<T>,
+    selection?: Selection,
+    project = (object: KubeObject): T => slim(object as T),
+  ): Reflector<T> {
     const { client, clock, random, log } = this
-    const project = (object: KubeObject): T => slim(object as T)
     const reflector = new Reflector<T>({
       client,
       type,
@@ -229,6 +233,16 @@ export class World {
     this.#running.push(reflector.run(this.signal))
     return reflector
   }
+}
+
+/** A Secret, without its values. */
+interface Secret extends KubeObject {
+  readonly keys: readonly string[]
+}
+
+function withKeys({ data, ...rest }: KubeObject & { readonly data?: object }): Secret {
+  const { apiVersion, kind, metadata } = slim(rest)
+  return { apiVersion, kind, metadata, keys: Object.keys(data ?? {}) }
 }
 
 /** Removes `managedFields`, the larger half of most objects. The server keeps them if a write omits them. */

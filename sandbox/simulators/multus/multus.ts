@@ -25,7 +25,8 @@ export type Attaching =
 
 /**
  * Attaches a pod to the networks that it asks for, as Multus does before any container starts. Returns undefined if it
- * asks for none. Attaches all networks or none.
+ * asks for none. Attaches all networks or none. Like Multus 4.2.2 and newer it ignores `default-route` of a network: the pod keeps the default route
+ * of the pod network.
  */
 export async function attach(world: World, pod: Pod): Promise<Attaching | undefined> {
   const asked = pod.metadata.annotations?.[MULTUS_NETWORKS]

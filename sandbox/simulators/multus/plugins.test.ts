@@ -42,17 +42,21 @@ const via = (gw: string) => ({ ...FOR_PODS, ipam: { type: 'static', routes: [{ d
 
 describe('a network', () => {
   it.each([
-    ['of a bridge with addresses', FOR_PODS],
-    ['in a list of plugins', { cniVersion: '1.0.0', name: 'list', plugins: [FOR_PODS, { type: 'tuning' }] }],
-    ['of an overlay', OVERLAY],
-  ])('%s gives what a pod asks for', (_what, config) => {
-    expect(added(config)).toEqual({ ips: ['4.29.163.7'], mac: '02:1a:2b:3c:4d:11' })
+    ['of a bridge with addresses', FOR_PODS, ['0.0.0.0/0 via 4.29.163.14']],
+    [
+      'in a list of plugins',
+      { cniVersion: '1.0.0', name: 'list', plugins: [FOR_PODS, { type: 'tuning' }] },
+      ['0.0.0.0/0 via 4.29.163.14'],
+    ],
+    ['of an overlay', OVERLAY, []],
+  ])('%s gives what a pod asks for, and its own routes', (_what, config, routes) => {
+    expect(added(config)).toEqual({ ips: ['4.29.163.7'], mac: '02:1a:2b:3c:4d:11', routes })
   })
 
   it('of a bridge without addresses gives none, and the MAC only where it says that it takes one', () => {
     const plain = { cniVersion: '1.0.0', name: 'demo', type: 'bridge', bridge: 'lab0', ipam: {} }
-    expect(added(plain)).toEqual({ ips: [], mac: undefined })
-    expect(added({ ...plain, capabilities: { mac: true } })).toEqual({ ips: [], mac: '02:1a:2b:3c:4d:11' })
+    expect(added(plain)).toEqual({ ips: [], mac: undefined, routes: [] })
+    expect(added({ ...plain, capabilities: { mac: true } })).toEqual({ ips: [], mac: '02:1a:2b:3c:4d:11', routes: [] })
   })
 
   const { capabilities: _none, ...deaf } = FOR_PODS

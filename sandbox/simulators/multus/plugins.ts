@@ -18,6 +18,8 @@ export interface Attached {
   readonly ips: readonly string[]
   /** Undefined: the plugin generates one. */
   readonly mac: string | undefined
+  /** Routes that its interface adds to those of the pod network, as `destination via next hop`. */
+  readonly routes: readonly string[]
 }
 
 const LONGEST_DEVICE = 15
@@ -52,11 +54,13 @@ function bridge(config: PluginConfig, { mac, ips, interface: device }: Attachmen
   const isLayer3 = (ipam.type ?? '') !== ''
   checkBridge(config, isLayer3)
   const told = capabilities['mac'] === true ? mac : undefined
-  if (!isLayer3) return { ips: [], mac: told }
+  if (!isLayer3) return { ips: [], mac: told, routes: [] }
   const addresses = assigned(ipam, capabilities['ips'] === true ? ips : undefined)
   if (addresses.length === 0) throw new NetworkError('IPAM plugin returned missing IP config')
-  for (const route of ipam.routes ?? []) addRoute(route, addresses, device)
-  return { ips: addresses.map(({ address }) => address), mac: told }
+  const routes = ipam.routes ?? []
+  for (const route of routes) addRoute(route, addresses, device)
+  const shown = routes.map(({ dst, gw }) => `${dst} via ${gw}`)
+  return { ips: addresses.map(({ address }) => address), mac: told, routes: shown }
 }
 
 function checkBridge(config: PluginConfig, isLayer3: boolean): void {
@@ -120,5 +124,5 @@ function overlay(config: PluginConfig, { definition, mac, ips = [] }: Attachment
   if (topology !== 'layer2') throw new NetworkError(`unsupported topology ${topology ?? ''} for network ${config.name}`)
   if (cniVersion !== '0.3.1') throw new NetworkError(`unsupported CNI version ${cniVersion ?? ''}, it must be 0.3.1`)
   const addresses = ips.map((ip) => parsed(ip, `failed to parse IP address "${ip}": invalid CIDR address: ${ip}`))
-  return { ips: addresses.map(({ address }) => address), mac }
+  return { ips: addresses.map(({ address }) => address), mac, routes: [] }
 }

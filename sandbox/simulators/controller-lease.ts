@@ -1,23 +1,22 @@
 import { isApiError } from '../../operator/kube/api-error.ts'
-import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { apiVersionOf, type ObjectKey, type ObjectMeta, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { LEASE, NAMESPACE } from '../../operator/kube/resource-types.ts'
 import type { World } from './world.ts'
 
-const NAMESPACE_NAME = 'cdi'
-const KEY = { namespace: NAMESPACE_NAME, name: 'cdi-controller-leader-election-helper' }
-
 /**
- * The Lease of cdi-controller, in the namespace of CDI. As observed on the real one: it lasts 15 s and is renewed every
- * 2 s. A controller that stops leaves it as it is, and the next one waits until it has expired.
+ * The Lease of cdi-controller or virt-controller, in the namespace of its system. As observed on the real ones: it lasts 15 s and is
+ * renewed every 2 s. A controller that stops leaves it as it is, and the next one waits until it has expired.
  */
-export class CdiLease {
+export class ControllerLease {
   readonly #world: World
+  readonly #key: ObjectKey
   readonly #renewMs: number
   readonly #isHeld: () => boolean
   #cancel: () => void = () => undefined
 
-  constructor(world: World, renewMs: number, isHeld: () => boolean) {
+  constructor(world: World, key: ObjectKey, renewMs: number, isHeld: () => boolean) {
     this.#world = world
+    this.#key = key
     this.#renewMs = renewMs
     this.#isHeld = isHeld
   }
@@ -38,13 +37,13 @@ export class CdiLease {
 
   async #renew(): Promise<void> {
     const { client, clock } = this.#world
-    const spec = { holderIdentity: 'cdi', leaseDurationSeconds: 15, renewTime: timeOf(clock.now()) }
+    const spec = { holderIdentity: this.#key.name, leaseDurationSeconds: 15, renewTime: timeOf(clock.now()) }
     try {
-      await client.mergePatch(LEASE, KEY, { spec })
+      await client.mergePatch(LEASE, this.#key, { spec })
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
-      await this.#create(NAMESPACE, { name: NAMESPACE_NAME })
-      await this.#create(LEASE, KEY, { spec })
+      await this.#create(NAMESPACE, { name: this.#key.namespace ?? '' })
+      await this.#create(LEASE, this.#key, { spec })
     }
   }
 
