@@ -36,6 +36,11 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
     ...ON_EVERY_CORE,
     globalSetup: ['test/setup/prometheus.ts'],
   },
+  // Makes network namespaces, where it may.
+  'lab-networks': {
+    folders: ['test/lab-networks'],
+    ...ON_EVERY_CORE,
+  },
   simulation: {
     folders: ['test/simulation'],
     ...ON_EVERY_CORE,
@@ -74,6 +79,13 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
     globalSetup: ['test/setup/rollout.ts', 'test/setup/bundle.ts'],
     maxWorkers: 2,
   },
+  // A cluster for each worker, which ends with it: an operator serves every image of its cluster. Nodes wait for most of the time.
+  node: {
+    folders: ['test/node'],
+    globalSetup: ['test/setup/node.ts', 'test/setup/bundle.ts'],
+    maxWorkers: process.env['NODE_KUBECONFIG'] === undefined ? 2 : 1,
+    isolate: false,
+  },
   // Reads what API servers wrote while the others ran, or runs all scenarios once more.
   rights: {
     folders: ['test/rights'],
@@ -83,8 +95,8 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
   },
 }
 
-/** Has a mode of its own, since it needs the Pulumi CLI: `npm run test:rollout`. */
-const ROLLOUT = 'rollout'
+/** Have modes of their own: one needs the Pulumi CLI (`npm run test:rollout`), the other one root on Linux (`npm run test:node`). */
+const APART = ['rollout', 'node']
 
 /** No test fails because a machine is slow: what takes so long hangs. */
 const HANGS_AFTER_MS = 30 * 60_000
@@ -93,7 +105,9 @@ const DEEP = '*.deep.test.ts'
 /** `npm test` runs every `*.test.ts` but `*.deep.test.ts`, which are what `npm run test:deep` runs, with `--mode deep`. */
 export default defineConfig(({ mode }) => {
   const isDeep = mode === 'deep'
-  const wanted = Object.entries(PROJECTS).filter(([name]) => (name === ROLLOUT) === (mode === ROLLOUT))
+  const wanted = Object.entries(PROJECTS).filter(([name]) =>
+    APART.includes(mode) ? name === mode : !APART.includes(name),
+  )
   const projects = wanted.map(([name, { folders, ...options }]) => ({
     test: {
       name,
@@ -101,6 +115,8 @@ export default defineConfig(({ mode }) => {
       exclude: isDeep ? [] : [`**/${DEEP}`],
       testTimeout: HANGS_AFTER_MS,
       hookTimeout: HANGS_AFTER_MS,
+      // A failure that happens once has to say what was seen.
+      chaiConfig: { truncateThreshold: 4_000 },
       ...options,
     },
   }))

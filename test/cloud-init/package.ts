@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { type Apt, resolveDebianTool } from '../harness/debian-packages.ts'
+import { type Apt, closureOf, resolveDebianTool } from '../../sandbox/debian-packages.ts'
 
 const run = promisify(execFile)
 /** Longer than any command takes on a machine that has what it needs. */
@@ -44,11 +44,7 @@ async function findIn(cache: string): Promise<CloudInit | undefined> {
 }
 
 async function withModules(apt: Apt): Promise<readonly string[]> {
-  const optional = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'].map(
-    (kind) => `--no-${kind}`,
-  )
-  const closure = await apt('apt-cache', 'depends', '--recurse', ...optional, 'cloud-init')
-  const names = new Set(closure.split('\n').filter((line) => /^python3-[a-z0-9.+-]+$/.test(line)))
+  const names = new Set((await closureOf(apt, 'cloud-init')).filter((name) => name.startsWith('python3-')))
   // Compiled for one version of Python only, and nothing that we use needs it.
   names.delete('python3-minimal')
   return ['cloud-init', ...names]

@@ -1,13 +1,15 @@
 import { expect } from 'vitest'
-import type { ResourceType } from '../../operator/kube/kube-object.ts'
+import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
+import { BINDING } from '../../sandbox/simulators/scheduler.ts'
 import {
   create,
   essence,
   eventsUntil,
   type Full,
   HOLD,
+  object,
   ownedBy,
   position,
   untilGone,
@@ -15,6 +17,15 @@ import {
   versionOf,
 } from './objects.ts'
 import { conform, refusalOf, type Subject } from './subjects.ts'
+
+/** Puts a pod on a node that nobody serves. */
+const bindingOf = ({ name, namespace }: Full['metadata']): KubeObject =>
+  ({
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { name, namespace },
+    target: { kind: 'Node', name: 'node-1' },
+  }) as KubeObject
 
 const isTerminating = ({ metadata }: Full) => metadata.deletionTimestamp !== undefined
 
@@ -43,6 +54,37 @@ conform('deletion', {
       await client.delete(type, metadata)
       expect(await client.get(type, metadata)).toEqual(once)
     }
+  },
+  'of a pod on a node waits for what runs there, until somebody says that it has ended': async (subject) => {
+    const { client } = subject
+    const { metadata } = await create(POD, subject, 'a')
+    await client.create(BINDING, bindingOf(metadata))
+    await client.delete(POD, metadata)
+    const going = await client.get<Full>(POD, metadata)
+    expect(isTerminating(going)).toBe(true)
+    expect(going.metadata).toMatchObject({ deletionGracePeriodSeconds: 30 })
+    await client.delete(POD, metadata)
+    expect((await client.get<Full>(POD, metadata)).metadata).toMatchObject({ deletionGracePeriodSeconds: 30 })
+    await client.delete(POD, metadata, { gracePeriodSeconds: 0 })
+    expect((await refusalOf(client.get(POD, metadata))).reason).toBe('NotFound')
+  },
+  'of a pod without a node is at once, and a pod with a gate gets no node': async (subject) => {
+    const { client } = subject
+    const plain = object(POD, subject, 'a')
+    const spec = { ...plain.spec, schedulingGates: [{ name: 'example.com/wait' }] }
+    const { metadata } = await client.create<Full>(POD, { ...plain, spec })
+    expect((await refusalOf(client.create(BINDING, bindingOf(metadata)))).status).toBe(409)
+    const nodeSelectorTerms = [{ matchFields: [{ key: 'metadata.name', operator: 'NotIn', values: ['other'] }] }]
+    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } }
+    await client.mergePatch(POD, metadata, { spec: { schedulingGates: null, affinity } })
+    await client.create(BINDING, bindingOf(metadata))
+    const bound = await client.get<Full & { readonly spec: object }>(POD, metadata)
+    expect(bound.spec).toMatchObject({ nodeName: 'node-1', affinity })
+    expect(bound.spec).not.toHaveProperty('schedulingGates')
+    await client.delete(POD, metadata, { gracePeriodSeconds: 0 })
+    const { metadata: other } = await create(POD, subject, 'a')
+    await client.delete(POD, other)
+    expect((await refusalOf(client.get(POD, other))).reason).toBe('NotFound')
   },
   'takes updates while it waits, and cannot be taken back': async (subject) => {
     const { metadata } = await create(CONFIG_MAP, subject, 'a', { finalizers: [HOLD] })
@@ -143,6 +185,16 @@ conform('propagation', {
     await untilIs(subject, CONFIG_MAP, dependent, isTerminating)
     await client.delete(IMAGE, owner.metadata, { propagationPolicy: 'Background' })
     expect((await refusalOf(client.get(IMAGE, owner.metadata))).reason).toBe('NotFound')
+  },
+  'in the foreground is over when what blocks it no longer does': async (subject) => {
+    const { client } = subject
+    const owner = await create(POD, subject, 'owner')
+    const dependent = await create(CONFIG_MAP, subject, 'dependent', { ...ownedBy(owner), finalizers: [HOLD] })
+    await client.delete(POD, owner.metadata, { propagationPolicy: 'Foreground' })
+    const going = await untilIs(subject, CONFIG_MAP, dependent, isTerminating)
+    await client.mergePatch(CONFIG_MAP, going.metadata, { metadata: ownedBy(owner, false) })
+    await untilGone(subject, POD, owner)
+    expect(isTerminating(await client.get<Full>(CONFIG_MAP, dependent.metadata))).toBe(true)
   },
   'by orphaning: dependents lose their owner and live on': async (subject) => {
     const { client } = subject

@@ -20,6 +20,9 @@ export interface Flow {
   readonly reporting?: readonly string[]
 }
 
+/** Folder of the local volumes of workspaces. */
+export const LOCAL_VOLUMES = '/srv/labs'
+
 export const QUICK = { concurrency: '1', retryLimit: '1', retryBackoffDuration: '10ms' }
 const ELEVEN_MINUTES = 11 * 60_000
 
@@ -54,6 +57,8 @@ export const success: Flow = {
     await play.untilSynced()
   },
   writes: [
+    // The status of the policy, and the ledger.
+    'create configmaps',
     'create configmaps',
     'update vmdiskimages/status',
     'patch vmdiskimages',

@@ -42,7 +42,10 @@ function runningMachine(
     prepare: async (play) => {
       await standUp(play)
       await play.untilQuiet()
-      if (policy !== QUICK) await play.setPolicy(policy)
+      if (policy === QUICK) return
+      await play.setPolicy(policy)
+      // The operator says which values are in force.
+      await play.untilQuiet()
     },
     act: (play) => act(new PlayedMachine(play), play),
     writes,
@@ -80,7 +83,12 @@ const kick = runningMachine(
     letStart()
     await vm.untilReady()
   },
-  [...statusWrites('NotReady', 'Kicked', 'Starting', 'Running'), 'delete virtualmachineinstances.kubevirt.io'],
+  [
+    ...statusWrites('NotReady', 'Kicked', 'Starting', 'Running'),
+    'delete virtualmachineinstances.kubevirt.io',
+    // The status of the policy.
+    'patch configmaps',
+  ],
   IMPATIENT,
 )
 

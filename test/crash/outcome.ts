@@ -151,8 +151,9 @@ const MADE_OF_UIDS: readonly (readonly [RegExp, string])[] = [
   [/(?<=virt-launcher-[a-z-]+-)[a-z0-9]{5}\b/g, '<suffix>'],
   // A hash of the template of a Deployment, which has the uid of its workspace; and the suffix of its pod.
   [/(?<=(demo-app|ansible)-)[0-9a-z]{6,10}-[0-9a-z]{5}\b/g, '<pod>'],
-  // The names of bridges and networks are a hash over the namespace.
-  [/\bot[0-9a-f]{12}\b/g, '<bridge>'],
+  // The names of bridges and networks are a hash over the uid of the workspace.
+  [/\bot[0-9a-z]{13}\b/g, '<bridge>'],
+  [/(?<=-pod-)[0-9a-f]{8}\b/g, '<hash>'],
   [/(?<=-)[0-9a-f]{16}\b/g, '<hash>'],
   [/(?<=rendered":")[0-9a-f]+/g, '<hash>'],
   [/(?<="(?:specHash|secretHash)":")[0-9a-f]+/g, '<hash>'],

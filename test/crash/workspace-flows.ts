@@ -1,7 +1,7 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
 import { SNAPSHOTS, STORAGE } from '../harness/world.ts'
-import { type Flow, QUICK, success } from './flows.ts'
+import { type Flow, LOCAL_VOLUMES, QUICK, success } from './flows.ts'
 import { type Play, workspaceOf } from './play.ts'
 
 const STATUS = 'update workspaces/status'
@@ -18,7 +18,7 @@ const USUAL = {
     defaultDiskSize: '16Mi',
     defaultStorageClass: STORAGE,
     defaultSnapshotClass: SNAPSHOTS,
-    localVolumeRoot: '/srv/labs',
+    localVolumeRoot: LOCAL_VOLUMES,
   },
 }
 
@@ -33,6 +33,8 @@ const LAB = {
 type Container = NonNullable<WorkspaceSpecInput['containerClusters']>[number]['containers'][number]
 
 const statusWrites = (...reasons: string[]) => reasons.map((reason) => `${STATUS} ${reason}`)
+/** Two for each network, and one for the container cluster whose default route leads through a network. */
+const NETWORKS = 13
 const times = (count: number, write: string) => Array<string>(count).fill(write)
 
 /** The Workspace of a play. */
@@ -106,11 +108,13 @@ export const creation: Flow = {
     ...times(4, 'create networkpolicies'),
     'create vmdiskimages',
     ...success.writes,
-    ...times(12, 'create network-attachment-definitions'),
+    ...times(NETWORKS, 'create network-attachment-definitions'),
     ...times(2, 'create persistentvolumes'),
     ...times(2, 'create persistentvolumeclaims'),
     'create configmaps',
     ...times(2, 'create deployments'),
+    // The pod of each may be scheduled.
+    ...times(2, 'patch pods'),
     'create virtualmachines',
     'patch virtualmachines',
     'create secrets',
@@ -124,6 +128,7 @@ const change = standing('a workspace that is edited', (workspace) => workspace.e
   ...times(2, 'create network-attachment-definitions'),
   'patch configmaps',
   'patch deployments',
+  'patch pods',
   'delete deployments',
   ...statusWrites('Ready'),
 ])
@@ -139,7 +144,7 @@ const deletion = standing('deletion of a workspace', (workspace) => workspace.de
   'delete configmaps',
   ...times(2, 'delete persistentvolumeclaims'),
   ...times(2, 'delete persistentvolumes'),
-  ...times(12, 'delete network-attachment-definitions'),
+  ...times(NETWORKS, 'delete network-attachment-definitions'),
   'delete namespaces',
   'patch workspaces',
 ])

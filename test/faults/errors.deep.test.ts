@@ -7,7 +7,7 @@ import { PATIENT_LEASE, STORM_SHARE, weatherStorm } from './storm.ts'
 /** How long three of ten requests meet a fault. `FAULT_MINUTES=10` for more. */
 const STORM_MS = Number(process.env['FAULT_MINUTES'] ?? 0.5) * 60_000
 /** How often each server is killed. `FAULT_OUTAGES=20` for more. */
-const OUTAGES = Number(process.env['FAULT_OUTAGES'] ?? 3)
+const OUTAGES = Number(process.env['FAULT_OUTAGES'] ?? 2)
 const LIMIT = 3
 
 describe('an API server in trouble', () => {

@@ -215,14 +215,20 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
   ]),
   defaultDiskSize: size,
   allowedSourceUrls: prefixes,
+  requireChecksum: flag,
   networkDriver: oneOf([
     ['bridge', 'bridge'],
     ['ovn-layer2', 'ovn-layer2'],
   ]),
   localVolumeRoot: hostPath,
   allowHostPorts: flag,
+  allowPrivilegedExec: flag,
   allowedCapabilities: capabilities,
   workspaceQuota: quota,
+  clusterCidrs: goodAndBad(
+    fc.oneof(none, fc.constantFrom(good('none', []), good('10.96.0.0/16, fd00::/108', ['10.96.0.0/16', 'fd00::/108']))),
+    fc.constantFrom('10.96.0.0', '10.96.0.0/33', 'None', '10.96.0.0/16;10.97.0.0/16').map(bad),
+  ),
   vmProvisionTimeout: duration(false),
   kickLimit: whole(100),
 }

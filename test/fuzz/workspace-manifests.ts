@@ -188,6 +188,7 @@ const smallSpec = fc.oneof(
     .map((one) => ({ networks: [{ name: 'a', cidr: 'fd00:10::/64' }], vms: [machineAt('b', one)] })),
   fc.constant({ networks: [LAB], vms: [machineAt('b', '10.10.0.1/24'), machineAt('c', '10.10.0.1/24')] }),
   fc.constant({ networks: [LAB], vms: [machineAt('b', '10.10.0.1/24', '10.10.0.2/24')] }),
+  fc.constantFrom('alice', 'system:masters', 'my-system:a').map((name) => ({ owners: [{ kind: 'Group', name }] })),
   fc.constantFrom('ansible', 'ansible-2').map((name) => ({ volumes: [{ name, size: '1Gi' }] })),
   fc.constantFrom('10.10.0.1/24', '10.10.0.2/24', '10.10.0.14/24').map((ipAddress) => ({
     networks: [LAB],

@@ -14,6 +14,8 @@ import {
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { persist } from './persist.ts'
 
+/** The form of a certificate; nothing here checks more. */
+export const A_CERTIFICATE = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
 export const STORAGE = 'fast'
 export const SNAPSHOTS = 'snap'
 /** Config of a network on which guests configure their own addresses. */
@@ -77,7 +79,7 @@ export class Grounds {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata,
-      data: { a: 'b' },
+      data: { 'ca.crt': A_CERTIFICATE },
     } as KubeObject)
   }
 
@@ -93,9 +95,9 @@ export class Grounds {
     await this.client.create(type, object as KubeObject)
   }
 
-  async createSnapshotClass(name: string): Promise<void> {
+  async createSnapshotClass(name: string, driver = 'sandbox.example.com'): Promise<void> {
     const manifest = { apiVersion: 'snapshot.storage.k8s.io/v1', kind: 'VolumeSnapshotClass', metadata: { name } }
-    const rest = { driver: 'sandbox.example.com', deletionPolicy: 'Delete' }
+    const rest = { driver, deletionPolicy: 'Delete' }
     await this.#ensure(VOLUME_SNAPSHOT_CLASS, { ...manifest, ...rest } as KubeObject)
   }
 
@@ -111,10 +113,12 @@ export class Grounds {
   }
 
   async #ensure(type: ResourceType, object: KubeObject): Promise<void> {
-    await this.client.create(type, object).catch((error: unknown) => {
-      if (!isApiError(error, 'AlreadyExists')) throw error
-    })
+    await this.client.create(type, object).catch(ignoreExisting)
   }
+}
+
+export function ignoreExisting(error: unknown): void {
+  if (!isApiError(error, 'AlreadyExists')) throw error
 }
 
 export function ignoreNotFound(error: unknown): void {

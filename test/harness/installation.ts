@@ -9,21 +9,14 @@ import {
 } from '@open-terrain/constructs/platform'
 import { expect, inject } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import { DEPLOYMENT, POD } from '../../operator/kube/resource-types.ts'
 import { type ContainerImage, OperatorPods } from '../../sandbox/simulators/operator-pods/operator-pods.ts'
-import { isOperatorPod } from '../../sandbox/simulators/operator-pods/template.ts'
-import { ApiUser } from './api-user.ts'
+import { InstalledOperator, pathOf } from './installed-operator.ts'
 import type { World } from './world.ts'
 
-const NAME = 'open-terrain-operator'
 const DOCKERFILE = join(import.meta.dirname, '../../Dockerfile')
 const REPOSITORY = 'images.example.com/open-terrain-operator'
 export const FIRST_RELEASE = `${REPOSITORY}:1.0.0`
 export const NEXT_RELEASE = `${REPOSITORY}:1.1.0`
-
-interface Deployment extends Manifest {
-  readonly status?: { readonly updatedReplicas?: number; readonly replicas?: number; readonly readyReplicas?: number }
-}
 
 /** A line of an operator's log. */
 export interface LogLine {
@@ -35,15 +28,14 @@ export interface LogLine {
  * The manifests of an installation, applied to a world as a platform engineer does it, and a simulated node that runs the pods of
  * its Deployment. The node can pull two releases.
  */
-export class Installation implements AsyncDisposable {
+export class Installation extends InstalledOperator {
   readonly logLines: LogLine[] = []
-  readonly admin: ApiUser
   readonly #world: World
   #pods: OperatorPods | undefined
 
   private constructor(world: World) {
+    super(world)
     this.#world = world
-    this.admin = new ApiUser(world.cluster.controlPlane.kubeconfigPath)
   }
 
   static async start(world: World): Promise<Installation> {
@@ -73,17 +65,6 @@ export class Installation implements AsyncDisposable {
     for (const part of parts) for (const object of installation[part]) await this.applyObject(object)
   }
 
-  /** Works like `kubectl apply --server-side`. Retries, because a kind or namespace may have been created a moment before. */
-  async applyObject(object: Manifest): Promise<void> {
-    const query = '?fieldManager=kubectl&force=true'
-    await this.admin.askUntil('granted', 'APPLY', `${pathOf(object)}${query}`, object)
-  }
-
-  /** Works like `kubectl delete --wait=false`. Returns the response. */
-  async remove(object: Manifest): Promise<{ status: number; message: string }> {
-    return await this.admin.ask('DELETE', `${pathOf(object)}?propagationPolicy=Background`)
-  }
-
   /** Waits until deletion is refused: nothing shows when an admission policy takes effect. */
   async untilRefused(object: Manifest): Promise<void> {
     await this.admin.askUntil(/allow-deletion/, 'DELETE', `${pathOf(object)}?dryRun=All`)
@@ -95,51 +76,15 @@ export class Installation implements AsyncDisposable {
     await this.admin.must('PATCH', pathOf(object), { metadata: { annotations } })
   }
 
-  get pods() {
-    return [...this.#world.mirror.pods.values()].filter(
-      (pod) => isOperatorPod(pod) && pod.metadata.namespace === this.#world.operatorNamespace,
-    )
+  override untilRolledOut(image = FIRST_RELEASE, replicas = 2): Promise<void> {
+    return super.untilRolledOut(image, replicas)
   }
 
-  /** The identity in the Lease begins with the name of the pod. */
-  get leader(): string | undefined {
-    const lease = this.#world.mirror.leases.get(`${this.#world.operatorNamespace}/sync-operator`)
-    return lease?.spec?.holderIdentity?.split('_')[0]
-  }
-
-  deletePod(name: string): Promise<void> {
-    return this.#world.client.delete(POD, { namespace: this.#world.operatorNamespace, name })
-  }
-
-  /** Waits like `kubectl rollout status`: all replicas have the latest template and are ready. */
-  async untilRolledOut(image = FIRST_RELEASE, replicas = 2): Promise<void> {
-    const key = { namespace: this.#world.operatorNamespace, name: NAME }
-    await this.#world.until(`${replicas} ready replicas of ${image}`, () => {
-      const deployment = this.#world.mirror.deployments.get(`${key.namespace}/${key.name}`) as Deployment | undefined
-      const { updatedReplicas, readyReplicas, replicas: all } = deployment?.status ?? {}
-      const current = this.pods.every((pod) => JSON.stringify(pod).includes(image))
-      return current && [updatedReplicas, readyReplicas, all].every((count) => count === replicas)
-    })
-  }
-
-  async untilLeading(isMeant: (pod: string) => boolean = () => true): Promise<string> {
-    return await this.#world.until('a leader', () => {
-      const { leader } = this
-      return leader !== undefined && leader !== '' && isMeant(leader) ? leader : undefined
-    })
-  }
-
-  /** Removes the operator and waits until no replica is left. */
-  async removeOperator(): Promise<void> {
-    await this.#world.client.delete(DEPLOYMENT, { namespace: this.#world.operatorNamespace, name: NAME })
-    await this.#world.until('no replica is left', () => this.pods.length === 0)
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
+  override async [Symbol.asyncDispose](): Promise<void> {
     // The node must still run: only it removes the pods, and their namespace waits for them.
     await this.removeOperator().catch(() => undefined)
     await this.#pods?.stop()
-    await this.admin[Symbol.asyncDispose]()
+    await super[Symbol.asyncDispose]()
   }
 }
 
@@ -170,12 +115,4 @@ export async function entryOf(bundle: string): Promise<ContainerImage> {
   if (!entrypoint.includes(bundle)) throw new Error('the ENTRYPOINT of the Dockerfile does not start the operator')
   const env = [...text.matchAll(/^ENV (\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value])
   return { entrypoint, env: Object.fromEntries(env) }
-}
-
-/** The API path of an object. */
-export function pathOf({ apiVersion, kind, metadata: { name, namespace } }: Manifest): string {
-  const singular = kind.toLowerCase()
-  const plural = singular.endsWith('y') ? `${singular.slice(0, -1)}ies` : `${singular}s`
-  const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-  return `${root}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}/${name}`
 }

@@ -4,8 +4,8 @@ import { conditionOf, type DataVolume, MACHINE, type Machine, reasonOf } from '.
 import type { World } from './world.ts'
 import { WorldObjects } from './world-objects.ts'
 
-/** Reasons of a running machine. It may need a restart or a new disk. */
-const RUNNING = ['Running', 'RestartRequired', 'RebuildRequired']
+/** Reasons of a running machine. It may need a restart or a new disk, or run from another image than it asks for. */
+const RUNNING = ['Running', 'ImageMismatch', 'RestartRequired', 'RebuildRequired']
 
 /** Actions of people on machines in a {@link World}, and what they observe. */
 export class Machines extends WorldObjects<Machine> {

@@ -1,5 +1,5 @@
 import { render } from '@open-terrain/constructs'
-import { Operator } from '@open-terrain/constructs/platform'
+import { AdmissionPolicies, Operator } from '@open-terrain/constructs/platform'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { find } from '../../operator/kube/find.ts'
@@ -7,36 +7,65 @@ import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import { LEASE, NAMESPACE } from '../../operator/kube/resource-types.ts'
-import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
+import { ApiUser } from './api-user.ts'
+import { ignoreNotFound } from './grounds.ts'
 import { persist } from './persist.ts'
 
+const RBAC = 'rbac.authorization.k8s.io'
+const ADMISSION = 'admissionregistration.k8s.io'
+
+/** What gives the operator its rights, after what confines them. */
 const RIGHTS: readonly ResourceType[] = [
-  ['ClusterRole', 'clusterroles', false],
-  ['ClusterRoleBinding', 'clusterrolebindings', false],
-  ['Role', 'roles', true],
-  ['RoleBinding', 'rolebindings', true],
-].map(([kind, plural, namespaced]) => ({
-  group: 'rbac.authorization.k8s.io',
+  [ADMISSION, 'ValidatingAdmissionPolicy', 'validatingadmissionpolicies', false],
+  [ADMISSION, 'ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', false],
+  [RBAC, 'ClusterRole', 'clusterroles', false],
+  [RBAC, 'ClusterRoleBinding', 'clusterrolebindings', false],
+  [RBAC, 'Role', 'roles', true],
+  [RBAC, 'RoleBinding', 'rolebindings', true],
+].map(([group, kind, plural, namespaced]) => ({
+  group: String(group),
   version: 'v1',
   kind: String(kind),
   plural: String(plural),
   namespaced: namespaced === true,
 }))
 
+/** A cluster that knows whom it gave a kubeconfig. */
+interface Issuer {
+  readonly controlPlane: { addUser(name: string, groups: readonly string[]): Promise<{ readonly path: string }> }
+}
+
 /**
- * Returns the kubeconfig of the operator's ServiceAccount in this namespace, with the permissions of its installation manifest. An
- * operator in another namespace of the same cluster loses them.
+ * Returns the kubeconfig of the operator's ServiceAccount in this namespace, with the permissions of its installation manifest, confined
+ * as there. An operator in another namespace of the same cluster loses them.
  */
-export async function operatorAccount(cluster: Cluster, client: KubeClient, namespace: string): Promise<string> {
-  const objects = render((chart) => new Operator(chart, 'Operator', { image: 'operator', namespace })) as KubeObject[]
-  for (const type of RIGHTS) {
-    for (const object of objects.filter((one) => one.kind === type.kind)) await ensure(client, type, object)
-  }
+export async function operatorAccount(cluster: Issuer, client: KubeClient, namespace: string): Promise<string> {
+  for (const [type, object] of rightsIn(namespace)) await ensure(client, type, object)
   const account = `system:serviceaccount:${namespace}:open-terrain-operator`
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`]
   const { path } = await cluster.controlPlane.addUser(account, groups)
   await untilGranted(path, namespace)
+  await untilConfined(path)
   return path
+}
+
+/** Removes what confines the operator of this namespace. It knows no operator but that one: others could not create what only an operator may. */
+export async function removeConfinement(client: KubeClient, namespace: string): Promise<void> {
+  for (const [type, { metadata }] of rightsIn(namespace).toReversed())
+    if (type.group === ADMISSION) await client.delete(type, metadata).catch(ignoreNotFound)
+}
+
+function rightsIn(namespace: string): (readonly [ResourceType, KubeObject])[] {
+  const objects = render((chart) => {
+    new AdmissionPolicies(chart, 'AdmissionPolicies', { namespace })
+    new Operator(chart, 'Operator', { image: 'operator', namespace })
+  }).filter((object) => !isForAuthors(object as KubeObject)) as KubeObject[]
+  return RIGHTS.flatMap((type) => objects.filter(({ kind }) => kind === type.kind).map((one) => [type, one] as const))
+}
+
+/** The rules for what people write are tried apart. Those for the pods of Workspaces apply to what the operator makes. */
+function isForAuthors({ metadata: { name } }: KubeObject): boolean {
+  return ['open-terrain-image-use', 'open-terrain-source-url'].includes(name)
 }
 
 async function ensure(client: KubeClient, type: ResourceType, object: KubeObject): Promise<void> {
@@ -61,4 +90,16 @@ async function untilGranted(kubeconfig: string, namespace: string): Promise<void
   } finally {
     await connection.close()
   }
+}
+
+/** Nothing shows when an admission policy takes effect. */
+async function untilConfined(kubeconfig: string): Promise<void> {
+  await using operator = new ApiUser(kubeconfig)
+  const anyNamespace = { metadata: { name: 'not-of-a-workspace' } }
+  await operator.askUntil(
+    /the operator creates namespaces of Workspaces/,
+    'POST',
+    '/api/v1/namespaces?dryRun=All',
+    anyNamespace,
+  )
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { Watchdog } from '../../sandbox/control-plane/watchdog.ts'
 
 const MAIN = join(import.meta.dirname, '../../operator/main.ts')
 
@@ -38,6 +39,9 @@ export interface OperatorProcessOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
+/** Ends the operators when the process of the tests does, however that ends. */
+let watchdog: Watchdog | undefined
+
 /** The operator as people run it: in its own process, which can be killed. */
 export class OperatorProcess implements AsyncDisposable {
   readonly lines: string[] = []
@@ -59,6 +63,9 @@ export class OperatorProcess implements AsyncDisposable {
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    const { pid } = this.#child
+    watchdog ??= new Watchdog()
+    if (pid !== undefined) watchdog.watch(pid)
     const keep = (lines: readonly string[]) => {
       this.lines.push(...lines)
       world.logs?.lines.push(...lines.filter((line) => line !== ''))
@@ -67,6 +74,7 @@ export class OperatorProcess implements AsyncDisposable {
       stream?.setEncoding('utf8').on('data', (text: string) => keep(text.split('\n')))
     }
     this.#exited = once(this.#child, 'exit').then(([code, signal]) => {
+      if (pid !== undefined) watchdog?.forget(pid)
       keep([`the operator's process ${name} ended: ${signal ?? `exit code ${code}`}`])
     })
   }

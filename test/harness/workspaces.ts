@@ -23,8 +23,15 @@ export class Workspaces extends WorldObjects<Workspace> implements AsyncDisposab
     super(world, WORKSPACE, world.mirror.workspaces)
   }
 
-  /** Starts a world with the policy and classes that the proposal's workspace needs. Images are in the world's image namespace. */
-  static async start(cluster: Cluster, policy: Readonly<Record<string, string>> = {}): Promise<Workspaces> {
+  /**
+   * Starts a world with the policy and classes that the proposal's workspace needs. Images are in the world's image namespace.
+   * @param idle the test starts the operator
+   */
+  static async start(
+    cluster: Cluster,
+    policy: Readonly<Record<string, string>> = {},
+    { idle = false }: { readonly idle?: boolean } = {},
+  ): Promise<Workspaces> {
     const world = await World.start(cluster, { idle: true, mostDownloads: 2 })
     await world.createStorageClass(DEFAULT_CLASS, { 'storageclass.kubernetes.io/is-default-class': 'true' })
     await world.setPolicy({
@@ -39,7 +46,7 @@ export class Workspaces extends WorldObjects<Workspace> implements AsyncDisposab
       unreferencedTTL: '1s',
       ...policy,
     })
-    world.startOperator()
+    if (!idle) world.startOperator()
     return new Workspaces(world)
   }
 

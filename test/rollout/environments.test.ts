@@ -96,9 +96,42 @@ describe('two environments, each in a cluster of its own', () => {
     expect((await site('production').rollout.preview()).steps).toEqual([])
   })
 
-  it('is not destroyed while its configuration protects it', async () => {
+  it('refuses another stack, which changes nothing, until that one is told to adopt it', async () => {
     const { environment, rollout } = site('production')
+    const { 'current-context': context } = parse(environment.kubeconfig) as { 'current-context': string }
+    const [before, cluster] = [await versions(site('production')), (await rollout.stack.outputs())['cluster']?.value]
+    expect(cluster).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/), server: expect.stringMatching(/^https:/) })
+    const other = await workshop.stack('staging', environment.asContext)
+    await other.configure({ image: IMAGE, protect: false })
+    await expect(other.preview()).rejects.toThrow('kubernetes:context is not set: run pulumi config set kubernetes:')
+    await other.stack.setConfig('kubernetes:context', { value: context })
+    const refusal = 'Open Terrain in this cluster belongs to open-terrain/production, and two owners would undo'
+    await expect(other.preview()).rejects.toThrow(refusal)
+    await expect(other.up()).rejects.toThrow(refusal)
+    await other.destroy()
+    expect(await versions(site('production'))).toEqual(before)
+    expect((await rollout.preview()).steps).toEqual([])
+    await other.configure({ adopt: true })
+    expect((await other.preview()).steps).toContain('create Deployment open-terrain-operator')
+  })
+
+  it('loses nothing to a destroy while its configuration protects it, not even one without a preview', async () => {
+    const { environment, rollout } = site('production')
+    const before = await versions(site('production'))
+    // The Automation API destroys without a preview, which would find the first protected resource.
     await expect(rollout.destroy()).rejects.toThrow('protect')
+    expect(await versions(site('production'))).toEqual(before)
+    expect((await rollout.refresh()).steps).toEqual([])
+    expect((await rollout.preview()).steps).toEqual([])
+    const definition = await environment.client.get(CUSTOM_RESOURCE_DEFINITION, { name: 'vmdiskimages.pelotech.ot' })
+    expect(definition.metadata.deletionTimestamp).toBeUndefined()
+  })
+
+  it('is destroyed by what the documentation has people type, and leaves the definitions', async () => {
+    const { environment } = site('production')
+    await workshop.type('pulumi stack select production', environment.asContext)
+    for (const line of documentedCommands('## Down')) await workshop.type(line, environment.asContext)
+    expect(await environment.find(DEPLOYMENT, OPERATOR.name, OPERATOR.namespace)).toBeUndefined()
     const definition = await environment.client.get(CUSTOM_RESOURCE_DEFINITION, { name: 'vmdiskimages.pelotech.ot' })
     expect(definition.metadata.deletionTimestamp).toBeUndefined()
   })

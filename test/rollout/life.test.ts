@@ -67,7 +67,7 @@ describe('a stack', () => {
   const deployment = () => environment.client.get<Deployment>(DEPLOYMENT, OPERATOR)
   const policy = () => environment.client.get<ConfigMap>(CONFIG_MAP, POLICY)
 
-  /** CRDs and namespaces of ours, and the image, by name with their uid: what a removal has to leave. */
+  /** CRDs and namespaces of ours, and images, by name with their uid: what a removal has to leave. */
   async function kept(): Promise<Record<string, string | undefined>> {
     const [definitions, namespaces] = await Promise.all([
       environment.client.list<KubeObject>(CUSTOM_RESOURCE_DEFINITION),
@@ -76,7 +76,7 @@ describe('a stack', () => {
     const ours = [
       ...definitions.items.filter(({ metadata: { name } }) => name.endsWith(`.${OURS}`)),
       ...namespaces.items.filter(({ metadata: { name } }) => [OPERATOR.namespace, IMAGE.namespace].includes(name)),
-      await environment.client.get<KubeObject>(IMAGES, IMAGE),
+      ...(await environment.client.list<KubeObject>(IMAGES, { namespace: IMAGE.namespace })).items,
     ]
     expect(ours.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([])
     return Object.fromEntries(ours.map(({ metadata: { name, uid } }) => [name, uid]))
@@ -96,6 +96,19 @@ describe('a stack', () => {
   it('has nothing to do while nothing changes', async () => {
     expect((await rollout.preview()).steps).toEqual([])
     expect((await rollout.refresh()).steps).toEqual([])
+    expect((await rollout.up()).steps).toEqual([])
+  })
+
+  it('keeps every object when its component is renamed', async () => {
+    await workshop.rewriteProgram((text) =>
+      text
+        .replace("new OpenTerrain('open-terrain',", "new OpenTerrain('renamed',")
+        .replace(
+          'adopt, protect }, { provider })',
+          "adopt, protect }, { provider, aliases: [{ name: 'open-terrain' }] })",
+        ),
+    )
+    expect((await rollout.preview()).steps).toEqual([])
     expect((await rollout.up()).steps).toEqual([])
   })
 
@@ -156,7 +169,9 @@ describe('a stack', () => {
     expect(steps).toEqual(['update VMDiskImage broken'])
     expect(outputs['readyImages']?.value).toEqual([`${IMAGE.namespace}/base`, `${IMAGE.namespace}/broken`])
     await rollout.configure({ images: {} })
-    expect((await rollout.up()).steps).toEqual(['delete VMDiskImage base', 'delete VMDiskImage broken'])
+    await rollout.up()
+    const { items } = await environment.client.list<Image>(IMAGES, { namespace: IMAGE.namespace })
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(expect.arrayContaining(['base', 'broken']))
   })
 
   it("lets a team's own stack wait for its lab", async () => {
@@ -184,8 +199,10 @@ describe('a stack', () => {
         diskSize: '24Gi',
       },
     } as KubeObject)
+    await rollout.configure({ images: { base: { url: `${SOURCE}/base.qcow2` } } })
+    await rollout.up()
     const before = await kept()
-    expect(Object.keys(before)).toHaveLength(7)
+    expect(Object.keys(before)).toHaveLength(9)
     await rollout.destroy()
     expect(await kept()).toEqual(before)
     for (const [type, { name, namespace }] of [

@@ -94,6 +94,16 @@ export class Workshop {
     return await this.#select(name, to, env)
   }
 
+  /** Makes another program out of this repository's, for all its stacks. */
+  async rewriteProgram(rewrite: (text: string) => string): Promise<void> {
+    const text = await readFile(join(ROOT, 'infra/program.ts'), 'utf8')
+    const rewritten = rewrite(text)
+    if (rewritten === text) throw new Error('the program is as it was')
+    await writeFile(join(this.project, 'program.ts'), rewritten.replaceAll("from './", "from './infra/"))
+    const file = join(this.project, 'Pulumi.yaml')
+    await writeFile(file, (await readFile(file, 'utf8')).replace('main: infra/program.ts', 'main: program.ts'))
+  }
+
   /** Runs a shell line in the top folder, as people type it, and answers yes to its questions. Throws with the output if it fails. */
   async type(line: string, env: Environment): Promise<string> {
     const options = { cwd: this.project, timeout: HANGS_AFTER_MS, maxBuffer: 64 * 1024 ** 2 }

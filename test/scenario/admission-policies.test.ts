@@ -10,6 +10,9 @@ const COLLECTOR = 'system:serviceaccount:kube-system:generic-garbage-collector'
 /** Groups of every service account. */
 const ACCOUNTS = ['system:serviceaccounts', 'system:authenticated']
 
+/** On the namespace and its machines: the operator writes only those of Workspaces. */
+const OF_A_WORKSPACE = { 'pelotech.ot/workspace-uid': 'c0ffee' }
+
 const cluster = useAdmissionCluster()
 
 const template = { url: 'https://images.example.com/a.qcow2', sourceType: 'http', diskSize: '4Gi' }
@@ -18,7 +21,7 @@ const elsewhere = { name: 'shared', namespace: FARM }
 const machine = (name: string, spec: object) => ({
   apiVersion: 'pelotech.ot/v1alpha1',
   kind: 'VirtualMachine',
-  metadata: { name },
+  metadata: { name, labels: OF_A_WORKSPACE },
   spec: { resources: { cpu: '2', memory: '2Gi' }, ...spec },
 })
 
@@ -46,7 +49,7 @@ const image = (name: string, spec: object) => ({
 })
 
 beforeAll(async () => {
-  await cluster.addNamespace(TEAM)
+  await cluster.admin.must('POST', '/api/v1/namespaces', { metadata: { name: TEAM, labels: OF_A_WORKSPACE } })
   await cluster.addNamespace(FARM)
   // A rule takes effect a moment after it is written.
   const local = 'https://images.example.com/a'
@@ -118,6 +121,10 @@ describe('who may use an image', () => {
     'have the template used': onto('templated', { vmDiskImageMode: 'CreateIfNotExist' }),
     'change the memory': onto('templated', { resources: { memory: '4Gi' } }),
     'add a label': meta('templated', { labels: { a: 'b' } }),
+    'ask for a new disk': meta('plain', { annotations: { 'pelotech.ot/rebuild-requested-at': '1' } }),
+    'ask for a new disk, with a template': meta('templated', {
+      annotations: { 'pelotech.ot/rebuild-requested-at': '1' },
+    }),
     'add a finalizer': meta('templated', { finalizers: ['example.com/a'] }),
     'add an owner': meta('templated', { ownerReferences: [owner] }),
     'write the status': ['PATCH', '/templated/status', { status: { message: 'a' } }],
@@ -140,6 +147,8 @@ describe('who may use an image', () => {
     'change the template': 'use and create',
     'drop the template': 'use',
     'have the template used': 'use and create',
+    'ask for a new disk': 'use',
+    'ask for a new disk, with a template': 'use and create',
   }
 
   type Verdicts = Readonly<Record<NonNullable<(typeof NEEDS)[What]>, Verdict>>

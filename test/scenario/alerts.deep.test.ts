@@ -4,6 +4,7 @@ import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { freePorts } from '../../sandbox/control-plane/free-ports.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { DataSyncs } from '../harness/data-syncs.ts'
 import { Machines } from '../harness/machines.ts'
 import { OperatorProcess } from '../harness/operator-process.ts'
 import { Workspaces } from '../harness/workspaces.ts'
@@ -14,16 +15,26 @@ import { renderedRules } from '../monitoring/rendered.ts'
 
 const POLL = { timeout: 120_000, interval: 200 }
 const NAMES = Object.keys(ALERTS) as AlertName[]
+const LONG = [
+  ...(['ObjectFailed', 'ObjectBlocked', 'DeletionStuck', 'ObjectWarned', 'OnHold'] as const),
+  ...(['MachineWaiting', 'WorkspaceWaiting', 'UnusedImageBytes'] as const),
+]
 /** How long each has to hold is what promtool's tests are about. */
 const AT_ONCE = {
   ...Object.fromEntries(NAMES.map((name): [AlertName, AlertOverride] => [name, { for: '0s' }])),
-  // Alerts that need hours, or a TiB, by default.
-  ...Object.fromEntries(
-    (['MachineWaiting', 'WorkspaceWaiting', 'UnusedImageBytes'] as const).map((name) => [
-      name,
-      { for: '0s', above: 0 },
-    ]),
-  ),
+  // Alerts that need minutes, hours, or a TiB, by default.
+  ...Object.fromEntries(LONG.map((name) => [name, { for: '0s', above: 0 }])),
+  // A step of an image takes a moment.
+  ImageWaiting: { for: '0s', above: 60 },
+}
+
+/** Prometheus returns them in no order, their labels sorted. */
+function sorted(alerts: readonly Readonly<Record<string, object>>[]): string[] {
+  return alerts
+    .flatMap((alert) =>
+      Object.entries(alert).map(([name, labels]) => `${name} ${Object.values(labels).toSorted().join(' ')}`),
+    )
+    .toSorted()
 }
 
 const prometheus = await resolvePrometheus((line) => process.stderr.write(`${line}\n`))
@@ -47,15 +58,15 @@ it.skipIf(prometheus === undefined)(
     })
     const firing = async () => {
       const alerts = await server.firing()
-      return alerts.map(({ labels: { alertname, namespace: _namespace, ...labels } }) => ({
-        [alertname ?? '']: labels,
-      }))
+      return sorted(
+        alerts.map(({ labels: { alertname, namespace: _namespace, ...labels } }) => ({ [alertname ?? '']: labels })),
+      )
     }
-    const until = async (what: string, ...alerts: readonly [AlertName, object][]) => {
+    const until = async (what: string, ...alerts: readonly (readonly [AlertName, object])[]) => {
       const wanted = alerts.map(([name, labels]) => ({
         [fullName(name)]: { severity: ALERTS[name].severity, ...labels },
       }))
-      await expect.poll(firing, { ...POLL, message: what }).toEqual(wanted)
+      await expect.poll(firing, { ...POLL, message: what }).toEqual(sorted(wanted))
     }
     // Two scrapes of a leader: from then on Prometheus sees an increase.
     await expect
@@ -67,17 +78,17 @@ it.skipIf(prometheus === undefined)(
       .toBe(1)
     await world.syncImage('good')
     const unused = ['UnusedImageBytes', {}] as const
-    await until('all is well, and an image that nothing refers to', [...unused])
+    await until('all is well, and an image that nothing refers to', unused)
 
     await world.setPolicy({ concurrency: 'many', retryLimit: '0' })
-    await until('the policy is invalid', ['PolicyInvalid', {}], [...unused])
+    await until('the policy is invalid', ['PolicyInvalid', {}], unused)
     await world.setPolicy({ concurrency: '2', retryLimit: '0' })
-    await until('the policy is valid again', [...unused])
+    await until('the policy is valid again', unused)
 
     world.imageServer.set({ path: `/${world.namespace}/missing.qcow2`, fault: { status: 404 } })
     await world.createImage('missing')
     const failed = ['RetriesExhausted', { reason: 'NotFound' }] as const
-    await until('an image has failed', [...failed], [...unused])
+    await until('an image has failed', failed, unused)
 
     const owner = {
       apiVersion: 'pelotech.ot/v1alpha1',
@@ -93,13 +104,40 @@ it.skipIf(prometheus === undefined)(
       spec: { source: { persistentVolumeClaimName: 'forged' } },
     } as KubeObject)
     const seen = ['LookAlikes', { kind: 'VolumeSnapshot' }] as const
-    await until('somebody forges', [...failed], [...seen], [...unused])
+    await until('somebody forges', failed, seen, unused)
 
-    await new Machines(world).create('waiting', { vmDiskImageRef: { name: 'nobody' }, vmDiskImageTemplate: undefined })
+    const before = [failed, seen] as const
+    const machines = new Machines(world)
+    await machines.create('broken', { vmDiskImageRef: { name: 'missing' }, vmDiskImageTemplate: undefined })
+    const machine = ['ObjectFailed', { kind: 'VirtualMachine', reason: 'ImageFailed' }] as const
+    await until('a machine has failed', ...before, machine, unused)
+    await new DataSyncs(world).create('broken', ['missing'])
+    const broken = [...before, ['ObjectFailed', { kind: 'DataSync', reason: 'ImageFailed' }]] as const
+    await until('a DataSync has failed', ...broken, machine, unused)
+
+    await world.createImage('blocked', { secretRef: 'mistyped' })
+    const blocked = ['ObjectBlocked', { kind: 'VMDiskImage', reason: 'SecretMissing' }] as const
+    await until('an image waits for a Secret', ...broken, machine, blocked, unused)
+    await world.syncImage('packed', { url: world.urlOf('packed.tar') })
+    const warned = ['ObjectWarned', { kind: 'VMDiskImage', reason: 'PackedSource' }] as const
+    await until('an image is of no use', ...broken, machine, blocked, warned, unused)
+    await world.createImage('held', { suspend: true })
+    const held = ['OnHold', { kind: 'VMDiskImage', reason: 'Suspended' }] as const
+    const all = [machine, blocked, warned] as const
+    await until('an image is suspended', ...broken, ...all, held, unused)
+
+    await machines.create('waiting', { vmDiskImageRef: { name: 'held' }, vmDiskImageTemplate: undefined })
     const waiting = ['MachineWaiting', {}] as const
-    await until('a machine waits', [...failed], [...seen], [...waiting], [...unused])
+    await until('a machine waits', ...broken, ...all, held, waiting, unused)
+    await machines.create('user', { vmDiskImageRef: { name: 'good' }, vmDiskImageTemplate: undefined })
+    await machines.untilReady('user')
+    await world.deleteImage('good')
+    const stuck = ['DeletionStuck', { kind: 'VMDiskImage', reason: 'InUse' }] as const
+    const rest = [machine, blocked, stuck, warned, held, waiting] as const
+    await until('an image that is in use is deleted', ...broken, ...rest, unused)
     await labs.create(labs.name('waiting'))
-    await until('a workspace waits', [...failed], [...seen], [...waiting], ['WorkspaceWaiting', {}], [...unused])
+    const lab = ['ObjectBlocked', { kind: 'Workspace', reason: 'ImageMissing' }] as const
+    await until('a workspace waits', ...broken, ...rest, lab, ['WorkspaceWaiting', {}], unused)
 
     for (const name of NAMES) {
       const metrics = new Set(ALERTS[name].expr.match(/\b(ot_\w+|leader_election_master_status)/g))
@@ -108,8 +146,6 @@ it.skipIf(prometheus === undefined)(
     }
 
     await operator.terminate()
-    await expect
-      .poll(firing, POLL)
-      .toContainEqual({ OpenTerrainNoLeader: { severity: 'critical', name: 'sync-operator' } })
+    await expect.poll(firing, POLL).toContainEqual('OpenTerrainNoLeader critical sync-operator')
   },
 )

@@ -56,28 +56,36 @@ describe('an image that fails', () => {
     { reason: 'AccessDenied', fault: { status: 403 }, spec: {} },
     { reason: 'NotFound', fault: { status: 404 }, spec: { sourceType: 's3' } },
     { reason: 'AccessDenied', fault: { status: 403 }, spec: { sourceType: 's3' } },
+    { reason: 'AccessDenied', fault: { status: 403 }, spec: { sourceType: 'registry' } },
     { reason: 'ChecksumMismatch', fault: {}, spec: { checksum: `sha256:${'0'.repeat(64)}` } },
   ] as const)('fails at once for $reason with $spec', async ({ reason, fault, spec }) => {
     await using world = await World.start(cluster(), { policy: QUICK })
     world.imageServer.set({ path: `/${world.namespace}/hopeless.qcow2`, fault })
-    await world.createImage('hopeless', spec)
+    const isOfRegistry = 'sourceType' in spec && spec.sourceType === 'registry'
+    const url = world.urlOf('hopeless').replace('https:', isOfRegistry ? 'docker:' : 'https:')
+    await world.createImage('hopeless', { ...spec, url })
     await world.createImage('next')
     const { status } = await world.untilPhase('hopeless', 'Failed')
     expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Failed', reason, downloads: 1 }])
     await world.untilSynced('next')
-    expect(world.downloads('hopeless')).toBe(1)
+    expect(world.downloadsOf(url)).toBe(1)
     await world.finish()
   })
 
-  it('fails at once when the disk is too small', async () => {
+  it.each([
+    {
+      reason: 'DiskTooSmall',
+      why: 'virtual image size 25769803776 is larger than the reported available storage 1073741824. A larger PVC is required',
+    },
+    { reason: 'SourceInvalid', why: 'Image a is invalid because it has invalid backing file base.qcow2' },
+  ] as const)('fails at once when the whole image is there, and is no good: $reason', async ({ reason, why }) => {
     await using world = await World.start(cluster(), { policy: QUICK })
-    const message =
-      'Unable to process data: Virtual image size 25769803776 is larger than the reported available storage 1073741824. A larger PVC is required.'
+    const message = `Unable to process data: Unable to convert source data to target format: ${why}`
     world.simulators.cdi.script({ namespace: world.namespace }, { type: 'error', after: 'end', message })
-    await world.createImage('large')
-    const { status } = await world.untilPhase('large', 'Failed')
-    expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Failed', reason: 'DiskTooSmall' }])
-    expect(world.downloads('large')).toBe(1)
+    await world.createImage('useless')
+    const { status } = await world.untilPhase('useless', 'Failed')
+    expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Failed', reason }])
+    expect(world.downloads('useless')).toBe(1)
     await world.finish()
   })
 

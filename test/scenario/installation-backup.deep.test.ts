@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { DataSyncs } from '../harness/data-syncs.ts'
+import { IMAGE } from '../harness/kinds.ts'
 import { HAS_KUBECTL, isThere } from '../harness/kubectl.ts'
 import { Machines } from '../harness/machines.ts'
 import { Workspaces } from '../harness/workspaces.ts'
@@ -46,11 +47,22 @@ describe.skipIf(!HAS_TOOLS)('a backup', () => {
     await before.createImage('own', {}, { labels: { team: 'red' } })
     await new DataSyncs(before).create('release', ['attacker'])
     await new Workspaces(before).create('lab', LAB)
+    await asked.create('borrower', { vmDiskImageRef: { name: 'own' }, vmDiskImageTemplate: undefined })
     await untilAllReady(before)
+    await asked.untilReady('borrower')
+    // It stays for as long as something needs it, and so do those who need it in the new cluster.
+    await before.client.delete(IMAGE, { name: 'own', namespace: before.namespace })
+    await before.untilImage('own', 'still in use', ({ metadata }) => metadata.deletionTimestamp !== undefined)
     const { stdout } = await run(join(EXAMPLES, 'backup.sh'), [], { env: env(before) })
     const { items } = JSON.parse(stdout) as { items: { metadata: { name: string } }[] }
     // Machine and DataSync create their images, and the workspace creates its machine.
-    expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual(['guest', 'lab', 'own', 'release'])
+    expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual([
+      'borrower',
+      'guest',
+      'lab',
+      'own',
+      'release',
+    ])
 
     await using after = await World.start(fresh(), OPTIONS)
     const file = join(folder, 'backup.json')
@@ -58,6 +70,7 @@ describe.skipIf(!HAS_TOOLS)('a backup', () => {
     await run('kubectl', ['apply', '-f', file], { env: env(after) })
     await untilAllReady(after)
     const machines = new Machines(after)
+    await machines.untilReady('borrower')
     expect(machines.get('guest')?.spec).toEqual(asked.get('guest')?.spec)
     const restored = after.getImage('own')
     expect(restored?.spec).toEqual(before.getImage('own')?.spec)
@@ -69,7 +82,7 @@ describe.skipIf(!HAS_TOOLS)('a backup', () => {
     ] as const) {
       await new Workspaces(world).delete('lab')
       await new DataSyncs(world).delete('release')
-      await mine.delete('guest')
+      await mine.delete('guest', 'borrower')
       await world.finish()
     }
   })

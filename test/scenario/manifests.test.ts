@@ -1,11 +1,16 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { promisify } from 'node:util'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { environmentManifests } from '../../infra/manifests.ts'
 import { environmentsIn } from '../../infra/stack-files.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { ApiUser } from '../harness/api-user.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
+import { HAS_KUBECTL } from '../harness/kubectl.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const IMAGE = `registry.example/open-terrain/operator@sha256:${'a'.repeat(64)}`
@@ -14,8 +19,29 @@ const STRICTLY = '?fieldManager=kubectl&fieldValidation=Strict&force=true'
 /** Objects of the Prometheus operator, which the cluster of this test does not have. */
 const isForeign = ({ apiVersion }: KubeObject) => apiVersion.startsWith('monitoring.coreos.com/')
 
+const run = promisify(execFile)
+
 describe('the synthesized manifests', () => {
   const cluster = useOwnCluster({ namespaces: [] })
+
+  it.runIf(HAS_KUBECTL)('are applied as a folder, by kubectl in both ways, in each order', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'open-terrain-manifests-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const files = environmentManifests({ folder: ROOT, environment: 'production', image: IMAGE })
+    for (const [file, content] of files)
+      if (!objectsOf(content).some(isForeign)) await writeFile(join(folder, file), content)
+    const env = { ...process.env, KUBECONFIG: cluster().controlPlane.kubeconfigPath }
+    const apply = (...ways: readonly string[]) => run('kubectl', ['apply', ...ways, '-f', folder], { env })
+    await apply()
+    const { stdout } = await apply()
+    // kubectl always writes the selector of a PodDisruptionBudget again.
+    const isUsual = (line: string) =>
+      line === '' || line.endsWith(' unchanged') || line.startsWith('poddisruptionbudget')
+    expect(stdout.split('\n').filter((line) => !isUsual(line))).toEqual([])
+    await apply('--server-side')
+    await apply('--server-side')
+    await apply()
+  })
 
   it.each(environmentsIn(ROOT))(
     'of %s are applied in their order, and once more, without a field that is not known',

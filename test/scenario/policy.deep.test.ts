@@ -1,5 +1,5 @@
-import { childName, renderDataVolume } from '@open-terrain/constructs'
-import { describe, expect, it } from 'vitest'
+import { childName, POLICY_STATUS_NAME, renderDataVolume } from '@open-terrain/constructs'
+import { describe, expect, it, vi } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
@@ -8,6 +8,11 @@ import { World } from '../harness/world.ts'
 
 const cluster = useCluster()
 
+interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+
+const PATIENCE = { timeout: 120_000, interval: 100 }
 const NAMES = ['a', 'b', 'c', 'd', 'e']
 
 describe('the policy', () => {
@@ -66,7 +71,17 @@ describe('the policy', () => {
   it('keeps the last good value of a key that gets a bad one, and says so', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '2', retryLimit: '1' } })
     await world.until('the limit is 2', () => world.ledger?.limit === 2)
+    const status = { namespace: world.operatorNamespace, name: POLICY_STATUS_NAME }
+    const verdict = async () => ((await world.client.get(CONFIG_MAP, status)) as ConfigMap).data
+    await vi.waitFor(async () => expect(await verdict()).toMatchObject({ valid: 'true' }), PATIENCE)
+    // Somebody wants it to stay as it is.
+    await world.client.mergePatch(CONFIG_MAP, status, { immutable: true })
     await world.setPolicy({ concurrency: 'many', retryLimit: '0', retryBackoffDuration: '-5m' })
+    const problems = expect.stringMatching(
+      /concurrency: "many" is not used.*\n.*retryBackoffDuration: "-5m" is not used/,
+    )
+    const values = expect.stringMatching(/concurrency: "2"(.|\n)*retryLimit: "0"/)
+    await vi.waitFor(async () => expect(await verdict()).toMatchObject({ valid: 'false', problems, values }), PATIENCE)
     for (const [key, value] of [
       ['concurrency', 'many'],
       ['retryBackoffDuration', '-5m'],
@@ -83,6 +98,11 @@ describe('the policy', () => {
     await world.createImage('fails')
     await world.untilPhase('fails', 'Failed')
     expect(world.downloads('fails')).toBe(1)
+    await world.setPolicy({ concurrency: '3' })
+    await world.until('an Event that all is well', () =>
+      world.eventsOf('sync-operator-policy').some(({ reason }) => reason === 'PolicyValid'),
+    )
+    await vi.waitFor(async () => expect(await verdict()).toMatchObject({ valid: 'true', problems: '' }), PATIENCE)
     await world.finish()
   })
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject, ObjectKey, ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
+  DATA_VOLUME,
   DEPLOYMENT,
   NAMESPACE,
   NETWORK_ATTACHMENT_DEFINITION,
@@ -10,11 +11,12 @@ import {
   PERSISTENT_VOLUME,
   PERSISTENT_VOLUME_CLAIM,
   RESOURCE_QUOTA,
+  ROLE_BINDING,
   SECRET,
 } from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { FaultProxy } from '../harness/fault-proxy.ts'
-import { startInstalled } from '../harness/installed-world.ts'
+import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { MACHINE, WORKSPACE } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
@@ -24,7 +26,7 @@ import type { World } from '../harness/world.ts'
 
 const PARTS: readonly ResourceType[] = [
   ...[CONFIG_MAP, DEPLOYMENT, NETWORK_ATTACHMENT_DEFINITION, NETWORK_POLICY],
-  ...[PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA, NAMESPACE],
+  ...[PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA, ROLE_BINDING, NAMESPACE],
 ]
 const POLICY = { localVolumeRoot: '/srv/labs', workspaceQuota: 'pods=50' }
 /** More finalizers than the caches keep of an object. */
@@ -83,7 +85,7 @@ describe('on an API server that begins no watch with what exists, and asks who m
     await using workspaces = await Workspaces.start(cluster(), POLICY)
     const { world } = workspaces
     const { client } = world
-    const workspace = await workspaces.deploy('rare')
+    const workspace = await workspaces.deploy('rare', { ...DEPLOYED, owners: [{ kind: 'User', name: 'alice' }] })
     const { name } = workspace.metadata
 
     // A claim without its label is found by its volume, and vice versa.
@@ -167,5 +169,23 @@ describe('on an API server that begins no watch with what exists, and asks who m
     await expect.poll(cloudInit, PATIENCE).not.toEqual(before)
     await machines.delete('hung')
     await world.finish()
+  })
+})
+
+describe('a machine that is off', () => {
+  const cluster = useOwnCluster()
+
+  it('and whose disk somebody deletes gets another one, once a live look finds that it is gone', async () => {
+    await using world = await startInstalled(cluster())
+    const machines = new Machines(world)
+    await machines.create('off', { runStrategy: 'Halted' })
+    await machines.untilReady('off', 'Halted')
+    const before = machines.disk('off')
+    const isAnother = () => ![undefined, before?.metadata.uid].includes(machines.disk('off')?.metadata.uid)
+    await world.client.delete(DATA_VOLUME, before?.metadata ?? { name: '' }, { propagationPolicy: 'Background' })
+    await world.until('another disk', isAnother)
+    await machines.untilReady('off', 'Halted')
+    await machines.delete('off')
+    await finishInstalled(world)
   })
 })

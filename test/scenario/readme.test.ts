@@ -64,7 +64,7 @@ describe('the everyday handles of the README', () => {
       namespace: OPERATOR_NAMESPACE,
       name: POLICY_NAME,
     })
-    expect(policy.data).toEqual({ concurrency: '8' })
+    expect(policy.data).toMatchObject({ concurrency: '8' })
   })
 
   it('change the limit, show the queue and who downloads', async () => {

@@ -2,25 +2,49 @@ import { randomBytes } from 'node:crypto'
 import {
   NETWORK_DRIVERS,
   type NetworkDriver,
+  POLICY_NAME,
   type WorkspaceSpec,
   workspace as workspaceKind,
 } from '@open-terrain/constructs'
 import fc from 'fast-check'
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
 import { randomWorkspace } from '../../constructs/children/random-workspaces.fixtures.ts'
 import { objectsOf, renderAll } from '../../constructs/children/rendered-workspace.fixtures.ts'
 import { viewConfigMap } from '../../operator/cluster/workspace-views.ts'
 import { isAsWanted, marked } from '../../operator/controllers/workspace/decide/as-wanted.ts'
+import { Connection } from '../../operator/kube/connection.ts'
+import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
-import { CONFIG_MAP, DEPLOYMENT, POD, RESOURCE_QUOTA } from '../../operator/kube/resource-types.ts'
+import { CONFIG_MAP, DEPLOYMENT, NAMESPACE, POD, RESOURCE_QUOTA } from '../../operator/kube/resource-types.ts'
 import { SERVED_TYPES } from '../../sandbox/memory-cluster/index.ts'
+import { ApiUser } from '../harness/api-user.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { operatorAccount } from '../harness/operator-account.ts'
 
 const WORKSPACE: ResourceType = workspaceKind
 const HANGS_AFTER_MS = 5 * 60_000
-const ROOTS = [undefined, '/srv/labs'] as const
+const LOCAL_VOLUMES = '/srv/labs'
+const ROOTS = [undefined, LOCAL_VOLUMES] as const
 const cluster = useCluster()
+let operator: ApiUser
+
+beforeAll(async () => {
+  const connection = Connection.fromEnvironment(null, cluster().controlPlane.kubeconfigPath)
+  const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-scenario' })
+  const namespace = `operator-${randomBytes(3).toString('hex')}`
+  await client.create(NAMESPACE, { apiVersion: 'v1', kind: NAMESPACE.kind, metadata: { name: namespace } })
+  await client.create(CONFIG_MAP, {
+    apiVersion: 'v1',
+    kind: CONFIG_MAP.kind,
+    metadata: { namespace, name: POLICY_NAME },
+    data: { localVolumeRoot: LOCAL_VOLUMES },
+  } as KubeObject)
+  operator = new ApiUser(await operatorAccount(cluster(), client, namespace))
+  await connection.close()
+})
+
+afterAll(async () => await operator[Symbol.asyncDispose]())
 
 interface Deployment extends KubeObject {
   readonly status?: object
@@ -43,9 +67,9 @@ async function ask<T = KubeObject>(method: string, path: string, body?: object):
   return JSON.parse(text) as T
 }
 
-/** Unknown and duplicate fields are refused. */
+/** Unknown and duplicate fields are refused, and what the operator may not write. */
 const create = (type: ResourceType, object: KubeObject) =>
-  ask('POST', `${pathOf(type, object.metadata.namespace)}?fieldValidation=Strict`, object)
+  operator.must('POST', `${pathOf(type, object.metadata.namespace)}?fieldValidation=Strict`, object)
 
 /** Expects this number of admitted pods. Otherwise throws with the message of admission. */
 async function hasPods(namespace: string, count: number): Promise<void> {
@@ -57,7 +81,7 @@ async function hasPods(namespace: string, count: number): Promise<void> {
 /** Creates the workspace and all its children, waits for its pods, and checks that none of them would be written again. */
 async function standUp(spec: WorkspaceSpec, driver: NetworkDriver, localVolumeRoot: string | undefined): Promise<void> {
   const name = `lab-${randomBytes(4).toString('hex')}`
-  const { metadata } = await create(WORKSPACE, {
+  const { metadata } = await ask('POST', pathOf(WORKSPACE), {
     apiVersion: apiVersionOf(WORKSPACE),
     kind: WORKSPACE.kind,
     metadata: { name },

@@ -32,7 +32,10 @@ describe('the workspace of the proposal', () => {
       ),
     )
     expect(attached).toEqual(
-      expect.arrayContaining([`${name}/bridge-inet-pod 4.29.163.7`, `${name}/control-net-pod 10.10.0.141`]),
+      expect.arrayContaining([
+        expect.stringMatching(new RegExp(`^${name}/bridge-inet-pod-[0-9a-f]{8} 4[.]29[.]163[.]7$`)),
+        `${name}/control-net-pod 10.10.0.141`,
+      ]),
     )
     const volumes = async () =>
       (await world.client.list(PERSISTENT_VOLUME)).items.filter(({ metadata }) => metadata.name.startsWith(name))

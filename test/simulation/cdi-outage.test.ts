@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { DATA_VOLUME } from '../../operator/kube/resource-types.ts'
-import { MINUTE } from '../../operator/runtime/times.fixtures.ts'
+import { HOUR, MINUTE } from '../../operator/runtime/times.fixtures.ts'
 import { HOUR_LONG } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
 import type { DataVolume } from '../harness/kinds.ts'
 import { FARM, MachineWorld } from './machines/machine-world.ts'
@@ -62,6 +62,20 @@ describe('downloads that are under way while CDI is away', () => {
     expect(NAMES.flatMap(attempts)).toEqual([])
     await world.pass(2 * MINUTE)
     for (const name of NAMES) expect(attempts(name)).toMatchObject([{ outcome: 'Failed', reason: 'Stalled' }])
+  })
+})
+
+describe('downloads of which CDI cannot tell how far they are', () => {
+  it('are not stopped because nothing moves, but by attemptTimeout, and say so', async () => {
+    world = await MachineWorld.start({ concurrency: '2', attemptTimeout: '2h' })
+    world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'stall', after: 0 })
+    world.createImage('first')
+    await world.until('the download', () => world.image('first')?.status?.reason === 'Syncing')
+    await world.pass(HOUR)
+    expect(attempts('first')).toEqual([])
+    expect(world.image('first')?.status?.message).toContain('CDI cannot tell how far it is')
+    await world.pass(HOUR + MINUTE)
+    expect(attempts('first')).toMatchObject([{ outcome: 'Failed', reason: 'AttemptTimeout' }])
   })
 })
 

@@ -43,6 +43,8 @@ export class Chronicle {
   /** The latest download of each URL. */
   readonly #byUrl = new Map<string, Download>()
   readonly #deletedByPersons = new Set<string>()
+  /** Controller of each claim that ever existed: the DataVolume or the claim that it is filled for. By uid. */
+  readonly #filledFor = new Map<string, string>()
   /** Namespace of each image that ever existed, by uid. */
   readonly #homes = new Map<string, string>()
   ledger: Ledger | undefined
@@ -90,6 +92,18 @@ export class Chronicle {
 
   downloadFrom(url: string): Download | undefined {
     return this.#byUrl.get(url)
+  }
+
+  /** Returns the download that a pod imports for, by owners alone, whether these still exist or not. */
+  downloadBy(pod: KubeObject): Download | undefined {
+    let uid = controllerUid(pod)
+    // The prime claim, its target, the DataVolume.
+    for (let steps = 0; uid !== undefined && steps < 3; steps += 1) {
+      const found = this.downloads.get(uid)
+      if (found !== undefined) return found
+      uid = this.#filledFor.get(uid)
+    }
+    return undefined
   }
 
   take(commit: Commit): void {
@@ -186,6 +200,8 @@ export class Chronicle {
   }
 
   #takeClaim(commit: Commit): void {
+    const owner = controllerUid(commit.object)
+    if (owner !== undefined) this.#filledFor.set(commit.object.metadata.uid ?? '', owner)
     const { [LABELS.imageUid]: imageUid = '', [LABELS.revision]: revision = '' } = commit.object.metadata.labels ?? {}
     const download = this.#isAtHome(commit.object, imageUid) ? this.downloadOf(imageUid, revision) : undefined
     if (download !== undefined && isEnd(commit) && isPerson(commit.actor)) download.trouble ??= 'its claim was deleted'
@@ -267,6 +283,10 @@ export function ledgerIn(object: KubeObject): Ledger | undefined {
 
 export function imageOwner({ metadata }: KubeObject) {
   return metadata.ownerReferences?.find((owner) => owner.controller === true && owner.kind === 'VMDiskImage')
+}
+
+function controllerUid({ metadata }: KubeObject): string | undefined {
+  return metadata.ownerReferences?.find((owner) => owner.controller === true)?.uid
 }
 
 export function isDeletion({ metadata }: KubeObject): boolean {

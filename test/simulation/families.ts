@@ -235,6 +235,8 @@ export const FAMILIES = {
   machinesLagging: machines({ machine: 6, source: 4, login: 1, guest: 2, process: 3, servers: 10 }),
   /** Guests hang and crash, and for a time no operator observes it. */
   machinesHanging: machines({ guest: 6, process: 3, machineNetwork: 2 }, 30 * SECOND),
+  /** virt-controller or cdi-controller is stopped while guests and clones hang and recover. */
+  machinesAlone: machines({ guest: 6, machine: 2, neighbour: 6, process: 2 }, 20 * SECOND),
   /** Images that machines and DataSyncs share. */
   shared: shared({ ...PEOPLE, dataSync: 12, process: 4, network: 3, machineNetwork: 3 }),
   /** Acts of people and pipelines on them, without disturbances of the operator. */

@@ -14,6 +14,9 @@ export interface Ends {
   readonly decided: Readonly<Record<string, unknown>>
 }
 
+/** The end state of an object of which timing decides so much that it is compared with no other run's. */
+export const UNDECIDED = 'undecided'
+
 /** Something that names an image. */
 export interface Reference {
   /** As a status shows it. */

@@ -39,7 +39,7 @@ export function secret(namespaceName: string, number: number): KubeObject {
   return make(
     SECRET,
     { namespace: namespaceName, name: `secret-${number}` },
-    { data: { secretKey: Buffer.from(CANARY).toString('base64'), plain: CANARY } },
+    { data: { accessKeyId: 'aWQ=', secretKey: Buffer.from(CANARY).toString('base64'), plain: CANARY } },
   )
 }
 

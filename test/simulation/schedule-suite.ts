@@ -18,7 +18,7 @@ const PATH = process.env['SIMULATION_PATH']
 
 type Runs = Partial<Readonly<Record<WholeKind, number>>>
 
-/** Number of schedules of each kind. Together they take about three minutes of CPU time. */
+/** Number of schedules of each kind at scale 1, which takes about ten minutes of CPU time. */
 export const RUNS: Runs = {
   varied: 120,
   undisturbed: 40,

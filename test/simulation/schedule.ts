@@ -162,6 +162,8 @@ export type SurroundingsAction =
 export type OutageAction =
   /** Stops only cdi-controller: importers keep running, and their kubelets restart them. */
   | { readonly do: 'stopCdi'; readonly forMs: number }
+  /** Stops only virt-controller: guests go on, and what it reported stays as it was. */
+  | { readonly do: 'stopKubevirt'; readonly forMs: number }
   /** A node is drained: all importer pods of an image are deleted, and CDI creates new ones. */
   | { readonly do: 'drain'; readonly image: number }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Ends } from './kind.ts'
+import { type Ends, UNDECIDED } from './kind.ts'
 import type { World } from './world.ts'
 
 /** Whether everything is in an end state, once nothing disturbs anybody any more, and in which one. */
@@ -40,6 +40,7 @@ export class Settlement {
 export function differences(disturbed: Ends[keyof Ends], calm: Ends[keyof Ends]): string[] {
   const text = (value: unknown) => JSON.stringify(value, undefined, 1)
   return Object.keys({ ...disturbed, ...calm })
+    .filter((title) => ![disturbed[title], calm[title]].includes(UNDECIDED))
     .filter((title) => !isDeepStrictEqual(disturbed[title], calm[title]))
     .map((title) => `${title} ended as ${text(disturbed[title])}, undisturbed ${text(calm[title])}`)
 }

@@ -172,6 +172,7 @@ const MIX: readonly WholeKind[] = [
   'orphaned',
   'flooded',
   'machinesCorrected',
+  'machinesRestored',
   'shared',
   'sharedTakeOvers',
   'workspaces',

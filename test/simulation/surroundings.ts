@@ -76,6 +76,9 @@ export class Surroundings implements Actor {
         // Not marked as a disturbance: pods show what CDI does not.
         trouble.later(action.forMs, simulators?.cdi.stopController() ?? (() => undefined))
         return true
+      case 'stopKubevirt':
+        trouble.later(action.forMs, simulators?.kubevirt.stopController() ?? (() => undefined))
+        return true
       default:
         return false
     }

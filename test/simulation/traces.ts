@@ -1,5 +1,7 @@
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import type { Commit } from '../../sandbox/memory-cluster/index.ts'
+import { DATA_SYNC, MACHINE, WORKSPACE } from '../harness/kinds.ts'
 import type { Disturbances } from './disturbances.ts'
 
 /** One object, from its first commit to its last. */
@@ -64,6 +66,20 @@ export class Traces {
     }
     return traces
   }
+}
+
+/**
+ * Reports whether the operator may write an image for the template of an object of this kind: an image of a template, whosever, or one that a DataSync
+ * had created which is gone.
+ */
+export function isForTemplateOf(kind: string, { object, before = object }: Commit, traces: Traces): boolean {
+  const maker = before.metadata.labels?.[LABELS.createdBy] ?? ''
+  if (object.metadata.labels?.[LABELS.createdBy] !== kind) return false
+  if (maker !== DATA_SYNC.kind) return [MACHINE.kind, WORKSPACE.kind].includes(maker)
+  const mark = before.metadata.annotations?.[ANNOTATIONS.creator] ?? ''
+  return ![...traces.of(DATA_SYNC).values()].some(
+    ({ object: one, leavingAtMs }) => leavingAtMs === undefined && mark.includes(`/${one.metadata.uid}`),
+  )
 }
 
 function begun(object: KubeObject, actor: string, nowMs: number): Trace {

@@ -55,6 +55,7 @@ const LEFT: readonly ResourceType[] = [
   types.NETWORK_POLICY,
   types.NETWORK_ATTACHMENT_DEFINITION,
   types.RESOURCE_QUOTA,
+  types.ROLE_BINDING,
   types.PERSISTENT_VOLUME,
   types.DEPLOYMENT,
 ]

@@ -1,4 +1,4 @@
-import { LABELS } from '@open-terrain/constructs'
+import { LAB_ISOLATION, LABELS } from '@open-terrain/constructs'
 import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
@@ -29,14 +29,17 @@ const CACHED: readonly (readonly [ResourceType, Selection])[] = [
   [types.NAMESPACE, { metadataOnly: true }],
   [types.DEPLOYMENT, OF_WORKSPACES],
   [types.POD, OF_WORKSPACES],
+  [types.POD, { namespace: LAB_ISOLATION.namespace, labelSelector: LAB_ISOLATION.label }],
   [types.NETWORK_ATTACHMENT_DEFINITION, OF_WORKSPACES],
+  [types.NETWORK_ATTACHMENT_DEFINITION, { labelSelector: `!${LABELS.workspaceUid}` }],
   [types.NETWORK_POLICY, OF_WORKSPACES],
+  [types.ROLE_BINDING, OF_WORKSPACES],
   [types.PERSISTENT_VOLUME, OF_WORKSPACES],
   [types.CONFIG_MAP, OF_WORKSPACES],
   [types.RESOURCE_QUOTA, {}],
   [types.STORAGE_CLASS, {}],
   [types.STORAGE_PROFILE, {}],
-  [types.VOLUME_SNAPSHOT_CLASS, { metadataOnly: true }],
+  [types.VOLUME_SNAPSHOT_CLASS, {}],
   [types.CUSTOM_RESOURCE_DEFINITION, { metadataOnly: true }],
 ]
 

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { access, chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { cacheFolderOf } from '../../sandbox/cache-folder.ts'
 import { holdLock } from '../../sandbox/control-plane/directory-lock.ts'
 
 const run = promisify(execFile)
@@ -15,8 +15,7 @@ const TIMEOUT_MS = 180_000
  */
 export async function resolveHadolint(report: (line: string) => void): Promise<string | undefined> {
   if (process.env['HADOLINT'] === 'skip') return undefined
-  const base = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
-  const cached = join(base, 'open-terrain', 'hadolint', VERSION)
+  const cached = join(cacheFolderOf(), 'hadolint', VERSION)
   const find = async () => {
     for (const path of ['hadolint', cached]) if (await answers(path)) return path
     return undefined

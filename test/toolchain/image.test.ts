@@ -16,6 +16,7 @@ import { join, relative } from 'node:path'
 import { renderInstallation } from '@open-terrain/constructs/platform'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { freePorts } from '../../sandbox/control-plane/free-ports.ts'
+import { runConfig } from '../../tooling/image/operator-image.ts'
 import { copyContext, stagesOf } from './docker-context.ts'
 import { lint, resolveHadolint } from './hadolint.ts'
 
@@ -60,6 +61,26 @@ describe('the image', () => {
     expect(restOf('ENTRYPOINT').map((text) => JSON.parse(text))).toEqual([['node', '/operator.mjs']])
   })
 
+  it('is what `npm run image` makes without a container engine: its user, ports, command, variables and labels', () => {
+    const values: Readonly<Record<string, string>> = { VERSION: ABOUT.version, REVISION: 'unknown' }
+    const pairs = (name: string) =>
+      restOf(name).flatMap((rest) =>
+        [...rest.matchAll(/(\S+?)="?([^"]*)"?(?:\s+|$)/g)].map(([, key, value]) => [key, value]),
+      )
+    const labels = pairs('LABEL').map(([key = '', value = '']) => [
+      key,
+      value.replace(/^\$\{(\w+)\}$/, (_, name) => values[name] ?? ''),
+    ])
+    const { Env = [], ...config } = runConfig({ version: ABOUT.version, revision: 'unknown' })
+    expect(config).toEqual({
+      User: restOf('USER')[0],
+      Entrypoint: JSON.parse(restOf('ENTRYPOINT')[0] ?? ''),
+      ExposedPorts: Object.fromEntries((restOf('EXPOSE')[0] ?? '').split(' ').map((port) => [`${port}/tcp`, {}])),
+      Labels: Object.fromEntries(labels),
+    })
+    expect(Env).toEqual(['PATH=/usr/local/bin', ...pairs('ENV').map(([key, value]) => `${key}=${value}`)])
+  })
+
   it('is made of what its build stage copies: the same bundle as here, with its list of packages', () => {
     const source = join(folder, 'src')
     copyContext(ROOT, build, source)
@@ -84,7 +105,11 @@ describe('the image', () => {
     const isSame =
       bundle.replaceAll(`${relative(source, ROOT)}/`, '') === readFileSync(inject('operatorBundle'), 'utf8')
     expect(isSame).toBe(true)
-    const { components } = JSON.parse(readFileSync(join(source, 'dist/operator.sbom.json'), 'utf8'))
+    const { components, serialNumber, metadata } = JSON.parse(
+      readFileSync(join(source, 'dist/operator.sbom.json'), 'utf8'),
+    )
+    // The same bundle has the same list.
+    expect([serialNumber, metadata.timestamp, metadata.tools]).toEqual([undefined, undefined, undefined])
     const names = (components as { name: string; version: string; hashes: unknown[] }[]).map(({ name }) => name)
     expect(names).toEqual(expect.arrayContaining(['@kubernetes/client-node', 'cdk8s', 'pino', 'undici', 'zod']))
     expect(names.filter((name) => ['vitest', 'esbuild', 'typescript', 'cdk8s-plus-29'].includes(name))).toEqual([])
@@ -102,6 +127,11 @@ describe('the image', () => {
 })
 
 describe('the bundle', () => {
+  it('names no source map: neither image has it', () => {
+    expect(restOf('COPY').join()).not.toContain('.map')
+    expect(readFileSync(inject('operatorBundle'), 'utf8')).not.toMatch(/^\s*\/\/[#@]\s*sourceMappingURL=/m)
+  })
+
   it.each<[string, readonly string[], object]>([
     ['as it is', [], {}],
     // It may not restart itself (operator/heap.ts), so the environment pretends that it already has.

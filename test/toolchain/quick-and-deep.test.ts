@@ -4,10 +4,13 @@ import { describe, expect, it } from 'vitest'
 import config from '../../vitest.config.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Has its own command, because it needs more than Node and a control plane. */
-const ROLLOUT = 'test/rollout/'
+/** Have commands of their own, because they need more than Node and a control plane. */
+const APART = ['rollout', 'node'] as const
 const FILES = globSync('{constructs,crds-gen,operator,sandbox,test,tooling}/**/*.test.ts', { cwd: ROOT }).filter(
-  (file) => !file.includes('node_modules') && !file.startsWith('test/fixtures') && !file.startsWith(ROLLOUT),
+  (file) =>
+    !file.includes('node_modules') &&
+    !file.startsWith('test/fixtures') &&
+    !APART.some((mode) => file.startsWith(`test/${mode}/`)),
 )
 
 interface Project {
@@ -15,7 +18,7 @@ interface Project {
 }
 
 /** The projects that run a file, by name. */
-function projectsOf(file: string, mode: 'test' | 'deep' | 'rollout'): string[] {
+function projectsOf(file: string, mode: 'test' | 'deep' | (typeof APART)[number]): string[] {
   const { test } = config({ mode, command: 'serve' }) as { test: { projects: readonly Project[] } }
   const isOf = (globs: readonly string[]) => globs.some((glob) => matchesGlob(file, glob))
   return test.projects
@@ -35,14 +38,14 @@ describe('quick and deep tests', () => {
     expect([quick.length, deep.length]).toEqual(file.endsWith('.deep.test.ts') ? [0, 1] : [1, 0])
   })
 
-  it('runs rollouts when they are asked for, and nothing else then', () => {
-    const files = globSync(`${ROLLOUT}**/*.test.ts`, { cwd: ROOT })
+  it.each(APART)('runs tests of test/%s when they are asked for, and nothing else then', (mode) => {
+    const files = globSync(`test/${mode}/**/*.test.ts`, { cwd: ROOT })
     expect(files.length).toBeGreaterThan(0)
     for (const file of files) {
       expect([projectsOf(file, 'test'), projectsOf(file, 'deep')]).toEqual([[], []])
-      expect(projectsOf(file, 'rollout')).toEqual(['rollout'])
+      expect(projectsOf(file, mode)).toEqual([mode])
     }
-    for (const file of FILES) expect(projectsOf(file, 'rollout')).toEqual([])
+    for (const file of FILES) expect(projectsOf(file, mode)).toEqual([])
   })
 
   it.each([

@@ -13,6 +13,17 @@ it('has a lockfile that names the packages of every platform', () => {
   expect(missingPackages(lock)).toEqual({})
 })
 
+it('has a lockfile with the hash of every package that npm downloads', () => {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { link?: boolean; inBundle?: boolean; integrity?: string }>
+  }
+  const downloaded = Object.entries(lock.packages).filter(([path, { link, inBundle }]) => {
+    return path.includes('node_modules/') && link !== true && inBundle !== true
+  })
+  expect(downloaded.length).toBeGreaterThan(100)
+  expect(downloaded.filter(([, { integrity }]) => integrity === undefined).map(([path]) => path)).toEqual([])
+})
+
 it('reports every breach of a dependency rule', () => {
   expect(silentRules()).toEqual([])
 })

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, readFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { cacheFolderOf } from '../../../sandbox/cache-folder.ts'
 import { holdLock } from '../../../sandbox/control-plane/directory-lock.ts'
 import { buildGoCommand, findGo } from '../../../sandbox/control-plane/go-build.ts'
 
@@ -97,9 +97,8 @@ const WHAT_TO_INSTALL =
 
 /** `~/.cache/open-terrain/<name>/<version>-<hash of go.mod>` */
 function cacheFolder(command: Command, goMod: string, env: Environment): string {
-  const base = env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   const hash = createHash('sha256').update(goMod).digest('hex').slice(0, 12)
-  return join(base, 'open-terrain', command.name, `${versionOf(command, goMod)}-${hash}`)
+  return join(cacheFolderOf(env), command.name, `${versionOf(command, goMod)}-${hash}`)
 }
 
 function versionOf({ module, source }: Command, goMod: string): string {

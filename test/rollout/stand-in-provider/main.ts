@@ -103,7 +103,9 @@ const service: UntypedServiceImplementation = {
     return response
   }),
   read: answer(async (request: wire.ReadRequest) => {
-    const found = await configured().read(plain(request.getProperties()) as unknown as State)
+    const state = plain(request.getProperties())
+    const known = '__inputs' in state ? state : { __inputs: named(request.getUrn(), request.getId()) }
+    const found = await configured().read(known as unknown as State)
     const response = new proto.ReadResponse()
     if (found === undefined) return response
     response.setId(request.getId())
@@ -157,6 +159,15 @@ function notReady(error: NotReadyError): Partial<ServiceError> {
   const metadata = new Metadata()
   metadata.add('grpc-status-details-bin', Buffer.from(message.serializeBinary()))
   return { code: status.UNKNOWN, details: error.message, metadata }
+}
+
+/** The object of an id, `<namespace>/<name>` or a name, that a program only reads. Its kind is in the URN. */
+function named(urn: string, id: string): Manifest {
+  const [type = ''] = (urn.split('::')[2] ?? '').split('$').slice(-1)
+  const [, apiVersion = '', kind = ''] = type.split(':')
+  const [name = '', namespace] = id.split('/').reverse()
+  const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
+  return { apiVersion: apiVersion.replace(/^core[/]/, ''), kind, metadata }
 }
 
 function configured(): StandIn {

@@ -17,8 +17,17 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
   {
     name: 'an image that has the name is taken over',
     invariant: 6,
-    seam: seam(SHARED.constructs, 'isImageFor', () => () => true),
+    seam: seam(DATA_SYNCS.ownership, 'isOwn', () => () => true),
     kind: 'dataSyncsLate',
+  },
+  {
+    name: 'a DataSync changes what one had created that is gone',
+    invariant: 6,
+    alsoCaughtAs: [7],
+    seam: seam(DATA_SYNCS.ownership, 'isOwn', () => ({ metadata: { annotations } }) => {
+      return annotations?.['pelotech.ot/workspace-vm'] !== undefined
+    }),
+    kind: 'dataSyncsCalm',
   },
   {
     name: 'what all vms have in common is left out',
@@ -40,8 +49,8 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
   {
     name: 'an image is changed though DataSyncs disagree about it',
     invariant: 6,
-    seam: seam(DATA_SYNCS.image, 'planImageOf', (planImageOf) => (namespace, image) => {
-      return planImageOf(namespace, { ...image, others: [] })
+    seam: seam(DATA_SYNCS.image, 'planImageOf', (planImageOf) => (namespace, image, policy) => {
+      return planImageOf(namespace, { ...image, others: [] }, policy)
     }),
     kind: 'dataSyncsCalm',
   },
@@ -61,8 +70,8 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
   {
     name: 'an image that was just changed counts as ready',
     invariant: 7,
-    seam: seam(DATA_SYNCS.image, 'planImageOf', (planImageOf) => (namespace, world) => {
-      const step = planImageOf(namespace, world)
+    seam: seam(DATA_SYNCS.image, 'planImageOf', (planImageOf) => (namespace, world, policy) => {
+      const step = planImageOf(namespace, world, policy)
       const wasReady = step.reason === 'ImageChanged' && world.image?.status.phase === 'Succeeded'
       return wasReady ? { ...step, phase: 'Succeeded', reason: 'Synced', percent: 100 } : step
     }),
@@ -105,8 +114,8 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
   {
     name: 'a request is written over what another DataSync has just asked for',
     invariant: 7,
-    seam: seam(DATA_SYNCS.image, 'planImageOf', (planImageOf) => (namespace, world) => {
-      const { touch, ...step } = planImageOf(namespace, world)
+    seam: seam(DATA_SYNCS.image, 'planImageOf', (planImageOf) => (namespace, world, policy) => {
+      const { touch, ...step } = planImageOf(namespace, world, policy)
       if (touch === undefined) return step
       const { resourceVersion: _seen, ...rest } = touch
       return { ...step, touch: rest }

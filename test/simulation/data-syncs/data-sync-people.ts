@@ -23,7 +23,10 @@ interface Subject {
 
 /** What people and pipelines do to DataSyncs, and to the images of their vms. */
 export class DataSyncPeople implements People {
-  /** `namespace/name` of images whose name a person wanted for something else: who was first depends on timing. */
+  /**
+   * `namespace/name` of images whose creator depends on timing: a person wanted the name for something else, or a DataSync that wanted it does so no
+   * more, before or after the image was created.
+   */
   readonly contested = new Set<string>()
   readonly #world: World
   readonly #subjects: readonly Subject[]
@@ -155,6 +158,7 @@ export class DataSyncPeople implements People {
   }
 
   #delete(subject: Subject): void {
+    this.#contest(subject)
     subject.isWanted = false
     leaveRefused(() => this.#world.cluster.admin.delete(DATA_SYNC, subject.key))
   }
@@ -168,6 +172,11 @@ export class DataSyncPeople implements People {
   #edit(subject: Subject, change: Partial<DataSyncSpecInput>): void {
     const { namespace } = subject.key
     const spec = { ...subject.spec, ...change }
+    const kept = new Set(triplesOf(spec).map(dataSyncImageName))
+    this.#contest(
+      subject,
+      triplesOf(subject.spec).filter((triple) => !kept.has(dataSyncImageName(triple))),
+    )
     // Another version has other images, with other URLs.
     const vms = spec.vms.map(({ name, url = '' }) => {
       const [, source = '0'] = /\/([0-9]+)\.qcow2/.exec(url) ?? []
@@ -199,6 +208,10 @@ export class DataSyncPeople implements People {
   #isGoing(namespace: string, triple: ImageTriple): boolean {
     const image = find(this.#world, IMAGE, { namespace, name: dataSyncImageName(triple) })
     return image !== undefined && isDeletion(image) && isFor(triple, image)
+  }
+
+  #contest({ key: { namespace }, spec }: Subject, triples = triplesOf(spec)): void {
+    for (const triple of triples) this.contested.add(`${namespace}/${dataSyncImageName(triple)}`)
   }
 
   #subject(number: number): Subject {

@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
+  ANNOTATIONS,
   type DataSyncImage,
   type DataSyncPhase,
   type DataSyncStatus,
   dataSyncImageName,
+  type ImageTriple,
+  shortHash,
 } from '@open-terrain/constructs'
 import { keyOf } from '../../../operator/kube/kube-object.ts'
 import { DATA_SYNC, type DataSync, type Image, reasonOf } from '../../harness/kinds.ts'
@@ -78,6 +81,24 @@ export class DataSyncRest implements Rest {
     return new Set(wishes)
   }
 
+  #isDisputed(namespace: string, triple: ImageTriple): boolean {
+    return this.#wishesFor(namespace, textOf(triple)).size > 1
+  }
+
+  /** Reports whether a DataSync wants something of an image that it may not write. */
+  #isStuck(one: DataSync, image: Image, triple: ImageTriple, isAsWanted: boolean): boolean {
+    return !this.#isWritable(image, triple) && (!isAsWanted || isAsking(one, image))
+  }
+
+  /** Reports whether a DataSync that wants the image had it created. */
+  #isWritable({ metadata: { namespace, annotations } }: Image, triple: ImageTriple): boolean {
+    const mark = annotations?.[ANNOTATIONS.creator] ?? ''
+    const sharers = this.#all.filter(({ metadata, spec }) => {
+      return metadata.namespace === namespace && triplesOf(spec).some((each) => textOf(each) === textOf(triple))
+    })
+    return sharers.some(({ metadata: { name, uid } }) => mark.startsWith(`DataSync/${namespace}/${name}/${uid} `))
+  }
+
   #imageOf(namespace: string, triple: string): Image | undefined {
     return this.#images(namespace).find((image) => {
       const its = tripleIn(image)
@@ -126,20 +147,22 @@ export class DataSyncRest implements Rest {
   }
 
   /** Returns what the status must show for the image of a vm. */
-  #expectedOf({ metadata: { namespace = '' }, spec, status }: DataSync, vm: string): ExpectedImage {
-    const triple = triplesOf(spec).find((one) => one.vm === vm)
+  #expectedOf(one: DataSync, vm: string): ExpectedImage {
+    const { spec, status } = one
+    const { namespace = '' } = one.metadata
+    const triple = triplesOf(spec).find((each) => each.vm === vm)
     if (triple === undefined) throw new Error(`there is no vm ${vm}`)
     const image = this.#imageOf(namespace, textOf(triple))
     // A hash cannot be predicted, so the name is taken from the status.
-    const name = image?.metadata.name ?? plainName(triple) ?? status?.images?.find((one) => one.vm === vm)?.name
+    const name = image?.metadata.name ?? plainName(triple) ?? status?.images?.find((each) => each.vm === vm)?.name
     const is = (phase: DataSyncPhase, reason: string): ExpectedImage => ({ vm, name, phase, reason })
     const taken = this.#images(namespace).find(({ metadata }) => metadata.name === name)
     if (taken !== undefined && taken !== image) return is('Failed', 'NameConflict')
-    const isDisputed = this.#wishesFor(namespace, textOf(triple)).size > 1
     const isAsWanted = image !== undefined && fieldsOf(image.spec) === wishOf(spec, vm)
-    if (isDisputed && !isAsWanted) return is('Failed', 'NameConflict')
+    if (!isAsWanted && this.#isDisputed(namespace, triple)) return is('Failed', 'NameConflict')
     if (image === undefined) return is('Queued', 'ImageMissing')
     if (isDeletion(image)) return is(phaseOfDeleted(image), 'ImageTerminating')
+    if (this.#isStuck(one, image, triple, isAsWanted)) return is('Failed', 'NameConflict')
     if (!isAsWanted) return is('Queued', 'ImageChanged')
     const { phase } = image.status ?? {}
     return is(phase === 'Snapshotting' ? 'Syncing' : (phase ?? 'Queued'), reasonOf(image) ?? '')
@@ -166,6 +189,15 @@ export class DataSyncRest implements Rest {
       return !isOurs || isWanted ? [] : [`image ${keyOf(image.metadata)} is still there, and nobody wants it`]
     })
   }
+}
+
+/** Reports whether a DataSync makes a request that has not reached an image. */
+function isAsking({ metadata }: DataSync, image: Image): boolean {
+  const reached = image.metadata.annotations?.[ANNOTATIONS.requestsReached] ?? ''
+  return [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt].some((key) => {
+    const value = metadata.annotations?.[key]
+    return value !== undefined && !reached.includes(shortHash([key, value]))
+  })
 }
 
 /** An image whose deletion waits for its users waits for the DataSync too. */

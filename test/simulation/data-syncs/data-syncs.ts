@@ -1,4 +1,4 @@
-import { dataSyncImageName } from '@open-terrain/constructs'
+import { ANNOTATIONS, dataSyncImageName } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, type DataSync } from '../../harness/kinds.ts'
@@ -10,6 +10,8 @@ import { DataSyncRest } from './data-sync-rest.ts'
 import { StatusOracle } from './status-oracle.ts'
 import { isFor, triplesOf } from './vms.ts'
 import { Wishes } from './wishes.ts'
+
+const UNUSED: ReadonlySet<string> = new Set(['NameConflict', 'ImageMissing'])
 
 /** DataSyncs, and the images that they have created. */
 export class DataSyncs implements Kind {
@@ -32,22 +34,33 @@ export class DataSyncs implements Kind {
     return this.#wishes.permits(commit)
   }
 
-  /** Each DataSync that wants the image is a user: it keeps the image for those that come later. */
+  /**
+   * Each DataSync that wants the image is a user, as long as the one that had it created does: it keeps the image for those that come later. After that,
+   * those whose status says that they use it are references.
+   */
   referencesTo(image: KubeObject): readonly Reference[] {
     const { namespace, name } = image.metadata
+    const wanting = [...this.#world.chronicle.traces.of<DataSync>(DATA_SYNC).values()]
+      .filter(({ object }) => object.metadata.namespace === namespace && !isDeletion(object))
+      .filter(({ object: { spec } }) =>
+        triplesOf(spec).some((triple) => dataSyncImageName(triple) === name && isFor(triple, image)),
+      )
+    const mark = image.metadata.annotations?.[ANNOTATIONS.creator] ?? ''
+    const isOwn = wanting.some(({ object: { metadata } }) => mark.includes(`/${metadata.uid} `))
     return (
-      [...this.#world.chronicle.traces.of<DataSync>(DATA_SYNC).values()]
-        .filter(({ object }) => object.metadata.namespace === namespace && !isDeletion(object))
-        .filter(({ object: { spec } }) =>
-          triplesOf(spec).some((triple) => dataSyncImageName(triple) === name && isFor(triple, image)),
-        )
+      wanting
         // A DataSync that was created while the image was already being deleted waits until it is gone.
         .filter(
           ({ object: { metadata } }) =>
             !((metadata.creationTimestamp ?? '') > (image.metadata.deletionTimestamp ?? 'none')),
         )
+        .filter(({ object: { status } }) => {
+          const reason = status?.images?.find((row) => row.name === name)?.reason
+          return isOwn || status?.images === undefined || (reason !== undefined && !UNUSED.has(reason))
+        })
         .map(({ object, specAtMs }) => {
-          return { title: `${DATA_SYNC.kind}/${keyOf(object.metadata)}`, sinceMs: specAtMs, usesSinceMs: specAtMs }
+          const usesSinceMs = isOwn ? specAtMs : undefined
+          return { title: `${DATA_SYNC.kind}/${keyOf(object.metadata)}`, sinceMs: specAtMs, usesSinceMs }
         })
     )
   }

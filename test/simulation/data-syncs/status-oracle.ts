@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ANNOTATIONS, dataSyncImageName, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
+import { ANNOTATIONS, dataSyncImageName, LABELS, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
 import { keyOf } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, type DataSync, IMAGE, type Image } from '../../harness/kinds.ts'
@@ -57,7 +57,10 @@ function isReady(image: Image | undefined, wish: string): boolean {
   const { spec, metadata, status } = image
   const revision = revisionOf(spec as VMDiskImageSpec, metadata.annotations?.[ANNOTATIONS.syncRequestedAt])
   const isServed = status?.phase === 'Succeeded' && status.artifact?.revision === revision
-  return isServed && fieldsOf(spec) === wish && !isDeletion(image)
+  // The display name is the choice of who had it created.
+  const asWished =
+    metadata.labels?.[LABELS.createdBy] === DATA_SYNC.kind ? spec : { ...spec, name: (JSON.parse(wish) as string[])[0] }
+  return isServed && fieldsOf(asWished) === wish && !isDeletion(image)
 }
 
 function contradictionsIn(one: DataSync): string[] {

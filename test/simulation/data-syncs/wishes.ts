@@ -1,4 +1,4 @@
-import { ANNOTATIONS, type ImageTriple } from '@open-terrain/constructs'
+import { ANNOTATIONS, type ImageTriple, LABELS } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, type DataSync, type Image } from '../../harness/kinds.ts'
@@ -12,6 +12,7 @@ const REQUESTS: ReadonlySet<string> = new Set([
   ANNOTATIONS.syncRequestedAt,
   ANNOTATIONS.retryRequestedAt,
   ANNOTATIONS.requestsReached,
+  ANNOTATIONS.creator,
 ])
 
 /** For one image, by the text of the wish: which DataSyncs want it, and when that set last became empty or stopped being empty. */
@@ -19,11 +20,13 @@ type Wanted = Map<string, { by: Set<string>; changedAtMs: number }>
 
 /**
  * Invariant 6, for images of DataSyncs: an image is created and its spec changed only as its DataSyncs want it, and never while they disagree.
- * Everything else in it stays as people wrote it.
+ * What starts work in it is written only while the DataSync that had it created wants it. Everything else in it stays as people wrote it.
  */
 export class Wishes extends WitnessOracle<World> {
   /** By namespace and the text of the triple that names a vm. */
   readonly #wanted = new Map<string, Wanted>()
+  /** By image, and uid of a DataSync: whether it wants the image, and since when. */
+  readonly #sharers = new Map<string, Map<string, { readonly isWanted: boolean; readonly atMs: number }>>()
 
   onCommit(commit: Commit): void {
     const { resource, object, before, actor } = commit
@@ -32,7 +35,7 @@ export class Wishes extends WitnessOracle<World> {
       for (const [image, wish] of had) if (has.get(image) !== wish) this.#note(object, image, wish, false)
       for (const [image, wish] of has) if (had.get(image) !== wish) this.#note(object, image, wish, true)
     }
-    if (resource.kind === 'VMDiskImage' && isOperator(actor) && commit.type !== 'DELETED') this.#checkSpec(commit)
+    if (resource.kind === 'VMDiskImage' && isOperator(actor) && commit.type !== 'DELETED') this.#checkImage(commit)
   }
 
   /** Reports whether a DataSync may be the reason for this write. */
@@ -40,7 +43,7 @@ export class Wishes extends WitnessOracle<World> {
     if (resource.kind === DATA_SYNC.kind)
       return type === 'MODIFIED' && isSame(theirs(object, true), theirs(before, true))
     if (resource.kind !== 'VMDiskImage' || tripleIn(object) === undefined || type === 'DELETED') return false
-    if (type === 'ADDED') return object.metadata.labels?.['pelotech.ot/created-by'] === DATA_SYNC.kind
+    if (type === 'ADDED') return object.metadata.labels?.[LABELS.createdBy] === DATA_SYNC.kind
     const isSpecTheirs = isSame((object as Image).spec, (before as Image).spec)
     return isSame(theirs(object, isSpecTheirs), theirs(before, isSpecTheirs))
   }
@@ -48,6 +51,8 @@ export class Wishes extends WitnessOracle<World> {
   /** @param image namespace and triple, as text */
   #note({ metadata: { uid = '' } }: KubeObject, image: string, wish: string, isWanted: boolean): void {
     const { nowMs } = this.witness.chronicle
+    const sharers = this.#sharers.get(image) ?? new Map()
+    this.#sharers.set(image, sharers.set(uid, { isWanted, atMs: nowMs }))
     const wanted: Wanted = this.#wanted.get(image) ?? new Map()
     this.#wanted.set(image, wanted)
     const entry = wanted.get(wish) ?? { by: new Set<string>(), changedAtMs: nowMs }
@@ -66,6 +71,32 @@ export class Wishes extends WitnessOracle<World> {
     const wrong = this.#wrong(spec, wanted)
     if (wrong !== undefined)
       this.witness.report(6, `revision ${revision}: image ${object.metadata.name} was ${type}, and ${wrong}`)
+  }
+
+  #checkImage(commit: Commit): void {
+    const isForTemplate = commit.object.metadata.labels?.[LABELS.createdBy] !== DATA_SYNC.kind
+    if (isForTemplate && this.witness.kinds.some((kind) => !kind.oracles?.includes(this) && kind.permits(commit)))
+      return
+    this.#checkSpec(commit)
+    if (commit.before !== undefined) this.#checkCreator(commit)
+  }
+
+  #checkCreator({ object, before, revision }: Commit): void {
+    const triple = tripleIn(object)
+    const work = (image: KubeObject | undefined) => [
+      fieldsOf((image as Image).spec),
+      [...REQUESTS].map((key) => image?.metadata.annotations?.[key]),
+    ]
+    if (triple === undefined || isSame(work(object), work(before))) return
+    const { chronicle, disturbances } = this.witness
+    const uid = /\/([^/ ]+)(?: generation|$)/.exec(before?.metadata.annotations?.[ANNOTATIONS.creator] ?? '')?.[1] ?? ''
+    const creator = this.#sharers.get(imageOf(object, triple))?.get(uid)
+    if (creator?.isWanted === true) return
+    if (creator !== undefined && !mustKnow(disturbances, chronicle.nowMs - creator.atMs)) return
+    this.witness.report(
+      6,
+      `revision ${revision}: image ${object.metadata.name} was written, and no DataSync that wants it had it created`,
+    )
   }
 
   #wrong(spec: string, wanted: Wanted): string | undefined {

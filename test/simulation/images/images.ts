@@ -3,6 +3,7 @@ import type { KubeObject, ResourceType } from '../../../operator/kube/kube-objec
 import {
   DATA_SOURCE,
   DATA_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
   POD,
   SECRET,
   STORAGE_CLASS,
@@ -12,7 +13,7 @@ import {
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { Fault, Simulators } from '../../../sandbox/simulators/index.ts'
 import { IMAGE } from '../../harness/kinds.ts'
-import { imageOwner, NODES } from '../chronicle.ts'
+import { imageOwner, isDeletion, isEnd, NODES } from '../chronicle.ts'
 import { type Kind, type People as KindPeople, LONGEST_QUEUE_MS } from '../kind.ts'
 import * as objects from '../objects.ts'
 import { isPeoplesPartKept } from '../oracle/foreign.ts'
@@ -101,7 +102,10 @@ export class Images implements Kind, KindPeople {
       annotateImage(this.#world, metadata, { [ANNOTATIONS.retryRequestedAt]: 'in the end' })
   }
 
-  /** Permits writes to the status and finalizer of an image, and to all its children. */
+  /**
+   * Permits writes to the status and finalizer of an image, and to all its children; deletions of importers whose DataVolume or claim is deleted; and that the
+   * claim for scratch space of a pod that waits for it in the foreground no longer blocks the pod.
+   */
   permits(commit: Commit): boolean {
     const { resource, object, before = object } = commit
     switch (resource.kind) {
@@ -111,9 +115,25 @@ export class Images implements Kind, KindPeople {
       case VOLUME_SNAPSHOT.kind:
       case DATA_SOURCE.kind:
         return [object, before].every((one) => imageOwner(one) !== undefined)
+      case POD.kind:
+        return isEnd(commit) && this.#isLeft(object)
+      case PERSISTENT_VOLUME_CLAIM.kind:
+        return isUnblocked(commit)
       default:
         return false
     }
+  }
+
+  /** An importer of a download whose DataVolume is gone, or being deleted, or whose claim is. */
+  #isLeft(pod: KubeObject): boolean {
+    const { chronicle, cluster } = this.#world
+    const download = chronicle.downloadBy(pod)
+    if (download === undefined) return false
+    const { namespace, ownerReferences = [] } = pod.metadata
+    const claim = cluster.admin
+      .list<KubeObject>(PERSISTENT_VOLUME_CLAIM, { namespace })
+      .items.find(({ metadata }) => ownerReferences.some(({ uid }) => uid === metadata.uid))
+    return [download.object, claim].some((one) => one === undefined || isDeletion(one))
   }
 
   /** Called only in schedules with other kinds. In schedules of images alone people have clones, which they keep. */
@@ -172,4 +192,23 @@ function faultOf(type: CdiFaultAction['fault']): Fault {
     default:
       return { type }
   }
+}
+
+/** The only owner is a pod, and all that has changed is that it does not wait for this object any more. */
+function isUnblocked({ object, before }: Commit): boolean {
+  const blocking = ({ metadata }: KubeObject) =>
+    metadata.ownerReferences?.map(({ blockOwnerDeletion, ...owner }) => ({
+      ...owner,
+      isBlocking: blockOwnerDeletion === true,
+    }))
+  const [owner, ...others] = before === undefined ? [] : (blocking(before) ?? [])
+  const rest = ({ metadata: { resourceVersion: _, ownerReferences: __, ...metadata }, ...more }: KubeObject) =>
+    JSON.stringify({ ...more, metadata })
+  return (
+    before !== undefined &&
+    owner?.kind === POD.kind &&
+    others.length === 0 &&
+    JSON.stringify(blocking(object)) === JSON.stringify([{ ...owner, isBlocking: false }]) &&
+    rest(object) === rest(before)
+  )
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LABELS, POLICY_NAME } from '../../../constructs/index.ts'
+import { ANNOTATIONS, LABELS, POLICY_NAME } from '../../../constructs/index.ts'
 import {
   CONFIG_MAP,
   DATA_VOLUME,
@@ -10,7 +10,7 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
 import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
-import type { Machine } from '../../harness/kinds.ts'
+import { MACHINE, type Machine } from '../../harness/kinds.ts'
 import { OPERATOR_NAMESPACE } from '../chronicle.ts'
 import { MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
 
@@ -51,31 +51,68 @@ describe('a disk that is gone under a guest', () => {
   const disk = { namespace: TEAM, name: 'vm-root' }
   const claim = () => world.find(PERSISTENT_VOLUME_CLAIM, TEAM, 'vm-root')
 
-  it('is told of, and made again only when the guest stops', async () => {
+  const disks = () => world.written.filter((line) => line === 'ADDED DataVolume team/vm-root').length
+  const guest = () => world.simulated.instance('vm')?.metadata.uid
+  const rebuild = (value: string) => {
+    const annotations = { [ANNOTATIONS.rebuildRequestedAt]: value }
+    world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { metadata: { annotations } })
+  }
+
+  it.each([
+    ['its DataVolume', DATA_VOLUME],
+    ['its claim', PERSISTENT_VOLUME_CLAIM],
+  ])('is told of, and made again only on request, when somebody deletes %s', async (_what, type) => {
+    world = await MachineWorld.running()
+    const { uid } = claim()?.metadata ?? {}
+    const before = guest()
+    world.delete(type, TEAM, 'vm-root')
+    await world.untilReason('vm', 'DiskBeingDeleted')
+    await world.pass(30 * MINUTE)
+    expect([guest(), claim()?.metadata.uid, world.reason('vm')]).toEqual([before, uid, 'DiskBeingDeleted'])
+    world.delete(VIRTUAL_MACHINE_INSTANCE, TEAM, 'vm')
+    await world.untilReason('vm', 'DiskLost')
+    await world.pass(24 * 60 * MINUTE)
+    expect([guest(), claim(), world.reason('vm'), disks()]).toEqual([undefined, undefined, 'DiskLost', 1])
+    expect(
+      world
+        .events('vm')
+        .filter((reason) => reason.startsWith('Disk'))
+        .toSorted(),
+    ).toEqual(['DiskBeingDeleted', 'DiskLost'])
+    rebuild('1')
+    await world.untilReady('vm')
+    expect(disks()).toBe(2)
+  })
+
+  it('is told of where a force has taken it from under the guest', async () => {
     world = await MachineWorld.start({ vmProvisionTimeout: '2m' })
     world.create('vm')
     await world.untilReady('vm')
-    const end = world.simulated.simulators.kubevirt.script({ namespace: TEAM, name: 'vm' }, { type: 'neverReady' })
+    world.simulated.simulators.kubevirt.script({ namespace: TEAM, name: 'vm' }, { type: 'neverReady' })
     await world.untilReason('vm', 'NotReady')
+    const before = guest()
     world.delete(DATA_VOLUME, TEAM, 'vm-root')
-    await world.pass(30 * MINUTE)
-    expect(claim()?.metadata.deletionTimestamp).toBeDefined()
+    await world.untilReason('vm', 'DiskBeingDeleted')
     world.patch(PERSISTENT_VOLUME_CLAIM, disk, { metadata: { finalizers: [] } })
-    const guest = world.simulated.instance('vm')?.metadata.uid
-    await world.pass(30 * MINUTE)
+    await world.pass(60 * MINUTE)
     expect([world.find(DATA_VOLUME, TEAM, 'vm-root'), claim(), world.reason('vm')]).toEqual([
       undefined,
       undefined,
-      'NotReady',
+      'DiskLost',
     ])
-    expect(world.vm('vm')?.status?.message).toContain('its disk is gone, and a new one is made when the guest stops')
-    expect([world.simulated.instance('vm')?.metadata.uid, world.events('vm')]).toEqual([
-      guest,
-      expect.not.arrayContaining(['Kicked']),
-    ])
-    end()
-    world.delete(VIRTUAL_MACHINE_INSTANCE, TEAM, 'vm')
-    await world.until('a new disk', () => claim() !== undefined)
+    expect([guest(), world.events('vm')]).toEqual([before, expect.not.arrayContaining(['Kicked'])])
+  })
+
+  it('is no disk that CDI makes again while the machine is off', async () => {
+    world = await MachineWorld.running()
+    world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { runStrategy: 'Halted' } })
+    await world.untilReason('vm', 'Halted')
+    world.delete(PERSISTENT_VOLUME_CLAIM, TEAM, 'vm-root')
+    await world.untilReason('vm', 'DiskLost')
+    world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { runStrategy: 'Always' } })
+    await world.pass(60 * MINUTE)
+    expect([guest(), claim(), world.reason('vm'), disks()]).toEqual([undefined, undefined, 'DiskLost', 1])
+    rebuild('1')
     await world.untilReady('vm')
   })
 })

@@ -5,9 +5,11 @@ import { scheduleSuite } from '../schedule-suite.ts'
 const RUNS = {
   machines: 20,
   machinesCalm: 10,
+  machinesRestored: 10,
   machinesDisconnected: 10,
   machinesLagging: 10,
   machinesHanging: 10,
+  machinesAlone: 10,
   machinesUprooted: 12,
   endsMachines: 10,
   shared: 20,

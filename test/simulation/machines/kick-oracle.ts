@@ -2,11 +2,14 @@ import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
+  LEASE,
+  POD,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
 import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { hasRun, type Instance, type Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
+import type { Pod } from '../../../sandbox/simulators/models.ts'
 import type { DataVolume, Machine } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
@@ -28,18 +31,24 @@ export interface KickWitness extends MachineWitness {
 
 /**
  * Invariant 4, for machines: an instance is deleted only while its guest runs, is neither ready nor paused, and shows no sign of life, and a disk
- * only while its clone makes no progress. Both happen only after the status has recorded it, and at most `kickLimit` times until the machine was
+ * only while its clone makes no progress. Neither happens while whoever reports that has stopped, or while the pod of a guest is ready. Both happen only after the status has recorded it, and at most `kickLimit` times until the machine was
  * ready or its spec changed. A disk that is deleted for another reason has lost its source, or its machine has another spec.
  */
 export class KickOracle extends WitnessOracle<KickWitness> {
   readonly #budgets = new Map<string, Budget>()
   /** When each guest last showed a sign of life, by uid of its instance. */
   readonly #aliveAtMs = new Map<string, number>()
+  /** Since when the pod of each guest is ready, by uid of its instance. */
+  readonly #podReadySinceMs = new Map<string, number>()
+  /** When a controller last renewed its Lease, by the name of the Lease. */
+  readonly #renewedAtMs = new Map<string, number>()
   /** When each disk last made progress, by uid. */
   readonly #movedAtMs = new Map<string, number>()
 
   onCommit(commit: Commit): void {
     const { resource, object, actor } = commit
+    if (resource === LEASE) this.#renewedAtMs.set(object.metadata.name, this.witness.traces.nowMs)
+    if (resource === POD) this.#followPod(commit)
     if (isOfMachines(resource)) this.#followMachine(commit)
     if (resource === KUBEVIRT_VIRTUAL_MACHINE && isAtRest(object as KubeVirtMachine)) this.#renew(object)
     if (resource === VIRTUAL_MACHINE_INSTANCE) this.#followInstance(commit)
@@ -67,10 +76,26 @@ export class KickOracle extends WitnessOracle<KickWitness> {
     if (was || is) this.#aliveAtMs.set(object.metadata.uid ?? '', this.witness.traces.nowMs)
   }
 
+  #followPod({ object, type }: Commit): void {
+    const uid = object.metadata.labels?.['kubevirt.io/created-by']
+    if (uid === undefined) return
+    if (type === 'DELETED' || isDeletion(object) || !isReady(object as Pod)) this.#podReadySinceMs.delete(uid)
+    else if (!this.#podReadySinceMs.has(uid)) this.#podReadySinceMs.set(uid, this.witness.traces.nowMs)
+  }
+
+  /** Whoever reports what the operator judges by must have been there. A request that was sent before may be carried out later. */
+  #checkReporter(who: string, lease: string): void {
+    const { disturbances, traces } = this.witness
+    const silentMs = traces.nowMs - (this.#renewedAtMs.get(lease) ?? Number.NEGATIVE_INFINITY)
+    if (silentMs > SILENT_MS && disturbances.calmForMs('api', 'freeze') > SILENT_MS)
+      this.#report(`${who} is kicked, and ${lease} has not renewed its Lease for ${silentMs} ms`)
+  }
+
   #checkDisk(machine: Trace<Machine>, { metadata, status }: DataVolume): void {
     const { traces, policy } = this.witness
     const who = nameOf(machine.object)
     this.#count(machine)
+    this.#checkReporter(who, 'cdi-controller-leader-election-helper')
     if (status?.phase === 'Succeeded') this.#report(`${who} is kicked, and its disk is complete`)
     const stillMs = traces.nowMs - (this.#movedAtMs.get(metadata.uid ?? '') ?? 0)
     if (stillMs < policy.shortestProvisionTimeoutMs - 2 * CLOCK_OFFSET_MS)
@@ -106,6 +131,10 @@ export class KickOracle extends WitnessOracle<KickWitness> {
     if (machine === undefined || isDeletion(machine.object)) return
     this.#count(machine)
     const who = nameOf(machine.object)
+    this.#checkReporter(who, 'virt-controller')
+    const readyMs =
+      this.witness.traces.nowMs - (this.#podReadySinceMs.get(instance.metadata.uid ?? '') ?? Number.POSITIVE_INFINITY)
+    if (readyMs > SILENT_MS) this.#report(`${who} is kicked, and the pod of its guest has been ready for ${readyMs} ms`)
     if (!hasRun(before)) this.#report(`${who} is kicked, and its instance has never run`)
     for (const sign of SIGNS_OF_LIFE.filter((type) => shows(before, type)))
       this.#report(`${who} is kicked, and its guest is well: ${sign}`)
@@ -154,6 +183,9 @@ function isToGo({ metadata, status }: Machine): boolean {
   return !isAsMade || status?.message?.includes('what the root disk was being cloned from is gone') === true
 }
 
+/** Longer than a request and its live look take, and than a Lease that is renewed every 2 s rests. */
+const SILENT_MS = 45_000
+
 /** Conditions of a guest that needs no kick. */
 const SIGNS_OF_LIFE = ['Ready', 'AgentConnected', 'Paused']
 
@@ -171,6 +203,6 @@ function isAtRest(machine: KubeVirtMachine): boolean {
   return isReady(machine) || (runStrategy !== 'Always' && machine.status?.printableStatus === 'Stopped')
 }
 
-function isReady({ status }: KubeVirtMachine): boolean {
-  return status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') ?? false
+function isReady({ status }: Pick<KubeVirtMachine | Pod, 'status'>): boolean {
+  return (status?.conditions ?? []).some(({ type, status: holds }) => type === 'Ready' && holds === 'True')
 }

@@ -144,6 +144,12 @@ const uprooting: fc.Arbitrary<Action> = fc.oneof(
   }),
 )
 
+/** Outages of the controllers whose reports the operator judges machines by. */
+const neighbour: fc.Arbitrary<Action> = fc.record({
+  do: fc.constantFrom('stopKubevirt' as const, 'stopKubevirt' as const, 'stopCdi' as const),
+  forMs: duration(2 * MINUTE, 10 * MINUTE),
+})
+
 /** Keys of the policy that concern machines and their images, with valid and invalid values. */
 const POLICY_VALUES: Readonly<Record<string, readonly string[]>> = {
   vmProvisionTimeout: ['5s', '30s', '2m', '10m', '', '0s', '-5m', 'soon', 'PT5M'],
@@ -187,6 +193,7 @@ export const MACHINE_GROUPS = {
   login,
   guest,
   uprooting,
+  neighbour,
   keys,
 } as const
 export const MACHINE_NETWORK = network

@@ -142,6 +142,24 @@ const machinesStill: fc.Arbitrary<Schedule> = fc
     }),
   )
 
+/** Guests without an agent are not ready for a moment, virt-controller stops, and they are well again: nothing reports that. */
+const machinesFrozen: fc.Arbitrary<Schedule> = fc.tuple(likeThis({}), fc.integer({ min: 60, max: 100 })).map(
+  ([schedule, afterSeconds]): Schedule => ({
+    ...quicklyKicked(schedule),
+    policy: timed(schedule.policy, { kickLimit: '3', vmProvisionTimeout: '120s' }),
+    machines: ready(schedule).map((one) => ({ ...one, createdAtMs: 0 })),
+    steps: [
+      { afterMs: 0, action: { do: 'guestFault', machine: undefined, fault: 'noAgent', times: 1, forMs: 20 * MINUTE } },
+      {
+        afterMs: afterSeconds * SECOND,
+        action: { do: 'guestFault', machine: undefined, fault: 'podUnready', times: 1, forMs: 6 * SECOND },
+      },
+      { afterMs: 3 * SECOND, action: { do: 'stopKubevirt', forMs: 4 * MINUTE } },
+      { afterMs: 8 * MINUTE, action: { do: 'compact' } },
+    ],
+  }),
+)
+
 /** Machines are created while the namespace of their image is missing. Only its watch event reports that it is back. */
 const machinesOutcast: fc.Arbitrary<Schedule> = fc.tuple(likeThis({}), fc.integer({ min: 30, max: 90 })).map(
   ([schedule, awaySeconds]): Schedule => ({
@@ -164,15 +182,7 @@ const machinesOff: fc.Arbitrary<Schedule> = likeThis({}).map(
     cloneMs: 100,
     machines: ready(schedule),
     steps: [
-      ...ready(schedule).map((_plan, machine): Step => {
-        const action = {
-          do: 'editMachine',
-          machine,
-          field: 'runStrategy',
-          value: RUN_STRATEGIES.indexOf('Halted'),
-        } as const
-        return { afterMs: machine === 0 ? 70 * SECOND : 0, action }
-      }),
+      ...ready(schedule).map((_plan, machine): Step => switched(machine, 'Halted', machine === 0 ? 70 * SECOND : 0)),
       {
         afterMs: 3 * MINUTE,
         action: { do: 'deleteMachineChild', machine: 0, kind: 'VirtualMachine', propagationPolicy: 'Background' },
@@ -180,6 +190,43 @@ const machinesOff: fc.Arbitrary<Schedule> = likeThis({}).map(
     ],
   }),
 )
+
+/** Machines are off, KubeVirt restores them from snapshots, to new claims or in place, and they are switched on again. */
+const machinesRestored: fc.Arbitrary<Schedule> = fc.tuple(likeThis({}), fc.nat(2), fc.nat(3)).map(
+  ([schedule, number, trouble]): Schedule => ({
+    ...schedule,
+    cloneMs: 100,
+    machines: ready(schedule),
+    steps: [
+      ...ready(schedule).map((_plan, machine): Step => switched(machine, 'Halted', machine === 0 ? 70 * SECOND : 0)),
+      // The restore is seen late, or in another order than it happens.
+      ...(trouble === 0
+        ? []
+        : [
+            {
+              afterMs: 50 * SECOND,
+              action: {
+                do: 'watchFaults' as const,
+                fault: 'frozen' as const,
+                percent: 100,
+                forMs: 10 * SECOND,
+                kind: ['VirtualMachine', 'DataVolume', 'PersistentVolumeClaim'][trouble - 1] ?? '',
+              },
+            },
+          ]),
+      ...ready(schedule).map((_plan, machine): Step => {
+        const isInPlace = machine % 2 === number % 2
+        return { afterMs: machine === 0 ? 5 * SECOND : 0, action: { do: 'restore', machine, isInPlace } }
+      }),
+      ...ready(schedule).map((_plan, machine): Step => switched(machine, 'Always', machine === 0 ? 2 * MINUTE : 0)),
+    ],
+  }),
+)
+
+function switched(machine: number, runStrategy: (typeof RUN_STRATEGIES)[number], afterMs: number): Step {
+  const value = RUN_STRATEGIES.indexOf(runStrategy)
+  return { afterMs, action: { do: 'editMachine', machine, field: 'runStrategy', value } }
+}
 
 /** The template of a machine is corrected while its image waits for a slot. The image is corrected only if no other machine names it. */
 const machinesCorrected: fc.Arbitrary<Schedule> = fc.tuple(likeThis({}), fc.integer({ min: 1, max: 3 })).map(
@@ -203,7 +250,9 @@ export const MACHINE_HUNTS = {
   machinesForgotten,
   machinesLowered,
   machinesStill,
+  machinesFrozen,
   machinesOutcast,
   machinesOff,
+  machinesRestored,
   machinesCorrected,
 } as const

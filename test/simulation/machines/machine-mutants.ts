@@ -97,8 +97,27 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a paused guest is kicked',
     invariant: 4,
-    seam: seam(MACHINES.judge, 'standsStill', () => () => false),
+    // Its pod is ready, so what a live look at that would prevent is left out too.
+    seam: seam(MACHINES.planTimeouts, 'judged', (judged) => ({ world, ...draft }, standing, work) => {
+      const { machine, instance } = world
+      const awake = {
+        ...world,
+        machine: machine && { ...machine, pause: undefined, printableStatus: 'Running' },
+        instance: instance && { ...instance, isPaused: false, hasAgent: false },
+      }
+      const { onlyIf = [], ...step } = judged({ ...draft, world: awake }, standing, work)
+      return { ...step, onlyIf: onlyIf.filter((one) => !('noneReady' in one)) }
+    }),
     kind: 'machinesStill',
+  },
+  {
+    name: 'what was reported before KubeVirt went away is believed',
+    invariant: 4,
+    seam: seam(MACHINES.plan, 'planMachine', (planMachine) => (world, now) => {
+      const { onlyIf = [], ...plan } = planMachine({ ...world, neighbours: {} }, now)
+      return { ...plan, onlyIf: onlyIf.filter((one) => !('noneReady' in one)) }
+    }),
+    kind: 'machinesFrozen',
   },
   {
     name: 'a clone that gets further is deleted',
@@ -139,23 +158,29 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'an image that differs from the template is overwritten',
     invariant: 6,
-    seam: seam(SHARED.ensureImage, 'ensureImage', (ensureImage, { differences }) => (wish, found, isShared) => {
-      const ensured = ensureImage(wish, found, isShared)
-      const created = ensureImage(wish, undefined, false)
-      const { template } = wish
-      if (found === undefined || isShared || template === undefined || created.kind !== 'created') return ensured
-      const { uid, resourceVersion } = found.metadata
-      const image = { ...created.image, metadata: { ...created.image.metadata, uid, resourceVersion } }
-      const fields = differences(template, found)
-      return fields.length === 0 ? ensured : { kind: 'corrected', image, fields }
-    }),
+    seam: seam(
+      SHARED.ensureImage,
+      'ensureImage',
+      (ensureImage, { differences }) =>
+        (wish, found, referrers, policy) => {
+          const ensured = ensureImage(wish, found, referrers, policy)
+          const created = ensureImage(wish, undefined, referrers, policy)
+          const { template } = wish
+          if (found === undefined || referrers.hasOthers || template === undefined || created.kind !== 'created')
+            return ensured
+          const { uid, resourceVersion } = found.metadata
+          const image = { ...created.image, metadata: { ...created.image.metadata, uid, resourceVersion } }
+          const fields = differences(template, found)
+          return fields.length === 0 ? ensured : { kind: 'corrected', image, fields, agreeing: [] }
+        },
+    ),
     kind: 'machinesCalm',
   },
   {
     name: 'an image that somebody else refers to is corrected all the same',
     invariant: 6,
     seam: seam(MACHINES.plan, 'planMachine', (planMachine) => (world, now) => {
-      const { onlyIf: _unshared, ...plan } = planMachine({ ...world, isImageShared: false }, now)
+      const { onlyIf: _unshared, ...plan } = planMachine({ ...world, isImageShared: false, imageClaims: [] }, now)
       return plan
     }),
     kind: 'machinesCorrected',
@@ -208,6 +233,16 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
       return listenForMachineTriggers(altered(caches, { kubevirt }), enqueue)
     }),
     kind: 'machinesOff',
+  },
+  {
+    name: 'a restore of KubeVirt is taken for drift',
+    invariant: 5,
+    seam: seam(MACHINES.observe, 'observeMachine', (observeMachine) => (vm, caches, more) => {
+      const { restoredClaim: _restored, ...status } = vm.status
+      const world = observeMachine({ ...vm, status }, caches, more)
+      return { ...world, vm, restoring: undefined, restoredClaim: undefined }
+    }),
+    kind: 'machinesRestored',
   },
   {
     name: 'ignoreOnDeploy is ignored',

@@ -11,6 +11,7 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
 import type { Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
+import { restoreRequest } from '../../../sandbox/simulators/kubevirt-restores.ts'
 import { MACHINE, type Machine } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'
 import { pick } from '../data-syncs/vms.ts'
@@ -48,6 +49,7 @@ export class MachinePeople implements People {
   readonly subjects: readonly Subject[]
   readonly #world: World
   readonly #sources: Sources
+  #restores = 0
   readonly #inTheWay: { readonly type: ResourceType; readonly object: KubeObject }[] = []
 
   constructor(world: World, sources: Sources) {
@@ -91,6 +93,7 @@ export class MachinePeople implements People {
       case 'editMachine':
       case 'ignoreOnDeploy':
       case 'correctTemplate':
+      case 'restore':
       case 'deleteMachineChild':
         this.#act(action, this.#subject(action.machine))
         return true
@@ -160,6 +163,9 @@ export class MachinePeople implements People {
           this.#edit(subject, { vmDiskImageTemplate: { ...template, diskSize: action.diskSize } })
         return
       }
+      case 'restore':
+        this.#restore(subject, action.isInPlace)
+        return
       case 'deleteMachineChild':
         this.#deleteChild(subject, action)
         return
@@ -205,6 +211,14 @@ export class MachinePeople implements People {
       const request = uid === undefined ? { action: 'Start' } : { action: 'Stop', uid }
       const status = { ...machine.status, stateChangeRequests: [request] }
       this.#admin.replaceStatus(KUBEVIRT_VIRTUAL_MACHINE, { ...machine, status } as KubeObject)
+    })
+  }
+
+  #restore({ name }: Subject, isInPlace: boolean): void {
+    this.#restores += 1
+    const patch = restoreRequest({ name: 'before', uid: String(this.#restores), isInPlace })
+    leaveRefused(() => {
+      this.#admin.mergePatch(KUBEVIRT_VIRTUAL_MACHINE, keyOfMachine(name), patch)
     })
   }
 

@@ -38,6 +38,8 @@ export type PersonAction = { readonly machine: number } & (
   | { readonly do: 'deleteMachine' | 'recreateMachine' | 'halt' | 'virtctl' }
   | { readonly do: 'editMachine'; readonly field: MachineEdit; readonly value: number }
   | { readonly do: 'ignoreOnDeploy'; readonly ignore: boolean }
+  /** KubeVirt restores it from a snapshot as soon as its guest is off. */
+  | { readonly do: 'restore'; readonly isInPlace: boolean }
   /** Its template gets another size. */
   | { readonly do: 'correctTemplate'; readonly diskSize: string }
   | {
@@ -74,7 +76,8 @@ export const GUEST_FAULTS = [
   'guestShutdown',
   'guestCrash',
 ] as const
-export type GuestFault = (typeof GUEST_FAULTS)[number]
+/** Without an agent, only the pod of a guest shows that it is well. */
+export type GuestFault = (typeof GUEST_FAULTS)[number] | 'noAgent'
 
 /** One machine, or all of them, cannot run as they should. */
 export type GuestAction = {

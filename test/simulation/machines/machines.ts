@@ -1,4 +1,3 @@
-import { LABELS } from '@open-terrain/constructs'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import { apiVersionOf, type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
@@ -15,7 +14,7 @@ import type { Actor, Kind, Reference } from '../kind.ts'
 import * as objects from '../objects.ts'
 import { isPeoplesPartKept } from '../oracle/foreign.ts'
 import type { Oracle } from '../oracle/oracle.ts'
-import { decidedWithinMs } from '../traces.ts'
+import { decidedWithinMs, isForTemplateOf } from '../traces.ts'
 import type { World } from '../world.ts'
 import { ChildrenOracle } from './children-oracle.ts'
 import { guests } from './guests.ts'
@@ -24,6 +23,7 @@ import { KickOracle } from './kick-oracle.ts'
 import { MachinePeople } from './machine-people.ts'
 import { MachineRest } from './machine-rest.ts'
 import { isOfMachines, MachineTraces } from './machine-traces.ts'
+import { RestoreOracle } from './restore-oracle.ts'
 import { Sources } from './sources.ts'
 import { UseOracle } from './use-oracle.ts'
 
@@ -57,6 +57,7 @@ export class Machines implements Kind {
       homes,
       policy,
       new UseOracle(witness),
+      new RestoreOracle(witness),
       new KickOracle({ ...witness, policy }),
       new ChildrenOracle(witness),
     ]
@@ -115,14 +116,16 @@ export class Machines implements Kind {
     if (isOfMachines(resource)) this.#homes.set(metadata.uid ?? '', metadata.namespace)
   }
 
-  /** The operator may correct an image that it created, as long as it has no artifact and only one machine has named it for a while. */
-  #permitsImage({ object, before, type }: Commit): boolean {
-    const isMade = (before ?? object).metadata.labels?.[LABELS.createdBy] === MACHINE.kind
+  /** The operator may correct an image that it created, as long as it has no artifact, and all machines that have named it for a while want the same. */
+  #permitsImage(commit: Commit): boolean {
+    const { object, before, type } = commit
+    const isMade = isForTemplateOf(MACHINE.kind, commit, this.#world.chronicle.traces)
     if (before === undefined || type === 'ADDED') return isMade
     const { nowMs } = this.#traces
     const others = this.#traces
       .referencesTo(object)
-      .filter(({ createdAtMs }) => nowMs - createdAtMs > decidedWithinMs(this.#world.disturbances))
-    return isMade && others.length <= 1 && (before as Image).status?.artifact === undefined
+      .filter(({ specAtMs }) => nowMs - specAtMs > decidedWithinMs(this.#world.disturbances))
+    const templates = others.map((one) => JSON.stringify(one.object.spec.vmDiskImageTemplate))
+    return isMade && new Set(templates).size <= 1 && (before as Image).status?.artifact === undefined
   }
 }

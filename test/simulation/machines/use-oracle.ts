@@ -50,8 +50,15 @@ export class UseOracle extends WitnessOracle<MachineWitness> {
   #checkDisk(object: KubeObject): void {
     const machine = this.witness.traces.machineOf(object)
     if (machine === undefined || isDeletion(machine.object)) return
-    if (this.#booted.has(object.metadata.uid ?? ''))
+    if (this.#booted.has(object.metadata.uid ?? '') && this.#hasClaim(object))
       this.#report(`${nameOf(object)} is deleted, and the guest of ${nameOf(machine.object)} has run from it`)
+  }
+
+  /** Without the claim that the guest has run from, nothing is lost with a DataVolume: CDI would make another disk. */
+  #hasClaim({ metadata }: KubeObject): boolean {
+    const claims = [...this.witness.traces.claims.values()].map(({ object }) => object)
+    const isIts = (one: KubeObject) => keyOf(one.metadata) === keyOf(metadata)
+    return claims.some((one) => isIts(one) && !isDeletion(one) && this.#booted.has(one.metadata.uid ?? ''))
   }
 
   #checkGuest(object: KubeObject): void {

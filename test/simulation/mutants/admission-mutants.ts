@@ -26,19 +26,19 @@ const forgetful = seam(
 
 interface Queue {
   readonly values: readonly Start[]
-  readonly heads: AdmissionQueue['heads']
+  readonly heads: (...asked: Parameters<AdmissionQueue['heads']>) => readonly Start[]
 }
 
 /** Chooses the next images in another way. */
-const nextBy = (choose: (queue: Queue, ...asked: Parameters<AdmissionQueue['heads']>) => Start[]) =>
+const nextBy = (choose: (queue: Queue, ...asked: Parameters<AdmissionQueue['heads']>) => readonly Start[]) =>
   seam(
     ADMISSION.queue,
     'AdmissionQueue',
     (AdmissionQueue) =>
       class extends AdmissionQueue {
-        override heads(count: number, isStuck: (uid: string) => boolean) {
-          const heads = super.heads.bind(this)
-          return choose({ values: this.values(), heads }, count, isStuck)
+        override heads(...asked: Parameters<AdmissionQueue['heads']>) {
+          const heads: Queue['heads'] = (...others) => super.heads(...others).heads
+          return { ...super.heads(...asked), heads: choose({ values: this.values(), heads }, ...asked) }
         }
       },
   )
@@ -111,7 +111,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     name: 'an importer that outlives its DataVolume is not looked for',
     invariant: 2,
     alsoCaughtAs: [4],
-    seam: seam(ADMISSION.downloads, 'lookForImporters', () => async () => 'nothing'),
+    seam: seam(ADMISSION.downloads, 'lookForRemains', () => async () => 'nothing'),
     kind: 'impatient',
   },
   {

@@ -45,14 +45,25 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'restarts that nobody saw cost nothing',
     invariant: 4,
-    seam: failuresCosting((downloads) => Math.min(1, downloads)),
+    // What is counted later, while importers end, must not know of them either.
+    seam: seam(IMAGES.plan, 'planImage', (planImage) => ({ observation, dataVolumes, ...world }, now) => {
+      const { starts } = observation
+      return planImage(
+        {
+          ...world,
+          observation: { ...observation, starts: starts === undefined ? starts : Math.min(1, starts) },
+          dataVolumes: dataVolumes.map((one) => ({ ...one, restartCount: 0 })),
+        },
+        now,
+      )
+    }),
     kind: 'unattended',
   },
   {
     name: 'an attempt in which no importer ran is paid for',
     invariant: 4,
     seam: failuresCosting((downloads) => Math.max(1, downloads)),
-    kind: 'outages',
+    kind: 'rush',
   },
   {
     name: 'while CDI is away nobody looks at what importers came to',

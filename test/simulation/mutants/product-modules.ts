@@ -57,6 +57,7 @@ export const MACHINES = {
 export const DATA_SYNCS = {
   controller: () => import('../../../operator/controllers/data-sync/controller.ts'),
   image: () => import('../../../operator/controllers/data-sync/decide/image.ts'),
+  ownership: () => import('../../../operator/controllers/data-sync/decide/ownership.ts'),
   references: () => import('../../../operator/controllers/data-sync/references.ts'),
   requests: () => import('../../../operator/controllers/data-sync/decide/requests.ts'),
   status: () => import('../../../operator/controllers/data-sync/decide/status.ts'),

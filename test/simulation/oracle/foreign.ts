@@ -1,3 +1,4 @@
+import { POLICY_STATUS_NAME } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { isLedger, isOperator } from '../chronicle.ts'
@@ -13,6 +14,7 @@ export class ForeignOracle extends WitnessOracle<ForeignWitness> {
   onCommit(commit: Commit): void {
     const { actor, type, resource, object, revision } = commit
     if (!isOperator(actor) || resource.kind === 'Event' || resource.kind === 'Lease' || isLedger(commit)) return
+    if (resource.kind === 'ConfigMap' && object.metadata.name === POLICY_STATUS_NAME) return
     if (this.witness.kinds().some((kind) => kind.permits(commit))) return
     const { namespace, name } = object.metadata
     this.witness.report(

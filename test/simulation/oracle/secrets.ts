@@ -1,7 +1,7 @@
 import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, IMAGE, MACHINE, WORKSPACE } from '../../harness/kinds.ts'
-import { isOperator } from '../chronicle.ts'
+import { isEnd, isOperator } from '../chronicle.ts'
 import { type Witness, WitnessOracle } from './oracle.ts'
 
 /** In the query of every URL, and in every Secret of images. */
@@ -11,8 +11,10 @@ export const PASSWORD = 'canary-Kx7-password'
 
 /** Invariant 9: nothing that the operator reports contains a secret. The source of a DataVolume has to name its URL. */
 export class SecretsOracle extends WitnessOracle<Witness> {
-  onCommit({ actor, resource, object, type, revision }: Commit): void {
-    if (!isOperator(actor) || type === 'DELETED' || resource.kind === 'Lease') return
+  onCommit(commit: Commit): void {
+    const { actor, resource, object, type, revision } = commit
+    // A deletion writes nothing into an object.
+    if (!isOperator(actor) || type === 'DELETED' || isEnd(commit) || resource.kind === 'Lease') return
     const own = withoutTheirs(resource, object)
     const hasSource = resource.kind === 'DataVolume'
     const isSecretShown = JSON.stringify(hasSource ? object.metadata : own).includes(CANARY)

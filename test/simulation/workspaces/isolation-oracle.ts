@@ -27,7 +27,9 @@ export class IsolationOracle extends WitnessOracle<World> {
       return
     }
     if (bridge.length > 15) report(`has a bridge that no node can have: ${bridge}`)
-    const network = `network ${networkOf(object.metadata.name)} of ${object.metadata.namespace}`
+    // A workspace that is created again has other networks.
+    const { namespace, ownerReferences } = object.metadata
+    const network = `network ${networkOf(object.metadata.name)} of ${namespace} (${ownerReferences?.[0]?.uid})`
     for (const [one, other] of [
       [`bridge ${bridge}`, network],
       [`name ${name}`, network],

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { COMPONENT_MESSAGE_MAX } from '../../../constructs/index.ts'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { DEPLOYMENT } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
@@ -13,7 +14,6 @@ import { isType, partsOf, wantedParts } from './lab-parts.ts'
 /** A decision may be based on a state this old. */
 const MOMENT_MS = 5_000
 const LATER_MS = 2 * MOMENT_MS
-const MESSAGE_MAX = 256
 
 /**
  * Invariant 7, for the status of a workspace: its counts match its components. Settled is True exactly when the phase is Ready or Failed. No write
@@ -101,7 +101,7 @@ function contradictionsIn(one: Workspace): string[] {
   const worst = figures.failed > 0 ? 'Failed' : figures.provisioning > 0 ? 'Provisioning' : 'Ready'
   // Components that the spec no longer has may still be terminating.
   const isFolded = isWhole || phase === worst || (phase === 'Provisioning' && worst === 'Ready')
-  const long = components.filter(({ message = '' }) => message.length > MESSAGE_MAX)
+  const long = components.filter(({ message = '' }) => message.length > COMPONENT_MESSAGE_MAX)
   return [
     ...(isShown ? [] : [`says ${JSON.stringify([counts, ready])} (${reason}), expected ${JSON.stringify(expected)}`]),
     ...(isFolded ? [] : [`is ${phase} (${reason}), and its components are ${worst}`]),

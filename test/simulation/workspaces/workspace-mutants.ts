@@ -18,7 +18,7 @@ const judged = (which: string, judge: (...args: [...Parameters<Judge>, ReturnTyp
 
 /** A kind of component reports that it is ready. */
 const alwaysReady = (which: string) =>
-  judged(which, (_world, _component, judgement) => {
+  judged(which, (_world, _component, _now, judgement) => {
     return { ...judgement, standing: { phase: 'Ready', why: 'Ready', message: 'it works' } }
   })
 
@@ -71,7 +71,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
   {
     name: 'networks of two workspaces have one bridge',
     invariant: 6,
-    seam: bridgedAs((props) => ({ ...props, workspace: { ...props.workspace, name: 'lab' } })),
+    seam: bridgedAs((props) => ({ ...props, workspace: { name: 'lab', uid: 'lab' } })),
     kind: 'workspacesCalm',
   },
   {
@@ -100,13 +100,13 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
   {
     name: 'machines do not wait for their images',
     invariant: 7,
-    seam: judged('Image', (_world, _component, judgement) => ({ ...judgement, isThere: true })),
+    seam: judged('Image', (_world, _component, _now, judgement) => ({ ...judgement, isThere: true })),
     kind: 'workspacesCalm',
   },
   {
     name: 'an image that does not exist is left to others, and no machine waits for it',
     invariant: 7,
-    seam: judged('Image', ({ images }, { name }, judgement) => {
+    seam: judged('Image', ({ images }, { name }, _now, judgement) => {
       const { standing } = judgement
       return images.get(name)?.image === undefined ? { standing, isThere: true } : judgement
     }),

@@ -41,7 +41,15 @@ export const PARTS = [
 ] as const
 export type Part = (typeof PARTS)[number]
 
-export const POD_FAULTS = ['unschedulable', 'imagePull', 'notCreated', 'crashLoop', 'notReady'] as const
+export const POD_FAULTS = [
+  'unschedulable',
+  'imagePull',
+  'notCreated',
+  'noMultus',
+  'crashLoop',
+  'slowEnd',
+  'notReady',
+] as const
 export type PodFault = (typeof POD_FAULTS)[number]
 
 /** What people do to one workspace. */

@@ -1,5 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import { POD } from '../../../operator/kube/resource-types.ts'
 import { HOUR } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
@@ -7,8 +8,9 @@ import { isDeletion, isPerson } from '../chronicle.ts'
 import type { Actor, Kind, Reference } from '../kind.ts'
 import { isPeoplesPartKept } from '../oracle/foreign.ts'
 import type { Oracle } from '../oracle/oracle.ts'
-import { decidedWithinMs } from '../traces.ts'
+import { decidedWithinMs, isForTemplateOf } from '../traces.ts'
 import type { World } from '../world.ts'
+import { AddressOracle } from './address-oracle.ts'
 import { IsolationOracle } from './isolation-oracle.ts'
 import { labFaults } from './lab-faults.ts'
 import { isPartOf, isType, PART_TYPES } from './lab-parts.ts'
@@ -40,6 +42,7 @@ export class Workspaces implements Kind {
       new WorkspaceOrderOracle(world),
       new IsolationOracle(world),
       new RefusalOracle(world),
+      new AddressOracle((message) => world.report(7, message)),
     ]
   }
 
@@ -48,6 +51,7 @@ export class Workspaces implements Kind {
     const { resource, object, before = object } = commit
     if (isType(resource, WORKSPACE)) return isPeoplesPartKept(commit)
     if (isType(resource, IMAGE)) return this.#permitsImage(commit)
+    if (isType(resource, POD)) return this.#permitsPod(commit)
     if (!PART_TYPES.some((type) => isType(resource, type))) return false
     return [...this.#traces.values()].some((one) => [object, before].every((part) => isPartOf(part, one.object)))
   }
@@ -73,14 +77,30 @@ export class Workspaces implements Kind {
     return this.#world.chronicle.traces.of<Workspace>(WORKSPACE)
   }
 
-  /** The operator may correct an image that it created, as long as it has no artifact and only one workspace has named it for a while. */
-  #permitsImage({ object, before, type }: Commit): boolean {
-    const isMade = (before ?? object).metadata.labels?.[LABELS.createdBy] === WORKSPACE.kind
+  /** The operator may remove its gate from a pod of a container cluster, or delete such a pod. */
+  #permitsPod({ object, before }: Commit): boolean {
+    const { metadata } = before ?? object
+    const uid = metadata.labels?.[LABELS.workspaceUid]
+    const isOfLab = [...this.#traces.values()].some(({ object: { metadata: lab } }) => {
+      return lab.uid === uid && lab.name === metadata.namespace
+    })
+    return isOfLab && before !== undefined && metadata.labels?.[LABELS.containerCluster] !== undefined
+  }
+
+  /** The operator may correct an image that it created, as long as it has no artifact, and all workspaces that have named it for a while want the same. */
+  #permitsImage(commit: Commit): boolean {
+    const { object, before, type } = commit
+    const isMade = isForTemplateOf(WORKSPACE.kind, commit, this.#world.chronicle.traces)
     if (before === undefined || type === 'ADDED') return isMade && object.metadata.namespace === FARM
     const { chronicle, disturbances } = this.#world
     const sinceMs = chronicle.nowMs - decidedWithinMs(disturbances)
-    const others = this.referencesTo(object).filter((one) => one.sinceMs < sinceMs)
-    return isMade && others.length <= 1 && (before as Image).status?.artifact === undefined
+    const wanted = [...this.#traces.values()].flatMap(({ object: { spec }, specAtMs }) => {
+      const vms = specAtMs < sinceMs ? (spec.vms ?? []) : []
+      const own = vms.filter(({ backingVMDiskImage }) => backingVMDiskImage === object.metadata.name)
+      const template = own.find((vm) => vm.vmDiskImageTemplate !== undefined)?.vmDiskImageTemplate
+      return own.length === 0 ? [] : [JSON.stringify(template ?? null)]
+    })
+    return isMade && new Set(wanted).size <= 1 && (before as Image).status?.artifact === undefined
   }
 
   #noteHarm({ actor, object, resource }: Commit, status: WorkspaceStatusOracle): void {

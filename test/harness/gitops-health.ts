@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
+
+/** How Argo CD shows a resource. */
+export interface Health {
+  readonly status: string
+  readonly message: string
+}
+
+interface Judged extends KubeObject {
+  readonly status?: {
+    readonly observedGeneration?: number
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+  }
+}
+
+const SCRIPT = readFileSync(join(EXAMPLES, 'argocd/health.lua'), 'utf8')
+
+/** The few functions of Lua's C interface that are called here. */
+interface Lua {
+  readonly lua: { lua_tojsstring(state: object, at: number): string }
+  readonly lauxlib: { luaL_newstate(): object; luaL_dostring(state: object, text: Uint8Array): number }
+  readonly lualib: { luaL_openlibs(state: object): void }
+  to_luastring(text: string): Uint8Array
+}
+
+// It has no types.
+const require = createRequire(import.meta.url)
+const { lauxlib, lua, lualib, to_luastring } = require('fengari') as Lua
+
+/** What Argo CD makes of an object with the health script of the examples. */
+export function argoHealth(object: KubeObject): Health {
+  const state = lauxlib.luaL_newstate()
+  lualib.luaL_openlibs(state)
+  const run = `obj = ${literal(object)}; local judge = function() ${SCRIPT}\nend; local hs = judge(); return hs.status, hs.message`
+  const failed = lauxlib.luaL_dostring(state, to_luastring(run)) !== 0
+  if (failed) throw new Error(lua.lua_tojsstring(state, -1))
+  return { status: lua.lua_tojsstring(state, -2), message: lua.lua_tojsstring(state, -1) }
+}
+
+/** The object as a table of Lua, as Argo CD hands it over. */
+function literal(value: unknown): string {
+  if (Array.isArray(value)) return `{${value.map(literal).join(',')}}`
+  if (value === null || value === undefined) return 'nil'
+  if (typeof value === 'string')
+    return `"${[...Buffer.from(value)].map((byte) => `\\${String(byte).padStart(3, '0')}`).join('')}"`
+  if (typeof value !== 'object') return String(value)
+  return `{${Object.entries(value)
+    .map(([key, one]) => `[${literal(key)}]=${literal(one)}`)
+    .join(',')}}`
+}
+
+/** What kstatus makes of an object of a kind that it does not know. Flux and others wait by it. Source: the rules in its documentation. */
+export function kstatus(object: KubeObject): 'Current' | 'Failed' | 'InProgress' | 'Terminating' {
+  const { metadata, status = {} } = object as Judged
+  const standOf = (name: string) => status.conditions?.find(({ type }) => type === name)?.status
+  if (metadata.deletionTimestamp !== undefined) return 'Terminating'
+  if (status.observedGeneration !== undefined && status.observedGeneration !== metadata.generation) return 'InProgress'
+  if (standOf('Reconciling') === 'True') return 'InProgress'
+  if (standOf('Stalled') === 'True') return 'Failed'
+  return ['False', 'Unknown'].includes(standOf('Ready') ?? '') ? 'InProgress' : 'Current'
+}

@@ -1,0 +1,80 @@
+import {
+  DATA_SYNC_PHASES,
+  DATA_SYNC_REASON_HELP,
+  PHASES,
+  REASON_HELP,
+  type ReasonHelp,
+  VIRTUAL_MACHINE_PHASES,
+  VIRTUAL_MACHINE_REASON_HELP,
+  WORKSPACE_PHASES,
+  WORKSPACE_REASON_HELP,
+} from '@open-terrain/constructs'
+import { type AlertName, fullName } from '@open-terrain/constructs/platform'
+import { inject, it } from 'vitest'
+import { testRules } from './promtool.ts'
+import { renderedRules } from './rendered.ts'
+
+const found = inject('prometheus')
+
+interface Kind {
+  readonly phases: object
+  readonly reasons: Readonly<Record<string, ReasonHelp>>
+  /** Reasons whose remedies are for those who want something else: nobody has to follow them. */
+  readonly offers: readonly string[]
+}
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  VMDiskImage: {
+    phases: PHASES,
+    reasons: REASON_HELP,
+    offers: ['RetryBackoff', 'Suspended', 'Paused', 'Unreferenced', 'SyncCancelled'],
+  },
+  DataSync: { phases: DATA_SYNC_PHASES, reasons: DATA_SYNC_REASON_HELP, offers: [] },
+  VirtualMachine: {
+    phases: VIRTUAL_MACHINE_PHASES,
+    reasons: VIRTUAL_MACHINE_REASON_HELP,
+    offers: ['Paused', 'IgnoredOnDeploy', 'NotDeployedAnyMore'],
+  },
+  Workspace: {
+    phases: WORKSPACE_PHASES,
+    reasons: WORKSPACE_REASON_HELP,
+    offers: ['IgnoredOnDeploy', 'NotDeployedAnyMore', 'Outdated', 'IsolationUnknown'],
+  },
+}
+/** Alerts of objects in each phase. Those of any other one are of objects that are under way. */
+const OF_PHASE: Readonly<Record<string, readonly AlertName[]>> = {
+  Failed: ['RetriesExhausted', 'ObjectFailed'],
+  Ready: ['ObjectWarned', 'ObjectBlocked'],
+  Succeeded: ['ObjectWarned', 'ObjectBlocked'],
+}
+
+it
+  .skipIf(found === undefined)
+  .each(
+    Object.entries(KINDS).flatMap(([kind, { phases }]) => Object.keys(phases).map((phase) => [kind, phase] as const)),
+  )('a %s that is %s fires an alert for each reason that needs somebody, and for no other', async (kind, phase) => {
+  if (found === undefined || typeof found === 'string') throw new Error(found)
+  const { reasons, offers } = KINDS[kind] as Kind
+  const needsNobody = ({ remedy }: ReasonHelp) => remedy.startsWith('No action needed')
+  const names = Object.entries(reasons)
+  // A failure needs somebody whatever its reason is.
+  const needing = names.filter(([name, help]) => phase === 'Failed' || (!needsNobody(help) && !offers.includes(name)))
+  const series = names.flatMap(([reason]) => {
+    const labels = `namespace="n",pod="a",kind="${kind}",phase="${phase}",reason="${reason}"`
+    const images = kind === 'VMDiskImage' && phase === 'Failed'
+    return [
+      { series: `ot_state_longest_seconds{${labels}}`, values: '172800+60x30' },
+      ...(images ? [{ series: `ot_vmdi_failed{namespace="n",pod="a",reason="${reason}"}`, values: '1x30' }] : []),
+    ]
+  })
+  const alerts = (OF_PHASE[phase] ?? ['ObjectBlocked']).map(fullName).join('|')
+  const expr = `count by (reason) (ALERTS{alertstate="firing",alertname=~"${alerts}"})`
+  const exp_samples = needing.map(([reason]) => {
+    // A bug cannot wait for a day.
+    const isTwofold = reason === 'InternalError' && (phase === 'Ready' || phase === 'Succeeded')
+    return { labels: `{reason="${reason}"}`, value: isTwofold ? 2 : 1 }
+  })
+  await testRules(found, renderedRules(), [
+    { interval: '1m', input_series: series, promql_expr_test: [{ expr, eval_time: '25m', exp_samples }] },
+  ])
+})

@@ -1,0 +1,334 @@
+import { LABELS, OWNER_ROLES } from '@open-terrain/constructs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Connection } from '../../operator/kube/connection.ts'
+import { HttpKubeClient } from '../../operator/kube/http-client.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { OPERATOR_NAMESPACE } from '../../sandbox/control-plane/cluster.ts'
+import { ApiUser, type Write } from '../harness/api-user.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
+import { WORKSPACE } from '../harness/kinds.ts'
+import { operatorAccount, removeConfinement } from '../harness/operator-account.ts'
+
+const LAB = 'lab-1'
+const OURS = 'apis/pelotech.ot/v1alpha1'
+const CDI = 'apis/cdi.kubevirt.io/v1beta1'
+const KUBEVIRT = 'apis/kubevirt.io/v1'
+const RBAC = 'apis/rbac.authorization.k8s.io/v1'
+const MULTUS = 'apis/k8s.cni.cncf.io/v1'
+
+const cluster = useOwnCluster()
+let admin: ApiUser
+let operator: ApiUser
+let connection: Connection
+let client: HttpKubeClient
+let workspaceUid = ''
+
+const at = (path: string) => `/${path}?dryRun=All`
+const inTeam = (api: string, rest: string) => `${api}/namespaces/team/${rest}`
+const inLab = (api: string, rest: string) => `${api}/namespaces/${LAB}/${rest}`
+
+/** What every version of the operator has set on what it made for a Workspace. */
+const ofLab = (name: string) => ({
+  name,
+  labels: { [LABELS.workspaceUid]: workspaceUid },
+  ownerReferences: [
+    { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', name: LAB, uid: workspaceUid, controller: true },
+  ],
+})
+const ofMachine = (name: string) => ({ name, labels: { [LABELS.vmUid]: 'ffffffff-0000-0000-0000-000000000000' } })
+
+const template = (spec: object = {}) => ({
+  metadata: { labels: { app: 'a' } },
+  spec: {
+    ...spec,
+    containers: [
+      { name: 'a', image: 'registry.example/a', ...('hostPID' in spec && { securityContext: { privileged: true } }) },
+    ],
+  },
+})
+const deployment = (metadata: object, spec: object = {}) => ({
+  metadata,
+  spec: { selector: { matchLabels: { app: 'a' } }, template: template(spec) },
+})
+const volume = (metadata: object, path: string, namespace = LAB) => ({
+  metadata,
+  spec: {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOnce'],
+    local: { path },
+    claimRef: { namespace, name: 'data' },
+    nodeAffinity: {
+      required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'Exists' }] }] },
+    },
+  },
+})
+const claim = (metadata: object) => ({
+  metadata,
+  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+})
+const typed = (apiVersion: string, kind: string) => ({ apiVersion, kind })
+const dataVolume = (metadata: object) => ({
+  ...typed('cdi.kubevirt.io/v1beta1', 'DataVolume'),
+  metadata,
+  spec: { source: { blank: {} }, storage: { resources: { requests: { storage: '1Gi' } } } },
+})
+const guest = (metadata: object, ...volumes: readonly object[]) => ({
+  ...typed('kubevirt.io/v1', 'VirtualMachine'),
+  metadata,
+  spec: { runStrategy: 'Halted', template: { spec: { domain: { devices: {} }, volumes } } },
+})
+const machine = (metadata: object) => ({
+  ...typed('pelotech.ot/v1alpha1', 'VirtualMachine'),
+  metadata,
+  spec: { vmDiskImageRef: { name: 'a' }, resources: { cpu: '1', memory: '1Gi' } },
+})
+const binding = (metadata: object, role: string, subject = 'alice') => ({
+  metadata,
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: subject }],
+})
+const network = (metadata: object) => ({
+  ...typed('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition'),
+  metadata,
+  spec: { config: '{}' },
+})
+
+beforeAll(async () => {
+  const { controlPlane } = cluster()
+  admin = new ApiUser(controlPlane.kubeconfigPath)
+  connection = Connection.fromEnvironment(null, controlPlane.kubeconfigPath)
+  client = new HttpKubeClient({ connection, userAgent: 'open-terrain-scenario' })
+  operator = new ApiUser(await operatorAccount(cluster(), client, OPERATOR_NAMESPACE))
+  const made = await client.create(WORKSPACE, {
+    apiVersion: 'pelotech.ot/v1alpha1',
+    kind: 'Workspace',
+    metadata: { name: LAB },
+    spec: {},
+  } as KubeObject)
+  workspaceUid = made.metadata.uid ?? ''
+  const must = (path: string, body: object) => admin.must('POST', `/${path}`, body)
+  await must(`api/v1/namespaces/${OPERATOR_NAMESPACE}/configmaps`, {
+    metadata: { name: 'sync-operator-policy' },
+    data: { localVolumeRoot: '/srv/labs/' },
+  })
+  for (const name of ['team', 'not-of-a-lab']) await must('api/v1/namespaces', { metadata: { name } })
+  const named = { name: 'theirs' }
+  await must('apis/apps/v1/namespaces/kube-system/deployments', { ...deployment(named), metadata: named })
+  await must('api/v1/namespaces/kube-system/configmaps', { metadata: named })
+  // Its ServiceAccount comes a moment after the namespace.
+  await admin.askUntil('granted', 'POST', '/api/v1/namespaces/kube-system/pods', {
+    metadata: named,
+    spec: template().spec,
+  })
+  await must(inTeam('api/v1', 'secrets'), { metadata: named })
+  await must(inTeam('api/v1', 'persistentvolumeclaims'), claim(named))
+  await must(inTeam('api/v1', 'resourcequotas'), { metadata: named, spec: { hard: { pods: '10' } } })
+  await must(inTeam('apis/networking.k8s.io/v1', 'networkpolicies'), { metadata: named, spec: { podSelector: {} } })
+  await must(inTeam(MULTUS, 'network-attachment-definitions'), network(named))
+  await must(inTeam(CDI, 'datavolumes'), dataVolume(named))
+  await must(inTeam(KUBEVIRT, 'virtualmachines'), guest(named))
+  await must(inTeam(OURS, 'virtualmachines'), machine(named))
+  await must('api/v1/persistentvolumes', volume(named, '/srv/theirs', 'team'))
+  await operator.must('POST', '/api/v1/namespaces', { metadata: ofLab(LAB) })
+})
+
+afterAll(async () => await connection.close())
+
+type Attempt = readonly [what: string, write: Write, path: string, body?: () => object]
+
+const marked = () => ({ metadata: { labels: { [LABELS.workspaceUid]: workspaceUid, [LABELS.vmUid]: 'x' } } })
+
+const REFUSED: readonly Attempt[] = [
+  [
+    'lower the Pod Security level of kube-system',
+    'PATCH',
+    'api/v1/namespaces/kube-system',
+    () => ({ metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } } }),
+  ],
+  [
+    'make a namespace of others look like one of a Workspace',
+    'PATCH',
+    'api/v1/namespaces/team',
+    () => ({ metadata: ofLab('team') }),
+  ],
+  ['delete a namespace of others', 'DELETE', 'api/v1/namespaces/team'],
+  ['create any namespace', 'POST', 'api/v1/namespaces', () => ({ metadata: { name: 'any' } })],
+  [
+    'create a namespace whose name is not that of its Workspace',
+    'POST',
+    'api/v1/namespaces',
+    () => ({ metadata: ofLab('any') }),
+  ],
+  [
+    'take the mark from a namespace',
+    'PATCH',
+    `api/v1/namespaces/${LAB}`,
+    () => ({ metadata: { labels: { [LABELS.workspaceUid]: null }, ownerReferences: null } }),
+  ],
+  [
+    'run a privileged pod in kube-system',
+    'POST',
+    'apis/apps/v1/namespaces/kube-system/deployments',
+    () => deployment(ofLab('any'), { hostPID: true }),
+  ],
+  ['change a Deployment of others', 'PATCH', 'apis/apps/v1/namespaces/kube-system/deployments/theirs', marked],
+  [
+    'give its own rights to somebody',
+    'POST',
+    inLab(RBAC, 'rolebindings'),
+    () => binding(ofLab('any'), 'open-terrain-operator'),
+  ],
+  [
+    'give rights to a ServiceAccount',
+    'POST',
+    inLab(RBAC, 'rolebindings'),
+    () => binding(ofLab('any'), OWNER_ROLES.withShells, 'system:serviceaccount:default:default'),
+  ],
+  [
+    'give rights in the namespaces of others',
+    'POST',
+    inTeam(RBAC, 'rolebindings'),
+    () => binding(ofLab('any'), OWNER_ROLES.withShells),
+  ],
+  ['open the network of others', 'DELETE', inTeam('apis/networking.k8s.io/v1', 'networkpolicies/theirs')],
+  ['lift a quota', 'DELETE', inTeam('api/v1', 'resourcequotas/theirs')],
+  [
+    'create a network for others',
+    'POST',
+    inTeam(MULTUS, 'network-attachment-definitions'),
+    () => network(ofLab('any')),
+  ],
+  ['change a network of others', 'PATCH', inTeam(MULTUS, 'network-attachment-definitions/theirs'), marked],
+  ['change a ConfigMap of kube-system', 'PATCH', 'api/v1/namespaces/kube-system/configmaps/theirs', marked],
+  ['create a ConfigMap for others', 'POST', inTeam('api/v1', 'configmaps'), () => ({ metadata: ofLab('any') })],
+  [
+    'change its own policy',
+    'PATCH',
+    `api/v1/namespaces/${OPERATOR_NAMESPACE}/configmaps/sync-operator-policy`,
+    () => ({ data: { localVolumeRoot: '/' } }),
+  ],
+  [
+    'create a volume for others',
+    'POST',
+    'api/v1/persistentvolumes',
+    () => volume({ name: 'any' }, '/srv/labs/lab-1/a'),
+  ],
+  ['delete a volume of others', 'DELETE', 'api/v1/persistentvolumes/theirs'],
+  ['reach a folder of the node', 'POST', 'api/v1/persistentvolumes', () => volume(ofLab('any'), '/etc')],
+  [
+    'reach a folder of the node that has the name of a Workspace',
+    'POST',
+    'api/v1/persistentvolumes',
+    () => volume(ofLab('any'), '/etc/lab-1/a'),
+  ],
+  [
+    'reach the folder of another Workspace',
+    'POST',
+    'api/v1/persistentvolumes',
+    () => volume(ofLab('any'), '/srv/labs/lab-2/a'),
+  ],
+  [
+    'give a volume to others',
+    'POST',
+    'api/v1/persistentvolumes',
+    () => volume(ofLab('any'), '/srv/labs/team/a', 'team'),
+  ],
+  ['create a claim for others', 'POST', inTeam('api/v1', 'persistentvolumeclaims'), () => claim(ofLab('any'))],
+  ['delete a claim of others', 'DELETE', inTeam('api/v1', 'persistentvolumeclaims/theirs')],
+  ['change a pod of others', 'PATCH', 'api/v1/namespaces/kube-system/pods/theirs', marked],
+  ['end a pod of others', 'DELETE', 'api/v1/namespaces/kube-system/pods/theirs'],
+  ['change a Secret of others', 'PATCH', inTeam('api/v1', 'secrets/theirs'), marked],
+  ['delete a Secret of others', 'DELETE', inTeam('api/v1', 'secrets/theirs')],
+  [
+    'get the token of a ServiceAccount',
+    'POST',
+    'api/v1/namespaces/kube-system/secrets',
+    () => ({
+      metadata: { ...ofMachine('any'), annotations: { 'kubernetes.io/service-account.name': 'default' } },
+      type: 'kubernetes.io/service-account-token',
+    }),
+  ],
+  ['create a DataVolume for nobody', 'POST', inTeam(CDI, 'datavolumes'), () => dataVolume({ name: 'any' })],
+  ['delete a DataVolume of others', 'DELETE', inTeam(CDI, 'datavolumes/theirs')],
+  [
+    'mount the token of a ServiceAccount in a guest',
+    'POST',
+    inTeam(KUBEVIRT, 'virtualmachines'),
+    () => guest(ofMachine('any'), { name: 'a', serviceAccount: { serviceAccountName: 'default' } }),
+  ],
+  ['change a guest of others', 'PATCH', inTeam(KUBEVIRT, 'virtualmachines/theirs'), marked],
+  ['delete a guest of others', 'DELETE', inTeam(KUBEVIRT, 'virtualmachines/theirs')],
+  ['create a machine for others', 'POST', inTeam(OURS, 'virtualmachines'), () => machine({ name: 'any' })],
+  [
+    'change the machine of others',
+    'PATCH',
+    inTeam(OURS, 'virtualmachines/theirs'),
+    () => ({ spec: { resources: { cpu: '2' } } }),
+  ],
+  ['delete the machine of others', 'DELETE', inTeam(OURS, 'virtualmachines/theirs')],
+]
+
+const LET_THROUGH: readonly Attempt[] = [
+  [
+    'the level of a lab',
+    'PATCH',
+    `api/v1/namespaces/${LAB}`,
+    () => ({ metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } } }),
+  ],
+  ['the end of a lab', 'DELETE', `api/v1/namespaces/${LAB}`],
+  ['a container cluster of a lab', 'POST', inLab('apis/apps/v1', 'deployments'), () => deployment(ofLab('any'))],
+  ['a network of a lab', 'POST', inLab(MULTUS, 'network-attachment-definitions'), () => network(ofLab('any'))],
+  ['the rights of an owner', 'POST', inLab(RBAC, 'rolebindings'), () => binding(ofLab('any'), OWNER_ROLES.withShells)],
+  ['an inventory', 'POST', inLab('api/v1', 'configmaps'), () => ({ metadata: ofLab('any') })],
+  ['a claim of a lab', 'POST', inLab('api/v1', 'persistentvolumeclaims'), () => claim(ofLab('any'))],
+  ['a local volume of a lab', 'POST', 'api/v1/persistentvolumes', () => volume(ofLab('any'), '/srv/labs/lab-1/a')],
+  ['a machine of a lab', 'POST', inLab(OURS, 'virtualmachines'), () => machine(ofLab('any'))],
+  [
+    'a finalizer on a machine of others',
+    'PATCH',
+    inTeam(OURS, 'virtualmachines/theirs'),
+    () => ({ metadata: { finalizers: ['pelotech.ot/virtual-machine'] } }),
+  ],
+  ['the data of a machine', 'POST', inTeam('api/v1', 'secrets'), () => ({ metadata: ofMachine('any') })],
+  [
+    'a guest',
+    'POST',
+    inTeam(KUBEVIRT, 'virtualmachines'),
+    () => guest(ofMachine('any'), { name: 'a', dataVolume: { name: 'a' } }),
+  ],
+  ['a disk', 'POST', inTeam(CDI, 'datavolumes'), () => dataVolume(ofMachine('any'))],
+]
+
+describe("the operator's ServiceAccount", () => {
+  it.for(REFUSED)('cannot %s', async ([, write, path, body]) => {
+    const { status, message } = await operator.ask(write, at(path), body?.())
+    expect(message).toMatch(
+      /ValidatingAdmissionPolicy 'open-terrain-operator(-volumes)?' .*denied request: the operator /,
+    )
+    expect(status).toBe(403)
+    // Others can, if they have the right.
+    expect(await admin.ask(write, at(path), body?.())).toMatchObject({ message: '' })
+  })
+
+  it.for(LET_THROUGH)('writes %s', async ([, write, path, body]) => {
+    expect(await operator.ask(write, at(path), body?.())).toMatchObject({ message: '' })
+  })
+  // The API server stops watching ConfigMaps when no rule needs them any more, and does not begin again: https://github.com/kubernetes/kubernetes/issues/130887
+  it('is confined, and nobody else, after the rules were removed and installed again', async () => {
+    const anyNamespace = { metadata: { name: 'any' } }
+    await removeConfinement(client, OPERATOR_NAMESPACE)
+    await operator.askUntil('granted', 'POST', at('api/v1/namespaces'), anyNamespace)
+    await admin.must('POST', '/api/v1/namespaces', { metadata: { name: 'installed-again' } })
+    await admin.must('POST', '/api/v1/namespaces/installed-again/configmaps', {
+      metadata: { name: 'sync-operator-policy' },
+      data: { localVolumeRoot: '/srv/labs' },
+    })
+    await using next = new ApiUser(await operatorAccount(cluster(), client, 'installed-again'))
+    expect(await next.ask('POST', at('api/v1/persistentvolumes'), volume(ofLab('any'), '/etc'))).toMatchObject({
+      message: expect.stringContaining('the operator writes only volumes of Workspaces'),
+    })
+    expect(await admin.ask('POST', at('api/v1/persistentvolumes'), volume({ name: 'any' }, '/any'))).toMatchObject({
+      message: '',
+    })
+  })
+})

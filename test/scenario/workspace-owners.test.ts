@@ -1,0 +1,97 @@
+import { OWNER_ROLES, render } from '@open-terrain/constructs'
+import { UserRoles } from '@open-terrain/constructs/platform'
+import { expect, it } from 'vitest'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { ROLE_BINDING } from '../../operator/kube/resource-types.ts'
+import { install } from '../harness/admission-cluster.ts'
+import { ApiUser } from '../harness/api-user.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
+import { Workspaces } from '../harness/workspaces.ts'
+
+// Its roles are for the whole cluster.
+const cluster = useOwnCluster()
+
+const WORKSPACES = '/apis/pelotech.ot/v1alpha1/workspaces'
+/** A container with a port of its node. */
+const exposed = [
+  {
+    name: 'app',
+    containers: [
+      {
+        name: 'app',
+        image: 'registry.example/app:1',
+        portMappings: [{ containerPort: 53, protocol: 'udp', hostPort: 53 }],
+      },
+    ],
+  },
+]
+
+it('the owners of a workspace work in it, and nobody else changes or deletes it', async () => {
+  await using workspaces = await Workspaces.start(cluster())
+  const { world } = workspaces
+  const { controlPlane } = cluster()
+  await using admin = new ApiUser(controlPlane.kubeconfigPath)
+  const roles = render((chart) => void new UserRoles(chart, 'UserRoles'))
+  await install(admin, roles)
+  const userOf = async (name: string, groups: readonly string[] = []) =>
+    new ApiUser((await controlPlane.addUser(name, groups)).path)
+  await using alice = await userOf('alice')
+  await using student = await userOf('student', ['class-7'])
+  await using stranger = await userOf('stranger')
+  await admin.must('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+    metadata: { name: 'authors' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'open-terrain-workspace-author' },
+    subjects: ['alice', 'stranger'].map((name) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name })),
+  })
+  const owners = [
+    { kind: 'User', name: 'alice' },
+    { kind: 'Group', name: 'class-7' },
+  ] as const
+  const { metadata } = await workspaces.deploy('owned', { owners: [...owners] })
+  const inLab = (rest: string) => `/api/v1/namespaces/${metadata.name}/${rest}`
+  /** Nobody has to run for that: the authorizer answers first. */
+  const mayExec = async (user: ApiUser) => (await user.ask('POST', inLab('pods/any/exec?command=sh'))).status !== 403
+
+  for (const owner of [alice, student]) {
+    await owner.askUntil('granted', 'GET', inLab('pods'))
+    expect(await owner.ask('POST', inLab('secrets?dryRun=All'), { metadata: { name: 'password' } })).toMatchObject({
+      status: 201,
+    })
+    expect((await owner.ask('GET', inLab('secrets'))).status).toBe(403)
+    expect(await mayExec(owner)).toBe(true)
+  }
+  expect((await stranger.ask('GET', inLab('pods'))).status).toBe(403)
+  expect((await alice.ask('GET', '/api/v1/namespaces/default/pods')).status).toBe(403)
+
+  const path = `${WORKSPACES}/${metadata.name}?dryRun=All`
+  const change = { spec: { volumes: [] } }
+  await stranger.askUntil(/"stranger" is not among spec.owners of Workspace .* ask User "alice"/, 'DELETE', path)
+  expect((await stranger.ask('PATCH', path, change)).status).toBe(403)
+  for (const user of [alice, admin]) {
+    expect(await user.ask('PATCH', path, change)).toMatchObject({ status: 200 })
+    expect(await user.ask('DELETE', path)).toMatchObject({ status: 200 })
+  }
+
+  // What somebody adds or takes away is put right.
+  const key = { namespace: metadata.name, name: OWNER_ROLES.withShells }
+  const outsider = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'stranger' }
+  await world.client.mergePatch(ROLE_BINDING, key, { subjects: [outsider] })
+  const names = async () => {
+    const { subjects } = (await world.client.get(ROLE_BINDING, key)) as KubeObject & {
+      readonly subjects: typeof owners
+    }
+    return subjects.map(({ name }) => name)
+  }
+  await expect.poll(names, { timeout: 60_000 }).toEqual(['alice', 'class-7'])
+
+  // A shell in a container with a port of the node is a way onto the node.
+  await workspaces.patch(metadata.name, { containerClusters: exposed as never })
+  const bindings = async () =>
+    (await world.client.list(ROLE_BINDING, { namespace: metadata.name })).items.map((one) => one.metadata.name)
+  await expect.poll(bindings, { timeout: 60_000 }).toEqual([OWNER_ROLES.withoutShells])
+  await expect.poll(() => mayExec(alice), { timeout: 60_000 }).toBe(false)
+  await workspaces.patch(metadata.name, { owners: [] })
+  await expect.poll(bindings, { timeout: 60_000 }).toEqual([])
+  await workspaces.delete(metadata.name)
+  await world.finish()
+})
