@@ -1,6 +1,7 @@
 #!/bin/sh
 # Prints the objects that people and pipelines created in this cluster, as a List for `kubectl apply -f -` in another cluster. It leaves out images and
-# machines that the operator created (for a template, a DataSync or a Workspace), because it creates them again. Needs jq. See docs/installation.md.
+# machines that the operator created (for a template, a DataSync or a Workspace), because it creates them again, and what is being deleted, except images
+# that something still needs. Needs jq. See docs/installation.md.
 # Usage: backup.sh > backup.json
 set -eu
 
@@ -10,7 +11,8 @@ kubectl get workspaces.pelotech.ot,virtualmachines.pelotech.ot,datasyncs.pelotec
     kind: "List",
     items: [
       .items[]
-      | select(.metadata.deletionTimestamp == null and .metadata.ownerReferences == null)
+      | select(.metadata.deletionTimestamp == null or (.status.references.count // 0) > 0)
+      | select(.metadata.ownerReferences == null)
       | select(.metadata.labels["pelotech.ot/created-by"] == null)
       | { apiVersion, kind, metadata: (.metadata | { name, namespace, labels, annotations }), spec }
       | del(.metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"])
