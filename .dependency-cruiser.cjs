@@ -12,11 +12,11 @@ const PURE = '^operator/.+/decide/.+[.]ts$'
  * answers that would be the same again.
  */
 const PURE_PARTS = [
-  '^operator/cluster/(clone-sources|dependents|importer-container|kept-metadata|kubevirt-views|ownership|pod-events|claim-message|views|workspace-views)[.]ts$',
+  '^operator/cluster/(clone-sources|dependents|importer-container|kept-metadata|kubevirt-views|neighbour-facts|own-view|ownership|pod-events|claim-message|quotas|views|workspace-views)[.]ts$',
   '^operator/controllers/[^/]+/world[.]ts$',
   '^operator/images/(image-view|references)[.]ts$',
   '^operator/kube/(api-error|controller-of|kube-object|resource-types)[.]ts$',
-  '^operator/runtime/(backoff|child-refusals|conditions|first-few|foreign|interned|memoized|members|owned-fields|plan|redact|refusals|standing|wake)[.]ts$',
+  '^operator/runtime/(backoff|child-refusals|conditions|first-few|foreign|interned|memoized|members|owned-fields|plan|redact|refusals|secrets-of|standing|wake)[.]ts$',
 ]
 const TESTS = '[.]test[.]ts$'
 /** What tests share. */
@@ -98,7 +98,10 @@ module.exports = {
         'The client knows no controllers, none of our kinds, and of the runtime the clock and the cleaner of texts alone.',
       severity: 'error',
       from: { path: '^operator/kube/' },
-      to: { path: ['^constructs/', '^operator/(?!kube/)'], pathNot: '^operator/runtime/(clock|redact)[.]ts$' },
+      to: {
+        path: ['^constructs/', '^operator/(?!kube/)'],
+        pathNot: '^operator/runtime/(clock|redact|secrets-of)[.]ts$',
+      },
     },
     {
       name: 'runtime-is-kind-agnostic',
@@ -142,7 +145,7 @@ module.exports = {
         path: [
           '^operator/kube/(?!(kube-object|resource-types)[.]ts$)',
           '^operator/runtime/clock[.]ts$',
-          '^operator/cluster/(caches|cdi-pulse|event-looks)[.]ts$',
+          '^operator/cluster/(caches|lease-pulse|event-looks)[.]ts$',
           '^operator/[^/]+[.]ts$',
           npm('pino', 'prom-client', 'undici'),
         ],
@@ -150,9 +153,13 @@ module.exports = {
     },
     {
       name: 'decisions-know-no-node',
-      comment: 'A pure file needs no node: module. The fingerprints of workspace-views are hashes, which are pure.',
+      comment:
+        'A pure file needs no node: module. The fingerprints of workspace-views and child-refusals are hashes, which are pure.',
       severity: 'error',
-      from: { path: [PURE, ...PURE_PARTS], pathNot: [TESTS, FIXTURES, '^operator/cluster/workspace-views[.]ts$'] },
+      from: {
+        path: [PURE, ...PURE_PARTS],
+        pathNot: [TESTS, FIXTURES, '^operator/(cluster/workspace-views|runtime/child-refusals)[.]ts$'],
+      },
       to: NODE,
     },
     {

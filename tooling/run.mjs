@@ -19,7 +19,9 @@ const TASKS = {
   format: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write'],
   fuzz: ['test/fuzz/main.ts'],
   gen: ['crds-gen/main.ts'],
+  image: ['tooling/image/main.ts'],
   operator: ['operator/main.ts'],
+  prune: ['tooling/prune.ts'],
   sandbox: ['sandbox/main.ts'],
   sbom: ['tooling/sbom.ts'],
   simulate: ['test/simulation/main.ts'],
@@ -27,6 +29,7 @@ const TASKS = {
   synth: ['infra/synth.ts'],
   test: ['node_modules/vitest/vitest.mjs', 'run'],
   'test:deep': ['node_modules/vitest/vitest.mjs', 'run', '--mode', 'deep'],
+  'test:node': ['test/node/main.ts'],
   'test:rollout': ['node_modules/vitest/vitest.mjs', 'run', '--mode', 'rollout'],
 }
 

@@ -50,7 +50,15 @@ export function lockfileOf(paths: readonly string[], { version, packages }: Lock
   return { ...about, lockfileVersion: 3, packages: { '': about, ...Object.fromEntries(locked) } }
 }
 
-function writeSbom(): void {
+/** Removes what npm says of the moment and itself. */
+function withoutOccasion(sbom: string): string {
+  const { serialNumber: _number, metadata, ...rest } = JSON.parse(sbom)
+  const { timestamp: _time, tools: _npm, ...about } = metadata
+  return `${JSON.stringify({ ...rest, metadata: about }, null, 2)}\n`
+}
+
+/** Writes it for the bundle in dist/. The same bundle has the same list, byte for byte. */
+export function writeSbom(): void {
   const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'))
   const lockfile = lockfileOf(bundledPackages(read('dist/operator.meta.json')), read('package-lock.json'))
   const folder = mkdtempSync(join(tmpdir(), 'open-terrain-sbom-'))
@@ -60,8 +68,8 @@ function writeSbom(): void {
     for (const name of ['package.json', 'package-lock.json'])
       writeFileSync(join(project, name), JSON.stringify(lockfile))
     const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--package-lock-only']
-    const stdio = ['ignore', 'pipe', 'inherit'] as const
-    writeFileSync(join(ROOT, 'dist/operator.sbom.json'), execFileSync('npm', args, { cwd: project, stdio: [...stdio] }))
+    const written = execFileSync('npm', args, { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
+    writeFileSync(join(ROOT, 'dist/operator.sbom.json'), withoutOccasion(written.toString()))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,16 +1,22 @@
 // Prints which tests failed, which were the slowest, and how many passed and failed, from JSON reports of Vitest. Fails if a
-// test or a file failed, if one of the reports has no passed test, or if there is no report.
+// test or a file failed, if an error came outside of all tests, if one of the reports has no passed test, or if there is no
+// report. Errors outside of tests are read from <report>.errors, as tooling/unhandled-errors.ts writes them.
 //
 //   node tooling/test-counts.mjs <report>...
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 
 const SLOWEST = 20
 /** Lines printed of the beginning of a failure, and of its end: what was expected comes after the description of what was seen. */
 const FIRST_LINES = 12
 const LAST_LINES = 8
 
-const reports = process.argv.slice(2).map((file) => JSON.parse(readFileSync(file, 'utf8')))
+const paths = process.argv.slice(2)
+const reports = paths.map((file) => JSON.parse(readFileSync(file, 'utf8')))
+const unhandled = paths
+  .map((file) => `${file}.errors`)
+  .filter((file) => existsSync(file))
+  .flatMap((file) => JSON.parse(readFileSync(file, 'utf8')))
 const files = reports.flatMap(({ testResults }) => testResults)
 const tests = files.flatMap(({ name, assertionResults }) => assertionResults.map((test) => ({ ...test, file: name })))
 
@@ -32,12 +38,15 @@ for (const { name, message } of besides)
     `failed: ${name}\n  ${shortened(message || 'a setup or teardown failed, or a test did not end')}\n`,
   )
 
+for (const text of unhandled) process.stdout.write(`failed: outside of all tests\n  ${text.replaceAll('\n', '\n  ')}\n`)
+
 const sum = (count) => reports.reduce((total, report) => total + report[count], 0)
 const failures = sum('numFailedTests')
 const outside = besides.length === 0 ? '' : `; files that failed outside their tests: ${besides.length}`
-process.stdout.write(`${sum('numPassedTests')} passed, ${failures} failed${outside}\n`)
+const errors = unhandled.length === 0 ? '' : `; errors outside of all tests: ${unhandled.length}`
+process.stdout.write(`${sum('numPassedTests')} passed, ${failures} failed${outside}${errors}\n`)
 if (
-  failures + besides.length > 0 ||
+  failures + besides.length + unhandled.length > 0 ||
   reports.length === 0 ||
   reports.some(({ numPassedTests }) => !(numPassedTests > 0))
 )

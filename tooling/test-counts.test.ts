@@ -87,6 +87,19 @@ it('fails without a report, and if one of several has no passed test', () => {
   expect([counted().status, counted([PASSED], []).status]).toEqual([1, 1])
 })
 
+it('fails with what came outside of all tests', () => {
+  writeFileSync(join(folder, '0.json.errors'), JSON.stringify(['Unhandled Rejection: gone\n    at a.ts:1:1']))
+  const { status, lines } = counted([PASSED])
+  expect([status, ...lines.slice(-5)]).toEqual([
+    1,
+    'failed: outside of all tests',
+    '  Unhandled Rejection: gone',
+    '      at a.ts:1:1',
+    '1 passed, 0 failed; errors outside of all tests: 1',
+    '',
+  ])
+})
+
 it('prints the beginning of a long failure and what was expected, and names it after that', () => {
   const seen = Array.from({ length: 60 }, (_, at) => `line ${at}`)
   const failure = [...seen, 'expected 1 to be 2', '    at file.ts:1:1'].join('\n')

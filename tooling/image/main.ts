@@ -1,0 +1,73 @@
+// Makes an image of the operator without a container engine, from the bundle and locked packages: an OCI image layout in dist/image, and the same
+// as one file, dist/image.tar.
+
+import { execFileSync } from 'node:child_process'
+import { readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { commandOptions } from '../../sandbox/command-options.ts'
+import { ImageLayout } from '../../sandbox/oci/image-layout.ts'
+import { writeSbom } from '../sbom.ts'
+import { architectureHere, renewLock } from './locked-packages.ts'
+import { addOperatorImage } from './operator-image.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const FILES = ['dist/operator.mjs', 'dist/operator.mjs.LEGAL.txt', 'dist/operator.sbom.json', 'LICENSE']
+/** Registry, repository and tag. */
+const NAME = /^[a-z0-9.-]+(?::\d+)?(?:\/[a-z0-9._-]+)+:\w[\w.-]*$/i
+const USAGE = `npm run image -- [options]
+
+Makes an image of the operator: dist/image (an OCI image layout) and dist/image.tar (the same as one file).
+Prints its name and digest. The name is $OPERATOR_IMAGE, or localhost/open-terrain-operator:<version>.
+
+  --renew-lock   lock the newest packages of Debian and Node's version of package.json, and make no image
+`
+
+async function main(): Promise<void> {
+  const options = commandOptions(USAGE, { 'renew-lock': { type: 'boolean' } })
+  const { version, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  if (options['renew-lock'] === true) {
+    const architecture = architectureHere()
+    await renewLock(architecture, devDependencies.node)
+    process.stdout.write(`tooling/image/packages.lock.json has the newest packages for ${architecture}\n`)
+    return
+  }
+
+  const name = process.env['OPERATOR_IMAGE'] || `localhost/open-terrain-operator:${version}`
+  if (!NAME.test(name))
+    throw new Error(
+      `OPERATOR_IMAGE is ${name}: write registry, repository and tag, such as registry.example/open-terrain-operator:${version}; the digest follows from what is in the image`,
+    )
+  await import('../../operator/build.ts')
+  writeSbom()
+  const files = FILES.map((file) => join(ROOT, file))
+  const [folder, draft] = [join(ROOT, 'dist/image'), join(ROOT, `dist/image.${process.pid}`)]
+  try {
+    const layout = await ImageLayout.open(draft)
+    const { digest } = await addOperatorImage(layout, { name, revision: revisionHere(), files })
+    await layout.writeArchive(`${folder}.tar`)
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(draft, folder)
+    process.stdout.write(`${name}@${digest}\n`)
+  } finally {
+    rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+function revisionHere(): string {
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
+  } catch {
+    return 'unknown'
+  }
+}
+
+try {
+  await main()
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`)
+  process.exitCode = 1
+}
