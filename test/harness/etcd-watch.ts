@@ -1,8 +1,8 @@
-import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readLines } from '../../operator/kube/watch-lines.ts'
 import { HANGS_AFTER_MS } from './mirror.ts'
+import { responseTo } from './response.ts'
 
 /** How long to wait before reconnecting to an etcd that is down. */
 const RETRY_MS = 50
@@ -122,10 +122,7 @@ export class EtcdWatch implements AsyncDisposable {
     const range = { key: btoa(this.#prefix), range_end: btoa(`${this.#marker}\0`) }
     const watch = { ...range, prev_kv: true, start_revision: this.#upTo + 1 }
     const asked = request(`${this.#url}/v3/watch`, { method: 'POST', signal, agent: false })
-    asked.on('error', () => undefined)
-    asked.end(JSON.stringify({ create_request: watch }))
-    const [answer] = await once(asked, 'response')
-    return answer as IncomingMessage
+    return await responseTo(asked.end(JSON.stringify({ create_request: watch })))
   }
 
   #take({ result = {} }: WatchAnswer): void {

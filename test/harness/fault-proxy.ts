@@ -12,6 +12,7 @@ import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { narrow, type ProxiedRequest, readRequest } from './fault-proxy-request.ts'
 import { type Interruption, ProxiedWatch } from './fault-proxy-watch.ts'
 import { readKubeconfig } from './kubeconfig.ts'
+import { responseTo } from './response.ts'
 
 /** What the proxy does with a request. */
 export type Fault =
@@ -220,8 +221,7 @@ export class FaultProxy implements AsyncDisposable {
     const length = String(Buffer.byteLength(body))
     const headers = defined({ accept, 'content-type': contentType, 'user-agent': userAgent, 'content-length': length })
     const sent = request(url, { method: incoming.method, headers, agent: this.#agent }).end(body)
-    const [answer] = await once(sent, 'response')
-    return answer as IncomingMessage
+    return await responseTo(sent)
   }
 }
 

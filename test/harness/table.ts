@@ -1,7 +1,7 @@
-import { once } from 'node:events'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { readKubeconfig } from './kubeconfig.ts'
+import { responseTo } from './response.ts'
 
 interface Table {
   readonly columnDefinitions: readonly { readonly name: string; readonly priority: number }[]
@@ -16,7 +16,7 @@ export async function tableOf(kubeconfigPath: string, path: string): Promise<Rec
     headers: { accept: 'application/json;as=Table;g=meta.k8s.io;v=v1' },
     agent: false,
   }).end()
-  const [response] = await once(asked, 'response')
+  const response = await responseTo(asked)
   const { columnDefinitions, rows } = JSON.parse(await text(response)) as Table
   return rows.map(({ cells }) => Object.fromEntries(columnDefinitions.map(({ name }, at) => [name, cells[at]])))
 }
