@@ -179,6 +179,41 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     kind: 'gateCalm',
   },
   {
+    name: 'whoever changes an image at the head of the queue again and again decides how long others wait',
+    invariant: 3,
+    alsoCaughtAs: [6],
+    seam: seam(
+      ADMISSION.blockedQueue,
+      'BlockedQueue',
+      (BlockedQueue) =>
+        class extends BlockedQueue {
+          override isPassed(): boolean {
+            return false
+          }
+        },
+    ),
+    kind: 'tenants',
+  },
+  {
+    name: 'each image that is changed again and again holds up others for a time of its own',
+    invariant: 3,
+    alsoCaughtAs: [6],
+    seam: seam(
+      ADMISSION.blockedQueue,
+      'BlockedQueue',
+      (BlockedQueue) =>
+        class extends BlockedQueue {
+          override see(): void {}
+
+          override note(uid: string | undefined, now: number): void {
+            super.note(uid, now)
+            if (uid !== undefined) super.see(uid, now)
+          }
+        },
+    ),
+    kind: 'tenants',
+  },
+  {
     name: 'nobody looks whether a quota leaves room for an import',
     invariant: 3,
     seam: seam(SHARED.quotas, 'lackOfRoom', () => () => undefined),

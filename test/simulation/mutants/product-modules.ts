@@ -18,6 +18,7 @@ export const SHARED = {
 
 export const ADMISSION = {
   admission: () => import('../../../operator/controllers/vm-disk-image/admission/admission.ts'),
+  blockedQueue: () => import('../../../operator/controllers/vm-disk-image/admission/blocked-queue.ts'),
   downloadNotes: () => import('../../../operator/controllers/vm-disk-image/admission/download-notes.ts'),
   downloads: () => import('../../../operator/controllers/vm-disk-image/admission/downloads.ts'),
   heldSlots: () => import('../../../operator/controllers/vm-disk-image/admission/held-slots.ts'),

@@ -13,9 +13,11 @@ import { randomFrom, seedFor } from '../random.ts'
 import type { RunResult } from '../run.ts'
 import type { ImagePlan, Schedule } from '../schedule.ts'
 import { World } from '../world.ts'
+import { HastyTenant } from './hasty-tenant.ts'
 import { Tenant } from './tenant.ts'
 
-// People do the same things twice: once alone, and once beside a tenant who forges whatever they have. The results must not differ.
+// People do the same things twice: once alone, and once beside a tenant who forges whatever they have, and who changes objects of their own as fast
+// as the operator writes them. The results must not differ, and not come much later.
 
 const TENANT = 'tenant'
 const [TEAM, FARM] = objects.NAMESPACES as [string, string]
@@ -45,6 +47,9 @@ const SCHEDULE: Omit<Schedule, 'seed'> = {
   images: [GOOD, GOOD, { ...GOOD, nature: 'broken' }, GOOD, GOOD, GOOD, GOOD, { ...GOOD, createdAtMs: 141 * SECOND }],
   sources: [{ hasSnapshot: true, bindsLate: false, isMadeByPerson: true }],
   machines: [MACHINE_PLAN, MACHINE_PLAN],
+  // Only the tenant has some.
+  dataSyncs: [],
+  workspaces: [],
   steps: [
     { afterMs: 20 * SECOND, action: { do: 'refresh', image: 3 } },
     { afterMs: 0, action: { do: 'delete', image: 4 } },
@@ -54,7 +59,7 @@ const SCHEDULE: Omit<Schedule, 'seed'> = {
   ],
 }
 
-/** What happened to everybody but the tenant. Without times, since one request more or less shifts them. */
+/** What happened to everybody but the tenant. Only `restedAt` has times, since one request more or less shifts them. */
 interface History {
   readonly images: unknown
   readonly machines: unknown
@@ -62,7 +67,12 @@ interface History {
   readonly slots: readonly string[]
   /** DataVolumes of images, in the order of their creation. */
   readonly downloads: readonly string[]
+  /** When each image got its last phase, in virtual milliseconds. */
+  readonly restedAt: ReadonlyMap<string, number>
 }
+
+/** How much later an image may rest. It is held up for 5 s at most each time when it queues: it does so twice, and the operator crashes once. */
+const HELD_UP_MS = 15 * SECOND
 
 type TenantResult = Pick<RunResult, 'violations' | 'counts' | 'events' | 'elapsedMs'>
 
@@ -70,6 +80,11 @@ export async function runTenants(seed: number): Promise<TenantResult> {
   const alone = await run(seed, false)
   const beside = await run(seed, true)
   const violations = [...alone.violations, ...beside.violations]
+  for (const [name, at] of beside.history.restedAt) {
+    const laterMs = at - (alone.history.restedAt.get(name) ?? 0)
+    if (laterMs <= HELD_UP_MS) continue
+    violations.push({ invariant: 3, message: `${name} rests ${laterMs} ms later beside a tenant`, atMs: at })
+  }
   for (const part of ['slots', 'downloads', 'images', 'machines'] as const) {
     const [expected, seen] = [alone.history[part], beside.history[part]]
     if (isDeepStrictEqual(expected, seen)) continue
@@ -80,27 +95,36 @@ export async function runTenants(seed: number): Promise<TenantResult> {
   return { violations, counts, events, elapsedMs }
 }
 
-async function run(seed: number, isForged: boolean): Promise<TenantResult & { readonly history: History }> {
+async function run(seed: number, isBeside: boolean): Promise<TenantResult & { readonly history: History }> {
   const world = new World({ ...SCHEDULE, seed }, kindsOf)
   const { time, cluster, counts, chronicle } = world
   const driver = new Driver(world)
   const tenant = new Tenant(cluster, TENANT, randomFrom(seedFor(seed, 'tenant')))
+  const hasty = new HastyTenant(world, TENANT, randomFrom(seedFor(seed, 'haste')))
   const touched: Violation[] = []
   const slots: string[] = []
   const downloads: string[] = []
   let holders: readonly string[] = []
-  /** Uids of the tenant's own images. */
+  const phases = new Map<string, string | undefined>()
+  const restedAt = new Map<string, number>()
+  /** Uids of the tenant's objects of our kinds. */
   const own = new Set<string>()
   world.onCommit((commit) => {
+    if (hasty.isOwn(commit.object)) own.add(commit.object.metadata.uid ?? '')
     if (!isOperator(commit.actor)) return
     const { object, resource, type } = commit
-    const now = (chronicle.ledger?.holders ?? []).map(({ name, revision, attempt }) =>
-      [name, revision, attempt].join('/'),
-    )
+    const now = (chronicle.ledger?.holders ?? [])
+      .filter(({ namespace }) => namespace === FARM)
+      .map(({ name, revision, attempt }) => [name, revision, attempt].join('/'))
     slots.push(...now.filter((one) => !holders.includes(one)))
     holders = now
     const isDownload = resource === DATA_VOLUME && type === 'ADDED' && object.metadata.namespace === FARM
     if (isDownload) downloads.push(object.metadata.name)
+    const isRest = resource.kind === IMAGE.kind && object.metadata.namespace === FARM
+    if (isRest && phaseOf(object) !== phases.get(object.metadata.name)) {
+      phases.set(object.metadata.name, phaseOf(object))
+      restedAt.set(object.metadata.name, time.elapsedMs)
+    }
     const wrong = wrongIn(commit, own)
     if (wrong !== undefined) touched.push({ invariant: 6, message: wrong, atMs: time.elapsedMs })
   })
@@ -108,20 +132,26 @@ async function run(seed: number, isForged: boolean): Promise<TenantResult & { re
   world.startSimulators()
   for (const replica of world.replicas) replica.start()
   await time.run({ untilMs: MINUTE, isDone: () => world.simulators !== undefined })
-  driver.plan()
   cluster.admin.create(NAMESPACE, objects.namespace(TENANT))
+  // Their images come before those of others.
+  if (isBeside) hasty.begin(GOOD)
+  driver.plan()
   // The tenant can also forge with the uids of its own images, which exist and never download.
   for (const name of ['own', 'image-0']) {
     const spec = { ...objects.specOf(GOOD, `${TENANT}-${name}`, 0), suspend: true }
     own.add(cluster.admin.create(IMAGE, objects.image(TENANT, name, spec)).metadata.uid ?? '')
   }
-  if (isForged) forgeOn(world, tenant, randomFrom(seedFor(seed, 'when')))
+  if (isBeside) forgeOn(world, tenant, randomFrom(seedFor(seed, 'when')))
   await time.run({ untilMs: OVER_AFTER_MS })
-  const history = { images: imagesOf(world), machines: machinesOf(world), slots, downloads }
+  const history = { images: imagesOf(world), machines: machinesOf(world), slots, downloads, restedAt }
   for (const replica of world.replicas) replica.crash()
   world.killSimulators()
   const violations = [...world.violations, ...touched]
   return { history, violations, counts, events: tenant.done, elapsedMs: time.elapsedMs }
+}
+
+function phaseOf(object: KubeObject): string | undefined {
+  return (object as Image).status?.phase
 }
 
 function forgeOn({ time }: World, tenant: Tenant, random: () => number): void {
@@ -160,10 +190,10 @@ function machinesOf({ cluster }: World): unknown {
   return { machines, told: told.toSorted() }
 }
 
-/** Returns what is wrong with a write to an object of the tenant. Children of its images are excepted: downloads without a slot are deleted. */
+/** Returns what is wrong with a write to an object of the tenant. Its objects of our kinds and their children are excepted. */
 function wrongIn({ type, resource, object, actor }: Commit, own: ReadonlySet<string>): string | undefined {
   const { namespace, name } = object.metadata
-  const isTheirs = namespace === TENANT && resource.kind !== IMAGE.kind && resource.kind !== 'Event'
+  const isTheirs = namespace === TENANT && resource.kind !== 'Event' && !own.has(object.metadata.uid ?? '')
   if (!isTheirs || isChildOf(object, own)) return undefined
   return `${actor} wrote ${type} ${resource.kind} ${name}, which is the tenant's`
 }

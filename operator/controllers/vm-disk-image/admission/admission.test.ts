@@ -108,6 +108,31 @@ describe('admission', () => {
     expect(bench.created).toEqual(['b', 'a'])
   })
 
+  it('waits 5 s in all for many images that somebody changes again and again, also if they are made again', async () => {
+    await bench.begin(0)
+    for (let at = 10; at < 30; at += 1) bench.wantUnwritten(`old-${at}`, String(at))
+    bench.want('b', '40')
+    bench.limit = 1
+    bench.admission.wake()
+    // Each second one of them is gone, and another one behind those that wait is there instead.
+    for (let second = 0; second < 5; second += 1) {
+      expect(bench.created).toEqual([])
+      await bench.clock.advance(1_000)
+      bench.admission.forget(`uid-old-${10 + second}`)
+      bench.wantUnwritten(`new-${second}`, String(50 + second))
+      await settled()
+    }
+    expect(bench.created).toEqual(['b'])
+    // Those behind the new ones wait no longer for each of them than for all.
+    bench.limit = 2
+    bench.want('c', '60')
+    await bench.clock.advance(4_900)
+    expect(bench.created).toEqual(['b'])
+    await bench.clock.advance(200)
+    await settled()
+    expect(bench.created).toEqual(['b', 'c'])
+  })
+
   it('counts all times together in which an image held up others', async () => {
     await bench.begin(0)
     const start = bench.wantUnwritten('a', '10')

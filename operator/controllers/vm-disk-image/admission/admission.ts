@@ -100,6 +100,7 @@ export class Admission {
     // A stuck image stays stuck while its write is retried: each retry would hold up those behind it as the first one did.
     const wasStuck = (start === undefined || start.admissible) && this.#stuck.delete(uid)
     if (start === undefined || start.admissible) this.#passed.delete(uid)
+    else this.#blocked.see(uid, this.#options.clock.monotonic())
     // By what the images were last notified of, not by what was last read: a slot that comes and goes in between removes nobody from the queue.
     const hasSlot = holdersByUid(this.#reported).has(uid)
     const isQueueChanged = start !== undefined && !hasSlot ? this.queue.put(start) : this.queue.remove(uid)

@@ -4,38 +4,51 @@
  */
 const BLOCK_MAX_MS = 5_000
 
-/** How long each image has held up the queue because its own object was not written yet. */
+/**
+ * For how long the queue has been held up by an image whose own object is not written yet. Each time counts for every such image, wherever it
+ * waits, and not only for the first: many of them together hold up nobody for longer than one of them.
+ */
 export class BlockedQueue {
-  readonly #spentMs = new Map<string, number>()
+  /** What {@link #held} was when an image was first seen unwritten. It stays as long as the image, or each change would begin anew. */
+  readonly #seenAt = new Map<string, number>()
+  /** Ended times together, in milliseconds. */
+  #heldMs = 0
   #current: { readonly uid: string; readonly since: number } | undefined
 
-  /** Records which image holds up others from now on; undefined if none does. @param now monotonic time in milliseconds */
+  /** Records an image whose own object is not written yet. @param now monotonic time in milliseconds */
+  see(uid: string, now: number): void {
+    if (!this.#seenAt.has(uid)) this.#seenAt.set(uid, this.#held(now))
+  }
+
+  /** Records which image holds up others from now on; undefined if none does. */
   note(uid: string | undefined, now: number): void {
-    const current = this.#current
-    if (current?.uid === uid) return
-    if (current !== undefined) this.#spentMs.set(current.uid, this.#spent(current.uid, now))
+    if (this.#current?.uid === uid) return
+    this.#heldMs = this.#held(now)
     this.#current = uid === undefined ? undefined : { uid, since: now }
   }
 
   /** Reports whether an image has used up its time: it keeps its ticket, and others no longer wait for it. */
   isPassed(uid: string, now: number): boolean {
-    return this.#spent(uid, now) >= BLOCK_MAX_MS
+    return this.#held(now) - this.#seen(uid, now) >= BLOCK_MAX_MS
   }
 
   /** Monotonic time in milliseconds at which the time of the image that holds up others is used up. */
   get endsAt(): number | undefined {
-    const { uid, since } = this.#current ?? {}
-    return uid === undefined || since === undefined ? undefined : since + BLOCK_MAX_MS - (this.#spentMs.get(uid) ?? 0)
+    if (this.#current === undefined) return undefined
+    const { uid, since } = this.#current
+    return since + BLOCK_MAX_MS - (this.#heldMs - this.#seen(uid, since))
   }
 
   /** The image is gone, or has its slot. */
   forget(uid: string): void {
-    this.#spentMs.delete(uid)
-    if (this.#current?.uid === uid) this.#current = undefined
+    this.#seenAt.delete(uid)
   }
 
-  #spent(uid: string, now: number): number {
-    const before = this.#spentMs.get(uid) ?? 0
-    return this.#current?.uid === uid ? before + now - this.#current.since : before
+  #held(now: number): number {
+    return this.#current === undefined ? this.#heldMs : this.#heldMs + now - this.#current.since
+  }
+
+  #seen(uid: string, now: number): number {
+    return this.#seenAt.get(uid) ?? this.#held(now)
   }
 }
