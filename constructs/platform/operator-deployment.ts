@@ -55,7 +55,9 @@ export interface Toleration {
 
 /** During an upgrade, new pods are spread only among themselves. */
 const OF_ITS_REVISION = { labelSelector: { matchLabels: OPERATOR_SELECTOR }, matchLabelKeys: ['pod-template-hash'] }
-const DEFAULTS = { cpu: '100m', memory: '192Mi', memoryLimit: '320Mi' }
+/** Memory limit of the operator's container, unless another one is given. */
+export const MEMORY_LIMIT = '320Mi'
+const DEFAULTS = { cpu: '100m', memory: '192Mi', memoryLimit: MEMORY_LIMIT }
 
 /** Includes the version if it is known. It is not part of any selector, because selectors can never change. */
 export function versionedLabels(version: string | undefined): Record<string, string> {

@@ -12,7 +12,7 @@ import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../operator/kube/resource-types.ts'
-import { inParallel } from './stage.ts'
+import { inParallel } from '../harness/in-parallel.ts'
 import { stopwatch } from './stopwatch.ts'
 
 interface ReadyImage extends KubeObject {

@@ -2,7 +2,7 @@ import { LABELS, MANAGER } from '@open-terrain/constructs'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
-import { inParallel } from './stage.ts'
+import { inParallel } from '../harness/in-parallel.ts'
 import { stopwatch } from './stopwatch.ts'
 
 /** The kinds that the operator creates in the namespace of a workspace, in the same order. */

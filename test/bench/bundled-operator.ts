@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { heapFlag, MEMORY_LIMIT } from '@open-terrain/constructs/platform'
 import type { CacheDigest } from '../../operator/runtime/cache-digest.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
 import { Watchdog } from '../../sandbox/control-plane/watchdog.ts'
@@ -34,7 +35,7 @@ export interface BundledOperatorOptions {
 /** Requests to the API server by `<verb> <resource>`. */
 export type Requests = ReadonlyMap<string, number>
 
-/** The operator as shipped: the bundle in its own process, which ends with this one. */
+/** The operator as installed by default: the bundle in its own process, which ends with this one, with the heap that its memory limit gives it. */
 export class BundledOperator implements AsyncDisposable {
   readonly name: string
   readonly startedAt = performance.now()
@@ -54,6 +55,7 @@ export class BundledOperator implements AsyncDisposable {
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
         NODE_ENV: 'production',
+        NODE_OPTIONS: heapFlag(MEMORY_LIMIT),
         KUBECONFIG: options.kubeconfig,
         OPERATOR_NAMESPACE: options.namespace,
         POD_NAME: this.name,

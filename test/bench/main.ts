@@ -13,6 +13,7 @@ import { measurePolicy } from './figures/policy.ts'
 import { measureQueue, type QueueLoad } from './figures/queue.ts'
 import { measureQueued, measureStored } from './figures/stored.ts'
 import { measureTakeOver } from './figures/take-over.ts'
+import { measureTenant } from './figures/tenant.ts'
 import { measureWorkspaces, type WorkspaceLoad } from './figures/workspaces.ts'
 import { commitFact, loadFact, machineFacts, processorFact } from './machine.ts'
 import { type MeasuredChapter, renderReport } from './report.ts'
@@ -79,6 +80,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   workspaces: (tell) => measureWorkspaces(WORKSPACES, tell),
   plan: measurePlan,
   foreign: measureForeign,
+  tenant: measureTenant,
   policy: measurePolicy,
   'take-over': measureTakeOver,
   cost: measureCost,

@@ -11,6 +11,7 @@ import { CONFIG_MAP, NAMESPACE, STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../
 import { systemClock } from '../../operator/runtime/clock.ts'
 import { type Cluster, OPERATOR_NAMESPACE, startCluster } from '../../sandbox/control-plane/cluster.ts'
 import type { Flags } from '../../sandbox/control-plane/flags.ts'
+import { inParallel } from '../harness/in-parallel.ts'
 import type { BareList, BareListPlan } from './bare-list-child.ts'
 import { BundledOperator } from './bundled-operator.ts'
 import { Child } from './child.ts'
@@ -20,8 +21,6 @@ import { Yardstick } from './yardstick.ts'
 import type { YardstickPlan } from './yardstick-child.ts'
 
 const CONNECTIONS = 32
-/** The most requests of the stage in flight at once. */
-const PARALLEL = 16
 const GIB = 1024 ** 3
 
 export interface StageOptions {
@@ -234,13 +233,4 @@ function workspaceSpec(image: string): WorkspaceSpecInput {
       { name: 'outside', cidr: '10.10.1.0/24' },
     ],
   }
-}
-
-/** Runs `work` for 0 to `count` - 1, in that order, several at a time. */
-export async function inParallel(count: number, work: (at: number) => Promise<void>): Promise<void> {
-  let next = 0
-  const worker = async () => {
-    for (let at = next++; at < count; at = next++) await work(at)
-  }
-  await Promise.all(Array.from({ length: PARALLEL }, worker))
 }

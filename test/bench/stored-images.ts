@@ -9,7 +9,8 @@ import {
   PERSISTENT_VOLUME_CLAIM,
   VOLUME_SNAPSHOT,
 } from '../../operator/kube/resource-types.ts'
-import { inParallel, type Stage } from './stage.ts'
+import { inParallel } from '../harness/in-parallel.ts'
+import type { Stage } from './stage.ts'
 
 const MODEL = 'model-image'
 

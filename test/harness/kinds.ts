@@ -101,7 +101,7 @@ export interface KubeEvent extends KubeObject {
 }
 
 export interface Lease extends KubeObject {
-  readonly spec?: { readonly holderIdentity?: string; readonly renewTime?: string }
+  readonly spec?: { readonly holderIdentity?: string; readonly renewTime?: string; readonly leaseTransitions?: number }
 }
 
 /** Reports whether the current spec is downloaded and can be cloned. */

@@ -2,13 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { IMAGE } from '../../../operator/controllers/vm-disk-image/caches.ts'
 import type { KubeClient } from '../../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject } from '../../../operator/kube/kube-object.ts'
-import { DATA_VOLUME, LEASE, NAMESPACE } from '../../../operator/kube/resource-types.ts'
-import { systemClock } from '../../../operator/runtime/clock.ts'
-import { OPERATOR_NAMESPACE } from '../../../sandbox/control-plane/cluster.ts'
-import type { BundledOperator } from '../bundled-operator.ts'
+import { DATA_VOLUME, NAMESPACE } from '../../../operator/kube/resource-types.ts'
+import { inParallel } from '../../harness/in-parallel.ts'
 import { atMost, type Chapter, RUNS } from '../figure.ts'
+import { longestGap, RENEW_DEADLINE_S } from '../renewals.ts'
 import { untilQuiet } from '../requests.ts'
-import { inParallel, Stage } from '../stage.ts'
+import { Stage } from '../stage.ts'
 import { stopwatch } from '../stopwatch.ts'
 import { storeFinishedImages } from '../stored-images.ts'
 
@@ -20,8 +19,6 @@ const DELETED = 16
 const CHANGES = 200
 const LOOK_MS = 100
 const TIMEOUT_MS = 300_000
-/** A leader that has not renewed its Lease for this long stops leading. */
-const RENEW_DEADLINE_S = 10
 
 /** Measures the operator while a tenant stores large objects of a kind that it watches and lists. */
 export async function measureForeign(tell: (line: string) => void): Promise<Chapter> {
@@ -35,7 +32,8 @@ export async function measureForeign(tell: (line: string) => void): Promise<Chap
   const deletions: number[] = []
   for (let run = 1; run <= RUNS; run += 1) {
     await using operator = await stage.startOperator()
-    const gap = await longestGap(stage.client, operator, async () => {
+    await operator.untilLeading(TIMEOUT_MS)
+    const gap = await longestGap(stage.client, async () => {
       await untilQuiet(operator)
       const passed = stopwatch()
       await Promise.all([deleteSome(stage.client), changeForeign(stage.client, run)])
@@ -108,30 +106,4 @@ async function changeForeign(client: KubeClient, run: number): Promise<void> {
     const annotations = { 'tenant.example/note': noteOf(run * FOREIGN + at) }
     await client.mergePatch(DATA_VOLUME, { namespace: TENANT, name: `large-${at}` }, { metadata: { annotations } })
   }
-}
-
-/** The longest time in ms between two renewals of the Lease, from when `operator` leads until the work is done. */
-async function longestGap(client: KubeClient, operator: BundledOperator, work: () => Promise<void>): Promise<number> {
-  await operator.untilLeading(TIMEOUT_MS)
-  let last = systemClock.monotonic()
-  let longest = 0
-  let seen: string | undefined
-  const look = async () => {
-    const lease = await client.get(LEASE, { namespace: OPERATOR_NAMESPACE, name: 'sync-operator' })
-    const now = systemClock.monotonic()
-    longest = Math.max(longest, now - last)
-    if (lease.metadata.resourceVersion !== seen) last = now
-    seen = lease.metadata.resourceVersion
-  }
-  const done = new AbortController()
-  const watching = (async () => {
-    for (; !done.signal.aborted; await sleep(LOOK_MS)) await look()
-  })()
-  try {
-    await work()
-  } finally {
-    done.abort()
-  }
-  await watching
-  return Math.round(longest)
 }

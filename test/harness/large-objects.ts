@@ -1,0 +1,66 @@
+import { LABELS } from '@open-terrain/constructs'
+import type { KubeClient } from '../../operator/kube/kube-client.ts'
+import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { DEPLOYMENT } from '../../operator/kube/resource-types.ts'
+import { inParallel } from './in-parallel.ts'
+import { MACHINE, WORKSPACE } from './kinds.ts'
+
+interface Large {
+  readonly type: ResourceType
+  readonly count: number
+  readonly object: (at: number) => object
+}
+
+/** Valid objects, about as large as an API server stores them: 200 MB in all, more than the heap of the operator. */
+const LARGE: readonly Large[] = [
+  { type: WORKSPACE, count: 20, object: (at) => ({ spec: workspaceOf(at) }) },
+  { type: MACHINE, count: 20, object: (at) => ({ spec: machineOf(at) }) },
+  {
+    type: DEPLOYMENT,
+    count: 240,
+    object: (at) => ({ metadata: { labels: { [LABELS.workspaceUid]: `made-up-${at}` } }, spec: deploymentOf(at) }),
+  },
+]
+
+/** For the report of a benchmark: how many there are of each kind. */
+export const LARGE_OBJECTS = LARGE.map(({ count, type }) => `${count} ${type.kind}s`).join(', ')
+
+/** Creates what a tenant can store in a namespace of their own, and as Workspaces. The namespace exists. */
+export async function storeLargeObjects(client: KubeClient, namespace: string): Promise<void> {
+  for (const { type, count, object } of LARGE)
+    await inParallel(count, async (at) => {
+      const { metadata = {}, ...rest } = object(at) as { readonly metadata?: object }
+      const where = { name: `${namespace}-${at}`, ...(type !== WORKSPACE && { namespace }) }
+      const made = { apiVersion: apiVersionOf(type), kind: type.kind, metadata: { ...where, ...metadata }, ...rest }
+      await client.create(type, made as KubeObject)
+    })
+}
+
+/** Deletes the Workspaces, which are in no namespace. */
+export async function deleteLargeWorkspaces(client: KubeClient, namespace: string): Promise<void> {
+  await inParallel(LARGE[0]?.count ?? 0, (at) => client.delete(WORKSPACE, { name: `${namespace}-${at}` }))
+}
+
+function workspaceOf(at: number): object {
+  const variables = { text: `${at}`.padEnd(1_300_000, 'x') }
+  const ansible = { roles: { build: [{ role: 'large', variables }] } }
+  return { vms: [{ name: 'vm', backingVMDiskImage: 'nothing', resources: { cpu: '1', memory: '1Gi' }, ansible }] }
+}
+
+function machineOf(at: number): object {
+  const users = Array.from({ length: 14 }, (_, user) => ({
+    name: `user-${user}`,
+    ssh_authorized_keys: Array.from(
+      { length: 16 },
+      (_, key) => `ssh-rsa AAAA${String(at * 10_000 + user * 100 + key).padEnd(4_000, 'A')}`,
+    ),
+  }))
+  return { users, resources: { cpu: '1', memory: '1Gi' }, vmDiskImageRef: { name: 'nothing' } }
+}
+
+function deploymentOf(at: number): object {
+  const labels = { app: `tenant-${at}` }
+  const args = Array.from({ length: 170 }, (_, arg) => `${at}-${arg}`.padEnd(4_000, 'x'))
+  const containers = [{ name: 'main', image: 'registry.example.com/main:1', args }]
+  return { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } }
+}

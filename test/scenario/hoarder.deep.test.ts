@@ -1,0 +1,51 @@
+import { heapFlag, MEMORY_LIMIT } from '@open-terrain/constructs/platform'
+import { expect, it } from 'vitest'
+import { useOwnCluster } from '../harness/cluster.ts'
+import { deleteLargeWorkspaces, storeLargeObjects } from '../harness/large-objects.ts'
+import { OperatorProcess } from '../harness/operator-process.ts'
+import { World } from '../harness/world.ts'
+
+const cluster = useOwnCluster()
+
+it('a tenant who stores more than the operator has memory ends no process, takes it no Lease, and costs no write twice', async () => {
+  await using world = await World.start(cluster(), { idle: true })
+  const tenant = `${world.namespace}-tenant`
+  await world.createNamespace(tenant)
+  await storeLargeObjects(world.client, tenant)
+  const options = { lease: null, env: { NODE_OPTIONS: heapFlag(MEMORY_LIMIT) } }
+  /** Resolves with the versions of the tenant's objects when the operator has told of each, and changes none any more. */
+  const rest = async () => {
+    for (;;) {
+      const before = toldOf(world)
+      await world.untilRenewed(3)
+      if (!before.includes('untold') && before === toldOf(world)) return before
+    }
+  }
+  const lead = async (name: string, image: string) => {
+    await using operator = new OperatorProcess(world, name, options)
+    await world.syncImage(`${image}-1`)
+    const { holderIdentity, leaseTransitions } = leaseOf(world)
+    expect(holderIdentity).toContain(name)
+    const told = await rest()
+    await world.syncImage(`${image}-2`)
+    expect(leaseOf(world)).toMatchObject({ holderIdentity, leaseTransitions })
+    expect(await operator.terminate()).toBe(0)
+    return told
+  }
+  const told = await lead('first', 'a')
+  expect(await lead('second', 'b')).toBe(told)
+  await deleteLargeWorkspaces(world.client, tenant)
+  world.startOperator()
+  await world.finish()
+})
+
+function leaseOf({ mirror, operatorNamespace }: World) {
+  return mirror.leases.get(`${operatorNamespace}/sync-operator`)?.spec ?? {}
+}
+
+/** Returns the version of each Workspace and machine, or `untold` for those without a condition. */
+function toldOf({ mirror }: World): string {
+  return [...mirror.workspaces.values(), ...mirror.machines.values()]
+    .map(({ metadata, status }) => (status?.conditions?.length ? metadata.resourceVersion : 'untold'))
+    .join(' ')
+}
