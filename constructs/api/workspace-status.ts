@@ -47,13 +47,14 @@ export const workspaceStatus = statusOf(
       'workspace; Unknown if nothing shows it.',
   },
   {
-    ready: maybeText(16, 'Components that are ready, of all, such as 3/7.'),
+    ready: maybeText(16, 'Components that are ready, of all that are deployed, such as 3/7.'),
     counts: z
       .object({
-        total: count().describe('Components of the workspace.'),
+        total: count().describe('Components of the workspace that are deployed.'),
         ready: count().describe('Components that are ready.'),
         provisioning: count().describe('Components that are being created, or wait.'),
         failed: count().describe('Components that failed.'),
+        ignored: count().describe('Components with ignoreOnDeploy. Absent if there is none.').optional(),
       })
       .describe('How many components are in which phase.')
       .optional(),

@@ -87,12 +87,15 @@ interface Working extends KubeObject {
 function contradictionsIn(one: Workspace): string[] {
   const { phase, reason, counts, ready, components = [] } = one.status ?? {}
   const wanted = { Settled: phase === 'Ready' || phase === 'Failed', Ready: phase === 'Ready' }
-  const count = (which: string) => components.filter((component) => component.phase === which).length
+  const deployed = components.filter(({ reason }) => reason !== 'IgnoredOnDeploy' && reason !== 'NotDeployedAnyMore')
+  const count = (which: string) => deployed.filter((component) => component.phase === which).length
+  const ignored = components.length - deployed.length
   const figures = {
-    total: components.length,
+    total: deployed.length,
     ready: count('Ready'),
     provisioning: count('Provisioning'),
     failed: count('Failed'),
+    ...(ignored > 0 && { ignored }),
   }
   // Its phase does not follow from its components then, and it has no figures.
   const isWhole = reason === 'InvalidSpec' || one.metadata.deletionTimestamp !== undefined

@@ -50,6 +50,35 @@ it.each(['DiskLost', 'DiskBeingDeleted'])(
   },
 )
 
+it('of a workspace that has lost a volume tells that before what failed', () => {
+  const planned = settledWorld(DEPLOYED)
+  const machine = planned.children.get('VirtualMachine demo-vm')
+  const status = { observedGeneration: 1, phase: 'Failed', reason: 'CloneFailed', message: 'no room' }
+  planned.children.set('VirtualMachine demo-vm', { ...machine, status } as never)
+  planned.children.delete('PersistentVolumeClaim dnsconfig')
+  const plan = planWorkspace(planned.world, NOW)
+  expect([plan.status.reason, plan.status.waitingFor]).toEqual([
+    'VolumeLost',
+    'Volume dnsconfig (VolumeLost) and 1 more',
+  ])
+})
+
+it('counts what is not deployed neither as ready nor as waiting, and says so', () => {
+  const [vm] = DEPLOYED.vms
+  const spec = { ...DEPLOYED, vms: [vm, { ...vm, name: 'later', interfaces: [], ignoreOnDeploy: true }] }
+  const { status } = planWorkspace(settledWorld(spec).world, NOW)
+  expect([status.phase, status.ready, status.counts]).toEqual([
+    'Ready',
+    '14/14',
+    { total: 14, ready: 14, provisioning: 0, failed: 0, ignored: 1 },
+  ])
+  expect(status.message).toBe('14/14 components are ready; not deployed: VirtualMachine later')
+  const before = settledWorld(DEPLOYED)
+  before.spec = parsed({ ...DEPLOYED, vms: [{ ...vm, ignoreOnDeploy: true }] })
+  const after = planWorkspace(before.world, NOW).status
+  expect([after.ready, after.counts?.ignored]).toEqual(['13/13', 1])
+})
+
 it('tells the cause first, and whole', () => {
   const planned = settledWorld(DEPLOYED)
   const cause = `the root disk could not be cloned: ${'a long answer of the API server, '.repeat(20)}and this is why`

@@ -72,6 +72,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
 function standingOf({ judged, leaving, problem }: WorkspaceStatusFacts): Standing<WorkspacePhase, WorkspaceReason> {
   if (problem !== undefined) return { phase: problem.phase, reason: problem.why, message: problem.message }
   const members = membersOf(judged)
+  const ignored = judged.filter(isIgnored).map(({ component }) => idOfComponent(component))
   const worst = worstOf(judged)
   const first = worst ?? (leaving.length > 0 ? undefined : remarkableIn(judged))
   const message = [
@@ -79,6 +80,7 @@ function standingOf({ judged, leaving, problem }: WorkspaceStatusFacts): Standin
     `${shareIn('Ready', members)} components are ready`,
     listed('Failed', members),
     listed('Provisioning', members),
+    ignored.length === 0 ? '' : `not deployed: ${firstFew(ignored, SHOWN_MAX)}`,
     leaving.length === 0 ? '' : `being removed: ${firstFew(leaving.map(idOfObject), SHOWN_MAX)}`,
   ].filter((text) => text !== '')
   const phase = worst?.standing.phase ?? (leaving.length > 0 ? 'Provisioning' : 'Ready')
@@ -87,7 +89,7 @@ function standingOf({ judged, leaving, problem }: WorkspaceStatusFacts): Standin
 }
 
 /** What cannot be made again comes before all else. */
-const LOSSES: ReadonlySet<string> = new Set<WorkspaceReason>(['DiskBeingDeleted', 'DiskLost'])
+const LOSSES: ReadonlySet<string> = new Set<WorkspaceReason>(['DiskBeingDeleted', 'DiskLost', 'VolumeLost'])
 
 /** Returns the component that people should look at first, of those that are not ready. */
 function worstOf(judged: readonly Judged[]): Judged | undefined {
@@ -140,13 +142,22 @@ function awaitedIn({ judged, leaving, problem }: WorkspaceStatusFacts): string |
 
 function figuresOf(judged: readonly Judged[]): Partial<WorkspaceStatus> {
   const members = membersOf(judged)
-  return { ready: shareIn('Ready', members), counts: countsOf(['Ready', 'Provisioning', 'Failed'], members) }
+  const ignored = judged.length - members.length
+  const counts = { ...countsOf(['Ready', 'Provisioning', 'Failed'], members), ...(ignored > 0 && { ignored }) }
+  return { ready: shareIn('Ready', members), counts }
+}
+
+/** Nobody deployed it, or looks whether it works any more: it is neither ready nor not. */
+function isIgnored({ standing: { phase, why, reason = why } }: Judged): boolean {
+  return phase === 'Ready' && (reason === 'IgnoredOnDeploy' || reason === 'NotDeployedAnyMore')
 }
 
 function membersOf(judged: readonly Judged[]) {
-  return judged.map(({ component, standing: { phase, why, reason = why } }) => {
-    return { title: idOfComponent(component), phase, reason }
-  })
+  return judged
+    .filter((one) => !isIgnored(one))
+    .map(({ component, standing: { phase, why, reason = why } }) => {
+      return { title: idOfComponent(component), phase, reason }
+    })
 }
 
 function shown({ component: { kind, name }, standing }: Judged, most: number): WorkspaceComponent {
