@@ -23,6 +23,11 @@ describe('requests', () => {
       'POST /prefix/api/v1/namespaces/n/configmaps?fieldValidation=Strict',
     ],
     [
+      'mergePatch, with known fields alone',
+      (one) => one.mergePatch(CONFIG_MAP, KEY, {}, { isStrict: true }),
+      'PATCH /prefix/api/v1/namespaces/n/configmaps/a?fieldValidation=Strict',
+    ],
+    [
       'replaceStatus',
       (one) => one.replaceStatus(CONFIG_MAP, aConfigMap()),
       'PUT /prefix/api/v1/namespaces/n/configmaps/a/status',

@@ -6,7 +6,6 @@ import type { Connection } from './connection.ts'
 import { deadlineOf } from './deadline.ts'
 import { type Answer, Exchange } from './exchange.ts'
 import type {
-  CreateOptions,
   DeleteOptions,
   KubeClient,
   ListOptions,
@@ -15,6 +14,7 @@ import type {
   RequestReport,
   WatchEvent,
   WatchOptions,
+  WriteOptions,
 } from './kube-client.ts'
 import type { KubeObject, ObjectKey, ResourceType } from './kube-object.ts'
 import { readList } from './list-items.ts'
@@ -81,9 +81,9 @@ export class HttpKubeClient implements KubeClient {
     return { items, resourceVersion, bytes, ...(continueToken && { continueToken }) }
   }
 
-  create<T extends KubeObject>(type: ResourceType, object: T, options?: CreateOptions): Promise<T> {
+  create<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<T> {
     const { namespace } = object.metadata
-    const query = options?.isStrict === true ? { fieldValidation: 'Strict' } : {}
+    const query = validationOf(options)
     return this.#call<T>({ verb: 'create', method: 'POST', type, key: { namespace }, query, body: object, options })
   }
 
@@ -99,10 +99,11 @@ export class HttpKubeClient implements KubeClient {
     type: ResourceType,
     key: ObjectKey,
     patch: object,
-    options?: RequestOptions,
+    options?: WriteOptions,
   ): Promise<T> {
     const contentType = 'application/merge-patch+json'
-    return this.#call<T>({ verb: 'patch', method: 'PATCH', type, key, body: patch, contentType, options })
+    const query = validationOf(options)
+    return this.#call<T>({ verb: 'patch', method: 'PATCH', type, key, query, body: patch, contentType, options })
   }
 
   async delete(type: ResourceType, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
@@ -238,6 +239,10 @@ function pathOf({ type, key: { namespace, name }, suffix = '', query = {} }: Cal
   const search = new URLSearchParams()
   for (const [parameter, value] of Object.entries(query)) if (value !== undefined) search.set(parameter, String(value))
   return `${root}${scope}/${type.plural}${one}${search.size === 0 ? '' : `?${search}`}`
+}
+
+function validationOf(options: WriteOptions | undefined): Call['query'] {
+  return options?.isStrict === true ? { fieldValidation: 'Strict' } : {}
 }
 
 /** Body of a list without its items. */

@@ -11,7 +11,7 @@ export interface KubeClient {
   /** One page of a live list, mapped by {@link ListOptions.project} if set. Pass its `continueToken` to continue; 410 Expired means start over. */
   list<T extends KubeObject>(type: ResourceType, options?: ListOptions): Promise<ListPage<T>>
   /** POST. Returns the stored object. Throws AlreadyExists. */
-  create<T extends KubeObject>(type: ResourceType, object: T, options?: CreateOptions): Promise<T>
+  create<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<T>
   /** PUT. `metadata.resourceVersion` is required: it is the compare-and-swap. Throws Conflict. */
   replace<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T>
   /** PUT of the status subresource. The server ignores fields outside `status`. Compare-and-swap like `replace`. */
@@ -21,7 +21,7 @@ export interface KubeClient {
     type: ResourceType,
     key: ObjectKey,
     patch: object,
-    options?: RequestOptions,
+    options?: WriteOptions,
   ): Promise<T>
   /** DELETE with preconditions. Resolves when the server accepts it. The object may exist until its finalizers are removed. */
   delete(type: ResourceType, key: ObjectKey, options?: DeleteOptions): Promise<void>
@@ -43,7 +43,7 @@ export interface RequestOptions {
   readonly isStillValid?: () => boolean
 }
 
-export interface CreateOptions extends RequestOptions {
+export interface WriteOptions extends RequestOptions {
   /** The API server refuses fields that it does not know (Rejected, 400), instead of dropping them without a word. */
   readonly isStrict?: boolean
 }

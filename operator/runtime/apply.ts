@@ -6,6 +6,7 @@ import type { ChildRefusal, ChildRefusals } from './child-refusals.ts'
 import { FINALIZERS_MAX } from './foreign.ts'
 import { changeTo, isChange, labelsTo } from './owned-fields.ts'
 import type { ChildType, ObjectReference, Touch } from './plan.ts'
+import { refusalText } from './refusals.ts'
 
 /** The writes for one Open Terrain object, as data. {@link applyChanges} executes them in the order of these members. */
 export interface Changes {
@@ -134,14 +135,16 @@ async function applyChild(
   { client, signal, onWritten }: ApplyContext,
 ): Promise<boolean> {
   if (await isHeldBack?.()) return false
+  // A field that an older neighbour does not have would be dropped without a word, and taken for done.
+  const options = { signal, isStrict: true }
   if (existing !== undefined) {
     // A patch names what is to go, which is known only of the whole. It is still a change of the state that was planned from.
     const whole = existing.isAside === true ? await client.get(type, wanted.metadata, { signal }) : existing
     const patch = patchTo(wanted, { ...whole, metadata: existing.metadata })
-    onWritten(type, await client.mergePatch(type, wanted.metadata, patch, { signal }))
+    onWritten(type, await client.mergePatch(type, wanted.metadata, patch, options))
   }
   // A change to an object that is gone must not create it.
-  else if (wanted.metadata.resourceVersion === undefined) onWritten(type, await client.create(type, wanted, { signal }))
+  else if (wanted.metadata.resourceVersion === undefined) onWritten(type, await client.create(type, wanted, options))
   return true
 }
 
@@ -212,7 +215,7 @@ class SiblingWriter {
     if (child.existing !== undefined && isApiError(error, 'NotFound')) return false
     if (!this.#siblings.refusals.isAnswer(this.#uid, child.wanted, error)) return false
     // A quota that was just created refuses everything for a moment.
-    this.#note(child, { why: 'Refused', message: error.message }, error.status !== 403)
+    this.#note(child, { why: 'Refused', message: refusalText(error) }, error.status !== 403)
     return true
   }
 

@@ -105,6 +105,18 @@ describe('a child that is refused', () => {
     expect(childRefusals.of(uid).get(ID('two'))?.message).toBe('no such field')
   })
 
+  it('says what to do where an older neighbour lacks a field, instead of leaving it out', async () => {
+    const { client, childRefusals, requests, uid } = await start({ one: '1' })
+    client.before = refusing('one', () =>
+      apiError('Rejected', { status: 400, message: 'strict decoding error: unknown field "spec.new"' }),
+    )
+    await requests(10)
+    expect(client.calls.find(({ verb }) => verb === 'create')?.options).toMatchObject({ isStrict: true })
+    expect(childRefusals.of(uid).get(ID('one'))?.message).toBe(
+      'upgrade what installed this kind, it lacks a field that is needed: strict decoding error: unknown field "spec.new"',
+    )
+  })
+
   it('is tried again later each time, for a minute at most, and makes no other request', async () => {
     const { client, requests } = await start({ one: '1', two: '2' })
     client.before = refusing('two', invalid)

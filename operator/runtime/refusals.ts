@@ -14,7 +14,7 @@ export class Refusals {
   note(uid: string, error: unknown): boolean {
     if (!this.#failures.isAnswer(uid, error)) return false
     const isNew = !this.#texts.has(uid)
-    this.#texts.set(uid, redactUrls(error.message))
+    this.#texts.set(uid, redactUrls(refusalText(error)))
     return isNew
   }
 
@@ -23,6 +23,13 @@ export class Refusals {
     this.#failures.forget(uid)
     return this.#texts.delete(uid)
   }
+}
+
+/** Returns what the API server says, and what to do where an older version of a neighbour does not have a field (`isStrict`). */
+export function refusalText({ message }: ApiError): string {
+  return message.includes('strict decoding error')
+    ? `upgrade what installed this kind, it lacks a field that is needed: ${message}`
+    : message
 }
 
 /** After this many consecutive failures to execute a request, the API server counts as having answered. */

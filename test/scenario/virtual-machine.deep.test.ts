@@ -1,8 +1,9 @@
 import { type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { isApiError } from '../../operator/kube/api-error.ts'
-import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import type { KubeObject, Raw, ResourceType } from '../../operator/kube/kube-object.ts'
 import {
+  CUSTOM_RESOURCE_DEFINITION,
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
   SECRET,
@@ -79,6 +80,31 @@ describe('a virtual machine on a real API server', () => {
     await allow()
     // A refused write is retried after up to a minute.
     await expect.poll(async () => (await look())?.status?.phase, { ...PATIENCE, timeout: 120_000 }).toBe('Ready')
+    await client.delete(MACHINE, { namespace, name: 'vm' })
+    await expect.poll(look, PATIENCE).toBeUndefined()
+    await world.finish()
+  })
+
+  it('says that a KubeVirt is too old for a field, instead of running without it, and goes on when it is upgraded', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+    const { namespace, client } = world
+    const { plural, group, version } = KUBEVIRT_VIRTUAL_MACHINE
+    const key = { name: `${plural}.${group}` }
+    const { spec }: Raw = await client.get(CUSTOM_RESOURCE_DEFINITION, key)
+    const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+    const properties = { spec: { type: 'object', properties: { runStrategy: { type: 'string' } } }, status: open }
+    const older = spec.versions.map((one: Raw) =>
+      one.name === version ? { ...one, schema: { openAPIV3Schema: { type: 'object', properties } } } : one,
+    )
+    await client.mergePatch(CUSTOM_RESOURCE_DEFINITION, key, { spec: { versions: older } })
+    await world.createNetwork('control-net')
+    await client.create(MACHINE, manifest(world))
+    const look = async () => (await find<Machine>(world, MACHINE, 'vm'))?.status
+    await expect.poll(async () => (await look())?.message, PATIENCE).toContain('upgrade what installed this kind')
+    expect((await look())?.message).toContain('unknown field "spec.template"')
+    expect(await find(world, KUBEVIRT_VIRTUAL_MACHINE, 'vm')).toBeUndefined()
+    await client.mergePatch(CUSTOM_RESOURCE_DEFINITION, key, { spec: { versions: spec.versions } })
+    await expect.poll(look, { ...PATIENCE, timeout: 300_000 }).toMatchObject({ phase: 'Ready' })
     await client.delete(MACHINE, { namespace, name: 'vm' })
     await expect.poll(look, PATIENCE).toBeUndefined()
     await world.finish()
