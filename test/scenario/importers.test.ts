@@ -35,10 +35,13 @@ describe('a node that is drained', () => {
     release()
     const { status } = await world.untilSynced('drained')
     expect(status?.attempts).toMatchObject([
-      { number: 1, outcome: 'Failed', reason: 'Evicted', downloads: 1 },
-      { number: 2, outcome: 'Succeeded' },
+      { number: 1, outcome: 'Failed', reason: 'Evicted' },
+      { number: 2, outcome: 'Succeeded', downloads: 1 },
     ])
-    // CDI replaces the pod at once, and the next one may run before its DataVolume is gone.
+    // CDI replaces the pod at once, and the next one may run before its DataVolume is gone. On a busy machine it may do so before the attempt has
+    // ended, and counts then.
+    const [evicted] = status?.attempts ?? []
+    expect([1, 2]).toContain(evicted?.downloads)
     expect(world.downloads('drained')).toBeLessThanOrEqual(3)
     await world.finish()
   })
