@@ -3,7 +3,7 @@ import { forgetFamilies } from './runtime/interned.ts'
 
 /** By then a new leader has reassigned the slots that it found free, so they do not wait for the garbage collector. */
 const FIRST_MS = 2_000
-/** By then a leader has reconciled all objects once. The garbage of that would otherwise stay for as long as nothing happens. */
+/** By then a leader has reconciled all objects once. The garbage of that would otherwise stay as long as nothing happens. */
 const AGAIN_MS = 30_000
 const FORGET_EVERY_MS = 10 * 60_000
 

@@ -141,7 +141,7 @@ describe('the pulse of a controller', () => {
     expect(pulse.awayAt).toBeDefined()
   })
 
-  it('is watched for as long as something waits, even if nobody asks again', async () => {
+  it('is watched as long as something waits, even if nobody asks again', async () => {
     let isAwaited = true
     const { client, clock, pulse, beat } = build({ isAwaited: () => isAwaited })
     beat()

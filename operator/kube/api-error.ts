@@ -63,6 +63,11 @@ export function isNamespaceTerminating(error: unknown): boolean {
   )
 }
 
+/** Reports whether a strict write was refused for a field that the served version of the kind does not have. */
+export function isUnknownField({ status, message }: ApiError): boolean {
+  return status === 400 && message.includes('strict decoding error')
+}
+
 /** Maps an HTTP status and the server's reason to an {@link ApiErrorReason}. */
 export function classify(status: number, serverReason: string): ApiErrorReason {
   if (status === 404) return 'NotFound'

@@ -182,7 +182,7 @@ class SiblingWriter {
 
   async #write(child: Child): Promise<void> {
     const { isOurs, refusals } = this.#siblings
-    // Whoever names a version has judged what it is.
+    // A plan that names a version has judged what it is.
     const isJudged = child.wanted.metadata.resourceVersion !== undefined
     if (child.existing !== undefined && !isJudged && !isOurs(child.existing)) return this.#noteTaken(child)
     try {

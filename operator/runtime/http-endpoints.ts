@@ -65,7 +65,7 @@ function shared<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Ends the connection that has said nothing for the longest time when there are too many. To refuse new ones would let whoever opens many keep the
+ * Ends the connection that has said nothing for the longest time when there are too many. To refuse new ones would let a client that opens many keep the
  * probes of the kubelet out, which then restarts the pod.
  */
 function limitConnections(server: Server): void {

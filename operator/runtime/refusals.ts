@@ -1,4 +1,4 @@
-import { type ApiError, type ApiErrorReason, isApiError } from '../kube/api-error.ts'
+import { type ApiError, type ApiErrorReason, isApiError, isUnknownField } from '../kube/api-error.ts'
 import { redactUrls } from './redact.ts'
 
 /** The API server's last refusal of something that an object needs, in its own words, by uid of the object. */
@@ -26,8 +26,9 @@ export class Refusals {
 }
 
 /** Returns what the API server says, and what to do where an older version of a neighbour does not have a field (`isStrict`). */
-export function refusalText({ message }: ApiError): string {
-  return message.includes('strict decoding error')
+export function refusalText(error: ApiError): string {
+  const { message } = error
+  return isUnknownField(error)
     ? `upgrade what installed this kind, it lacks a field that is needed: ${message}`
     : message
 }

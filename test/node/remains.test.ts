@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 
 const CHILD = join(import.meta.dirname, 'bare-cluster-child.ts')
@@ -34,12 +33,7 @@ describe.skipIf(process.env['NODE_KUBECONFIG'] !== undefined)('a cluster made he
     expect(tracesOf(directory).length).toBeGreaterThan(10)
     child.kill(signal)
     await once(child, 'exit')
-    let traces = tracesOf(directory)
-    for (let tries = 0; tries < 600 && traces.length > 0; tries += 1) {
-      await sleep(100)
-      traces = tracesOf(directory)
-    }
-    expect(traces).toEqual([])
+    await expect.poll(() => tracesOf(directory), { interval: 100, timeout: 60_000 }).toEqual([])
     const names = (text: string) => text.split('\n').map((line) => line.split(':')[0])
     // A link of another cluster that starts meanwhile may be here for a moment.
     await expect.poll(() => names(textOf('/proc/net/dev'))).toEqual(names(links))

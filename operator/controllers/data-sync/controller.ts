@@ -26,7 +26,7 @@ type Options = Services & {
   readonly onPolicyChange: (listener: () => void) => () => void
 }
 
-/** Reconciles DataSyncs, for as long as this process leads. */
+/** Reconciles DataSyncs, as long as this process leads. */
 export class DataSyncController extends ObjectController<DataSyncView, DataSyncPlan, undefined> {
   constructor(options: Options) {
     const { caches, phases, clock, policy, onPolicyChange } = options

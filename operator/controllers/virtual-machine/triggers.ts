@@ -29,7 +29,7 @@ export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: s
   return [
     images.onChange(({ key, before, after }) => {
       if (!isSame(aboutImage(before), aboutImage(after))) all(machines.find(BY_IMAGE, key))
-      // Whoever wanted something else of it may have left.
+      // An object that wanted something else of it may be gone.
       else if (hasLostReference(before, after)) all(machines.find(BY_IMAGE, key).filter(isOnAnotherImage))
     }),
     cluster.dataVolumes.onChange(child),

@@ -157,7 +157,7 @@ function imageFacts(
   claimsOn: ClaimsOn,
 ): ImageFacts {
   const image = caches.images.get(keyOf({ namespace: imageNamespace, name }))
-  // An image that has an artifact is taken as it is, whoever refers to it.
+  // An image that has an artifact is taken as it is, no matter who refers to it.
   if (image === undefined || image.status.artifact !== undefined) return { image, isShared: false, claims: [] }
   const claims = claimsOn(image.metadata).filter(({ by, isKeeper }) => isKeeper === true || !own.has(by))
   return { image, isShared: hasOthers(image, new Set([...own, ...claims.map(({ by }) => by)])), claims }

@@ -56,7 +56,7 @@ export function listenForWorkspaceTriggers(
       const name = key.slice(namespaceOf(key).length + 1)
       const isOfOne = workspaces.count(BY_IMAGE_NAME, name) === 1
       const isNews = !isSame(aboutImage(before, isOfOne), aboutImage(after, isOfOne))
-      // Whoever wanted something else of it may have left.
+      // An object that wanted something else of it may be gone.
       if (isNews || hasLostReference(before, after)) all(workspaces.find(BY_IMAGE_NAME, name))
     }),
     machines.onChange((change) => {

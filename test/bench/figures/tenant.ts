@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setInterval as everyMs, setTimeout as sleep } from 'node:timers/promises'
 import { parseQuantity } from '@open-terrain/constructs'
 import { MEMORY_LIMIT } from '@open-terrain/constructs/platform'
 import { IMAGE } from '../../../operator/controllers/vm-disk-image/caches.ts'
@@ -18,7 +18,7 @@ const SECONDS = 3
 const LIMIT = 4
 const RATIO = 1.5
 const TENANT = 'tenant'
-/** Images at the head of the queue that are changed again before the operator can write their finalizer and see it. */
+/** Images of the tenant at the head of the queue, each changed all the time. */
 const RESTLESS = 10
 const CHANGES_PER_SECOND = 25
 const TIMEOUT_MS = 600_000
@@ -116,12 +116,14 @@ async function changeOften(stage: Stage, signal: AbortSignal): Promise<void> {
   }
   await Promise.all(
     names.map(async (name) => {
-      for (let turn = 0; !signal.aborted; turn += 1) {
+      let turn = 0
+      for await (const _ of everyMs(1_000 / CHANGES_PER_SECOND)) {
+        if (signal.aborted) break
+        turn += 1
         const metadata = { finalizers: null, annotations: { 'tenant.example/turn': String(turn) } }
         await stage.client.mergePatch(IMAGE, { namespace: TENANT, name }, { metadata }).catch((error: unknown) => {
           if (!isApiError(error)) throw error
         })
-        await sleep(1_000 / CHANGES_PER_SECOND, undefined, { signal }).catch(() => undefined)
       }
     }),
   )

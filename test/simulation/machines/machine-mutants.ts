@@ -125,8 +125,8 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     seam: seam(MACHINES.planHung, 'hungPart', (hungPart) => (world, step, now) => {
       const hung = hungPart(world, step, now)
       if (hung?.noted !== 'dataVolumeUID') return hung
-      const isOwed = hung.object.metadata.uid === world.vm.status.kicks?.dataVolumeUID
-      return { ...hung, since: 0, isOwed }
+      const isUnfinished = hung.object.metadata.uid === world.vm.status.kicks?.dataVolumeUID
+      return { ...hung, since: 0, isUnfinished }
     }),
     kind: 'machinesHanging',
   },

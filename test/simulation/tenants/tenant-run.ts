@@ -105,10 +105,15 @@ async function run(seed: number, isBeside: boolean): Promise<TenantResult & { re
   const slots: string[] = []
   const downloads: string[] = []
   let holders: readonly string[] = []
-  const phases = new Map<string, string | undefined>()
-  const restedAt = new Map<string, number>()
+  const phases = new Map<string, { readonly phase: string | undefined; readonly sinceMs: number }>()
   /** Uids of the tenant's objects of our kinds. */
   const own = new Set<string>()
+  world.onCommit(({ actor, object, resource }) => {
+    if (!isOperator(actor) || resource.kind !== IMAGE.kind || object.metadata.namespace !== FARM) return
+    const { name } = object.metadata
+    const phase = (object as Image).status?.phase
+    if (phase !== phases.get(name)?.phase) phases.set(name, { phase, sinceMs: time.elapsedMs })
+  })
   world.onCommit((commit) => {
     if (hasty.isOwn(commit.object)) own.add(commit.object.metadata.uid ?? '')
     if (!isOperator(commit.actor)) return
@@ -120,11 +125,6 @@ async function run(seed: number, isBeside: boolean): Promise<TenantResult & { re
     holders = now
     const isDownload = resource === DATA_VOLUME && type === 'ADDED' && object.metadata.namespace === FARM
     if (isDownload) downloads.push(object.metadata.name)
-    const isRest = resource.kind === IMAGE.kind && object.metadata.namespace === FARM
-    if (isRest && phaseOf(object) !== phases.get(object.metadata.name)) {
-      phases.set(object.metadata.name, phaseOf(object))
-      restedAt.set(object.metadata.name, time.elapsedMs)
-    }
     const wrong = wrongIn(commit, own)
     if (wrong !== undefined) touched.push({ invariant: 6, message: wrong, atMs: time.elapsedMs })
   })
@@ -143,15 +143,12 @@ async function run(seed: number, isBeside: boolean): Promise<TenantResult & { re
   }
   if (isBeside) forgeOn(world, tenant, randomFrom(seedFor(seed, 'when')))
   await time.run({ untilMs: OVER_AFTER_MS })
+  const restedAt = new Map([...phases].map(([name, { sinceMs }]) => [name, sinceMs]))
   const history = { images: imagesOf(world), machines: machinesOf(world), slots, downloads, restedAt }
   for (const replica of world.replicas) replica.crash()
   world.killSimulators()
   const violations = [...world.violations, ...touched]
   return { history, violations, counts, events: tenant.done, elapsedMs: time.elapsedMs }
-}
-
-function phaseOf(object: KubeObject): string | undefined {
-  return (object as Image).status?.phase
 }
 
 function forgeOn({ time }: World, tenant: Tenant, random: () => number): void {

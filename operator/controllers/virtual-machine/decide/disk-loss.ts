@@ -199,7 +199,7 @@ function adviceOn(world: MachineWorld, { reason, left }: DiskLoss): string {
   return `, ${ends}: save what is needed while the guest runs, and do not stop it before; after that, ${advice}`
 }
 
-/** Returns what to tell for as long as the disk is lost and nobody has asked for another one, whatever else the machine waits for. */
+/** Returns what to tell as long as the disk is lost and nobody has asked for another one, whatever else the machine waits for. */
 export function remarksOnLoss(world: MachineWorld): Remark[] {
   const loss = diskLoss(world)
   if (loss === undefined || isAnswered(world, loss)) return []

@@ -142,7 +142,7 @@ export function hasEnded(instance: Pick<InstanceView, 'phase'> | undefined): boo
 }
 
 function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
-  // The state of KubeVirt's machine still says that it runs. Where the two differ, the worse one is told.
+  // The state of KubeVirt's machine still says that it runs. If the two differ, the status shows the worse one.
   if (hasEnded(instance)) {
     const end = instance?.phase === 'Failed' ? 'the guest has failed' : 'the guest has shut down'
     const next = machine.runStrategy === 'Always' ? '; KubeVirt starts it again' : ''

@@ -103,7 +103,7 @@ function planRun(draft: MachineDraft): Step {
     ...(clone && cloneStatus(draft, clone)),
     ...shownRun(world),
     ...(hasBooted(world) ? { ...firstStart(draft, fingerprint), diskUID: world.claim?.metadata.uid } : NOT_BOOTED),
-    // The name of a lost one stays, so that people are told for as long as it is lost.
+    // The name of a claim that is lost is kept, so that the message names it as long as it is lost.
     restoredClaim: world.isRestoredClaimLost ? world.vm.status.restoredClaim : world.restoredClaim,
   }
   const stands = standing(world)

@@ -22,7 +22,7 @@ export interface Hung {
   /** Status field that records its deletion, so that no kick is counted twice. */
   readonly noted: 'instanceUID' | 'dataVolumeUID'
   /** The status records the kick, but the object is not deleted yet. */
-  readonly isOwed: boolean
+  readonly isUnfinished: boolean
   /** Messages for people. The caller appends the number of a kick, or passes the number of kicks and what the machine waits for. */
   kicked(lasted: string): string
   givenUp(count: number, standing: string): string
@@ -61,8 +61,8 @@ function hungInstance(world: MachineWorld, now: number): Hung | undefined {
   const { uid, name, deletionTimestamp } = instance.metadata
   const isNoted = uid !== undefined && uid === vm.status.kicks?.instanceUID
   const isRunning = instance.phase === 'Running' && machine?.printableStatus === 'Running' && !machine.isReady
-  const isOwed = isNoted && deletionTimestamp === undefined
-  if (!isOwed && (isNoted || !isRunning)) return undefined
+  const isUnfinished = isNoted && deletionTimestamp === undefined
+  if (!isUnfinished && (isNoted || !isRunning)) return undefined
   return {
     object: instance,
     // A guest that has just been switched on gets the full timeout to become ready.
@@ -70,7 +70,7 @@ function hungInstance(world: MachineWorld, now: number): Hung | undefined {
     reporter: 'KubeVirt',
     onlyIf: [podsUnready(instance)],
     noted: 'instanceUID',
-    isOwed,
+    isUnfinished,
     kicked: (lasted) =>
       `the instance runs and was not ready for ${lasted}: it is deleted, so that KubeVirt starts it again`,
     givenUp: (count, standing) =>
@@ -101,7 +101,7 @@ function hungClone(world: MachineWorld, { status, remove = [] }: Work, now: numb
     onlyIf: [],
     noted: 'dataVolumeUID',
     // A clone that has made progress since the kick was recorded is left alone.
-    isOwed: isNoted && since <= (fromTime(kicks?.lastTime) ?? 0),
+    isUnfinished: isNoted && since <= (fromTime(kicks?.lastTime) ?? 0),
     kicked: (lasted) =>
       `DataVolume ${name} made no progress for ${lasted}: it is deleted, and the root disk is cloned again`,
     givenUp: (count, standing) =>

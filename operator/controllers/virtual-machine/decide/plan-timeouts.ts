@@ -56,12 +56,12 @@ function timed(draft: MachineDraft, standing: MachineStanding, work: Work): Step
   const kept = { ...work, status: { ...work.status, provisioningSince: toTime(began) } }
   const hung = hungPart(world, work, now)
   const readyBy = endsAt > now ? { afterMs: endsAt - now, because: READY_BY_THEN } : KNOWN_AGAIN
-  const owed = isNew ? undefined : owedKick(draft, hung)
-  if (owed !== undefined) {
-    const remove = [...(work.remove ?? []), ...removalOf(owed.object, ...owed.onlyIf)]
+  const unfinished = isNew ? undefined : unfinishedKick(draft, hung)
+  if (unfinished !== undefined) {
+    const remove = [...(work.remove ?? []), ...removalOf(unfinished.object, ...unfinished.onlyIf)]
     return leftMs > 0
       ? { ...kept, standing, remove, wake: readyBy }
-      : kick(world, kept, owed, { count: 0, ...kicks, lastTime: toTime(now) })
+      : kick(world, kept, unfinished, { count: 0, ...kicks, lastTime: toTime(now) })
   }
   if (leftMs <= 0) return overdue(draft, standing, kept, hung)
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
@@ -72,8 +72,8 @@ function timed(draft: MachineDraft, standing: MachineStanding, work: Work): Step
 }
 
 /** Returns what was to be kicked, and was not before a crash: it is kicked now, and counts once. */
-function owedKick({ world }: MachineDraft, hung: Hung | undefined): Hung | undefined {
-  return hung?.isOwed && isTrusted(world, hung.reporter) ? hung : undefined
+function unfinishedKick({ world }: MachineDraft, hung: Hung | undefined): Hung | undefined {
+  return hung?.isUnfinished && isTrusted(world, hung.reporter) ? hung : undefined
 }
 
 /** While a neighbour is away, no time runs and no disk is deleted: what it reported last may not be true any more. */

@@ -58,8 +58,8 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
       const { remove, status: next } = planMachine(one, START)
       if (!kindsOf(remove).includes('VirtualMachineInstance')) return
       expect(next.kicks?.instanceUID).toBe(one.instance?.metadata.uid)
-      const isOwed = one.vm.status.kicks?.instanceUID === one.instance?.metadata.uid
-      if (isOwed) return
+      const isUnfinished = one.vm.status.kicks?.instanceUID === one.instance?.metadata.uid
+      if (isUnfinished) return
       const { printableStatus, isReady } = one.machine ?? {}
       expect([one.instance?.phase, printableStatus, isReady]).toEqual(['Running', 'Running', false])
       expect(one.spec.ok && (one.spec.spec.runStrategy ?? 'Always')).toBe('Always')

@@ -65,7 +65,7 @@ const PENDING: ReadonlySet<string | undefined> = new Set(['ImageMismatch', 'Rebu
 
 /**
  * Adds to the standing of a running machine what it waits for. The first of these gives the reason. That its image is not the one that was asked for
- * is said before all else, also while it is off: whoever had the image created decides what runs.
+ * is said before all else, also while it is off: the user who had the image created decides what runs.
  */
 export function withPending(standing: MachineStanding, remarks: readonly Remark[]): MachineStanding {
   const { reason } = standing

@@ -1,6 +1,6 @@
 /**
  * How long an image may hold up those behind it, in milliseconds, all such times together. Its ticket and finalizer are usually written within a
- * moment. Whoever may edit it can change it again and again before that, and then a write of the operator never succeeds.
+ * moment. A user who may edit it can change it again and again before that, and then no write of the operator succeeds.
  */
 const BLOCK_MAX_MS = 5_000
 

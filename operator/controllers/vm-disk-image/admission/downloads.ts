@@ -12,7 +12,7 @@ import { keptMetadata } from '../../../cluster/kept-metadata.ts'
 import { controllerOfKind, isChildOf, isOrphaned, ownerAmong } from '../../../cluster/ownership.ts'
 import { type DataVolumeView, POD_PHASE, viewDataVolume } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
-import { type ApiError, isApiError, isNamespaceTerminating } from '../../../kube/api-error.ts'
+import { type ApiError, isApiError, isNamespaceTerminating, isUnknownField } from '../../../kube/api-error.ts'
 import { find } from '../../../kube/find.ts'
 import type { KubeClient, RequestOptions } from '../../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
@@ -82,7 +82,7 @@ const OTHERS_RULES = /ValidatingAdmissionPolicy '|admission webhook "(?!\S*\.cdi
 function outcomeOf(error: ApiError) {
   const message = redactUrls(error.message)
   const otherwise = (reason: Why['reason'], isFinal = false) => refused({ reason, message }, isFinal)
-  if (error.status === 400 && message.includes('strict decoding error'))
+  if (isUnknownField(error))
     return refused(
       { reason: 'CDITooOld', message: `upgrade CDI, which lacks a field that the image needs: ${message}` },
       false,

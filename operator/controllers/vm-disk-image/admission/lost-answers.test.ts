@@ -19,7 +19,7 @@ describe('a create without an answer', () => {
     }
   }
 
-  it('keeps its slot for as long as there is none, however often it is tried', async () => {
+  it('keeps its slot as long as there is none, however often it is tried', async () => {
     await startUnanswered()
     const start = bench.want('a', '10')
     bench.want('b', '20')

@@ -331,7 +331,7 @@ export const PASSING_ERRORS: readonly Pick<FinalError, 'phrase' | 'samples'>[] =
   { phrase: /^the importer failed\b|^back-off |signal: killed/, samples: ['the importer failed, and left no message'] },
 ]
 
-/** Twice what the kubelet keeps of an importer's text. Whoever may write a status may make a text longer. */
+/** Twice what the kubelet keeps of an importer's text. A user who may write a status may make a text longer. */
 const READ_LIMIT = 8_192
 
 const FINAL_REASONS: ReadonlySet<string> = new Set(

@@ -158,7 +158,7 @@ function judgeDown(
   const { progressing, replicaFailure } = deployment
   const isLate =
     isSeen(deployment) && progressing.status === 'False' && progressing.reason === 'ProgressDeadlineExceeded'
-  // Whoever refuses a pod may quote its variables.
+  // The refusal of a pod may quote its variables.
   const withoutSecrets = (text: string) => withoutSecretsOf(redactUrls(text), DEPLOYMENT.kind, objects)
   const trouble = podTrouble(world, name)
   if (trouble !== undefined) {
