@@ -94,7 +94,8 @@ function* textsIn(value: unknown, path: string): Generator<readonly [path: strin
   if (typeof value === 'string') {
     yield* [[path, value] as const]
     const decoded = Buffer.from(value, 'base64').toString()
-    const isEncoded = path.startsWith('.data.') && Buffer.from(decoded).toString('base64') === value
+    const isEncoded =
+      path.startsWith('.data.') && decoded !== value && Buffer.from(decoded).toString('base64') === value
     if (isEncoded) yield* textsIn(decoded, `${path} (decoded)`)
     else if (value.includes('\n')) for (const line of value.split('\n')) yield [`${path} (line)`, line]
   } else if (typeof value === 'object' && value !== null) {
