@@ -13,13 +13,45 @@ const SENT: Readonly<Record<string, readonly [kind: string, sent: (secret: strin
     'VirtualMachine',
     (secret) => ({ spec: { template: { spec: { volumes: [{ cloudInitNoCloud: { userData: secret } }] } } } }),
   ],
+  'a variable of a play': [
+    'Workspace',
+    (secret) => ({
+      spec: { vms: [{ ansible: { roles: { deploy: [{ variables: { nested: { api_token: secret } } }] } } }] },
+    }),
+  ],
   'an environment variable': [
     'Deployment',
     (secret) => ({ spec: { template: { spec: { containers: [{ env: [{ name: 'API_TOKEN', value: secret }] }] } } } }),
   ],
 }
 
+/** As a play has them: names of secrets, quoted or not, with a value in their line or below it. */
+const PLAY_LINES: readonly ((secret: string) => string)[] = [
+  (secret) => `admin_password: ${secret}`,
+  (secret) => `"api_token": ${JSON.stringify(secret)}`,
+  (secret) => `credentials_of_the_lab: ${secret}`,
+  (secret) => `private_key: |\n  -----BEGIN-----\n  ${secret}\n  -----END-----`,
+]
+
 describe('the answer to a write', () => {
+  it.each(PLAY_LINES.map((line) => [line('…'), line]))('has no secret of a play: %s', (_, line) => {
+    const play = `- name: deploy\n  vars:\n${line(CANARY).replace(/^/gm, '    ')}\n    edition: community\n`
+    const sent = { data: { 'deploy.yaml': play } }
+    for (const said of [play, JSON.stringify(play), ...play.split('\n'), 'edition: community']) {
+      const text = withoutSecretsOf(`denied: ${said}`, 'ConfigMap', sent)
+      expect(text).not.toContain(CANARY)
+      expect(text).not.toContain(JSON.stringify(CANARY).slice(1, -1))
+      expect(text.includes('edition: community')).toBe(said.includes('edition: community'))
+    }
+  })
+
+  it('is left out where an object has so many secrets that to look for them would take long', () => {
+    const play = Array.from({ length: 60_000 }, (_, at) => `api_token: ${CANARY}${at}`).join('\n')
+    const text = withoutSecretsOf(`denied: ${play}`, 'ConfigMap', { data: { 'deploy.yaml': play } })
+    expect(text).toContain('left out')
+    expect(text).not.toContain(CANARY)
+  })
+
   it('has no password of a line that somebody quotes from cloud-init data', () => {
     const lines = [`passwd: ${CANARY}`, `  "plain_text_passwd": "${CANARY}",`, `api_token = ${CANARY}`]
     for (const line of lines) {

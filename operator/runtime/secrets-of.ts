@@ -1,11 +1,16 @@
 /** Fields of KubeVirt, of cloud-init and of our kinds whose text is a secret, or holds some. */
 const SECRET_FIELD = /passw(or)?d$|^(user|network)data(base64)?$/i
-/** Names of environment variables. */
+/** Names of environment variables, and of variables of Ansible. */
 const SECRET_NAME = /passw|secret|token|credential|key/i
-/** A line of cloud-init data, or of any other list of names and values. */
-const SECRET_LINE = /(?:passw\w*|secret|token|key)["']?\s*[:=]\s*(\S.*?)\s*$/gim
+/** A line of cloud-init data, of a play, or of any other list of names and values. */
+const SECRET_LINE = /(?:passw|secret|token|credential|key)\w{0,64}["']?\s*[:=]\s*(\S.*)$/i
+/** In YAML, the value is in the lines below, which begin further to the right. */
+const BELOW = /^[|>][-+0-9]*$/
 /** A shorter value is part of ordinary words: it is removed only where it stands in quotes. */
 const SHORT = 6
+/** Secrets times characters that are searched, which takes about 0.3 s: nothing that a tenant stores may hold up the process. */
+const SEARCH_MAX = 1e8
+const TOO_MUCH = 'What was said is left out: it is too long to be searched for all the secrets of the object'
 const HIDDEN = '…'
 
 /**
@@ -15,7 +20,8 @@ const HIDDEN = '…'
  */
 export function withoutSecretsOf(text: string, kind: string, object: object | undefined): string {
   if (object === undefined || text === '') return text
-  const secrets = new Set(secretsIn(object, kind === 'Secret'))
+  const secrets = new Set(secretsIn(object, { kind }))
+  if (secrets.size * text.length > SEARCH_MAX) return TOO_MUCH
   // The longest first: one may be the beginning of another.
   const values = [...secrets].filter((value) => value !== '').sort((a, b) => b.length - a.length)
   return values.reduce((rest, value) => withoutValue(rest, value), text)
@@ -35,23 +41,52 @@ function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-function* secretsIn(value: unknown, isSecret: boolean): Generator<string> {
+interface Place {
+  readonly kind: string
+  /** Somebody chose the names of the fields. */
+  readonly areVariables?: boolean
+}
+
+function* secretsIn(value: unknown, place: Place): Generator<string> {
   if (typeof value !== 'object' || value === null) return
   const { name, value: text } = value as { readonly name?: unknown; readonly value?: unknown }
   if (typeof name === 'string' && typeof text === 'string' && SECRET_NAME.test(name)) yield text
-  for (const [field, one] of Object.entries(value)) {
-    if (isSecret && (field === 'data' || field === 'stringData')) yield* valuesOf(one, field === 'data')
-    else if (typeof one === 'string' && SECRET_FIELD.test(field)) yield one
-    else yield* secretsIn(one, isSecret)
-  }
+  for (const [field, one] of Object.entries(value)) yield* secretsOfField(field, one, place)
+}
+
+function* secretsOfField(field: string, value: unknown, { kind, areVariables = false }: Place): Generator<string> {
+  if (kind === 'Secret' && (field === 'data' || field === 'stringData')) yield* valuesOf(value, field === 'data')
+  else if (kind === 'ConfigMap' && field === 'data') for (const text of textsOf(value)) yield* secretLines(text)
+  else if (typeof value !== 'string')
+    yield* secretsIn(value, { kind, areVariables: areVariables || field === 'variables' })
+  else if (SECRET_FIELD.test(field) || (areVariables && SECRET_NAME.test(field))) yield value
+}
+
+function textsOf(values: unknown): string[] {
+  return Object.values(values ?? {}).filter((one) => typeof one === 'string')
 }
 
 function* valuesOf(values: unknown, isEncoded: boolean): Generator<string> {
-  for (const one of Object.values(values ?? {})) {
-    if (typeof one !== 'string') continue
+  for (const one of textsOf(values)) {
     yield one
     const text = isEncoded ? Buffer.from(one, 'base64').toString() : one
     yield text
-    for (const [, value = ''] of text.matchAll(SECRET_LINE)) yield value.replace(/^(["'])(.*)\1$/, '$2')
+    yield* secretLines(text)
+  }
+}
+
+function* secretLines(text: string): Generator<string> {
+  /** How far to the right the name is of which the value is in the lines below. */
+  let name: number | undefined
+  for (const line of text.split('\n')) {
+    const said = line.trim()
+    const indent = line.length - line.trimStart().length
+    if (name !== undefined && (indent > name || said === '')) {
+      yield said
+      continue
+    }
+    const value = SECRET_LINE.exec(said)?.[1] ?? ''
+    name = BELOW.test(value) ? indent : undefined
+    if (name === undefined) yield value.replace(/^(["'])(.*)\1$/, '$2')
   }
 }
