@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { DATA_SYNC_PHASES, WORKSPACE_PHASES } from '@open-terrain/constructs'
+import { DATA_SYNC_PHASES } from '@open-terrain/constructs'
 import { clusterCaches } from './cluster/caches.ts'
 import { NEIGHBOURS } from './cluster/neighbour-facts.ts'
 import { Neighbours } from './cluster/neighbours.ts'
@@ -17,6 +17,7 @@ import { ImageMetrics } from './controllers/vm-disk-image/image-metrics.ts'
 import { WorkspaceCaches } from './controllers/workspace/caches.ts'
 import { WorkspaceController } from './controllers/workspace/controller.ts'
 import { WorkspaceReferences } from './controllers/workspace/references.ts'
+import { WorkspaceMetrics } from './controllers/workspace/workspace-metrics.ts'
 import type { ClaimsOn, ReferenceSource } from './images/references.ts'
 import type { KubeClient } from './kube/kube-client.ts'
 import { PolicyStatus } from './policy-status.ts'
@@ -64,7 +65,7 @@ export class OperatorReplica {
   readonly #images: { readonly caches: ImageCaches; readonly metrics: ImageMetrics }
   readonly #machines: { readonly caches: MachineCaches; readonly metrics: MachineMetrics }
   readonly #dataSyncs: { readonly caches: DataSyncCaches; readonly phases: PhaseGauge }
-  readonly #workspaces: { readonly caches: WorkspaceCaches; readonly phases: PhaseGauge }
+  readonly #workspaces: { readonly caches: WorkspaceCaches; readonly metrics: WorkspaceMetrics }
   readonly #policy: PolicyWatch
   readonly #services: Services
   /** Undefined while this replica does not lead. */
@@ -93,13 +94,8 @@ export class OperatorReplica {
     }
     this.#workspaces = {
       caches: new WorkspaceCaches(reflectors, images, this.#machines.caches.machines, cluster),
-      phases: new PhaseGauge(registry, 'ot_workspace_phase', 'Workspaces by phase', Object.keys(WORKSPACE_PHASES)),
+      metrics: new WorkspaceMetrics(registry, clock),
     }
-    this.#workspaces.phases.observeLongestWait(
-      'ot_workspace_longest_wait_seconds',
-      'How long the Workspace that has waited longest has not been ready; 0 where none waits',
-      clock,
-    )
     this.metrics.observeCaches(reflectors)
     this.metrics.counted(
       'ot_neighbour_away',

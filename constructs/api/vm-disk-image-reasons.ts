@@ -296,7 +296,7 @@ export const REASON_HELP = {
       'The snapshot was not ready within the policy key snapshotTimeout. The message has the error of its controller, if there is one. The operator takes it again, without a new download.',
     remedy: 'Read the events of the VolumeSnapshot and the log of the storage driver.',
   },
-  /** As an Event: what disks were cloned from is gone. */
+  /** As an Event, and as a condition until it is made again: what disks were cloned from is gone. */
   ArtifactLost: {
     meaning:
       'The artifact of the image is gone: somebody deleted it, or its storage is lost. Disks that were cloned from it are not affected. The image makes it again: from the downloaded volume if that still exists, otherwise by a new download.',

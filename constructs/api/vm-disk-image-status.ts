@@ -63,7 +63,7 @@ export const vmDiskImageStatus = statusOf(
     phase: 'Current phase: Queued, Syncing, Snapshotting, Succeeded or Failed.',
     conditions:
       'Ready: a usable artifact exists. UpToDate: it was made from the current spec. Reconciling, Stalled: work is in progress, or cannot continue without a change. ' +
-      'Settled: it is Failed, or Succeeded with an artifact of this spec: processing of this spec has ended. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users. SourceWarning: the source is probably no disk image that CDI can read.',
+      'Settled: it is Failed, or Succeeded with an artifact of this spec: processing of this spec has ended. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users. ArtifactLost: what disks are cloned from is gone and is made again; absent as soon as it is there. SourceWarning: the source is probably no disk image that CDI can read.',
   },
   {
     ticket: matching(z.string().max(64), '^[0-9]+$', 'must be a decimal number')

@@ -199,7 +199,7 @@ export const WORKSPACE_REASON_HELP = {
   VolumeLost: {
     severity: 'warning',
     meaning:
-      'The storage of a volume is gone, or somebody deletes its claim, with what containers have written to it. The message names the claim. A claim that was deleted is made again, empty.',
+      'The storage of a volume is gone, or somebody deletes its claim, with what containers have written to it. The message names the claim. A claim that was deleted is made again, empty. The condition VolumeLost stays.',
     remedy:
       'While the claim is being deleted, pods that mount it still have the data: copy what is needed from them. If its PersistentVolume is still there, the data may be, too. If the claim is Lost, delete it: it is made again, empty.',
   },

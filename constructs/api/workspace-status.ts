@@ -11,12 +11,16 @@ export const WORKSPACE_PHASES = {
 } as const
 export type WorkspacePhase = (typeof WORKSPACE_PHASES)[keyof typeof WORKSPACE_PHASES]
 
-/** Types of the conditions. All of them are always present, except `NetworksIsolated`, which only workspaces with networks have. */
+/**
+ * Types of the conditions. All of them are always present, except `NetworksIsolated`, which only workspaces with networks have, and `VolumeLost`.
+ */
 export const WORKSPACE_CONDITIONS = {
   ...SETTLING_CONDITIONS,
   /** Everything is as the spec says. A machine may wait for a restart or a new disk although it is ready. */
   UpToDate: 'UpToDate',
   NetworksIsolated: 'NetworksIsolated',
+  /** What was on a volume of the workspace is gone. It stays: that the volume is there again does not bring the data back. */
+  VolumeLost: 'VolumeLost',
 } as const
 
 /** Maximum number of listed components: more than a spec can request. */
@@ -44,7 +48,7 @@ export const workspaceStatus = statusOf(
     conditions:
       'Ready: every component is ready. Reconciling, Stalled: work is in progress, or cannot continue without a change. Settled: the workspace is Ready or Failed with ' +
       'this spec: processing of this spec has ended. UpToDate: everything is as the spec says; False if a machine waits for a restart or a new disk, a change cannot be made, or an image differs from its template. NetworksIsolated: members do not reach the node, its services and the Services of the cluster over the networks of the ' +
-      'workspace; Unknown if nothing shows it.',
+      'workspace; Unknown if nothing shows it. VolumeLost: what was on a volume is gone, the one that went last if there are several; it stays as long as the workspace, also when the volume is there again, empty.',
   },
   {
     ready: maybeText(16, 'Components that are ready, of all that are deployed, such as 3/7.'),

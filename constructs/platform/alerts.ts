@@ -227,6 +227,14 @@ export const ALERTS = {
     description:
       'Artifacts of images were deleted, or their storage is lost. The images make them again, most by a new download.',
   },
+  VolumeLost: {
+    severity: 'warning',
+    expr: `${sum('increase(ot_workspace_volumes_lost_total[1h])')} > 0`,
+    for: '0s',
+    summary: 'What was on a volume of a workspace is gone, or goes with its pods',
+    description:
+      'Somebody deletes claims of volumes, or their storage is gone. A claim that was deleted is made again, empty.',
+  },
   MachineWaiting: {
     severity: 'warning',
     expr: 'max by (namespace) (ot_vm_longest_wait_seconds)',

@@ -310,6 +310,17 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
     },
     silent: { none: { [`ot_vmdi_artifacts_lost_total{${NS},pod="a"}`]: '0x240' } },
   },
+  VolumeLost: {
+    fires: {
+      series: { [`ot_workspace_volumes_lost_total{${NS},pod="a"}`]: '0x5 3x240' },
+      at: '6m',
+      labels: OPERATOR,
+      summary: 'What was on a volume of a workspace is gone, or goes with its pods',
+      description:
+        'Somebody deletes claims of volumes, or their storage is gone. A claim that was deleted is made again, empty.',
+    },
+    silent: { none: { [`ot_workspace_volumes_lost_total{${NS},pod="a"}`]: '0x240' } },
+  },
   MachineWaiting: {
     fires: {
       ...machines.fires,

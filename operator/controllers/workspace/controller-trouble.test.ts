@@ -169,11 +169,13 @@ describe('the namespace', () => {
     expect(bench.status()).toMatchObject({ phase: 'Failed', reason: 'VolumeLost' })
     const namespace = bench.status().components?.find(({ kind }) => kind === 'Namespace')
     expect(namespace).toMatchObject({ phase: 'Provisioning', reason: 'NamespaceTerminating' })
+    expect(await bench.volumesLost()).toBe(DEPLOYED.volumes?.length)
     bench.letClaimsGo()
     await bench.work()
     await bench.work()
     expect(bench.client.peek('Namespace', NAME)?.metadata.uid).not.toBe(uid)
     expect([bench.open(), bench.status().phase]).toEqual([[], 'Ready'])
+    expect(await bench.volumesLost()).toBe(DEPLOYED.volumes?.length)
   })
 })
 

@@ -7,7 +7,6 @@ import type { ClaimsOn } from '../../images/references.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { ChildRefusals } from '../../runtime/child-refusals.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
-import type { PhaseGauge } from '../../runtime/phase-gauge.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
@@ -22,6 +21,7 @@ import { workspacePaceOf } from './decide/status.ts'
 import { observeWorkspace } from './observe.ts'
 import { PodWarnings } from './pod-warnings.ts'
 import { listenForWorkspaceTriggers } from './triggers.ts'
+import type { WorkspaceMetrics } from './workspace-metrics.ts'
 import type { WorkspacePlan, WorkspaceView } from './world.ts'
 
 /** Dozens of children of one workspace may change at once. This delay lets one reconcile handle them together. */
@@ -29,7 +29,7 @@ const CHILDREN_SETTLE_MS = 100
 
 type Options = Services & {
   readonly caches: WorkspaceCaches
-  readonly phases: PhaseGauge
+  readonly metrics: WorkspaceMetrics
   /** Counts the references to an image with live reads. Throws ApiError. */
   readonly countReferences: ReferenceCount
   readonly claimsOn: ClaimsOn
@@ -41,7 +41,7 @@ type Options = Services & {
 /** Reconciles Workspaces while this process leads. */
 export class WorkspaceController extends ObjectController<WorkspaceView, WorkspacePlan, undefined> {
   constructor(options: Options) {
-    const { caches, phases, clock, countReferences, claimsOn, policy, onPolicyChange } = options
+    const { caches, metrics, clock, countReferences, claimsOn, policy, onPolicyChange } = options
     const refusals = new Refusals()
     const childRefusals = new ChildRefusals(options)
     const onChange = (key: string) => this.queue.add(key)
@@ -69,13 +69,16 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         onPolicyChange(() => {
           for (const key of caches.workspaces.keys()) queue.add(key)
         }),
+        caches.workspaces.onChange(({ before, after }) => {
+          if (before !== undefined && after !== undefined) metrics.volumesLost(before.status, after.status)
+        }),
       ],
       onGone: ({ metadata }) => {
         podWarnings.forget(keyOf(metadata))
         caches.renderings.forget(metadata.uid ?? '')
       },
       whole: viewWorkspace,
-      gauges: phases,
+      gauges: metrics,
       states: {
         reasons: WORKSPACE_REASON_HELP,
         more: (workspace, now) => conditionStates(workspace, isOpenNode, now),

@@ -9,6 +9,7 @@ import {
   type WorkspaceSpecInput,
   workspace,
 } from '@open-terrain/constructs'
+import { Registry } from 'prom-client'
 import { expect, onTestFinished } from 'vitest'
 import { PROPOSED_WORKSPACE } from '../../../constructs/api/proposed-workspace.fixtures.ts'
 import { clusterCaches } from '../../cluster/caches.ts'
@@ -20,12 +21,12 @@ import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { EventRecorder } from '../../runtime/event-recorder.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { RuntimeMetrics } from '../../runtime/metrics.ts'
-import { PhaseGauge } from '../../runtime/phase-gauge.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
 import { WorkspaceCaches } from './caches.ts'
 import { WorkspaceController } from './controller.ts'
 import { WorkspaceReferences } from './references.ts'
+import { WorkspaceMetrics } from './workspace-metrics.ts'
 import { podOf } from './workspace-world.fixtures.ts'
 import type { MachineFacts, WorkspaceView } from './world.ts'
 
@@ -59,11 +60,13 @@ export class WorkspaceBench {
   references: WorkspaceReferences | undefined
   #policyListeners: (() => void)[] = []
   #stop = new AbortController()
+  #registry = new Registry()
 
   /** Runs the controller until the test is over. */
   async start(): Promise<void> {
     const { client, clock } = this
     const [log, random, runtimeMetrics] = [fakeLog(), () => 0.5, new RuntimeMetrics()]
+    this.#registry = runtimeMetrics.registry
     const basics = { client, clock, random, log }
     const reflectors = new Reflectors({ ...basics, onRelist: () => undefined })
     const cluster = clusterCaches(reflectors)
@@ -87,7 +90,7 @@ export class WorkspaceBench {
       runtimeMetrics,
       events: new EventRecorder({ ...basics, component: 'test', instance: 'me' }),
       caches,
-      phases: new PhaseGauge(runtimeMetrics.registry, 'ot_workspace_phase', 'Workspaces by phase', []),
+      metrics: new WorkspaceMetrics(runtimeMetrics.registry, clock),
       claimsOn: (image) => references.claims(image),
       countReferences: async (image, signal): Promise<References> => await references.live(image, signal),
     })
@@ -144,6 +147,12 @@ export class WorkspaceBench {
 
   status(name = NAME): WorkspaceView['status'] {
     return this.workspace(name)?.status ?? {}
+  }
+
+  /** What the counter of the process that leads tells. */
+  async volumesLost(): Promise<number | undefined> {
+    const [, count] = /^ot_workspace_volumes_lost_total (\d+)$/m.exec(await this.#registry.metrics()) ?? []
+    return count === undefined ? undefined : Number(count)
   }
 
   /** Returns `Kind name: phase reason` of each component that is not Ready. */

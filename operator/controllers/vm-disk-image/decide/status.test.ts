@@ -254,6 +254,19 @@ describe('events', () => {
     ])
   })
 
+  it('of a lost artifact are in a condition, too, until there is another one', () => {
+    const walk = new Walk().publish()
+    const lost = () => walk.status.conditions?.find(({ type }) => type === 'ArtifactLost')
+    expect(lost()).toBeUndefined()
+    walk.set({ snapshots: [] }).settle()
+    const seen = lost()
+    expect(seen).toMatchObject({ status: 'True', message: expect.stringContaining('is made again') })
+    walk.after(SECOND)
+    expect(lost()).toEqual(seen)
+    walk.snapshotReady()
+    expect(lost()).toBeUndefined()
+  })
+
   it('of a suspended download', () => {
     const seen = told((walk) => {
       walk.settle().admit().report(CDI.running)

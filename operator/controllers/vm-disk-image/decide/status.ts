@@ -41,9 +41,11 @@ export function withImageStanding(
   const message = cutMessage(standing.message)
   const references = shownReferences(world.references)
   const { generation } = world.image.metadata
-  const remark = packedSource(world)
-  const conditions = [...conditionsOf(status, { ...standing, message }, references), ...(remark ? [remark] : [])]
-  const before = (status.conditions ?? []).filter(({ type }) => type !== SOURCE_WARNING || remark !== undefined)
+  const remarks = [packedSource(world), lostArtifact(world.image.status, status)].filter((one) => one !== undefined)
+  const conditions = [...conditionsOf(status, { ...standing, message }, references), ...remarks]
+  const before = (status.conditions ?? []).filter(
+    ({ type }) => !REMARKS.has(type) || remarks.some((one) => one.type === type),
+  )
   const isAtRest = phase === 'Succeeded' || phase === 'Failed' || standing.isHeldBack === true
   return withoutUndefined({
     ...status,
@@ -58,6 +60,9 @@ export function withImageStanding(
 }
 
 const SOURCE_WARNING = 'SourceWarning'
+const ARTIFACT_LOST = 'ArtifactLost'
+/** Conditions that are there only while there is something to say. */
+const REMARKS: ReadonlySet<string> = new Set([SOURCE_WARNING, ARTIFACT_LOST])
 /** Endings of what CDI stores as it is, and then calls a disk. It unpacks gzip and xz, but no archives. */
 const PACKED = /\.(zst|zstd|bz2|lz4|lzma|7z|rar|zip|ova|tgz|txz|tar(\.[a-z0-9]+)?)$/i
 
@@ -69,6 +74,15 @@ function packedSource({ spec }: ImageWorld): NewCondition | undefined {
   if (ending === undefined) return undefined
   const message = `spec.url ends in ${ending}, which CDI does not unpack: it writes the packed bytes to the disk, and the download succeeds all the same; name a raw, qcow2, vmdk, vdi, vhd or vhdx image, as it is or packed with gzip or xz`
   return newCondition(SOURCE_WARNING, true, { reason: 'PackedSource', message })
+}
+
+/** From the loss on until there is an artifact again. */
+function lostArtifact(before: VMDiskImageStatus, { artifact }: VMDiskImageStatus): NewCondition | undefined {
+  if (artifact !== undefined) return undefined
+  if (before.artifact === undefined) return before.conditions?.find(({ type }) => type === ARTIFACT_LOST)
+  const { kind, name } = before.artifact
+  const message = `${kind} ${name}, from which disks were cloned, is gone: it is made again`
+  return newCondition(ARTIFACT_LOST, true, { reason: 'ArtifactLost', message })
 }
 
 function conditionsOf(status: VMDiskImageStatus, standing: ImageStanding, references: ShownReferences): NewCondition[] {
@@ -132,12 +146,12 @@ export function imageEventsBetween(
 ): EventNote[] {
   const { status: before } = image
   return [
-    ...lostArtifact(before, after),
+    ...warned(ARTIFACT_LOST, before, after),
     ...endedAttempts(before, after, retryLimit),
     ...startedAttempt(image, after, retryLimit),
     ...publishedArtifact(before, after),
     ...blockedDeletion(before, after),
-    ...warnedOfSource(before, after),
+    ...warned(SOURCE_WARNING, before, after),
     ...changedReason(before, after),
   ]
 }
@@ -177,13 +191,6 @@ function endedAttempts(before: VMDiskImageStatus, after: VMDiskImageStatus, retr
   })
 }
 
-/** Nobody can clone from it any more, and a download may follow. */
-function lostArtifact({ artifact }: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
-  if (artifact === undefined || after.artifact !== undefined) return []
-  const message = `${artifact.kind} ${artifact.name}, from which disks were cloned, is gone: it is made again`
-  return [{ type: 'Warning', reason: 'ArtifactLost', message }]
-}
-
 function startedAttempt(
   image: Pick<ImageView, 'metadata' | 'status' | 'changedBy'>,
   after: VMDiskImageStatus,
@@ -221,8 +228,8 @@ function blockedDeletion(before: VMDiskImageStatus, after: VMDiskImageStatus): E
   return [{ type: 'Warning', reason: blocked.reason, message: blocked.message }]
 }
 
-function warnedOfSource(before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
-  const of = ({ conditions }: VMDiskImageStatus) => conditions?.find(({ type }) => type === SOURCE_WARNING)
+function warned(remark: string, before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
+  const of = ({ conditions }: VMDiskImageStatus) => conditions?.find(({ type }) => type === remark)
   const warning = of(after)
   if (warning === undefined || of(before)?.message === warning.message) return []
   return [{ type: 'Warning', reason: warning.reason, message: warning.message }]

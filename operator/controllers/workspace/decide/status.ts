@@ -8,7 +8,7 @@ import {
   type WorkspaceStatus,
 } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { mergeConditions } from '../../../runtime/conditions.ts'
+import { mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
@@ -61,7 +61,12 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     phase,
     reason,
     message,
-    conditions: mergeConditions(known ?? [], [...conditions, ...(isolation ? [isolation] : [])], generation, now),
+    conditions: mergeConditions(
+      known ?? [],
+      [...conditions, ...(isolation ? [isolation] : []), ...lostVolumes(judged)],
+      generation,
+      now,
+    ),
     ...(hasNamespace && { namespace: name }),
     ...(waitingFor !== undefined && { waitingFor: cutTo(WAITING_FOR_MAX, waitingFor) }),
     ...(problem === undefined && figuresOf(judged)),
@@ -90,6 +95,14 @@ function standingOf({ judged, leaving, problem }: WorkspaceStatusFacts): Standin
 
 /** What cannot be made again comes before all else. */
 const LOSSES: ReadonlySet<string> = new Set<WorkspaceReason>(['DiskBeingDeleted', 'DiskLost', 'VolumeLost'])
+
+/** A condition that stays: nothing else says after a minute that the volume which is there is not the one that was there. */
+function lostVolumes(judged: readonly Judged[]): readonly NewCondition[] {
+  const lost = judged.find(({ standing }) => standing.why === 'VolumeLost')
+  if (lost === undefined) return []
+  const message = cutTo(MESSAGE_MAX, `${idOfComponent(lost.component)}: ${lost.standing.message}`)
+  return [newCondition(TYPE.VolumeLost, true, { reason: 'VolumeLost', message })]
+}
 
 /** Returns the component that people should look at first, of those that are not ready. */
 function worstOf(judged: readonly Judged[]): Judged | undefined {

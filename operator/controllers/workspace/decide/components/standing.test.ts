@@ -361,6 +361,7 @@ describe('a volume', () => {
       const row = plan.status.components?.find(({ kind, name }) => kind === 'Volume' && name === 'dnsconfig')
       return {
         row: [row?.phase, row?.reason],
+        condition: plan.status.conditions?.find(({ type }) => type === 'VolumeLost')?.message,
         events: plan.events.filter(({ type }) => type === 'Warning').map(({ reason }) => reason),
         made: plan.apply.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
       }
@@ -368,10 +369,18 @@ describe('a volume', () => {
 
     it('says so while there is something to save, and when it is gone, and is made again', () => {
       const planned = settledWorld(DEPLOYED)
+      const claim = planned.children.get(ID) as KubeObject
       claimOf(planned, going)
-      expect(told(planned)).toEqual({ row: ['Failed', 'VolumeLost'], events: ['VolumeLost'], made: [] })
+      expect(told(planned)).toEqual({
+        row: ['Failed', 'VolumeLost'],
+        condition: expect.stringContaining('Volume dnsconfig: '),
+        events: ['VolumeLost'],
+        made: [],
+      })
       claimOf(planned, () => undefined)
       expect(told(planned)).toMatchObject({ row: ['Provisioning', 'VolumeLost'], made: [ID] })
+      planned.children.set(ID, { ...claim, metadata: { ...claim.metadata, uid: 'new' } })
+      expect(told(planned)).toMatchObject({ row: ['Ready', 'Ready'], condition: expect.stringContaining('is gone') })
     })
 
     it('says so where nobody saw it go', () => {
@@ -385,7 +394,7 @@ describe('a volume', () => {
       ['is for a folder of a node, whose files stay', settledWorld(DEPLOYED, { localVolumeRoot: '/srv' }), going],
     ])('has lost nothing where it %s', (_what, planned, change) => {
       claimOf(planned, change)
-      expect(told(planned).row).toEqual(['Provisioning', 'Provisioning'])
+      expect(told(planned)).toMatchObject({ row: ['Provisioning', 'Provisioning'], condition: undefined })
     })
   })
 
