@@ -30,6 +30,8 @@ export interface Validation {
 interface PolicySpec {
   readonly plurals: readonly string[]
   readonly failurePolicy: 'Fail' | 'Ignore'
+  /** @default Deny */
+  readonly action?: 'Deny' | 'Warn'
   readonly paramKind?: object
   readonly matchConditions: readonly PolicyVariable[]
   /** @default CREATE and UPDATE */
@@ -52,6 +54,7 @@ export class AdmissionPolicies extends Construct {
     // Without a ConfigMap there is no list: the operator's defaults and the rules of the CRD apply.
     this.add('open-terrain-source-url', SOURCE_URL, { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' })
     this.add('open-terrain-workspace-owners', WORKSPACE_OWNERS)
+    this.add('open-terrain-plain-text-passwords', PLAIN_TEXT_PASSWORDS)
     this.addObjects('open-terrain-lab-pods', labPods(namespace))
     // Without a Workspace there are no such networks.
     this.addObjects('open-terrain-lab-networks', labNetworks(), { selector: {}, parameterNotFoundAction: 'Allow' })
@@ -59,7 +62,7 @@ export class AdmissionPolicies extends Construct {
 
   private add(
     name: string,
-    { plurals, operations = ['CREATE', 'UPDATE'], ...rules }: PolicySpec,
+    { plurals, operations = ['CREATE', 'UPDATE'], action = 'Deny', ...rules }: PolicySpec,
     paramRef?: object,
   ): void {
     const matched = matchConstraints({
@@ -69,10 +72,10 @@ export class AdmissionPolicies extends Construct {
       // Without subresources: a status does not name or request an image.
       resources: plurals,
     })
-    this.addObjects(name, { ...rules, matchConstraints: matched }, paramRef)
+    this.addObjects(name, { ...rules, matchConstraints: matched }, paramRef, action)
   }
 
-  private addObjects(name: string, spec: object, paramRef?: object): void {
+  private addObjects(name: string, spec: object, paramRef?: object, action: 'Deny' | 'Warn' = 'Deny'): void {
     const apiVersion = 'admissionregistration.k8s.io/v1'
     const metadata = { name, labels: { 'app.kubernetes.io/part-of': 'open-terrain' } }
     new ApiObject(this, name, { apiVersion, kind: 'ValidatingAdmissionPolicy', metadata, spec })
@@ -80,7 +83,7 @@ export class AdmissionPolicies extends Construct {
       apiVersion,
       kind: 'ValidatingAdmissionPolicyBinding',
       metadata,
-      spec: { policyName: name, validationActions: ['Deny'], ...(paramRef === undefined ? {} : { paramRef }) },
+      spec: { policyName: name, validationActions: [action], ...(paramRef === undefined ? {} : { paramRef }) },
     })
   }
 }
@@ -195,6 +198,41 @@ const WORKSPACE_OWNERS: PolicySpec = {
 }
 
 const VMS = '.?spec.?vms.orValue([])'
+/** CEL: the users of a list who have a password that everybody reads who may read the object. */
+const openUsers = (users: string) => `${users}.orValue([]).filter(user, has(user.plain_text_passwd))`
+
+/** A warning, as a lab for a class may well have a password that is no secret. A second binding of the policy with Deny refuses them. */
+const PLAIN_TEXT_PASSWORDS: PolicySpec = {
+  plurals: [virtualMachine.plural, workspace.plural],
+  failurePolicy: 'Ignore',
+  action: 'Warn',
+  matchConditions: [
+    { name: 'changes-users', expression: isChanged('users', 'vms') },
+    // The operator copies the users of a Workspace to its machines.
+    { name: 'is-written-by-people', expression: 'object.metadata.?ownerReferences.orValue([]).size() == 0' },
+  ],
+  variables: [
+    {
+      name: 'open',
+      expression: [
+        `${openUsers('object.?spec.?users')}.map(user, 'user "' + string(user.name) + '"')`,
+        // CEL has no flat map: one user of each machine is named.
+        `object${VMS}.filter(vm, ${openUsers('vm.?users')}.size() > 0).map(vm, 'user "' + string(${openUsers('vm.?users')}[0].name) + '" of vm "' + string(vm.name) + '"')`,
+      ].join(' + '),
+    },
+  ],
+  validations: [
+    {
+      expression: 'variables.open.size() == 0',
+      message: 'everybody who may read this object can read each plain_text_passwd in it: use passwordSecretRef',
+      messageExpression: sentence(
+        'everybody who may read this object can read the plain_text_passwd of {variables.open[0]}{variables.open.size() > 1 ? ',
+        `' and of ' + string(variables.open.size() - 1) + ' more' : ''}: use passwordSecretRef where that matters`,
+      ),
+    },
+  ],
+}
+
 /** The URL at this path of each vm. A URL that any vm of the old object has is not new. */
 const urlsOfVms = (path: string) => {
   const [field, url] = [path.replaceAll('.?', '.'), `vm.?${path}`]

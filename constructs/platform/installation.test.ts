@@ -42,6 +42,8 @@ describe('renderInstallation', () => {
         "access: ValidatingAdmissionPolicyBinding open-terrain-source-url",
         "access: ValidatingAdmissionPolicy open-terrain-workspace-owners",
         "access: ValidatingAdmissionPolicyBinding open-terrain-workspace-owners",
+        "access: ValidatingAdmissionPolicy open-terrain-plain-text-passwords",
+        "access: ValidatingAdmissionPolicyBinding open-terrain-plain-text-passwords",
         "access: ValidatingAdmissionPolicy open-terrain-lab-pods",
         "access: ValidatingAdmissionPolicyBinding open-terrain-lab-pods",
         "access: ValidatingAdmissionPolicy open-terrain-lab-networks",

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../kube/api-error.fixtures.ts'
 import { settled } from '../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
+import { NAMESPACE } from '../kube/resource-types.ts'
 import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { EventRecorder } from './event-recorder.ts'
 import { fakeLog } from './fake-log.fixtures.ts'
@@ -48,6 +49,25 @@ describe('an Event', () => {
         reportingComponent: 'c',
         firstTimestamp: '2026-01-01T00:00:00.000Z',
       },
+    ])
+  })
+
+  it('about an object in no namespace is also where those who work with it can read it, each with a count of its own', async () => {
+    client.cluster.admin.create(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'lab' } })
+    const { metadata, ...rest } = subject()
+    const { namespace: _, ...place } = metadata
+    recorder.record({ ...rest, metadata: place }, note(), 'lab')
+    await settled()
+    recorder.record({ ...rest, metadata: place }, note(), 'lab')
+    await settled()
+    const told = events().map(({ metadata, involvedObject, count }) => [
+      metadata.namespace,
+      (involvedObject as { readonly namespace?: string }).namespace,
+      count,
+    ])
+    expect(told).toEqual([
+      ['default', undefined, 2],
+      ['lab', 'lab', 2],
     ])
   })
 

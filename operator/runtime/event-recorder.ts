@@ -47,13 +47,18 @@ export class EventRecorder {
     this.#options = options
   }
 
-  record(subject: KubeObject, note: EventNote): void {
+  /**
+   * @param alsoIn a namespace in which people who cannot read the Events of the subject read this one. Only for a subject that is in no namespace,
+   * as the API server takes no Event of another namespace than that of its object.
+   */
+  record(subject: KubeObject, note: EventNote, alsoIn?: string): void {
     const { name, uid = name } = subject.metadata
     const now = this.#options.clock.monotonic()
     if (this.#backlog.length >= BACKLOG || this.#pace.waitMs(uid, now) > 0) return
     this.#pace.take(uid, now)
     const { type, reason, message } = note
-    this.#backlog.push(() => this.#write(subject, { type, reason, message: redactUrls(message) }))
+    for (const namespace of [subject.metadata.namespace, ...(alsoIn === undefined ? [] : [alsoIn])])
+      this.#backlog.push(() => this.#write(subject, namespace, { type, reason, message: redactUrls(message) }))
     this.#draining ??= this.#drain()
   }
 
@@ -74,10 +79,10 @@ export class EventRecorder {
     this.#draining = undefined
   }
 
-  async #write(subject: KubeObject, note: EventNote): Promise<void> {
+  async #write(subject: KubeObject, namespace: string | undefined, note: EventNote): Promise<void> {
     const { client, clock } = this.#options
     const now = clock.now()
-    const identity = [subject.metadata.uid, note.type, note.reason, note.message].join('\n')
+    const identity = [subject.metadata.uid, namespace, note.type, note.reason, note.message].join('\n')
     const before = this.#written.get(identity)
     if (before !== undefined && now - before.lastAt < SAME_EVENT_MS) {
       before.count += 1
@@ -89,16 +94,16 @@ export class EventRecorder {
         if (!isApiError(error, 'NotFound')) throw error
       }
     }
-    const event = this.#event(subject, note, now)
+    const event = this.#event(subject, namespace, note, now)
     await client.create(EVENT, event)
     this.#written.delete(identity)
     this.#written.set(identity, { ...event.metadata, count: 1, lastAt: now })
     this.#forgetOld(now)
   }
 
-  #event(subject: KubeObject, note: EventNote, now: number) {
+  #event(subject: KubeObject, namespace: string | undefined, note: EventNote, now: number) {
     const { component, instance, random } = this.#options
-    const { name, namespace, uid, resourceVersion } = subject.metadata
+    const { name, uid, resourceVersion } = subject.metadata
     const suffix = Math.floor(random() * 2 ** 48).toString(16)
     const time = toTime(now)
     return {

@@ -4,6 +4,7 @@ import { groupOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube
 import { type ApplyContext, applyChanges, type Changes, type Child, withStatus } from './apply.ts'
 import type { ChildRefusals } from './child-refusals.ts'
 import { cutMessage, mergeConditions, type StatusCondition } from './conditions.ts'
+import type { EventNote } from './event-recorder.ts'
 import { type ChildType, type ObjectPlan, type ObjectReference, type Removal, referTo } from './plan.ts'
 import type { Precondition, Preconditions } from './preconditions.ts'
 import { messageOf, redactUrls } from './redact.ts'
@@ -34,6 +35,8 @@ export interface WrittenKind<P extends KubeObject> {
   readonly areChildrenApart?: boolean
   /** Reports whether an object with the name of a child belongs to `primary`. Required with {@link WrittenKind.childRefusals}. */
   readonly isOurs?: (found: KubeObject, primary: P) => boolean
+  /** Returns a namespace in which Events about an object without a namespace are written, too. */
+  readonly alsoEventsIn?: (primary: P, status: object) => string | undefined
   /** Called when a child, or the object itself, was deleted. */
   readonly onRemoved?: (primary: P, removal: Removal) => void
   /** Returns facts that the log adds to phase, reason and message of a state change. */
@@ -67,7 +70,7 @@ export class PlanWriter<P extends KubeObject> {
 
   /** `isStatusDue`: the status has changes that are worth a write. Returns when to requeue for children that are held back. Throws ApiError. */
   async write(primary: P, plan: ObjectPlan, isStatusDue: boolean, signal: AbortSignal): Promise<Wake | undefined> {
-    const { client, type, caches, clock, log, events, preconditions, onRemoved, areChildrenApart } = this.#options
+    const { client, type, caches, clock, log, preconditions, onRemoved, areChildrenApart } = this.#options
     const { uid = '' } = primary.metadata
     let wake: Wake | undefined
     const isUnmet = async (onlyIf: readonly Precondition[]) => {
@@ -77,13 +80,13 @@ export class PlanWriter<P extends KubeObject> {
     }
     const notes = [...plan.events]
     const recordEvents = () => {
-      for (const note of notes.splice(0)) events.record(primary, note)
+      for (const note of notes.splice(0)) this.#record(primary, plan.status, note)
     }
     const onDeleted = (removal: Removal) => {
       if (removal.uid !== uid) this.#deletedAt.set(removal.uid, clock.monotonic())
       if (removal.event !== undefined) {
         log.info({ key: keyOf(primary.metadata) }, removal.event.message)
-        events.record(primary, removal.event)
+        this.#record(primary, plan.status, removal.event)
       }
       onRemoved?.(primary, removal)
       recordEvents()
@@ -131,14 +134,19 @@ export class PlanWriter<P extends KubeObject> {
     return wake
   }
 
+  #record(primary: P, status: object, note: EventNote): void {
+    const { events, alsoEventsIn } = this.#options
+    events.record(primary, note, alsoEventsIn?.(primary, status))
+  }
+
   /** Reports in the status, if it can be written, and in an Event that a bug in the operator prevents planning of the object. */
   async reportBug(primary: P, fault: unknown, signal: AbortSignal): Promise<void> {
-    const { client, type, caches, clock, log, events } = this.#options
+    const { client, type, caches, clock, log } = this.#options
     const status = statusWithBug(primary, fault, clock.now())
     if (isDeepStrictEqual(status, (primary as { readonly status?: object }).status)) return
     try {
       caches.observeWrite(type, await client.replaceStatus(type, withStatus(primary, status), { signal }))
-      events.record(primary, { type: 'Warning', reason: BUG_REASON, message: status.message })
+      this.#record(primary, status, { type: 'Warning', reason: BUG_REASON, message: status.message })
     } catch (error) {
       const key = keyOf(primary.metadata)
       log.warn({ key, error: redactUrls(String(error)) }, `the status of a ${type.kind} cannot tell of a bug`)

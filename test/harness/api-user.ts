@@ -9,6 +9,8 @@ export interface Answer {
   readonly status: number
   /** The server's error message. Empty if the request succeeded. */
   readonly message: string
+  /** What it warns of, as it was sent. Empty if it does not. */
+  readonly warnings: string
 }
 
 /** Content type of each kind of request. */
@@ -33,7 +35,11 @@ export class ApiUser implements AsyncDisposable {
 
   async ask(write: Write, path: string, body?: unknown): Promise<Answer> {
     const { dispatcher, headers } = await this.#connection.credentials()
-    const { statusCode, body: stream } = await dispatcher.request({
+    const {
+      statusCode,
+      headers: answered,
+      body: stream,
+    } = await dispatcher.request({
       origin: this.#connection.server.origin,
       path,
       method: write === 'APPLY' ? 'PATCH' : write,
@@ -42,7 +48,11 @@ export class ApiUser implements AsyncDisposable {
     })
     const text = await stream.text()
     const isGranted = statusCode < 300
-    return { status: statusCode, message: isGranted ? '' : ((JSON.parse(text) as { message?: string }).message ?? '') }
+    return {
+      status: statusCode,
+      message: isGranted ? '' : ((JSON.parse(text) as { message?: string }).message ?? ''),
+      warnings: [answered['warning'] ?? []].flat().join('; '),
+    }
   }
 
   /** Sends a request that must succeed for the test to make sense. Throws if it does not. */

@@ -345,3 +345,42 @@ describe('where an image may come from', () => {
     await must('DELETE', stored.virtualmachines)
   })
 })
+
+describe('a password that everybody reads', () => {
+  const users = (...names: string[]) => names.map((name) => ({ name, plain_text_passwd: 'secret' }))
+  const shared = { name: 'b', users: [{ name: 'root', passwordSecretRef: { name: 's', key: 'k' } }] }
+  const write = async (object: { readonly kind: string }) => {
+    const plural = object.kind === 'Workspace' ? 'workspaces' : 'virtualmachines'
+    return await cluster.admin.ask('POST', `${pathOf(TEAM, plural)}?dryRun=All`, object)
+  }
+
+  it('is warned of, with whose it is, and not refused', async () => {
+    const { status, warnings } = await write(machine('open', { vmDiskImageRef: { name: 'a' }, users: users('a', 'b') }))
+    expect([status, warnings]).toEqual([
+      201,
+      expect.stringContaining('plain_text_passwd of user \\"a\\" and of 1 more'),
+    ])
+    const lab = await write(workspace('open', [{ name: 'a', users: users('c', 'd') }, shared]))
+    expect([lab.status, lab.warnings]).toEqual([201, expect.stringContaining('of user \\"c\\" of vm \\"a\\": use')])
+    expect((await write(workspace('closed', [shared]))).warnings).toBe('')
+  })
+
+  it('is refused where the policy is bound once more, except in objects that have it already', async () => {
+    const bindings = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
+    await cluster.admin.must(
+      'POST',
+      pathOf(TEAM, 'workspaces'),
+      workspace('before', [{ name: 'a', users: users('c') }]),
+    )
+    await cluster.admin.must('POST', bindings, {
+      metadata: { name: 'no-plain-text-passwords' },
+      spec: { policyName: 'open-terrain-plain-text-passwords', validationActions: ['Deny'] },
+    })
+    const lab = workspace('open', [{ name: 'a', users: users('c') }])
+    const path = pathOf(TEAM, 'workspaces')
+    await cluster.admin.askUntil(/use passwordSecretRef/, 'POST', `${path}?dryRun=All`, lab)
+    const labels = { metadata: { labels: { a: 'b' } }, spec: { volumes: [] } }
+    expect((await cluster.admin.ask('PATCH', pathOf(TEAM, 'workspaces', 'before'), labels)).status).toBe(200)
+    await cluster.admin.must('DELETE', `${bindings}/no-plain-text-passwords`)
+  })
+})

@@ -2,7 +2,7 @@ import { OWNER_ROLES, render } from '@open-terrain/constructs'
 import { UserRoles } from '@open-terrain/constructs/platform'
 import { expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import { ROLE_BINDING } from '../../operator/kube/resource-types.ts'
+import { EVENT, ROLE_BINDING } from '../../operator/kube/resource-types.ts'
 import { install } from '../harness/admission-cluster.ts'
 import { ApiUser } from '../harness/api-user.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
@@ -71,6 +71,14 @@ it('the owners of a workspace work in it, and nobody else changes or deletes it'
     expect(await user.ask('PATCH', path, change)).toMatchObject({ status: 200 })
     expect(await user.ask('DELETE', path)).toMatchObject({ status: 200 })
   }
+
+  // An owner who is no author sees what the Workspace says.
+  const { items } = (await world.client.list(EVENT, { namespace: metadata.name })) as {
+    readonly items: readonly KubeObject[]
+  }
+  const about = items.map((one) => (one as KubeObject & { readonly involvedObject: object }).involvedObject)
+  expect(about).toContainEqual(expect.objectContaining({ kind: 'Workspace', uid: metadata.uid }))
+  expect(await student.ask('GET', inLab('events'))).toMatchObject({ status: 200 })
 
   // What somebody adds or takes away is put right.
   const key = { namespace: metadata.name, name: OWNER_ROLES.withShells }

@@ -1,4 +1,4 @@
-import type { Policy } from '@open-terrain/constructs'
+import type { Policy, WorkspaceStatus } from '@open-terrain/constructs'
 import { FINALIZERS, WORKSPACE_REASON_HELP } from '@open-terrain/constructs'
 import { type ClusterRange, ClusterRanges } from '../../cluster/cluster-ranges.ts'
 import { isChildOf } from '../../cluster/ownership.ts'
@@ -73,6 +73,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
           if (before !== undefined && after !== undefined) metrics.volumesLost(before.status, after.status)
         }),
       ],
+      alsoEventsIn,
       onGone: ({ metadata }) => {
         podWarnings.forget(keyOf(metadata))
         caches.renderings.forget(metadata.uid ?? '')
@@ -110,6 +111,12 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
       isOurs,
     })
   }
+}
+
+/** Who works in a lab may have no right to read the Workspace, nor the Events of what is in no namespace. */
+function alsoEventsIn({ spec }: WorkspaceView, status: WorkspaceStatus): string | undefined {
+  const { owners } = (spec ?? {}) as { readonly owners?: unknown }
+  return Array.isArray(owners) && owners.length > 0 ? status.namespace : undefined
 }
 
 /** Returns the ranges that networks must not overlap, or undefined until they were looked for. Overlays do not pass the rules of a node. */
