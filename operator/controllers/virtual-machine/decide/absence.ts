@@ -43,7 +43,7 @@ function isAtRest({ spec, machine, instance }: Seen): boolean {
   if (hasEnded(instance)) return false
   const strategy = (spec.ok && spec.spec.runStrategy) || 'Always'
   if (strategy !== 'Always' && instance === undefined && machine.printableStatus === 'Stopped') return true
-  const isRunning = machine.isReady && instance?.isReady !== false
+  const isRunning = machine.isReady && instance?.isReady === true
   return strategy === 'Halted' ? false : isRunning || isPausedByChoice(machine)
 }
 

@@ -31,7 +31,11 @@ describe('what KubeVirt says', () => {
     ['Running', false, 'Provisioning', 'NotReady'],
     ['Migrating', false, 'Provisioning', 'NotReady'],
   ] as const)('%s, ready %s: %s, %s', (printableStatus, isReady, phase, reason) => {
-    expect(standingOfMachine(machine({ printableStatus, isReady }))).toMatchObject({ phase, reason })
+    const instance = anInstance({ isReady })
+    expect(standingOfMachine(machine({ printableStatus, isReady }), undefined, instance)).toMatchObject({
+      phase,
+      reason,
+    })
   })
 
   it.each(
@@ -186,7 +190,7 @@ describe('a machine that KubeVirt says is starting', () => {
 
   it('and runs meanwhile has nothing in its way', () => {
     const running = machine({ printableStatus: 'Running', isReady: true })
-    expect(standingOfMachine(running, found({ missingNetworks: ['lan'] })).phase).toBe('Ready')
+    expect(standingOfMachine(running, found({ missingNetworks: ['lan'] }), anInstance()).phase).toBe('Ready')
   })
 
   it('and whose pod is refused says that', () => {

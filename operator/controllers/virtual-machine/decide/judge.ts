@@ -148,8 +148,14 @@ function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefin
     const next = machine.runStrategy === 'Always' ? '; KubeVirt starts it again' : ''
     return waiting('GuestStopped', `${end}${next}`)
   }
+  // No guest runs without an instance. KubeVirt's machine says so only when virt-controller has seen it.
+  if (machine.isReady && instance === undefined)
+    return waiting(
+      'GuestStopped',
+      `KubeVirt still says ${machine.printableStatus}, but VirtualMachineInstance ${machine.metadata.name} is gone`,
+    )
   // KubeVirt copies isReady from the instance: if the two differ, one of them is stale, and the addresses may be missing.
-  if (machine.isReady && instance?.isReady !== false && machine.printableStatus !== 'Paused')
+  if (machine.isReady && instance?.isReady === true && machine.printableStatus !== 'Paused')
     return ready('Running', 'the machine runs')
   if (isPaused(machine)) return standingOfPause(machine)
   if (instance?.unreadyReason === POD_GOES) return stopping(machine, instance)
