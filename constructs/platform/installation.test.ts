@@ -58,6 +58,7 @@ describe('renderInstallation', () => {
         "operator: ClusterRoleBinding open-terrain-operator",
         "operator: Role sync-operator/open-terrain-operator",
         "operator: RoleBinding sync-operator/open-terrain-operator",
+        "operator: FlowSchema open-terrain-operator-lease",
         "operator: Deployment sync-operator/open-terrain-operator",
         "operator: PodDisruptionBudget sync-operator/open-terrain-operator",
         "operator: NetworkPolicy sync-operator/open-terrain-operator",

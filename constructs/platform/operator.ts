@@ -1,3 +1,4 @@
+import { ApiObject } from 'cdk8s'
 import { k8s } from 'cdk8s-plus-29'
 import { Construct } from 'constructs'
 import { OPERATOR_NAMESPACE } from '../api/policy.ts'
@@ -22,6 +23,7 @@ export class Operator extends Construct {
     // Before the rights that it confines.
     new OperatorConfinement(this, 'Confinement', { namespace })
     this.addAccess(namespace)
+    this.addLeasePriority(namespace)
     new k8s.KubeDeployment(this, 'Deployment', {
       metadata: { name: OPERATOR_NAME, namespace, labels: versionedLabels(props.version) },
       spec: deploymentSpec(props),
@@ -29,6 +31,38 @@ export class Operator extends Construct {
     new k8s.KubePodDisruptionBudget(this, 'PodDisruptionBudget', {
       metadata: { name: OPERATOR_NAME, namespace, labels: OPERATOR_LABELS },
       spec: { maxUnavailable: k8s.IntOrString.fromNumber(1), selector: { matchLabels: OPERATOR_SELECTOR } },
+    })
+  }
+
+  /**
+   * Renewals of the Lease pass before the requests of all who share the operator's priority level: a tenant who keeps the API server busy
+   * does not cost a leader its Lease.
+   */
+  private addLeasePriority(namespace: string): void {
+    // cdk8s-plus takes its subjects for those of RBAC, and leaves ServiceAccounts out.
+    new ApiObject(this, 'LeasePriority', {
+      apiVersion: 'flowcontrol.apiserver.k8s.io/v1',
+      kind: 'FlowSchema',
+      metadata: { name: `${OPERATOR_NAME}-lease`, labels: OPERATOR_LABELS },
+      spec: {
+        // Every API server has this level. Its own rule for it, at 100, is for kube-system alone, and the one for ServiceAccounts is at 9000.
+        priorityLevelConfiguration: { name: 'leader-election' },
+        matchingPrecedence: 200,
+        distinguisherMethod: { type: 'ByUser' },
+        rules: [
+          {
+            subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: OPERATOR_NAME, namespace } }],
+            resourceRules: [
+              {
+                verbs: ['get', 'create', 'update'],
+                apiGroups: ['coordination.k8s.io'],
+                resources: ['leases'],
+                namespaces: [namespace],
+              },
+            ],
+          },
+        ],
+      },
     })
   }
 

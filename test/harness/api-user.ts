@@ -11,6 +11,8 @@ export interface Answer {
   readonly message: string
   /** What it warns of, as it was sent. Empty if it does not. */
   readonly warnings: string
+  /** Uid of the FlowSchema by which the API server gave the request its priority. */
+  readonly flowSchema: string | undefined
 }
 
 /** Content type of each kind of request. */
@@ -52,6 +54,7 @@ export class ApiUser implements AsyncDisposable {
       status: statusCode,
       message: isGranted ? '' : ((JSON.parse(text) as { message?: string }).message ?? ''),
       warnings: [answered['warning'] ?? []].flat().join('; '),
+      flowSchema: [answered['x-kubernetes-pf-flowschema-uid']].flat()[0],
     }
   }
 

@@ -14,10 +14,11 @@ import { persist } from './persist.ts'
 const RBAC = 'rbac.authorization.k8s.io'
 const ADMISSION = 'admissionregistration.k8s.io'
 
-/** What gives the operator its rights, after what confines them. */
+/** What gives the operator its rights and its priority, after what confines it. */
 const RIGHTS: readonly ResourceType[] = [
   [ADMISSION, 'ValidatingAdmissionPolicy', 'validatingadmissionpolicies', false],
   [ADMISSION, 'ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', false],
+  ['flowcontrol.apiserver.k8s.io', 'FlowSchema', 'flowschemas', false],
   [RBAC, 'ClusterRole', 'clusterroles', false],
   [RBAC, 'ClusterRoleBinding', 'clusterrolebindings', false],
   [RBAC, 'Role', 'roles', true],

@@ -313,6 +313,23 @@ describe("the operator's ServiceAccount", () => {
   it.for(LET_THROUGH)('writes %s', async ([, write, path, body]) => {
     expect(await operator.ask(write, at(path), body?.())).toMatchObject({ message: '' })
   })
+
+  it('renews its Lease with a priority of its own, and does nothing else with it', async () => {
+    const type = {
+      group: 'flowcontrol.apiserver.k8s.io',
+      version: 'v1',
+      kind: 'FlowSchema',
+      plural: 'flowschemas',
+      namespaced: false,
+    }
+    const { metadata } = await client.get(type, { name: 'open-terrain-operator-lease' })
+    const leases = `apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases`
+    const ofRequest = async (path: string) => (await operator.ask('GET', `/${path}`)).flowSchema
+    // The API server learns of the rule a moment after it is written.
+    await expect.poll(() => ofRequest(`${leases}/sync-operator`), { timeout: 20_000 }).toBe(metadata.uid)
+    expect(await ofRequest(inTeam(OURS, 'virtualmachines'))).not.toBe(metadata.uid)
+  })
+
   // The API server stops watching ConfigMaps when no rule needs them any more, and does not begin again: https://github.com/kubernetes/kubernetes/issues/130887
   it('is confined, and nobody else, after the rules were removed and installed again', async () => {
     const anyNamespace = { metadata: { name: 'any' } }
