@@ -37,6 +37,18 @@ export function dnsLabel(): z.ZodString {
   )
 }
 
+/**
+ * Key in the data of a Secret or ConfigMap.
+ * @param max characters. Kubernetes has 253; where there may be thousands of keys, fewer keep the rule within the budget of the API server.
+ */
+export function dataKey(kind: 'Secret' | 'ConfigMap', max = 253): z.ZodString {
+  return matching(
+    z.string().min(1).max(max),
+    '^[-._a-zA-Z0-9]+$',
+    `must be a key of a ${kind}: letters, digits, "-", "_" and "."`,
+  )
+}
+
 const LABEL_VALUE = '^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$'
 
 /** Schema for a field that becomes a label and part of a URL: a label value. `labelText` in names.ts converts any text to a label value. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
-import { cel, matching, maybeFlag, objectName, text } from './shared.ts'
+import { cel, dataKey, maybeFlag, objectName, text } from './shared.ts'
 
 /** Maximum number of users of a machine, of keys of a user, and of characters of a key. */
 interface UserLimits {
@@ -34,11 +34,7 @@ function line(field: string, max: number): z.ZodString {
 const passwordSecretRef = z
   .object({
     name: objectName().describe('Name of the Secret, in the namespace of the virtual machine.'),
-    key: matching(
-      z.string().min(1).max(253),
-      '^[-._a-zA-Z0-9]+$',
-      'must be a key of a Secret: letters, digits, "-", "_" and "."',
-    ).describe('Key in the Secret whose value is the password.'),
+    key: dataKey('Secret').describe('Key in the Secret whose value is the password.'),
   })
   .describe('Where the password is, instead of plain_text_passwd.')
 

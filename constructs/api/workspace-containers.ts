@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cel, dnsLabel, listMap, matching, maybeFlag, maybeText } from './shared.ts'
+import { cel, dataKey, dnsLabel, listMap, matching, maybeFlag, maybeText, objectName } from './shared.ts'
 import { containerMemoryField } from './sizes.ts'
 import { cpuField } from './virtual-machine-cpu.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
@@ -9,6 +9,13 @@ import { absolutePath } from './workspace-volumes.ts'
 
 /** As in the proposal: lower case, where Kubernetes uses upper case. */
 const PROTOCOLS = ['tcp', 'udp', 'sctp'] as const
+
+/** A workspace may have thousands of variables: the rules for what they name have to stay cheap. */
+const REF_MAX = 63
+/** A script in one word is common. */
+const WORD_MAX = 32_768
+/** The kernel has 32 bits, and Kubernetes takes 31. */
+const ID_MAX = 2 ** 31 - 1
 
 const CAPABILITY = 'must be a capability of Linux in upper case without CAP_, such as NET_BIND_SERVICE, or ALL'
 
@@ -58,16 +65,61 @@ const portMapping = z
   })
   .describe('One port that may be reached from outside the workspace.')
 
-const env = z
-  .object({
-    name: matching(
-      z.string().min(1).max(128),
-      '^[-._a-zA-Z][-._a-zA-Z0-9]*$',
-      'must be the name of an environment variable: letters, digits, "_", "-" and ".", with no digit first',
-    ).describe('Name of the variable.'),
-    value: maybeText(4096, 'Its value: a text, so quote numbers, true and false. Default: the empty text.'),
-  })
-  .describe('One environment variable.')
+/** What a container may know of itself: the same fields as in Kubernetes, without those of annotations and labels. */
+const POD_FIELDS = ['metadata.name', 'metadata.namespace', 'spec.nodeName', 'status.hostIP', 'status.podIP'] as const
+
+const keyOf = (kind: 'Secret' | 'ConfigMap') =>
+  z
+    .object({
+      name: dnsLabel().describe(`Name of the ${kind}, in the namespace of the workspace.`),
+      key: dataKey(kind, REF_MAX).describe('Key whose value is the value of the variable.'),
+    })
+    .describe(`A key of a ${kind} in the namespace of the workspace.`)
+    .optional()
+
+const valueFromFields = z.object({
+  secretKeyRef: keyOf('Secret'),
+  configMapKeyRef: keyOf('ConfigMap'),
+  fieldRef: z
+    .object({ fieldPath: z.enum(POD_FIELDS).describe(`One of ${POD_FIELDS.join(', ')}.`) })
+    .describe('A field of the pod.')
+    .optional(),
+})
+
+const ONE_SOURCE = 'valueFrom must have exactly one of secretKeyRef, configMapKeyRef and fieldRef'
+
+const valueFrom = cel(valueFromFields, {
+  rule: '[has(self.secretKeyRef), has(self.configMapKeyRef), has(self.fieldRef)].filter(one, one).size() == 1',
+  message: ONE_SOURCE,
+  holds: (from: z.output<typeof valueFromFields>) =>
+    Object.values(from).filter((one) => one !== undefined).length === 1,
+}).describe('Where the value comes from, instead of value.')
+
+const envFields = z.object({
+  name: matching(
+    z.string().min(1).max(128),
+    '^[-._a-zA-Z][-._a-zA-Z0-9]*$',
+    'must be the name of an environment variable: letters, digits, "_", "-" and ".", with no digit first',
+  ).describe('Name of the variable.'),
+  value: maybeText(4096, 'Its value: a text, so quote numbers, true and false. Default: the empty text.'),
+  valueFrom: valueFrom.optional(),
+})
+
+const env = cel(envFields, {
+  rule: '!has(self.value) || !has(self.valueFrom)',
+  message: 'valueFrom must be left out where value is set, and the other way round',
+  field: 'valueFrom',
+  holds: ({ value, valueFrom: from }: z.output<typeof envFields>) => value === undefined || from === undefined,
+}).describe('One environment variable.')
+
+const words = (description: string) =>
+  z
+    .array(z.string().max(WORD_MAX).describe('One word. $(NAME) is replaced by the value of the variable NAME.'))
+    .max(WORKSPACE_LIMITS.words)
+    .describe(description)
+    .optional()
+
+const id = (description: string) => z.int().min(0).max(ID_MAX).describe(description).optional()
 
 const container = z
   .object({
@@ -86,11 +138,22 @@ const container = z
       })
       .describe('What the container needs. Default: nothing in particular.')
       .optional(),
+    command: words('Program to run, instead of the entrypoint of the image. Default: that of the image.'),
+    args: words('Its arguments. Default: those of the image, unless command is set.'),
+    workingDir: matching(z.string().min(1).max(256), '^/', 'workingDir must be an absolute path such as /app')
+      .describe('Directory in which the program starts. Default: that of the image.')
+      .optional(),
+    runAsUser: id('User id of the program. Default: that of the image.'),
+    runAsGroup: id('Group id of the program. Default: that of the user.'),
+    stdin: maybeFlag('True: the program has an input, so that kubectl attach -i can write to it. Default: false.'),
+    tty: maybeFlag(
+      'True: the program has a terminal, as a shell needs it: kubectl attach -it. Needs stdin. Default: false.',
+    ),
     capabilities: capabilities.optional(),
     env: listMap(
       z.array(env).max(WORKSPACE_LIMITS.env),
       'name',
-      'Environment variables. Everyone who may read the workspace can read them: no place for passwords.',
+      'Environment variables. Everyone who may read the workspace can read each value: take passwords from a Secret with valueFrom.',
     ).optional(),
     volumeMounts: listMap(
       z.array(volumeMount).max(WORKSPACE_LIMITS.volumeMounts),
@@ -109,6 +172,13 @@ const containerCluster = z
   .object({
     name: memberName().describe('Name of the cluster: of its Deployment, and its host name.'),
     ignoreOnDeploy: maybeFlag('True: its containers are not created; what exists stays. Default: false.'),
+    pullSecrets: z
+      .array(objectName().describe('Name of one Secret.'))
+      .max(WORKSPACE_LIMITS.pullSecrets)
+      .describe(
+        'Secrets of type kubernetes.io/dockerconfigjson, in the namespace of the workspace, with the logins for private images. Default: none.',
+      )
+      .optional(),
     interfaces: workspaceInterfaces('containers, which they share', 'the pod network alone.').optional(),
     containers: listMap(
       z.array(container).min(1).max(WORKSPACE_LIMITS.containers),

@@ -12,6 +12,9 @@ export const WORKSPACE_LIMITS = {
   routes: 31,
   nameservers: 8,
   env: 32,
+  /** Words of a command, and of its arguments. */
+  words: 64,
+  pullSecrets: 4,
   volumeMounts: 8,
   portMappings: 16,
   capabilities: 16,

@@ -140,13 +140,13 @@ export const WORKSPACE_REASON_HELP = {
   KubeVirtNotResponding: { severity: 'warning', ...notRespondingHelp('KubeVirt', 'workspace') },
   /** CDI is installed, and does not work. */
   CDINotResponding: { severity: 'warning', ...notRespondingHelp('CDI', 'workspace') },
-  /** The Secret in passwordSecretRef, or its key, does not exist. */
+  /** A Secret that the spec names, or the key of a password, does not exist. */
   SecretMissing: {
     severity: 'warning',
     meaning:
-      'A Secret that passwordSecretRef of a user names does not exist in the namespace of the workspace, or lacks the key. If the Secret does not exist, the message is the command that creates it. Otherwise the message names Secret and key.',
+      'A Secret that passwordSecretRef of a user, a variable of a container, or pullSecrets of a container cluster names does not exist in the namespace of the workspace, or lacks the key of a password. If the Secret does not exist, the message is the command that creates it. Otherwise the message names Secret and key.',
     remedy:
-      'Run the command with the passwords in place of PASSWORD, or add the key to the Secret. The machine then continues by itself.',
+      'Run the command with the values in place of the words in capitals, or add the key to the Secret. The machine or the container cluster then continues by itself.',
   },
   /** A machine is not ready yet. */
   VirtualMachinePending: {

@@ -163,6 +163,59 @@ const CONTAINERS: readonly SpecFixture[] = [
     (value) => container({ env: [{ name: 'A', value }] }),
     { yes: ['', 'true', 'a\nb', '😀'.repeat(4096)], no: [true, 1, '😀'.repeat(4097)] },
   ),
+  ...Object.entries({
+    secretKeyRef: { name: 's', key: 'k' },
+    configMapKeyRef: { name: 'c', key: 'a.b_1' },
+    fieldRef: { fieldPath: 'status.podIP' },
+  }).flatMap(([source, ref]) =>
+    field(
+      `spec.containerClusters[0].containers[0].env[0].valueFrom.${source}`,
+      (one) => container({ env: [{ name: 'A', valueFrom: { [source]: one } }] }),
+      { yes: [ref], no: ['a'] },
+    ),
+  ),
+  ...field(
+    'spec.containerClusters[0].containers[0].env[0].valueFrom.secretKeyRef.key',
+    (key) => container({ env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key } } }] }),
+    { yes: ['k', 'tls.crt'], no: ['', 'a b', 'a/b'] },
+  ),
+  ...field(
+    'spec.containerClusters[0].containers[0].env[0].valueFrom.fieldRef.fieldPath',
+    (fieldPath) => container({ env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath } } }] }),
+    { yes: ['metadata.name'], no: ["metadata.annotations['a']", ''] },
+  ),
+  refused(
+    'a variable with two sources',
+    container({
+      env: [
+        { name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' }, fieldRef: { fieldPath: 'status.podIP' } } },
+      ],
+    }),
+    'spec.containerClusters[0].containers[0].env[0].valueFrom',
+    'valueFrom must have exactly one of secretKeyRef, configMapKeyRef and fieldRef',
+  ),
+  refused(
+    'a variable with a value and a source of one',
+    container({ env: [{ name: 'A', value: '', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }] }),
+    'spec.containerClusters[0].containers[0].env[0].valueFrom',
+    'valueFrom must be left out where value is set, and the other way round',
+  ),
+  ...['command', 'args'].flatMap((list) =>
+    field(`spec.containerClusters[0].containers[0].${list}`, (one) => container({ [list]: one }), {
+      yes: [[], ['sh', '-c', 'a\nb'], ['']],
+      no: ['sh', Array.from({ length: 65 }, () => 'a')],
+    }),
+  ),
+  ...['runAsUser', 'runAsGroup'].flatMap((one) =>
+    field(`spec.containerClusters[0].containers[0].${one}`, (id) => container({ [one]: id }), {
+      yes: [0, 1000, 2 ** 31 - 1],
+      no: [-1, 1.5, '0', 2 ** 31],
+    }),
+  ),
+  ...field('spec.containerClusters[0].containers[0].workingDir', (workingDir) => container({ workingDir }), {
+    yes: ['/', '/app'],
+    no: ['app', ''],
+  }),
   refused(
     'a variable twice',
     container({ env: [{ name: 'A' }, { name: 'A' }] }),

@@ -84,6 +84,9 @@ const containerDraw = fc.record({
   ),
   isOnHost: fc.boolean(),
   env: optional(fc.string({ maxLength: 20 })),
+  secret: optional(fc.constantFrom('s', 'other')),
+  program: optional(fc.array(fc.constantFrom('sh', '-c', 'exec "$A"', ''), { minLength: 1, maxLength: 3 })),
+  user: optional(fc.constantFrom(0, 1000)),
   add: optional(fc.constantFrom('NET_BIND_SERVICE', 'NET_ADMIN')),
   memory: optional(fc.constantFrom('256Mi', '2048Mi', '1.5Gi')),
 })
@@ -206,7 +209,19 @@ function clusterOf(
       image: 'registry.example/app:1',
       ...(container.memory !== undefined && { resources: { memory: container.memory } }),
       ...(container.add !== undefined && { capabilities: { drop: ['ALL'], add: [container.add] } }),
-      ...(container.env !== undefined && { env: [{ name: 'A', value: container.env }] }),
+      env: [
+        ...(container.env === undefined ? [] : [{ name: 'A', value: container.env }]),
+        ...(container.secret === undefined
+          ? []
+          : [{ name: 'B', valueFrom: { secretKeyRef: { name: container.secret, key: 'k' } } }]),
+      ],
+      ...(container.program !== undefined && {
+        command: container.program,
+        args: container.program,
+        tty: true,
+        stdin: true,
+      }),
+      ...(container.user !== undefined && { runAsUser: container.user, workingDir: '/app' }),
       volumeMounts: container.mounts.flatMap((number) => {
         const volume = volumes[number]
         return volume === undefined

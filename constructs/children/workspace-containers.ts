@@ -30,13 +30,28 @@ interface Amounts {
   readonly memory?: string
 }
 
+type ValueFrom = NonNullable<NonNullable<WorkspaceContainer['env']>[number]['valueFrom']>
+
+interface EnvVar {
+  readonly name: string
+  readonly value?: string
+  readonly valueFrom?: ValueFrom
+}
+
 export interface ContainerSpec {
   readonly name: string
   readonly image: string
-  readonly env?: readonly { readonly name: string; readonly value?: string }[]
+  readonly command?: readonly string[]
+  readonly args?: readonly string[]
+  readonly workingDir?: string
+  readonly stdin?: true
+  readonly tty?: true
+  readonly env?: readonly EnvVar[]
   readonly resources?: { readonly requests: Amounts; readonly limits?: Amounts }
   readonly securityContext?: {
-    readonly capabilities: { readonly add?: readonly string[]; readonly drop?: readonly string[] }
+    readonly capabilities?: { readonly add?: readonly string[]; readonly drop?: readonly string[] }
+    readonly runAsUser?: number
+    readonly runAsGroup?: number
   }
   readonly ports?: readonly { readonly containerPort: number; readonly hostPort?: number; readonly protocol: string }[]
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: true }[]
@@ -49,6 +64,7 @@ export interface PodSpec {
   readonly dnsPolicy?: 'None'
   readonly dnsConfig?: { readonly nameservers: readonly string[] }
   readonly affinity?: NodeGroupAffinity
+  readonly imagePullSecrets?: readonly { readonly name: string }[]
   readonly containers: readonly ContainerSpec[]
   readonly volumes?: readonly {
     readonly name: string
@@ -116,6 +132,7 @@ function podSpec(
   { workspace, spec, cluster, quota, placement = 'gated' }: ContainerClusterProps,
   nodeGroup: string | undefined,
 ): PodSpec {
+  const { pullSecrets = [] } = cluster
   const nameservers = podNameservers(spec, cluster)
   const volumes = [...mountedVolumes(cluster)].map((name) => volumeOf(workspace, name))
   const hasCpuLimit = quota?.['limits.cpu'] !== undefined
@@ -125,6 +142,7 @@ function podSpec(
     ...(placement === 'gated' && { schedulingGates: [{ name: PLACEMENT_GATE }] }),
     ...(nameservers.length > 0 && { dnsPolicy: 'None', dnsConfig: { nameservers } }),
     ...(nodeGroup !== undefined && { affinity: sameNodeAs(nodeGroup) }),
+    ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
     containers: cluster.containers.map((container) => containerSpec(container, hasCpuLimit)),
     ...(volumes.length > 0 && { volumes }),
   }
@@ -138,16 +156,19 @@ function volumeOf(workspace: WorkspaceRef, name: string) {
 
 /** Leaves out members that the API server drops, such as an empty list, or false. */
 function containerSpec(container: WorkspaceContainer, hasCpuLimit: boolean): ContainerSpec {
-  const { name, image, resources, capabilities, env = [], volumeMounts = [], portMappings = [] } = container
-  const { add = [], drop = [] } = capabilities ?? {}
+  const { name, image, resources, env = [], volumeMounts = [], portMappings = [] } = container
+  const { command = [], args = [], workingDir, stdin, tty } = container
   return {
     name,
     image,
-    ...(env.length > 0 && { env: env.map((one) => ({ name: one.name, ...(one.value && { value: one.value }) })) }),
+    ...(command.length > 0 && { command }),
+    ...(args.length > 0 && { args }),
+    ...(workingDir !== undefined && { workingDir }),
+    ...(stdin && { stdin }),
+    ...(tty && { tty }),
+    ...(env.length > 0 && { env: env.map(envVar) }),
     ...(resources !== undefined && resourcesOf(resources, hasCpuLimit)),
-    ...(add.length + drop.length > 0 && {
-      securityContext: { capabilities: { ...(add.length > 0 && { add }), ...(drop.length > 0 && { drop }) } },
-    }),
+    ...securityContextOf(container),
     ...(portMappings.length > 0 && {
       ports: portMappings.map(({ containerPort, hostPort, protocol }) => ({
         containerPort,
@@ -163,6 +184,25 @@ function containerSpec(container: WorkspaceContainer, hasCpuLimit: boolean): Con
       })),
     }),
   }
+}
+
+function envVar({ name, value, valueFrom }: EnvVar): EnvVar {
+  return { name, ...(value && { value }), ...(valueFrom !== undefined && { valueFrom }) }
+}
+
+function securityContextOf({
+  capabilities: { add = [], drop = [] } = {},
+  runAsUser,
+  runAsGroup,
+}: WorkspaceContainer): Pick<ContainerSpec, 'securityContext'> {
+  const context = {
+    ...(add.length + drop.length > 0 && {
+      capabilities: { ...(add.length > 0 && { add }), ...(drop.length > 0 && { drop }) },
+    }),
+    ...(runAsUser !== undefined && { runAsUser }),
+    ...(runAsGroup !== undefined && { runAsGroup }),
+  }
+  return Object.keys(context).length === 0 ? {} : { securityContext: context }
 }
 
 /** Memory is limited to the request. CPU time that others do not use is available. */

@@ -193,8 +193,23 @@ describe('renderContainerCluster', () => {
     ])
   })
 
+  it('runs the program of the spec, as the user and with the terminal of the spec', () => {
+    const valueFrom = { secretKeyRef: { name: 's', key: 'k' } }
+    const program = { command: ['sh', '-c'], args: ['sleep 1'], workingDir: '/app', stdin: true, tty: true }
+    expect(firstContainer({ ...program, runAsUser: 0, runAsGroup: 10, env: [{ name: 'A', valueFrom }] })).toEqual({
+      name: 'c',
+      image: 'registry.example/app:1',
+      ...program,
+      env: [{ name: 'A', valueFrom }],
+      securityContext: { runAsUser: 0, runAsGroup: 10 },
+    })
+  })
+
   it('has no member that the API server would leave out', () => {
-    const empty = { capabilities: {}, resources: {}, env: [], portMappings: [], volumeMounts: [] }
+    const empty = {
+      ...{ capabilities: {}, resources: {}, env: [], portMappings: [], volumeMounts: [] },
+      ...{ command: [], args: [], stdin: false, tty: false },
+    }
     expect(firstContainer(empty)).toEqual({ name: 'c', image: 'registry.example/app:1' })
     expect(Object.keys(firstContainer(empty) ?? {})).toEqual(['name', 'image'])
     expect(firstContainer({ env: [{ name: 'A', value: '' }] })?.env).toEqual([{ name: 'A' }])

@@ -52,6 +52,14 @@ describe('the answer to a write', () => {
     expect(text).not.toContain(CANARY)
   })
 
+  it('has no password of the arguments of a program', () => {
+    const containers = [{ command: ['sh', '-c'], args: [`serve --admin-password=${CANARY}\n`] }]
+    const text = withoutSecretsOf(`denied: --admin-password=${CANARY}`, 'Deployment', {
+      spec: { template: { spec: { containers } } },
+    })
+    expect(text).toBe('denied: --admin-password=…')
+  })
+
   it('has no password of a line that somebody quotes from cloud-init data', () => {
     const lines = [`passwd: ${CANARY}`, `  "plain_text_passwd": "${CANARY}",`, `api_token = ${CANARY}`]
     for (const line of lines) {

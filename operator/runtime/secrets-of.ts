@@ -56,10 +56,15 @@ function* secretsIn(value: unknown, place: Place): Generator<string> {
 
 function* secretsOfField(field: string, value: unknown, { kind, areVariables = false }: Place): Generator<string> {
   if (kind === 'Secret' && (field === 'data' || field === 'stringData')) yield* valuesOf(value, field === 'data')
-  else if (kind === 'ConfigMap' && field === 'data') for (const text of textsOf(value)) yield* secretLines(text)
+  else if (hasLines(kind, field)) for (const text of textsOf(value)) yield* secretLines(text)
   else if (typeof value !== 'string')
     yield* secretsIn(value, { kind, areVariables: areVariables || field === 'variables' })
   else if (SECRET_FIELD.test(field) || (areVariables && SECRET_NAME.test(field))) yield value
+}
+
+/** Plays, and what a program is told. */
+function hasLines(kind: string, field: string): boolean {
+  return (kind === 'ConfigMap' && field === 'data') || field === 'command' || field === 'args'
 }
 
 function textsOf(values: unknown): string[] {

@@ -48,6 +48,13 @@ const port = fc.record({
   protocol: maybe(fc.constantFrom('tcp', 'udp', 'sctp')),
   hostPort: maybe(fc.integer({ min: 1, max: 65_535 })),
 })
+const words = fc.array(fc.string({ maxLength: 9 }), { maxLength: 3 })
+const source = fc.oneof(
+  fc.record({ secretKeyRef: fc.record({ name: objectName, key: fc.constantFrom('k', 'a.b_1') }) }),
+  fc.record({ configMapKeyRef: fc.record({ name: objectName, key: fc.constantFrom('k', 'a.b_1') }) }),
+  fc.record({ fieldRef: fc.record({ fieldPath: fc.constantFrom('metadata.name', 'status.podIP') }) }),
+)
+const valueFrom = source.map((from) => ({ valueFrom: from }))
 const container = fc.record({
   name: label,
   image: fc.constantFrom('a', 'ghcr.io/demo/app:1.0.2'),
@@ -59,11 +66,23 @@ const container = fc.record({
     }),
   ),
   env: maybe(
-    fc.uniqueArray(fc.record({ name: fc.constantFrom('A', 'b.c', '_1'), value: maybe(fc.string({ maxLength: 9 })) }), {
-      maxLength: 2,
-      selector: ({ name }) => name,
-    }),
+    fc.uniqueArray(
+      fc
+        .tuple(
+          fc.constantFrom('A', 'b.c', '_1'),
+          fc.oneof(fc.record({ value: maybe(fc.string({ maxLength: 9 })) }), valueFrom),
+        )
+        .map(([name, rest]) => ({ name, ...rest })),
+      { maxLength: 2, selector: ({ name }) => name },
+    ),
   ),
+  command: maybe(words),
+  args: maybe(words),
+  workingDir: maybe(fc.constantFrom('/', '/app')),
+  runAsUser: maybe(fc.nat(2 ** 31 - 1)),
+  runAsGroup: maybe(fc.nat(2 ** 31 - 1)),
+  stdin: maybe(fc.boolean()),
+  tty: maybe(fc.boolean()),
   portMappings: maybe(
     fc.uniqueArray(port, { maxLength: 2, selector: ({ hostPort = 0, protocol = 'tcp' }) => `${hostPort}/${protocol}` }),
   ),
@@ -260,6 +279,49 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
     fc
       .tuple(fc.oneof(oddText, fc.constantFrom('1A', 'A=B', 'A')), fc.oneof(oddText, textAround(4096)))
       .map(([name, value]) => [{ name, value }]),
+  ),
+  at(
+    [...CONTAINER, 'env'],
+    fc
+      .tuple(
+        fc.oneof(source, fc.constantFrom({}, { fieldRef: { fieldPath: 'a' } })),
+        source,
+        fc.constantFrom({}, { value: '' }),
+      )
+      .map(([one, other, value]) => [{ name: 'A', valueFrom: { ...one, ...other }, ...value }]),
+  ),
+  at(
+    [...CONTAINER, 'env'],
+    fc
+      .oneof(oddText, fc.constantFrom('a b', ''))
+      .map((key) => [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key } } }]),
+  ),
+  at(
+    [...CONTAINER, 'env'],
+    fc.oneof(oddName, oddText).map((name) => [{ name: 'A', valueFrom: { configMapKeyRef: { name, key: 'k' } } }]),
+  ),
+  at(
+    [...CONTAINER, 'env'],
+    fc
+      .oneof(oddText, fc.constantFrom('a b', ''))
+      .map((key) => [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'c', key } } }]),
+  ),
+  at(
+    [...CONTAINER, 'command'],
+    fc.oneof(oddText, textAround(32_768)).map((word) => [word]),
+  ),
+  at(
+    [...CONTAINER, 'args'],
+    many(65, () => 'a' as never),
+  ),
+  at([...CONTAINER, 'workingDir'], fc.oneof(oddText, textAround(256, ['a', '/a', '/ä']))),
+  at([...CONTAINER, 'runAsUser'], fc.oneof(rawNumber, fc.constantFrom<unknown>(-1, 2 ** 31, '0'))),
+  at(
+    [...CLUSTER, 'pullSecrets'],
+    fc.oneof(
+      oddName.map((name) => [name]),
+      many(5, (index) => `s${index}` as never),
+    ),
   ),
   at([...CONTAINER, 'volumeMounts', 0, 'name'], fc.oneof(fc.constantFrom(...NAMES, 'ansible', 'nowhere'), oddName)),
   { arbitrary: at([...CONTAINER, 'volumeMounts', 0, 'containerPath'], oddPath), weight: 2 },

@@ -190,6 +190,31 @@ it('a Secret that a password is to come from is waited for, with the command tha
   await expectReadyWith(bench, SECRET, { namespace: NAME, name: 'demo-password' })
 })
 
+it('Secrets of containers are waited for, each with the command that creates it', async () => {
+  const env = ['a', 'b'].map((key) => ({ name: key, valueFrom: { secretKeyRef: { name: 'app', key } } }))
+  const cluster = {
+    name: 'web',
+    pullSecrets: ['login'],
+    containers: [{ name: 'web', image: 'registry.example/web:1', env }],
+  }
+  const bench = await start({ containerClusters: [cluster] })
+  await bench.work()
+  const told = () => bench.status().components?.find(({ kind }) => kind === 'ContainerCluster')?.message
+  const create = `kubectl -n ${NAME} create secret`
+  expect(told()).toBe(
+    `${create} docker-registry login --docker-server=REGISTRY --docker-username=USER --docker-password=PASSWORD`,
+  )
+  bench.client.cluster.admin.create(SECRET, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace: NAME, name: 'login' },
+  })
+  await bench.work()
+  expect(told()).toBe(`${create} generic app --from-literal=a=VALUE --from-literal=b=VALUE`)
+  expect(bench.client.all('Deployment')).toEqual([])
+  await expectReadyWith(bench, SECRET, { namespace: NAME, name: 'app' })
+})
+
 it('a spec that breaks a rule is told, and nothing of the workspace is touched', async () => {
   const bench = await startReady()
   const owned = bench.owned()

@@ -11,8 +11,8 @@ import { parsedWorkspaceSpec, type WorkspaceCaches } from './caches.ts'
 import { type Blueprint, type Component, idOfObject } from './decide/component.ts'
 import { imageNames, ownReferences } from './decide/components/image.ts'
 import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
-import { passwordSecretsOf } from './decide/components/virtual-machine.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
+import { secretsOfCluster, secretsOfMachine } from './decide/missing-secret.ts'
 import { asItStands } from './decide/render.ts'
 import type { ImageFacts, WorkspaceView, WorkspaceWorld } from './world.ts'
 
@@ -39,7 +39,9 @@ export function observeWorkspace(
   const existing = cluster.workspaces.deployments.find(BY_OWNER, familyKey(name, workspace.metadata.uid ?? ''))
   const clusters = new Set([...containerClusters, ...existing.map(({ metadata }) => metadata)].map((one) => one.name))
   const pods = new Map([...clusters].map((one) => [one, podsOf(caches, name, one)]))
-  const secrets = vms.flatMap(passwordSecretsOf).map((ref) => ref.name)
+  const secrets = [...vms.flatMap(secretsOfMachine), ...containerClusters.flatMap(secretsOfCluster)].map(
+    (ref) => ref.name,
+  )
   return {
     workspace,
     spec,

@@ -1,4 +1,4 @@
-import { type WorkspaceSpec, workspace } from '@open-terrain/constructs'
+import { type DeploymentObject, podNetworksIn, type WorkspaceSpec, workspace } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { randomWorkspace } from '../../../../constructs/children/random-workspaces.fixtures.ts'
@@ -37,6 +37,17 @@ function wantedIn(planned: PlannedWorld): string[] {
   return planned.world.components
     .flatMap(({ held, objects }) => (held === undefined ? objects.map(idOfObject) : []))
     .toSorted()
+}
+
+function attachedIn({ children }: PlannedWorld): Set<string> {
+  const templates = [...children.values()].flatMap((one) =>
+    one.kind === 'Deployment' ? (one as unknown as DeploymentObject).spec.template : [],
+  )
+  return new Set(
+    templates
+      .flatMap(({ metadata }) => podNetworksIn(metadata.annotations))
+      .map(({ name }) => `NetworkAttachmentDefinition ${name}`),
+  )
 }
 
 const spec: fc.Arbitrary<WorkspaceSpec> = randomWorkspace.map((one) => one.spec)
@@ -88,7 +99,9 @@ describe('plans of random workspaces', () => {
           expect([...kinds].filter((kind) => used.includes(kind?.kind ?? ''))).toEqual([])
         }
         const wanted = new Set(planned.world.components.flatMap(({ objects }) => objects.map(idOfObject)))
-        expect([...planned.children.keys()].filter((id) => !wanted.has(id))).toEqual([])
+        // A cluster that the policy does not allow any more stays as it is, and so do the networks that its pods are attached to.
+        const left = [...planned.children.keys()].filter((id) => !wanted.has(id) && !attachedIn(planned).has(id))
+        expect(left).toEqual([])
         expect(wantedIn(planned).filter((id) => !planned.children.has(id))).toEqual([])
       }),
       RUNS,

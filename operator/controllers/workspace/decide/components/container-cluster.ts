@@ -24,6 +24,7 @@ import {
   idOf,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
+import { missingSecret, secretsOfCluster } from '../missing-secret.ts'
 import { memberOf } from '../node-group.ts'
 import { forgotten, judgePlacement, type Placement } from '../placement.ts'
 import { judgeNetworks } from '../pod-networks.ts'
@@ -61,15 +62,19 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
       }
     }),
   unchangeable: ({ spec, ...world }, { name }) => {
-    const clusters = spec.ok ? spec.spec.containerClusters : []
-    const cluster = clusters?.find((one) => one.name === name)
+    const cluster = clusterOf({ spec }, name)
     return refusedMove({ ...world, spec }, cluster?.interfaces, world.children.get(idOf(DEPLOYMENT.kind, name)))
   },
+  obstacle: (world, { name }) => missingSecret(world, secretsOfCluster(clusterOf(world, name))),
   standing: judgeCluster,
   tended: (world, { name }, now) => {
     const { touch, remove, wake } = judgePlacement(world, name, now) ?? {}
     return { touch, remove, wake }
   },
+}
+
+function clusterOf({ spec }: Pick<WorkspaceWorld, 'spec'>, name: string): WorkspaceContainerCluster | undefined {
+  return spec.ok ? spec.spec.containerClusters?.find((one) => one.name === name) : undefined
 }
 
 /** Replies to clients of the node's port would leave by the workspace, and nobody outside would get one. */

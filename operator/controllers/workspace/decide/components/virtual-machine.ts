@@ -3,7 +3,6 @@ import {
   virtualMachine,
   type WorkspaceMachineObject,
   type WorkspaceReason,
-  type WorkspaceVm,
 } from '@open-terrain/constructs'
 import type { MachineFacts, WorkspaceWorld } from '../../world.ts'
 import {
@@ -16,6 +15,7 @@ import {
   idOf,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
+import { missingSecret, secretsOfMachine } from '../missing-secret.ts'
 import { placedBefore } from '../placement.ts'
 import { imageIdOf } from './image.ts'
 import { networkIds, refusedMove } from './network.ts'
@@ -52,7 +52,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
     const vm = vms?.find((one) => one.name === name)
     return refusedMove({ ...world, spec }, vm?.interfaces, world.children.get(idOf(KIND, name)))
   },
-  obstacle: (world, component, now) => missingSecret(world, component.name) ?? withoutNode(world, component, now),
+  obstacle: (world, component, now) => missingPassword(world, component.name) ?? withoutNode(world, component, now),
   standing: (world, { name }) => judgeMachine(world, name),
 }
 
@@ -83,7 +83,7 @@ function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
     return {
       standing: { ...componentReady(message, WAITS.has(reason) ? (reason as WorkspaceReason) : 'Ready'), reason },
     }
-  const secret = reason === 'MissingPasswordSecret' ? missingSecret(world, name) : undefined
+  const secret = reason === 'MissingPasswordSecret' ? missingPassword(world, name) : undefined
   if (secret !== undefined) return { standing: secret }
   const why = (isSecret(reason) ? 'SecretMissing' : SAME.has(reason) ? reason : undefined) as
     | WorkspaceReason
@@ -97,16 +97,9 @@ function isSecret(reason: string): boolean {
   return reason === 'MissingPasswordSecret'
 }
 
-/** Returns a standing whose message is the command that creates a missing Secret for passwords of users, with all keys that they name. */
-function missingSecret({ workspace, spec, secrets }: WorkspaceWorld, name: string): ComponentStanding | undefined {
-  const vm = spec.ok ? spec.spec.vms?.find((one) => one.name === name) : undefined
-  const refs = passwordSecretsOf(vm)
-  const missing = refs.find((one) => !secrets.has(one.name))?.name
-  if (missing === undefined) return undefined
-  const keys = new Set(refs.filter((one) => one.name === missing).map(({ key }) => key))
-  const literals = [...keys].map((key) => `--from-literal=${key}=PASSWORD`).join(' ')
-  const command = `kubectl -n ${workspace.metadata.name} create secret generic ${missing} ${literals}`
-  return componentWaiting('SecretMissing', command)
+function missingPassword(world: WorkspaceWorld, name: string): ComponentStanding | undefined {
+  const vm = world.spec.ok ? world.spec.spec.vms?.find((one) => one.name === name) : undefined
+  return missingSecret(world, secretsOfMachine(vm))
 }
 
 function withoutNode(world: WorkspaceWorld, { objects }: Component, now: number): ComponentStanding | undefined {
@@ -115,8 +108,4 @@ function withoutNode(world: WorkspaceWorld, { objects }: Component, now: number)
   const first = nodeGroup && placedBefore(world, nodeGroup, now)
   if (!first) return undefined
   return componentWaiting('Provisioning', `waits for container cluster ${first}, whose node is to be the node of both`)
-}
-
-export function passwordSecretsOf(vm: WorkspaceVm | undefined): { readonly name: string; readonly key: string }[] {
-  return (vm?.users ?? []).flatMap(({ passwordSecretRef: ref }) => (ref === undefined ? [] : [ref]))
 }
