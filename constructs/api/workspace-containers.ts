@@ -41,6 +41,11 @@ const capabilities = z
   })
   .describe('Linux capabilities of the container. Default: those of the runtime.')
 
+const port = (description: string) => z.int().min(1).max(65535).describe(description)
+
+/** As long as anything may take: a day. */
+const seconds = (least: number, description: string) => z.int().min(least).max(86_400).describe(description).optional()
+
 const volumeMount = z
   .object({
     name: z
@@ -52,8 +57,6 @@ const volumeMount = z
     readOnly: maybeFlag('True: the container cannot write to it. Default: false; ansible is always read-only.'),
   })
   .describe('One volume in a container.')
-
-const port = (description: string) => z.int().min(1).max(65535).describe(description)
 
 const portMapping = z
   .object({
@@ -112,6 +115,48 @@ const env = cel(envFields, {
   holds: ({ value, valueFrom: from }: z.output<typeof envFields>) => value === undefined || from === undefined,
 }).describe('One environment variable.')
 
+const probeFields = z.object({
+  exec: z
+    .object({
+      command: z
+        .array(z.string().max(WORD_MAX).describe('One word.'))
+        .min(1)
+        .max(WORKSPACE_LIMITS.words)
+        .describe('Program and arguments. Exit code 0 is success.'),
+    })
+    .describe('A program in the container.')
+    .optional(),
+  httpGet: z
+    .object({
+      path: maybeText(512, 'Path and query, such as /healthz. Default: /.'),
+      port: port('Port of the container, on the pod network.'),
+      scheme: z
+        .enum(['HTTP', 'HTTPS'])
+        .describe('HTTP or HTTPS, whose certificate is not checked. Default: HTTP.')
+        .optional(),
+    })
+    .describe('A request that is answered with a status from 200 to 399.')
+    .optional(),
+  tcpSocket: z
+    .object({ port: port('Port of the container, on the pod network.') })
+    .describe('A port that takes connections.')
+    .optional(),
+  initialDelaySeconds: seconds(0, 'Seconds from the start of the container to the first try. Default: 0.'),
+  periodSeconds: seconds(1, 'Seconds between two tries. Default: 10.'),
+  timeoutSeconds: seconds(1, 'Seconds that one try may take. Default: 1.'),
+  failureThreshold: seconds(1, 'Failed tries in a row that count as a failure. Default: 3.'),
+})
+
+const probe = (description: string) =>
+  cel(probeFields, {
+    rule: '[has(self.exec), has(self.httpGet), has(self.tcpSocket)].filter(one, one).size() == 1',
+    message: 'a probe must have exactly one of exec, httpGet and tcpSocket',
+    holds: ({ exec, httpGet, tcpSocket }: z.output<typeof probeFields>) =>
+      [exec, httpGet, tcpSocket].filter((one) => one !== undefined).length === 1,
+  })
+    .describe(description)
+    .optional()
+
 const words = (description: string) =>
   z
     .array(z.string().max(WORD_MAX).describe('One word. $(NAME) is replaced by the value of the variable NAME.'))
@@ -149,6 +194,11 @@ const container = z
     tty: maybeFlag(
       'True: the program has a terminal, as a shell needs it: kubectl attach -it. Needs stdin. Default: false.',
     ),
+    startupProbe: probe('Until it succeeds, the other probes wait, and its failure restarts the container.'),
+    readinessProbe: probe(
+      'While it fails, the container cluster is not Ready. Default: the container is ready as soon as it runs.',
+    ),
+    livenessProbe: probe('Its failure restarts the container.'),
     capabilities: capabilities.optional(),
     env: listMap(
       z.array(env).max(WORKSPACE_LIMITS.env),

@@ -216,6 +216,21 @@ const CONTAINERS: readonly SpecFixture[] = [
     yes: ['/', '/app'],
     no: ['app', ''],
   }),
+  ...['startupProbe', 'readinessProbe', 'livenessProbe'].flatMap((one) =>
+    field(`spec.containerClusters[0].containers[0].${one}`, (probe) => container({ [one]: probe }), {
+      yes: [
+        { exec: { command: ['true'] } },
+        { httpGet: { port: 80, path: '/healthz?a=b', scheme: 'HTTPS' }, failureThreshold: 1 },
+        { tcpSocket: { port: 65535 }, initialDelaySeconds: 0 },
+      ],
+      no: [{}, { tcpSocket: { port: 1 }, exec: { command: ['true'] } }, 'true'],
+    }),
+  ),
+  refused(
+    'a probe of a port by name',
+    container({ readinessProbe: { tcpSocket: { port: 'http' } } }),
+    'spec.containerClusters[0].containers[0].readinessProbe.tcpSocket.port',
+  ),
   refused(
     'a variable twice',
     container({ env: [{ name: 'A' }, { name: 'A' }] }),

@@ -87,6 +87,13 @@ const containerDraw = fc.record({
   secret: optional(fc.constantFrom('s', 'other')),
   program: optional(fc.array(fc.constantFrom('sh', '-c', 'exec "$A"', ''), { minLength: 1, maxLength: 3 })),
   user: optional(fc.constantFrom(0, 1000)),
+  probe: optional(
+    fc.constantFrom(
+      { httpGet: { port: 80 } },
+      { tcpSocket: { port: 80 }, initialDelaySeconds: 0 },
+      { exec: { command: ['true'] } },
+    ),
+  ),
   add: optional(fc.constantFrom('NET_BIND_SERVICE', 'NET_ADMIN')),
   memory: optional(fc.constantFrom('256Mi', '2048Mi', '1.5Gi')),
 })
@@ -221,6 +228,8 @@ function clusterOf(
         tty: true,
         stdin: true,
       }),
+      ...(container.probe !== undefined &&
+        ({ readinessProbe: container.probe, livenessProbe: container.probe } as object)),
       ...(container.user !== undefined && { runAsUser: container.user, workingDir: '/app' }),
       volumeMounts: container.mounts.flatMap((number) => {
         const volume = volumes[number]

@@ -32,6 +32,9 @@ interface Amounts {
 
 type ValueFrom = NonNullable<NonNullable<WorkspaceContainer['env']>[number]['valueFrom']>
 
+/** As Kubernetes has it. */
+type Probe = NonNullable<WorkspaceContainer['readinessProbe']>
+
 interface EnvVar {
   readonly name: string
   readonly value?: string
@@ -46,6 +49,9 @@ export interface ContainerSpec {
   readonly workingDir?: string
   readonly stdin?: true
   readonly tty?: true
+  readonly startupProbe?: Probe
+  readonly readinessProbe?: Probe
+  readonly livenessProbe?: Probe
   readonly env?: readonly EnvVar[]
   readonly resources?: { readonly requests: Amounts; readonly limits?: Amounts }
   readonly securityContext?: {
@@ -166,6 +172,7 @@ function containerSpec(container: WorkspaceContainer, hasCpuLimit: boolean): Con
     ...(workingDir !== undefined && { workingDir }),
     ...(stdin && { stdin }),
     ...(tty && { tty }),
+    ...probesOf(container),
     ...(env.length > 0 && { env: env.map(envVar) }),
     ...(resources !== undefined && resourcesOf(resources, hasCpuLimit)),
     ...securityContextOf(container),
@@ -188,6 +195,24 @@ function containerSpec(container: WorkspaceContainer, hasCpuLimit: boolean): Con
 
 function envVar({ name, value, valueFrom }: EnvVar): EnvVar {
   return { name, ...(value && { value }), ...(valueFrom !== undefined && { valueFrom }) }
+}
+
+function probesOf({ startupProbe, readinessProbe, livenessProbe }: WorkspaceContainer) {
+  return {
+    ...(startupProbe !== undefined && { startupProbe: probeOf(startupProbe) }),
+    ...(readinessProbe !== undefined && { readinessProbe: probeOf(readinessProbe) }),
+    ...(livenessProbe !== undefined && { livenessProbe: probeOf(livenessProbe) }),
+  }
+}
+
+/** The API server leaves out a delay of 0, and has / for an empty path. */
+function probeOf({ initialDelaySeconds, httpGet, ...probe }: Probe): Probe {
+  const { path, ...request } = httpGet ?? {}
+  return {
+    ...probe,
+    ...(httpGet !== undefined && { httpGet: { ...httpGet, ...request, path: path || '/' } }),
+    ...(initialDelaySeconds ? { initialDelaySeconds } : {}),
+  }
 }
 
 function securityContextOf({

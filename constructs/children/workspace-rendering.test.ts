@@ -205,6 +205,21 @@ describe('renderContainerCluster', () => {
     })
   })
 
+  it('has the probes of the spec, as the API server stores them', () => {
+    const probes = {
+      startupProbe: { exec: { command: ['true'] }, failureThreshold: 60, initialDelaySeconds: 0 },
+      readinessProbe: { httpGet: { port: 80 }, periodSeconds: 5 },
+      livenessProbe: { tcpSocket: { port: 80 }, initialDelaySeconds: 9, timeoutSeconds: 2 },
+    }
+    expect(firstContainer(probes)).toEqual({
+      name: 'c',
+      image: 'registry.example/app:1',
+      startupProbe: { exec: { command: ['true'] }, failureThreshold: 60 },
+      readinessProbe: { httpGet: { path: '/', port: 80 }, periodSeconds: 5 },
+      livenessProbe: { tcpSocket: { port: 80 }, initialDelaySeconds: 9, timeoutSeconds: 2 },
+    })
+  })
+
   it('has no member that the API server would leave out', () => {
     const empty = {
       ...{ capabilities: {}, resources: {}, env: [], portMappings: [], volumeMounts: [] },

@@ -54,6 +54,23 @@ const source = fc.oneof(
   fc.record({ configMapKeyRef: fc.record({ name: objectName, key: fc.constantFrom('k', 'a.b_1') }) }),
   fc.record({ fieldRef: fc.record({ fieldPath: fc.constantFrom('metadata.name', 'status.podIP') }) }),
 )
+const probe = fc
+  .tuple(
+    fc.oneof(
+      fc.record({
+        exec: fc.record({ command: fc.array(fc.string({ maxLength: 9 }), { minLength: 1, maxLength: 3 }) }),
+      }),
+      fc.record({
+        httpGet: fc.record({ port: fc.integer({ min: 1, max: 65_535 }), path: maybe(fc.constantFrom('/', '/a')) }),
+      }),
+      fc.record({ tcpSocket: fc.record({ port: fc.integer({ min: 1, max: 65_535 }) }) }),
+    ),
+    fc.record({
+      periodSeconds: maybe(fc.integer({ min: 1, max: 86_400 })),
+      initialDelaySeconds: maybe(fc.nat(86_400)),
+    }),
+  )
+  .map(([how, when]) => ({ ...how, ...when }))
 const valueFrom = source.map((from) => ({ valueFrom: from }))
 const container = fc.record({
   name: label,
@@ -81,6 +98,7 @@ const container = fc.record({
   workingDir: maybe(fc.constantFrom('/', '/app')),
   runAsUser: maybe(fc.nat(2 ** 31 - 1)),
   runAsGroup: maybe(fc.nat(2 ** 31 - 1)),
+  readinessProbe: maybe(probe),
   stdin: maybe(fc.boolean()),
   tty: maybe(fc.boolean()),
   portMappings: maybe(
@@ -305,6 +323,14 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
     fc
       .oneof(oddText, fc.constantFrom('a b', ''))
       .map((key) => [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'c', key } } }]),
+  ),
+  at(
+    [...CONTAINER, 'readinessProbe'],
+    fc.tuple(fc.oneof(probe, fc.constant({})), probe).map(([one, other]) => ({ ...one, ...other })),
+  ),
+  at(
+    [...CONTAINER, 'livenessProbe'],
+    fc.oneof(oddPort, rawNumber).map((one) => ({ tcpSocket: { port: one }, periodSeconds: one })),
   ),
   at(
     [...CONTAINER, 'command'],
