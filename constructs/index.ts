@@ -214,6 +214,12 @@ export {
   renderContainerCluster,
 } from './children/workspace-containers.ts'
 export {
+  type ClusterFilesObject,
+  type ClusterFilesProps,
+  ContainerClusterFiles,
+  renderClusterFiles,
+} from './children/workspace-files.ts'
+export {
   renderWorkspaceMachine,
   WorkspaceMachine,
   type WorkspaceMachineObject,

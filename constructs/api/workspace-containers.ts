@@ -12,6 +12,8 @@ const PROTOCOLS = ['tcp', 'udp', 'sctp'] as const
 
 /** A workspace may have thousands of variables: the rules for what they name have to stay cheap. */
 const REF_MAX = 63
+/** With all files of a cluster it fits into a ConfigMap, unless most of it is not ASCII. */
+const CONTENT_MAX = 32_768
 /** A script in one word is common. */
 const WORD_MAX = 32_768
 /** The kernel has 32 bits, and Kubernetes takes 31. */
@@ -115,6 +117,28 @@ const env = cel(envFields, {
   holds: ({ value, valueFrom: from }: z.output<typeof envFields>) => value === undefined || from === undefined,
 }).describe('One environment variable.')
 
+const fileFields = z.object({
+  path: absolutePath('path').describe('Where the file is in the container, such as /etc/app/app.conf.'),
+  content: maybeText(CONTENT_MAX, 'What is in the file. Everyone who may read the workspace can read it.'),
+  secretKeyRef: z
+    .object({
+      name: dnsLabel().describe('Name of the Secret, in the namespace of the workspace.'),
+      key: dataKey('Secret', REF_MAX).describe('Key whose value is the content of the file.'),
+    })
+    .describe('A key of a Secret in the namespace of the workspace, instead of content.')
+    .optional(),
+  mode: matching(z.string().min(3).max(4), '^0?[0-7]{3}$', "mode must be three octal digits in quotes, such as '0644'")
+    .describe("Permissions of the file, in quotes, such as '0755'. Default: '0644'.")
+    .optional(),
+})
+
+const file = cel(fileFields, {
+  rule: 'has(self.content) != has(self.secretKeyRef)',
+  message: 'a file must have either content or secretKeyRef',
+  holds: ({ content, secretKeyRef }: z.output<typeof fileFields>) =>
+    (content === undefined) !== (secretKeyRef === undefined),
+}).describe('One file in a container.')
+
 const probeFields = z.object({
   exec: z
     .object({
@@ -209,6 +233,11 @@ const container = z
       z.array(volumeMount).max(WORKSPACE_LIMITS.volumeMounts),
       'containerPath',
       'Volumes in the container.',
+    ).optional(),
+    files: listMap(
+      z.array(file).max(WORKSPACE_LIMITS.files),
+      'path',
+      'Files that are written into the container, read-only. A change replaces the pod. Default: none.',
     ).optional(),
     portMappings: z
       .array(portMapping)

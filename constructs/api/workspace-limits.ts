@@ -14,6 +14,7 @@ export const WORKSPACE_LIMITS = {
   env: 32,
   /** Words of a command, and of its arguments. */
   words: 64,
+  files: 8,
   pullSecrets: 4,
   volumeMounts: 8,
   portMappings: 16,

@@ -226,6 +226,29 @@ const CONTAINERS: readonly SpecFixture[] = [
       no: [{}, { tcpSocket: { port: 1 }, exec: { command: ['true'] } }, 'true'],
     }),
   ),
+  ...field('spec.containerClusters[0].containers[0].files[0]', (file) => container({ files: [file] }), {
+    yes: [
+      { path: '/etc/app.conf', content: '' },
+      { path: '/a', content: 'a\n', mode: '0755' },
+      { path: '/a', secretKeyRef: { name: 's', key: 'k' }, mode: '400' },
+    ],
+    no: [{ path: '/a' }, { path: '/a', content: '', secretKeyRef: { name: 's', key: 'k' } }, '/a'],
+  }),
+  ...field(
+    'spec.containerClusters[0].containers[0].files[0].mode',
+    (mode) => container({ files: [{ path: '/a', content: '', mode }] }),
+    { yes: ['0644', '777'], no: ['4755', '0888', '64', 644] },
+  ),
+  refused(
+    'a file twice',
+    container({
+      files: [
+        { path: '/a', content: '' },
+        { path: '/a', content: 'b' },
+      ],
+    }),
+    'spec.containerClusters[0].containers[0].files[1]',
+  ),
   refused(
     'a probe of a port by name',
     container({ readinessProbe: { tcpSocket: { port: 'http' } } }),

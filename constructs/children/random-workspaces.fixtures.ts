@@ -87,6 +87,10 @@ const containerDraw = fc.record({
   secret: optional(fc.constantFrom('s', 'other')),
   program: optional(fc.array(fc.constantFrom('sh', '-c', 'exec "$A"', ''), { minLength: 1, maxLength: 3 })),
   user: optional(fc.constantFrom(0, 1000)),
+  files: fc.uniqueArray(
+    fc.record({ path: fc.constantFrom('/a', '/etc/b'), content: optional(fc.string({ maxLength: 9 })) }),
+    { maxLength: 2, selector: ({ path }) => path },
+  ),
   probe: optional(
     fc.constantFrom(
       { httpGet: { port: 80 } },
@@ -230,6 +234,9 @@ function clusterOf(
       }),
       ...(container.probe !== undefined &&
         ({ readinessProbe: container.probe, livenessProbe: container.probe } as object)),
+      files: container.files.map(({ path, content }) =>
+        content === undefined ? { path, secretKeyRef: { name: 's', key: 'k' }, mode: '0400' } : { path, content },
+      ),
       ...(container.user !== undefined && { runAsUser: container.user, workingDir: '/app' }),
       volumeMounts: container.mounts.flatMap((number) => {
         const volume = volumes[number]

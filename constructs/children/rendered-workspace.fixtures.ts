@@ -2,6 +2,7 @@ import type { NetworkDriver } from '../api/policy.ts'
 import type { RandomWorkspace } from './random-workspaces.fixtures.ts'
 import { renderWorkspaceAnsible } from './workspace-ansible.ts'
 import { renderContainerCluster } from './workspace-containers.ts'
+import { renderClusterFiles } from './workspace-files.ts'
 import { renderWorkspaceMachine } from './workspace-machine.ts'
 import { podSecurityLevel, renderWorkspaceNamespace, renderWorkspaceQuota } from './workspace-namespace.ts'
 import { type NetworksOfBefore, renderWorkspaceNetwork } from './workspace-network.ts'
@@ -34,6 +35,7 @@ export function renderAll(
     clusterNetworks: containerClusters.map((cluster) =>
       renderClusterNetworks({ workspace, spec, cluster, driver, networksOfBefore }),
     ),
+    files: containerClusters.flatMap((cluster) => renderClusterFiles({ workspace, cluster })),
     clusters: containerClusters.map((cluster) =>
       renderContainerCluster({ workspace, spec, cluster, driver, quota: QUOTA, networksOfBefore }),
     ),
@@ -50,6 +52,7 @@ export function objectsOf({
   volumes,
   ansible,
   machines,
+  files,
   clusters,
 }: RenderedWorkspace) {
   return [
@@ -61,6 +64,7 @@ export function objectsOf({
     ...volumes,
     ansible,
     ...machines,
+    ...files,
     ...clusters,
   ]
 }

@@ -137,13 +137,19 @@ export function workspaceChildrenSuite(runs: number): void {
   })
 }
 
-function checkVolumes({ volumes, clusters, ansible }: RenderedWorkspace): void {
+function checkVolumes({ volumes, clusters, ansible, files }: RenderedWorkspace): void {
   const claims = new Set(volumes.map(({ metadata }) => metadata.name))
-  for (const { persistentVolumeClaim: claim, configMap } of clusters.flatMap(
-    ({ spec }) => spec.template.spec.volumes ?? [],
-  )) {
-    if (claim !== undefined) expect(claims).toContain(claim.claimName)
-    else expect(configMap?.name).toBe(ansible.metadata.name)
+  const contents = new Map(files.map(({ metadata, data }) => [metadata.name, data]))
+  for (const volume of clusters.flatMap(({ spec }) => spec.template.spec.volumes ?? [])) {
+    if ('projected' in volume)
+      for (const source of volume.projected.sources) {
+        if ('secret' in source) continue
+        const keys = source.configMap.items.map(({ key }) => key)
+        expect(Object.keys(contents.get(source.configMap.name) ?? {})).toEqual(keys)
+      }
+    else if (volume.persistentVolumeClaim !== undefined)
+      expect(claims).toContain(volume.persistentVolumeClaim.claimName)
+    else expect(volume.configMap?.name).toBe(ansible.metadata.name)
   }
 }
 
@@ -156,7 +162,7 @@ function checkNodeGroups({ machines, clusters }: RenderedWorkspace, group: strin
       own === undefined ? [] : [own],
     )
     if (group !== undefined) expect(own).toBe(group)
-    const mounted = (template.spec.volumes ?? []).map(({ name }) => name)
+    const mounted = (template.spec.volumes ?? []).flatMap((one) => ('projected' in one ? [] : one.name))
     return { own, volumes: mounted.filter((name) => name !== ANSIBLE_VOLUME) }
   })
   for (const one of groups)

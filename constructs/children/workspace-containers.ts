@@ -5,6 +5,7 @@ import type { WorkspaceContainer, WorkspaceContainerCluster, WorkspaceSpec } fro
 import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata, workspaceLabels } from './workspace-child.ts'
+import { type FileMount, type FilesVolume, fileMounts, filesVolume } from './workspace-files.ts'
 import { ansibleName, claimName } from './workspace-names.ts'
 import type { NetworksOfBefore } from './workspace-network.ts'
 import { protocolOf } from './workspace-network-policies.ts'
@@ -60,7 +61,10 @@ export interface ContainerSpec {
     readonly runAsGroup?: number
   }
   readonly ports?: readonly { readonly containerPort: number; readonly hostPort?: number; readonly protocol: string }[]
-  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: true }[]
+  readonly volumeMounts?: readonly (
+    | FileMount
+    | { readonly name: string; readonly mountPath: string; readonly readOnly?: true }
+  )[]
 }
 
 export interface PodSpec {
@@ -72,11 +76,14 @@ export interface PodSpec {
   readonly affinity?: NodeGroupAffinity
   readonly imagePullSecrets?: readonly { readonly name: string }[]
   readonly containers: readonly ContainerSpec[]
-  readonly volumes?: readonly {
-    readonly name: string
-    readonly persistentVolumeClaim?: { readonly claimName: string }
-    readonly configMap?: { readonly name: string }
-  }[]
+  readonly volumes?: readonly (
+    | FilesVolume
+    | {
+        readonly name: string
+        readonly persistentVolumeClaim?: { readonly claimName: string }
+        readonly configMap?: { readonly name: string }
+      }
+  )[]
 }
 
 export type DeploymentObject = WorkspaceChild<
@@ -140,7 +147,9 @@ function podSpec(
 ): PodSpec {
   const { pullSecrets = [] } = cluster
   const nameservers = podNameservers(spec, cluster)
-  const volumes = [...mountedVolumes(cluster)].map((name) => volumeOf(workspace, name))
+  const files = filesVolume(cluster)
+  const mounted = [...mountedVolumes(cluster)].map((name) => volumeOf(workspace, name))
+  const volumes = files === undefined ? mounted : [...mounted, files]
   const hasCpuLimit = quota?.['limits.cpu'] !== undefined
   return {
     hostname: cluster.name,
@@ -149,7 +158,7 @@ function podSpec(
     ...(nameservers.length > 0 && { dnsPolicy: 'None', dnsConfig: { nameservers } }),
     ...(nodeGroup !== undefined && { affinity: sameNodeAs(nodeGroup) }),
     ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
-    containers: cluster.containers.map((container) => containerSpec(container, hasCpuLimit)),
+    containers: cluster.containers.map((container) => containerSpec(cluster, container, hasCpuLimit)),
     ...(volumes.length > 0 && { volumes }),
   }
 }
@@ -161,8 +170,13 @@ function volumeOf(workspace: WorkspaceRef, name: string) {
 }
 
 /** Leaves out members that the API server drops, such as an empty list, or false. */
-function containerSpec(container: WorkspaceContainer, hasCpuLimit: boolean): ContainerSpec {
+function containerSpec(
+  cluster: WorkspaceContainerCluster,
+  container: WorkspaceContainer,
+  hasCpuLimit: boolean,
+): ContainerSpec {
   const { name, image, resources, env = [], volumeMounts = [], portMappings = [] } = container
+  const files = fileMounts(cluster, name)
   const { command = [], args = [], workingDir, stdin, tty } = container
   return {
     name,
@@ -183,12 +197,15 @@ function containerSpec(container: WorkspaceContainer, hasCpuLimit: boolean): Con
         protocol: protocolOf(protocol),
       })),
     }),
-    ...(volumeMounts.length > 0 && {
-      volumeMounts: volumeMounts.map((mount) => ({
-        name: mount.name,
-        mountPath: mount.containerPath,
-        ...((mount.readOnly || mount.name === ANSIBLE_VOLUME) && { readOnly: true as const }),
-      })),
+    ...(volumeMounts.length + files.length > 0 && {
+      volumeMounts: [
+        ...volumeMounts.map((mount) => ({
+          name: mount.name,
+          mountPath: mount.containerPath,
+          ...((mount.readOnly || mount.name === ANSIBLE_VOLUME) && { readOnly: true as const }),
+        })),
+        ...files,
+      ],
     }),
   }
 }

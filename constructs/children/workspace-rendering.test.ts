@@ -4,6 +4,7 @@ import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceSpecInput } from 
 import { IMAGE_NAMESPACE, renderAll } from './rendered-workspace.fixtures.ts'
 import { areVariablesTooLarge, isAnsibleTooLarge, renderWorkspaceAnsible } from './workspace-ansible.ts'
 import { renderContainerCluster } from './workspace-containers.ts'
+import { renderClusterFiles } from './workspace-files.ts'
 import { podSecurityLevel, renderWorkspaceNamespace } from './workspace-namespace.ts'
 import { renderWorkspaceNetwork } from './workspace-network.ts'
 import { networksOf } from './workspace-network-suite.fixtures.ts'
@@ -205,6 +206,38 @@ describe('renderContainerCluster', () => {
     })
   })
 
+  it('mounts each file of the spec alone, with the content of its ConfigMap or Secret', () => {
+    const files = [
+      { path: '/etc/app.conf', content: 'a: 1\n' },
+      { path: '/run/key', secretKeyRef: { name: 's', key: 'k' }, mode: '400' },
+    ]
+    const spec = specOf({
+      containerClusters: [{ name: 'web', containers: [{ name: 'c', image: 'registry.example/app:1', files }] }],
+    })
+    const [cluster] = spec.containerClusters ?? []
+    if (cluster === undefined) throw new Error('there is no cluster')
+    const [configMap] = renderClusterFiles({ workspace, cluster })
+    const { template } = renderContainerCluster({ workspace, spec, cluster, driver: 'ovn-layer2' }).spec
+    expect(configMap?.data).toEqual({ 'c.0': 'a: 1\n' })
+    const { name } = configMap?.metadata ?? {}
+    expect(name).toMatch(/^web-files-[0-9a-f]{8}$/)
+    expect(template.spec.volumes).toEqual([
+      {
+        name: 'files',
+        projected: {
+          sources: [
+            { configMap: { name, items: [{ key: 'c.0', path: 'c.0', mode: 0o644 }] } },
+            { secret: { name: 's', items: [{ key: 'k', path: 'c.1', mode: 0o400 }] } },
+          ],
+        },
+      },
+    ])
+    expect(template.spec.containers[0]?.volumeMounts).toEqual([
+      { name: 'files', mountPath: '/etc/app.conf', subPath: 'c.0', readOnly: true },
+      { name: 'files', mountPath: '/run/key', subPath: 'c.1', readOnly: true },
+    ])
+  })
+
   it('has the probes of the spec, as the API server stores them', () => {
     const probes = {
       startupProbe: { exec: { command: ['true'] }, failureThreshold: 60, initialDelaySeconds: 0 },
@@ -223,7 +256,7 @@ describe('renderContainerCluster', () => {
   it('has no member that the API server would leave out', () => {
     const empty = {
       ...{ capabilities: {}, resources: {}, env: [], portMappings: [], volumeMounts: [] },
-      ...{ command: [], args: [], stdin: false, tty: false },
+      ...{ command: [], args: [], files: [], stdin: false, tty: false },
     }
     expect(firstContainer(empty)).toEqual({ name: 'c', image: 'registry.example/app:1' })
     expect(Object.keys(firstContainer(empty) ?? {})).toEqual(['name', 'image'])

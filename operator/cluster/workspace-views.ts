@@ -180,7 +180,7 @@ function placementIn({ template }: Raw): object {
       labels: picked(labels, Object.values(LABELS)) ?? {},
       annotations: isKept ? { [NETWORKS_ANNOTATION]: networks } : {},
     },
-    spec: { containers: [{ ports: hostPortsIn(template?.spec) }], volumes: claimsIn(template?.spec) },
+    spec: { containers: [{ ports: hostPortsIn(template?.spec) }], volumes: volumesIn(template?.spec) },
   }
 }
 
@@ -190,12 +190,24 @@ function hostPortsIn(pod: Raw): object[] {
   return ports.flatMap(({ hostPort }) => (typeof hostPort === 'number' ? [{ hostPort }] : [])).slice(0, PLACES_MAX)
 }
 
-function claimsIn(pod: Raw): object[] {
+function volumesIn(pod: Raw): object[] {
   const volumes: Raw[] = (pod?.volumes ?? []).slice(0, PLACES_MAX)
-  return volumes.flatMap((volume) => {
+  return volumes.flatMap((volume): object[] => {
     const claimName: unknown = volume?.persistentVolumeClaim?.claimName
-    return claimName === undefined ? [] : [{ persistentVolumeClaim: { claimName: upTo(NAME_MAX, claimName) } }]
+    if (claimName !== undefined) return [{ persistentVolumeClaim: { claimName: upTo(NAME_MAX, claimName) } }]
+    return projectedIn(volume).map((name) => ({ projected: { sources: [{ configMap: { name } }] } }))
   })
+}
+
+function projectedIn(volume: Raw): string[] {
+  const sources: Raw[] = (volume?.projected?.sources ?? []).slice(0, PLACES_MAX)
+  return sources.flatMap((source) => (source?.configMap === undefined ? [] : upTo(NAME_MAX, source.configMap.name)))
+}
+
+/** Returns the names of the ConfigMaps that hold files of a container cluster. */
+export function configMapsOf({ spec }: DeploymentView): string[] {
+  const volumes: Raw[] = (spec as Raw)?.template?.spec?.volumes ?? []
+  return volumes.slice(0, PLACES_MAX).flatMap(projectedIn)
 }
 
 /** A kubelet reports a pod as ready if its containers are. The controller of nodes takes only the condition away when it hears nothing of the node. */

@@ -54,6 +54,13 @@ const source = fc.oneof(
   fc.record({ configMapKeyRef: fc.record({ name: objectName, key: fc.constantFrom('k', 'a.b_1') }) }),
   fc.record({ fieldRef: fc.record({ fieldPath: fc.constantFrom('metadata.name', 'status.podIP') }) }),
 )
+const content = fc.oneof(
+  fc.record({ content: fc.string({ maxLength: 9 }) }),
+  fc.record({ secretKeyRef: fc.record({ name: label, key: fc.constantFrom('k', 'a.b_1') }) }),
+)
+const file = fc
+  .tuple(path, maybe(fc.constantFrom('0644', '755')), content)
+  .map(([one, mode, from]) => ({ path: one, mode, ...from }))
 const probe = fc
   .tuple(
     fc.oneof(
@@ -99,6 +106,7 @@ const container = fc.record({
   runAsUser: maybe(fc.nat(2 ** 31 - 1)),
   runAsGroup: maybe(fc.nat(2 ** 31 - 1)),
   readinessProbe: maybe(probe),
+  files: maybe(fc.uniqueArray(file, { maxLength: 2, selector: ({ path: one }) => one })),
   stdin: maybe(fc.boolean()),
   tty: maybe(fc.boolean()),
   portMappings: maybe(
@@ -331,6 +339,24 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
   at(
     [...CONTAINER, 'livenessProbe'],
     fc.oneof(oddPort, rawNumber).map((one) => ({ tcpSocket: { port: one }, periodSeconds: one })),
+  ),
+  at(
+    [...CONTAINER, 'files'],
+    fc
+      .tuple(
+        oddPath,
+        fc.oneof(oddText, fc.constantFrom('4755', '0888', '0644')),
+        fc.oneof(content, fc.constant({})),
+        content,
+      )
+      .map(([one, mode, from, other]) => [{ path: one, mode, ...from, ...other }]),
+  ),
+  at(
+    [...CONTAINER, 'files'],
+    fc.oneof(
+      many(9, (index) => ({ path: `/${index}`, content: '' })),
+      textAround(32_768).map((text) => [{ path: '/a', content: text }]),
+    ),
   ),
   at(
     [...CONTAINER, 'command'],

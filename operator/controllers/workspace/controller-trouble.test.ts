@@ -215,6 +215,28 @@ it('Secrets of containers are waited for, each with the command that creates it'
   await expectReadyWith(bench, SECRET, { namespace: NAME, name: 'app' })
 })
 
+it('a file with other content is in another ConfigMap, and the one of before goes, unless a cluster has to stay as it is', async () => {
+  const withFile = (content: string, more: object = {}) => {
+    const files = [{ path: '/etc/motd', content }]
+    const containers = [{ name: 'web', image: 'registry.example/web:1', files, ...more }]
+    return { containerClusters: [{ name: 'web', containers }] }
+  }
+  const bench = await start(withFile('a'))
+  const contents = () =>
+    bench.client
+      .all('ConfigMap')
+      .flatMap((one) => (one as unknown as { readonly data: { readonly 'web.0'?: string } }).data['web.0'] ?? [])
+  await bench.work()
+  expect([bench.status().phase, contents()]).toEqual(['Ready', ['a']])
+  bench.change(withFile('b'))
+  await bench.work()
+  await bench.work()
+  expect([bench.status().phase, contents()]).toEqual(['Ready', ['b']])
+  bench.change(withFile('c', { capabilities: { add: ['SYS_ADMIN'] } }))
+  await bench.work()
+  expect([bench.status().reason, contents()]).toEqual(['CapabilityNotAllowed', ['b']])
+})
+
 it('a spec that breaks a rule is told, and nothing of the workspace is touched', async () => {
   const bench = await startReady()
   const owned = bench.owned()

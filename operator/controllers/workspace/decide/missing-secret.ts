@@ -18,14 +18,20 @@ const LOGIN = '--docker-server=REGISTRY --docker-username=USER --docker-password
 export function secretsOfCluster(cluster: WorkspaceContainerCluster | undefined): NamedSecret[] {
   const { containers = [], pullSecrets = [] } = cluster ?? {}
   const variables = containers.flatMap(({ env = [] }) => env)
+  const files = containers.flatMap(({ files: all = [] }) => all)
   return [
     ...pullSecrets.map((name) => ({ name, type: 'docker-registry', literal: LOGIN }) as const),
     ...variables.flatMap(({ valueFrom }) => withKey(valueFrom?.secretKeyRef, 'VALUE')),
+    ...files.flatMap(({ secretKeyRef: ref }) => fromFile(ref)),
   ]
 }
 
 function withKey(ref: { readonly name: string; readonly key: string } | undefined, value: string): NamedSecret[] {
   return ref === undefined ? [] : [{ name: ref.name, type: 'generic', literal: `--from-literal=${ref.key}=${value}` }]
+}
+
+function fromFile(ref: { readonly name: string; readonly key: string } | undefined): NamedSecret[] {
+  return ref === undefined ? [] : [{ name: ref.name, type: 'generic', literal: `--from-file=${ref.key}=FILE` }]
 }
 
 /** Returns a standing whose message is the command that creates the first Secret that is missing, with all that is asked of it. */

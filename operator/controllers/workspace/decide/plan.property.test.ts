@@ -43,11 +43,13 @@ function attachedIn({ children }: PlannedWorld): Set<string> {
   const templates = [...children.values()].flatMap((one) =>
     one.kind === 'Deployment' ? (one as unknown as DeploymentObject).spec.template : [],
   )
-  return new Set(
-    templates
-      .flatMap(({ metadata }) => podNetworksIn(metadata.annotations))
-      .map(({ name }) => `NetworkAttachmentDefinition ${name}`),
-  )
+  const networks = templates.flatMap(({ metadata }) => podNetworksIn(metadata.annotations))
+  const volumes = templates.flatMap(({ spec: { volumes: all = [] } }) => all)
+  const files = volumes.flatMap((one) => ('projected' in one ? one.projected.sources : []))
+  return new Set([
+    ...networks.map(({ name }) => `NetworkAttachmentDefinition ${name}`),
+    ...files.flatMap((one) => ('configMap' in one ? `ConfigMap ${one.configMap.name}` : [])),
+  ])
 }
 
 const spec: fc.Arbitrary<WorkspaceSpec> = randomWorkspace.map((one) => one.spec)
@@ -99,7 +101,7 @@ describe('plans of random workspaces', () => {
           expect([...kinds].filter((kind) => used.includes(kind?.kind ?? ''))).toEqual([])
         }
         const wanted = new Set(planned.world.components.flatMap(({ objects }) => objects.map(idOfObject)))
-        // A cluster that the policy does not allow any more stays as it is, and so do the networks that its pods are attached to.
+        // A cluster that the policy does not allow any more stays as it is, and so do the networks and the files of its pods.
         const left = [...planned.children.keys()].filter((id) => !wanted.has(id) && !attachedIn(planned).has(id))
         expect(left).toEqual([])
         expect(wantedIn(planned).filter((id) => !planned.children.has(id))).toEqual([])

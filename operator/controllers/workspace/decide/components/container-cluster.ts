@@ -4,12 +4,13 @@ import {
   isDefaultRouteLeftOut,
   type Policy,
   podNetworksIn,
+  renderClusterFiles,
   renderClusterNetworks,
   renderContainerCluster,
   type WorkspaceContainerCluster,
 } from '@open-terrain/constructs'
-import type { DeploymentView } from '../../../../cluster/workspace-views.ts'
-import { DEPLOYMENT } from '../../../../kube/resource-types.ts'
+import { configMapsOf, type DeploymentView } from '../../../../cluster/workspace-views.ts'
+import { CONFIG_MAP, DEPLOYMENT } from '../../../../kube/resource-types.ts'
 import { redactUrls } from '../../../../runtime/redact.ts'
 import { withoutSecretsOf } from '../../../../runtime/secrets-of.ts'
 import type { WorkspaceWorld } from '../../world.ts'
@@ -48,8 +49,8 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
       return {
         kind: KIND,
         name: cluster.name,
-        // The pod is replaced when its Deployment changes, and needs its networks then.
-        objects: [...renderClusterNetworks(props), renderContainerCluster(props)],
+        // The pod is replaced when its Deployment changes, and needs its networks and files then.
+        objects: [...renderClusterNetworks(props), ...renderClusterFiles(props), renderContainerCluster(props)],
         needs: [...networkIds(cluster.interfaces), ...volumeIds(blueprint, cluster)],
         ...(isDefaultRouteLeftOut(props) && { remarks: [DEFAULT_ROUTE_LEFT_OUT] }),
         earlier: [
@@ -65,12 +66,20 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
     const cluster = clusterOf({ spec }, name)
     return refusedMove({ ...world, spec }, cluster?.interfaces, world.children.get(idOf(DEPLOYMENT.kind, name)))
   },
+  // A cluster that stays as it is keeps the files that its pod mounts.
+  isNeeded: ({ children }, object) => object.kind === CONFIG_MAP.kind && isMounted(children, object.metadata.name),
   obstacle: (world, { name }) => missingSecret(world, secretsOfCluster(clusterOf(world, name))),
   standing: judgeCluster,
   tended: (world, { name }, now) => {
     const { touch, remove, wake } = judgePlacement(world, name, now) ?? {}
     return { touch, remove, wake }
   },
+}
+
+function isMounted(children: WorkspaceWorld['children'], configMap: string): boolean {
+  for (const child of children.values())
+    if (child.kind === DEPLOYMENT.kind && configMapsOf(child as DeploymentView).includes(configMap)) return true
+  return false
 }
 
 function clusterOf({ spec }: Pick<WorkspaceWorld, 'spec'>, name: string): WorkspaceContainerCluster | undefined {
