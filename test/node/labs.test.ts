@@ -1,7 +1,7 @@
 import { podNetworksIn } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
-import { NETWORK_ATTACHMENT_DEFINITION } from '../../operator/kube/resource-types.ts'
+import { NETWORK_ATTACHMENT_DEFINITION, SECRET } from '../../operator/kube/resource-types.ts'
 import { CONTROL_PLANE } from '../../sandbox/node/addresses.ts'
 import { ATTACKS, type Scene } from '../lab-networks/attacks.ts'
 import type { InsideNodes } from './inside-nodes.ts'
@@ -58,9 +58,31 @@ describe('a lab on nodes that run its containers', () => {
           interfaces: [{ network: 'front', ipAddress: '10.77.0.20/24' }],
           containers: web({ portMappings: [{ containerPort: 80, hostPort: 8081 }] }),
         },
-        { name: 'inner', interfaces: [{ network: 'back', ipAddress: '10.78.0.30/24' }], containers: web() },
+        {
+          name: 'inner',
+          interfaces: [{ network: 'back', ipAddress: '10.78.0.30/24' }],
+          containers: web({
+            files: [
+              { path: '/etc/motd', content: 'welcome\n' },
+              { path: '/run/key', secretKeyRef: { name: 'web', key: 'key' } },
+            ],
+            env: [
+              { name: 'KEY', valueFrom: { secretKeyRef: { name: 'web', key: 'key' } } },
+              { name: 'LAB', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
+            ],
+            readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 },
+          }),
+        },
       ],
     })
+    const create = `kubectl -n ${lab.name} create secret generic web `
+    expect(await lab.untilReason('inner', 'SecretMissing')).toBe(`${create}--from-file=key=FILE`)
+    await stage.cluster.client.create(SECRET, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace: lab.name, name: 'web' },
+      stringData: { key: 'not for everybody' },
+    } as KubeObject)
     await lab.untilReady()
     const [router, member, door, inner] = await Promise.all(
       ['router', 'member', 'door', 'inner'].map((name) => lab.podOf(name)),
@@ -83,6 +105,10 @@ describe('a lab on nodes that run its containers', () => {
     for (const far of ['8.8.8.8', '192.0.2.1']) expect(await way(place, far)).toEqual(['net1', '10.77.0.1'])
     expect(await way(place, '172.27.3.4')).toEqual(['net1', '10.77.0.20'])
     expect(await inside.fileOf(member, '/etc/resolv.conf')).toBe('nameserver 10.77.0.53\n')
+    expect(await inside.fileOf(inner, '/etc/motd')).toBe('welcome\n')
+    expect(await inside.fileOf(inner, '/run/key')).toBe('not for everybody')
+    const variables = (await inside.fileOf(inner, '/proc/1/environ')).split('\0')
+    expect(variables).toEqual(expect.arrayContaining(['KEY=not for everybody', `LAB=${lab.name}`]))
     expect(await place.ask('10.77.0.20', 80)).toBe('door')
     expect(await place.ask('10.78.0.30', 80)).toBe('inner')
     // Nobody has told it of another network.

@@ -191,11 +191,12 @@ it('a Secret that a password is to come from is waited for, with the command tha
 })
 
 it('Secrets of containers are waited for, each with the command that creates it', async () => {
-  const env = ['a', 'b'].map((key) => ({ name: key, valueFrom: { secretKeyRef: { name: 'app', key } } }))
+  const env = ['a', 'b', 'c'].map((key) => ({ name: key, valueFrom: { secretKeyRef: { name: 'app', key } } }))
+  const files = [{ path: '/c', secretKeyRef: { name: 'app', key: 'c' } }]
   const cluster = {
     name: 'web',
     pullSecrets: ['login'],
-    containers: [{ name: 'web', image: 'registry.example/web:1', env }],
+    containers: [{ name: 'web', image: 'registry.example/web:1', env, files }],
   }
   const bench = await start({ containerClusters: [cluster] })
   await bench.work()
@@ -210,7 +211,7 @@ it('Secrets of containers are waited for, each with the command that creates it'
     metadata: { namespace: NAME, name: 'login' },
   })
   await bench.work()
-  expect(told()).toBe(`${create} generic app --from-literal=a=VALUE --from-literal=b=VALUE`)
+  expect(told()).toBe(`${create} generic app --from-literal=a=VALUE --from-literal=b=VALUE --from-file=c=FILE`)
   expect(bench.client.all('Deployment')).toEqual([])
   await expectReadyWith(bench, SECRET, { namespace: NAME, name: 'app' })
 })

@@ -2,11 +2,13 @@ import type { WorkspaceContainerCluster, WorkspaceVm } from '@open-terrain/const
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, componentWaiting } from './component.ts'
 
-/** A Secret that somebody has to create in the namespace of the workspace, and the arguments of kubectl that give it one value. */
+/** A Secret that somebody has to create in the namespace of the workspace, and what is asked of it. */
 export interface NamedSecret {
   readonly name: string
   readonly type: 'generic' | 'docker-registry'
-  readonly literal: string
+  readonly key: string
+  /** The arguments of kubectl that give it this key. */
+  readonly argument: string
 }
 
 export function secretsOfMachine(vm: WorkspaceVm | undefined): NamedSecret[] {
@@ -20,18 +22,20 @@ export function secretsOfCluster(cluster: WorkspaceContainerCluster | undefined)
   const variables = containers.flatMap(({ env = [] }) => env)
   const files = containers.flatMap(({ files: all = [] }) => all)
   return [
-    ...pullSecrets.map((name) => ({ name, type: 'docker-registry', literal: LOGIN }) as const),
+    ...pullSecrets.map((name) => ({ name, type: 'docker-registry', key: '', argument: LOGIN }) as const),
     ...variables.flatMap(({ valueFrom }) => withKey(valueFrom?.secretKeyRef, 'VALUE')),
     ...files.flatMap(({ secretKeyRef: ref }) => fromFile(ref)),
   ]
 }
 
-function withKey(ref: { readonly name: string; readonly key: string } | undefined, value: string): NamedSecret[] {
-  return ref === undefined ? [] : [{ name: ref.name, type: 'generic', literal: `--from-literal=${ref.key}=${value}` }]
+type Ref = { readonly name: string; readonly key: string } | undefined
+
+function withKey(ref: Ref, value: string): NamedSecret[] {
+  return ref === undefined ? [] : [{ ...ref, type: 'generic', argument: `--from-literal=${ref.key}=${value}` }]
 }
 
-function fromFile(ref: { readonly name: string; readonly key: string } | undefined): NamedSecret[] {
-  return ref === undefined ? [] : [{ name: ref.name, type: 'generic', literal: `--from-file=${ref.key}=FILE` }]
+function fromFile(ref: Ref): NamedSecret[] {
+  return ref === undefined ? [] : [{ ...ref, type: 'generic', argument: `--from-file=${ref.key}=FILE` }]
 }
 
 /** Returns a standing whose message is the command that creates the first Secret that is missing, with all that is asked of it. */
@@ -42,7 +46,9 @@ export function missingSecret(
   const missing = named.find(({ name }) => !secrets.has(name))
   if (missing === undefined) return undefined
   const { name, type } = missing
-  const literals = new Set(named.filter((one) => one.name === name && one.type === type).map(({ literal }) => literal))
-  const command = `kubectl -n ${workspace.metadata.name} create secret ${type} ${name} ${[...literals].join(' ')}`
+  const asked = named.filter((one) => one.name === name && one.type === type)
+  // kubectl takes each key once. A file may have several lines, so it comes before a value.
+  const byKey = new Map(asked.map(({ key, argument }) => [key, argument]))
+  const command = `kubectl -n ${workspace.metadata.name} create secret ${type} ${name} ${[...byKey.values()].join(' ')}`
   return componentWaiting('SecretMissing', command)
 }
