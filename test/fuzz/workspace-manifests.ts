@@ -214,6 +214,11 @@ const machineAt = (name: string, ...addresses: readonly string[]) => ({
 })
 const LAB = { name: 'a', cidr: '10.10.0.0/24', rangeGateway: '10.10.0.14' }
 
+const containerWith = (more: object) => ({
+  containerClusters: [{ name: 'c', containers: [{ name: 'd', image: 'e', ...more }] }],
+})
+const KEY = { name: 's', key: 'k' }
+
 /** Small specs in which nothing else can be wrong: in a large spec, other rules often refuse the same thing. */
 const smallSpec = fc.oneof(
   fc
@@ -233,6 +238,13 @@ const smallSpec = fc.oneof(
     .map((one) => ({ networks: [{ name: 'a', cidr: 'fd00:10::/64' }], vms: [machineAt('b', one)] })),
   fc.constant({ networks: [LAB], vms: [machineAt('b', '10.10.0.1/24'), machineAt('c', '10.10.0.1/24')] }),
   fc.constant({ networks: [LAB], vms: [machineAt('b', '10.10.0.1/24', '10.10.0.2/24')] }),
+  fc
+    .constantFrom({}, { secretKeyRef: KEY, configMapKeyRef: KEY }, { secretKeyRef: KEY })
+    .map((from) => containerWith({ env: [{ name: 'A', valueFrom: from }] })),
+  fc
+    .constantFrom({}, { content: '', secretKeyRef: KEY }, { content: '' })
+    .map((from) => containerWith({ files: [{ path: '/a', ...from }] })),
+  oddPath.map((one) => containerWith({ files: [{ path: one, content: '' }] })),
   fc.constantFrom('alice', 'system:masters', 'my-system:a').map((name) => ({ owners: [{ kind: 'Group', name }] })),
   fc.constantFrom('ansible', 'ansible-2').map((name) => ({ volumes: [{ name, size: '1Gi' }] })),
   fc.constantFrom('10.10.0.1/24', '10.10.0.2/24', '10.10.0.14/24').map((ipAddress) => ({
