@@ -73,32 +73,42 @@ const portMapping = z
 /** What a container may know of itself: the same fields as in Kubernetes, without those of annotations and labels. */
 const POD_FIELDS = ['metadata.name', 'metadata.namespace', 'spec.nodeName', 'status.hostIP', 'status.podIP'] as const
 
-const keyOf = (kind: 'Secret' | 'ConfigMap') =>
+/** @param what the value of the key is @param instead what it is named instead of, if anything */
+const keyOf = (kind: 'Secret' | 'ConfigMap', what: string, instead = '') =>
   z
     .object({
       name: dnsLabel().describe(`Name of the ${kind}, in the namespace of the workspace.`),
-      key: dataKey(kind, REF_MAX).describe('Key whose value is the value of the variable.'),
+      key: dataKey(kind, REF_MAX).describe(`Key whose value is ${what}.`),
     })
-    .describe(`A key of a ${kind} in the namespace of the workspace.`)
+    .describe(`A key of a ${kind} in the namespace of the workspace${instead}.`)
     .optional()
 
+/** Exactly one of these fields must be there. */
+function oneOf<S extends z.ZodObject>(schema: S, fields: readonly (keyof S['shape'] & string)[], message: string): S {
+  return cel(schema, {
+    rule: `[${fields.map((field) => `has(self.${field})`).join(', ')}].filter(one, one).size() == 1`,
+    message,
+    holds: (value: Readonly<Record<string, unknown>>) =>
+      fields.filter((field) => value[field] !== undefined).length === 1,
+  })
+}
+
+const VALUE = 'the value of the variable'
+
 const valueFromFields = z.object({
-  secretKeyRef: keyOf('Secret'),
-  configMapKeyRef: keyOf('ConfigMap'),
+  secretKeyRef: keyOf('Secret', VALUE),
+  configMapKeyRef: keyOf('ConfigMap', VALUE),
   fieldRef: z
     .object({ fieldPath: z.enum(POD_FIELDS).describe(`One of ${POD_FIELDS.join(', ')}.`) })
     .describe('A field of the pod.')
     .optional(),
 })
 
-const ONE_SOURCE = 'valueFrom must have exactly one of secretKeyRef, configMapKeyRef and fieldRef'
-
-const valueFrom = cel(valueFromFields, {
-  rule: '[has(self.secretKeyRef), has(self.configMapKeyRef), has(self.fieldRef)].filter(one, one).size() == 1',
-  message: ONE_SOURCE,
-  holds: (from: z.output<typeof valueFromFields>) =>
-    Object.values(from).filter((one) => one !== undefined).length === 1,
-}).describe('Where the value comes from, instead of value.')
+const valueFrom = oneOf(
+  valueFromFields,
+  ['secretKeyRef', 'configMapKeyRef', 'fieldRef'],
+  'valueFrom must have exactly one of secretKeyRef, configMapKeyRef and fieldRef',
+).describe('Where the value comes from, instead of value.')
 
 const envFields = z.object({
   name: matching(
@@ -120,13 +130,7 @@ const env = cel(envFields, {
 const fileFields = z.object({
   path: absolutePath('path').describe('Where the file is in the container, such as /etc/app/app.conf.'),
   content: maybeText(CONTENT_MAX, 'What is in the file. Everyone who may read the workspace can read it.'),
-  secretKeyRef: z
-    .object({
-      name: dnsLabel().describe('Name of the Secret, in the namespace of the workspace.'),
-      key: dataKey('Secret', REF_MAX).describe('Key whose value is the content of the file.'),
-    })
-    .describe('A key of a Secret in the namespace of the workspace, instead of content.')
-    .optional(),
+  secretKeyRef: keyOf('Secret', 'the content of the file', ', instead of content'),
   mode: matching(z.string().min(3).max(4), '^0?[0-7]{3}$', "mode must be three octal digits in quotes, such as '0644'")
     .describe("Permissions of the file, in quotes, such as '0755'. Default: '0644'.")
     .optional(),
@@ -172,12 +176,7 @@ const probeFields = z.object({
 })
 
 const probe = (description: string) =>
-  cel(probeFields, {
-    rule: '[has(self.exec), has(self.httpGet), has(self.tcpSocket)].filter(one, one).size() == 1',
-    message: 'a probe must have exactly one of exec, httpGet and tcpSocket',
-    holds: ({ exec, httpGet, tcpSocket }: z.output<typeof probeFields>) =>
-      [exec, httpGet, tcpSocket].filter((one) => one !== undefined).length === 1,
-  })
+  oneOf(probeFields, ['exec', 'httpGet', 'tcpSocket'], 'a probe must have exactly one of exec, httpGet and tcpSocket')
     .describe(description)
     .optional()
 

@@ -224,10 +224,9 @@ function probesOf({ startupProbe, readinessProbe, livenessProbe }: WorkspaceCont
 
 /** The API server leaves out a delay of 0, and has / for an empty path. */
 function probeOf({ initialDelaySeconds, httpGet, ...probe }: Probe): Probe {
-  const { path, ...request } = httpGet ?? {}
   return {
     ...probe,
-    ...(httpGet !== undefined && { httpGet: { ...httpGet, ...request, path: path || '/' } }),
+    ...(httpGet !== undefined && { httpGet: { ...httpGet, path: httpGet.path || '/' } }),
     ...(initialDelaySeconds ? { initialDelaySeconds } : {}),
   }
 }

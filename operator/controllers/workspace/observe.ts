@@ -12,7 +12,7 @@ import { type Blueprint, type Component, idOfObject } from './decide/component.t
 import { imageNames, ownReferences } from './decide/components/image.ts'
 import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
-import { secretsOfCluster, secretsOfMachine } from './decide/missing-secret.ts'
+import { secretNamesIn } from './decide/missing-secret.ts'
 import { asItStands } from './decide/render.ts'
 import type { ImageFacts, WorkspaceView, WorkspaceWorld } from './world.ts'
 
@@ -34,14 +34,13 @@ export function observeWorkspace(
   const rendered = blueprint === undefined ? [] : caches.renderings.componentsOf(blueprint, isKept)
   const components = rendered.map((one) => asItStands(one, kept))
   const children = aside.look(keyOf(workspace.metadata), kept, components)
-  const { vms = [], containerClusters = [] }: WorkspaceSpec = spec.ok ? spec.spec : {}
+  const wanted: WorkspaceSpec = spec.ok ? spec.spec : {}
   // What is not wanted any more, or cannot be read any more, may still run.
   const existing = cluster.workspaces.deployments.find(BY_OWNER, familyKey(name, workspace.metadata.uid ?? ''))
-  const clusters = new Set([...containerClusters, ...existing.map(({ metadata }) => metadata)].map((one) => one.name))
-  const pods = new Map([...clusters].map((one) => [one, podsOf(caches, name, one)]))
-  const secrets = [...vms.flatMap(secretsOfMachine), ...containerClusters.flatMap(secretsOfCluster)].map(
-    (ref) => ref.name,
+  const clusters = new Set(
+    [...(wanted.containerClusters ?? []), ...existing.map(({ metadata }) => metadata)].map((one) => one.name),
   )
+  const pods = new Map([...clusters].map((one) => [one, podsOf(caches, name, one)]))
   return {
     workspace,
     spec,
@@ -61,7 +60,9 @@ export function observeWorkspace(
     ),
     imageNamespace: namespaceState(cluster.namespaces.get(more.policy.imageNamespace)),
     secrets: new Set(
-      secrets.filter((secret) => cluster.secrets.get(keyOf({ namespace: name, name: secret })) !== undefined),
+      secretNamesIn(wanted).filter(
+        (secret) => cluster.secrets.get(keyOf({ namespace: name, name: secret })) !== undefined,
+      ),
     ),
     pods,
     nodes: nodesOf(caches, name, [...pods.values()].flat()),

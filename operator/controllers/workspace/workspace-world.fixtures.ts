@@ -23,7 +23,7 @@ import { type Component, idOfObject } from './decide/component.ts'
 import { imageNames } from './decide/components/image.ts'
 import { networksOfBefore } from './decide/components/network.ts'
 import { imageTemplate } from './decide/image-template.ts'
-import { secretsOfCluster, secretsOfMachine } from './decide/missing-secret.ts'
+import { secretNamesIn } from './decide/missing-secret.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { asItStands, renderComponents } from './decide/render.ts'
 import type { ImageFacts, WorkspacePlan, WorkspaceView, WorkspaceWorld } from './world.ts'
@@ -87,8 +87,6 @@ export class PlannedWorld {
   policy: Policy = POLICY_DEFAULTS
   deletionTimestamp: string | undefined
   rebuildRequestedAt: string | undefined
-  /** Default: all that the spec names. */
-  secrets: ReadonlySet<string> | undefined
   status: WorkspaceView['status'] = {}
   #spec: WorkspaceSpec
   #rendered: readonly Component[] | undefined
@@ -128,14 +126,7 @@ export class PlannedWorld {
       missingKinds: new Set(),
       images: new Map(imageNames(spec).map((name) => [name, this.images.get(name) ?? none])),
       imageNamespace: 'there',
-      secrets:
-        this.secrets ??
-        new Set(
-          [
-            ...(spec.vms ?? []).flatMap(secretsOfMachine),
-            ...(spec.containerClusters ?? []).flatMap(secretsOfCluster),
-          ].map(({ name }) => name),
-        ),
+      secrets: new Set(secretNamesIn(spec)),
       pods: new Map(this.#pods()),
       nodes: this.nodes,
       ranges: this.ranges,

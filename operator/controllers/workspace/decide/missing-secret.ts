@@ -1,4 +1,4 @@
-import type { WorkspaceContainerCluster, WorkspaceVm } from '@open-terrain/constructs'
+import type { WorkspaceContainerCluster, WorkspaceSpec, WorkspaceVm } from '@open-terrain/constructs'
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, componentWaiting } from './component.ts'
 
@@ -11,8 +11,14 @@ export interface NamedSecret {
   readonly argument: string
 }
 
+type Ref = { readonly name: string; readonly key: string } | undefined
+
+function withKey(ref: Ref, from: 'literal' | 'file', placeholder: string): NamedSecret[] {
+  return ref === undefined ? [] : [{ ...ref, type: 'generic', argument: `--from-${from}=${ref.key}=${placeholder}` }]
+}
+
 export function secretsOfMachine(vm: WorkspaceVm | undefined): NamedSecret[] {
-  return (vm?.users ?? []).flatMap(({ passwordSecretRef: ref }) => (ref === undefined ? [] : withKey(ref, 'PASSWORD')))
+  return (vm?.users ?? []).flatMap(({ passwordSecretRef }) => withKey(passwordSecretRef, 'literal', 'PASSWORD'))
 }
 
 const LOGIN = '--docker-server=REGISTRY --docker-username=USER --docker-password=PASSWORD'
@@ -23,19 +29,14 @@ export function secretsOfCluster(cluster: WorkspaceContainerCluster | undefined)
   const files = containers.flatMap(({ files: all = [] }) => all)
   return [
     ...pullSecrets.map((name) => ({ name, type: 'docker-registry', key: '', argument: LOGIN }) as const),
-    ...variables.flatMap(({ valueFrom }) => withKey(valueFrom?.secretKeyRef, 'VALUE')),
-    ...files.flatMap(({ secretKeyRef: ref }) => fromFile(ref)),
+    ...variables.flatMap(({ valueFrom }) => withKey(valueFrom?.secretKeyRef, 'literal', 'VALUE')),
+    ...files.flatMap(({ secretKeyRef }) => withKey(secretKeyRef, 'file', 'FILE')),
   ]
 }
 
-type Ref = { readonly name: string; readonly key: string } | undefined
-
-function withKey(ref: Ref, value: string): NamedSecret[] {
-  return ref === undefined ? [] : [{ ...ref, type: 'generic', argument: `--from-literal=${ref.key}=${value}` }]
-}
-
-function fromFile(ref: Ref): NamedSecret[] {
-  return ref === undefined ? [] : [{ ...ref, type: 'generic', argument: `--from-file=${ref.key}=FILE` }]
+/** Returns the names of all Secrets that somebody has to create for a workspace. */
+export function secretNamesIn({ vms = [], containerClusters = [] }: WorkspaceSpec): string[] {
+  return [...vms.flatMap(secretsOfMachine), ...containerClusters.flatMap(secretsOfCluster)].map(({ name }) => name)
 }
 
 /** Returns a standing whose message is the command that creates the first Secret that is missing, with all that is asked of it. */
