@@ -186,6 +186,7 @@ export {
   renderKubeVirtVirtualMachine,
 } from './children/kubevirt-virtual-machine.ts'
 export { withMacAddresses } from './children/mac-address.ts'
+export { hardwareOf, type MachineHardware } from './children/machine-hardware.ts'
 export { render } from './children/render.ts'
 export { RenderedObject } from './children/rendered-object.ts'
 export { type VMChildNames, type VMRef, vmChildNames } from './children/virtual-machine-child.ts'

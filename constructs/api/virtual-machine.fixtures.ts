@@ -77,6 +77,11 @@ const NAMES: readonly SpecFixture[] = [
     yes: ['demo-vm', '0', 'a'.repeat(63)],
     no: ['', 'Demo_VM', 'a.b', '-a', 'a-', 'a'.repeat(64), 'a b', 7],
   }),
+  ...field('spec.firmware', (firmware) => spec({ firmware }), {
+    yes: ['bios', 'uefi', 'uefi-secure'],
+    no: ['UEFI', 'efi', ''],
+  }),
+  ...field('spec.tpm', (tpm) => spec({ tpm }), { yes: [true, false], no: ['true', {}] }),
   ...field('spec.nodeGroup', (nodeGroup) => spec({ nodeGroup }), {
     yes: ['lab', 'a'.repeat(63)],
     no: ['', 'Lab', 'a.b', 'a'.repeat(64), true],

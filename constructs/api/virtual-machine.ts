@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
 import { ageColumn, MESSAGE_COLUMN, phaseColumn, queueColumns, reasonColumn } from './columns.ts'
+import { hardwareFields } from './machine-hardware.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { DNS_LABEL, dnsLabel, GROUP, labelTextField, maybeFlag, objectName, VERSION } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
@@ -76,6 +77,7 @@ const spec = z
           'and stop it with virtctl, and it is left as they leave it. Default: Always.',
       )
       .optional(),
+    ...hardwareFields,
     users: usersField({ users: 16, keys: 16, keyLength: 4096 }).optional(),
     resources,
     interfaces: interfaces.optional(),

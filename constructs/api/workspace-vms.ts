@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { jsonObject } from '../schema/json-object.ts'
+import { hardwareFields } from './machine-hardware.ts'
 import { labelTextField, listMap, matching, maybeFlag, objectName } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
 import { cpuField } from './virtual-machine-cpu.ts'
@@ -75,6 +76,7 @@ const vm = z
     diskSize: diskSizeField(
       'Size of the root disk as a quantity such as 18Gi. A disk is never smaller than its image. Default: the size of the image.',
     ).optional(),
+    ...hardwareFields,
     users: usersField(WORKSPACE_LIMITS.vmUsers).optional(),
     interfaces: workspaceInterfaces('machine', 'one on the pod network, with DHCP.').optional(),
     ansible: ansible.optional(),

@@ -7,6 +7,7 @@ import { cpuShape } from '../api/virtual-machine-cpu.ts'
 import { guestMemory } from './guest-memory.ts'
 import type { ImageChild } from './image-child.ts'
 import { withMacAddresses } from './mac-address.ts'
+import type { MachineHardware } from './machine-hardware.ts'
 import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
 import { render } from './render.ts'
 import { type VMRef, vmChildMetadata, vmChildNames, vmLabels } from './virtual-machine-child.ts'
@@ -31,6 +32,8 @@ export interface KubeVirtVirtualMachineProps {
     /** Whether the Secret has `networkdata`. */
     readonly hasNetworkData: boolean
   }
+  /** From `hardwareOf`. Default: that of KubeVirt. */
+  readonly hardware?: MachineHardware
   /** Name of the claim that a restore of KubeVirt made the root disk. Default: that of the DataVolume. */
   readonly restoredClaim?: string | undefined
   /** Versions of the machine, as label values. */
@@ -90,11 +93,13 @@ export interface KubeVirtVirtualMachineSpec {
       readonly domain: {
         readonly cpu: { readonly sockets: number; readonly cores: 1; readonly threads: 1 }
         readonly resources?: { readonly requests: { readonly cpu: string } }
-        readonly firmware: { readonly uuid: string }
+        readonly firmware: { readonly uuid: string; readonly bootloader?: object }
+        readonly features?: { readonly smm: object }
         readonly memory: { readonly guest: string }
         readonly devices: {
           readonly autoattachPodInterface?: false
           readonly rng: Readonly<Record<string, never>>
+          readonly tpm?: object
           readonly disks: readonly GuestDisk[]
           readonly interfaces: readonly GuestNic[]
         }
@@ -141,6 +146,7 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
   const { vm, nodeGroup } = props
   const { autoattachPodInterface, interfaces, networks } = networking(props)
   const { sockets, request } = cpuShape(props.cpu)
+  const { bootloader, smm, tpm } = props.hardware ?? {}
   return {
     runStrategy: props.runStrategy ?? 'Always',
     template: {
@@ -153,9 +159,16 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
           // KubeVirt can add sockets to a running machine.
           cpu: { sockets, cores: 1, threads: 1 },
           resources: request === undefined ? undefined : { requests: { cpu: request } },
-          firmware: { uuid: props.firmwareUuid },
+          firmware: { uuid: props.firmwareUuid, ...(bootloader !== undefined && { bootloader }) },
+          ...(smm !== undefined && { features: { smm } }),
           memory: { guest: guestMemory(props.memory) },
-          devices: { autoattachPodInterface, rng: {}, disks: disks(), interfaces },
+          devices: {
+            autoattachPodInterface,
+            rng: {},
+            ...(tpm !== undefined && { tpm }),
+            disks: disks(),
+            interfaces,
+          },
         },
         networks,
         volumes: volumes(props),

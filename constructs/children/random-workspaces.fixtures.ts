@@ -68,6 +68,8 @@ const roles = optional(fc.array(role, { maxLength: 2 }))
 const vmDraw = fc.record({
   attached,
   ignoreOnDeploy: optional(fc.boolean()),
+  firmware: optional(fc.constantFrom('bios', 'uefi', 'uefi-secure')),
+  tpm: optional(fc.boolean()),
   roles: optional(fc.record({ build: roles, deploy: roles })),
   hasUser: fc.boolean(),
   version: optional(fc.constantFrom('2.1.0', '2.10', '007')),
@@ -192,11 +194,13 @@ function networkOf(network: Placed) {
 type InterfacesOf = (numbers: readonly number[]) => { network: string; ipAddress: string }[]
 
 function vmOf(name: string, drawn: Draws['members'][1][number], interfacesOf: InterfacesOf) {
-  const { ignoreOnDeploy, version, roles: asked, hasUser } = drawn
+  const { ignoreOnDeploy, firmware, tpm, version, roles: asked, hasUser } = drawn
   return {
     name,
     version,
     ignoreOnDeploy,
+    firmware,
+    tpm,
     backingVMDiskImage: 'golden',
     resources: { cpu: '1', memory: '1Gi' },
     interfaces: interfacesOf(drawn.attached),

@@ -44,7 +44,7 @@ function machineOf(props: WorkspaceMachineProps): WorkspaceMachineObject {
 }
 
 function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceMachineProps): VirtualMachineSpec {
-  const { baseVm, baseVmVersion, version, ignoreOnDeploy, users, diskSize, interfaces = [] } = vm
+  const { baseVm, baseVmVersion, version, ignoreOnDeploy, firmware, tpm, users, diskSize, interfaces = [] } = vm
   const nodeGroup = machineNodeGroup(workspace, vm, driver)
   const networks = new Map((spec.networks ?? []).map((network) => [network.name, network]))
   return {
@@ -53,6 +53,8 @@ function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceM
     ...(baseVmVersion !== undefined && { baseVmVersion }),
     ...(version !== undefined && { version }),
     ...(ignoreOnDeploy !== undefined && { ignoreOnDeploy }),
+    ...(firmware !== undefined && { firmware }),
+    ...(tpm !== undefined && { tpm }),
     ...(users !== undefined && { users }),
     resources: { ...vm.resources, ...(diskSize !== undefined && { diskSize }) },
     ...(interfaces.length > 0 && {

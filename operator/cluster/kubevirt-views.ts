@@ -1,4 +1,4 @@
-import { ANNOTATIONS, LABELS, ROOT_DISK } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, type MachineHardware, ROOT_DISK } from '@open-terrain/constructs'
 import type { KubeObject, Raw } from '../kube/kube-object.ts'
 import { fromTime, withoutUndefined } from '../runtime/conditions.ts'
 import { upTo } from '../runtime/foreign.ts'
@@ -28,6 +28,7 @@ export interface KubeVirtView extends KubeObject {
   readonly retryAt: number | undefined
   /** Firmware UUID by which the guest identifies itself. */
   readonly firmwareUuid: string | undefined
+  readonly hardware: MachineHardware
   /** Why a change of its spec waits for a restart; empty if no change waits. */
   readonly restartRequired: string
   /** Name of the VirtualMachineRestore that is at work on it; empty if none is. */
@@ -90,11 +91,20 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     refusedSince: fromTime((refused ?? refusedPod)?.lastTransitionTime),
     retryAt: fromTime(raw.status?.startFailure?.retryAfterTimestamp),
     firmwareUuid: raw.spec?.template?.spec?.domain?.firmware?.uuid,
+    hardware: hardwareIn(raw.spec?.template?.spec?.domain),
     ...waitingChange(conditions, raw.status?.printableStatus),
     restoreInProgress: upTo(253, raw.status?.restoreInProgress),
     lastRestore: upTo(317, object.metadata.annotations?.[LAST_RESTORE]),
     rootClaim: upTo(253, rootVolume(raw.spec)?.persistentVolumeClaim?.claimName),
   }
+}
+
+function hardwareIn(domain: Raw): MachineHardware {
+  return withoutUndefined({
+    bootloader: domain?.firmware?.bootloader,
+    smm: domain?.features?.smm,
+    tpm: domain?.devices?.tpm,
+  })
 }
 
 /** Annotation on what a restore of KubeVirt has written. */
@@ -209,8 +219,8 @@ function rootVolume(spec: Raw): Raw {
 /** The members that we render; what KubeVirt fills in (architecture, machine type, firmware) is its own. */
 function ownedSpec(spec: Raw): unknown {
   const { hostname, terminationGracePeriodSeconds, affinity, networks, volumes, domain } = spec?.template?.spec ?? {}
-  const { cpu, memory, resources, devices, firmware } = domain ?? {}
-  const { autoattachPodInterface, rng, disks, interfaces } = devices ?? {}
+  const { cpu, memory, resources, devices, firmware, features } = domain ?? {}
+  const { autoattachPodInterface, rng, tpm, disks, interfaces } = devices ?? {}
   const request = resources?.requests?.cpu
   const labels: Record<string, string> = spec?.template?.metadata?.labels ?? {}
   const ours = TEMPLATE_LABELS.filter((label) => labels[label] !== undefined)
@@ -224,10 +234,14 @@ function ownedSpec(spec: Raw): unknown {
         affinity,
         domain: withoutUndefined({
           cpu: withoutUndefined({ sockets: cpu?.sockets, cores: cpu?.cores, threads: cpu?.threads }),
-          firmware: firmware?.uuid === undefined ? undefined : { uuid: firmware.uuid },
+          firmware:
+            firmware?.uuid === undefined
+              ? undefined
+              : withoutUndefined({ uuid: firmware.uuid, bootloader: firmware.bootloader }),
+          features: features?.smm === undefined ? undefined : { smm: features.smm },
           memory: withoutUndefined({ guest: memory?.guest }),
           resources: request === undefined ? undefined : { requests: { cpu: request } },
-          devices: withoutUndefined({ autoattachPodInterface, rng, disks, interfaces }),
+          devices: withoutUndefined({ autoattachPodInterface, rng, tpm, disks, interfaces }),
         }),
         networks,
         volumes,

@@ -98,6 +98,8 @@ const validSpec = fc.record({
   version: maybe(labelValue),
   name: maybe(label),
   ignoreOnDeploy: maybe(fc.boolean()),
+  firmware: maybe(fc.constantFrom('bios', 'uefi', 'uefi-secure')),
+  tpm: maybe(fc.boolean()),
   users: maybe(fc.uniqueArray(user, { maxLength: 3, selector: ({ name }) => name })),
   resources: fc.record({ cpu, memory, diskSize: maybe(diskSize) }),
   interfaces: maybe(fc.uniqueArray(networkInterface, { maxLength: 4, selector: ({ network }) => network })),
@@ -142,6 +144,7 @@ const withTwoPasswords = fc.tuple(user, password, secret).map(([one, plain_text_
 const oddField: fc.Arbitrary<Change> = fc.oneof(
   ...['baseVm', 'baseVmVersion', 'version'].map((name) => at([name], oddLabelValue)),
   at(['name'], fc.oneof(oddName, slipOf(label), textAround(63, ['a', '-']))),
+  at(['firmware'], fc.constantFrom<unknown>('BIOS', 'uefi', 0, null, '')),
   at(['ignoreOnDeploy'], fc.constantFrom<unknown>('true', 0, null, '')),
   { arbitrary: at(['resources', 'cpu'], oddCpu), weight: 3 },
   { arbitrary: at(['resources', 'memory'], oddMemory), weight: 3 },

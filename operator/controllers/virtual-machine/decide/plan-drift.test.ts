@@ -64,6 +64,56 @@ describe('what others change', () => {
     expect(applied(walk.tamper({ template: { domain: { ...domain, firmware } } }))).toEqual([])
   })
 
+  describe('the hardware', () => {
+    const EFI = { efi: { secureBoot: false, persistent: true } }
+    type Domain = { readonly firmware: object; readonly features?: object; readonly devices: object }
+    const domainOf = ({ world: { machine } }: Walk) => {
+      if (machine === undefined) throw new Error('no machine')
+      return (machine.spec as { readonly template: { readonly spec: { readonly domain: Domain } } }).template.spec
+        .domain
+    }
+    const hardware = (walk: Walk) => {
+      const { firmware, features, devices } = domainOf(walk)
+      return { ...firmware, ...features, ...devices }
+    }
+    const given = (walk: Walk) => {
+      const { firmware, devices, ...domain } = domainOf(walk)
+      const own = { firmware: { ...firmware, bootloader: EFI }, devices: { ...devices, tpm: { persistent: true } } }
+      return walk.tamper({
+        template: { domain: { ...domain, ...own, features: { smm: { enabled: true }, acpi: {} } } },
+      })
+    }
+
+    it('that people gave it stays, as long as the spec does not name it', () => {
+      expect(applied(given(new Walk().deploy()))).toEqual([])
+    })
+
+    it.each<[string, Readonly<Record<string, unknown>>, object]>([
+      ['bios', { firmware: 'bios' }, { bootloader: { bios: {} }, smm: { enabled: false }, tpm: { persistent: true } }],
+      [
+        'uefi',
+        { firmware: 'uefi', tpm: true },
+        { bootloader: { efi: { secureBoot: false } }, tpm: { persistent: true } },
+      ],
+      [
+        'uefi-secure',
+        { firmware: 'uefi-secure' },
+        { bootloader: { efi: { secureBoot: true } }, smm: { enabled: true } },
+      ],
+    ])('is that of the spec: %s', (_what, spec, expected) => {
+      const walk = given(new Walk().deploy()).edit(spec).settle()
+      expect(hardware(walk)).toMatchObject(expected)
+      expect(applied(walk)).toEqual([])
+    })
+
+    it('has no TPM where the spec says so, and one without memory of before where it asks for one', () => {
+      const walk = given(new Walk().deploy()).edit({ tpm: false }).settle()
+      expect(hardware(walk)).not.toHaveProperty('tpm')
+      expect(hardware(walk.edit({ tpm: true }).settle())).toMatchObject({ tpm: {} })
+      expect(hardware(walk.edit({ firmware: 'uefi-secure' }).settle())).toMatchObject({ smm: { enabled: true } })
+    })
+  })
+
   it('a Secret that is deleted is made again, and nobody is asked to rebuild', () => {
     const walk = new Walk().deploy()
     const before = walk.log.length
