@@ -24,6 +24,15 @@ export {
 } from './api/data-sync.ts'
 export { formatDuration, parseDuration } from './api/duration.ts'
 export { fillImageUrl } from './api/image-url-template.ts'
+export {
+  ADDRESSINGS,
+  type Addressing,
+  INTERFACE_MODELS,
+  type InterfaceModel,
+  type InterfaceWords,
+  isOnPodNetwork,
+  staticAddresses,
+} from './api/interface-words.ts'
 export { ipText, isOverlapping, parseCidr, parseIp } from './api/ip-address.ts'
 export { ANNOTATIONS, FINALIZERS, LAB_ISOLATION, LABELS, MANAGER, PLACEMENT_GATE } from './api/labels.ts'
 export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'

@@ -72,6 +72,11 @@ export const ANNOTATIONS = {
   rendered: 'pelotech.ot/rendered',
   /** On the Deployment of a container cluster whose pod fitted no node beside the others: nodes on which all of them were tried, separated by commas. */
   avoidedNodes: 'pelotech.ot/avoided-nodes',
+  /**
+   * On the VirtualMachine of KubeVirt: names of its interfaces whose MAC address the spec gives, separated by commas. It tells them from those that people
+   * have added.
+   */
+  givenMacAddresses: 'pelotech.ot/given-mac-addresses',
   /** On the VirtualMachine of KubeVirt or its instance: when the operator last made KubeVirt retry what was refused. */
   retriedAt: 'pelotech.ot/retried-at',
 } as const

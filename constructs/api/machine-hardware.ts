@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { maybeFlag } from './shared.ts'
 
 export const FIRMWARES = ['bios', 'uefi', 'uefi-secure'] as const
-export type Firmware = (typeof FIRMWARES)[number]
 
 /** What the guest finds at its start. The fields are the same for a machine and for one of a workspace. */
 export const hardwareFields = {

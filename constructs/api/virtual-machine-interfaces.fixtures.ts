@@ -116,5 +116,19 @@ export const INTERFACES: readonly SpecFixture[] = [
   accepted('32 interfaces', spec({ interfaces: times(32, (at) => network(`net-${at}`)) })),
   refused('33 interfaces', spec({ interfaces: times(33, (at) => network(`net-${at}`)) }), 'spec.interfaces'),
   refused('a network twice', spec({ interfaces: [network('a'), network('b'), network('a')] }), 'spec.interfaces'),
-  refused('no address', spec({ interfaces: [{ network: 'a' }] }), 'spec.interfaces[0].ipAddress'),
+  accepted('no address', spec({ interfaces: [{ network: 'a' }, { network: 'pod' }] })),
+  accepted('two addresses', spec({ interfaces: [{ network: 'a', ipAddresses: ['10.0.0.1/24', 'fd00::1/64'] }] })),
+  refused(
+    'a bad second address',
+    spec({ interfaces: [{ network: 'a', ipAddresses: ['10.0.0.1/24', 'x'] }] }),
+    'spec.interfaces[0].ipAddresses[1]',
+  ),
+  ...['routes', 'nameservers'].map((field) =>
+    refused(`${field} without an address`, spec({ interfaces: [{ network: 'a', [field]: [] }] }), 'spec.interfaces[0]'),
+  ),
+  refused(
+    'a MAC address twice',
+    spec({ interfaces: ['a', 'b'].map((network) => ({ network, macAddress: '52:54:00:12:34:56' })) }),
+    'spec.interfaces',
+  ),
 ]

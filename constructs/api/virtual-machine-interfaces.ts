@@ -1,6 +1,16 @@
 import { z } from 'zod'
-import { celMatches } from '../schema/cel.ts'
+import { type CelRule, celMatches } from '../schema/cel.ts'
 import { usableRule } from './address-fields.ts'
+import {
+  addressingFits,
+  celHasAddress,
+  guestInterfaceFields,
+  type InterfaceWords,
+  IP_ADDRESSES_MAX,
+  macAddressesUnique,
+  oneAddressField,
+  staticAddresses,
+} from './interface-words.ts'
 import { cel, dnsLabel, matching } from './shared.ts'
 
 const INTERFACES_MAX = 32
@@ -54,26 +64,49 @@ const route = z
   })
   .describe('One route.')
 
-const networkInterface = z
+const interfaceFields = z
   .object({
-    network: dnsLabel().describe('Name of the NetworkAttachmentDefinition in the namespace of the virtual machine.'),
-    ipAddress: ipAddress.describe(
-      'Static address of the guest in CIDR form, IPv4 or IPv6, such as 10.10.0.161/24: the address, then the length of its network.',
+    network: dnsLabel().describe(
+      'Name of the NetworkAttachmentDefinition in the namespace of the virtual machine, or, without an address, pod: the pod network of Kubernetes.',
     ),
+    ipAddress: ipAddress
+      .describe(
+        'Static address of the guest in CIDR form, IPv4 or IPv6, such as 10.10.0.161/24: the address, then the length of its network.',
+      )
+      .optional(),
+    ipAddresses: z
+      .array(ipAddress.describe('One address in CIDR form.'))
+      .min(1)
+      .max(IP_ADDRESSES_MAX)
+      .describe('Static addresses of the guest in place of ipAddress, such as one of IPv4 and one of IPv6.')
+      .optional(),
+    ...guestInterfaceFields,
     routes: z
       .array(route)
       .max(ROUTES_MAX)
       .describe(
-        'Routes over this interface, the first one to a network counts. Where several interfaces have a default route, that of the first of them counts. Default: none.',
+        'Routes over this interface, which needs a static address. The first one to a network counts. Where several interfaces have a default route, that of the first of them counts. Default: none.',
       )
       .optional(),
     nameservers: z
       .array(address('a name server').describe('Address of one name server.'))
       .max(NAMESERVERS_MAX)
-      .describe('Name servers that the guest asks over this interface. Default: none.')
+      .describe('Name servers that the guest asks over this interface, which needs a static address. Default: none.')
       .optional(),
   })
   .describe('One network interface.')
+
+type InterfaceFields = InterfaceWords & { readonly routes?: unknown; readonly nameservers?: unknown }
+
+/** A DHCP server gives its own. */
+const settingsNeedAddress: CelRule<InterfaceFields> = {
+  rule: `!has(self.routes) && !has(self.nameservers) || ${celHasAddress('self')}`,
+  message:
+    'routes and nameservers need ipAddress or ipAddresses: without an address of its own the guest takes those of the DHCP server',
+  holds: (nic) => (nic.routes === undefined && nic.nameservers === undefined) || staticAddresses(nic).length > 0,
+}
+
+const networkInterface = cel(interfaceFields, oneAddressField, addressingFits, settingsNeedAddress)
 
 /** In the order in which the guest numbers them. */
 export const interfaces = cel(
@@ -81,7 +114,7 @@ export const interfaces = cel(
     .array(networkInterface)
     .max(INTERFACES_MAX)
     .describe(
-      'Network interfaces, in the order of the guest. Default: one on the pod network, with DHCP; with any, the machine is not on it.',
+      'Network interfaces, in the order of the guest. Default: one on the pod network, with DHCP; with any, the machine is on it only if one names it.',
     ),
   {
     rule: 'self.all(one, self.exists_one(other, other.network == one.network))',
@@ -89,6 +122,7 @@ export const interfaces = cel(
     holds: (list: readonly { readonly network: string }[]) =>
       new Set(list.map(({ network }) => network)).size === list.length,
   },
+  macAddressesUnique,
 )
 
 function isAddress(text: string): boolean {

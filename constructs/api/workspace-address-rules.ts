@@ -1,12 +1,14 @@
 import type { CelRule } from '../schema/cel.ts'
 import { searchRule } from '../schema/cel-search.ts'
+import { celAddresses, celHasAddress, isOnPodNetwork, POD_NETWORK_NAME, staticAddresses } from './interface-words.ts'
 import { networkOf, parseCidr, prefixText } from './ip-address.ts'
-import { celExists, optionalLoop, type WorkspaceParts } from './workspace-parts.ts'
+import { optionalLoop, textsLoop, type WorkspaceParts } from './workspace-parts.ts'
 
 /** The two lists whose items have interfaces. */
 const OWNERS = [
-  { field: 'vms', who: 'machine' },
-  { field: 'containerClusters', who: 'container cluster' },
+  // The CEL says whether an interface is on no network of the workspace.
+  { field: 'vms', who: 'machine', isElsewhere: `nic.network == '${POD_NETWORK_NAME}' && !${celHasAddress('nic')}` },
+  { field: 'containerClusters', who: 'container cluster', isElsewhere: undefined },
 ] as const
 
 type Owners = (typeof OWNERS)[number]
@@ -19,21 +21,27 @@ const nicLoops = ({ field, who }: Owners, says: string) => [
 
 /** Returns every interface with its owner, in the order of those loops. */
 function nicsOf(spec: WorkspaceParts, { field }: Owners) {
-  return (spec[field] ?? []).flatMap((owner) => (owner.interfaces ?? []).map((nic) => ({ ...nic, owner: owner.name })))
+  return (spec[field] ?? []).flatMap((owner) =>
+    (owner.interfaces ?? []).map((nic) => ({ ...nic, owner: owner.name, addresses: staticAddresses(nic) })),
+  )
 }
 
 const networkExists = (owners: Owners): CelRule<WorkspaceParts> =>
   searchRule({
     message: `every interface of a ${owners.who} must name one of spec.networks`,
     field: owners.field,
-    among: nicLoops(
-      owners,
-      'has an interface on network "{nic.network}", which is not in spec.networks: add it there, or name one that is',
-    ),
-    isWrong: `!${celExists('net', 'self.networks', 'net.name == nic.network')}`,
+    among: [
+      textsLoop('names', 'self.networks', 'each.name'),
+      ...nicLoops(
+        owners,
+        'has an interface on network "{nic.network}", which is not in spec.networks: add it there, or name one that is',
+      ),
+    ],
+    isWrong: `!(nic.network in names)${owners.isElsewhere === undefined ? '' : ` && !(${owners.isElsewhere})`}`,
     find: (spec) => {
       const names = new Set(spec.networks?.map(({ name }) => name))
-      const nic = nicsOf(spec, owners).find(({ network }) => !names.has(network))
+      const isElsewhere = owners.isElsewhere === undefined ? () => false : isOnPodNetwork
+      const nic = nicsOf(spec, owners).find((one) => !names.has(one.network) && !isElsewhere(one))
       return nic && [nic.owner, nic.network]
     },
   })
@@ -43,30 +51,40 @@ const addressInNetwork = (owners: Owners): CelRule<WorkspaceParts> =>
     message: `every address of a ${owners.who} must be in the cidr of its network, with its length`,
     field: owners.field,
     among: [
-      ...nicLoops(owners, 'has the address {nic.ipAddress} on network "{nic.network}", '),
-      { item: 'home', list: "[isCIDR(nic.ipAddress) ? string(cidr(nic.ipAddress).masked()) : '']" },
-      optionalLoop(
-        'net',
-        'self.networks',
-        'which is {net.cidr}: take an address of that network, with the same length',
-      ),
+      textsLoop('names', 'self.networks', 'each.name', 'has(each.cidr)'),
+      textsLoop('cidrs', 'self.networks', 'each.cidr', 'has(each.cidr)'),
+      // The API server knows how long a text of this list may be, which it does not of one that is taken out by its index.
+      textsLoop('homes', 'self.networks', "'%s %s'.format([each.name, each.cidr])", 'has(each.cidr)'),
+      ...nicLoops(owners, 'has on network "{nic.network}", which is {cidrs[names.indexOf(nic.network)]}, the address '),
+      {
+        item: 'address',
+        list: celAddresses('nic'),
+        says: '{address}: take an address of that network, with the same length',
+      },
     ],
-    isWrong: "net.name == nic.network && net.cidr != home && home != ''",
+    isWrong:
+      "nic.network in names && isCIDR(address) && !('%s %s'.format([nic.network, string(cidr(address).masked())]) in homes)",
     find: (spec) => {
-      for (const { owner, network, ipAddress } of nicsOf(spec, owners)) {
-        const address = parseCidr(ipAddress)
-        const home = address && prefixText(networkOf(address))
-        const net = spec.networks?.find(({ name, cidr }) => name === network && cidr !== home)
-        if (home !== undefined && net !== undefined) return [owner, ipAddress, network, net.cidr]
+      const cidrs = new Map(spec.networks?.map(({ name, cidr }) => [name, cidr]))
+      for (const { owner, network, addresses } of nicsOf(spec, owners)) {
+        const cidr = cidrs.get(network)
+        const address = cidr === undefined ? undefined : addresses.find((one) => isOutside(one, cidr))
+        if (cidr !== undefined && address !== undefined) return [owner, network, cidr, address]
       }
       return undefined
     },
   })
 
+/** False if the address cannot be parsed: other rules report that. */
+function isOutside(address: string, cidr: string): boolean {
+  const prefix = parseCidr(address)
+  return prefix !== undefined && prefixText(networkOf(prefix)) !== cidr
+}
+
 /** CEL: a list whose only item is the list of the addresses that items of the field have on the network `net`. */
 const membersOf = (field: string) =>
   `[has(self.${field}) ? self.${field}.map(owner, has(owner.interfaces), ` +
-  'owner.interfaces.map(nic, nic.network == net.name, nic.ipAddress)).flatten() : []]'
+  `owner.interfaces.map(nic, nic.network == net.name, ${celAddresses('nic')}).flatten()).flatten() : []]`
 
 const ANOTHER = ' more than once: give each machine and container cluster on it another one'
 const repeated = (list: string) => `${list}.filter(one, !${list}.exists_one(other, other == one))`
@@ -113,7 +131,7 @@ interface Members {
 /** Returns the first network on which `look` finds an address, and that address. */
 function findOn(spec: WorkspaceParts, look: (members: Members) => string | undefined): string[] | undefined {
   const [vms, clusters] = OWNERS.map((owners) => Map.groupBy(nicsOf(spec, owners), ({ network }) => network))
-  const on = (nics: typeof vms, name: string) => (nics?.get(name) ?? []).map(({ ipAddress }) => ipAddress)
+  const on = (nics: typeof vms, name: string) => (nics?.get(name) ?? []).flatMap(({ addresses }) => addresses)
   for (const { name } of spec.networks ?? []) {
     const address = look({ vms: on(vms, name), clusters: on(clusters, name) })
     if (address !== undefined) return [name, address]
@@ -125,7 +143,30 @@ function isRepeated(one: string, list: readonly string[]): boolean {
   return list.indexOf(one) !== list.lastIndexOf(one)
 }
 
+/** CEL: the MAC addresses that the spec gives to items of the field. */
+const macAddressesOf = (field: string) =>
+  `(has(self.${field}) ? self.${field}.map(owner, has(owner.interfaces), ` +
+  'owner.interfaces.map(nic, has(nic.macAddress), nic.macAddress)).flatten() : [])'
+
+const macAddressesDiffer = searchRule<WorkspaceParts>({
+  message: 'every MAC address must be given to one interface alone',
+  among: [
+    {
+      item: 'macs',
+      list: `[${OWNERS.map(({ field }) => macAddressesOf(field)).join(' + ')}]`,
+      says: `MAC address {${repeated('macs')}[0]} is given to more than one interface: give it to one alone`,
+    },
+  ],
+  isWrong: 'macs.size() != macs.distinct().size()',
+  find: (spec) => {
+    const macs = OWNERS.flatMap((owners) => nicsOf(spec, owners)).flatMap(({ macAddress }) => macAddress ?? [])
+    const repeatedOne = macs.find((one) => isRepeated(one, macs))
+    return repeatedOne === undefined ? undefined : [repeatedOne]
+  },
+})
+
 export const addressRules: readonly CelRule<WorkspaceParts>[] = [
   ...OWNERS.flatMap((owners) => [networkExists(owners), addressInNetwork(owners)]),
   ...addressesUnique,
+  macAddressesDiffer,
 ]

@@ -4,7 +4,7 @@ import { containerMemoryField } from './sizes.ts'
 import { cpuField } from './virtual-machine-cpu.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 import { memberName } from './workspace-member-name.ts'
-import { workspaceInterfaces } from './workspace-networks.ts'
+import { podInterfaces } from './workspace-networks.ts'
 import { absolutePath } from './workspace-volumes.ts'
 
 /** As in the proposal: lower case, where Kubernetes uses upper case. */
@@ -257,7 +257,7 @@ const containerCluster = z
         'Secrets of type kubernetes.io/dockerconfigjson, in the namespace of the workspace, with the logins for private images. Default: none.',
       )
       .optional(),
-    interfaces: workspaceInterfaces('containers, which they share', 'the pod network alone.').optional(),
+    interfaces: podInterfaces.optional(),
     containers: listMap(
       z.array(container).min(1).max(WORKSPACE_LIMITS.containers),
       'name',

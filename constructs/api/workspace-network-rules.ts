@@ -1,6 +1,7 @@
 import type { CelRule } from '../schema/cel.ts'
 import { celText, type Search, searchRule } from '../schema/cel-search.ts'
 import { celIsHostAddress } from './address-fields.ts'
+import { POD_NETWORK_NAME } from './interface-words.ts'
 import { isHostAddress, isInNetwork, parseCidr, parseIp } from './ip-address.ts'
 
 /** Rules on one network of a workspace, or on one list of interfaces. */
@@ -11,13 +12,14 @@ interface RouteFields {
 }
 
 interface NetworkFields {
-  readonly cidr: string
+  readonly name: string
+  readonly cidr?: string | undefined
   readonly rangeGateway?: string | undefined
   readonly routes?: readonly RouteFields[] | undefined
 }
 
 const gatewayInside: CelRule<NetworkFields> = {
-  rule: '!has(self.rangeGateway) || !isIP(self.rangeGateway) || !isCIDR(self.cidr) || cidr(self.cidr).containsIP(self.rangeGateway)',
+  rule: '!has(self.rangeGateway) || !isIP(self.rangeGateway) || !has(self.cidr) || !isCIDR(self.cidr) || cidr(self.cidr).containsIP(self.rangeGateway)',
   message: 'rangeGateway must be an address of its network',
   field: 'rangeGateway',
   offender: {
@@ -29,7 +31,7 @@ const gatewayInside: CelRule<NetworkFields> = {
 
 const gatewayIsHost: CelRule<NetworkFields> = {
   rule:
-    '!has(self.rangeGateway) || !isIP(self.rangeGateway) || !isCIDR(self.cidr) || !cidr(self.cidr).containsIP(self.rangeGateway) || ' +
+    '!has(self.rangeGateway) || !isIP(self.rangeGateway) || !has(self.cidr) || !isCIDR(self.cidr) || !cidr(self.cidr).containsIP(self.rangeGateway) || ' +
     celIsHostAddress({ ip: 'ip(self.rangeGateway)', network: 'cidr(self.cidr)', text: 'self.rangeGateway' }),
   message: 'rangeGateway must be neither the first nor the last address of its network',
   field: 'rangeGateway',
@@ -41,7 +43,7 @@ const gatewayIsHost: CelRule<NetworkFields> = {
       `rangeGateway ${rangeGateway} must be neither the first nor the last address of its network, which is ${cidr}`,
   },
   holds: ({ rangeGateway, cidr }) => {
-    const [address, network] = [parseIp(rangeGateway ?? ''), parseCidr(cidr)]
+    const [address, network] = [parseIp(rangeGateway ?? ''), parseCidr(cidr ?? '')]
     if (address === undefined || network === undefined || !isInNetwork(address, network)) return true
     return isHostAddress({ ...address, length: network.length })
   },
@@ -53,9 +55,10 @@ const hopsInside = routesRule({
     'nextHopIpAddress {route.nextHopIpAddress} of the route to {route.destinationNetworkCidr} must be an address of the network that has the ' +
     'route, which is {self.cidr}, and neither its first nor its last: packets can only be handed to a neighbour',
   isWrong:
-    'isCIDR(self.cidr) && isIP(route.nextHopIpAddress) && !(cidr(self.cidr).containsIP(route.nextHopIpAddress) && ' +
+    'has(self.cidr) && isCIDR(self.cidr) && isIP(route.nextHopIpAddress) && !(cidr(self.cidr).containsIP(route.nextHopIpAddress) && ' +
     `(${celIsHostAddress({ ip: 'ip(route.nextHopIpAddress)', network: 'cidr(self.cidr)', text: 'route.nextHopIpAddress' })}))`,
   find: ({ routes = [], cidr }) => {
+    if (cidr === undefined) return undefined
     const route = routes.find(({ nextHopIpAddress }) => !isNeighbour(nextHopIpAddress, cidr))
     return route && [route.nextHopIpAddress, route.destinationNetworkCidr, cidr]
   },
@@ -87,7 +90,15 @@ function routesRule({
   return searchRule({ ...rule, field: 'routes', among: [route] })
 }
 
-export const networkRules = [gatewayInside, gatewayIsHost, hopsInside, oneFamily] as const
+/** A machine with no address on it would be on the pod network instead. */
+const podNamed: CelRule<NetworkFields> = {
+  rule: `has(self.cidr) || self.name != '${POD_NETWORK_NAME}'`,
+  message: `a network without cidr must not be called ${POD_NETWORK_NAME}, which is the pod network in the interfaces of machines: call it otherwise`,
+  field: 'name',
+  holds: ({ name, cidr }) => cidr !== undefined || name !== POD_NETWORK_NAME,
+}
+
+export const networkRules = [gatewayInside, gatewayIsHost, hopsInside, oneFamily, podNamed] as const
 
 /** Not a list map by network: the order of the interfaces matters, and such a list loses it when two people write to it. */
 export const interfacesRule = searchRule<readonly { readonly network: string }[]>({
@@ -114,7 +125,7 @@ function isNeighbour(text: string, cidr: string): boolean {
 }
 
 /** Also true if one of them cannot be parsed: other rules report that. */
-function isInside(address: string | undefined, cidr: string): boolean {
-  const [one, network] = [parseIp(address ?? ''), parseCidr(cidr)]
+function isInside(address: string | undefined, cidr: string | undefined): boolean {
+  const [one, network] = [parseIp(address ?? ''), parseCidr(cidr ?? '')]
   return one === undefined || network === undefined || isInNetwork(one, network)
 }

@@ -103,24 +103,93 @@ const ADDRESSES: readonly SpecFixture[] = [
   ),
 ]
 
+/** Two members on one network. */
+const shared = (fields: object, ...nics: readonly object[]) => ({
+  networks: [{ name: 'net', ...fields }],
+  vms: nics.map((one, index) => vm(`m${index}`, { network: 'net', ...one })),
+})
+const LAYER_2: readonly SpecFixture[] = [
+  accepted('a network of layer 2 alone', shared({}, {}, { ipAddress: '10.0.0.1/24' }, { ipAddress: 'fd00::1/64' })),
+  accepted(
+    'routes on it',
+    shared(
+      { rangeGateway: '10.0.0.1', routes: [{ destinationNetworkCidr: '::/0', nextHopIpAddress: 'fd00::1' }] },
+      { ipAddresses: ['10.0.0.2/24', 'fd00::2/64'] },
+    ),
+  ),
+  refused('it as pod', { networks: [{ name: 'pod' }] }, 'spec.networks[0].name'),
+  accepted('the pod network beside others', {
+    networks: [{ name: 'net' }],
+    vms: [vm('m', { network: 'pod', model: 'e1000' }, { network: 'net' })],
+  }),
+  refused(
+    'an address on the pod network',
+    { vms: [vm('m', nic('10.0.0.1/24', 'pod'))] },
+    'spec.vms',
+    'machine "m" has an interface on network "pod", which is not in spec.networks: add it there, or name one that is',
+  ),
+  refused(
+    'the pod network of containers',
+    { containerClusters: [cluster('c', { network: 'pod' })] },
+    'spec.containerClusters',
+  ),
+  ...['dhcp', 'none'].map((addressing) => accepted(addressing, shared({ cidr: '10.0.0.0/24' }, { addressing }))),
+  refused('static without an address', shared({}, { addressing: 'static' }), 'spec.vms[0].interfaces[0].addressing'),
+  refused(
+    'dhcp with an address',
+    shared({}, { addressing: 'dhcp', ipAddress: '10.0.0.1/24' }),
+    'spec.vms[0].interfaces[0].addressing',
+  ),
+  refused(
+    'both fields of addresses',
+    shared({}, { ipAddress: '10.0.0.1/24', ipAddresses: ['10.0.0.2/24'] }),
+    'spec.vms[0].interfaces[0]',
+  ),
+  refused('no address in the list', shared({}, { ipAddresses: [] }), 'spec.vms[0].interfaces[0].ipAddresses'),
+  refused(
+    'the second address of another network',
+    shared({ cidr: '10.0.0.0/24' }, { ipAddresses: ['10.0.0.1/24', '10.0.1.1/24'] }),
+    'spec.vms',
+  ),
+  refused(
+    'a second address that somebody has',
+    shared({}, { ipAddresses: ['10.0.0.1/24', '10.0.0.2/24'] }, { ipAddress: '10.0.0.2/24' }),
+    'spec.networks',
+  ),
+  accepted('a MAC address', shared({}, { macAddress: '52:54:00:12:34:56' })),
+  ...['52:54:00:12:34', '53:54:00:12:34:56', '52:54:00:AB:34:56', '52-54-00-12-34-56'].map((macAddress) =>
+    refused(`MAC address ${macAddress}`, shared({}, { macAddress }), 'spec.vms[0].interfaces[0].macAddress'),
+  ),
+  refused(
+    'a MAC address twice',
+    {
+      ...shared({}, { macAddress: '52:54:00:12:34:56' }),
+      containerClusters: [cluster('c', { network: 'net', macAddress: '52:54:00:12:34:56' })],
+    },
+    'spec',
+    'MAC address 52:54:00:12:34:56 is given to more than one interface: give it to one alone',
+  ),
+  refused('a card that KubeVirt does not have', shared({}, { model: 'ne2000' }), 'spec.vms[0].interfaces[0].model'),
+]
+
 const MEMBERS: readonly SpecFixture[] = [
   refused(
     'an address of another network',
     at('10.10.1.7/24'),
     'spec.vms',
-    'machine "a" has the address 10.10.1.7/24 on network "net", which is 10.10.0.0/24: take an address of that network, with the same length',
+    'machine "a" has on network "net", which is 10.10.0.0/24, the address 10.10.1.7/24: take an address of that network, with the same length',
   ),
   refused(
     'an address with another length',
     { ...net({}), containerClusters: [cluster('c', nic('10.10.0.7/25'))] },
     'spec.containerClusters',
-    'container cluster "c" has the address 10.10.0.7/25 on network "net", which is 10.10.0.0/24: take an address of that network, with the same length',
+    'container cluster "c" has on network "net", which is 10.10.0.0/24, the address 10.10.0.7/25: take an address of that network, with the same length',
   ),
   refused(
     'an address of the other family',
     at('fd00::1/64'),
     'spec.vms',
-    'machine "a" has the address fd00::1/64 on network "net", which is 10.10.0.0/24: take an address of that network, with the same length',
+    'machine "a" has on network "net", which is 10.10.0.0/24, the address fd00::1/64: take an address of that network, with the same length',
   ),
   refused(
     'a network that there is not',
@@ -264,4 +333,11 @@ const ROUTES: readonly SpecFixture[] = [
   refused('name servers without addresses', net({ nameservers: {} }), 'spec.networks[0].nameservers.addresses'),
 ]
 
-export const NETWORK_FIXTURES: readonly SpecFixture[] = [...CIDRS, ...ADDRESSES, ...MEMBERS, ...GATEWAYS, ...ROUTES]
+export const NETWORK_FIXTURES: readonly SpecFixture[] = [
+  ...CIDRS,
+  ...LAYER_2,
+  ...ADDRESSES,
+  ...MEMBERS,
+  ...GATEWAYS,
+  ...ROUTES,
+]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { addressField, destinationCidr, interfaceAddress, networkCidr } from './address-fields.ts'
+import { addressingFits, guestInterfaceFields, macAddressField, oneAddressField } from './interface-words.ts'
 import { cel, dnsLabel, listMap } from './shared.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 import { interfacesRule, networkRules } from './workspace-network-rules.ts'
@@ -17,9 +18,12 @@ const route = z
 
 const networkFields = z.object({
   name: dnsLabel().describe('Name of the network, which interfaces refer to.'),
-  cidr: networkCidr().describe(
-    'Addresses of the network in CIDR form, such as 10.10.0.0/24, IPv4 or IPv6: its first address, then its length.',
-  ),
+  cidr: networkCidr()
+    .describe(
+      'Addresses of the network in CIDR form, such as 10.10.0.0/24, IPv4 or IPv6: its first address, then its length. Default: none, a network of layer 2 ' +
+        'alone. Its members have any addresses, of IPv4 and IPv6, or none.',
+    )
+    .optional(),
   rangeGateway: addressField('rangeGateway')
     .describe(
       'Address of the gateway. A member of this network must have it, because nobody else is on the network. It is the default route of everything with an interface ' +
@@ -52,22 +56,60 @@ export const networks = listMap(
   'Networks of the workspace. One that no interface names is made too.',
 )
 
-const networkInterface = z
-  .object({
-    network: dnsLabel().describe('Name of one of spec.networks.'),
-    ipAddress: interfaceAddress().describe(
-      'Static address in CIDR form, such as 10.10.0.161/24: the address, then the length of its network.',
-    ),
-  })
-  .describe('One network interface.')
+/** @param alone what applies without an address */
+const interfaceFields = (alone: string) => ({
+  ipAddress: interfaceAddress()
+    .describe(
+      `Static address in CIDR form, such as 10.10.0.161/24: the address, then the length of its network. Default: ${alone}.`,
+    )
+    .optional(),
+  ipAddresses: z
+    .array(interfaceAddress().describe('One address in CIDR form.'))
+    .min(1)
+    .max(WORKSPACE_LIMITS.ipAddresses)
+    .describe('Static addresses in place of ipAddress.')
+    .optional(),
+})
 
-/** @param whose owner of the interfaces @param otherwise what applies if there are none */
-export function workspaceInterfaces(whose: string, otherwise: string) {
-  return cel(
-    z
-      .array(networkInterface)
-      .max(WORKSPACE_LIMITS.interfaces)
-      .describe(`Network interfaces of the ${whose}, in its order, each on another network. Default: ${otherwise}`),
-    interfacesRule,
-  )
-}
+/** Network interfaces of a machine. */
+export const machineInterfaces = cel(
+  z
+    .array(
+      cel(
+        z.object({
+          network: dnsLabel().describe(
+            'Name of one of spec.networks, or, without an address, pod: the pod network of Kubernetes.',
+          ),
+          ...interfaceFields('the guest asks a DHCP server on the network, see addressing'),
+          ...guestInterfaceFields,
+        }),
+        oneAddressField,
+        addressingFits,
+      ).describe('One network interface.'),
+    )
+    .max(WORKSPACE_LIMITS.interfaces)
+    .describe(
+      'Network interfaces of the machine, in its order, each on another network. Default: one on the pod network, with DHCP.',
+    ),
+  interfacesRule,
+)
+
+/** Network interfaces of the pod of a container cluster. */
+export const podInterfaces = cel(
+  z
+    .array(
+      cel(
+        z.object({
+          network: dnsLabel().describe('Name of one of spec.networks.'),
+          ...interfaceFields('none, what runs in the containers gives the interface one'),
+          macAddress: macAddressField,
+        }),
+        oneAddressField,
+      ).describe('One network interface.'),
+    )
+    .max(WORKSPACE_LIMITS.interfaces)
+    .describe(
+      'Network interfaces of the containers, which they share, in their order, each on another network. Default: the pod network alone, which they are always on.',
+    ),
+  interfacesRule,
+)

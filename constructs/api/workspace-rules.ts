@@ -1,19 +1,20 @@
 import type { CelRule } from '../schema/cel.ts'
 import { searchRule } from '../schema/cel-search.ts'
 import { addressRules } from './workspace-address-rules.ts'
-import { celExists, optionalLoop, type WorkspaceParts } from './workspace-parts.ts'
+import { optionalLoop, textsLoop, type WorkspaceParts } from './workspace-parts.ts'
 
 const namesUnique = searchRule<WorkspaceParts>({
   message: 'no container cluster may have the name of a machine',
   field: 'containerClusters',
   among: [
+    textsLoop('machines', 'self.vms', 'each.name'),
     optionalLoop(
       'cluster',
       'self.containerClusters',
       'container cluster "{cluster.name}" has the name of a machine: both would have the same host name, so call one of them otherwise',
     ),
   ],
-  isWrong: celExists('vm', 'self.vms', 'vm.name == cluster.name'),
+  isWrong: 'cluster.name in machines',
   find: ({ vms = [], containerClusters = [] }) => {
     const cluster = containerClusters.find(({ name }) => vms.some((vm) => vm.name === name))
     return cluster && [cluster.name]
@@ -24,6 +25,7 @@ const volumesExist = searchRule<WorkspaceParts>({
   message: 'every volume mount must name one of spec.volumes, or ansible',
   field: 'containerClusters',
   among: [
+    textsLoop('volumes', 'self.volumes', 'each.name'),
     optionalLoop('cluster', 'self.containerClusters', 'container cluster "{cluster.name}" '),
     { item: 'container', list: 'cluster.containers' },
     optionalLoop(
@@ -32,7 +34,7 @@ const volumesExist = searchRule<WorkspaceParts>({
       'mounts volume "{mount.name}" at {mount.containerPath}, which is not in spec.volumes: add it there, or name one that is, or ansible',
     ),
   ],
-  isWrong: `mount.name != 'ansible' && !${celExists('volume', 'self.volumes', 'volume.name == mount.name')}`,
+  isWrong: "mount.name != 'ansible' && !(mount.name in volumes)",
   find: ({ containerClusters = [], volumes = [] }) => {
     const names = new Set(['ansible', ...volumes.map(({ name }) => name)])
     for (const { name: cluster, containers } of containerClusters) {

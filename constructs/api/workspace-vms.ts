@@ -8,7 +8,7 @@ import { usersField } from './virtual-machine-users.ts'
 import { vmDiskImage } from './vm-disk-image.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 import { memberName } from './workspace-member-name.ts'
-import { workspaceInterfaces } from './workspace-networks.ts'
+import { machineInterfaces } from './workspace-networks.ts'
 
 const role = z
   .object({
@@ -78,7 +78,7 @@ const vm = z
     ).optional(),
     ...hardwareFields,
     users: usersField(WORKSPACE_LIMITS.vmUsers).optional(),
-    interfaces: workspaceInterfaces('machine', 'one on the pod network, with DHCP.').optional(),
+    interfaces: machineInterfaces.optional(),
     ansible: ansible.optional(),
   })
   .describe('One virtual machine.')

@@ -39,6 +39,19 @@ describe('usableRoutes', () => {
     expect(via(ipAddress, hop)).toBe(false)
   })
 
+  it('of a guest without an address are none, and of one with several are those of any', () => {
+    const routes = [
+      { to: '0.0.0.0/0', via: '10.0.0.1' },
+      { to: '::/0', via: 'fe80::1' },
+      { to: 'fd77::/16', via: 'fd00::1' },
+    ]
+    expect(usableRoutes({ routes })).toEqual([])
+    expect(usableRoutes({ ipAddresses: ['10.0.0.5/24', 'fd00::5/64'], routes })).toEqual(routes)
+    expect(usableRoutes({ ipAddresses: ['10.0.0.5/24', '10.0.0.1/24'], routes }).map(({ via }) => via)).toEqual([
+      'fe80::1',
+    ])
+  })
+
   it('has the first one to each network, by its first address', () => {
     const routes = [
       { to: '172.27.1.1/16', via: '10.0.0.1' },

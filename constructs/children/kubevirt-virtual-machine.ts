@@ -1,5 +1,6 @@
 import { ApiObject } from 'cdk8s'
 import type { Construct } from 'constructs'
+import { type InterfaceModel, type InterfaceWords, isOnPodNetwork } from '../api/interface-words.ts'
 import { ANNOTATIONS, LABELS } from '../api/labels.ts'
 import { labelValue } from '../api/names.ts'
 import type { RunStrategy } from '../api/virtual-machine.ts'
@@ -23,8 +24,13 @@ export interface KubeVirtVirtualMachineProps {
   /** As in the spec's resources. */
   readonly cpu: string
   readonly memory: string
-  /** Networks of the machine, each a NetworkAttachmentDefinition in its namespace. Without any it is on the pod network. */
-  readonly interfaces?: readonly { readonly network: string; readonly macAddress: string }[]
+  /** Networks of the machine, each a NetworkAttachmentDefinition in its namespace, or the pod network. Without any it is on the pod network. */
+  readonly interfaces?: readonly (InterfaceWords & {
+    readonly macAddress: string
+    readonly model?: InterfaceModel | undefined
+  })[]
+  /** Names of interfaces whose MAC address the spec gives, or has given before. Default: none. */
+  readonly givenMacAddresses?: readonly string[] | undefined
   /** The data for cloud-init. */
   readonly cloudInit: {
     /** From `cloudInitFingerprint`. */
@@ -51,6 +57,7 @@ export interface KubeVirtVirtualMachineProps {
 interface GuestNic {
   readonly name: string
   readonly macAddress: string
+  readonly model?: InterfaceModel
   readonly bridge?: Readonly<Record<string, never>>
   readonly masquerade?: Readonly<Record<string, never>>
 }
@@ -130,7 +137,12 @@ export class KubeVirtVirtualMachine extends ApiObject {
         vm,
         name: vmChildNames(vm.name).machine,
         labels: placeLabels(props),
-        annotations: { [ANNOTATIONS.cloudInit]: cloudInit.fingerprint },
+        annotations: {
+          [ANNOTATIONS.cloudInit]: cloudInit.fingerprint,
+          ...(props.givenMacAddresses !== undefined && {
+            [ANNOTATIONS.givenMacAddresses]: props.givenMacAddresses.join(','),
+          }),
+        },
       }),
       spec: machineSpec(props),
     })
@@ -209,10 +221,15 @@ function networking({ vm, interfaces = [] }: KubeVirtVirtualMachineProps): Netwo
   if (interfaces.length === 0) return podNetwork(vm)
   return {
     autoattachPodInterface: false,
-    interfaces: interfaces.map(({ network, macAddress }) => ({ name: network, bridge: {}, macAddress })),
-    networks: interfaces.map(({ network }) => ({
-      name: network,
-      multus: { networkName: `${vm.namespace}/${network}` },
+    interfaces: interfaces.map((nic) => ({
+      name: nic.network,
+      ...(isOnPodNetwork(nic) ? { masquerade: {} } : { bridge: {} }),
+      macAddress: nic.macAddress,
+      ...(nic.model !== undefined && { model: nic.model }),
+    })),
+    networks: interfaces.map((nic) => ({
+      name: nic.network,
+      ...(isOnPodNetwork(nic) ? { pod: {} } : { multus: { networkName: `${vm.namespace}/${nic.network}` } }),
     })),
   }
 }

@@ -24,6 +24,13 @@ describe('withMacAddresses', () => {
     expect(withMacAddresses('scope', 'vm', interfaces)).toMatchObject(interfaces)
   })
 
+  it('takes what the spec gives', () => {
+    const macAddress = '52:54:00:12:34:56'
+    const [given, other] = withMacAddresses('scope', 'vm', [{ network: 'a', macAddress }, { network: 'b' }])
+    expect(given?.macAddress).toBe(macAddress)
+    expect(other?.macAddress).toBe(addresses(['b'])[0])
+  })
+
   it('does not depend on the place in the list, nor on the other ones', () => {
     expect(addresses(NETWORKS.toReversed())).toEqual(addresses(NETWORKS).reverse())
     expect(addresses(['bridge-inet'])).toEqual([addresses(NETWORKS)[1]])

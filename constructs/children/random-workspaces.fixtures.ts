@@ -52,6 +52,7 @@ const networkDraw = fc.record({
   family: fc.constantFrom<4 | 6>(4, 4, 4, 6),
   size: fc.nat(),
   hasGateway: fc.boolean(),
+  isLayer2: fc.constantFrom(false, false, true),
   routes: fc.array(fc.record({ to: fc.nat(2), hop: fc.nat(HOSTS - 1) }), { maxLength: 4 }),
   nameservers: fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { maxLength: 4 }),
 })
@@ -65,8 +66,18 @@ const variables = optional(
 const role = fc.record({ role: fc.constantFrom('specialize', 'linuxRouter', 'lab.net.router'), variables })
 const roles = optional(fc.array(role, { maxLength: 2 }))
 
+/** What a member says of its interfaces. Those of pods have no model, and nobody asks a DHCP server for them. */
+const nicDraw = fc.record({
+  style: fc.constantFrom('static', 'static', 'two', 'dhcp', 'none', 'bare'),
+  hasMacAddress: fc.boolean(),
+  model: optional(fc.constantFrom('e1000', 'virtio')),
+  isOnPods: fc.boolean(),
+})
+type NicDraw = typeof nicDraw extends fc.Arbitrary<infer T> ? T : never
+
 const vmDraw = fc.record({
   attached,
+  nic: nicDraw,
   ignoreOnDeploy: optional(fc.boolean()),
   firmware: optional(fc.constantFrom('bios', 'uefi', 'uefi-secure')),
   tpm: optional(fc.boolean()),
@@ -103,7 +114,11 @@ const containerDraw = fc.record({
   add: optional(fc.constantFrom('NET_BIND_SERVICE', 'NET_ADMIN')),
   memory: optional(fc.constantFrom('256Mi', '2048Mi', '1.5Gi')),
 })
-const clusterDraw = fc.record({ attached, containers: fc.array(containerDraw, { minLength: 1, maxLength: 2 }) })
+const clusterDraw = fc.record({
+  attached,
+  nic: nicDraw,
+  containers: fc.array(containerDraw, { minLength: 1, maxLength: 2 }),
+})
 const volumeDraw = fc.record({
   size: fc.constantFrom('1Gi', '1024Mi'),
   localPath: optional(fc.constantFrom('/config', '/b/')),
@@ -136,13 +151,33 @@ function specOf({
   const networks = names.map((name, at) => ({ name, at, drawn: drawnNetworks[at] as NetworkDraw }))
   const [memberNames, vms, clusters] = members
   const taken = networks.map(() => 0)
-  const interfacesOf = (numbers: readonly number[]) =>
-    numbers.flatMap((number) => {
+  let macs = 0
+  const nextMacAddress = () => {
+    macs += 1
+    return `52:54:00:00:00:${String(macs).padStart(2, '0')}`
+  }
+  const addressOn = (network: Placed) => {
+    taken[network.at] = (taken[network.at] ?? 0) + 1
+    return `${addressIn(network, taken[network.at] ?? 0)}/${prefixOf(network.drawn)}`
+  }
+  const interfacesOf: InterfacesOf = (numbers, { style, hasMacAddress, model, isOnPods }, isMachine) => [
+    ...(isMachine && isOnPods ? [{ network: 'pod', model }] : []),
+    ...numbers.flatMap((number) => {
       const network = networks[number]
       if (network === undefined) return []
-      taken[number] = (taken[number] ?? 0) + 1
-      return [{ network: network.name, ipAddress: `${addressIn(network, taken[number])}/${prefixOf(network.drawn)}` }]
-    })
+      const isAsked = isMachine && (style === 'dhcp' || style === 'none')
+      return [
+        {
+          network: network.name,
+          ...(style === 'static' && { ipAddress: addressOn(network) }),
+          ...(style === 'two' && { ipAddresses: [addressOn(network), addressOn(network)] }),
+          ...(isAsked && { addressing: style }),
+          ...(hasMacAddress && { macAddress: nextMacAddress() }),
+          ...(isMachine && { model }),
+        },
+      ]
+    }),
+  ]
   return {
     networks: networks.map((network) => networkOf(network)),
     volumes: volumeNames.map((name, at) => ({
@@ -176,10 +211,12 @@ function addressIn({ at, drawn }: Placed, host: number): string {
 
 function networkOf(network: Placed) {
   const { name, at, drawn } = network
-  const { family, hasGateway, routes, nameservers } = drawn
+  const { family, hasGateway, isLayer2, routes, nameservers } = drawn
   return {
     name,
-    cidr: family === 4 ? `10.${at}.0.0/${prefixOf(drawn)}` : `fd00:${at + 1}::/${prefixOf(drawn)}`,
+    ...(!isLayer2 && {
+      cidr: family === 4 ? `10.${at}.0.0/${prefixOf(drawn)}` : `fd00:${at + 1}::/${prefixOf(drawn)}`,
+    }),
     ...(hasGateway && { rangeGateway: addressIn(network, HOSTS) }),
     ...(routes.length > 0 && {
       routes: routes.map(({ to, hop }) => ({
@@ -191,7 +228,11 @@ function networkOf(network: Placed) {
   }
 }
 
-type InterfacesOf = (numbers: readonly number[]) => { network: string; ipAddress: string }[]
+type InterfacesOf = (
+  numbers: readonly number[],
+  nic: NicDraw,
+  isMachine: boolean,
+) => NonNullable<NonNullable<WorkspaceSpecInput['vms']>[number]['interfaces']>
 
 function vmOf(name: string, drawn: Draws['members'][1][number], interfacesOf: InterfacesOf) {
   const { ignoreOnDeploy, firmware, tpm, version, roles: asked, hasUser } = drawn
@@ -203,7 +244,7 @@ function vmOf(name: string, drawn: Draws['members'][1][number], interfacesOf: In
     tpm,
     backingVMDiskImage: 'golden',
     resources: { cpu: '1', memory: '1Gi' },
-    interfaces: interfacesOf(drawn.attached),
+    interfaces: interfacesOf(drawn.attached, drawn.nic, true),
     ...(asked !== undefined && { ansible: { roles: asked as never } }),
     ...(hasUser && { users: [{ name: 'demo', plain_text_passwd: CANARY, lock_passwd: false }] }),
   }
@@ -218,7 +259,7 @@ function clusterOf(
 ) {
   return {
     name,
-    interfaces: interfacesOf(drawn.attached),
+    interfaces: interfacesOf(drawn.attached, drawn.nic, false),
     containers: drawn.containers.map((container, index) => ({
       name: `c${index}`,
       image: 'registry.example/app:1',

@@ -1,4 +1,5 @@
 import type { Construct } from 'constructs'
+import { type InterfaceWords, staticAddresses } from '../api/interface-words.ts'
 import type { WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
 import { ansibleYaml } from './ansible-yaml.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
@@ -97,7 +98,7 @@ export function isAnsibleTooLarge({ data }: Pick<AnsibleObject, 'data'>): boolea
 
 interface AnsibleHost {
   readonly name: string
-  readonly interfaces?: readonly { readonly network: string; readonly ipAddress: string }[] | undefined
+  readonly interfaces?: readonly InterfaceWords[] | undefined
 }
 
 /** Names of groups have an underscore, so that they are never the name of a machine. */
@@ -117,11 +118,18 @@ function inventory({ name }: WorkspaceRef, { vms = [], containerClusters = [], n
 }
 
 function addresses({ interfaces = [] }: AnsibleHost): object {
-  const [first] = interfaces
-  if (first === undefined) return {}
+  if (interfaces.length === 0) return {}
+  const [first] = interfaces.flatMap(staticAddresses)
   return {
-    ansible_host: first.ipAddress.split('/', 1)[0],
-    ot_interfaces: interfaces.map(({ network, ipAddress }) => ({ network, address: ipAddress })),
+    ...(first !== undefined && { ansible_host: first.split('/', 1)[0] }),
+    ot_interfaces: interfaces.map((nic) => {
+      const [address, ...others] = staticAddresses(nic)
+      return {
+        network: nic.network,
+        ...(address !== undefined && { address }),
+        ...(others.length > 0 && { further_addresses: others }),
+      }
+    }),
   }
 }
 
@@ -135,7 +143,7 @@ function versions({ baseVm, baseVmVersion, version }: WorkspaceVm): object {
 
 function networkFacts({ cidr, rangeGateway, nameservers }: WorkspaceNetwork): object {
   return {
-    cidr,
+    ...(cidr !== undefined && { cidr }),
     ...(rangeGateway !== undefined && { gateway: rangeGateway }),
     ...(nameservers !== undefined && { nameservers: nameservers.addresses }),
   }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { isOnPodNetwork, staticAddresses } from '../api/interface-words.ts'
 import { LABELS } from '../api/labels.ts'
 import { NETWORK_DRIVERS } from '../api/policy.ts'
 import { parseVirtualMachineSpec } from '../api/virtual-machine.ts'
@@ -105,7 +106,7 @@ export function workspaceChildrenSuite(runs: number): void {
         const hosts = { ...all.children['ot_machines']?.hosts, ...all.children['ot_containers']?.hosts }
         expect(Object.keys(hosts).toSorted()).toEqual([...vms, ...containerClusters].map(({ name }) => name).toSorted())
         for (const { name, interfaces = [] } of [...vms, ...containerClusters])
-          expect(hosts[name]?.ansible_host).toBe(interfaces[0]?.ipAddress.split('/')[0])
+          expect(hosts[name]?.ansible_host).toBe(interfaces.flatMap(staticAddresses)[0]?.split('/')[0])
         for (const when of ['build', 'deploy'] as const) {
           const plays = yaml(data[`${when}.yaml`]) as { hosts: string; roles?: { role: string; vars?: unknown }[] }[]
           const wanted = vms.flatMap(({ name, ansible }) =>
@@ -154,7 +155,10 @@ function checkVolumes({ volumes, clusters, ansible, files }: RenderedWorkspace):
 }
 
 function checkNodeGroups({ machines, clusters }: RenderedWorkspace, group: string | undefined): void {
-  for (const { spec } of machines) expect(spec.nodeGroup).toBe(spec.interfaces === undefined ? undefined : group)
+  for (const { spec } of machines) {
+    const isOnBridge = spec.interfaces?.some((nic) => !isOnPodNetwork(nic)) === true
+    expect(spec.nodeGroup).toBe(isOnBridge ? group : undefined)
+  }
   const groups = clusters.map(({ spec: { template } }) => {
     const own = template.metadata.labels[LABELS.nodeGroup]
     const terms = template.spec.affinity?.podAffinity.requiredDuringSchedulingIgnoredDuringExecution ?? []

@@ -1,7 +1,8 @@
 import type { Construct } from 'constructs'
+import { isOnPodNetwork, staticAddresses } from '../api/interface-words.ts'
 import { ANNOTATIONS } from '../api/labels.ts'
 import type { NetworkDriver } from '../api/policy.ts'
-import { type VirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
+import { type VirtualMachineInterface, type VirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
 import type { WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
@@ -18,6 +19,8 @@ export interface WorkspaceMachineProps {
   /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the workspace. Each machine decides whether it is about itself. */
   readonly rebuildRequestedAt?: string | undefined
 }
+
+type MachineInterface = NonNullable<WorkspaceVm['interfaces']>[number]
 
 export type WorkspaceMachineObject = WorkspaceChild<'VirtualMachine', VirtualMachineSpec>
 
@@ -58,14 +61,20 @@ function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceM
     ...(users !== undefined && { users }),
     resources: { ...vm.resources, ...(diskSize !== undefined && { diskSize }) },
     ...(interfaces.length > 0 && {
-      interfaces: interfaces.map(({ network, ipAddress }) => ({
-        network: networkNames(network).machines,
-        ipAddress,
-        ...settingsOf(networks.get(network)),
-      })),
+      interfaces: interfaces.map((nic) => interfaceOf(nic, networks.get(nic.network))),
     }),
     ...(nodeGroup !== undefined && { nodeGroup }),
     vmDiskImageRef: { name: vm.backingVMDiskImage, namespace: imageNamespace },
+  }
+}
+
+function interfaceOf(nic: MachineInterface, network: WorkspaceNetwork | undefined): VirtualMachineInterface {
+  if (isOnPodNetwork(nic)) return nic
+  return {
+    ...nic,
+    network: networkNames(nic.network).machines,
+    // Without an address of its own the guest takes those of the DHCP server.
+    ...(staticAddresses(nic).length > 0 && settingsOf(network)),
   }
 }
 

@@ -5,6 +5,7 @@ import { checkConfig, loadConfig } from '../../sandbox/simulators/multus/cni-con
 import { MULTUS_NETWORKS } from '../../sandbox/simulators/multus/multus.ts'
 import { type Attachment, addTo } from '../../sandbox/simulators/multus/plugins.ts'
 import { parseSelections } from '../../sandbox/simulators/multus/selection.ts'
+import { isOnPodNetwork, staticAddresses } from '../api/interface-words.ts'
 import { networkOf, parseCidr, prefixText } from '../api/ip-address.ts'
 import { NETWORK_DRIVERS, type NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceContainerCluster, WorkspaceNetwork } from '../api/workspace.ts'
@@ -29,7 +30,7 @@ const CNI_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/
 /** As the kernel accepts it, without characters that break scripts. */
 const LINK_NAME = /^[a-z][a-z0-9]{0,14}$/
 /** Locally administered, unicast. */
-const MAC = /^02(:[0-9a-f]{2}){5}$/
+const MAC = /^(02|52:54:00)(:[0-9a-f]{2}){3,5}$/
 
 /** @param runs number of random workspaces for each driver */
 export function workspaceNetworkSuite(runs: number): void {
@@ -97,13 +98,14 @@ function checkDefinitions(
     ipam: { type: 'static' },
   })
   const own = (spec.containerClusters ?? []).flatMap(({ interfaces = [] }) =>
-    interfaces.filter((one) => one.network === network.name).map(({ ipAddress }) => ipAddress),
+    interfaces.filter((one) => one.network === network.name).map(staticAddresses),
   )
   const routes = pods?.ipam?.routes ?? []
   for (const { dst, gw } of routes) {
     expect(networkAt(dst)).toBe(dst)
     expect(dst).not.toMatch(/\/0$/)
-    for (const ipAddress of own) expect(isNeighbour(gw, ipAddress)).toBe(true)
+    for (const addresses of own.filter(({ length }) => length > 0))
+      expect(addresses.some((one) => isNeighbour(gw, one))).toBe(true)
   }
   expect(new Set(routes.map(({ dst }) => dst)).size).toBe(routes.length)
 }
@@ -115,11 +117,16 @@ function networkAt(cidr: string): string {
   return prefixText(networkOf(prefix))
 }
 
+function areNeighbours(hop: string, own: readonly string[]): boolean {
+  return own.some((one) => isNeighbour(hop, one)) && !own.some((one) => one.split('/')[0] === hop)
+}
+
 function isNeighbour(hop: string, own: string): boolean {
   const [address = '', length] = own.split('/')
   const family = isIPv6(address) ? 'ipv6' : 'ipv4'
   const link = new BlockList()
   link.addSubnet(address, Number(length), family)
+  if (isIPv6(hop) !== isIPv6(address)) return false
   return hop !== address && (link.check(hop, family) || hop.startsWith('fe80:'))
 }
 
@@ -136,14 +143,15 @@ function checkPod(
     }),
   )
   for (const [at, each] of networks.entries()) {
-    expect(withAddresses.has(each.name)).toBe(true)
+    const { ips = [] } = each
+    expect(withAddresses.has(each.name)).toBe(driver !== 'bridge' || ips.length > 0)
     expect(each.namespace).toBe(workspace.name)
     expect(each.interface).toBe(`net${at + 1}`)
     expect(each.interface).toMatch(LINK_NAME)
     expect(each.mac).toMatch(MAC)
-    for (const ip of each.ips) expect((spec.networks ?? []).map(({ cidr }) => networkAt(cidr))).toContain(networkAt(ip))
-    for (const gateway of each['default-route'] ?? [])
-      expect(each.ips.some((ip) => isNeighbour(gateway, ip))).toBe(true)
+    const cidrs = (spec.networks ?? []).flatMap(({ cidr }) => (cidr === undefined ? [] : [networkAt(cidr)]))
+    if (cidrs.length === spec.networks?.length) for (const ip of ips) expect(cidrs).toContain(networkAt(ip))
+    for (const gateway of each['default-route'] ?? []) expect(ips.some((ip) => isNeighbour(gateway, ip))).toBe(true)
   }
   const gateways = networks.flatMap((each) => each['default-route'] ?? [])
   // Newer versions of Multus ignore it.
@@ -174,14 +182,14 @@ function attachAll(
     const selections = annotation === undefined ? [] : parseSelections(annotation, metadata.namespace ?? '')
     const routes = selections.flatMap(({ namespace, name, mac, ips, interface: device = '' }) => {
       const has = attach(`${namespace}/${name}`, { interface: device, mac, ips })
-      expect(has).toMatchObject({ ips: ips?.map((ip) => ip.split('/')[0]), mac })
+      expect(has).toMatchObject({ ips: (ips ?? []).map((ip) => ip.split('/')[0]), mac })
       return has.routes
     })
     const cluster = containerClusters.find(({ name }) => name === metadata.name)
     if (driver === 'bridge' && cluster !== undefined) expect(halvesIn(routes)).toEqual(expectedHalves(asked, cluster))
   }
   for (const { metadata, spec } of machines)
-    for (const { network } of spec.interfaces ?? []) {
+    for (const { network } of (spec.interfaces ?? []).filter((nic) => !isOnPodNetwork(nic))) {
       const launcher = { interface: 'pod0123456789a', mac: '02:00:00:00:00:01', ips: undefined }
       expect(attach(`${metadata.namespace}/${network}`, launcher)).toEqual({ ips: [], mac: launcher.mac, routes: [] })
     }
@@ -199,7 +207,7 @@ function expectedHalves(
   { interfaces = [], containers }: WorkspaceContainerCluster,
 ): string[] {
   if (containers.some(({ portMappings = [] }) => portMappings.some(({ hostPort }) => hostPort !== undefined))) return []
-  const hops = interfaces.flatMap(({ network, ipAddress }) => {
+  const hops = interfaces.flatMap(({ network, ...nic }) => {
     const { routes = [], rangeGateway } = networks.find(({ name }) => name === network) ?? {}
     const defaults = routes
       .filter((one) => one.destinationNetworkCidr.endsWith('/0'))
@@ -208,7 +216,7 @@ function expectedHalves(
     return [false, true].flatMap((v6) => {
       const declared = defaults.filter(isOf(v6))
       const all = declared.length > 0 || rangeGateway === undefined ? declared : [rangeGateway].filter(isOf(v6))
-      return all.filter((hop) => isNeighbour(hop, ipAddress)).slice(0, 1)
+      return all.filter((hop) => areNeighbours(hop, staticAddresses(nic))).slice(0, 1)
     })
   })
   const four = hops.find((hop) => !hop.includes(':'))

@@ -1,4 +1,5 @@
 import { Construct } from 'constructs'
+import { staticAddresses } from '../api/interface-words.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceNetwork, WorkspaceSpec } from '../api/workspace.ts'
 import { type StaticRoute, usableRoutes } from './cloud-init-network-data.ts'
@@ -104,10 +105,10 @@ function linkNamesOf(workspace: WorkspaceRef, { name }: WorkspaceNetwork, before
   return before.has(name) ? linkNamesOfBefore(workspace, name) : linkNames(workspace, name)
 }
 
-/** Returns the name of the NetworkAttachmentDefinition that pods are on. */
-export function podNetworkName(network: string, driver: NetworkDriver): string {
+/** Returns the name of the NetworkAttachmentDefinition that a pod is on. The one that gives pods their addresses fails for a pod without any. */
+export function podNetworkName(network: string, driver: NetworkDriver, hasAddress: boolean): string {
   const names = networkNames(network)
-  return driver === 'bridge' ? names.pods : names.machines
+  return driver === 'bridge' && hasAddress ? names.pods : names.machines
 }
 
 /** Returns the routes of a network in the form of a machine's routes. If none of them is a default route, the gateway becomes one. */
@@ -129,12 +130,12 @@ export function isDefaultRoute({ to }: StaticRoute): boolean {
 function podRoutes({ spec: { containerClusters = [] }, network }: WorkspaceNetworkProps): StaticRoute[] {
   const addresses = containerClusters
     .flatMap(({ interfaces = [] }) => interfaces)
-    .filter((each) => each.network === network.name)
-    .map(({ ipAddress }) => ipAddress)
+    .filter((each) => each.network === network.name && staticAddresses(each).length > 0)
+    .map(staticAddresses)
   const [first] = addresses
   if (first === undefined) return []
   const isForAll = (route: StaticRoute) =>
-    addresses.every((ipAddress) => usableRoutes({ ipAddress, routes: [route] }).length > 0)
+    addresses.every((ipAddresses) => usableRoutes({ ipAddresses, routes: [route] }).length > 0)
   const routes = routesOf(network).filter((route) => !isDefaultRoute(route) && isForAll(route))
-  return usableRoutes({ ipAddress: first, routes })
+  return usableRoutes({ ipAddresses: first, routes })
 }

@@ -1,3 +1,4 @@
+import { isOnPodNetwork } from '../api/interface-words.ts'
 import { shortHash } from '../api/names.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceContainerCluster, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
@@ -5,7 +6,8 @@ import type { WorkspaceRef } from './workspace-child.ts'
 
 /** Returns the group of a machine, or undefined if any node will do. A Linux bridge ends at its node, so everything on it must be there. */
 export function machineNodeGroup(workspace: WorkspaceRef, vm: WorkspaceVm, driver: NetworkDriver): string | undefined {
-  return driver === 'bridge' && (vm.interfaces ?? []).length > 0 ? workspace.name : undefined
+  const isOnBridge = driver === 'bridge' && (vm.interfaces ?? []).some((nic) => !isOnPodNetwork(nic))
+  return isOnBridge ? workspace.name : undefined
 }
 
 /**

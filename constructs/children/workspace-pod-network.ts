@@ -1,3 +1,4 @@
+import { staticAddresses } from '../api/interface-words.ts'
 import { isInNetwork, networkOf, parseCidr, parseIp, prefixText } from '../api/ip-address.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceContainerCluster, WorkspaceNetwork, WorkspaceSpec } from '../api/workspace.ts'
@@ -21,7 +22,8 @@ export interface PodNetwork {
   /** Name of the NetworkAttachmentDefinition. */
   readonly name: string
   readonly namespace: string
-  readonly ips: readonly [string]
+  /** Default: the pod has none there, or gives itself one. */
+  readonly ips?: readonly string[]
   readonly mac: string
   /** Name of the interface in the pod, at most 15 characters. */
   readonly interface: string
@@ -44,7 +46,7 @@ export function podNetworksIn(annotations: Readonly<Record<string, string>> = {}
 function isPodNetwork(value: unknown): value is PodNetwork {
   const { name, namespace, ips, mac, interface: device } = (value ?? {}) as Readonly<Record<string, unknown>>
   const areTexts = [name, namespace, mac, device].every((one) => typeof one === 'string')
-  return areTexts && Array.isArray(ips) && ips.every((one) => typeof one === 'string')
+  return areTexts && (ips === undefined || (Array.isArray(ips) && ips.every((one) => typeof one === 'string')))
 }
 
 export interface PodNetworkProps {
@@ -72,7 +74,8 @@ type Family = keyof typeof HALVES
 /** An interface of a pod, and the network that it is on. */
 interface Attachment {
   readonly network: string
-  readonly ipAddress: string
+  /** Static, in CIDR form. */
+  readonly addresses: readonly string[]
   readonly macAddress: string
   readonly settings: WorkspaceNetwork | undefined
   /** Next hops of its default routes, at most one of each family. */
@@ -86,11 +89,11 @@ interface Attachment {
 export function podNetworks(props: PodNetworkProps): PodNetwork[] {
   const { workspace, driver } = props
   return attachmentsOf(props).map((attachment, at) => {
-    const { network, ipAddress, macAddress, gateways } = attachment
+    const { network, addresses, macAddress, gateways } = attachment
     return {
-      name: ownDefinition(props, attachment)?.metadata.name ?? podNetworkName(network, driver),
+      name: ownDefinition(props, attachment)?.metadata.name ?? podNetworkName(network, driver, addresses.length > 0),
       namespace: workspace.name,
-      ips: [ipAddress],
+      ...(addresses.length > 0 && { ips: addresses }),
       mac: macAddress,
       interface: `net${at + 1}`,
       ...(gateways.length > 0 && !isConfigured(props) && { 'default-route': gateways }),
@@ -129,7 +132,7 @@ function attachmentsOf({ workspace, spec, cluster }: PodNetworkProps): Attachmen
       families.add(family)
       return [via]
     })
-    return { ...each, settings, gateways }
+    return { network: each.network, macAddress: each.macAddress, addresses: staticAddresses(each), settings, gateways }
   })
 }
 
@@ -147,13 +150,13 @@ function ownDefinition(props: PodNetworkProps, attachment: Attachment): NetworkA
 function ownRoutes(
   { spec: { networks = [] }, cluster }: PodNetworkProps,
   settings: WorkspaceNetwork,
-  { ipAddress, gateways }: Attachment,
+  { addresses, gateways }: Attachment,
 ): StaticRoute[] {
   const declared = routesOf(settings).filter((route) => !isDefaultRoute(route))
   const wide = gateways.flatMap((via) =>
     (hasHostPort(cluster) ? elsewhere(networks, cluster, via) : HALVES[familyOf(via)]).map((to) => ({ to, via })),
   )
-  return usableRoutes({ ipAddress, routes: [...declared, ...wide] })
+  return usableRoutes({ ipAddresses: addresses, routes: [...declared, ...wide] })
 }
 
 /**
@@ -165,9 +168,9 @@ function elsewhere(
   { interfaces = [] }: WorkspaceContainerCluster,
   via: string,
 ): string[] {
-  const own = interfaces.map(({ ipAddress }) => parseCidr(ipAddress)).filter((one) => one !== undefined)
+  const own = interfaces.flatMap(staticAddresses).flatMap((one) => parseCidr(one) ?? [])
   return networks.flatMap(({ cidr }) => {
-    const range = parseCidr(cidr)
+    const range = parseCidr(cidr ?? '')
     if (range === undefined || range.family !== parseIp(via)?.family) return []
     const isOnLink = own.some((one) => one.length <= range.length && isInNetwork(range, one))
     return isOnLink ? [] : [prefixText(networkOf(range))]

@@ -123,7 +123,7 @@ const TEMPLATE_LABELS = [
 
 const KUBEVIRT: Matters = {
   labels: [...TEMPLATE_LABELS, LABELS.managedBy],
-  annotations: [ANNOTATIONS.cloudInit, ANNOTATIONS.retriedAt],
+  annotations: [ANNOTATIONS.cloudInit, ANNOTATIONS.retriedAt, ANNOTATIONS.givenMacAddresses],
 }
 const INSTANCE: Matters = { labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
 

@@ -1,6 +1,8 @@
 import {
+  type Addressing,
   type CloudInitProps,
   type CloudInitUser,
+  type GuestInterface,
   parseVirtualMachineSpec,
   type VirtualMachineSpecInput,
   withMacAddresses,
@@ -106,7 +108,10 @@ const route = fc.record({
   to: fc.oneof(fc.constantFrom('0.0.0.0/0', '::/0', '172.26.0.0/15'), cidr),
   via: fc.oneof(v4, v6),
 })
-const nic = fc
+/** Without an address: routes and name servers come from the DHCP server. */
+const bareNic = fc.record({ network: label, addressing: fc.constantFrom<Addressing>('dhcp', 'none') })
+const manyNic = fc.record({ network: label, ipAddresses: fc.uniqueArray(cidr, { minLength: 1, maxLength: 3 }) })
+const staticNic = fc
   .record({
     network: label,
     ipAddress: cidr,
@@ -116,6 +121,12 @@ const nic = fc
     defaultRoute: fc.boolean(),
   })
   .map(({ defaultRoute, ...rest }) => (defaultRoute ? { ...rest, routes: [routeOverNeighbour(rest.ipAddress)] } : rest))
+
+const nic: fc.Arbitrary<Omit<GuestInterface, 'macAddress'>> = fc.oneof(
+  { arbitrary: staticNic, weight: 3 },
+  { arbitrary: bareNic, weight: 1 },
+  { arbitrary: manyNic, weight: 1 },
+)
 
 function routeOverNeighbour(ipAddress: string): { to: string; via: string } {
   const [host = ''] = ipAddress.split('/')

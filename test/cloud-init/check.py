@@ -24,6 +24,9 @@ RENDERERS = {
     "sysconfig": lambda: sysconfig.Renderer(rhel.Distro.renderer_configs["sysconfig"]),
 }
 
+# How each of them says that an interface gets its address of IPv4 from a DHCP server.
+ASKS_DHCP = {"eni": " inet dhcp\n", "netplan": "dhcp4: true\n", "sysconfig": "BOOTPROTO=dhcp\n"}
+
 
 class Distro:
     """What cloud-init asks its distribution about users."""
@@ -65,6 +68,9 @@ def read_network_data(text, result):
         for address in addresses(config):
             if address not in rendered:
                 result["problems"].append(f"{name} does not configure {address}")
+        asking = sum(1 for ethernet in config["ethernets"].values() if ethernet["dhcp4"])
+        if rendered.count(ASKS_DHCP[name]) != asking:
+            result["problems"].append(f"{name} does not ask a DHCP server on {asking} interfaces")
 
 
 def render(config, renderer):
@@ -77,7 +83,7 @@ def render(config, renderer):
 
 
 def addresses(config):
-    all_of_them = [address for ethernet in config["ethernets"].values() for address in ethernet["addresses"]]
+    all_of_them = [address for ethernet in config["ethernets"].values() for address in ethernet.get("addresses", [])]
     return [address.split("/")[0] for address in all_of_them]
 
 

@@ -79,13 +79,16 @@ function checkUsers({ hostname, users = [] }: CloudInitProps, data: UserData): v
 }
 
 function expectedEthernet(each: GuestInterface, at: number): object {
+  const card = { match: { macaddress: each.macAddress }, 'set-name': `net${at}`, dhcp6: false }
+  const { addressing } = each
+  if (addressing === 'none') return { ...card, dhcp4: false, optional: true }
+  if (addressing === 'dhcp')
+    return { ...card, dhcp4: true, optional: true, 'dhcp4-overrides': { 'route-metric': 100 + at } }
   const routes = usableRoutes(each).map((route) => ({ ...route, metric: 100 + at }))
   return {
-    match: { macaddress: each.macAddress },
-    'set-name': `net${at}`,
+    ...card,
     dhcp4: false,
-    dhcp6: false,
-    addresses: [each.ipAddress],
+    addresses: each.ipAddresses ?? [each.ipAddress],
     ...(routes.length > 0 && { routes }),
     ...(each.nameservers?.length && { nameservers: { addresses: each.nameservers } }),
   }

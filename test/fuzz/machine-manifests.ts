@@ -85,12 +85,53 @@ export const user = fc
   )
   .map(([one, other]) => ({ ...one, ...other }))
 
-const networkInterface = fc.record({
-  network: label,
-  ipAddress,
-  routes: maybe(fc.constant([{ to: '172.26.0.0/15', via: '10.0.0.1' }])),
-  nameservers: maybe(fc.constant(['8.8.8.8', 'fd00::53'])),
-})
+const macAddress = fc.constantFrom('52:54:00:12:34:56', '00:00:00:00:00:00', '0e:ff:ff:ff:ff:ff')
+const oddMacAddress = fc.oneof(
+  slipOf(macAddress),
+  fc.constantFrom('01:00:00:00:00:00', '52:54:00:AB:CD:EF', '52-54-00-12-34-56', '52:54:00:12:34', '52:54:00:12:34:5g'),
+)
+const model = fc.constantFrom('virtio', 'e1000', 'e1000e', 'ne2k_pci', 'pcnet', 'rtl8139')
+
+/** What an interface may say beside its address. */
+export const cardWords = fc.record({ model: maybe(model) })
+/** How a guest without an address gets one. */
+export const addressing = fc.constantFrom('dhcp', 'none')
+
+const networkInterface = fc
+  .tuple(
+    fc.record({ network: label }),
+    cardWords,
+    fc.oneof(
+      fc.record({
+        ipAddress,
+        addressing: maybe(fc.constant('static')),
+        routes: maybe(fc.constant([{ to: '172.26.0.0/15', via: '10.0.0.1' }])),
+        nameservers: maybe(fc.constant(['8.8.8.8', 'fd00::53'])),
+      }),
+      fc.record({ ipAddresses: fc.array(ipAddress, { minLength: 1, maxLength: 4 }) }),
+      fc.record({ addressing: maybe(addressing) }),
+    ),
+  )
+  .map((parts) => Object.assign({}, ...parts) as { readonly network: string })
+
+/** Words of an interface in any combination. */
+export const nearInterface = fc.record(
+  {
+    network: fc.constantFrom('a', 'pod'),
+    ipAddress: fc.constant('10.10.0.2/24'),
+    ipAddresses: fc.constantFrom(
+      [],
+      ['10.10.0.3/24'],
+      ['10.10.0.3/24', 'fd00::3/64'],
+      ['10.10.0.3/24', '10.10.0.1'],
+      ['10.10.0.3/24', 'FD00::1/64', '127.0.0.1/8', '10.10.0.255/24'],
+    ),
+    addressing: fc.constantFrom('static', 'dhcp', 'none', 'DHCP'),
+    macAddress: fc.oneof(macAddress, oddMacAddress),
+    model: fc.oneof(model, fc.constantFrom('ne2000', '')),
+  },
+  { requiredKeys: ['network'] },
+)
 
 const validSpec = fc.record({
   baseVm: maybe(labelValue),
@@ -151,6 +192,21 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
   at(['resources', 'diskSize'], fc.oneof(oddQuantity, rawNumber)),
   { arbitrary: at(['interfaces', 0, 'ipAddress'], oddAddress), weight: 6 },
   at(['interfaces', 0, 'network'], fc.oneof(oddName, slipOf(label))),
+  {
+    arbitrary: at(
+      ['interfaces'],
+      nearInterface.map((one) => [one]),
+    ),
+    weight: 6,
+  },
+  {
+    arbitrary: at(
+      ['interfaces'],
+      macAddress.map((one) => ['a', 'b'].map((network) => ({ network, macAddress: one }))),
+    ),
+    weight: 1,
+  },
+  ...['routes', 'nameservers'].map((name) => at(['interfaces'], fc.constant([{ network: 'a', [name]: [] }]))),
   at(
     ['interfaces', 0, 'routes'],
     fc.tuple(oddAddress, fc.constantFrom('10.0.0.1', 'fd00::1')).map(([to, via]) => [{ to, via }]),

@@ -1,10 +1,13 @@
 import fc from 'fast-check'
 import { at, type Change, changedSpecs, type Path } from './changes.ts'
 import {
+  addressing,
+  cardWords,
   cpu,
   label,
   labelValue,
   memory,
+  nearInterface,
   oddAddress,
   oddCpu,
   oddLabelValue,
@@ -141,14 +144,26 @@ const validSpec = fc
     hasGateway: fc.boolean(),
     hop: fc.integer({ min: 1, max: 13 }),
     size: diskSize,
+    words: fc.record({ isLayer2: fc.boolean(), isOnPods: fc.boolean(), card: cardWords, asks: maybe(addressing) }),
   })
-  .map(({ nets, starts, vms, container: one, volumes, path: containerPath, hasGateway, hop, size }) => {
+  .map(({ words, nets, starts, vms, container: one, volumes, path: containerPath, hasGateway, hop, size }) => {
     const kindOf = (at: number) => NETS[(starts + at) % NETS.length] as (typeof NETS)[number]
     const nicsOf = (host: number) =>
       nets.map((network, at) => ({ network, ipAddress: `${kindOf(at).address(host)}/${kindOf(at).length}` }))
     const everywhere = (at: number) => (kindOf(at).cidr.includes(':') ? '::/0' : '0.0.0.0/0')
     return {
-      vms: vms.map((each, at) => ({ ...each, name: `vm-${at}`, interfaces: nicsOf(at + 1) })),
+      vms: vms.map((each, at) => ({
+        ...each,
+        name: `vm-${at}`,
+        interfaces: [
+          ...nicsOf(at + 1).map(({ network, ipAddress }) => ({
+            network,
+            ...(words.asks === undefined ? { ipAddress } : { addressing: words.asks }),
+            ...words.card,
+          })),
+          ...(words.isOnPods && !nets.includes('pod') ? [{ network: 'pod' }] : []),
+        ],
+      })),
       containerClusters: [
         {
           name: 'cluster',
@@ -167,7 +182,7 @@ const validSpec = fc
       volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
       networks: nets.map((name, at) => ({
         name,
-        cidr: kindOf(at).cidr,
+        ...(!words.isLayer2 && { cidr: kindOf(at).cidr }),
         ...(hasGateway && { rangeGateway: kindOf(at).address(GATEWAY) }),
         routes: [{ destinationNetworkCidr: everywhere(at), nextHopIpAddress: kindOf(at).address(hop) }],
         nameservers: { addresses: ['8.8.8.8'] },
@@ -244,6 +259,19 @@ const smallSpec = fc.oneof(
   fc
     .constantFrom({}, { content: '', secretKeyRef: KEY }, { content: '' })
     .map((from) => containerWith({ files: [{ path: '/a', ...from }] })),
+  nearInterface.map((one) => ({ networks: [LAB], vms: [{ ...MACHINE, name: 'b', interfaces: [one] }] })),
+  nearInterface.map(({ model: _model, addressing: _addressing, ...one }) => ({
+    networks: [LAB],
+    containerClusters: [{ name: 'c', interfaces: [one], containers: [{ name: 'd', image: 'e' }] }],
+  })),
+  fc.constantFrom('52:54:00:12:34:56', '52:54:00:12:34:58').map((macAddress) => ({
+    networks: [{ name: 'a' }],
+    vms: [{ ...MACHINE, name: 'b', interfaces: [{ network: 'a', macAddress: '52:54:00:12:34:56' }] }],
+    containerClusters: [
+      { name: 'c', interfaces: [{ network: 'a', macAddress }], containers: [{ name: 'd', image: 'e' }] },
+    ],
+  })),
+  fc.constantFrom('pod', 'pods').map((name) => ({ networks: [{ name }] })),
   oddPath.map((one) => containerWith({ files: [{ path: one, content: '' }] })),
   fc.constantFrom('alice', 'system:masters', 'my-system:a').map((name) => ({ owners: [{ kind: 'Group', name }] })),
   fc.constantFrom('ansible', 'ansible-2').map((name) => ({ volumes: [{ name, size: '1Gi' }] })),

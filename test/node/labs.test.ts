@@ -42,6 +42,7 @@ describe('a lab on nodes that run its containers', () => {
           nameservers: { addresses: ['10.77.0.53'] },
         },
         { name: 'back', cidr: '10.78.0.0/24' },
+        { name: 'wire' },
       ],
       containerClusters: [
         { name: 'router', interfaces: [{ network: 'front', ipAddress: '10.77.0.1/24' }], containers: web() },
@@ -50,6 +51,7 @@ describe('a lab on nodes that run its containers', () => {
           interfaces: [
             { network: 'front', ipAddress: '10.77.0.10/24' },
             { network: 'back', ipAddress: '10.78.0.10/24' },
+            { network: 'wire', macAddress: '52:54:00:00:00:03' },
           ],
           containers: web(),
         },
@@ -60,7 +62,10 @@ describe('a lab on nodes that run its containers', () => {
         },
         {
           name: 'inner',
-          interfaces: [{ network: 'back', ipAddress: '10.78.0.30/24' }],
+          interfaces: [
+            { network: 'back', ipAddress: '10.78.0.30/24' },
+            { network: 'wire', ipAddresses: ['10.79.0.30/24', 'fd00:79::30/64'] },
+          ],
           containers: web({
             files: [
               { path: '/etc/motd', content: 'welcome\n' },
@@ -96,7 +101,7 @@ describe('a lab on nodes that run its containers', () => {
       ['net1', '10.77.0.10/24'],
       ['net2', '10.78.0.10/24'],
     ])
-    const macs = (await Promise.all(['net1', 'net2'].map((name) => place.macOf(name)))).filter(Boolean)
+    const macs = (await Promise.all(['net1', 'net2', 'net3'].map((name) => place.macOf(name)))).filter(Boolean)
     expect(macs).toEqual(podNetworksIn(member.metadata.annotations).map(({ mac }) => mac))
     const way = async (from: typeof place, to: string) => {
       const [route] = JSON.parse(await from.exec(['ip', '-json', 'route', 'get', to])) as Route[]
@@ -111,6 +116,12 @@ describe('a lab on nodes that run its containers', () => {
     expect(variables).toEqual(expect.arrayContaining(['KEY=not for everybody', `LAB=${lab.name}`]))
     expect(await place.ask('10.77.0.20', 80)).toBe('door')
     expect(await place.ask('10.78.0.30', 80)).toBe('inner')
+    // An interface without an address gets one from whoever is in the pod.
+    await place.exec(['ip', 'address', 'add', '10.79.0.10/24', 'dev', 'net3'])
+    expect(await place.ask('10.79.0.30', 80)).toBe('inner')
+    expect(await (await inside.placeOf(inner)).exec(['ip', '-6', 'address', 'show', 'net2'])).toContain(
+      'fd00:79::30/64',
+    )
     // Nobody has told it of another network.
     expect((await way(await inside.placeOf(inner), '8.8.8.8'))[0]).toBe('eth0')
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { LABELS } from '@open-terrain/constructs'
+import { isOnPodNetwork, LABELS } from '@open-terrain/constructs'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import { type PodEvent, viewPodEvent, warningOf } from '../../cluster/pod-events.ts'
 import { isApiError } from '../../kube/api-error.ts'
@@ -92,7 +92,7 @@ export class ObstacleWatch extends LookLoop {
     }
     return this.note(vm, {
       instanceUid: instance?.metadata.uid,
-      networks: (spec.spec.interfaces ?? []).map(({ network }) => network),
+      networks: (spec.spec.interfaces ?? []).filter((nic) => !isOnPodNetwork(nic)).map(({ network }) => network),
       refusedUid: refusedOf(world)?.metadata.uid,
       hasHung: reportsHang(vm.status),
     })

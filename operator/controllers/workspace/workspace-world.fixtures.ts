@@ -56,8 +56,8 @@ export function podOf({ metadata, spec }: DeploymentObject): KubeObject {
   const { labels, annotations } = spec.template.metadata
   const { schedulingGates: _gates, ...podSpec } = spec.template.spec
   const attached = podNetworksIn(annotations).map((one) => {
-    const [ip = ''] = one.ips
-    return { name: `${one.namespace}/${one.name}`, interface: one.interface, ips: [ip.split('/')[0]], mac: one.mac }
+    const ips = (one.ips ?? []).map((ip) => ip.split('/')[0])
+    return { name: `${one.namespace}/${one.name}`, interface: one.interface, ips, mac: one.mac }
   })
   const reported = { 'k8s.v1.cni.cncf.io/network-status': JSON.stringify(attached) }
   return {

@@ -9,9 +9,11 @@ import {
   renderCloudInitSecret,
   renderKubeVirtVirtualMachine,
   uuidFrom,
+  type VirtualMachineSpec,
   type VirtualMachineStatus,
   withMacAddresses,
 } from '@open-terrain/constructs'
+import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { isSameValue } from '../../../images/decide/image-meaning.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
@@ -105,11 +107,19 @@ export function wantedMachine({ world, spec }: MachineDraft) {
     workspace: vm.metadata.labels?.[LABELS.workspace],
     nodeGroup: spec.nodeGroup,
     interfaces: withMacAddresses(ref.uid, ref.name, spec.interfaces ?? []),
+    givenMacAddresses: givenMacAddresses(spec, machine),
     cloudInit: {
       fingerprint: cloudInitFingerprint(secret?.metadata.uid ?? '', hash ?? ''),
       hasNetworkData: (spec.interfaces ?? []).length > 0,
     },
   })
+}
+
+/** Returns the names to record; undefined if there never were any. */
+function givenMacAddresses({ interfaces = [] }: VirtualMachineSpec, machine: KubeVirtView | undefined) {
+  const names = interfaces.flatMap(({ network, macAddress }) => (macAddress === undefined ? [] : [network]))
+  const isRecorded = machine?.metadata.annotations?.[ANNOTATIONS.givenMacAddresses] !== undefined
+  return names.length > 0 || isRecorded ? names : undefined
 }
 
 function refOf({ vm: { metadata } }: MachineWorld) {

@@ -187,6 +187,24 @@ describe('what others add to the lists of the machine', () => {
     expect(walk.events).toContain('Normal InterfaceRemoved')
   })
 
+  it('stays, also where its MAC address is like one that a spec could give; ours goes', () => {
+    const given = { network: 'given', macAddress: '52:54:00:12:34:56' }
+    const walk = extended()
+      .edit({ interfaces: [given, { network: 'pod' }] })
+      .settle()
+    expect(names(walk).slice(2)).toEqual(['given,pod,lab', 'given,pod,lab'])
+    expect(template(walk).domain.devices.interfaces[0]).toEqual({
+      name: 'given',
+      bridge: {},
+      macAddress: given.macAddress,
+    })
+    walk.edit({ interfaces: [{ network: 'pod' }] }).settle()
+    expect(names(walk).slice(2)).toEqual(['pod,lab', 'pod,lab'])
+    walk.edit({ interfaces: undefined }).settle()
+    expect(names(walk).slice(2)).toEqual(['default,lab', 'default,lab'])
+    expect(walk.settle().step()).toBe(false)
+  })
+
   it('is so much that the operator cannot know all of it: then it changes nothing, and says so', () => {
     const walk = new Walk().deploy()
     const more = Array.from({ length: 800 }, (_, at) => ({ ...ADDED, name: `data-${at}` }))

@@ -1,4 +1,4 @@
-import { type KubeVirtVirtualMachineObject, withMacAddresses } from '@open-terrain/constructs'
+import { ANNOTATIONS, type KubeVirtVirtualMachineObject, withMacAddresses } from '@open-terrain/constructs'
 import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { type SharedList, sharedList } from '../../../runtime/owned-fields.ts'
@@ -28,8 +28,8 @@ interface Lists {
  * Adds to KubeVirt's machine what others have added to its lists: volumes of `virtctl addvolume`, memory dumps, interfaces. The lists have no owners in
  * the API: a patch replaces the whole list. Of them, the names that we render are ours.
  *
- * An interface that the spec does not name any more must go. It is known by its MAC address, which follows from the machine and the network. Disks and
- * volumes of ours always have the same names.
+ * An interface that the spec does not name any more must go. It is known by its MAC address, which follows from the machine and the network, or recorded
+ * as one whose MAC address the spec gave. Disks and volumes of ours always have the same names.
  */
 export function withOthers(
   { vm }: Pick<MachineWorld, 'vm'>,
@@ -40,7 +40,7 @@ export function withOthers(
   const { spec } = wanted
   const { devices } = spec.template.spec.domain
   const has = listsOf(machine)
-  const isFormer = formerNetworks(vm.metadata, has.domain?.devices?.interfaces)
+  const isFormer = formerNetworks(vm.metadata, machine, has.domain?.devices?.interfaces)
   const disks = sharedList(devices.disks, has.domain?.devices?.disks)
   const volumes = sharedList(spec.template.spec.volumes, has.volumes)
   const interfaces = sharedList(devices.interfaces, has.domain?.devices?.interfaces, isFormer)
@@ -76,9 +76,15 @@ function listsOf({ spec }: KubeVirtView): Lists {
 }
 
 /** Two networks of one machine have different addresses, so an address tells its network. */
-function formerNetworks({ uid = '', name }: MachineWorld['vm']['metadata'], interfaces: unknown) {
+function formerNetworks(
+  { uid = '', name }: MachineWorld['vm']['metadata'],
+  { metadata: { annotations } }: KubeVirtView,
+  interfaces: unknown,
+) {
+  const given = annotations?.[ANNOTATIONS.givenMacAddresses]?.split(',') ?? []
   const present = (Array.isArray(interfaces) ? interfaces : []) as readonly { name?: unknown; macAddress?: unknown }[]
   return (network: string) => {
+    if (given.includes(network)) return true
     const [ours] = withMacAddresses(uid, name, [{ network }])
     return present.some((one) => one.name === network && one.macAddress === ours?.macAddress)
   }

@@ -92,7 +92,7 @@ function differenceOf(wanted: PodNetwork, found: AttachedNetwork, driver: Networ
   // An overlay without IP address management reports none.
   const isTold = driver === 'bridge' || found.ips.length > 0
   const ips = new Set(found.ips.map(canonical))
-  const missing = wanted.ips.map((ip) => canonical(ip.replace(/\/.*$/, ''))).find((ip) => !ips.has(ip))
+  const missing = (wanted.ips ?? []).map((ip) => canonical(ip.replace(/\/.*$/, ''))).find((ip) => !ips.has(ip))
   if (isTold && missing !== undefined) return `has ${[...ips].join(', ') || 'no address'} instead of ${missing}`
   const mac = found.mac.toLowerCase()
   return mac === '' || mac === wanted.mac ? undefined : `has the MAC address ${mac} instead of ${wanted.mac}`

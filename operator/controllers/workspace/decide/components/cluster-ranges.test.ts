@@ -1,3 +1,4 @@
+import type { InterfaceWords } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { DEPLOYED } from '../../workspace-bench.fixtures.ts'
 import { NOW, PlannedWorld, parsed, settledWorld } from '../../workspace-world.fixtures.ts'
@@ -42,15 +43,11 @@ describe('a network whose cidr overlaps a range of the cluster', () => {
   })
 
   it('gets no member that exists elsewhere', () => {
-    const moved = <
-      T extends { readonly interfaces?: readonly { readonly network: string; readonly ipAddress: string }[] },
-    >(
-      one: T,
-    ) => ({
+    const moved = <T extends { readonly interfaces?: readonly InterfaceWords[] }>(one: T) => ({
       ...one,
       interfaces: one.interfaces?.map((each) =>
         each.network === 'control-net'
-          ? { ...each, ipAddress: each.ipAddress.replace(/^10\.10\.0\./, '10.20.0.') }
+          ? { ...each, ipAddress: each.ipAddress?.replace(/^10\.10\.0\./, '10.20.0.') }
           : each,
       ),
     })

@@ -1,5 +1,7 @@
 import {
+  type InterfaceWords,
   isClusterNetworkName,
+  isOnPodNetwork,
   isOverlapping,
   type LinkNames,
   linkNames,
@@ -7,6 +9,8 @@ import {
   NETWORKS_ANNOTATION,
   type NetworksOfBefore,
   renderWorkspaceNetwork,
+  staticAddresses,
+  type WorkspaceSpec,
 } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { NETWORK_ATTACHMENT_DEFINITION } from '../../../../kube/resource-types.ts'
@@ -35,7 +39,9 @@ export const NETWORK_KIND: ComponentKind = {
     const taken = takenBy(world, name)
     if (taken !== undefined) return componentFailed('NetworkNameTaken', `${taken}: delete that one`)
     const overlap = overlapOf(world, name)
-    return overlap === undefined ? undefined : componentFailed('ClusterCidrOverlap', `${overlap}: take another cidr`)
+    return overlap === undefined
+      ? undefined
+      : componentFailed('ClusterCidrOverlap', `${overlap.is}: take another ${overlap.instead}`)
   },
   standing: (world, { name }) => {
     const ready = `network ${name} can be used`
@@ -43,7 +49,7 @@ export const NETWORK_KIND: ComponentKind = {
     if (taken !== undefined) return { standing: componentReady(`${ready}, but ${taken}`, 'NetworkNameTaken') }
     const overlap = overlapOf(world, name)
     if (overlap === undefined) return { standing: componentReady(ready) }
-    return { standing: componentReady(`${ready}, but ${overlap}`, 'ClusterCidrOverlap') }
+    return { standing: componentReady(`${ready}, but ${overlap.is}`, 'ClusterCidrOverlap') }
   },
 }
 
@@ -93,11 +99,32 @@ function configOf(definition: KubeObject): string {
   return typeof spec?.config === 'string' ? spec.config : ''
 }
 
-/** Returns which range of the cluster a network overlaps, as a sentence without its end. */
-function overlapOf({ spec, ranges }: WorkspaceWorld, name: string): string | undefined {
-  const cidr = spec.ok ? spec.spec.networks?.find((one) => one.name === name)?.cidr : undefined
-  const range = cidr === undefined ? undefined : ranges.find((one) => isOverlapping(one.cidr, cidr))
-  return range && `cidr ${cidr} of network ${name} overlaps ${range.cidr}, ${range.what}`
+interface Overlap {
+  /** Which range of the cluster a network overlaps, as a sentence without its end. */
+  readonly is: string
+  /** What to change. */
+  readonly instead: 'cidr' | 'address'
+}
+
+function overlapOf({ spec, ranges }: WorkspaceWorld, name: string): Overlap | undefined {
+  if (!spec.ok || ranges.length === 0) return undefined
+  const cidr = spec.spec.networks?.find((one) => one.name === name)?.cidr
+  const own = cidr === undefined ? addressesOn(spec.spec, name) : [cidr]
+  const instead = cidr === undefined ? 'address' : 'cidr'
+  for (const one of own) {
+    const range = ranges.find((each) => isOverlapping(each.cidr, one))
+    if (range === undefined) continue
+    return { instead, is: `${instead} ${one} of network ${name} overlaps ${range.cidr}, ${range.what}` }
+  }
+  return undefined
+}
+
+/** Returns the static addresses of all members on a network in CIDR notation. */
+function addressesOn({ vms = [], containerClusters = [] }: WorkspaceSpec, name: string): string[] {
+  return [...vms, ...containerClusters]
+    .flatMap(({ interfaces = [] }): readonly InterfaceWords[] => interfaces)
+    .filter(({ network }) => network === name)
+    .flatMap(staticAddresses)
 }
 
 /**
@@ -107,22 +134,24 @@ function overlapOf({ spec, ranges }: WorkspaceWorld, name: string): string | und
  */
 export function refusedMove(
   world: WorkspaceWorld,
-  interfaces: readonly { readonly network: string; readonly ipAddress: string }[] = [],
+  interfaces: readonly InterfaceWords[] = [],
   has: KubeObject | undefined,
 ): string | undefined {
   if (has === undefined || world.ranges.length === 0) return undefined
   const present = addressesOf(has)
-  const moved = interfaces.filter(({ ipAddress }) => !present.some((one) => isOverlapping(one, ipAddress)))
+  const moved = interfaces.filter((nic) =>
+    staticAddresses(nic).some((address) => !present.some((one) => isOverlapping(one, address))),
+  )
   const overlap = moved.map(({ network }) => overlapOf(world, network)).find((one) => one !== undefined)
-  return overlap && `it stays on its addresses, because ${overlap}`
+  return overlap && `it stays on its addresses, because ${overlap.is}`
 }
 
 /** Returns the addresses of a workload or a machine in CIDR notation. */
 function addressesOf(object: KubeObject): readonly string[] {
   const { spec } = object as KubeObject & {
-    readonly spec?: { readonly interfaces?: readonly { readonly ipAddress?: string }[] }
+    readonly spec?: { readonly interfaces?: readonly InterfaceWords[] }
   }
-  const ofMachine = spec?.interfaces?.map(({ ipAddress = '' }) => ipAddress) ?? []
+  const ofMachine = spec?.interfaces?.flatMap(staticAddresses) ?? []
   return [...ofMachine, ...[...networksOf(object).matchAll(/"([0-9a-fA-F.:]+\/[0-9]+)"/g)].map(([, ip = '']) => ip)]
 }
 
@@ -143,7 +172,7 @@ interface WorkloadSpec {
   readonly template?: { readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> } }
 }
 
-/** Returns the ids of the networks that these interfaces are on. */
-export function networkIds(interfaces: readonly { readonly network: string }[] = []): string[] {
-  return interfaces.map(({ network }) => idOf(KIND, network))
+/** Returns the ids of the networks of the workspace that these interfaces are on. */
+export function networkIds(interfaces: readonly InterfaceWords[] = []): string[] {
+  return interfaces.filter((nic) => !isOnPodNetwork(nic)).map(({ network }) => idOf(KIND, network))
 }
