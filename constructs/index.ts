@@ -67,6 +67,7 @@ export {
   SOURCE_CREDENTIALS,
 } from './api/source-credentials.ts'
 export { isSameUrl } from './api/source-url.ts'
+export { BEGINS_AS_USER_DATA, isUserData, USER_DATA_MAX } from './api/user-data.ts'
 export {
   type ParsedVirtualMachineSpec,
   parseVirtualMachineSpec,
@@ -160,7 +161,7 @@ export {
   renderCloudInit,
   renderCloudInitSecret,
 } from './children/cloud-init-secret.ts'
-export { type CloudInitUser, renderUserData, type UserDataProps } from './children/cloud-init-user-data.ts'
+export { type CloudInitUser, ownConfig, renderUserData, type UserDataProps } from './children/cloud-init-user-data.ts'
 export {
   DataSource,
   type DataSourceObject,
@@ -198,6 +199,7 @@ export { withMacAddresses } from './children/mac-address.ts'
 export { hardwareOf, type MachineHardware } from './children/machine-hardware.ts'
 export { render } from './children/render.ts'
 export { RenderedObject } from './children/rendered-object.ts'
+export { userDataWarnings } from './children/user-data-warnings.ts'
 export { type VMChildNames, type VMRef, vmChildNames } from './children/virtual-machine-child.ts'
 export {
   renderVolumeSnapshot,

@@ -268,6 +268,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy:
       'Create the Secret with that key and one line of text, correct spec.users, or give the operator the right to get Secrets in the namespace; where the message is an error of the API server, fix that. It then continues by itself.',
   },
+  /** The user data of userDataSecretRef is missing or unusable. */
+  MissingUserDataSecret: {
+    meaning:
+      'The Secret that spec.userDataSecretRef names, or its key, does not exist, its value is not user data for cloud-init, or the operator is not allowed to read it. Or what the guest is to get is larger than a Secret. The message says which.',
+    remedy:
+      'Run the command of the message, correct the value, make it smaller, or give the operator the right to get Secrets in the namespace; where the message is an error of the API server, fix that. It then continues by itself.',
+  },
   /** KubeVirt is not installed. */
   KubeVirtMissing: {
     meaning: 'The cluster does not serve the VirtualMachines of KubeVirt.',
@@ -296,7 +303,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** A change takes effect only on a new disk. */
   RebuildRequired: {
     meaning:
-      'A change of the spec, or of a password in its Secret, takes effect only on a new disk. The guest reads users and network at its first start. Its disk is a copy of the image that the spec named when it was created, and is never replaced.',
+      'A change of the spec, or of a password or user data in its Secret, takes effect only on a new disk. The guest reads users, user data and network at its first start. Its disk is a copy of the image that the spec named when it was created, and is never replaced.',
     remedy: 'Delete the virtual machine and create it again, which loses the data on its disk, or undo the change.',
   },
   /** Warning: the name is not a valid login. */
@@ -316,6 +323,18 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning:
       'A user has a password that cannot be used, because lock_passwd is true, which is the default of cloud-init.',
     remedy: 'Set lock_passwd to false for that user in spec.users, or remove the password.',
+  },
+  /** Warning: the spec and its user data set the same. */
+  UserDataOverridden: {
+    meaning:
+      'The user data sets something that other fields of the spec decide, so what it says there has no effect: users and their passwords, the host name, or the network. The message names the keys.',
+    remedy: 'Remove those keys from the user data. Or remove spec.users: then those of the user data are made.',
+  },
+  /** Warning: cloud-init cannot read a part of the user data. */
+  UserDataUnreadable: {
+    meaning:
+      'cloud-init cannot read a part of the user data, and leaves it out in the guest. The message says which part, and in which of its lines the trouble begins.',
+    remedy: 'Correct that part. cloud-init schema --config-file FILE checks a cloud-config before it is used.',
   },
   /** Warning: the requested disk is smaller than that of the image. */
   DiskSmallerThanImage: {

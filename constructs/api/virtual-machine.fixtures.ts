@@ -82,6 +82,27 @@ const NAMES: readonly SpecFixture[] = [
     no: ['UEFI', 'efi', ''],
   }),
   ...field('spec.tpm', (tpm) => spec({ tpm }), { yes: [true, false], no: ['true', {}] }),
+  ...field('spec.userData', (userData) => spec({ userData }), {
+    yes: [
+      ...['#cloud-config\n{}', '#cloud-config-archive\n[]', '#!/bin/sh', '#cloud-boothook\n', '#include\nhttps://a.example/b'],
+      ...['#part-handler\n', '## template: jinja\n#cloud-config\n', 'Content-Type: multipart/mixed; boundary=a', 'MIME-Version: 1.0'],
+      ...[`#!${'😀'.repeat(65_534)}`, '#!\u0000\n\t'],
+    ],
+    no: ['', 'packages: []', ' #!/bin/sh', '\n#cloud-config\n', '#Cloud-Config\n', '\ufeff#!/bin/sh', '#!'.padEnd(65_537, 'a'), 7],
+  }),
+  ...field('spec.userDataSecretRef.name', (name) => spec({ userDataSecretRef: { name, key: 'a' } }), {
+    yes: ['a.b'],
+    no: ['', 'A', 'a/b', undefined],
+  }),
+  ...field('spec.userDataSecretRef.key', (key) => spec({ userDataSecretRef: { name: 'a', key } }), {
+    yes: ['user-data.txt'],
+    no: ['', 'a b', undefined],
+  }),
+  refused(
+    'user data twice',
+    spec({ userData: '#!/bin/sh', userDataSecretRef: { name: 'a', key: 'b' } }),
+    'spec.userDataSecretRef',
+  ),
   ...field('spec.nodeGroup', (nodeGroup) => spec({ nodeGroup }), {
     yes: ['lab', 'a'.repeat(63)],
     no: ['', 'Lab', 'a.b', 'a'.repeat(64), true],

@@ -5,6 +5,7 @@ import { hardwareFields } from './machine-hardware.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { DNS_LABEL, dnsLabel, GROUP, labelTextField, maybeFlag, objectName, VERSION } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
+import { userDataFields, withOneUserData } from './user-data.ts'
 import { cpuField } from './virtual-machine-cpu.ts'
 import { interfaces } from './virtual-machine-interfaces.ts'
 import { virtualMachineStatus } from './virtual-machine-status.ts'
@@ -55,51 +56,52 @@ const vmDiskImageRef = z
   })
   .describe('The VMDiskImage that the root disk is cloned from.')
 
-const spec = z
-  .object({
-    baseVm: labelTextField(
-      "Machine that this one is derived from, such as ubuntu_2004_lts_en-us_x64. A label of KubeVirt's machine, its instance and its pod.",
-    ).optional(),
-    baseVmVersion: labelTextField(
-      "Version of that machine, such as 2.1.2; quote a number. A label of KubeVirt's machine, its instance and its pod.",
-    ).optional(),
-    version: labelTextField(
-      "Version of this machine, such as 2.1.0; quote a number. A label of KubeVirt's machine, its instance and its pod.",
-    ).optional(),
-    name: dnsLabel().describe('Host name of the guest. Default: the name of the virtual machine.').optional(),
-    ignoreOnDeploy: maybeFlag(
-      'True: only the image is ensured, no machine is created; one that exists stays. Default: false.',
-    ),
-    runStrategy: z
-      .enum(RUN_STRATEGIES)
-      .describe(
-        'When the guest runs. Always: it is started again whenever it ends. Halted: it is off, and its disk stays. Manual: people start ' +
-          'and stop it with virtctl, and it is left as they leave it. Default: Always.',
-      )
-      .optional(),
-    ...hardwareFields,
-    users: usersField({ users: 16, keys: 16, keyLength: 4096 }).optional(),
-    resources,
-    interfaces: interfaces.optional(),
-    nodeGroup: dnsLabel()
-      .describe(
-        'Machines and pods of the namespace with the same node group run on one node, as networks that are Linux bridges of a node need it. Default: ' +
-          'none, any node will do.',
-      )
-      .optional(),
-    vmDiskImageRef,
-    vmDiskImageTemplate: vmDiskImage.spec
-      .describe('The VMDiskImage to create where the one in vmDiskImageRef does not exist: the fields of its spec.')
-      .optional(),
-    vmDiskImageMode: z
-      .enum(VM_DISK_IMAGE_MODES)
-      .describe(
-        'What happens where the image does not exist. CreateIfNotExist: it is created from the template, or waited for without one. ' +
-          'FailIfNotExist: the virtual machine is Failed until it appears. Default: CreateIfNotExist.',
-      )
-      .optional(),
-  })
-  .describe('What machine is wanted, and which image its disk is cloned from.')
+const specFields = z.object({
+  baseVm: labelTextField(
+    "Machine that this one is derived from, such as ubuntu_2004_lts_en-us_x64. A label of KubeVirt's machine, its instance and its pod.",
+  ).optional(),
+  baseVmVersion: labelTextField(
+    "Version of that machine, such as 2.1.2; quote a number. A label of KubeVirt's machine, its instance and its pod.",
+  ).optional(),
+  version: labelTextField(
+    "Version of this machine, such as 2.1.0; quote a number. A label of KubeVirt's machine, its instance and its pod.",
+  ).optional(),
+  name: dnsLabel().describe('Host name of the guest. Default: the name of the virtual machine.').optional(),
+  ignoreOnDeploy: maybeFlag(
+    'True: only the image is ensured, no machine is created; one that exists stays. Default: false.',
+  ),
+  runStrategy: z
+    .enum(RUN_STRATEGIES)
+    .describe(
+      'When the guest runs. Always: it is started again whenever it ends. Halted: it is off, and its disk stays. Manual: people start ' +
+        'and stop it with virtctl, and it is left as they leave it. Default: Always.',
+    )
+    .optional(),
+  ...hardwareFields,
+  users: usersField({ users: 16, keys: 16, keyLength: 4096 }).optional(),
+  ...userDataFields,
+  resources,
+  interfaces: interfaces.optional(),
+  nodeGroup: dnsLabel()
+    .describe(
+      'Machines and pods of the namespace with the same node group run on one node, as networks that are Linux bridges of a node need it. Default: ' +
+        'none, any node will do.',
+    )
+    .optional(),
+  vmDiskImageRef,
+  vmDiskImageTemplate: vmDiskImage.spec
+    .describe('The VMDiskImage to create where the one in vmDiskImageRef does not exist: the fields of its spec.')
+    .optional(),
+  vmDiskImageMode: z
+    .enum(VM_DISK_IMAGE_MODES)
+    .describe(
+      'What happens where the image does not exist. CreateIfNotExist: it is created from the template, or waited for without one. ' +
+        'FailIfNotExist: the virtual machine is Failed until it appears. Default: CreateIfNotExist.',
+    )
+    .optional(),
+})
+
+const spec = withOneUserData(specFields).describe('What machine is wanted, and which image its disk is cloned from.')
 
 export const virtualMachine = defineResource({
   group: GROUP,

@@ -1,6 +1,8 @@
 /** Maximum numbers in one workspace: the API server refuses rules whose cost it cannot estimate. */
 export const WORKSPACE_LIMITS = {
   vms: 100,
+  /** Characters of `userData` of all machines together: kubectl keeps a copy of all that it applies in an annotation, which may have as many bytes. */
+  userData: 262_144,
   /** Fewer and shorter than for a VirtualMachine alone, because the cost of their rules counts for each machine. */
   vmUsers: { users: 4, keys: 2, keyLength: 1024 },
   containerClusters: 50,

@@ -2,7 +2,7 @@ import type { InterfaceWords } from './interface-words.ts'
 
 /** The fields that the rules between the parts of a workspace use. */
 export interface WorkspaceParts {
-  readonly vms?: readonly InterfaceOwner[] | undefined
+  readonly vms?: readonly (InterfaceOwner & { readonly userData?: string | undefined })[] | undefined
   readonly containerClusters?: readonly ContainerClusterPart[] | undefined
   readonly networks?: readonly NetworkPart[] | undefined
   readonly volumes?: readonly { readonly name: string }[] | undefined

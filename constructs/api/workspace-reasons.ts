@@ -144,7 +144,7 @@ export const WORKSPACE_REASON_HELP = {
   SecretMissing: {
     severity: 'warning',
     meaning:
-      'A Secret that passwordSecretRef of a user, a variable of a container, or pullSecrets of a container cluster names does not exist in the namespace of the workspace, or lacks the key of a password. If the Secret does not exist, the message is the command that creates it. Otherwise the message names Secret and key.',
+      'A Secret that passwordSecretRef of a user, userDataSecretRef of a machine, a variable of a container, or pullSecrets of a container cluster names does not exist in the namespace of the workspace, or lacks the key of a password or of user data. If the Secret does not exist, the message is the command that creates it. Otherwise the message names Secret and key.',
     remedy:
       'Run the command with the values in place of the words in capitals, or add the key to the Secret. The machine or the container cluster then continues by itself.',
   },

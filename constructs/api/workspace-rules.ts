@@ -1,6 +1,7 @@
 import type { CelRule } from '../schema/cel.ts'
 import { searchRule } from '../schema/cel-search.ts'
 import { addressRules } from './workspace-address-rules.ts'
+import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 import { optionalLoop, textsLoop, type WorkspaceParts } from './workspace-parts.ts'
 
 const namesUnique = searchRule<WorkspaceParts>({
@@ -96,6 +97,14 @@ const hostPortsUnique = searchRule<WorkspaceParts>({
   },
 })
 
+const userDataBounded: CelRule<WorkspaceParts> = {
+  rule: `!has(self.vms) || self.vms.map(vm, has(vm.userData) ? vm.userData.size() : 0).sum() <= ${WORKSPACE_LIMITS.userData}`,
+  message: `the machines must have at most ${WORKSPACE_LIMITS.userData} characters of userData together: take that of some from Secrets, with userDataSecretRef`,
+  field: 'vms',
+  holds: ({ vms = [] }) =>
+    vms.reduce((sum, { userData = '' }) => sum + [...userData].length, 0) <= WORKSPACE_LIMITS.userData,
+}
+
 /** The rules on a workspace beyond those on its single fields. */
 export const workspaceRules: readonly CelRule<WorkspaceParts>[] = [
   ...addressRules,
@@ -103,4 +112,5 @@ export const workspaceRules: readonly CelRule<WorkspaceParts>[] = [
   volumesExist,
   hostPortsBounded,
   hostPortsUnique,
+  userDataBounded,
 ]

@@ -3,6 +3,7 @@ import { jsonObject } from '../schema/json-object.ts'
 import { hardwareFields } from './machine-hardware.ts'
 import { labelTextField, listMap, matching, maybeFlag, objectName } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
+import { userDataFields, withOneUserData } from './user-data.ts'
 import { cpuField } from './virtual-machine-cpu.ts'
 import { usersField } from './virtual-machine-users.ts'
 import { vmDiskImage } from './vm-disk-image.ts'
@@ -40,47 +41,48 @@ const ansible = z
     'What Ansible does with the machine: it becomes a part of the plays that containers can mount as volume ansible.',
   )
 
-const vm = z
-  .object({
-    name: memberName().describe('Name of the machine: of its VirtualMachine and its host name.'),
-    baseVm: labelTextField(
-      'Machine that this one is derived from, such as ubuntu_2004_lts_en-us_x64. A label, and {baseVm} of the policy key imageUrlTemplate.',
-    ).optional(),
-    baseVmVersion: labelTextField(
-      'Version of that machine, such as 2.1.2; quote a number. A label, and {baseVmVersion} of the policy key imageUrlTemplate.',
-    ).optional(),
-    version: labelTextField(
-      'Version of this machine, such as 2.1.0; quote a number. A label, and {version} of the policy key imageUrlTemplate.',
-    ).optional(),
-    ignoreOnDeploy: maybeFlag(
-      'True: only the image is ensured, no machine is created; one that exists stays. Default: false.',
-    ),
-    backingVMDiskImage: objectName().describe(
-      'Name of the VMDiskImage that the disk is cloned from, in the namespace that the policy key imageNamespace names. If it does not exist, it is ' +
-        'created from vmDiskImageTemplate, or from the policy key imageUrlTemplate. Without either, the workspace waits for it.',
-    ),
-    vmDiskImageTemplate: vmDiskImage.spec
-      .describe(
-        'The VMDiskImage to create if the one that backingVMDiskImage names does not exist: the fields of its spec.',
-      )
-      .optional(),
-    resources: z
-      .object({
-        cpu: cpuField(
-          "Virtual CPUs, at most 512. A fraction such as 500m or '1.5' (in quotes) gives the guest the next whole number of them and reserves only " +
-            'the fraction on the node.',
-        ),
-        memory: memoryField('Memory of the guest as a quantity such as 2Gi, between 64Mi and 16Ti.'),
-      })
-      .describe('CPU and memory of the machine.'),
-    diskSize: diskSizeField(
-      'Size of the root disk as a quantity such as 18Gi. A disk is never smaller than its image. Default: the size of the image.',
-    ).optional(),
-    ...hardwareFields,
-    users: usersField(WORKSPACE_LIMITS.vmUsers).optional(),
-    interfaces: machineInterfaces.optional(),
-    ansible: ansible.optional(),
-  })
-  .describe('One virtual machine.')
+const vmFields = z.object({
+  name: memberName().describe('Name of the machine: of its VirtualMachine and its host name.'),
+  baseVm: labelTextField(
+    'Machine that this one is derived from, such as ubuntu_2004_lts_en-us_x64. A label, and {baseVm} of the policy key imageUrlTemplate.',
+  ).optional(),
+  baseVmVersion: labelTextField(
+    'Version of that machine, such as 2.1.2; quote a number. A label, and {baseVmVersion} of the policy key imageUrlTemplate.',
+  ).optional(),
+  version: labelTextField(
+    'Version of this machine, such as 2.1.0; quote a number. A label, and {version} of the policy key imageUrlTemplate.',
+  ).optional(),
+  ignoreOnDeploy: maybeFlag(
+    'True: only the image is ensured, no machine is created; one that exists stays. Default: false.',
+  ),
+  backingVMDiskImage: objectName().describe(
+    'Name of the VMDiskImage that the disk is cloned from, in the namespace that the policy key imageNamespace names. If it does not exist, it is ' +
+      'created from vmDiskImageTemplate, or from the policy key imageUrlTemplate. Without either, the workspace waits for it.',
+  ),
+  vmDiskImageTemplate: vmDiskImage.spec
+    .describe(
+      'The VMDiskImage to create if the one that backingVMDiskImage names does not exist: the fields of its spec.',
+    )
+    .optional(),
+  resources: z
+    .object({
+      cpu: cpuField(
+        "Virtual CPUs, at most 512. A fraction such as 500m or '1.5' (in quotes) gives the guest the next whole number of them and reserves only " +
+          'the fraction on the node.',
+      ),
+      memory: memoryField('Memory of the guest as a quantity such as 2Gi, between 64Mi and 16Ti.'),
+    })
+    .describe('CPU and memory of the machine.'),
+  diskSize: diskSizeField(
+    'Size of the root disk as a quantity such as 18Gi. A disk is never smaller than its image. Default: the size of the image.',
+  ).optional(),
+  ...hardwareFields,
+  users: usersField(WORKSPACE_LIMITS.vmUsers).optional(),
+  ...userDataFields,
+  interfaces: machineInterfaces.optional(),
+  ansible: ansible.optional(),
+})
+
+const vm = withOneUserData(vmFields).describe('One virtual machine.')
 
 export const vms = listMap(z.array(vm).max(WORKSPACE_LIMITS.vms), 'name', 'Virtual machines of the workspace.')

@@ -7,6 +7,9 @@ const CONTAINER = { name: 'app', image: 'registry.example/app:1' }
 const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at))
 
 const vm = (fields: object) => ({ vms: [{ ...VM, ...fields }] })
+const withUserData = (...lengths: number[]) => ({
+  vms: lengths.map((length, at) => ({ ...VM, name: `vm-${at}`, userData: '#!'.padEnd(length, 'a') })),
+})
 const role = (fields: object) => vm({ ansible: { roles: { build: [{ role: 'any', ...fields }] } } })
 const container = (fields: object, beside: object = {}) => ({
   ...beside,
@@ -91,6 +94,21 @@ const MACHINES: readonly SpecFixture[] = [
     'users',
     vm({ users: [{ name: 'demo user', sudo: 'ALL=(ALL) ALL', passwordSecretRef: { name: 'a', key: 'b' } }] }),
   ),
+  ...field('spec.vms[0].userData', (userData) => vm({ userData }), {
+    yes: ['#!/bin/sh'],
+    no: ['', 'packages: []', '#!'.padEnd(65_537, 'a')],
+  }),
+  ...field('spec.vms[0].userDataSecretRef.key', (key) => vm({ userDataSecretRef: { name: 'a', key } }), {
+    yes: ['user-data.txt'],
+    no: ['', 'a b', undefined],
+  }),
+  refused(
+    'user data twice',
+    vm({ userData: '#!/bin/sh', userDataSecretRef: { name: 'a', key: 'b' } }),
+    'spec.vms[0].userDataSecretRef',
+  ),
+  accepted('as much user data as all machines may have', withUserData(65_536, 65_536, 65_536, 65_536)),
+  refused('more user data than all machines may have', withUserData(65_536, 65_536, 65_536, 65_535, 2), 'spec.vms'),
   refused(
     'two passwords of a user',
     vm({ users: [{ name: 'a', plain_text_passwd: 'b', passwordSecretRef: { name: 'a', key: 'b' } }] }),

@@ -1,6 +1,7 @@
 import type { VirtualMachineUser } from '../api/virtual-machine.ts'
 import { groupsOf, ROOT, safeLogin } from '../api/virtual-machine-logins.ts'
 import { cloudInitJson } from './cloud-init-json.ts'
+import { joinedUserData } from './user-data-archive.ts'
 
 /** A user of the spec. The password that `passwordSecretRef` refers to has been read and put into `plain_text_passwd`. */
 export type CloudInitUser = Omit<VirtualMachineUser, 'passwordSecretRef'>
@@ -9,17 +10,34 @@ export interface UserDataProps {
   /** DNS-1123 label. */
   readonly hostname: string
   readonly users?: readonly CloudInitUser[]
+  /** User data of the spec, or of the Secret that it names: `isUserData` holds for it. */
+  readonly userData?: string | undefined
 }
 
 /**
- * Returns cloud-init user data: the header and one line of JSON, so that nothing needs quotes. The default user of the image is kept. The result
- * contains passwords and must only be stored in the Secret.
+ * Returns cloud-init user data: the header and one line of JSON, so that nothing needs quotes; with user data of the spec, an archive of that and of
+ * this. The default user of the image is kept. The result contains passwords and must only be stored in the Secret.
  */
-export function renderUserData({ hostname, users = [] }: UserDataProps): string {
+export function renderUserData({ userData, ...props }: UserDataProps): string {
+  if (userData === undefined) return cloudConfig(imageConfig(props))
+  return joinedUserData(userData, cloudConfig(ownConfig(props)))
+}
+
+/** What the spec decides where there is user data beside it: it holds whatever that says. */
+export function ownConfig(props: Omit<UserDataProps, 'userData'>) {
+  return {
+    ...imageConfig(props),
+    // Else the guest would have the name of the image, or in some distributions the fqdn of the user data.
+    preserve_hostname: false,
+    prefer_fqdn_over_hostname: false,
+  }
+}
+
+function imageConfig({ hostname, users = [] }: Omit<UserDataProps, 'userData'>) {
   const names = users.map(({ name }) => name)
   const entries = users.map((user) => userEntry(user, safeLogin(user.name, names)))
   const passwords = users.flatMap((user, at) => (hasPasswordLogin(user) ? [passwordOf(user, entries[at]?.name)] : []))
-  const config = {
+  return {
     hostname,
     // Without a password to log in with, it would only let people guess the passwords that the image has.
     ssh_pwauth: passwords.length > 0 || undefined,
@@ -28,6 +46,9 @@ export function renderUserData({ hostname, users = [] }: UserDataProps): string 
     // Most versions of cloud-init keep the password of the image's default user locked, whatever `users` says.
     chpasswd: passwords.length === 0 ? undefined : { expire: false, users: passwords },
   }
+}
+
+function cloudConfig(config: object): string {
   return `#cloud-config\n${cloudInitJson(config)}\n`
 }
 

@@ -47,7 +47,8 @@ function machineOf(props: WorkspaceMachineProps): WorkspaceMachineObject {
 }
 
 function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceMachineProps): VirtualMachineSpec {
-  const { baseVm, baseVmVersion, version, ignoreOnDeploy, firmware, tpm, users, diskSize, interfaces = [] } = vm
+  const { baseVm, baseVmVersion, version, ignoreOnDeploy, firmware, tpm, users, userData, userDataSecretRef } = vm
+  const { diskSize, interfaces = [] } = vm
   const nodeGroup = machineNodeGroup(workspace, vm, driver)
   const networks = new Map((spec.networks ?? []).map((network) => [network.name, network]))
   return {
@@ -59,6 +60,8 @@ function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceM
     ...(firmware !== undefined && { firmware }),
     ...(tpm !== undefined && { tpm }),
     ...(users !== undefined && { users }),
+    ...(userData !== undefined && { userData }),
+    ...(userDataSecretRef !== undefined && { userDataSecretRef }),
     resources: { ...vm.resources, ...(diskSize !== undefined && { diskSize }) },
     ...(interfaces.length > 0 && {
       interfaces: interfaces.map((nic) => interfaceOf(nic, networks.get(nic.network))),

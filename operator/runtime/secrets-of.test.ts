@@ -45,6 +45,14 @@ describe('the answer to a write', () => {
     }
   })
 
+  it('has no secret of a line of user data', () => {
+    const userData = `#cloud-config\nruncmd:\n  - mysql --password=${CANARY}\nother: words\n`
+    for (const sent of [{ spec: { userData } }, { spec: { vms: [{ userData }] } }])
+      expect(withoutSecretsOf(`denied: --password=${CANARY}, other: words`, 'Workspace', sent)).toBe(
+        'denied: --password=…, other: words',
+      )
+  })
+
   it('is left out where an object has so many secrets that to look for them would take long', () => {
     const play = Array.from({ length: 60_000 }, (_, at) => `api_token: ${CANARY}${at}`).join('\n')
     const text = withoutSecretsOf(`denied: ${play}`, 'ConfigMap', { data: { 'deploy.yaml': play } })

@@ -1,3 +1,5 @@
+/** A field of our kinds with many lines, any of which may be told alone. */
+const USER_DATA = 'userData'
 /** Fields of KubeVirt, of cloud-init and of our kinds whose text is a secret, or holds some. */
 const SECRET_FIELD = /passw(or)?d$|^(user|network)data(base64)?$/i
 /** Names of environment variables, and of variables of Ansible. */
@@ -59,7 +61,10 @@ function* secretsOfField(field: string, value: unknown, { kind, areVariables = f
   else if (hasLines(kind, field)) for (const text of textsOf(value)) yield* secretLines(text)
   else if (typeof value !== 'string')
     yield* secretsIn(value, { kind, areVariables: areVariables || field === 'variables' })
-  else if (SECRET_FIELD.test(field) || (areVariables && SECRET_NAME.test(field))) yield value
+  else if (SECRET_FIELD.test(field) || (areVariables && SECRET_NAME.test(field))) {
+    yield value
+    if (field === USER_DATA) yield* secretLines(value)
+  }
 }
 
 /** Plays, and what a program is told. */

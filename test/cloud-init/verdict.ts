@@ -40,6 +40,33 @@ export interface Guest {
   >
 }
 
+/** What cloud-init makes of user data in the guest. */
+export interface Merged {
+  readonly config: Readonly<Record<string, unknown>>
+  /** The scripts that it would run, by name. */
+  readonly scripts: Readonly<Record<string, string>>
+  readonly warnings: readonly string[]
+  /** The host name that the guest would get, by distribution. */
+  readonly hostnames: Readonly<Record<string, string>>
+}
+
+export function merged(cloudInit: CloudInit, texts: readonly string[]): Promise<Merged[]> {
+  return ask(
+    cloudInit,
+    'merge.py',
+    texts.map((userdata) => ({ userdata })),
+  )
+}
+
+/** The archive that cloud-init's make-mime writes. */
+export async function madeMime(
+  cloudInit: CloudInit,
+  parts: readonly (readonly [type: string, text: string])[],
+): Promise<string> {
+  const [archive = ''] = await ask<string>(cloudInit, 'merge.py', [{ make: parts }])
+  return archive
+}
+
 export function judge(cloudInit: CloudInit, documents: readonly CloudInitData[]): Promise<Verdict[]> {
   return ask(cloudInit, 'check.py', documents)
 }

@@ -23,8 +23,8 @@ const BY_AWAITED_IMAGE = 'awaited image'
 export const BY_IMAGE_NAMESPACE = 'image namespace'
 /** `<namespace>/<name>` of the image that a machine's disk was made from, if the machine names another image now. */
 export const BY_FORMER_IMAGE = 'former image'
-/** `<namespace>/<name>` of the Secrets that passwords come from. */
-export const BY_PASSWORD_SECRET = 'password secret'
+/** `<namespace>/<name>` of the Secrets that passwords and user data come from. */
+export const BY_NAMED_SECRET = 'named secret'
 
 /** The part of the cluster caches that machines read. */
 export interface ClusterFacts {
@@ -56,7 +56,7 @@ export class MachineCaches {
     .index(BY_AWAITED_IMAGE, (vm) => (vm.status.clone === undefined ? imageOf(vm) : []))
     .index(BY_FORMER_IMAGE, formerImageOf)
     .index(BY_IMAGE_NAMESPACE, (vm) => imageOf(vm).map(namespaceOf))
-    .index(BY_PASSWORD_SECRET, passwordSecretsOf)
+    .index(BY_NAMED_SECRET, namedSecretsOf)
     .index(BY_CHILD, childrenOf)
   readonly kubevirt = new Store<KubeVirtView>()
   readonly instances = new Store<InstanceView>()
@@ -102,11 +102,12 @@ export const parsedMachineSpec = parserOf(parseVirtualMachineSpec, MACHINE_MAX)
 
 /** The image and the Secrets that a spec names, and what has to be on the same node. */
 function referencesIn(spec: unknown): LooseSpec {
-  const { vmDiskImageRef, users, nodeGroup } = (spec ?? {}) as LooseSpec
+  const { vmDiskImageRef, users, userDataSecretRef, nodeGroup } = (spec ?? {}) as LooseSpec
   const secrets = namesAmong(users, (user) => (user as Raw)?.passwordSecretRef?.name)
   return {
     vmDiskImageRef: { namespace: nameIn(vmDiskImageRef?.namespace), name: nameIn(vmDiskImageRef?.name) },
     users: secrets.map((name) => ({ passwordSecretRef: { name } })),
+    ...(userDataSecretRef != null && { userDataSecretRef: { name: nameIn(userDataSecretRef.name) } }),
     ...(nodeGroup !== undefined && { nodeGroup: nameIn(nodeGroup) }),
   }
 }
@@ -116,6 +117,7 @@ interface LooseSpec {
   readonly nodeGroup?: unknown
   readonly vmDiskImageRef?: { readonly namespace?: unknown; readonly name?: unknown } | null
   readonly users?: readonly ({ readonly passwordSecretRef?: { readonly name?: unknown } | null } | null)[] | null
+  readonly userDataSecretRef?: { readonly name?: unknown } | null
 }
 
 /** `<namespace>/<name>` of the image that a machine names. */
@@ -136,9 +138,9 @@ function childrenOf({ metadata: { namespace = '', name } }: MachineView): readon
   return [...new Set(Object.values(vmChildNames(name)))].map((child) => keyOf({ namespace, name: child }))
 }
 
-function passwordSecretsOf({ spec, metadata: { namespace = '' } }: MachineView): readonly string[] {
-  const users = (spec as LooseSpec | null | undefined)?.users
-  if (!Array.isArray(users)) return []
-  const names = users.map((user) => user?.passwordSecretRef?.name).filter((name) => typeof name === 'string')
+function namedSecretsOf({ spec, metadata: { namespace = '' } }: MachineView): readonly string[] {
+  const { users, userDataSecretRef } = (spec ?? {}) as LooseSpec
+  const passwords = Array.isArray(users) ? users.map((user) => user?.passwordSecretRef?.name) : []
+  const names = [...passwords, userDataSecretRef?.name].filter((name) => typeof name === 'string')
   return [...new Set(names)].map((name) => keyOf({ namespace, name }))
 }

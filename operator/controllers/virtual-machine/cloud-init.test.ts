@@ -1,3 +1,4 @@
+import { type CloudInitUser, renderUserData } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
@@ -137,6 +138,83 @@ describe('a password in a Secret', () => {
     bench.put(encoded(PASSWORD))
     const other = aVM({ namespace: 'other', uid: 'other' }, { spec: bench.vm.spec })
     expect(await bench.render(other)).toMatchObject({ message: expect.stringContaining('Secret other/login') })
+  })
+})
+
+describe('user data', () => {
+  const HIDDEN = 'canary-51'
+  const CONFIG = `#cloud-config\nhostname: ${HIDDEN}\npackages: [nginx]\n`
+  const REF = { name: 'login', key: 'user' }
+  const buildWith = (fields: object) => {
+    const bench = build()
+    const vm = aVM({}, { spec: { ...SPEC, ...fields } })
+    return { ...bench, render: () => bench.render(vm) }
+  }
+  const value = (text: string | Uint8Array) => ({ user: Buffer.from(text).toString('base64') })
+  const rendered = (userData: string) => {
+    const { data } = cloudInitOf(aVM()) as { data: { networkdata?: string } }
+    const [user] = SPEC['users'] as CloudInitUser[]
+    const users = user === undefined ? [] : [user]
+    return { ...data, userdata: renderUserData({ hostname: 'demo-vm', users, userData }) }
+  }
+  const WARNINGS = [{ reason: 'UserDataOverridden', message: expect.stringContaining('hostname') }]
+
+  it('of the spec is joined with ours, and what has no effect is told', async () => {
+    const bench = buildWith({ userData: CONFIG })
+    const expected = { kind: 'rendered', data: rendered(CONFIG), warnings: WARNINGS }
+    expect(await bench.render()).toEqual(expected)
+    expect(await bench.render()).toEqual(expected)
+    expect(bench.reads()).toEqual([])
+  })
+
+  it('of a Secret is the same, and is read once', async () => {
+    const bench = buildWith({ userDataSecretRef: REF })
+    bench.put(value(CONFIG))
+    expect(await bench.render()).toEqual({ kind: 'rendered', data: rendered(CONFIG), warnings: WARNINGS })
+    await bench.render()
+    expect(bench.reads()).toEqual([`get Secret ${LOGIN}`])
+    const other = '#!/bin/sh\n'
+    bench.put(value(other))
+    expect(await bench.render()).toEqual({ kind: 'rendered', data: rendered(other), warnings: [] })
+  })
+
+  it('that is large is read again, and its warnings stay', async () => {
+    const bench = buildWith({ userDataSecretRef: REF })
+    bench.put(value(CONFIG.padEnd(500_000, '# more\n')))
+    const first = await bench.render()
+    expect(first).toMatchObject({ kind: 'rendered', warnings: WARNINGS })
+    expect(await bench.render()).toEqual(first)
+    expect(bench.reads()).toHaveLength(2)
+  })
+
+  const COMMAND = 'kubectl -n team create secret generic login --from-file=user=FILE'
+  it.each<[string, Readonly<Record<string, string>> | undefined, string]>([
+    ['does not exist', undefined, `does not exist, has no such key, or is empty there: ${COMMAND}`],
+    ['is empty', value(''), `does not exist, has no such key, or is empty there: ${COMMAND}`],
+    ['is compressed', value(Uint8Array.of(0x1f, 0x8b, 8, 0)), 'is not text in UTF-8: put it there as it is, not compressed'],
+    ['is of no kind', value(`${HIDDEN}: x\n`), 'does not begin with one of #cloud-config, #!'],
+    ['has a byte order mark', value('\ufeff#!/bin/sh\n'), 'does not begin with one of #cloud-config, #!'],
+  ])('that %s is waited for, and named without its content', async (_what, data, why) => {
+    const bench = buildWith({ userDataSecretRef: REF })
+    if (data !== undefined) bench.put(data)
+    const missing = await bench.render()
+    if (missing.kind !== 'missing') throw new Error(missing.kind)
+    expect(missing).toMatchObject({ reason: 'MissingUserDataSecret' })
+    expect(missing.message).toContain(`userData is to come from key user of Secret ${LOGIN}, which ${why}`)
+    expect(missing.message).not.toContain(HIDDEN)
+    bench.put(value('#!/bin/sh\n'))
+    expect(await bench.render()).toMatchObject({ kind: 'rendered' })
+  })
+
+  it('that does not fit into a Secret together with ours is told', async () => {
+    const bench = buildWith({ userDataSecretRef: REF })
+    bench.put(value('#!/bin/sh\n'.padEnd(774_000, 'x')))
+    expect(await bench.render()).toMatchObject({ kind: 'rendered' })
+    bench.put(value('#!/bin/sh\n'.padEnd(776_000, 'x')))
+    expect(await bench.render()).toMatchObject({
+      reason: 'MissingUserDataSecret',
+      message: expect.stringMatching(/^the user data is too large: .* a Secret holds 1048576;/),
+    })
   })
 })
 

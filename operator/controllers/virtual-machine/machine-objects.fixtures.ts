@@ -6,6 +6,7 @@ import {
   parseVirtualMachineSpec,
   renderCloudInit,
   renderKubeVirtVirtualMachine,
+  userDataWarnings,
   type VMDiskImageStatus,
   vmChildNames,
   withMacAddresses,
@@ -169,7 +170,10 @@ export function cloudInitOf({ metadata: { uid = '', name }, spec }: MachineView)
     passwordSecretRef === undefined ? user : { ...user, plain_text_passwd: PASSWORD },
   )
   const interfaces = withMacAddresses(uid, name, parsed.spec.interfaces ?? [])
-  return { kind: 'rendered', data: renderCloudInit({ hostname: parsed.spec.name ?? name, users, interfaces }) }
+  const { name: hostname = name, userData } = parsed.spec
+  const props = { hostname, users, userData }
+  const data = renderCloudInit({ ...props, interfaces })
+  return { kind: 'rendered', data, ...(userData !== undefined && { warnings: userDataWarnings(props) }) }
 }
 
 /** Names of the children of a machine called `vm`. */

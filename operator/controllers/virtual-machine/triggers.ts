@@ -7,7 +7,7 @@ import { BY_IMAGE, hasLostReference } from '../../images/references.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { type Change, whenContentChanged } from '../../runtime/store.ts'
-import { BY_FAMILY, BY_IMAGE_NAMESPACE, BY_PASSWORD_SECRET, MACHINE, type MachineCaches } from './caches.ts'
+import { BY_FAMILY, BY_IMAGE_NAMESPACE, BY_NAMED_SECRET, MACHINE, type MachineCaches } from './caches.ts'
 import type { MachineView } from './world.ts'
 
 /** Enqueues the machines that a change of another object in the caches concerns. Makes no decisions. Returns functions that stop listening. */
@@ -38,7 +38,7 @@ export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: s
     instances.onChange(whenContentChanged(({ key }) => all(machines.find(BY_CHILD, key)))),
     cluster.secrets.onChange((change) => {
       child(change)
-      all(machines.find(BY_PASSWORD_SECRET, change.key))
+      all(machines.find(BY_NAMED_SECRET, change.key))
     }),
     // A disk may wait for its StorageClass, or have a warning about it.
     cluster.storageClasses.onChange(whenContentChanged(waiting)),

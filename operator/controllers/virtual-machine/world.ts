@@ -1,4 +1,10 @@
-import type { CloudInitData, ParsedVirtualMachineSpec, Policy, VirtualMachineStatus } from '@open-terrain/constructs'
+import type {
+  CloudInitData,
+  ParsedVirtualMachineSpec,
+  Policy,
+  SpecWarning,
+  VirtualMachineStatus,
+} from '@open-terrain/constructs'
 import type { InstanceView, KubeVirtView } from '../../cluster/kubevirt-views.ts'
 import type { NamespaceState } from '../../cluster/namespace-state.ts'
 import type { AwaitedNeighbours } from '../../cluster/neighbour-facts.ts'
@@ -26,9 +32,20 @@ export interface CloneFacts extends KubeObject, Pick<DataVolumeView, 'phase' | '
 
 /** The cloud-init data of the guest, or why it cannot be rendered. */
 export type CloudInit =
-  | { readonly kind: 'rendered'; readonly data: CloudInitData }
-  /** The Secret with a user's password does not exist, or cannot be read: then no watch event reports when it can. */
-  | { readonly kind: 'missing'; readonly message: string; readonly isRefused?: boolean }
+  | {
+      readonly kind: 'rendered'
+      readonly data: CloudInitData
+      /** What of the user data has no effect. */
+      readonly warnings?: readonly SpecWarning[]
+    }
+  /** A Secret that the spec names does not exist, or cannot be read: then no watch event reports when it can. */
+  | {
+      readonly kind: 'missing'
+      /** Default: MissingPasswordSecret. */
+      readonly reason?: 'MissingPasswordSecret' | 'MissingUserDataSecret'
+      readonly message: string
+      readonly isRefused?: boolean
+    }
 
 /** What keeps the pod of a machine from starting, as found by a live look. */
 export interface Obstacle {

@@ -1,11 +1,11 @@
-import type { BY_IMAGE_NAMESPACE, BY_PASSWORD_SECRET } from '../../../operator/controllers/virtual-machine/caches.ts'
+import type { BY_IMAGE_NAMESPACE, BY_NAMED_SECRET } from '../../../operator/controllers/virtual-machine/caches.ts'
 import type { Mutant } from '../mutant.ts'
 import { MACHINES, SHARED } from '../mutants/product-modules.ts'
 import { countingNothing } from '../mutants/reference-breaks.ts'
 import { altered, seam } from '../seam.ts'
 
 /** Machines that this index finds are not looked at again. */
-const notFoundBy = (index: typeof BY_PASSWORD_SECRET | typeof BY_IMAGE_NAMESPACE) =>
+const notFoundBy = (index: typeof BY_NAMED_SECRET | typeof BY_IMAGE_NAMESPACE) =>
   seam(MACHINES.triggers, 'listenForMachineTriggers', (listenForMachineTriggers) => (caches, enqueue) => {
     const { machines } = caches
     const find: typeof machines.find = (name, value) => (name === index ? [] : machines.find(name, value))
@@ -216,7 +216,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'nobody looks again when the Secret with a password comes',
     invariant: 7,
-    seam: notFoundBy('password secret'),
+    seam: notFoundBy('named secret'),
     kind: 'machinesLocked',
   },
   {

@@ -13,7 +13,8 @@ const REBUILD = 'undo it, or delete the VirtualMachine and create it again, whic
 export function remarksOnSpec({ world, spec }: MachineDraft, { apply = [] }: Step): Remark[] {
   const { image } = world
   const imageSize = imageSizeOf(image)
-  const warnings = [...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
+  const ofUserData = world.cloudInit.kind === 'rendered' ? (world.cloudInit.warnings ?? []) : []
+  const warnings = [...ofUserData, ...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
   const { vmDiskImageTemplate: template } = spec
   const isCorrected = apply.some(({ kind }) => kind === image?.kind)
   const differing =
@@ -88,7 +89,7 @@ export function remarksOnRun(draft: MachineDraft, specHash?: string, fingerprint
   )
   if (specHash !== undefined && specHash !== fingerprint)
     rebuild.unshift(
-      'spec.users (or a password in its Secret), spec.name or spec.interfaces changed after the first start: the guest has read the old values, so the change needs a new disk',
+      'spec.users (or a password in its Secret), spec.userData (or its Secret), spec.name or spec.interfaces changed after the first start: the guest has read the old values, so the change needs a new disk',
     )
   if (rebuild.length > 0)
     remarks.push({ type: 'RebuildRequired', reason: 'RebuildRequired', message: `${rebuild.join('; ')}; ${REBUILD}` })

@@ -41,6 +41,12 @@ const FOUND = { missingNetworks: [], hasMultus: true, warning: undefined }
 const BOOTED = { observedGeneration: 1, bootedAt: toTime(START) }
 const LONG_AGO = { ...BOOTED, provisioningSince: toTime(START - HOUR) }
 const OTHER = { vmDiskImageRef: { name: 'other', namespace: 'farm' } }
+const USER_DATA = { name: 'setup', key: 'user-data' }
+const NO_USER_DATA = {
+  kind: 'missing',
+  reason: 'MissingUserDataSecret',
+  message: 'userData is to come from ...: kubectl -n team create secret ...',
+} as const
 const users = (...list: readonly object[]): WorldOverrides => ({ spec: { users: list } })
 
 const ROWS: readonly Row[] = [
@@ -198,6 +204,12 @@ const ROWS: readonly Row[] = [
     text: 'password of user',
     remedy: { spec: { users: REFERRING } },
   },
+  {
+    reason: 'MissingUserDataSecret',
+    wrong: { spec: { userDataSecretRef: USER_DATA }, cloudInit: NO_USER_DATA },
+    text: 'kubectl -n team create secret',
+    remedy: { spec: { userDataSecretRef: USER_DATA } },
+  },
   { reason: 'KubeVirtMissing', wrong: { hasKubeVirt: false }, text: 'install KubeVirt', remedy: {} },
   { reason: 'CDIMissing', wrong: { hasDataVolumes: false }, text: 'install CDI', remedy: {} },
   {
@@ -295,6 +307,18 @@ const ROWS: readonly Row[] = [
     wrong: users({ name: 'demo', plain_text_passwd: 'x' }),
     text: 'lock_passwd',
     remedy: users({ name: 'demo', plain_text_passwd: 'x', lock_passwd: false }),
+  },
+  {
+    reason: 'UserDataOverridden',
+    wrong: { spec: { userData: '#cloud-config\nhostname: other\n' } },
+    text: 'userData sets hostname',
+    remedy: { spec: { userData: '#cloud-config\npackages: [nginx]\n' } },
+  },
+  {
+    reason: 'UserDataUnreadable',
+    wrong: { spec: { userData: '#cloud-config\npackages: [nginx\n' } },
+    text: 'in line 3',
+    remedy: { spec: { userData: '#cloud-config\npackages: [nginx]\n' } },
   },
   {
     reason: 'DiskSmallerThanImage',

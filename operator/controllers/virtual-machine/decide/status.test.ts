@@ -133,6 +133,7 @@ describe('events', () => {
     ['NamesakeTerminating', 'Normal'],
     ['InvalidSpec', 'Warning'],
     ['MissingPasswordSecret', 'Warning'],
+    ['MissingUserDataSecret', 'Warning'],
     ['KubeVirtMissing', 'Warning'],
     ['CDIMissing', 'Warning'],
     ['NamespaceTerminating', 'Warning'],

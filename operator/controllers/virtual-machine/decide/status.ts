@@ -141,6 +141,7 @@ const TROUBLE: ReadonlySet<string | undefined> = new Set([
   'InvalidSpec',
   'TooLarge',
   'MissingPasswordSecret',
+  'MissingUserDataSecret',
   'KubeVirtMissing',
   'CDIMissing',
   'KubeVirtNotResponding',

@@ -18,7 +18,10 @@ function withKey(ref: Ref, from: 'literal' | 'file', placeholder: string): Named
 }
 
 export function secretsOfMachine(vm: WorkspaceVm | undefined): NamedSecret[] {
-  return (vm?.users ?? []).flatMap(({ passwordSecretRef }) => withKey(passwordSecretRef, 'literal', 'PASSWORD'))
+  const passwords = (vm?.users ?? []).flatMap(({ passwordSecretRef }) =>
+    withKey(passwordSecretRef, 'literal', 'PASSWORD'),
+  )
+  return [...passwords, ...withKey(vm?.userDataSecretRef, 'file', 'FILE')]
 }
 
 const LOGIN = '--docker-server=REGISTRY --docker-username=USER --docker-password=PASSWORD'

@@ -52,7 +52,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
     const vm = vms?.find((one) => one.name === name)
     return refusedMove({ ...world, spec }, vm?.interfaces, world.children.get(idOf(KIND, name)))
   },
-  obstacle: (world, component, now) => missingPassword(world, component.name) ?? withoutNode(world, component, now),
+  obstacle: (world, component, now) => missingSecretOf(world, component.name) ?? withoutNode(world, component, now),
   standing: (world, { name }) => judgeMachine(world, name),
 }
 
@@ -83,7 +83,7 @@ function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
     return {
       standing: { ...componentReady(message, WAITS.has(reason) ? (reason as WorkspaceReason) : 'Ready'), reason },
     }
-  const secret = reason === 'MissingPasswordSecret' ? missingPassword(world, name) : undefined
+  const secret = isSecret(reason) ? missingSecretOf(world, name) : undefined
   if (secret !== undefined) return { standing: secret }
   const why = (isSecret(reason) ? 'SecretMissing' : SAME.has(reason) ? reason : undefined) as
     | WorkspaceReason
@@ -94,10 +94,10 @@ function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
 }
 
 function isSecret(reason: string): boolean {
-  return reason === 'MissingPasswordSecret'
+  return reason === 'MissingPasswordSecret' || reason === 'MissingUserDataSecret'
 }
 
-function missingPassword(world: WorkspaceWorld, name: string): ComponentStanding | undefined {
+function missingSecretOf(world: WorkspaceWorld, name: string): ComponentStanding | undefined {
   const vm = world.spec.ok ? world.spec.spec.vms?.find((one) => one.name === name) : undefined
   return missingSecret(world, secretsOfMachine(vm))
 }
