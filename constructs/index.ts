@@ -67,7 +67,7 @@ export {
   SOURCE_CREDENTIALS,
 } from './api/source-credentials.ts'
 export { isSameUrl } from './api/source-url.ts'
-export { BEGINS_AS_USER_DATA, isUserData, USER_DATA_MAX } from './api/user-data.ts'
+export { BEGINS_AS_USER_DATA, isUserData, USER_DATA_BEGINNINGS } from './api/user-data.ts'
 export {
   type ParsedVirtualMachineSpec,
   parseVirtualMachineSpec,

@@ -84,11 +84,31 @@ const NAMES: readonly SpecFixture[] = [
   ...field('spec.tpm', (tpm) => spec({ tpm }), { yes: [true, false], no: ['true', {}] }),
   ...field('spec.userData', (userData) => spec({ userData }), {
     yes: [
-      ...['#cloud-config\n{}', '#cloud-config-archive\n[]', '#!/bin/sh', '#cloud-boothook\n', '#include\nhttps://a.example/b'],
-      ...['#part-handler\n', '## template: jinja\n#cloud-config\n', 'Content-Type: multipart/mixed; boundary=a', 'MIME-Version: 1.0'],
+      ...[
+        '#cloud-config\n{}',
+        '#cloud-config-archive\n[]',
+        '#!/bin/sh',
+        '#cloud-boothook\n',
+        '#include\nhttps://a.example/b',
+      ],
+      ...[
+        '#part-handler\n',
+        '## template: jinja\n#cloud-config\n',
+        'Content-Type: multipart/mixed; boundary=a',
+        'MIME-Version: 1.0',
+      ],
       ...[`#!${'😀'.repeat(65_534)}`, '#!\u0000\n\t'],
     ],
-    no: ['', 'packages: []', ' #!/bin/sh', '\n#cloud-config\n', '#Cloud-Config\n', '\ufeff#!/bin/sh', '#!'.padEnd(65_537, 'a'), 7],
+    no: [
+      '',
+      'packages: []',
+      ' #!/bin/sh',
+      '\n#cloud-config\n',
+      '#Cloud-Config\n',
+      '\ufeff#!/bin/sh',
+      '#!'.padEnd(65_537, 'a'),
+      7,
+    ],
   }),
   ...field('spec.userDataSecretRef.name', (name) => spec({ userDataSecretRef: { name, key: 'a' } }), {
     yes: ['a.b'],

@@ -83,6 +83,7 @@ const vmDraw = fc.record({
   tpm: optional(fc.boolean()),
   roles: optional(fc.record({ build: roles, deploy: roles })),
   hasUser: fc.boolean(),
+  userData: optional(fc.constantFrom('spec', 'Secret')),
   version: optional(fc.constantFrom('2.1.0', '2.10', '007')),
 })
 const containerDraw = fc.record({
@@ -235,7 +236,7 @@ type InterfacesOf = (
 ) => NonNullable<NonNullable<WorkspaceSpecInput['vms']>[number]['interfaces']>
 
 function vmOf(name: string, drawn: Draws['members'][1][number], interfacesOf: InterfacesOf) {
-  const { ignoreOnDeploy, firmware, tpm, version, roles: asked, hasUser } = drawn
+  const { ignoreOnDeploy, firmware, tpm, version, roles: asked, hasUser, userData } = drawn
   return {
     name,
     version,
@@ -247,6 +248,8 @@ function vmOf(name: string, drawn: Draws['members'][1][number], interfacesOf: In
     interfaces: interfacesOf(drawn.attached, drawn.nic, true),
     ...(asked !== undefined && { ansible: { roles: asked as never } }),
     ...(hasUser && { users: [{ name: 'demo', plain_text_passwd: CANARY, lock_passwd: false }] }),
+    ...(userData === 'spec' && { userData: `#cloud-config\npassword: ${CANARY}\n` }),
+    ...(userData === 'Secret' && { userDataSecretRef: { name: 's', key: 'user-data' } }),
   }
 }
 

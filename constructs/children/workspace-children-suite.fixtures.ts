@@ -89,7 +89,9 @@ export function workspaceChildrenSuite(runs: number): void {
       fc.property(randomWorkspace, driver, root, (random, drawn, folder) => {
         const { machines, ...others } = renderAll(random, drawn, folder)
         expect(JSON.stringify(others)).not.toContain(CANARY)
-        const asked = (random.spec.vms ?? []).some(({ users }) => users !== undefined)
+        const asked = (random.spec.vms ?? []).some(
+          ({ users, userData }) => users !== undefined || userData !== undefined,
+        )
         expect(JSON.stringify(machines).includes(CANARY)).toBe(asked)
       }),
     )

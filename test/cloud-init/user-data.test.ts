@@ -1,9 +1,19 @@
-import { isUserData, ownConfig, renderUserData, type UserDataProps, userDataWarnings } from '@open-terrain/constructs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  isUserData,
+  ownConfig,
+  renderUserData,
+  type UserDataProps,
+  userDataWarnings,
+  type WorkspaceSpec,
+} from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
+import { EXAMPLES, readManifests } from '../../sandbox/demo/manifests.ts'
 import { cloudInitProps } from './arbitraries.ts'
 import type { CloudInit } from './package.ts'
-import { firstStarts, type Merged, madeMime, merged } from './verdict.ts'
+import { firstStarts, judge, type Merged, madeMime, merged } from './verdict.ts'
 
 const SAMPLES = 60
 const cloudInit = inject('cloudInit')
@@ -90,6 +100,21 @@ describe.skipIf(cloudInit === undefined)('user data of the spec', () => {
     const [guest] = await read({ ...OURS, userData })
     expect(guest).toMatchObject({ config: { ...READ, ...own }, scripts: { 'part-0': SCRIPT }, warnings: [] })
     expect(userDataWarnings({ ...OURS, userData })).toMatchObject([{ reason: 'UserDataOverridden' }])
+  })
+
+  it('of the labs of the examples is valid', async () => {
+    const files = (await readdir(join(EXAMPLES, 'labs'))).map((file) => readManifests(`labs/${file}`))
+    const specs = (await Promise.all(files)).flat().map(({ spec }) => spec as WorkspaceSpec)
+    const machines = specs.flatMap(({ vms = [] }) => vms).filter(({ userData }) => userData !== undefined)
+    expect(machines.length).toBeGreaterThan(0)
+    const props = machines.map(({ name, users = [], userData }) => ({ hostname: name, users, userData }))
+    expect(props.flatMap(userDataWarnings)).toEqual([])
+    const guests = await read(...props)
+    const verdicts = await judge(
+      present(),
+      guests.map(({ config }) => ({ userdata: `#cloud-config\n${JSON.stringify(config)}\n` })),
+    )
+    expect(verdicts.flatMap(({ problems }) => problems)).toEqual([])
   })
 
   it('does not change users and host name of the spec, whatever it says of merging', async () => {

@@ -1,4 +1,4 @@
-import { VM_DISK_IMAGE_MODES } from '@open-terrain/constructs'
+import { USER_DATA_BEGINNINGS, VM_DISK_IMAGE_MODES } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { at, type Change, changedSpecs, type Path } from './changes.ts'
 import { diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
@@ -85,6 +85,30 @@ export const user = fc
   )
   .map(([one, other]) => ({ ...one, ...other }))
 
+/** Every beginning that there is, and one of the two places. */
+export const userData = fc.oneof(
+  fc.constantFrom(...USER_DATA_BEGINNINGS, '#!/bin/sh\nexit 0\n', '#cloud-config\nusers: []\n'),
+  fc.tuple(fc.constantFrom(...USER_DATA_BEGINNINGS), fc.string()).map(([beginning, rest]) => beginning + rest),
+)
+export const ownUserData = fc.oneof(
+  fc.record({ userData: maybe(userData) }),
+  secret.map((userDataSecretRef) => ({ userDataSecretRef })),
+)
+export const oddUserData = fc.oneof(
+  slipOf(userData.map((one) => one.slice(0, 20))),
+  fc.constantFrom(
+    '',
+    'packages: []',
+    ' #!/bin/sh',
+    '\n#cloud-config',
+    '#Cloud-Config',
+    '# !',
+    '\ufeff#!',
+    'content-type: a',
+  ),
+  textAround(65_536, ['a', '😀']).map((text) => `#!${text.slice(2)}`),
+)
+
 const macAddress = fc.constantFrom('52:54:00:12:34:56', '00:00:00:00:00:00', '0e:ff:ff:ff:ff:ff')
 const oddMacAddress = fc.oneof(
   slipOf(macAddress),
@@ -133,7 +157,7 @@ export const nearInterface = fc.record(
   { requiredKeys: ['network'] },
 )
 
-const validSpec = fc.record({
+const specWithoutUserData = fc.record({
   baseVm: maybe(labelValue),
   baseVmVersion: maybe(labelValue),
   version: maybe(labelValue),
@@ -148,6 +172,7 @@ const validSpec = fc.record({
   vmDiskImageTemplate: maybe(validImageSpec),
   vmDiskImageMode: maybe(fc.constantFrom(...VM_DISK_IMAGE_MODES)),
 })
+const validSpec = fc.tuple(specWithoutUserData, ownUserData).map(([spec, own]) => ({ ...spec, ...own }))
 
 /** A line with one character that some parsers read as its end. */
 const oddLine = (length: number) =>
@@ -245,6 +270,9 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
     ['users'],
     many(17, (index) => ({ name: `u${index}` })),
   ),
+  { arbitrary: at(['userData'], oddUserData), weight: 2 },
+  at(['userDataSecretRef'], fc.record({ name: oddName, key: fc.oneof(oddName, oddText) })),
+  at(['userDataSecretRef'], secret),
   at(['vmDiskImageRef', 'name'], oddName),
   at(['vmDiskImageRef', 'namespace'], oddName),
   at(['vmDiskImageMode'], fc.constantFrom<unknown>('', 'createIfNotExist', 'Create', null, 1)),
@@ -259,12 +287,13 @@ const PLACES: readonly Path[] = [
   ['users', 0, 'passwordSecretRef'],
   ['interfaces'],
   ['interfaces', 0],
+  ['userDataSecretRef'],
   ['vmDiskImageRef'],
   ['vmDiskImageTemplate'],
 ]
 const FIELDS: readonly Path[] = [
   ...PLACES.slice(1),
-  ...['name', 'version', 'ignoreOnDeploy', 'vmDiskImageMode'].map((field) => [field]),
+  ...['name', 'version', 'ignoreOnDeploy', 'userData', 'vmDiskImageMode'].map((field) => [field]),
   ...['cpu', 'memory', 'diskSize'].map((field) => ['resources', field]),
   ...['network', 'ipAddress'].map((field) => ['interfaces', 0, field]),
   ...['name', 'plain_text_passwd', 'sudo', 'groups', 'ssh_authorized_keys'].map((field) => ['users', 0, field]),

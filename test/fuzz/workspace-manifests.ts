@@ -12,6 +12,8 @@ import {
   oddCpu,
   oddLabelValue,
   oddMemory,
+  oddUserData,
+  ownUserData,
   user,
 } from './machine-manifests.ts'
 import { anyJson, diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
@@ -133,11 +135,13 @@ const vm = fc.record({
   ansible: maybe(fc.record({ roles: maybe(fc.record({ build: maybe(roles), deploy: maybe(roles) })) })),
 })
 
+const vmWithUserData = fc.tuple(vm, ownUserData).map(([one, own]) => ({ ...one, ...own }))
+
 const validSpec = fc
   .record({
     nets: names,
     starts: fc.nat(3),
-    vms: fc.array(vm, { minLength: 1, maxLength: 2 }),
+    vms: fc.array(vmWithUserData, { minLength: 1, maxLength: 2 }),
     container,
     volumes: names,
     path,
@@ -273,6 +277,19 @@ const smallSpec = fc.oneof(
   })),
   fc.constantFrom('pod', 'pods').map((name) => ({ networks: [{ name }] })),
   oddPath.map((one) => containerWith({ files: [{ path: one, content: '' }] })),
+  fc.constantFrom('#!', 'packages: []', ' #!', '#!'.padEnd(65_537, 'a')).map((userData) => ({
+    vms: [{ ...MACHINE, name: 'b', userData }],
+  })),
+  fc.constantFrom({}, { userData: '#!' }).map((own) => ({
+    vms: [{ ...MACHINE, name: 'b', userDataSecretRef: KEY, ...own }],
+  })),
+  fc.constantFrom(4, 5).map((count) => ({
+    vms: Array.from({ length: count }, (_, index) => ({
+      ...MACHINE,
+      name: `vm-${index}`,
+      userData: '#!'.padEnd(65_536, 'a'),
+    })),
+  })),
   fc.constantFrom('alice', 'system:masters', 'my-system:a').map((name) => ({ owners: [{ kind: 'Group', name }] })),
   fc.constantFrom('ansible', 'ansible-2').map((name) => ({ volumes: [{ name, size: '1Gi' }] })),
   fc.constantFrom('10.10.0.1/24', '10.10.0.2/24', '10.10.0.14/24').map((ipAddress) => ({
@@ -306,6 +323,8 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
     ['networks'],
     many(65, (index) => ({ name: `n${index}`, cidr: `10.${index}.0.0/16` })),
   ),
+  at([...VM, 'userData'], oddUserData),
+  at([...VM, 'userDataSecretRef'], fc.record({ name: oddName, key: fc.oneof(oddName, oddText) })),
   at([...VM, 'backingVMDiskImage'], oddName),
   at([...VM, 'version'], oddLabelValue),
   at([...VM, 'resources', 'cpu'], oddCpu),

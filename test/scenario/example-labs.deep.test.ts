@@ -2,12 +2,22 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { find } from '../../operator/kube/find.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { NAMESPACE, SECRET } from '../../operator/kube/resource-types.ts'
 import { EXAMPLES, readManifests } from '../../sandbox/demo/manifests.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
 const cluster = useCluster()
+
+/** The Secrets that a lab names, each with what a machine takes as a password and as user data. */
+function secretsIn(spec: unknown): Map<string, Record<string, string>> {
+  const secrets = new Map<string, Record<string, string>>()
+  const refs = JSON.stringify(spec).matchAll(/"(\w+)":{"name":"([^"]+)","key":"([^"]+)"}/g)
+  for (const [, field = '', name = '', key = ''] of refs)
+    secrets.set(name, { ...secrets.get(name), [key]: field === 'userDataSecretRef' ? '#!/bin/sh\n' : 'secret' })
+  return secrets
+}
 
 it('the labs of the examples become Ready as they are, with the Secrets that they name', async () => {
   const files = await readdir(join(EXAMPLES, 'labs'))
@@ -20,17 +30,13 @@ it('the labs of the examples become Ready as they are, with the Secrets that the
     const { metadata } = await workspaces.create(workspaces.name(lab.metadata.name), lab.spec as never)
     const { name } = metadata
     await expect.poll(() => find(world.client, NAMESPACE, { name }), { timeout: 60_000 }).toBeDefined()
-    const secrets = new Set(
-      JSON.stringify(lab.spec)
-        .matchAll(/"secretKeyRef":{"name":"([^"]+)"/g)
-        .map(([, one]) => one),
-    )
-    for (const secret of secrets)
+    for (const [secret, stringData] of secretsIn(lab.spec))
       await world.client.create(SECRET, {
         apiVersion: 'v1',
         kind: 'Secret',
-        metadata: { namespace: name, name: secret ?? '' },
-      })
+        metadata: { namespace: name, name: secret },
+        stringData,
+      } as KubeObject)
     const { status } = await workspaces.untilReady(name)
     expect([file, status?.reason]).toEqual([file, 'Ready'])
     await workspaces.delete(name)

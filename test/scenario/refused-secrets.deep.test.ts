@@ -69,6 +69,12 @@ const SPEC = (url: string): WorkspaceSpecInput => {
         users: [{ name: 'demo', plain_text_passwd: CANARY, lock_passwd: false }],
         ansible: { roles: { deploy: [{ role: 'runtimeChecks', variables }] } },
       },
+      {
+        name: 'setup',
+        backingVMDiskImage: vm.backingVMDiskImage,
+        resources: vm.resources,
+        userData: `#cloud-config\nhostname: ${CANARY}\nruncmd: [[login, --password=${CANARY}]]\n`,
+      },
     ],
     containerClusters: DEPLOYED.containerClusters.map((one) => ({
       ...one,

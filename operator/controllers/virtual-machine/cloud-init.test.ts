@@ -191,7 +191,11 @@ describe('user data', () => {
   it.each<[string, Readonly<Record<string, string>> | undefined, string]>([
     ['does not exist', undefined, `does not exist, has no such key, or is empty there: ${COMMAND}`],
     ['is empty', value(''), `does not exist, has no such key, or is empty there: ${COMMAND}`],
-    ['is compressed', value(Uint8Array.of(0x1f, 0x8b, 8, 0)), 'is not text in UTF-8: put it there as it is, not compressed'],
+    [
+      'is compressed',
+      value(Uint8Array.of(0x1f, 0x8b, 8, 0)),
+      'is not text in UTF-8: put it there as it is, not compressed',
+    ],
     ['is of no kind', value(`${HIDDEN}: x\n`), 'does not begin with one of #cloud-config, #!'],
     ['has a byte order mark', value('\ufeff#!/bin/sh\n'), 'does not begin with one of #cloud-config, #!'],
   ])('that %s is waited for, and named without its content', async (_what, data, why) => {

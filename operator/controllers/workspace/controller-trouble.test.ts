@@ -179,13 +179,14 @@ describe('the namespace', () => {
   })
 })
 
-it('a Secret that a password is to come from is waited for, with the command that creates it', async () => {
+it('a Secret that passwords and user data are to come from is waited for, with the command that creates it', async () => {
   const from = (key: string, at: number) => ({ name: `demo-${at}`, passwordSecretRef: { name: 'demo-password', key } })
   const users = ['password', 'admin', 'password'].map(from)
-  const bench = await start({ vms: [{ ...VM, interfaces: [], users: users as never }] })
+  const userDataSecretRef = { name: 'demo-password', key: 'user-data' }
+  const bench = await start({ vms: [{ ...VM, interfaces: [], users: users as never, userDataSecretRef }] })
   await bench.work()
   expect(bench.status()).toMatchObject({ phase: 'Provisioning', reason: 'SecretMissing' })
-  const command = `kubectl -n ${NAME} create secret generic demo-password --from-literal=password=PASSWORD --from-literal=admin=PASSWORD`
+  const command = `kubectl -n ${NAME} create secret generic demo-password --from-literal=password=PASSWORD --from-literal=admin=PASSWORD --from-file=user-data=FILE`
   expect(bench.status().components?.find(({ kind }) => kind === 'VirtualMachine')?.message).toBe(command)
   await expectReadyWith(bench, SECRET, { namespace: NAME, name: 'demo-password' })
 })

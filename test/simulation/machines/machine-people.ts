@@ -252,7 +252,7 @@ export class MachinePeople implements People {
   }
 
   #restoreLogin(): void {
-    const data = { password: Buffer.from(PASSWORD).toString('base64') }
+    const data = { password: encoded(PASSWORD), setup: encoded(USER_DATA) }
     leaveRefused(() => {
       this.#admin.create(SECRET, objects.make(SECRET, LOGIN, { data }))
     })
@@ -266,10 +266,13 @@ export class MachinePeople implements People {
     const password = hasSecret
       ? { passwordSecretRef: { name: LOGIN.name, key: 'password' } }
       : { plain_text_passwd: PASSWORD }
+    // Every other machine has user data too, from where its password is.
+    const userData = hasSecret ? { userDataSecretRef: { name: LOGIN.name, key: 'setup' } } : { userData: USER_DATA }
     const { key, template } = this.#sources.of(source)
     return {
       name: `host-${number}`,
       users: [{ name: 'demo', lock_passwd: false, ...password }],
+      ...(number % 2 === 1 && userData),
       resources: { cpu: '1', memory: '1Gi' },
       interfaces: interfacesOf(interfaces),
       vmDiskImageRef: key,
@@ -278,6 +281,9 @@ export class MachinePeople implements People {
     }
   }
 }
+
+const encoded = (text: string) => Buffer.from(text).toString('base64')
+const USER_DATA = `#cloud-config\nhostname: other\nruncmd: [[login, --password=${PASSWORD}]]\n`
 
 const FOREIGN: Readonly<Record<Namesake, object>> = {
   Secret: {},
