@@ -113,6 +113,7 @@ export {
 } from './api/vm-disk-image.ts'
 export {
   COMPONENT_MESSAGE_MAX,
+  containersOf,
   type ParsedWorkspaceSpec,
   parseWorkspaceSpec,
   WORKSPACE_CONDITIONS,
@@ -248,6 +249,7 @@ export {
   persistentVolumeName,
 } from './children/workspace-names.ts'
 export {
+  hasPrivileged,
   type PodSecurityLevel,
   podSecurityLevel,
   type ResourceQuotaObject,

@@ -66,6 +66,7 @@ export interface Policy {
   readonly networkDriver: NetworkDriver
   readonly localVolumeRoot: string | undefined
   readonly allowHostPorts: boolean
+  readonly allowPrivileged: boolean
   /** Whether owners of workspaces have shells in namespaces of the level `privileged`. */
   readonly allowPrivilegedExec: boolean
   /** In upper case, without `CAP_`. */
@@ -107,6 +108,7 @@ export const POLICY_DEFAULTS: Policy = {
   networkDriver: 'bridge',
   localVolumeRoot: undefined,
   allowHostPorts: true,
+  allowPrivileged: false,
   allowPrivilegedExec: false,
   allowedCapabilities: [...BASELINE_CAPABILITIES],
   workspaceQuota: undefined,
@@ -229,10 +231,15 @@ export const POLICY_SCHEMA = {
     flag,
     'Whether containers of workspaces may use ports of the node (hostPort). If false, a container cluster with a hostPort is not created.',
   ),
+  allowPrivileged: key(
+    'allowPrivileged',
+    flag,
+    'Whether containers of workspaces may be privileged, which gives them all rights of their node. If false, a container cluster with such a container is not created.',
+  ),
   allowPrivilegedExec: key(
     'allowPrivilegedExec',
     flag,
-    'Whether the owners of a workspace (spec.owners) may run commands in its containers although one has a port of its node, or a capability beyond the level baseline of the Pod Security Standards.',
+    'Whether the owners of a workspace (spec.owners) may run commands in its containers although one is privileged, has a port of its node, or a capability beyond the level baseline of the Pod Security Standards.',
   ),
   allowedCapabilities: key(
     'allowedCapabilities',

@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { type CelRule, celMatches } from '../schema/cel.ts'
+import { parseMilliQuantity, QUANTITY_PATTERN } from './quantity.ts'
 import { cel, dataKey, dnsLabel, listMap, matching, maybeFlag, maybeText, objectName } from './shared.ts'
 import { containerMemoryField } from './sizes.ts'
-import { cpuField } from './virtual-machine-cpu.ts'
+import { CPU_PATTERN, cpuField } from './virtual-machine-cpu.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 import { memberName } from './workspace-member-name.ts'
 import { podInterfaces } from './workspace-networks.ts'
@@ -189,30 +191,96 @@ const words = (description: string) =>
 
 const id = (description: string) => z.int().min(0).max(ID_MAX).describe(description).optional()
 
+const resourceFields = z.object({
+  cpu: cpuField("CPUs that are reserved, at most 512, such as 128m, 2 or '1.5' (in quotes).").optional(),
+  memory: containerMemoryField(
+    'Memory that is reserved, such as 256Mi, and most that the container may use, unless limits.memory is set.',
+  ).optional(),
+  limits: z
+    .object({
+      cpu: cpuField('Most CPUs that it may use, such as 2 or 500m. Default: as many as are free.').optional(),
+      memory: containerMemoryField(
+        'Most memory that it may use, such as 1Gi. A container that uses more is ended. Default: memory.',
+      ).optional(),
+    })
+    .describe('Most that the container may use. Where nothing is reserved, Kubernetes reserves as much.')
+    .optional(),
+})
+
+const FORMS = { cpu: CPU_PATTERN, memory: QUANTITY_PATTERN } as const
+
+/** The API server refuses a pod that reserves more than it may use. What is no quantity is refused elsewhere. */
+const withinLimits = (['cpu', 'memory'] as const).map((name): CelRule<z.output<typeof resourceFields>> => {
+  const fields = [`self.${name}`, `self.limits.${name}`] as const
+  const [own, limit] = fields.map((one) => `string(${one})`) as [string, string]
+  const isAmount = (text: string) => `${celMatches(text, FORMS[name])} && isQuantity(${text})`
+  return {
+    rule:
+      `!has(self.limits) || !${fields.map((one) => `has(${one})`).join(' || !')} || !(${isAmount(own)}) || !(${isAmount(limit)}) || ` +
+      `quantity(${own}).compareTo(quantity(${limit})) <= 0`,
+    message: `limits.${name} must not be less than ${name}, which is reserved`,
+    field: 'limits',
+    holds: ({ limits, ...reserved }) => {
+      const form = new RegExp(FORMS[name])
+      const amounts = [reserved[name], limits?.[name]].map((one) =>
+        one !== undefined && form.test(one) ? parseMilliQuantity(one) : undefined,
+      )
+      const [least, most] = amounts
+      return least === undefined || most === undefined || least <= most
+    },
+  }
+})
+
+const resources = cel(resourceFields, ...withinLimits).describe(
+  'What the container needs. Default: nothing in particular.',
+)
+
+const program = {
+  name: dnsLabel().describe('Name of the container.'),
+  image: matching(
+    z.string().min(1).max(512),
+    '^[!-~]+$',
+    'must be the reference of a container image such as ghcr.io/demo/app:1.0.2, without blanks',
+  ).describe('Container image, such as ghcr.io/demo/demo-containers/demo-app:1.0.2.'),
+  resources: resources.optional(),
+  command: words('Program to run, instead of the entrypoint of the image. Default: that of the image.'),
+  args: words('Its arguments. Default: those of the image, unless command is set.'),
+  workingDir: matching(z.string().min(1).max(256), '^/', 'workingDir must be an absolute path such as /app')
+    .describe('Directory in which the program starts. Default: that of the image.')
+    .optional(),
+  runAsUser: id('User id of the program. Default: that of the image.'),
+  runAsGroup: id('Group id of the program. Default: that of the user.'),
+}
+
+const surroundings = {
+  privileged: maybeFlag(
+    'True: the container has all rights and devices of its node. The policy key allowPrivileged must be true. Default: false.',
+  ),
+  capabilities: capabilities.optional(),
+  env: listMap(
+    z.array(env).max(WORKSPACE_LIMITS.env),
+    'name',
+    'Environment variables. Everyone who may read the workspace can read each value: take passwords from a Secret with valueFrom.',
+  ).optional(),
+  volumeMounts: listMap(
+    z.array(volumeMount).max(WORKSPACE_LIMITS.volumeMounts),
+    'containerPath',
+    'Volumes in the container.',
+  ).optional(),
+  files: listMap(
+    z.array(file).max(WORKSPACE_LIMITS.files),
+    'path',
+    'Files that are written into the container, read-only. A change replaces the pod. Default: none.',
+  ).optional(),
+}
+
+const initContainer = z
+  .object({ ...program, ...surroundings })
+  .describe('One container that runs to its end before the containers of the cluster start.')
+
 const container = z
   .object({
-    name: dnsLabel().describe('Name of the container.'),
-    image: matching(
-      z.string().min(1).max(512),
-      '^[!-~]+$',
-      'must be the reference of a container image such as ghcr.io/demo/app:1.0.2, without blanks',
-    ).describe('Container image, such as ghcr.io/demo/demo-containers/demo-app:1.0.2.'),
-    resources: z
-      .object({
-        cpu: cpuField("CPUs that are reserved, at most 512, such as 128m, 2 or '1.5' (in quotes).").optional(),
-        memory: containerMemoryField(
-          'Memory that is reserved, and most that the container may use, such as 256Mi.',
-        ).optional(),
-      })
-      .describe('What the container needs. Default: nothing in particular.')
-      .optional(),
-    command: words('Program to run, instead of the entrypoint of the image. Default: that of the image.'),
-    args: words('Its arguments. Default: those of the image, unless command is set.'),
-    workingDir: matching(z.string().min(1).max(256), '^/', 'workingDir must be an absolute path such as /app')
-      .describe('Directory in which the program starts. Default: that of the image.')
-      .optional(),
-    runAsUser: id('User id of the program. Default: that of the image.'),
-    runAsGroup: id('Group id of the program. Default: that of the user.'),
+    ...program,
     stdin: maybeFlag('True: the program has an input, so that kubectl attach -i can write to it. Default: false.'),
     tty: maybeFlag(
       'True: the program has a terminal, as a shell needs it: kubectl attach -it. Needs stdin. Default: false.',
@@ -222,22 +290,7 @@ const container = z
       'While it fails, the container cluster is not Ready. Default: the container is ready as soon as it runs.',
     ),
     livenessProbe: probe('Its failure restarts the container.'),
-    capabilities: capabilities.optional(),
-    env: listMap(
-      z.array(env).max(WORKSPACE_LIMITS.env),
-      'name',
-      'Environment variables. Everyone who may read the workspace can read each value: take passwords from a Secret with valueFrom.',
-    ).optional(),
-    volumeMounts: listMap(
-      z.array(volumeMount).max(WORKSPACE_LIMITS.volumeMounts),
-      'containerPath',
-      'Volumes in the container.',
-    ).optional(),
-    files: listMap(
-      z.array(file).max(WORKSPACE_LIMITS.files),
-      'path',
-      'Files that are written into the container, read-only. A change replaces the pod. Default: none.',
-    ).optional(),
+    ...surroundings,
     portMappings: z
       .array(portMapping)
       .max(WORKSPACE_LIMITS.portMappings)
@@ -246,25 +299,36 @@ const container = z
   })
   .describe('One container.')
 
-const containerCluster = z
-  .object({
-    name: memberName().describe('Name of the cluster: of its Deployment, and its host name.'),
-    ignoreOnDeploy: maybeFlag('True: its containers are not created; what exists stays. Default: false.'),
-    pullSecrets: z
-      .array(objectName().describe('Name of one Secret.'))
-      .max(WORKSPACE_LIMITS.pullSecrets)
-      .describe(
-        'Secrets of type kubernetes.io/dockerconfigjson, in the namespace of the workspace, with the logins for private images. Default: none.',
-      )
-      .optional(),
-    interfaces: podInterfaces.optional(),
-    containers: listMap(
-      z.array(container).min(1).max(WORKSPACE_LIMITS.containers),
-      'name',
-      'Containers of the cluster: one pod.',
-    ),
-  })
-  .describe('Containers that share one host name and its interfaces.')
+const containerClusterFields = z.object({
+  name: memberName().describe('Name of the cluster: of its Deployment, and its host name.'),
+  ignoreOnDeploy: maybeFlag('True: its containers are not created; what exists stays. Default: false.'),
+  pullSecrets: z
+    .array(objectName().describe('Name of one Secret.'))
+    .max(WORKSPACE_LIMITS.pullSecrets)
+    .describe(
+      'Secrets of type kubernetes.io/dockerconfigjson, in the namespace of the workspace, with the logins for private images. Default: none.',
+    )
+    .optional(),
+  interfaces: podInterfaces.optional(),
+  initContainers: listMap(
+    z.array(initContainer).max(WORKSPACE_LIMITS.initContainers),
+    'name',
+    'Containers that run one after the other, each to its end, before the others start: each time that the pod starts. They have its interfaces, volumes and files too. Default: none.',
+  ).optional(),
+  containers: listMap(
+    z.array(container).min(1).max(WORKSPACE_LIMITS.containers),
+    'name',
+    'Containers of the cluster: one pod.',
+  ),
+})
+
+const containerCluster = cel(containerClusterFields, {
+  rule: '!has(self.initContainers) || !self.initContainers.exists(first, self.containers.exists(one, one.name == first.name))',
+  message: 'an init container must not have the name of another container of its cluster: call one of them otherwise',
+  field: 'initContainers',
+  holds: ({ initContainers = [], containers }: z.output<typeof containerClusterFields>) =>
+    !initContainers.some(({ name }) => containers.some((one) => one.name === name)),
+}).describe('Containers that share one host name and its interfaces.')
 
 export const containerClusters = listMap(
   z.array(containerCluster).max(WORKSPACE_LIMITS.containerClusters),

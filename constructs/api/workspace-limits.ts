@@ -7,6 +7,8 @@ export const WORKSPACE_LIMITS = {
   vmUsers: { users: 4, keys: 2, keyLength: 1024 },
   containerClusters: 50,
   containers: 4,
+  /** Few, because the cost of the rules for their words counts for each, as it does for each container. */
+  initContainers: 2,
   networks: 64,
   volumes: 64,
   interfaces: 8,

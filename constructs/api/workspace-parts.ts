@@ -13,13 +13,17 @@ interface InterfaceOwner {
   readonly interfaces?: readonly InterfaceWords[] | undefined
 }
 
+interface ContainerPart {
+  readonly volumeMounts?: readonly { readonly name: string; readonly containerPath: string }[] | undefined
+}
+
 interface ContainerClusterPart extends InterfaceOwner {
-  readonly containers: readonly {
-    readonly volumeMounts?: readonly { readonly name: string; readonly containerPath: string }[] | undefined
+  readonly initContainers?: readonly ContainerPart[] | undefined
+  readonly containers: readonly (ContainerPart & {
     readonly portMappings?:
       | readonly { readonly hostPort?: number | undefined; readonly protocol?: string | undefined }[]
       | undefined
-  }[]
+  })[]
 }
 
 interface NetworkPart {

@@ -95,6 +95,14 @@ export const WORKSPACE_REASON_HELP = {
     remedy: 'Remove hostPort from the port mappings that the message names, or have allowHostPorts set to true.',
   },
   /** Refused by the policy. */
+  PrivilegedNotAllowed: {
+    severity: 'warning',
+    meaning:
+      'A container is to be privileged, and the policy key allowPrivileged is not true. Its cluster is not created. One that exists stays as it is.',
+    remedy:
+      'Remove privileged from the container that the message names, and give it the capabilities that it needs, or have allowPrivileged set to true.',
+  },
+  /** Refused by the policy. */
   CapabilityNotAllowed: {
     severity: 'warning',
     meaning:

@@ -22,29 +22,33 @@ const namesUnique = searchRule<WorkspaceParts>({
   },
 })
 
-const volumesExist = searchRule<WorkspaceParts>({
-  message: 'every volume mount must name one of spec.volumes, or ansible',
-  field: 'containerClusters',
-  among: [
-    textsLoop('volumes', 'self.volumes', 'each.name'),
-    optionalLoop('cluster', 'self.containerClusters', 'container cluster "{cluster.name}" '),
-    { item: 'container', list: 'cluster.containers' },
-    optionalLoop(
-      'mount',
-      'container.volumeMounts',
-      'mounts volume "{mount.name}" at {mount.containerPath}, which is not in spec.volumes: add it there, or name one that is, or ansible',
-    ),
-  ],
-  isWrong: "mount.name != 'ansible' && !(mount.name in volumes)",
-  find: ({ containerClusters = [], volumes = [] }) => {
-    const names = new Set(['ansible', ...volumes.map(({ name }) => name)])
-    for (const { name: cluster, containers } of containerClusters) {
-      const mount = containers.flatMap(({ volumeMounts = [] }) => volumeMounts).find(({ name }) => !names.has(name))
-      if (mount !== undefined) return [cluster, mount.name, mount.containerPath]
-    }
-    return undefined
-  },
-})
+/** One rule for each list of containers: the API server takes no list of two types. */
+const volumesExist = (['containers', 'initContainers'] as const).map((list) =>
+  searchRule<WorkspaceParts>({
+    message: 'every volume mount must name one of spec.volumes, or ansible',
+    field: 'containerClusters',
+    among: [
+      textsLoop('names', 'self.volumes', 'each.name'),
+      optionalLoop('cluster', 'self.containerClusters', 'container cluster "{cluster.name}" '),
+      { item: 'container', list: `cluster.${list}`, isOptional: list === 'initContainers' },
+      optionalLoop(
+        'mount',
+        'container.volumeMounts',
+        'mounts volume "{mount.name}" at {mount.containerPath}, which is not in spec.volumes: add it there, or name one that is, or ansible',
+      ),
+    ],
+    isWrong: "mount.name != 'ansible' && !(mount.name in names)",
+    find: ({ containerClusters = [], volumes = [] }) => {
+      const names = new Set(['ansible', ...volumes.map(({ name }) => name)])
+      for (const cluster of containerClusters) {
+        const mounts = (cluster[list] ?? []).flatMap(({ volumeMounts = [] }) => volumeMounts)
+        const mount = mounts.find(({ name }) => !names.has(name))
+        if (mount !== undefined) return [cluster.name, mount.name, mount.containerPath]
+      }
+      return undefined
+    },
+  }),
+)
 
 /** Maximum number of host ports of one workspace. */
 const HOST_PORTS_MAX = 256
@@ -109,7 +113,7 @@ const userDataBounded: CelRule<WorkspaceParts> = {
 export const workspaceRules: readonly CelRule<WorkspaceParts>[] = [
   ...addressRules,
   namesUnique,
-  volumesExist,
+  ...volumesExist,
   hostPortsBounded,
   hostPortsUnique,
   userDataBounded,

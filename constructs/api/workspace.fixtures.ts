@@ -15,6 +15,7 @@ const container = (fields: object, beside: object = {}) => ({
   ...beside,
   containerClusters: [{ name: 'c', containers: [{ ...CONTAINER, ...fields }] }],
 })
+const limited = (reserved: object, limits: unknown) => container({ resources: { ...reserved, limits } })
 const volume = (fields: object) => ({ volumes: [{ name: 'v', size: '1Gi', ...fields }] })
 const ports = (...mappings: object[]) =>
   container({ portMappings: mappings.map((mapping, at) => ({ containerPort: at + 1, ...mapping })) })
@@ -159,6 +160,26 @@ const CONTAINERS: readonly SpecFixture[] = [
     yes: ['128m', 2],
     no: ['128k'],
   }),
+  ...field('spec.containerClusters[0].containers[0].resources.limits', (limits) => limited({}, limits), {
+    yes: [{}, { cpu: '500m' }, { memory: 4194304 }],
+    no: ['1Gi'],
+  }),
+  accepted(
+    'limits above and at what is reserved',
+    limited({ cpu: 1, memory: '1Gi' }, { cpu: '1000m', memory: '1.5Gi' }),
+  ),
+  refused(
+    'fewer CPUs than are reserved',
+    limited({ cpu: 1 }, { cpu: '999m' }),
+    'spec.containerClusters[0].containers[0].resources.limits',
+    'limits.cpu must not be less than cpu, which is reserved',
+  ),
+  refused(
+    'less memory than is reserved',
+    limited({ memory: '1G' }, { memory: '900Mi' }),
+    'spec.containerClusters[0].containers[0].resources.limits',
+    'limits.memory must not be less than memory, which is reserved',
+  ),
   ...['add', 'drop'].flatMap((way) =>
     field(
       `spec.containerClusters[0].containers[0].capabilities.${way}[0]`,
@@ -230,6 +251,10 @@ const CONTAINERS: readonly SpecFixture[] = [
       no: [-1, 1.5, '0', 2 ** 31],
     }),
   ),
+  ...field('spec.containerClusters[0].containers[0].privileged', (privileged) => container({ privileged }), {
+    yes: [true, false],
+    no: ['true', 1],
+  }),
   ...field('spec.containerClusters[0].containers[0].workingDir', (workingDir) => container({ workingDir }), {
     yes: ['/', '/app'],
     no: ['app', ''],
@@ -277,6 +302,48 @@ const CONTAINERS: readonly SpecFixture[] = [
     container({ env: [{ name: 'A' }, { name: 'A' }] }),
     'spec.containerClusters[0].containers[0].env[1]',
   ),
+]
+
+const INIT = { name: 'first', image: 'registry.example/init:1' }
+const initial = (fields: object, beside: object = {}) => ({
+  ...beside,
+  containerClusters: [{ name: 'c', initContainers: [{ ...INIT, ...fields }], containers: [CONTAINER] }],
+})
+
+const INIT_CONTAINERS: readonly SpecFixture[] = [
+  accepted(
+    'a container that runs first, with all its words',
+    initial({
+      ...{ command: ['sh', '-c'], args: ['true'], workingDir: '/', runAsUser: 0, runAsGroup: 0 },
+      ...{ resources: { cpu: 1, memory: '64Mi' }, capabilities: { add: ['NET_ADMIN'] }, env: [{ name: 'A' }] },
+      ...{ files: [{ path: '/a', content: '' }], volumeMounts: [{ name: 'ansible', containerPath: '/plays' }] },
+    }),
+  ),
+  refused(
+    'three containers that run first',
+    {
+      containerClusters: [
+        { name: 'c', initContainers: times(3, (at) => ({ ...INIT, name: `i${at}` })), containers: [CONTAINER] },
+      ],
+    },
+    'spec.containerClusters[0].initContainers',
+  ),
+  refused(
+    'two containers of a name, of which one runs first',
+    initial({ name: CONTAINER.name }),
+    'spec.containerClusters[0].initContainers',
+    'an init container must not have the name of another container of its cluster: call one of them otherwise',
+  ),
+  refused(
+    'a volume that there is not, in a container that runs first',
+    initial({ volumeMounts: [{ name: 'w', containerPath: '/w' }] }, { volumes: [{ name: 'v', size: '1Gi' }] }),
+    'spec.containerClusters',
+    'container cluster "c" mounts volume "w" at /w, which is not in spec.volumes: add it there, or name one that is, or ansible',
+  ),
+  ...field('spec.containerClusters[0].initContainers[0].image', (image) => initial({ image }), {
+    yes: ['a'],
+    no: ['', 'a b', undefined],
+  }),
 ]
 
 const mount = (fields: object) =>
@@ -394,6 +461,7 @@ export const WORKSPACE_FIXTURES: readonly SpecFixture[] = [
   ...MACHINES,
   ...ANSIBLE,
   ...CONTAINERS,
+  ...INIT_CONTAINERS,
   ...VOLUMES,
   ...PORTS,
 ]

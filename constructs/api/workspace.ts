@@ -74,6 +74,14 @@ export type WorkspaceNetwork = NonNullable<WorkspaceSpec['networks']>[number]
 
 export type ParsedWorkspaceSpec = Parsed<WorkspaceSpec>
 
+/** Returns all containers of the pod of a cluster, those that run first included. */
+export function containersOf({
+  initContainers = [],
+  containers,
+}: Pick<WorkspaceContainerCluster, 'initContainers' | 'containers'>): readonly WorkspaceContainer[] {
+  return [...initContainers, ...containers]
+}
+
 /** Validates a spec from any source. Returns at most one problem per field. Drops unknown fields. Never throws. */
 export function parseWorkspaceSpec(raw: unknown): ParsedWorkspaceSpec {
   return parseSpec(spec, raw)

@@ -112,13 +112,17 @@ const containerDraw = fc.record({
       { exec: { command: ['true'] } },
     ),
   ),
+  /** Seldom: a cluster that the policy does not allow is not created. */
+  privileged: fc.constantFrom(...Array<undefined>(8), false, true),
   add: optional(fc.constantFrom('NET_BIND_SERVICE', 'NET_ADMIN')),
   memory: optional(fc.constantFrom('256Mi', '2048Mi', '1.5Gi')),
+  limits: optional(fc.constantFrom({ memory: '2Gi' }, { cpu: '500m' }, { cpu: 1, memory: '3G' })),
 })
 const clusterDraw = fc.record({
   attached,
   nic: nicDraw,
   containers: fc.array(containerDraw, { minLength: 1, maxLength: 2 }),
+  initContainers: fc.array(containerDraw, { maxLength: 1 }),
 })
 const volumeDraw = fc.record({
   size: fc.constantFrom('1Gi', '1024Mi'),
@@ -263,35 +267,16 @@ function clusterOf(
   return {
     name,
     interfaces: interfacesOf(drawn.attached, drawn.nic, false),
+    initContainers: drawn.initContainers.map((container, index) => ({
+      name: `i${index}`,
+      ...programOf(container, volumes),
+    })),
     containers: drawn.containers.map((container, index) => ({
       name: `c${index}`,
-      image: 'registry.example/app:1',
-      ...(container.memory !== undefined && { resources: { memory: container.memory } }),
-      ...(container.add !== undefined && { capabilities: { drop: ['ALL'], add: [container.add] } }),
-      env: [
-        ...(container.env === undefined ? [] : [{ name: 'A', value: container.env }]),
-        ...(container.secret === undefined
-          ? []
-          : [{ name: 'B', valueFrom: { secretKeyRef: { name: container.secret, key: 'k' } } }]),
-      ],
-      ...(container.program !== undefined && {
-        command: container.program,
-        args: container.program,
-        tty: true,
-        stdin: true,
-      }),
+      ...programOf(container, volumes),
+      ...(container.program !== undefined && { tty: true, stdin: true }),
       ...(container.probe !== undefined &&
         ({ readinessProbe: container.probe, livenessProbe: container.probe } as object)),
-      files: container.files.map(({ path, content }) =>
-        content === undefined ? { path, secretKeyRef: { name: 's', key: 'k' }, mode: '0400' } : { path, content },
-      ),
-      ...(container.user !== undefined && { runAsUser: container.user, workingDir: '/app' }),
-      volumeMounts: container.mounts.flatMap((number) => {
-        const volume = volumes[number]
-        return volume === undefined
-          ? []
-          : [{ name: volume, containerPath: `/mnt/${number}`, readOnly: container.isReadOnly }]
-      }),
       portMappings: container.ports.map(({ port, protocol }, place) => ({
         containerPort: port,
         protocol,
@@ -299,5 +284,35 @@ function clusterOf(
         ...(container.isOnHost && { hostPort: 1000 + 100 * at + 10 * index + place }),
       })) as never,
     })),
+  }
+}
+
+/** What a container has that runs before the others, too. */
+function programOf(
+  container: typeof containerDraw extends fc.Arbitrary<infer T> ? T : never,
+  volumes: readonly string[],
+) {
+  return {
+    image: 'registry.example/app:1',
+    privileged: container.privileged,
+    resources: { memory: container.memory, limits: container.limits },
+    ...(container.add !== undefined && { capabilities: { drop: ['ALL'], add: [container.add] } }),
+    env: [
+      ...(container.env === undefined ? [] : [{ name: 'A', value: container.env }]),
+      ...(container.secret === undefined
+        ? []
+        : [{ name: 'B', valueFrom: { secretKeyRef: { name: container.secret, key: 'k' } } }]),
+    ],
+    ...(container.program !== undefined && { command: container.program, args: container.program }),
+    files: container.files.map(({ path, content }) =>
+      content === undefined ? { path, secretKeyRef: { name: 's', key: 'k' }, mode: '0400' } : { path, content },
+    ),
+    ...(container.user !== undefined && { runAsUser: container.user, workingDir: '/app' }),
+    volumeMounts: container.mounts.flatMap((number) => {
+      const volume = volumes[number]
+      return volume === undefined
+        ? []
+        : [{ name: volume, containerPath: `/mnt/${number}`, readOnly: container.isReadOnly }]
+    }),
   }
 }

@@ -11,7 +11,11 @@ import { renderClusterNetworks } from './workspace-pod-network.ts'
 import { renderWorkspaceVolume } from './workspace-volume.ts'
 
 export const IMAGE_NAMESPACE = 'vmdi-farm'
-const POLICY = { allowHostPorts: true, allowedCapabilities: ['NET_BIND_SERVICE', 'NET_ADMIN'] }
+const POLICY = {
+  allowHostPorts: true,
+  allowedCapabilities: ['NET_BIND_SERVICE', 'NET_ADMIN'],
+  allowPrivileged: true,
+}
 const QUOTA = { 'requests.cpu': '16', 'limits.cpu': '64', pods: '50' }
 
 export type RenderedWorkspace = ReturnType<typeof renderAll>

@@ -54,8 +54,9 @@ export interface ContainerSpec {
   readonly readinessProbe?: Probe
   readonly livenessProbe?: Probe
   readonly env?: readonly EnvVar[]
-  readonly resources?: { readonly requests: Amounts; readonly limits?: Amounts }
+  readonly resources?: { readonly requests?: Amounts; readonly limits?: Amounts }
   readonly securityContext?: {
+    readonly privileged?: true
     readonly capabilities?: { readonly add?: readonly string[]; readonly drop?: readonly string[] }
     readonly runAsUser?: number
     readonly runAsGroup?: number
@@ -75,6 +76,7 @@ export interface PodSpec {
   readonly dnsConfig?: { readonly nameservers: readonly string[] }
   readonly affinity?: NodeGroupAffinity
   readonly imagePullSecrets?: readonly { readonly name: string }[]
+  readonly initContainers?: readonly ContainerSpec[]
   readonly containers: readonly ContainerSpec[]
   readonly volumes?: readonly (
     | FilesVolume
@@ -145,12 +147,13 @@ function podSpec(
   { workspace, spec, cluster, quota, placement = 'gated' }: ContainerClusterProps,
   nodeGroup: string | undefined,
 ): PodSpec {
-  const { pullSecrets = [] } = cluster
+  const { pullSecrets = [], initContainers = [] } = cluster
   const nameservers = podNameservers(spec, cluster)
   const files = filesVolume(cluster)
   const mounted = [...mountedVolumes(cluster)].map((name) => volumeOf(workspace, name))
   const volumes = files === undefined ? mounted : [...mounted, files]
   const hasCpuLimit = quota?.['limits.cpu'] !== undefined
+  const specOf = (container: WorkspaceContainer) => containerSpec(cluster, container, hasCpuLimit)
   return {
     hostname: cluster.name,
     automountServiceAccountToken: false,
@@ -158,7 +161,8 @@ function podSpec(
     ...(nameservers.length > 0 && { dnsPolicy: 'None', dnsConfig: { nameservers } }),
     ...(nodeGroup !== undefined && { affinity: sameNodeAs(nodeGroup) }),
     ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
-    containers: cluster.containers.map((container) => containerSpec(cluster, container, hasCpuLimit)),
+    ...(initContainers.length > 0 && { initContainers: initContainers.map(specOf) }),
+    containers: cluster.containers.map(specOf),
     ...(volumes.length > 0 && { volumes }),
   }
 }
@@ -233,10 +237,12 @@ function probeOf({ initialDelaySeconds, httpGet, ...probe }: Probe): Probe {
 
 function securityContextOf({
   capabilities: { add = [], drop = [] } = {},
+  privileged,
   runAsUser,
   runAsGroup,
 }: WorkspaceContainer): Pick<ContainerSpec, 'securityContext'> {
   const context = {
+    ...(privileged && { privileged }),
     ...(add.length + drop.length > 0 && {
       capabilities: { ...(add.length > 0 && { add }), ...(drop.length > 0 && { drop }) },
     }),
@@ -246,13 +252,18 @@ function securityContextOf({
   return Object.keys(context).length === 0 ? {} : { securityContext: context }
 }
 
-/** Memory is limited to the request. CPU time that others do not use is available. */
+/** Without a limit of its own, memory is limited to the request, and CPU time that others do not use is available. */
 function resourcesOf(
-  { cpu, memory }: NonNullable<WorkspaceContainer['resources']>,
+  { cpu, memory, limits: own = {} }: NonNullable<WorkspaceContainer['resources']>,
   hasCpuLimit: boolean,
 ): Pick<ContainerSpec, 'resources'> {
-  const requests = { ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory }) }
-  const limits = { ...(cpu !== undefined && hasCpuLimit && { cpu }), ...(memory !== undefined && { memory }) }
-  if (Object.keys(requests).length === 0) return {}
-  return { resources: { requests, ...(Object.keys(limits).length > 0 && { limits }) } }
+  const requests = amounts({ cpu, memory })
+  const limits = amounts({ cpu: own.cpu ?? (hasCpuLimit ? cpu : undefined), memory: own.memory ?? memory })
+  if (requests === undefined && limits === undefined) return {}
+  return { resources: { ...(requests !== undefined && { requests }), ...(limits !== undefined && { limits }) } }
+}
+
+function amounts({ cpu, memory }: { readonly [name in keyof Amounts]: string | undefined }): Amounts | undefined {
+  if (cpu === undefined && memory === undefined) return undefined
+  return { ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory }) }
 }

@@ -1,7 +1,7 @@
 import type { Construct } from 'constructs'
 import { LABELS } from '../api/labels.ts'
 import { childName, shortHash } from '../api/names.ts'
-import type { WorkspaceContainerCluster } from '../api/workspace.ts'
+import { containersOf, type WorkspaceContainerCluster } from '../api/workspace.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
 import { mountedVolumes } from './workspace-node-group.ts'
@@ -75,8 +75,8 @@ function filesName({ name }: WorkspaceContainerCluster, data: Readonly<Record<st
 }
 
 /** Every file of a cluster has a key of its own, which is its path in the volume, too. */
-function filesOf({ containers }: WorkspaceContainerCluster) {
-  return containers.flatMap((container) =>
+function filesOf(cluster: WorkspaceContainerCluster) {
+  return containersOf(cluster).flatMap((container) =>
     (container.files ?? []).map((file, at) => ({ ...file, container: container.name, key: `${container.name}.${at}` })),
   )
 }

@@ -1,6 +1,6 @@
 import type { Construct } from 'constructs'
 import { BASELINE_CAPABILITIES } from '../api/policy-workspace-values.ts'
-import type { WorkspaceContainer, WorkspaceSpec } from '../api/workspace.ts'
+import { containersOf, type WorkspaceContainer, type WorkspaceSpec } from '../api/workspace.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import {
   clusterWideMetadata,
@@ -25,26 +25,38 @@ export interface WorkspaceNamespaceObject {
 }
 
 /**
- * Returns the lowest level at which every container that the policy allows can run: `privileged` for a host port, or for a capability beyond
- * `BASELINE_CAPABILITIES`. What the policy refuses does not raise the level, because it is not created.
+ * Returns the lowest level at which every container that the policy allows can run: `privileged` for a host port, for a capability beyond
+ * `BASELINE_CAPABILITIES`, or for a container that is privileged itself. What the policy refuses does not raise the level, because it is not created.
  */
 export function podSecurityLevel(
   { containerClusters = [] }: WorkspaceSpec,
-  policy: { readonly allowHostPorts: boolean; readonly allowedCapabilities: readonly string[] },
+  policy: {
+    readonly allowHostPorts: boolean
+    readonly allowedCapabilities: readonly string[]
+    /** @default false */
+    readonly allowPrivileged?: boolean
+  },
 ): PodSecurityLevel {
-  const isAllowed = ({ portMappings = [], capabilities }: WorkspaceContainer) =>
+  const isAllowed = ({ portMappings = [], capabilities, privileged }: WorkspaceContainer) =>
+    (privileged !== true || policy.allowPrivileged === true) &&
     (policy.allowHostPorts || portMappings.every(({ hostPort }) => hostPort === undefined)) &&
     (capabilities?.add ?? []).every((name) => policy.allowedCapabilities.includes(name))
   // A cluster is created as a whole or not at all.
-  const created = containerClusters.filter((cluster) => cluster.containers.every(isAllowed))
-  const containers = created.flatMap((cluster) => cluster.containers)
+  const created = containerClusters.filter((cluster) => containersOf(cluster).every(isAllowed))
+  const containers = created.flatMap(containersOf)
   const hasHostPort = containers.some(({ portMappings = [] }) =>
     portMappings.some(({ hostPort }) => hostPort !== undefined),
   )
   if (hasHostPort && policy.allowHostPorts) return 'privileged'
+  if (containers.some(({ privileged }) => privileged === true)) return 'privileged'
   const added = containers.flatMap(({ capabilities }) => capabilities?.add ?? [])
   const isAbove = (name: string) => !BASELINE_CAPABILITIES.has(name) && policy.allowedCapabilities.includes(name)
   return added.some(isAbove) ? 'privileged' : 'baseline'
+}
+
+/** Reports whether any container of a workspace is to be privileged, whatever the policy says. */
+export function hasPrivileged({ containerClusters = [] }: WorkspaceSpec): boolean {
+  return containerClusters.flatMap(containersOf).some(({ privileged }) => privileged === true)
 }
 
 /** The namespace for all objects of a workspace. */

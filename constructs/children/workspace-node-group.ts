@@ -1,7 +1,7 @@
 import { isOnPodNetwork } from '../api/interface-words.ts'
 import { shortHash } from '../api/names.ts'
 import type { NetworkDriver } from '../api/policy.ts'
-import type { WorkspaceContainerCluster, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
+import { containersOf, type WorkspaceContainerCluster, type WorkspaceSpec, type WorkspaceVm } from '../api/workspace.ts'
 import type { WorkspaceRef } from './workspace-child.ts'
 
 /** Returns the group of a machine, or undefined if any node will do. A Linux bridge ends at its node, so everything on it must be there. */
@@ -26,8 +26,8 @@ export function clusterNodeGroup(
 }
 
 /** Returns the names of the volumes that containers of a cluster mount. */
-export function mountedVolumes({ containers }: WorkspaceContainerCluster): Set<string> {
-  return new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)))
+export function mountedVolumes(cluster: WorkspaceContainerCluster): Set<string> {
+  return new Set(containersOf(cluster).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)))
 }
 
 /** Name of the volume with the inventory and the plays, which is available on every node. */

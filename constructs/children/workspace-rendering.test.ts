@@ -109,7 +109,11 @@ describe('owners', () => {
 })
 
 describe('podSecurityLevel', () => {
-  const POLICY = { allowHostPorts: true, allowedCapabilities: ['NET_BIND_SERVICE', 'NET_ADMIN'] }
+  const POLICY = {
+    allowHostPorts: true,
+    allowedCapabilities: ['NET_BIND_SERVICE', 'NET_ADMIN'],
+    allowPrivileged: false,
+  }
   const onHost = { portMappings: [{ containerPort: 53, hostPort: 53 }] }
 
   it.each<[what: string, level: string, container: Partial<Container>, policy?: Partial<typeof POLICY>]>([
@@ -121,6 +125,9 @@ describe('podSecurityLevel', () => {
     ['another capability', 'privileged', { capabilities: { add: ['NET_ADMIN'] } }],
     ['one that the policy refuses', 'baseline', { capabilities: { add: ['SYS_ADMIN'] } }],
     ['one less', 'baseline', { capabilities: { drop: ['NET_ADMIN'] } }],
+    ['all rights of its node', 'privileged', { privileged: true }, { allowPrivileged: true }],
+    ['all rights of its node, which the policy refuses', 'baseline', { privileged: true }],
+    ['all rights of its node, which it does not ask for', 'baseline', { privileged: false }, { allowPrivileged: true }],
   ])('for a container with %s is %s', (_what, level, more, policy = {}) => {
     const spec = specOf({ containerClusters: [cluster('plain'), cluster('app', more)] })
     const podSecurity = podSecurityLevel(spec, { ...POLICY, ...policy })
@@ -167,6 +174,15 @@ describe('renderContainerCluster', () => {
     expect(firstContainer({ resources: { cpu: '1' } })?.resources).toEqual({ requests: { cpu: '1' } })
   })
 
+  it('limits what the spec limits', () => {
+    const limits = { cpu: '2', memory: '1Gi' }
+    const of = (resources: object) => firstContainer({ resources }, { 'limits.cpu': '8' })?.resources
+    expect(of({ cpu: '1', memory: '256Mi', limits })).toEqual({ requests: { cpu: '1', memory: '256Mi' }, limits })
+    expect(of({ cpu: '1', memory: '256Mi', limits: { memory: '1Gi' } })?.limits).toEqual({ cpu: '1', memory: '1Gi' })
+    expect(of({ limits })).toEqual({ limits })
+    expect(of({ limits: {} })).toBeUndefined()
+  })
+
   it('limits processors where the quota does: no pod is admitted otherwise', () => {
     const resources = { cpu: '128m', memory: '256Mi' }
     expect(firstContainer({ resources }, { 'limits.cpu': '8' })?.resources?.limits).toEqual(resources)
@@ -204,6 +220,7 @@ describe('renderContainerCluster', () => {
       env: [{ name: 'A', valueFrom }],
       securityContext: { runAsUser: 0, runAsGroup: 10 },
     })
+    expect(firstContainer({ privileged: true })?.securityContext).toEqual({ privileged: true })
   })
 
   it('mounts each file of the spec alone, with the content of its ConfigMap or Secret', () => {
@@ -238,6 +255,37 @@ describe('renderContainerCluster', () => {
     ])
   })
 
+  it('has the containers of the spec that run first, with volumes and files of their own', () => {
+    const first = {
+      ...container({ files: [{ path: '/a', content: 'a' }], capabilities: { add: ['NET_ADMIN'] } }),
+      ...mounting('data'),
+      name: 'first',
+    }
+    const spec = {
+      containerClusters: [{ ...cluster('app', { files: [{ path: '/b', content: 'b' }] }), initContainers: [first] }],
+      volumes: [{ name: 'data', size: '1Gi' }],
+    }
+    const pod = deployment(spec).spec
+    expect(pod.initContainers).toEqual([
+      {
+        name: 'first',
+        image: 'registry.example/app:1',
+        securityContext: { capabilities: { add: ['NET_ADMIN'] } },
+        volumeMounts: [
+          { name: 'data', mountPath: '/data' },
+          { name: 'files', mountPath: '/a', subPath: 'first.0', readOnly: true },
+        ],
+      },
+    ])
+    expect(pod.containers.map(({ volumeMounts }) => volumeMounts)).toEqual([
+      [{ name: 'files', mountPath: '/b', subPath: 'c.0', readOnly: true }],
+    ])
+    expect(pod.volumes?.map(({ name }) => name)).toEqual(['data', 'files'])
+    expect(podSecurityLevel(specOf(spec), { allowHostPorts: true, allowedCapabilities: ['NET_ADMIN'] })).toBe(
+      'privileged',
+    )
+  })
+
   it('has the probes of the spec, as the API server stores them', () => {
     const probes = {
       startupProbe: { exec: { command: ['true'] }, failureThreshold: 60, initialDelaySeconds: 0 },
@@ -256,7 +304,7 @@ describe('renderContainerCluster', () => {
   it('has no member that the API server would leave out', () => {
     const empty = {
       ...{ capabilities: {}, resources: {}, env: [], portMappings: [], volumeMounts: [] },
-      ...{ command: [], args: [], files: [], stdin: false, tty: false },
+      ...{ command: [], args: [], files: [], stdin: false, tty: false, privileged: false },
     }
     expect(firstContainer(empty)).toEqual({ name: 'c', image: 'registry.example/app:1' })
     expect(Object.keys(firstContainer(empty) ?? {})).toEqual(['name', 'image'])

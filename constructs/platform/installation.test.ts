@@ -53,6 +53,8 @@ describe('renderInstallation', () => {
         "operator: ValidatingAdmissionPolicyBinding open-terrain-operator",
         "operator: ValidatingAdmissionPolicy open-terrain-operator-volumes",
         "operator: ValidatingAdmissionPolicyBinding open-terrain-operator-volumes",
+        "operator: ValidatingAdmissionPolicy open-terrain-operator-privileged",
+        "operator: ValidatingAdmissionPolicyBinding open-terrain-operator-privileged",
         "operator: ServiceAccount sync-operator/open-terrain-operator",
         "operator: ClusterRole open-terrain-operator",
         "operator: ClusterRoleBinding open-terrain-operator",

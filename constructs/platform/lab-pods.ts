@@ -59,7 +59,6 @@ const FORBIDDEN = {
   hostPID: 'variables.spec.?hostPID.orValue(false)',
   hostIPC: 'variables.spec.?hostIPC.orValue(false)',
   hostPath: 'variables.spec.?volumes.orValue([]).exists(v, has(v.hostPath))',
-  privileged: any('c.?securityContext.?privileged.orValue(false)'),
   hostProcess: anyContext((context) => `${context}.?windowsOptions.?hostProcess.orValue(false)`),
   seLinuxOptions: anyContext(isOtherLabel),
   // In a user namespace of its own, a pod may see all of /proc.
@@ -75,6 +74,7 @@ const FORBIDDEN = {
 
 /** What goes beyond `baseline`, and that a Workspace may ask for. */
 const OF_WORKSPACES = {
+  privileged: any('c.?securityContext.?privileged.orValue(false)'),
   hostPort: any('c.?ports.orValue([]).exists(p, p.?hostPort.orValue(0) != 0)'),
   'capabilities.add': any(
     `c.?securityContext.?capabilities.?add.orValue([]).exists(a, ${notIn('a', ...BASELINE_CAPABILITIES)})`,
@@ -120,7 +120,7 @@ const VARIABLES: readonly PolicyVariable[] = [
 /**
  * `spec` of the admission policy for pods in the namespaces of Workspaces. A port of the node is beyond the level `baseline` of the Pod Security
  * Standards, so a namespace with one has the level `privileged`, which would let everybody who may create pods there own the node.
- * With this rule nothing beyond `baseline` is created there, but ports and capabilities that the operator has asked for.
+ * With this rule nothing beyond `baseline` is created there, but ports, capabilities and privileged containers that the operator has asked for.
  */
 export function labPods(namespace: string = OPERATOR_NAMESPACE): object {
   const where = "'in the namespace of a Workspace: '"
@@ -155,7 +155,7 @@ export function labPods(namespace: string = OPERATOR_NAMESPACE): object {
         expression: `variables.ofWorkspaces.size() == 0 || (${writers(namespace)})`,
         reason: 'Forbidden',
         message:
-          'in the namespace of a Workspace, only the operator gives ports of the node and capabilities to containers',
+          'in the namespace of a Workspace, only the operator gives ports of the node, capabilities and privileges to containers',
         messageExpression: `${where} + variables.ofWorkspaces.join(', ') + ' is beyond Pod Security level baseline: only the operator sets it, for containers of the Workspace'`,
       },
     ],

@@ -167,19 +167,23 @@ export class OperatorConfinement extends Construct {
         validations: CONFINED.map(validationOf),
       },
     })
-    const name = `${OPERATOR_NAME}-volumes`
-    this.add(name, {
-      spec: {
-        // The parameter is looked up before the condition: `Fail`, or `Deny`, would refuse everybody's volumes while there is no ConfigMap, and also when
-        // the API server has lost sight of it: https://github.com/kubernetes/kubernetes/issues/130887
-        failurePolicy: 'Ignore',
-        paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
-        matchConstraints: matchConstraints(matchedOf({ '': ['persistentvolumes'] }, ['CREATE'])),
-        matchConditions: [isOperator],
-        variables: [{ name: 'root', expression: "params.?data['localVolumeRoot'].orValue('').trim()" }],
-        validations: [LOCAL_VOLUME],
-      },
-      paramRef: { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' },
+    // The parameter is looked up before the condition: `Fail`, or `Deny`, would refuse everybody's objects while there is no ConfigMap, and also when
+    // the API server has lost sight of it: https://github.com/kubernetes/kubernetes/issues/130887
+    const byPolicy = (part: string, spec: object) =>
+      this.add(`${OPERATOR_NAME}-${part}`, {
+        spec: { failurePolicy: 'Ignore', paramKind: { apiVersion: 'v1', kind: 'ConfigMap' }, ...spec },
+        paramRef: { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' },
+      })
+    byPolicy('volumes', {
+      matchConstraints: matchConstraints(matchedOf({ '': ['persistentvolumes'] }, ['CREATE'])),
+      matchConditions: [isOperator],
+      variables: [{ name: 'root', expression: "params.?data['localVolumeRoot'].orValue('').trim()" }],
+      validations: [LOCAL_VOLUME],
+    })
+    byPolicy('privileged', {
+      matchConstraints: matchConstraints(matchedOf({ apps: ['deployments'] }, ['CREATE', 'UPDATE'])),
+      matchConditions: [isOperator, HAS_ANOTHER_TEMPLATE],
+      validations: [PRIVILEGED],
     })
   }
 
@@ -202,6 +206,22 @@ const LOCAL_VOLUME: Validation = {
   message: 'the operator creates only local volumes below <localVolumeRoot>/<workspace>',
   messageExpression:
     "'the operator creates only local volumes below <localVolumeRoot>/<workspace>; key localVolumeRoot of ConfigMap ' + params.metadata.name + ' is \"' + variables.root + '\"'",
+}
+
+/** A pod that the policy does not allow any more may stay. */
+const HAS_ANOTHER_TEMPLATE = {
+  name: 'has-another-template',
+  expression: "request.operation == 'CREATE' || object.spec.template.spec != oldObject.spec.template.spec",
+}
+
+const PRIVILEGED: Validation = {
+  expression:
+    "params.?data['allowPrivileged'].orValue('').trim() == 'true' || " +
+    '!(object.spec.template.spec.containers + object.spec.template.spec.?initContainers.orValue([])).exists(c, c.?securityContext.?privileged.orValue(false))',
+  reason: 'Forbidden',
+  message: 'the operator runs privileged containers only where the policy key allowPrivileged is true',
+  messageExpression:
+    "'the operator runs privileged containers only where key allowPrivileged of ConfigMap ' + params.metadata.name + ' is \"true\"'",
 }
 
 function matchedOf(groups: Groups, operations = ALL): MatchedResources[] {

@@ -5,6 +5,7 @@ import { raw } from './raw-object.fixtures.ts'
 import { viewClaim, viewNamespace } from './views.ts'
 import {
   fingerprints,
+  makesPrivileged,
   viewConfigMap,
   viewContainerPod,
   viewDeployment,
@@ -132,9 +133,42 @@ describe('a pod', () => {
     expect(view.trouble).toEqual(trouble && { container: 'web', restarts: 0, ...trouble })
   })
 
-  it('has done with an init container that ended well', () => {
+  it.each(['containers', 'initContainers'])('is privileged if one of its %s is, and so is its Deployment', (list) => {
+    const spec = (privileged: boolean, more: object = {}) => ({
+      [list]: [{ name: 'a' }, { name: 'b', securityContext: { privileged }, ...more }],
+    })
+    const deployment = (one: object) => makesPrivileged(viewDeployment(raw({ spec: { template: { spec: one } } })))
+    const large = { args: ['x'.repeat(20_000)] }
+    expect([true, false].map((one) => viewContainerPod(raw({ spec: spec(one) })).isPrivileged)).toEqual([true, false])
+    expect([spec(true), spec(true, large), spec(false), spec(false, large)].map(deployment)).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ])
+  })
+
+  it('has done with an init container that ended well, and names the one that runs', () => {
     const done = { name: 'first', state: { terminated: { exitCode: 0, reason: 'Completed' } } }
-    expect(viewContainerPod(raw({ status: { initContainerStatuses: [done] } })).trouble).toBeUndefined()
+    const view = (...all: object[]) => viewContainerPod(raw({ status: { initContainerStatuses: all } }))
+    expect(view(done)).toMatchObject({ trouble: undefined, initializing: '' })
+    expect(view(done, RAN)).toMatchObject({ trouble: undefined, initializing: 'ran' })
+  })
+
+  it('tells how an init container failed, before the others, which wait for it', () => {
+    const last = { terminated: { exitCode: 137, reason: 'OOMKilled' } }
+    const failed = {
+      name: 'first',
+      restartCount: 3,
+      state: { waiting: { reason: 'CrashLoopBackOff' } },
+      lastState: last,
+    }
+    const waits = { name: 'web', state: { waiting: { reason: 'PodInitializing' } } }
+    const spec = { initContainers: [{ name: 'first', resources: { limits: { memory: '8Mi' } } }] }
+    const view = viewContainerPod(
+      raw({ spec, status: { initContainerStatuses: [failed], containerStatuses: [waits] } }),
+    )
+    expect(view.trouble).toMatchObject({ container: 'first', isInit: true, restarts: 3, memoryLimit: '8Mi' })
   })
 
   it.each<[string, string | undefined, unknown]>([

@@ -37,6 +37,8 @@ export interface DeploymentView extends SpecView {
 /** Why a container does not run, as reported by the kubelet. */
 export interface ContainerTrouble {
   readonly container: string
+  /** Set if it is one that has to end before the others start. */
+  readonly isInit?: true
   readonly reason: string
   readonly message: string
   readonly restarts: number
@@ -70,10 +72,13 @@ export interface ContainerPodView extends KubeObject {
   readonly podIps: readonly string[]
   /** Trouble of the first container that has any. */
   readonly trouble: ContainerTrouble | undefined
+  /** Name of the init container that runs; empty if none does. */
+  readonly initializing: string
   /** Why the scheduler finds no node for it; empty if it has not tried. */
   readonly unschedulable: string
   /** Names of its scheduling gates. */
   readonly gates: readonly string[]
+  readonly isPrivileged: boolean
 }
 
 /** A pod that keeps its node out of the networks of workspaces. */
@@ -180,7 +185,15 @@ function placementIn({ template }: Raw): object {
       labels: picked(labels, Object.values(LABELS)) ?? {},
       annotations: isKept ? { [NETWORKS_ANNOTATION]: networks } : {},
     },
-    spec: { containers: [{ ports: hostPortsIn(template?.spec) }], volumes: volumesIn(template?.spec) },
+    spec: {
+      containers: [
+        {
+          ports: hostPortsIn(template?.spec),
+          ...(isPrivileged(template?.spec) && { securityContext: { privileged: true } }),
+        },
+      ],
+      volumes: volumesIn(template?.spec),
+    },
   }
 }
 
@@ -221,10 +234,13 @@ function isSilent({ spec = {}, status = {} }: Raw): boolean {
 export function viewContainerPod(object: KubeObject): ContainerPodView {
   const { apiVersion, kind, spec = {}, status = {} }: Raw = object
   const limits = new Map(
-    (spec.containers ?? []).map(({ name, resources }: Raw) => [name, resources?.limits?.memory] as const),
+    [...(spec.initContainers ?? []), ...(spec.containers ?? [])].map(
+      ({ name, resources }: Raw) => [name, resources?.limits?.memory] as const,
+    ),
   )
+  const initial: Raw[] = status.initContainerStatuses ?? []
   const troubles = [
-    ...(status.initContainerStatuses ?? []).map((one: Raw) => troubleOf(one, true)),
+    ...initial.map((one) => troubleOf(one, true, limits.get(one.name))),
     ...(status.containerStatuses ?? []).map((one: Raw) => troubleOf(one, false, limits.get(one.name))),
   ]
   const conditions: Raw[] = status.conditions ?? []
@@ -242,9 +258,21 @@ export function viewContainerPod(object: KubeObject): ContainerPodView {
     attached: attachedNetworks(object),
     podIps: (status.podIPs ?? [{ ip: status.podIP }]).flatMap(({ ip }: Raw) => (ip ? [upTo(ADDRESS_MAX, ip)] : [])),
     trouble: troubles.find((one) => one !== undefined),
+    initializing: upTo(REASON_MAX, initial.find(({ state }) => state?.running !== undefined)?.name),
     unschedulable: scheduled.status === 'False' && !isGated ? upTo(MESSAGE_MAX, scheduled.message) : '',
     gates,
+    isPrivileged: isPrivileged(spec),
   }
+}
+
+function isPrivileged(pod: Raw): boolean {
+  const containers: Raw[] = [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])]
+  return containers.some((one) => one?.securityContext?.privileged === true)
+}
+
+/** Reports whether a pod of the Deployment would have a privileged container. */
+export function makesPrivileged({ spec }: DeploymentView): boolean {
+  return isPrivileged((spec as Raw)?.template?.spec)
 }
 
 export function viewLabIsolationPod(object: KubeObject): LabIsolationPodView {
@@ -260,7 +288,7 @@ const STARTING: readonly unknown[] = [undefined, '', 'ContainerCreating', 'PodIn
 function troubleOf(
   { name, restartCount, state = {}, lastState = {} }: Raw,
   isInit: boolean,
-  memoryLimit?: unknown,
+  memoryLimit: unknown,
 ): ContainerTrouble | undefined {
   const ended = state.terminated ?? (state.running === undefined ? lastState.terminated : undefined)
   const isWaiting = !STARTING.includes(state.waiting?.reason)
@@ -271,6 +299,7 @@ function troubleOf(
   const message = [state.waiting?.message, ended?.message, exit].filter(Boolean).join(': ')
   return {
     container: upTo(REASON_MAX, name),
+    ...(isInit && { isInit }),
     reason: upTo(REASON_MAX, reason),
     message: upTo(MESSAGE_MAX, message),
     restarts: Number(restartCount) || 0,

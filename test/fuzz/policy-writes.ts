@@ -222,6 +222,7 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
   ]),
   localVolumeRoot: hostPath,
   allowHostPorts: flag,
+  allowPrivileged: flag,
   allowPrivilegedExec: flag,
   allowedCapabilities: capabilities,
   workspaceQuota: quota,

@@ -87,7 +87,12 @@ const valueFrom = source.map((from) => ({ valueFrom: from }))
 const container = fc.record({
   name: label,
   image: fc.constantFrom('a', 'ghcr.io/demo/app:1.0.2'),
-  resources: maybe(fc.record({ cpu: maybe(cpu), memory: maybe(memory) })),
+  resources: maybe(
+    fc.oneof(
+      fc.record({ cpu: maybe(cpu), memory: maybe(memory) }),
+      fc.record({ limits: fc.record({ cpu: maybe(cpu), memory: maybe(memory) }) }),
+    ),
+  ),
   capabilities: maybe(
     fc.record({
       add: maybe(fc.array(capability, { maxLength: 2 })),
@@ -112,12 +117,16 @@ const container = fc.record({
   runAsGroup: maybe(fc.nat(2 ** 31 - 1)),
   readinessProbe: maybe(probe),
   files: maybe(fc.uniqueArray(file, { maxLength: 2, selector: ({ path: one }) => one })),
+  privileged: maybe(fc.boolean()),
   stdin: maybe(fc.boolean()),
   tty: maybe(fc.boolean()),
   portMappings: maybe(
     fc.uniqueArray(port, { maxLength: 2, selector: ({ hostPort = 0, protocol = 'tcp' }) => `${hostPort}/${protocol}` }),
   ),
 })
+const initContainer = container.map(
+  ({ readinessProbe: _probe, stdin: _stdin, tty: _tty, portMappings: _, ...one }) => one,
+)
 const vm = fc.record({
   backingVMDiskImage: objectName,
   baseVm: maybe(labelValue),
@@ -143,6 +152,7 @@ const validSpec = fc
     starts: fc.nat(3),
     vms: fc.array(vmWithUserData, { minLength: 1, maxLength: 2 }),
     container,
+    first: maybe(initContainer),
     volumes: names,
     path,
     hasGateway: fc.boolean(),
@@ -150,7 +160,7 @@ const validSpec = fc
     size: diskSize,
     words: fc.record({ isLayer2: fc.boolean(), isOnPods: fc.boolean(), card: cardWords, asks: maybe(addressing) }),
   })
-  .map(({ words, nets, starts, vms, container: one, volumes, path: containerPath, hasGateway, hop, size }) => {
+  .map(({ words, nets, starts, vms, container: one, first, volumes, path: containerPath, hasGateway, hop, size }) => {
     const kindOf = (at: number) => NETS[(starts + at) % NETS.length] as (typeof NETS)[number]
     const nicsOf = (host: number) =>
       nets.map((network, at) => ({ network, ipAddress: `${kindOf(at).address(host)}/${kindOf(at).length}` }))
@@ -172,6 +182,11 @@ const validSpec = fc
         {
           name: 'cluster',
           interfaces: nicsOf(9),
+          ...(first !== undefined && {
+            initContainers: [
+              { ...first, name: one.name === 'i' ? 'j' : 'i', volumeMounts: [{ name: volumes[0], containerPath }] },
+            ],
+          }),
           containers: [
             {
               ...one,
@@ -236,6 +251,12 @@ const LAB = { name: 'a', cidr: '10.10.0.0/24', rangeGateway: '10.10.0.14' }
 const containerWith = (more: object) => ({
   containerClusters: [{ name: 'c', containers: [{ name: 'd', image: 'e', ...more }] }],
 })
+const initialWith = (more: object, volumes: object[] = []) => ({
+  volumes,
+  containerClusters: [
+    { name: 'c', initContainers: [{ name: 'i', image: 'e', ...more }], containers: [{ name: 'd', image: 'e' }] },
+  ],
+})
 const KEY = { name: 's', key: 'k' }
 
 /** Small specs in which nothing else can be wrong: in a large spec, other rules often refuse the same thing. */
@@ -290,6 +311,20 @@ const smallSpec = fc.oneof(
       userData: '#!'.padEnd(65_536, 'a'),
     })),
   })),
+  fc.constantFrom('d', 'i').map((name) => initialWith({ name })),
+  fc.record({ cpu, limits: fc.record({ cpu }) }).map((resources) => containerWith({ resources })),
+  fc
+    .record({ memory, limits: fc.record({ memory: fc.oneof(memory, oddQuantity) }) })
+    .map((resources) => containerWith({ resources })),
+  fc
+    .constantFrom('v', 'w', 'ansible')
+    .map((name) => initialWith({ volumeMounts: [{ name, containerPath: '/a' }] }, [{ name: 'v', size: '1Gi' }])),
+  fc
+    .constantFrom({}, { secretKeyRef: KEY, configMapKeyRef: KEY }, { secretKeyRef: KEY })
+    .map((from) => initialWith({ env: [{ name: 'A', valueFrom: from }] })),
+  fc
+    .constantFrom<object>({ portMappings: [{ containerPort: 1 }] }, { image: 'a b' }, { runAsUser: -1 })
+    .map((more) => initialWith(more)),
   fc.constantFrom('alice', 'system:masters', 'my-system:a').map((name) => ({ owners: [{ kind: 'Group', name }] })),
   fc.constantFrom('ansible', 'ansible-2').map((name) => ({ volumes: [{ name, size: '1Gi' }] })),
   fc.constantFrom('10.10.0.1/24', '10.10.0.2/24', '10.10.0.14/24').map((ipAddress) => ({
@@ -443,6 +478,10 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
   at(
     [...CONTAINER, 'portMappings'],
     port.map((one) => [one, { ...one, containerPort: 1 }]),
+  ),
+  at(
+    [...CLUSTER, 'initContainers'],
+    many(3, (index) => ({ name: `i${index}`, image: 'b' })),
   ),
   at(
     ['containerClusters'],

@@ -113,7 +113,11 @@ describe('in the namespace of a Workspace whose level is privileged', () => {
       expect(ours.message).toMatch(/in the namespace of a Workspace: .* is beyond Pod Security level baseline/)
   })
 
-  const BEYOND = { 'a port of the node': PORT, 'a capability': capability('NET_ADMIN') }
+  const BEYOND = {
+    'a port of the node': PORT,
+    'a capability': capability('NET_ADMIN'),
+    privileges: context({ privileged: true }),
+  }
   it.each(Object.entries(BEYOND))(
     'the operator gives %s to containers of the Workspace, and nobody else does',
     async (_what, container) => {

@@ -46,6 +46,10 @@ const template = (spec: object = {}) => ({
     ],
   },
 })
+/** A container that runs first, so that every list of containers counts. */
+const PRIVILEGED = {
+  initContainers: [{ name: 'b', image: 'registry.example/b', securityContext: { privileged: true } }],
+}
 const deployment = (metadata: object, spec: object = {}) => ({
   metadata,
   spec: { selector: { matchLabels: { app: 'a' } }, template: template(spec) },
@@ -312,6 +316,21 @@ describe("the operator's ServiceAccount", () => {
 
   it.for(LET_THROUGH)('writes %s', async ([, write, path, body]) => {
     expect(await operator.ask(write, at(path), body?.())).toMatchObject({ message: '' })
+  })
+
+  it('runs privileged containers only if the policy allows it', async () => {
+    const path = at(inLab('apis/apps/v1', 'deployments'))
+    const body = deployment(ofLab('any'), PRIVILEGED)
+    expect(await operator.ask('POST', path, body)).toMatchObject({
+      status: 403,
+      message: expect.stringContaining(
+        'the operator runs privileged containers only where key allowPrivileged of ConfigMap sync-operator-policy is "true"',
+      ),
+    })
+    await admin.must('PATCH', `/api/v1/namespaces/${OPERATOR_NAMESPACE}/configmaps/sync-operator-policy`, {
+      data: { allowPrivileged: 'true' },
+    })
+    await operator.askUntil('granted', 'POST', path, body)
   })
 
   it('renews its Lease with a priority of its own, and does nothing else with it', async () => {

@@ -1,4 +1,4 @@
-import { vmDiskImage } from '@open-terrain/constructs'
+import { OWNER_ROLES, vmDiskImage } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../kube/kube-object.ts'
@@ -237,6 +237,39 @@ it('a file with other content is in another ConfigMap, and the one of before goe
   bench.change(withFile('c', { capabilities: { add: ['SYS_ADMIN'] } }))
   await bench.work()
   expect([bench.status().reason, contents()]).toEqual(['CapabilityNotAllowed', ['b']])
+})
+
+it('a privileged container needs the policy, and owners have no shells as long as one may run', async () => {
+  const withPrivileges = (more: object) => ({
+    owners: [{ kind: 'User' as const, name: 'alice' }],
+    containerClusters: [{ name: 'web', containers: [{ name: 'web', image: 'registry.example/web:1', ...more }] }],
+  })
+  const bench = await start(withPrivileges({ privileged: true }))
+  const roles = () => bench.client.all('RoleBinding').map(({ metadata }) => metadata.name)
+  const level = () =>
+    bench.client
+      .all('Namespace')
+      .flatMap(({ metadata }) => metadata.labels?.['pod-security.kubernetes.io/enforce'] ?? [])
+  const told = () => bench.status().components?.find(({ kind }) => kind === 'ContainerCluster')?.message
+  await bench.work()
+  expect([bench.status().reason, bench.client.all('Deployment')]).toEqual(['PrivilegedNotAllowed', []])
+  expect(told()).toMatch(/^container web is to be privileged, and the policy key allowPrivileged is false: remove/)
+  bench.setPolicy({ allowPrivileged: true })
+  await bench.work()
+  expect([bench.status().phase, level(), roles()]).toEqual(['Ready', ['privileged'], [OWNER_ROLES.withoutShells]])
+  bench.setPolicy({ allowPrivileged: false })
+  await bench.work()
+  expect([bench.status().reason, bench.client.all('Deployment').length]).toEqual(['PrivilegedNotAllowed', 1])
+  expect(told()).toMatch(/the Deployment of that name exists and stays as it is/)
+  expect([level(), roles()]).toEqual([['baseline'], [OWNER_ROLES.withoutShells]])
+  // It stays although the spec does not ask for it any more.
+  const { owners, containerClusters } = withPrivileges({})
+  bench.change({ owners, containerClusters: containerClusters.map((one) => ({ ...one, ignoreOnDeploy: true })) })
+  await bench.work()
+  expect(roles()).toEqual([OWNER_ROLES.withoutShells])
+  bench.change(withPrivileges({}))
+  await bench.work()
+  expect(roles()).toEqual([OWNER_ROLES.withShells])
 })
 
 it('a spec that breaks a rule is told, and nothing of the workspace is touched', async () => {

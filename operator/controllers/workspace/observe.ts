@@ -3,7 +3,7 @@ import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { BY_OWNER, childrenOf, familyKey } from '../../cluster/ownership.ts'
 import { BY_CONTAINER_CLUSTER, BY_LINK, BY_NODE, BY_REPORTED_NETWORKS } from '../../cluster/workspace-child-caches.ts'
-import type { ContainerPodView } from '../../cluster/workspace-views.ts'
+import { type ContainerPodView, makesPrivileged } from '../../cluster/workspace-views.ts'
 import { type ClaimsOn, hasOthers } from '../../images/references.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import type { AsideChildren } from './aside-children.ts'
@@ -29,11 +29,6 @@ export function observeWorkspace(
   const { cluster } = caches
   const spec = parsedWorkspaceSpec(workspace)
   const kept = new Map(childrenIn(caches, workspace).map((one) => [idOfObject(one), one]))
-  const blueprint = spec.ok ? blueprintOf(workspace, spec.spec, more.policy, kept) : undefined
-  const isKept = caches.workspaces.get(name)?.spec === workspace.spec
-  const rendered = blueprint === undefined ? [] : caches.renderings.componentsOf(blueprint, isKept)
-  const components = rendered.map((one) => asItStands(one, kept))
-  const children = aside.look(keyOf(workspace.metadata), kept, components)
   const wanted: WorkspaceSpec = spec.ok ? spec.spec : {}
   // What is not wanted any more, or cannot be read any more, may still run.
   const existing = cluster.workspaces.deployments.find(BY_OWNER, familyKey(name, workspace.metadata.uid ?? ''))
@@ -41,6 +36,12 @@ export function observeWorkspace(
     [...(wanted.containerClusters ?? []), ...existing.map(({ metadata }) => metadata)].map((one) => one.name),
   )
   const pods = new Map([...clusters].map((one) => [one, podsOf(caches, name, one)]))
+  const runsPrivileged = existing.some(makesPrivileged) || [...pods.values()].flat().some((one) => one.isPrivileged)
+  const blueprint = spec.ok ? blueprintOf(workspace, spec.spec, { ...more, runsPrivileged }, kept) : undefined
+  const isKept = caches.workspaces.get(name)?.spec === workspace.spec
+  const rendered = blueprint === undefined ? [] : caches.renderings.componentsOf(blueprint, isKept)
+  const components = rendered.map((one) => asItStands(one, kept))
+  const children = aside.look(keyOf(workspace.metadata), kept, components)
   return {
     workspace,
     spec,
@@ -89,11 +90,11 @@ function nodesOf(
 function blueprintOf(
   { metadata: { name, uid = '', annotations } }: WorkspaceView,
   spec: WorkspaceSpec,
-  policy: Policy,
+  { policy, runsPrivileged }: { readonly policy: Policy; readonly runsPrivileged: boolean },
   children: ReadonlyMap<string, KubeObject>,
 ): Blueprint {
   const rebuildRequestedAt = annotations?.[ANNOTATIONS.rebuildRequestedAt]
-  const blueprint = { workspace: { name, uid }, spec, policy, rebuildRequestedAt }
+  const blueprint = { workspace: { name, uid }, spec, policy, rebuildRequestedAt, runsPrivileged }
   return { ...blueprint, networksOfBefore: networksOfBefore(blueprint, children) }
 }
 

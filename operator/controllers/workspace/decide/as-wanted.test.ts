@@ -32,6 +32,12 @@ describe('a child', () => {
       { containers: [{ name: 'a', env: [{}] }] },
       false,
     ],
+    [
+      'with a variable that nobody asked for in a container that runs first',
+      { initContainers: [{ name: 'a' }], containers: [{ name: 'b' }] },
+      { initContainers: [{ name: 'a', env: [{}] }], containers: [{ name: 'b' }] },
+      false,
+    ],
     ['with a label of that name', { metadata: { labels: {} } }, { metadata: { labels: { env: 'prod' } } }, true],
     ['with one amount more', { hard: { pods: '5' } }, { hard: { pods: '5', cpu: '1' } }, false],
     ['of which an amount is missing', { limits: { memory: '1Gi' } }, { limits: {} }, false],

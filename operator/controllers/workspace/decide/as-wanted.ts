@@ -93,6 +93,8 @@ const ADDED_BY_HAND: ReadonlySet<string> = new Set([
   'volumes',
 ])
 
+const OF_POD: ReadonlySet<string> = new Set(['spec', 'containers', 'initContainers'])
+
 function contains(actual: unknown, wanted: unknown, key: string): boolean {
   if (wanted === undefined) return true
   if (Array.isArray(wanted))
@@ -105,7 +107,7 @@ function contains(actual: unknown, wanted: unknown, key: string): boolean {
   // The API server omits empty maps.
   const has = isRecord(actual) ? actual : actual === undefined ? {} : undefined
   if (has === undefined) return false
-  const isOfPod = key === 'spec' || key === 'containers'
+  const isOfPod = OF_POD.has(key)
   const isAdded = (one: string) =>
     wanted[one] === undefined && (OURS_ALONE.has(key) || (isOfPod && ADDED_BY_HAND.has(one)))
   if (Object.keys(has).some(isAdded)) return false

@@ -8,6 +8,8 @@ export interface Blueprint {
   readonly policy: Policy
   /** @default none */
   readonly networksOfBefore?: NetworksOfBefore | undefined
+  /** Whether a Deployment or a pod of the workspace that exists has a privileged container. @default false */
+  readonly runsPrivileged?: boolean
   /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the workspace. */
   readonly rebuildRequestedAt?: string | undefined
 }

@@ -1,4 +1,9 @@
-import type { WorkspaceContainerCluster, WorkspaceSpec, WorkspaceVm } from '@open-terrain/constructs'
+import {
+  containersOf,
+  type WorkspaceContainerCluster,
+  type WorkspaceSpec,
+  type WorkspaceVm,
+} from '@open-terrain/constructs'
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, componentWaiting } from './component.ts'
 
@@ -27,7 +32,8 @@ export function secretsOfMachine(vm: WorkspaceVm | undefined): NamedSecret[] {
 const LOGIN = '--docker-server=REGISTRY --docker-username=USER --docker-password=PASSWORD'
 
 export function secretsOfCluster(cluster: WorkspaceContainerCluster | undefined): NamedSecret[] {
-  const { containers = [], pullSecrets = [] } = cluster ?? {}
+  const containers = cluster === undefined ? [] : containersOf(cluster)
+  const pullSecrets = cluster?.pullSecrets ?? []
   const variables = containers.flatMap(({ env = [] }) => env)
   const files = containers.flatMap(({ files: all = [] }) => all)
   return [

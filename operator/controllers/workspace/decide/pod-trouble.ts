@@ -36,7 +36,8 @@ export function podTrouble(world: WorkspaceWorld, cluster: string): PodTrouble |
     if (isTerminating(pod) || pod.isReady || isOver(pod)) continue
     const trouble = silence(pod) ?? containerTrouble(pod) ?? schedulingTrouble(pod)
     if (trouble !== undefined) return { ...trouble, message: redactUrls(trouble.message) }
-    const message = warningOf(world, cluster, pod)
+    // Its node has done what an Event may have warned of.
+    const message = pod.initializing === '' ? warningOf(world, cluster, pod) : undefined
     if (message !== undefined) return { reason: HANGING, message, isLasting: false }
   }
   return undefined
@@ -81,7 +82,8 @@ function schedulingTrouble({ unschedulable }: ContainerPodView): PodTrouble | un
 
 function containerTrouble({ trouble }: ContainerPodView): PodTrouble | undefined {
   if (trouble === undefined) return undefined
-  const { container, reason, restarts } = trouble
+  const { reason, restarts } = trouble
+  const container = called(trouble)
   // A kubelet names each try by an id of its own.
   const message = lasting(trouble.message)
   if (PULL.has(reason)) {
@@ -89,7 +91,7 @@ function containerTrouble({ trouble }: ContainerPodView): PodTrouble | undefined
     const why = cause === '' ? '' : `: ${cause}`
     return {
       reason: 'ImagePullBackOff',
-      message: `the image of container ${container} cannot be pulled${why}`,
+      message: `the image of ${container} cannot be pulled${why}`,
       isLasting: false,
     }
   }
@@ -99,27 +101,34 @@ function containerTrouble({ trouble }: ContainerPodView): PodTrouble | undefined
   const cause = message.replace(/back-off \S+ restarting failed container=\S+ pod=\S+?(: |$)/, '')
   const why = cause === '' ? '' : `: ${cause}`
   if (reason === ENDED && !isEnding)
-    return { reason, message: `container ${container} ended (${reason})${why}; see its log`, isLasting: false }
+    return { reason, message: `${container} ended (${reason})${why}; see its log`, isLasting: false }
   if (!isEnding)
-    return { reason, message: `container ${container} does not start (${reason})${why}`, isLasting: FINAL.has(reason) }
+    return { reason, message: `${container} does not start (${reason})${why}`, isLasting: FINAL.has(reason) }
   return {
     reason: AGAIN,
-    message: `container ${container} ends again and again${why}; see its log`,
+    message: `${container} ends again and again${why}; see its log`,
     isLasting: restarts >= RESTARTS_MAX,
   }
 }
 
+function called({ container, isInit }: ContainerTrouble): string {
+  return isInit ? `init container ${container}` : `container ${container}`
+}
+
 /** Returns the trouble of a container whose end has a known cause. It is the same while the container waits for its next start. */
-function endTrouble({ container, reason, restarts, exitCode, memoryLimit }: ContainerTrouble): PodTrouble | undefined {
+function endTrouble(trouble: ContainerTrouble): PodTrouble | undefined {
+  const { reason, restarts, exitCode, memoryLimit } = trouble
+  const container = called(trouble)
   const isLasting = restarts >= RESTARTS_MAX
   if (memoryLimit !== undefined && (reason === AGAIN || reason === 'OOMKilled')) {
     const limit = memoryLimit === '' ? 'its node had no more' : `its limit is ${memoryLimit}`
-    const help = 'give it more with resources.memory, or find out in its log what needs so much'
-    return { reason: 'OOMKilled', message: `container ${container} ran out of memory, ${limit}: ${help}`, isLasting }
+    const help =
+      'give it more with resources.memory, or resources.limits.memory, or find out in its log what needs so much'
+    return { reason: 'OOMKilled', message: `${container} ran out of memory, ${limit}: ${help}`, isLasting }
   }
   if (exitCode !== 0 || !(reason === AGAIN || reason === 'Completed')) return undefined
   const help = 'the process that it starts has to keep running'
-  const message = `container ${container} ends by itself with exit code 0, and is started again: ${help}`
+  const message = `${container} ends by itself with exit code 0, and is started again: ${help}`
   return { reason: 'Completed', message, isLasting }
 }
 
@@ -136,5 +145,5 @@ export function isOver({ phase }: ContainerPodView): boolean {
 
 function isStarting(pod: ContainerPodView): boolean {
   const isTried = pod.phase === 'Pending' && pod.trouble === undefined && pod.unschedulable === ''
-  return isTried && pod.gates.length === 0 && !isTerminating(pod)
+  return isTried && pod.initializing === '' && pod.gates.length === 0 && !isTerminating(pod)
 }

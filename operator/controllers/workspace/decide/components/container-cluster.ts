@@ -1,5 +1,6 @@
 import {
   ANSIBLE_VOLUME,
+  containersOf,
   hasHostPort,
   isDefaultRouteLeftOut,
   type Policy,
@@ -102,17 +103,24 @@ function outdated({ workspace }: Blueprint, cluster: WorkspaceContainerCluster):
   }
 }
 
-function volumeIds(blueprint: Blueprint, { containers }: WorkspaceContainerCluster): string[] {
-  const names = containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name))
+function volumeIds(blueprint: Blueprint, cluster: WorkspaceContainerCluster): string[] {
+  const names = containersOf(cluster).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name))
   return [...new Set(names)].map((name) =>
     name === ANSIBLE_VOLUME ? ansibleIdOf(blueprint.workspace) : volumeIdOf(name),
   )
 }
 
 /** A cluster that the policy does not allow is not created, and not changed if it was created before. */
-function heldByPolicy({ containers }: WorkspaceContainerCluster, policy: Policy): Pick<Component, 'held'> | undefined {
-  const { allowHostPorts, allowedCapabilities } = policy
-  for (const { name, portMappings = [], capabilities } of containers) {
+function heldByPolicy(cluster: WorkspaceContainerCluster, policy: Policy): Pick<Component, 'held'> | undefined {
+  const { allowHostPorts, allowedCapabilities, allowPrivileged } = policy
+  for (const { name, portMappings = [], capabilities, privileged } of containersOf(cluster)) {
+    if (privileged === true && !allowPrivileged)
+      return held(
+        componentFailed(
+          'PrivilegedNotAllowed',
+          `container ${name} is to be privileged, and the policy key allowPrivileged is false: remove privileged, and add the capabilities that it needs, or have the policy allow it`,
+        ),
+      )
     const port = portMappings.find(({ hostPort }) => hostPort !== undefined)
     if (port !== undefined && !allowHostPorts)
       return held(
@@ -193,12 +201,16 @@ function judgeDown(
         reason: replicaFailure.reason,
       },
     }
-  if (isLate)
-    return {
-      standing: componentFailed(
-        'ContainersFailed',
-        `the pod of Deployment ${name} is not ready in time: ${withoutSecrets(progressing.message)}`,
-      ),
-    }
-  return { standing: componentWaiting('ContainersPending', `the containers of ${name} are being started`) }
+  const first = livePod(world, name)?.initializing ?? ''
+  if (isLate) {
+    const cause =
+      first === '' ? withoutSecrets(progressing.message) : `its init container ${first} has not ended; see its log`
+    const message = `the pod of Deployment ${name} is not ready in time: ${cause}`
+    return { standing: componentFailed('ContainersFailed', message) }
+  }
+  const message =
+    first === ''
+      ? `the containers of ${name} are being started`
+      : `init container ${first} of ${name} runs: the others start when it has ended`
+  return { standing: componentWaiting('ContainersPending', message) }
 }

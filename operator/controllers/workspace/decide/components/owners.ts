@@ -1,4 +1,4 @@
-import { podSecurityLevel, renderWorkspaceOwners } from '@open-terrain/constructs'
+import { hasPrivileged, podSecurityLevel, renderWorkspaceOwners } from '@open-terrain/constructs'
 import { ROLE_BINDING } from '../../../../kube/resource-types.ts'
 import { type Component, componentReady } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
@@ -15,7 +15,9 @@ export const OWNERS_KIND: ComponentKind = {
     const { owners = [] } = spec
     if (owners.length === 0) return []
     const { allowPrivilegedExec } = policy
-    const podSecurity = podSecurityLevel(spec, policy)
+    // What the policy does not allow any more, or the spec does not ask for any more, may still run.
+    const isPrivileged = hasPrivileged(spec) || blueprint.runsPrivileged === true
+    const podSecurity = isPrivileged ? 'privileged' : podSecurityLevel(spec, policy)
     const binding = renderWorkspaceOwners({ workspace, owners, podSecurity, allowPrivilegedExec })
     return [{ kind: KIND, name: 'owners', objects: [binding], needs: [namespaceIdOf(blueprint)] }]
   },

@@ -53,6 +53,19 @@ describe('a container cluster', () => {
   })
   const COMPLETED =
     'container chef ends by itself with exit code 0, and is started again: the process that it starts has to keep running'
+  /** The other containers wait for it. */
+  const initial = (state: object, restartCount: number) => ({
+    ...waiting('PodInitializing'),
+    initContainerStatuses: [
+      {
+        name: 'first',
+        restartCount,
+        state,
+        ...(restartCount > 0 && { lastState: { terminated: { reason: 'Error', exitCode: 1 } } }),
+      },
+    ],
+  })
+  const INITIALIZING = initial({ running: {} }, 0)
   const RUNS = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
   const LATE = {
     conditions: [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'late' }],
@@ -223,6 +236,40 @@ describe('a container cluster', () => {
       ['Provisioning', 'FailedCreate', /exceeded quota/],
     ],
     ['is late, and nothing says why', LATE, [], ['Failed', 'ContainersFailed', /not ready in time/]],
+    [
+      'has an init container that runs',
+      {},
+      [INITIALIZING],
+      [
+        'Provisioning',
+        'ContainersPending',
+        'init container first of demo-app runs: the others start when it has ended',
+      ],
+    ],
+    [
+      'has an init container that does not end',
+      LATE,
+      [INITIALIZING],
+      ['Failed', 'ContainersFailed', /not ready in time: its init container first has not ended; see its log$/],
+    ],
+    [
+      'has an init container that fails',
+      {},
+      [initial({ waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } }, 1)],
+      ['Provisioning', 'CrashLoopBackOff', /^init container first ends again and again: .*exit code 1; see its log$/],
+    ],
+    [
+      'has an init container that fails for minutes',
+      {},
+      [initial({ waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } }, 5)],
+      ['Failed', 'CrashLoopBackOff', /^init container first ends again/],
+    ],
+    [
+      'has an init container whose image cannot be pulled',
+      {},
+      [initial({ waiting: { reason: 'ErrImagePull', message: 'manifest unknown' } }, 0)],
+      ['Provisioning', 'ImagePullBackOff', 'the image of init container first cannot be pulled: manifest unknown'],
+    ],
   ])('%s', (_what, deployment, pods, [phase, reason, message]) => {
     const [isPhase, isReason, says] = cluster(deployment, pods)
     expect([isPhase, isReason]).toEqual([phase, reason])
