@@ -187,6 +187,7 @@ export {
   type DiskSource,
   renderDataVolume,
 } from './children/data-volume.ts'
+export { type FieldsFromSpec, fieldsFromSpec, type MaybeFromSpec } from './children/fields-from-spec.ts'
 export type { ChildMetadata, ChildOwnerReference, ImageChild, ImageRef } from './children/image-child.ts'
 export {
   KubeVirtVirtualMachine,

@@ -66,6 +66,7 @@ function ruleOf(issue: z.core.$ZodIssue, value: unknown): string {
 
 const TYPES: Readonly<Record<string, string>> = {
   object: 'an object with fields',
+  record: 'an object with fields',
   array: 'a list',
   string: 'a text: put quotes around a number',
   boolean: 'true or false, without quotes',
@@ -74,14 +75,16 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Removes null fields (`secretRef:` in YAML), as the API server does before anything else, at every depth where it knows the fields. Null items of a
- * list stay, and so does everything in free-form objects (`jsonObject`).
+ * Removes null fields (`secretRef:` in YAML), as the API server does before anything else, at every depth where it knows the fields, and null values of
+ * maps. Null items of a list stay, and so does everything in free-form objects (`jsonObject`).
  */
 function withoutNulls(schema: z.core.$ZodType, raw: unknown): unknown {
   const known = unwrapped(schema)
   if (Array.isArray(raw))
     return known instanceof z.ZodArray ? raw.map((item) => withoutNulls(known.element, item)) : raw
-  if (typeof raw !== 'object' || raw === null || !(known instanceof z.ZodObject)) return raw
+  if (typeof raw !== 'object' || raw === null) return raw
+  if (known instanceof z.ZodRecord) return Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== null))
+  if (!(known instanceof z.ZodObject)) return raw
   const shape: Readonly<Record<string, z.core.$ZodType>> = known.shape
   const fields = Object.entries(raw).filter(([field, value]) => value !== null && Object.hasOwn(shape, field))
   return Object.fromEntries(

@@ -87,6 +87,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy:
       'No action needed, unless it lasts: then check the console of the guest and the events of the VirtualMachineInstance. An instance that stays so is restarted, within the policy keys vmProvisionTimeout and kickLimit.',
   },
+  /** Running, and the guest does not answer as spec.readiness asks. */
+  WaitingForGuest: {
+    meaning:
+      'The guest runs, and does not show yet that it is ready for use, as spec.readiness asks; the message says what is missing. It is never restarted for that. After spec.readiness.timeoutSeconds, or the policy key vmProvisionTimeout, the machine is Failed (Timeout) until the guest answers.',
+    remedy:
+      'No action needed, unless it lasts: then check the console of the guest. For guestAgent and cloudInit the image needs qemu-guest-agent, for cloudInit one that may run programs (guest-exec). A change of spec.readiness takes effect at the next start.',
+  },
   /** The pod does not start, and its events say why. */
   PodNotStarting: {
     meaning: 'The virt-launcher pod of the machine does not start; the message is its most relevant Warning event.',
@@ -108,7 +115,8 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** No node has room. */
   Unschedulable: {
     meaning: 'No node can take the machine; the message is that of the scheduler.',
-    remedy: 'Lower spec.resources, or add nodes. It is tried again by itself.',
+    remedy:
+      'Lower spec.resources, correct spec.nodeSelector, tolerate a taint with spec.tolerations, or add nodes: the message says which of these fits. It is tried again by itself.',
   },
   /** KubeVirt reports FailedCreate. */
   StartFailed: {
@@ -209,7 +217,8 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   },
   /** Took too long. */
   Timeout: {
-    meaning: 'The machine was not ready in the time that the policy gives it, not counting the wait for its image.',
+    meaning:
+      'The machine was not ready in the time that the policy or spec.readiness gives it, not counting the wait for its image.',
     remedy:
       'The message names the step that hangs. The step that has started continues, and a disk that lost its source is cloned again. The machine leaves this state by itself when it becomes ready or its spec changes.',
   },

@@ -1,4 +1,4 @@
-import { LEAST, spec } from './machine-spec.fixtures.ts'
+import { LEAST, spec, times } from './machine-spec.fixtures.ts'
 import { accepted, field, manifest, refused, type SpecFixture } from './spec.fixtures.ts'
 import { INTERFACES } from './virtual-machine-interfaces.fixtures.ts'
 import { SECRETS, USERS } from './virtual-machine-users.fixtures.ts'
@@ -122,6 +122,87 @@ const NAMES: readonly SpecFixture[] = [
     'user data twice',
     spec({ userData: '#!/bin/sh', userDataSecretRef: { name: 'a', key: 'b' } }),
     'spec.userDataSecretRef',
+  ),
+  ...field('spec.nodeSelector', (nodeSelector) => spec({ nodeSelector }), {
+    yes: [{}, { disktype: 'ssd', 'kubernetes.io/hostname': 'node-1', 'node-role.kubernetes.io/lab': '' }],
+    no: [
+      [],
+      'ssd',
+      { disk: 'a b' },
+      { disk: '-a' },
+      { '': 'a' },
+      { ['k'.repeat(318)]: 'a' },
+      Object.fromEntries(times(17, (at) => [`k${at}`, 'a'])),
+    ],
+  }),
+  accepted('a label without a value', spec({ nodeSelector: { disk: null } })),
+  ...field('spec.nodeSelector.disk', (disk) => spec({ nodeSelector: { disk } }), {
+    yes: ['', 'ssd', 'x'.repeat(63)],
+    no: ['x'.repeat(64), true, 1],
+  }),
+  ...field('spec.tolerations', (tolerations) => spec({ tolerations }), {
+    yes: [[], [{ operator: 'Exists' }], [{ key: 'a' }, { key: 'example.com/lab', operator: 'Equal', value: '' }]],
+    no: [{}, Array(17).fill({ key: 'a' })],
+  }),
+  ...field('spec.tolerations[0].key', (key) => spec({ tolerations: [{ key }] }), {
+    yes: ['a', 'A_b.c', 'example.com/lab', `${'a'.repeat(253)}/${'b'.repeat(63)}`],
+    no: ['', 'a/', '/a', 'a b', 'A.com/a', 'a..b/c', 'x'.repeat(64)],
+  }),
+  ...field('spec.tolerations[0].operator', (operator) => spec({ tolerations: [{ operator }] }), {
+    yes: ['Exists'],
+    no: ['Equal', null, 'exists', ''],
+  }),
+  ...field('spec.tolerations[0].value', (value) => spec({ tolerations: [{ key: 'a', value }] }), {
+    yes: ['', 'b'],
+    no: ['b c', true],
+  }),
+  refused(
+    'a value that is not compared',
+    spec({ tolerations: [{ key: 'a', operator: 'Exists', value: 'b' }] }),
+    'spec.tolerations[0].value',
+  ),
+  ...field('spec.tolerations[0].effect', (effect) => spec({ tolerations: [{ key: 'a', effect }] }), {
+    yes: ['NoSchedule', 'PreferNoSchedule', 'NoExecute'],
+    no: ['', 'noSchedule'],
+  }),
+  ...field(
+    'spec.tolerations[0].tolerationSeconds',
+    (tolerationSeconds) => spec({ tolerations: [{ key: 'a', effect: 'NoExecute', tolerationSeconds }] }),
+    { yes: [0, 300], no: [-1, 1.5, '300', 2 ** 31] },
+  ),
+  refused(
+    'a time for a taint that evicts nobody',
+    spec({ tolerations: [{ key: 'a', effect: 'NoSchedule', tolerationSeconds: 1 }] }),
+    'spec.tolerations[0].tolerationSeconds',
+  ),
+  ...field('spec.readiness', (readiness) => spec({ readiness }), {
+    yes: [
+      { guestAgent: true },
+      { cloudInit: true, tcpPort: null },
+      { tcpPort: 22, guestAgent: false, timeoutSeconds: 1 },
+    ],
+    no: [{}, { guestAgent: false }, { guestAgent: true, tcpPort: 22 }, { cloudInit: true, guestAgent: true }, true],
+  }),
+  refused(
+    'a port that nobody reaches',
+    spec({ readiness: { tcpPort: 22 }, interfaces: [{ network: 'a', ipAddress: '10.0.0.1/24' }] }),
+    'spec.readiness',
+    'needs the pod network',
+  ),
+  accepted('a port on the pod network beside others', {
+    ...spec({ readiness: { tcpPort: 22 }, interfaces: [{ network: 'a' }, { network: 'pod' }] }),
+  }),
+  ...field('spec.readiness.tcpPort', (tcpPort) => spec({ readiness: { tcpPort } }), {
+    yes: [1, 65535],
+    no: [0, 65536, '22'],
+  }),
+  ...field(
+    'spec.readiness.timeoutSeconds',
+    (timeoutSeconds) => spec({ readiness: { guestAgent: true, timeoutSeconds } }),
+    {
+      yes: [1, 86_400],
+      no: [0, 86_401, '1m'],
+    },
   ),
   ...field('spec.nodeGroup', (nodeGroup) => spec({ nodeGroup }), {
     yes: ['lab', 'a'.repeat(63)],

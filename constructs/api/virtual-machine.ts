@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
 import { ageColumn, MESSAGE_COLUMN, phaseColumn, queueColumns, reasonColumn } from './columns.ts'
 import { hardwareFields } from './machine-hardware.ts'
+import { placementFields } from './machine-placement.ts'
+import { readinessField, readinessRule } from './machine-readiness.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
-import { DNS_LABEL, dnsLabel, GROUP, labelTextField, maybeFlag, objectName, VERSION } from './shared.ts'
+import { cel, DNS_LABEL, dnsLabel, GROUP, labelTextField, maybeFlag, objectName, VERSION } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
 import { userDataFields, withOneUserData } from './user-data.ts'
 import { cpuField } from './virtual-machine-cpu.ts'
@@ -78,6 +80,8 @@ const specFields = z.object({
     )
     .optional(),
   ...hardwareFields,
+  ...placementFields('machine'),
+  readiness: readinessField,
   users: usersField({ users: 16, keys: 16, keyLength: 4096 }).optional(),
   ...userDataFields,
   resources,
@@ -101,7 +105,9 @@ const specFields = z.object({
     .optional(),
 })
 
-const spec = withOneUserData(specFields).describe('What machine is wanted, and which image its disk is cloned from.')
+const spec = withOneUserData(cel(specFields, readinessRule)).describe(
+  'What machine is wanted, and which image its disk is cloned from.',
+)
 
 export const virtualMachine = defineResource({
   group: GROUP,

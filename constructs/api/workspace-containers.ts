@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type CelRule, celMatches } from '../schema/cel.ts'
+import { placementFields } from './machine-placement.ts'
 import { parseMilliQuantity, QUANTITY_PATTERN } from './quantity.ts'
 import { cel, dataKey, dnsLabel, listMap, matching, maybeFlag, maybeText, objectName } from './shared.ts'
 import { containerMemoryField } from './sizes.ts'
@@ -309,6 +310,7 @@ const containerClusterFields = z.object({
       'Secrets of type kubernetes.io/dockerconfigjson, in the namespace of the workspace, with the logins for private images. Default: none.',
     )
     .optional(),
+  ...placementFields('pod'),
   interfaces: podInterfaces.optional(),
   initContainers: listMap(
     z.array(initContainer).max(WORKSPACE_LIMITS.initContainers),

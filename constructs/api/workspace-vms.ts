@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { jsonObject } from '../schema/json-object.ts'
 import { hardwareFields } from './machine-hardware.ts'
-import { labelTextField, listMap, matching, maybeFlag, objectName } from './shared.ts'
+import { placementFields } from './machine-placement.ts'
+import { readinessField, readinessRule } from './machine-readiness.ts'
+import { cel, labelTextField, listMap, matching, maybeFlag, objectName } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
 import { userDataFields, withOneUserData } from './user-data.ts'
 import { cpuField } from './virtual-machine-cpu.ts'
@@ -77,12 +79,14 @@ const vmFields = z.object({
     'Size of the root disk as a quantity such as 18Gi. A disk is never smaller than its image. Default: the size of the image.',
   ).optional(),
   ...hardwareFields,
+  ...placementFields('machine'),
+  readiness: readinessField,
   users: usersField(WORKSPACE_LIMITS.vmUsers).optional(),
   ...userDataFields,
   interfaces: machineInterfaces.optional(),
   ansible: ansible.optional(),
 })
 
-const vm = withOneUserData(vmFields).describe('One virtual machine.')
+const vm = withOneUserData(cel(vmFields, readinessRule)).describe('One virtual machine.')
 
 export const vms = listMap(z.array(vm).max(WORKSPACE_LIMITS.vms), 'name', 'Virtual machines of the workspace.')

@@ -5,6 +5,7 @@ import { ANNOTATIONS, LABELS } from '../api/labels.ts'
 import { labelValue } from '../api/names.ts'
 import type { RunStrategy } from '../api/virtual-machine.ts'
 import { cpuShape } from '../api/virtual-machine-cpu.ts'
+import type { FieldsFromSpec, MaybeFromSpec } from './fields-from-spec.ts'
 import { guestMemory } from './guest-memory.ts'
 import type { ImageChild } from './image-child.ts'
 import { withMacAddresses } from './mac-address.ts'
@@ -40,6 +41,8 @@ export interface KubeVirtVirtualMachineProps {
   }
   /** From `hardwareOf`. Default: that of KubeVirt. */
   readonly hardware?: MachineHardware
+  /** From `fieldsFromSpec`. Default: none. */
+  readonly fromSpec?: FieldsFromSpec
   /** Name of the claim that a restore of KubeVirt made the root disk. Default: that of the DataVolume. */
   readonly restoredClaim?: string | undefined
   /** Versions of the machine, as label values. */
@@ -93,7 +96,7 @@ export interface KubeVirtVirtualMachineSpec {
   readonly runStrategy: RunStrategy
   readonly template: {
     readonly metadata: { readonly labels: Readonly<Record<string, string>> }
-    readonly spec: {
+    readonly spec: MaybeFromSpec & {
       readonly hostname: string
       readonly terminationGracePeriodSeconds: number
       readonly affinity?: NodeGroupAffinity
@@ -129,7 +132,7 @@ const GRACE_SECONDS = 60
 /** The machine itself. Its disk must exist before it: until then, KubeVirt shows misleading states. */
 export class KubeVirtVirtualMachine extends ApiObject {
   constructor(scope: Construct, id: string, props: KubeVirtVirtualMachineProps) {
-    const { vm, cloudInit } = props
+    const { vm, cloudInit, fromSpec: { annotation } = {} } = props
     super(scope, id, {
       apiVersion: 'kubevirt.io/v1',
       kind: 'VirtualMachine',
@@ -142,6 +145,7 @@ export class KubeVirtVirtualMachine extends ApiObject {
           ...(props.givenMacAddresses !== undefined && {
             [ANNOTATIONS.givenMacAddresses]: props.givenMacAddresses.join(','),
           }),
+          ...(annotation !== undefined && { [ANNOTATIONS.fieldsFromSpec]: annotation }),
         },
       }),
       spec: machineSpec(props),
@@ -167,6 +171,7 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
         hostname: props.hostname,
         terminationGracePeriodSeconds: GRACE_SECONDS,
         affinity: nodeGroup === undefined ? undefined : sameNodeAs(nodeGroup),
+        ...props.fromSpec?.fields,
         domain: {
           // KubeVirt can add sockets to a running machine.
           cpu: { sockets, cores: 1, threads: 1 },

@@ -74,6 +74,14 @@ const nicDraw = fc.record({
   isOnPods: fc.boolean(),
 })
 type NicDraw = typeof nicDraw extends fc.Arbitrary<infer T> ? T : never
+const selector = optional(fc.constantFrom<Record<string, string>>({}, { disk: 'ssd' }))
+const tolerations = optional(
+  fc.constantFrom<NonNullable<WorkspaceSpec['vms']>[number]['tolerations']>(
+    [],
+    [{ key: 'lab', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 0 }],
+    [{ key: 'lab', value: '' }],
+  ),
+)
 
 const vmDraw = fc.record({
   attached,
@@ -81,6 +89,9 @@ const vmDraw = fc.record({
   ignoreOnDeploy: optional(fc.boolean()),
   firmware: optional(fc.constantFrom('bios', 'uefi', 'uefi-secure')),
   tpm: optional(fc.boolean()),
+  nodeSelector: selector,
+  tolerations,
+  readiness: optional(fc.constantFrom({ guestAgent: true }, { cloudInit: true, timeoutSeconds: 60 })),
   roles: optional(fc.record({ build: roles, deploy: roles })),
   hasUser: fc.boolean(),
   userData: optional(fc.constantFrom('spec', 'Secret')),
@@ -121,6 +132,8 @@ const containerDraw = fc.record({
 const clusterDraw = fc.record({
   attached,
   nic: nicDraw,
+  nodeSelector: selector,
+  tolerations,
   containers: fc.array(containerDraw, { minLength: 1, maxLength: 2 }),
   initContainers: fc.array(containerDraw, { maxLength: 1 }),
 })
@@ -241,12 +254,16 @@ type InterfacesOf = (
 
 function vmOf(name: string, drawn: Draws['members'][1][number], interfacesOf: InterfacesOf) {
   const { ignoreOnDeploy, firmware, tpm, version, roles: asked, hasUser, userData } = drawn
+  const { nodeSelector, tolerations, readiness } = drawn
   return {
     name,
     version,
     ignoreOnDeploy,
     firmware,
     tpm,
+    nodeSelector,
+    tolerations,
+    readiness,
     backingVMDiskImage: 'golden',
     resources: { cpu: '1', memory: '1Gi' },
     interfaces: interfacesOf(drawn.attached, drawn.nic, true),
@@ -266,6 +283,8 @@ function clusterOf(
 ) {
   return {
     name,
+    nodeSelector: drawn.nodeSelector,
+    tolerations: drawn.tolerations,
     interfaces: interfacesOf(drawn.attached, drawn.nic, false),
     initContainers: drawn.initContainers.map((container, index) => ({
       name: `i${index}`,

@@ -3,6 +3,7 @@ import { LABELS, PLACEMENT_GATE } from '../api/labels.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceContainer, WorkspaceContainerCluster, WorkspaceSpec } from '../api/workspace.ts'
 import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
+import { type Placement, placementOf } from './placement.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata, workspaceLabels } from './workspace-child.ts'
 import { type FileMount, type FilesVolume, fileMounts, filesVolume } from './workspace-files.ts'
@@ -68,7 +69,7 @@ export interface ContainerSpec {
   )[]
 }
 
-export interface PodSpec {
+export interface PodSpec extends Placement {
   readonly hostname: string
   readonly automountServiceAccountToken: false
   readonly schedulingGates?: readonly [{ readonly name: typeof PLACEMENT_GATE }]
@@ -160,6 +161,7 @@ function podSpec(
     ...(placement === 'gated' && { schedulingGates: [{ name: PLACEMENT_GATE }] }),
     ...(nameservers.length > 0 && { dnsPolicy: 'None', dnsConfig: { nameservers } }),
     ...(nodeGroup !== undefined && { affinity: sameNodeAs(nodeGroup) }),
+    ...placementOf(cluster),
     ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
     ...(initContainers.length > 0 && { initContainers: initContainers.map(specOf) }),
     containers: cluster.containers.map(specOf),

@@ -49,6 +49,7 @@ function machineOf(props: WorkspaceMachineProps): WorkspaceMachineObject {
 function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceMachineProps): VirtualMachineSpec {
   const { baseVm, baseVmVersion, version, ignoreOnDeploy, firmware, tpm, users, userData, userDataSecretRef } = vm
   const { diskSize, interfaces = [] } = vm
+  const { nodeSelector, tolerations, readiness } = vm
   const nodeGroup = machineNodeGroup(workspace, vm, driver)
   const networks = new Map((spec.networks ?? []).map((network) => [network.name, network]))
   return {
@@ -59,6 +60,9 @@ function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceM
     ...(ignoreOnDeploy !== undefined && { ignoreOnDeploy }),
     ...(firmware !== undefined && { firmware }),
     ...(tpm !== undefined && { tpm }),
+    ...(nodeSelector !== undefined && { nodeSelector }),
+    ...(tolerations !== undefined && { tolerations }),
+    ...(readiness !== undefined && { readiness }),
     ...(users !== undefined && { users }),
     ...(userData !== undefined && { userData }),
     ...(userDataSecretRef !== undefined && { userDataSecretRef }),

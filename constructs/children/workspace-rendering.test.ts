@@ -50,6 +50,15 @@ const firstContainer = (more: Partial<Container>, quota?: Readonly<Record<string
   deployment({ containerClusters: [cluster('app', more)], volumes: [{ name: 'data', size: '1Gi' }] }, quota).spec
     .containers[0]
 
+it('a container cluster is where its spec says, without what the API server leaves out', () => {
+  const place = { nodeSelector: { disk: '' }, tolerations: [{ key: 'lab', value: '', effect: 'NoExecute' as const }] }
+  const { spec } = deployment({ containerClusters: [{ ...cluster('app'), ...place }] })
+  expect(spec).toMatchObject({ nodeSelector: { disk: '' }, tolerations: [{ key: 'lab', effect: 'NoExecute' }] })
+  expect(spec.tolerations?.[0]).not.toHaveProperty('value')
+  const none = deployment({ containerClusters: [{ ...cluster('app'), nodeSelector: {}, tolerations: [] }] })
+  expect(none).toEqual(deployment({ containerClusters: [cluster('app')] }))
+})
+
 describe('the workspace of the proposal', () => {
   // As a lab has it that an earlier version made: these snapshots must never change.
   const before = new Set((proposed.spec.networks ?? []).map(({ name }) => name))

@@ -59,6 +59,8 @@ export interface InstanceView extends KubeObject {
   readonly unreadyReason: string
   readonly hasAgent: boolean
   readonly isPaused: boolean
+  /** Whether it is ready only while its guest answers a probe. */
+  readonly isProbed: boolean
   readonly nodeName: string | undefined
   readonly addresses: readonly string[]
 }
@@ -123,7 +125,12 @@ const TEMPLATE_LABELS = [
 
 const KUBEVIRT: Matters = {
   labels: [...TEMPLATE_LABELS, LABELS.managedBy],
-  annotations: [ANNOTATIONS.cloudInit, ANNOTATIONS.retriedAt, ANNOTATIONS.givenMacAddresses],
+  annotations: [
+    ANNOTATIONS.cloudInit,
+    ANNOTATIONS.fieldsFromSpec,
+    ANNOTATIONS.givenMacAddresses,
+    ANNOTATIONS.retriedAt,
+  ],
 }
 const INSTANCE: Matters = { labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
 
@@ -193,6 +200,7 @@ export function viewInstance(object: KubeObject): InstanceView {
     unreadyReason: conditions.find(({ type, status }) => type === 'Ready' && status !== 'True')?.reason ?? '',
     hasAgent: conditionIn(conditions, 'AgentConnected', 'True') !== undefined,
     isPaused: pauseIn(conditions) !== undefined,
+    isProbed: raw.spec?.readinessProbe !== undefined,
     nodeName: upTo(253, raw.status?.nodeName) || undefined,
     // The guest can report anything. A status that exceeds the limits of the schema would not be written at all.
     addresses: addresses
@@ -218,7 +226,8 @@ function rootVolume(spec: Raw): Raw {
 
 /** The members that we render; what KubeVirt fills in (architecture, machine type, firmware) is its own. */
 function ownedSpec(spec: Raw): unknown {
-  const { hostname, terminationGracePeriodSeconds, affinity, networks, volumes, domain } = spec?.template?.spec ?? {}
+  const { hostname, terminationGracePeriodSeconds, networks, volumes, domain } = spec?.template?.spec ?? {}
+  const { affinity, nodeSelector, tolerations, readinessProbe } = spec?.template?.spec ?? {}
   const { cpu, memory, resources, devices, firmware, features } = domain ?? {}
   const { autoattachPodInterface, rng, tpm, disks, interfaces } = devices ?? {}
   const request = resources?.requests?.cpu
@@ -232,6 +241,9 @@ function ownedSpec(spec: Raw): unknown {
         hostname,
         terminationGracePeriodSeconds,
         affinity,
+        nodeSelector,
+        tolerations,
+        readinessProbe,
         domain: withoutUndefined({
           cpu: withoutUndefined({ sockets: cpu?.sockets, cores: cpu?.cores, threads: cpu?.threads }),
           firmware:

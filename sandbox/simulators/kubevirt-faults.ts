@@ -23,6 +23,8 @@ export type MachineStateFault =
   | { readonly type: 'podUnready' }
   /** The guest has no agent: nothing but its pod shows that it works. */
   | { readonly type: 'noAgent' }
+  /** The guest runs, and does not answer its readiness probe. Without a probe, nothing shows that. */
+  | { readonly type: 'noAnswer' }
   /** The CPUs of the guest are paused, by a person, a storage error or a migration. */
   | { readonly type: 'paused'; readonly reason: PauseReason }
   /** The node is lost without notice: the pod stays Terminating, and the instance still shows Running. */
@@ -91,6 +93,14 @@ export class MachineFaults {
     )
     return found as (MachineRunFault & { type: K }) | undefined
   }
+}
+
+/** Reports whether a guest answers its readiness probe, as far as it has one. Over the agent it does not without one. */
+export function answersProbe(instance: Instance, faults: MachineFaults): boolean {
+  const { readinessProbe: probe } = instance.spec
+  if (probe === undefined) return true
+  const isByAgent = probe.tcpSocket === undefined
+  return !faults.state('noAnswer', instance) && !(isByAgent && faults.state('noAgent', instance))
 }
 
 function matches(target: MachineTarget, { metadata }: Machine | Instance): boolean {

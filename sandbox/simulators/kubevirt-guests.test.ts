@@ -147,6 +147,33 @@ it('what an instance said last is there until the next one says something', asyn
   expect(short(world.machine('vm'), 'Ready')).toBe('False/VMINotExists/VMI does not exist')
 })
 
+describe('a guest with a readiness probe', () => {
+  const probed = async (readinessProbe: object) => {
+    world.createClaim('probed', TEAM, '1Gi')
+    world.createMachine('probed', 'probed', { readinessProbe })
+    await world.untilStatus('probed', 'Running')
+  }
+  const ready = () => short(world.machine('probed'), 'Ready')
+  const UNREADY = 'False/ContainersNotReady/containers with unready status: [compute]'
+
+  it('runs before it is ready, and stays so while it does not answer', async () => {
+    const heal = world.simulators.kubevirt.script({ name: 'probed' }, { type: 'noAnswer' })
+    await probed({ tcpSocket: { port: 22 } })
+    await world.until('the probe to fail', () => ready() === UNREADY)
+    await world.pass(600_000)
+    expect([ready(), world.instance('probed')?.status?.phase]).toEqual([UNREADY, 'Running'])
+    heal()
+    await world.until('ready', () => ready() === 'True')
+  })
+
+  it('by its agent is not ready without one', async () => {
+    world.simulators.kubevirt.script({ name: 'probed' }, { type: 'noAgent' })
+    await probed({ guestAgentPing: {} })
+    await world.pass(600_000)
+    expect(ready()).toBe(UNREADY)
+  })
+})
+
 describe('while virt-controller is stopped', () => {
   const renewTime = () => world.renewTime('kubevirt', 'virt-controller')
   const isPodReady = () => short(world.pods()[0], 'Ready') === 'True'

@@ -4,7 +4,7 @@ import { keyOf } from '../../operator/kube/kube-object.ts'
 import { POD, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
 import { Delays } from './delays.ts'
 import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
-import { type MachineRunFault, PAUSES } from './kubevirt-faults.ts'
+import { answersProbe, type MachineRunFault, PAUSES } from './kubevirt-faults.ts'
 import { hasRun, type Instance, type InstancePhase, type InstanceStatus, isFinal } from './kubevirt-models.ts'
 import { guestInterfaces } from './kubevirt-network.ts'
 import { INSTANCE_FINALIZER, launcherPod } from './kubevirt-objects.ts'
@@ -31,6 +31,8 @@ const NOT_SCHEDULED: ShortCondition = ['Ready', 'False', 'PodNotExists', 'virt-l
 const POD_TERMINATING: ShortCondition = ['Ready', 'False', 'PodTerminating', 'virt-launcher pod is terminating']
 const NOT_RUNNING: ShortCondition = ['Ready', 'False', 'GuestNotRunning', 'Guest VM is not reported as running']
 
+/** KubeVirt adds it to the delay of each probe. */
+const PROBE_DELAY_MS = 10_000
 /** From a resumed guest to a ready pod. */
 const GATE_MS = 1_000
 const CONTAINERS_NOT_READY: ShortCondition = [
@@ -51,6 +53,7 @@ export class Instances extends KubevirtController {
   readonly #boots = new Delays(this.world)
   readonly #ends = new Delays(this.world)
   readonly #gates = new Delays(this.world)
+  readonly #probes = new Delays(this.world)
   readonly #retries = new Retries(this.world, this.options)
   /** How the run of a guest ends, by UID of its instance; undefined if no fault is scripted. */
   readonly #runs = new Map<string, MachineRunFault | undefined>()
@@ -65,6 +68,7 @@ export class Instances extends KubevirtController {
       this.#boots.forget(key)
       this.#ends.forget(key)
       this.#gates.forget(key)
+      this.#probes.forget(key)
       this.#retries.forget(key)
       return
     }
@@ -259,8 +263,16 @@ export class Instances extends KubevirtController {
     // As for a guest without an agent: nothing else shows that it works.
     if (paused !== undefined) return [GATE_CLOSED, ['Paused', 'True', paused.reason, PAUSES[paused.reason]]]
     if (this.#opensGate(instance)) return [GATE_CLOSED]
-    const ready: ShortCondition = this.faults.state('podUnready', instance) ? CONTAINERS_NOT_READY : ['Ready', 'True']
+    const isReady = this.faults.state('podUnready', instance) === undefined && this.#hasAnswered(instance)
+    const ready: ShortCondition = isReady ? ['Ready', 'True'] : CONTAINERS_NOT_READY
     return this.faults.state('noAgent', instance) ? [ready] : [ready, ['AgentConnected', 'True']]
+  }
+
+  /** Reports whether the probe of the guest succeeds. The first one comes a while after the start. */
+  #hasAnswered(instance: Instance): boolean {
+    if (instance.spec.readinessProbe === undefined) return true
+    const isDue = this.#probes.passed(this.worker, keyOf(instance.metadata), `probe ${uidOf(instance)}`, PROBE_DELAY_MS)
+    return isDue && answersProbe(instance, this.faults)
   }
 
   /** A kubelet evaluates the readiness gate of a pod a moment after its guest resumed. */

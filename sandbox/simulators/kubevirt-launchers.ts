@@ -3,7 +3,7 @@ import { POD } from '../../operator/kube/resource-types.ts'
 import { KUBELET_FINALIZER } from './annotations.ts'
 import { Delays } from './delays.ts'
 import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
-import type { MachineFault } from './kubevirt-faults.ts'
+import { answersProbe, type MachineFault } from './kubevirt-faults.ts'
 import { hasEnded } from './kubevirt-instances.ts'
 import { type Instance, isFinal } from './kubevirt-models.ts'
 import { type Claim, isTerminating, type Pod, uidOf } from './models.ts'
@@ -50,7 +50,8 @@ export class Launchers extends KubevirtController {
   /** The kubelet probes the guest, and evaluates the readiness gate that a pause closes. */
   async #showReadiness(pod: Pod, instance: Instance): Promise<void> {
     const causes = ['neverReady', 'podUnready', 'paused'] as const
-    const isReady = causes.every((cause) => this.faults.state(cause, instance) === undefined)
+    const isUntroubled = causes.every((cause) => this.faults.state(cause, instance) === undefined)
+    const isReady = isUntroubled && answersProbe(instance, this.faults)
     if (pod.status === undefined || podStatus.isReady(pod) === isReady) return
     await this.#write(pod, podStatus.withReadiness(pod.status, isReady, this.#now()))
   }

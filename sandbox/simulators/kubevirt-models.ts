@@ -55,6 +55,7 @@ export interface InstanceSpec {
   readonly nodeSelector?: Readonly<Record<string, string>>
   readonly affinity?: Affinity
   readonly tolerations?: readonly object[]
+  readonly readinessProbe?: { readonly guestAgentPing?: object; readonly exec?: object; readonly tcpSocket?: object }
   readonly domain: Domain
   readonly networks?: readonly Network[]
   readonly volumes?: readonly MachineVolume[]

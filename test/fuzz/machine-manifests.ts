@@ -2,6 +2,7 @@ import { USER_DATA_BEGINNINGS, VM_DISK_IMAGE_MODES } from '@open-terrain/constru
 import fc from 'fast-check'
 import { at, type Change, changedSpecs, type Path } from './changes.ts'
 import { diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
+import { oddNodeSelector, oddReadiness, oddTolerations, placement, readiness } from './placement-manifests.ts'
 import { manifestsOf, nearValidImageSpec, rawNumber, validImageSpec } from './spec-manifests.ts'
 
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
@@ -165,6 +166,8 @@ const specWithoutUserData = fc.record({
   ignoreOnDeploy: maybe(fc.boolean()),
   firmware: maybe(fc.constantFrom('bios', 'uefi', 'uefi-secure')),
   tpm: maybe(fc.boolean()),
+  ...placement,
+  readiness,
   users: maybe(fc.uniqueArray(user, { maxLength: 3, selector: ({ name }) => name })),
   resources: fc.record({ cpu, memory, diskSize: maybe(diskSize) }),
   interfaces: maybe(fc.uniqueArray(networkInterface, { maxLength: 4, selector: ({ network }) => network })),
@@ -211,6 +214,9 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
   ...['baseVm', 'baseVmVersion', 'version'].map((name) => at([name], oddLabelValue)),
   at(['name'], fc.oneof(oddName, slipOf(label), textAround(63, ['a', '-']))),
   at(['firmware'], fc.constantFrom<unknown>('BIOS', 'uefi', 0, null, '')),
+  at(['nodeSelector'], oddNodeSelector),
+  at(['readiness'], oddReadiness),
+  { arbitrary: at(['tolerations'], oddTolerations), weight: 2 },
   at(['ignoreOnDeploy'], fc.constantFrom<unknown>('true', 0, null, '')),
   { arbitrary: at(['resources', 'cpu'], oddCpu), weight: 3 },
   { arbitrary: at(['resources', 'memory'], oddMemory), weight: 3 },

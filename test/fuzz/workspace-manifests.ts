@@ -17,6 +17,7 @@ import {
   user,
 } from './machine-manifests.ts'
 import { anyJson, diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
+import { oddNodeSelector, oddReadiness, oddTolerations, placement, readiness } from './placement-manifests.ts'
 import { manifestsOf, nearValidImageSpec, rawNumber, validImageSpec } from './spec-manifests.ts'
 
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
@@ -135,6 +136,8 @@ const vm = fc.record({
   vmDiskImageTemplate: maybe(validImageSpec),
   resources: fc.record({ cpu, memory }),
   diskSize: maybe(diskSize),
+  ...placement,
+  readiness,
   users: maybe(
     fc.uniqueArray(
       user.map(({ ssh_authorized_keys: _keys, ...one }) => one),
@@ -151,6 +154,7 @@ const validSpec = fc
     nets: names,
     starts: fc.nat(3),
     vms: fc.array(vmWithUserData, { minLength: 1, maxLength: 2 }),
+    place: fc.record(placement),
     container,
     first: maybe(initContainer),
     volumes: names,
@@ -160,54 +164,70 @@ const validSpec = fc
     size: diskSize,
     words: fc.record({ isLayer2: fc.boolean(), isOnPods: fc.boolean(), card: cardWords, asks: maybe(addressing) }),
   })
-  .map(({ words, nets, starts, vms, container: one, first, volumes, path: containerPath, hasGateway, hop, size }) => {
-    const kindOf = (at: number) => NETS[(starts + at) % NETS.length] as (typeof NETS)[number]
-    const nicsOf = (host: number) =>
-      nets.map((network, at) => ({ network, ipAddress: `${kindOf(at).address(host)}/${kindOf(at).length}` }))
-    const everywhere = (at: number) => (kindOf(at).cidr.includes(':') ? '::/0' : '0.0.0.0/0')
-    return {
-      vms: vms.map((each, at) => ({
-        ...each,
-        name: `vm-${at}`,
-        interfaces: [
-          ...nicsOf(at + 1).map(({ network, ipAddress }) => ({
-            network,
-            ...(words.asks === undefined ? { ipAddress } : { addressing: words.asks }),
-            ...words.card,
-          })),
-          ...(words.isOnPods && !nets.includes('pod') ? [{ network: 'pod' }] : []),
-        ],
-      })),
-      containerClusters: [
-        {
-          name: 'cluster',
-          interfaces: nicsOf(9),
-          ...(first !== undefined && {
-            initContainers: [
-              { ...first, name: one.name === 'i' ? 'j' : 'i', volumeMounts: [{ name: volumes[0], containerPath }] },
-            ],
-          }),
-          containers: [
-            {
-              ...one,
-              volumeMounts: [
-                { name: volumes[0], containerPath, readOnly: true },
-                { name: 'ansible', containerPath: '/plays' },
-              ],
-            },
+  .map(
+    ({
+      words,
+      nets,
+      starts,
+      vms,
+      place,
+      container: one,
+      first,
+      volumes,
+      path: containerPath,
+      hasGateway,
+      hop,
+      size,
+    }) => {
+      const kindOf = (at: number) => NETS[(starts + at) % NETS.length] as (typeof NETS)[number]
+      const nicsOf = (host: number) =>
+        nets.map((network, at) => ({ network, ipAddress: `${kindOf(at).address(host)}/${kindOf(at).length}` }))
+      const everywhere = (at: number) => (kindOf(at).cidr.includes(':') ? '::/0' : '0.0.0.0/0')
+      return {
+        vms: vms.map((each, at) => ({
+          ...each,
+          name: `vm-${at}`,
+          interfaces: [
+            ...nicsOf(at + 1).map(({ network, ipAddress }) => ({
+              network,
+              ...(words.asks === undefined ? { ipAddress } : { addressing: words.asks }),
+              ...words.card,
+            })),
+            ...(words.isOnPods && !nets.includes('pod') ? [{ network: 'pod' }] : []),
           ],
-        },
-      ],
-      volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
-      networks: nets.map((name, at) => ({
-        name,
-        ...(!words.isLayer2 && { cidr: kindOf(at).cidr }),
-        ...(hasGateway && { rangeGateway: kindOf(at).address(GATEWAY) }),
-        routes: [{ destinationNetworkCidr: everywhere(at), nextHopIpAddress: kindOf(at).address(hop) }],
-        nameservers: { addresses: ['8.8.8.8'] },
-      })),
-    }
-  })
+        })),
+        containerClusters: [
+          {
+            name: 'cluster',
+            ...place,
+            interfaces: nicsOf(9),
+            ...(first !== undefined && {
+              initContainers: [
+                { ...first, name: one.name === 'i' ? 'j' : 'i', volumeMounts: [{ name: volumes[0], containerPath }] },
+              ],
+            }),
+            containers: [
+              {
+                ...one,
+                volumeMounts: [
+                  { name: volumes[0], containerPath, readOnly: true },
+                  { name: 'ansible', containerPath: '/plays' },
+                ],
+              },
+            ],
+          },
+        ],
+        volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
+        networks: nets.map((name, at) => ({
+          name,
+          ...(!words.isLayer2 && { cidr: kindOf(at).cidr }),
+          ...(hasGateway && { rangeGateway: kindOf(at).address(GATEWAY) }),
+          routes: [{ destinationNetworkCidr: everywhere(at), nextHopIpAddress: kindOf(at).address(hop) }],
+          nameservers: { addresses: ['8.8.8.8'] },
+        })),
+      }
+    },
+  )
 
 const VM = ['vms', 0] as const
 const CLUSTER = ['containerClusters', 0] as const
@@ -258,6 +278,24 @@ const initialWith = (more: object, volumes: object[] = []) => ({
   ],
 })
 const KEY = { name: 's', key: 'k' }
+
+/** One entry, so that the others below are drawn as often as without it. */
+const oddPlace = fc.oneof(
+  ...[
+    oddNodeSelector.map((nodeSelector) => ({ nodeSelector })),
+    oddTolerations.map((tolerations) => ({ tolerations })),
+  ].flatMap((place) => [
+    place.map((odd): object => ({ vms: [{ ...MACHINE, name: 'b', ...odd }] })),
+    place.map((odd): object => ({
+      containerClusters: [{ name: 'c', ...odd, containers: [{ name: 'd', image: 'e' }] }],
+    })),
+  ]),
+  oddReadiness.map((readinessOf): object => ({ vms: [{ ...MACHINE, name: 'b', readiness: readinessOf }] })),
+  oddReadiness.map((readinessOf): object => ({
+    networks: [LAB],
+    vms: [{ ...machineAt('b', '10.10.0.1/24'), readiness: readinessOf }],
+  })),
+)
 
 /** Small specs in which nothing else can be wrong: in a large spec, other rules often refuse the same thing. */
 const smallSpec = fc.oneof(
@@ -325,6 +363,12 @@ const smallSpec = fc.oneof(
   fc
     .constantFrom<object>({ portMappings: [{ containerPort: 1 }] }, { image: 'a b' }, { runAsUser: -1 })
     .map((more) => initialWith(more)),
+  fc.constantFrom('644', '0888', '4755').map((mode) => containerWith({ files: [{ path: '/a', content: '', mode }] })),
+  fc.constantFrom('10.10.0.0', '10.10.0.255').map((rangeGateway) => ({ networks: [{ ...LAB, rangeGateway }] })),
+  fc
+    .constantFrom('FD00::53', 'fd00:0::53')
+    .map((one) => ({ networks: [{ ...LAB, nameservers: { addresses: [one] } }] })),
+  oddPlace,
   fc.constantFrom('alice', 'system:masters', 'my-system:a').map((name) => ({ owners: [{ kind: 'Group', name }] })),
   fc.constantFrom('ansible', 'ansible-2').map((name) => ({ volumes: [{ name, size: '1Gi' }] })),
   fc.constantFrom('10.10.0.1/24', '10.10.0.2/24', '10.10.0.14/24').map((ipAddress) => ({

@@ -156,6 +156,7 @@ export function anInstance(more: Partial<InstanceView> = {}, metadata: Partial<O
     unreadyReason: '',
     hasAgent: false,
     isPaused: false,
+    isProbed: false,
     nodeName: 'node-1',
     addresses: ['10.10.0.161'],
     ...more,

@@ -121,6 +121,23 @@ describe('a guest that runs and is not ready', () => {
   })
 })
 
+describe('a guest that does not answer its probe', () => {
+  it('is waited for, is Failed after its own time, is never restarted, and is Ready when it answers', async () => {
+    world = await MachineWorld.start({ vmProvisionTimeout: '2m', kickLimit: '2' })
+    const heal = world.simulated.simulators.kubevirt.script(VM, { type: 'noAnswer' })
+    world.create('vm', { readiness: { guestAgent: true, timeoutSeconds: 600 } })
+    await world.untilReason('vm', 'WaitingForGuest')
+    await world.pass(9 * MINUTE)
+    expect(world.vm('vm')?.status?.phase).toBe('Provisioning')
+    await world.untilPhase('vm', 'Failed')
+    expect(message()).toMatch(/^not ready for 10 min \(spec.readiness.timeoutSeconds\): the guest runs/)
+    await world.pass(60 * MINUTE)
+    expect([world.vm('vm')?.status?.kicks, eventsFor('Kicked')]).toEqual([undefined, []])
+    heal()
+    await world.untilReady('vm')
+  })
+})
+
 describe('a machine that fails before it runs', () => {
   it('says when KubeVirt tries again, each time, and is one Event all the while', async () => {
     world = await MachineWorld.start()

@@ -1,3 +1,4 @@
+import type { VirtualMachineSpec } from '@open-terrain/constructs'
 import { claimMessageOf } from '../../../cluster/claim-message.ts'
 import { type InstanceView, IS_ON, type KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { type PodEvent, warningFrom } from '../../../cluster/pod-events.ts'
@@ -16,6 +17,11 @@ const REFUSED = /denied the request|is forbidden|is invalid|exceeded quota/
 
 /** Reason of an instance's condition Ready: its pod has a deletionTimestamp. On a lost node, that lasts. */
 export const POD_GOES = 'PodTerminating'
+
+/** Reason of an instance's condition Ready while its probe fails. Nobody else makes the container of a guest unready that runs. */
+const PROBE_FAILS = 'ContainersNotReady'
+
+type Readiness = NonNullable<VirtualMachineSpec['readiness']>
 
 /** States in which the pod does not run yet. `Starting` hides whatever keeps it from running. */
 const STARTS: ReadonlySet<string | undefined> = new Set(['Starting', 'ErrImagePull', 'ImagePullBackOff'])
@@ -98,11 +104,12 @@ export function standingOfMachine(
   machine: KubeVirtView,
   obstacle?: Obstacle,
   instance?: InstanceView,
+  readiness?: Readiness,
 ): MachineStanding {
   const { printableStatus, failure, refusedPod } = machine
   const { name, namespace } = machine.metadata
   // The instance has been created, whatever else KubeVirt reports.
-  if (IS_ON.has(printableStatus)) return standingOfGuest(machine, instance)
+  if (IS_ON.has(printableStatus)) return standingOfGuest(machine, instance, readiness)
   // KubeVirt itself waits up to 1,000 s between two attempts: see `withRetry`.
   const cannotStart = (text: string, poked: string) =>
     `KubeVirt cannot start the machine: ${text}; once that is fixed, it starts within 5 minutes, or at once by: kubectl -n ${namespace} annotate --overwrite ${poked} ${name} poke="$(date)"`
@@ -141,7 +148,11 @@ export function hasEnded(instance: Pick<InstanceView, 'phase'> | undefined): boo
   return instance?.phase === 'Succeeded' || instance?.phase === 'Failed'
 }
 
-function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
+function standingOfGuest(
+  machine: KubeVirtView,
+  instance: InstanceView | undefined,
+  readiness: Readiness | undefined,
+): MachineStanding {
   // The state of KubeVirt's machine still says that it runs. If the two differ, the status shows the worse one.
   if (hasEnded(instance)) {
     const end = instance?.phase === 'Failed' ? 'the guest has failed' : 'the guest has shut down'
@@ -159,7 +170,25 @@ function standingOfGuest(machine: KubeVirtView, instance: InstanceView | undefin
     return ready('Running', 'the machine runs')
   if (isPaused(machine)) return standingOfPause(machine)
   if (instance?.unreadyReason === POD_GOES) return stopping(machine, instance)
+  if (isUnanswered(instance)) return waiting('WaitingForGuest', unansweredBy(instance, readiness))
   return waiting('NotReady', `the instance runs and is not ready${withDetails(machine.unready, machine.trouble)}`)
+}
+
+/** Reports whether a guest that runs does not answer its probe. Its program may still be starting, and no restart would make it faster. */
+export function isUnanswered(instance: InstanceView | undefined): boolean {
+  return instance?.isProbed === true && instance.phase === 'Running' && instance.unreadyReason === PROBE_FAILS
+}
+
+function unansweredBy(instance: InstanceView | undefined, readiness: Readiness | undefined): string {
+  const what = 'the guest runs, and is not ready for use'
+  if (readiness === undefined)
+    return `${what}: it does not answer the readinessProbe of VirtualMachineInstance ${instance?.metadata.name}`
+  if (readiness.tcpPort !== undefined) return `${what}: it takes no connection on TCP port ${readiness.tcpPort}`
+  if (instance?.hasAgent !== true)
+    return `${what}: its guest agent does not answer; the image needs qemu-guest-agent, and the guest has to start it`
+  return readiness.cloudInit === true
+    ? `${what}: cloud-init has not done all its work, or has met an error, or the guest agent may not run programs; see cloud-init status in the guest`
+    : `${what}: its guest agent is connected, and does not answer`
 }
 
 function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
@@ -172,7 +201,7 @@ function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | un
       return waiting('CrashLoop', retryAt === undefined ? later : crashing(`at ${toTime(retryAt)}`), later)
     }
     case 'ErrorUnschedulable':
-      return waiting('Unschedulable', `no node can take the machine${text}; lower spec.resources, or add nodes`)
+      return waiting('Unschedulable', `no node can take the machine${text}; ${waysToANode(trouble)}`)
     case 'WaitingForVolumeBinding':
       return waiting('WaitingForVolumeBinding', `the volume of the root disk is not bound yet${text}`)
     case 'Stopping':
@@ -186,6 +215,17 @@ function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | un
       return waiting('Starting', message)
     }
   }
+}
+
+/** Words of the scheduler, and what people can do about what they say. */
+const PLACES = [
+  [/node affinity\/selector/, 'correct spec.nodeSelector, or label a node'],
+  [/untolerated taint/, 'tolerate the taint with spec.tolerations'],
+] as const
+
+function waysToANode(trouble: string): string {
+  const ways = PLACES.flatMap(([words, way]) => (words.test(trouble) ? [`${way}, `] : []))
+  return `${ways.join('')}lower spec.resources, or add nodes`
 }
 
 /** On a lost node, KubeVirt cannot know whether the guest still writes to its disk, so it does not start it elsewhere. */

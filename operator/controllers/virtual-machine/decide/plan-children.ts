@@ -3,8 +3,11 @@ import {
   cloudInitFingerprint,
   cloudInitHash,
   compareQuantities,
+  type FieldsFromSpec,
+  fieldsFromSpec,
   hardwareOf,
   LABELS,
+  type MaybeFromSpec,
   renderCloneDataVolume,
   renderCloudInitSecret,
   renderKubeVirtVirtualMachine,
@@ -102,6 +105,7 @@ export function wantedMachine({ world, spec }: MachineDraft) {
     cpu: spec.resources.cpu,
     memory: spec.resources.memory,
     hardware: hardwareOf(spec, machine?.hardware),
+    fromSpec: fromSpecBeside(spec, machine),
     restoredClaim,
     version: spec,
     workspace: vm.metadata.labels?.[LABELS.workspace],
@@ -120,6 +124,11 @@ function givenMacAddresses({ interfaces = [] }: VirtualMachineSpec, machine: Kub
   const names = interfaces.flatMap(({ network, macAddress }) => (macAddress === undefined ? [] : [network]))
   const isRecorded = machine?.metadata.annotations?.[ANNOTATIONS.givenMacAddresses] !== undefined
   return names.length > 0 || isRecorded ? names : undefined
+}
+
+function fromSpecBeside(spec: VirtualMachineSpec, machine: KubeVirtView | undefined): FieldsFromSpec {
+  const { template } = (machine?.spec ?? {}) as { readonly template?: { readonly spec?: MaybeFromSpec } }
+  return fieldsFromSpec(spec, template?.spec, machine?.metadata.annotations?.[ANNOTATIONS.fieldsFromSpec])
 }
 
 function refOf({ vm: { metadata } }: MachineWorld) {

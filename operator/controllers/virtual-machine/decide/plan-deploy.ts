@@ -125,9 +125,9 @@ function planRun(draft: MachineDraft): Step {
 const OTHERS_SHOWN = 10
 
 function remarksOnOthers(machine: KubeVirtView | undefined, others: readonly string[], isTooLarge: boolean): Remark[] {
-  if (others.length === 0) return []
+  if (others.length === 0 && !isTooLarge) return []
   const but = isTooLarge ? '; it is so large that the operator cannot change it any more: remove some of that' : ''
-  const message = `others have added to VirtualMachine ${machine?.metadata.name} of KubeVirt: ${firstFew(others, OTHERS_SHOWN)}; that stays${but}`
+  const message = `others have added to VirtualMachine ${machine?.metadata.name} of KubeVirt: ${firstFew(others.length === 0 ? ['fields of its template'] : others, OTHERS_SHOWN)}; that stays${but}`
   return [{ type: 'AddedByOthers', reason: 'AddedByOthers', message }]
 }
 
@@ -175,7 +175,7 @@ function standing(world: MachineWorld): MachineStanding {
 }
 
 function standingOf(world: MachineWorld): MachineStanding {
-  const { machine, clone, obstacle, instance } = world
+  const { machine, clone, obstacle, instance, spec } = world
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
   if (machine === undefined)
     return isCloning ? standingOfDisk(clone) : waiting('Starting', 'VirtualMachine of KubeVirt is being created')
@@ -187,7 +187,7 @@ function standingOf(world: MachineWorld): MachineStanding {
   if (off !== undefined) return off
   // Until the disk is complete, KubeVirt's state is stale or about something else.
   if (isCloning && !machine.isReady) return standingOfDisk(clone, machine)
-  return standingOfMachine(machine, obstacle, instance)
+  return standingOfMachine(machine, obstacle, instance, spec.ok ? spec.spec.readiness : undefined)
 }
 
 /**

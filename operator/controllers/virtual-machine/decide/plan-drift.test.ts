@@ -114,6 +114,55 @@ describe('what others change', () => {
     })
   })
 
+  describe('the placement', () => {
+    const placed = ({ world: { machine } }: Walk) => {
+      if (machine === undefined) throw new Error('no machine')
+      const { nodeSelector, tolerations } = (machine.spec as { template: { spec: Placement } }).template.spec
+      return { nodeSelector, tolerations }
+    }
+    type Placement = { readonly nodeSelector?: object; readonly tolerations?: object }
+    const LAB = { disk: 'ssd' }
+    const TAINT = [{ key: 'lab', operator: 'Exists' }]
+    const THEIRS = { nodeSelector: { zone: 'a' }, tolerations: [{ key: 'theirs' }] }
+
+    it('that people gave it stays, as long as the spec says nothing of it', () => {
+      const walk = new Walk().deploy().tamper({ template: THEIRS })
+      expect(applied(walk)).toEqual([])
+      walk.edit({ nodeSelector: LAB }).settle()
+      expect(placed(walk)).toEqual({ ...THEIRS, nodeSelector: LAB })
+    })
+
+    it('is that of the spec, and is put right', () => {
+      const walk = new Walk().deploy().edit({ nodeSelector: LAB, tolerations: TAINT }).settle()
+      expect(placed(walk)).toEqual({ nodeSelector: LAB, tolerations: TAINT })
+      expect(applied(walk)).toEqual([])
+      walk.tamper({ template: THEIRS }).settle()
+      expect(placed(walk)).toEqual({ nodeSelector: LAB, tolerations: TAINT })
+    })
+
+    it.each<[string, Readonly<Record<string, unknown>>]>([
+      ['leaves it out', { nodeSelector: undefined, tolerations: undefined }],
+      ['empties it', { nodeSelector: {}, tolerations: [] }],
+    ])('of the spec goes when the spec %s', (_what, change) => {
+      const walk = new Walk().deploy().edit({ nodeSelector: LAB, tolerations: TAINT }).settle().edit(change).settle()
+      expect([placed(walk), applied(walk)]).toEqual([{}, []])
+      const isTheirs = walk.tamper({ template: THEIRS }).settle()
+      expect(placed(isTheirs)).toEqual(change['nodeSelector'] === undefined ? THEIRS : {})
+    })
+
+    it('that KubeVirt stores without empty texts is no change', () => {
+      const walk = new Walk().deploy().edit({ nodeSelector: { lab: '' }, tolerations: [{ key: 'a', value: '' }] })
+      expect(placed(walk.settle())).toEqual({ nodeSelector: { lab: '' }, tolerations: [{ key: 'a' }] })
+    })
+
+    it('is not written over where there is more of it than is kept', () => {
+      const tolerations = Array.from({ length: 2_000 }, (_, at) => ({ key: `key-${at}-${'x'.repeat(40)}` }))
+      const walk = new Walk().deploy().tamper({ template: { tolerations } }).edit({ name: 'other' }).settle()
+      expect(applied(walk)).toEqual([])
+      expect(walk.condition('AddedByOthers')?.message).toContain('it is so large')
+    })
+  })
+
   it('a Secret that is deleted is made again, and nobody is asked to rebuild', () => {
     const walk = new Walk().deploy()
     const before = walk.log.length

@@ -5,7 +5,7 @@ import { POD } from '../../../kube/resource-types.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
 import type { CloneFacts, MachineWorld } from '../world.ts'
-import { answers, POD_GOES, waitsForConsumer } from './judge.ts'
+import { answers, isUnanswered, POD_GOES, waitsForConsumer } from './judge.ts'
 import { hasBooted, losesDisk, runStrategyOf, type Work } from './machine-plan.ts'
 import { storageClassOf } from './plan-children.ts'
 import { artifactOf } from './plan-image.ts'
@@ -51,11 +51,11 @@ export function hungPart(world: MachineWorld, work: Work, now: number): Hung | u
 
 /**
  * Deleting an instance that has never run does not help: KubeVirt only counts one more failure. Nor does it help if the pod is being deleted
- * already. An instance whose disk would be deleted with it has the last copy of the data.
+ * already. An instance whose disk would be deleted with it has the last copy of the data. A guest that does not answer a probe runs, and may be at work.
  */
 function hungInstance(world: MachineWorld, now: number): Hung | undefined {
   const { vm, instance, machine } = world
-  if (instance === undefined || answers(world) || losesDisk(world)) return undefined
+  if (instance === undefined || answers(world) || isUnanswered(instance) || losesDisk(world)) return undefined
   // With another run strategy than `Always`, nothing would start it again.
   if (instance.unreadyReason === POD_GOES || runStrategyOf(world) !== 'Always') return undefined
   const { uid, name, deletionTimestamp } = instance.metadata

@@ -1,11 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
-import { type KubeVirtCondition, kubeVirtStatus, NO_ROOM, unsynchronized } from '../kubevirt-conditions.fixtures.ts'
+import {
+  type KubeVirtCondition,
+  kubeVirtStatus,
+  NO_ROOM,
+  unscheduled,
+  unsynchronized,
+} from '../kubevirt-conditions.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, aSecret, KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
 import { aWorld } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
+
+const NO_PLACE = unscheduled(
+  "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 node(s) didn't match Pod's node affinity/selector.",
+)
 
 const QUOTA = unsynchronized('FailedCreate', 'failed to create virtual machine pod: exceeded quota: small')
 
@@ -47,6 +57,12 @@ describe('a machine whose disk is complete', () => {
       kubeVirtStatus('ErrorUnschedulable', NO_ROOM),
       'Unschedulable',
       `no node can take the machine: ${NO_ROOM.message}; lower spec.resources, or add nodes`,
+    ],
+    [
+      'no node has the labels and tolerated taints',
+      kubeVirtStatus('ErrorUnschedulable', NO_PLACE),
+      'Unschedulable',
+      `no node can take the machine: ${NO_PLACE.message}; correct spec.nodeSelector, or label a node, tolerate the taint with spec.tolerations, lower spec.resources, or add nodes`,
     ],
     [
       'the image of the launcher cannot be pulled',

@@ -91,26 +91,34 @@ function atLeastBack({ neighbours }: MachineWorld, since: number): number {
   return Math.max(since, ...Object.values(neighbours).map(({ awayAt = since }) => awayAt))
 }
 
-/** A guest that is paused or alive is not being provisioned. When it is not so any more, it gets the full timeout. */
+/** A guest that is paused or alive, or is to answer a probe, is not being provisioned. When it is not so any more, it gets the full timeout. */
 function isSpared(world: MachineWorld, { reason }: MachineStanding): boolean {
   // If one of them is ready, the other one will be in a moment.
   const isNearly = world.instance?.isReady === true || world.machine?.isReady === true
   const isLate = !isNearly && (reason === 'NotReady' || reason === 'Stopping')
-  return standsStill(world) || (answers(world) && isLate)
+  return standsStill(world) || (answers(world) && isLate) || reason === 'WaitingForGuest'
 }
 
 /** The timeout starts at a timestamp of KubeVirt. The reason `Paused`, as for a pause by people, has no timeout. */
 function spared({ world, now }: MachineDraft, standing: MachineStanding, work: Work): Step {
-  const { policy, machine, instance } = world
+  const { machine, instance } = world
   if (standing.reason === 'Paused') return { ...work, standing }
   const since = standing.reason === 'PausedIOError' ? machine?.pause?.since : instance?.unreadySince
-  const endsAt = atLeastBack(world, since ?? now) + policy.vmProvisionTimeoutMs
+  const { ms, said } = patienceWith(world, standing)
+  const endsAt = atLeastBack(world, since ?? now) + ms
   if (endsAt > knownUntil(world, now)) {
     const wake = endsAt > now ? { afterMs: endsAt - now, because: READY_BY_THEN } : KNOWN_AGAIN
     return { ...work, standing, wake }
   }
-  const message = `not ready for ${inWords(policy.vmProvisionTimeoutMs)} (policy key vmProvisionTimeout): ${steadyOf(standing)}`
+  const message = `not ready for ${inWords(ms)} (${said}): ${steadyOf(standing)}`
   return { ...work, standing: failed('Timeout', message) }
+}
+
+/** Returns how long a guest may be as it is, and who says so. */
+function patienceWith({ policy, spec }: MachineWorld, { reason }: MachineStanding) {
+  const seconds = reason === 'WaitingForGuest' && spec.ok ? spec.spec.readiness?.timeoutSeconds : undefined
+  if (seconds === undefined) return { ms: policy.vmProvisionTimeoutMs, said: 'policy key vmProvisionTimeout' }
+  return { ms: seconds * 1_000, said: 'spec.readiness.timeoutSeconds' }
 }
 
 function kick({ policy }: MachineWorld, work: Work, hung: Hung, kicks: Kicks): Step {

@@ -115,7 +115,7 @@ function claimsOf({ template }: GroupMember): string[] {
 
 /**
  * Returns how few nodes a cluster can be on, as far as that is known. A volume that others have provided is on the nodes that only the scheduler knows, a port
- * may be taken on some, and local volumes are known: all members of the group get their requirements.
+ * may be taken on some, not all nodes have the labels of a selector, and local volumes are known: all members of the group get their requirements.
  */
 export function constraintOf(world: WorkspaceWorld, member: GroupMember): number {
   if (member.avoided.length > 0) return 4
@@ -125,7 +125,8 @@ export function constraintOf(world: WorkspaceWorld, member: GroupMember): number
   const isOnSome = claims.some((claim) => claim?.phase === 'Bound' && localVolumeOf(world, claim) === undefined)
   if (isOnSome) return 3
   const ports = member.template.spec.containers.flatMap((one) => one.ports ?? [])
-  if (ports.some(({ hostPort }) => hostPort !== undefined)) return 2
+  const isSelective = member.template.spec.nodeSelector !== undefined
+  if (isSelective || ports.some(({ hostPort }) => hostPort !== undefined)) return 2
   return claims.length > 0 ? 1 : 0
 }
 

@@ -1,0 +1,45 @@
+import type { VirtualMachineSpec } from '../api/virtual-machine.ts'
+import { type Placement, placementOf } from './placement.ts'
+import { type ReadinessProbe, readinessProbeOf } from './readiness-probe.ts'
+
+/** Fields of KubeVirt's template that a spec may set, and people in KubeVirt's machine where the spec does not. */
+export interface MaybeFromSpec extends Placement {
+  readonly readinessProbe?: ReadinessProbe
+}
+
+export interface FieldsFromSpec {
+  readonly fields: MaybeFromSpec
+  /** Value of annotation `ANNOTATIONS.fieldsFromSpec`; undefined if none is needed. */
+  readonly annotation: string | undefined
+}
+
+/** Each with the field of the spec that it follows from. */
+const FIELDS = [
+  ['nodeSelector', 'nodeSelector'],
+  ['tolerations', 'tolerations'],
+  ['readinessProbe', 'readiness'],
+] as const
+
+/**
+ * Returns the fields that KubeVirt's machine is to have. What the spec does not set stays as people set it there. What the spec has set before, and does not
+ * set any more, goes: the annotation tells the two apart.
+ * @param present the fields of KubeVirt's machine, and the annotation that it has
+ */
+export function fieldsFromSpec(
+  spec: Pick<VirtualMachineSpec, 'nodeSelector' | 'tolerations' | 'readiness'>,
+  present: MaybeFromSpec = {},
+  had?: string,
+): FieldsFromSpec {
+  const former = new Set(had?.split(','))
+  const readinessProbe = readinessProbeOf(spec.readiness ?? {})
+  const wanted: MaybeFromSpec = { ...placementOf(spec), ...(readinessProbe !== undefined && { readinessProbe }) }
+  const ours = FIELDS.filter(([, from]) => spec[from] !== undefined).map(([field]) => field)
+  const kept = FIELDS.map(([field]) => {
+    const isOurs = ours.includes(field) || former.has(field)
+    return [field, isOurs ? wanted[field] : present[field]] as const
+  })
+  return {
+    fields: Object.fromEntries(kept.filter(([, value]) => value !== undefined)),
+    annotation: ours.length > 0 || had !== undefined ? ours.join(',') : undefined,
+  }
+}
