@@ -98,4 +98,4 @@ export const placementFields = (who: string) => ({
     .optional(),
 })
 
-export type Toleration = TolerationFields
+export type MemberToleration = TolerationFields

@@ -1,9 +1,9 @@
 import type { VirtualMachineSpec } from '../api/virtual-machine.ts'
-import { type Placement, placementOf } from './placement.ts'
+import { type NodePlacement, placementOf } from './placement.ts'
 import { type ReadinessProbe, readinessProbeOf } from './readiness-probe.ts'
 
 /** Fields of KubeVirt's template that a spec may set, and people in KubeVirt's machine where the spec does not. */
-export interface MaybeFromSpec extends Placement {
+export interface MaybeFromSpec extends NodePlacement {
   readonly readinessProbe?: ReadinessProbe
 }
 

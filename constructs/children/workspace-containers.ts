@@ -3,7 +3,7 @@ import { LABELS, PLACEMENT_GATE } from '../api/labels.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceContainer, WorkspaceContainerCluster, WorkspaceSpec } from '../api/workspace.ts'
 import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
-import { type Placement, placementOf } from './placement.ts'
+import { type NodePlacement, placementOf } from './placement.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata, workspaceLabels } from './workspace-child.ts'
 import { type FileMount, type FilesVolume, fileMounts, filesVolume } from './workspace-files.ts'
@@ -69,7 +69,7 @@ export interface ContainerSpec {
   )[]
 }
 
-export interface PodSpec extends Placement {
+export interface PodSpec extends NodePlacement {
   readonly hostname: string
   readonly automountServiceAccountToken: false
   readonly schedulingGates?: readonly [{ readonly name: typeof PLACEMENT_GATE }]

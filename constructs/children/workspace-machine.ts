@@ -46,26 +46,29 @@ function machineOf(props: WorkspaceMachineProps): WorkspaceMachineObject {
   }
 }
 
+/** Fields that a machine of a workspace and its VirtualMachine have alike, in the order in which they are rendered. */
+const SAME_FIELDS = [
+  'baseVm',
+  'baseVmVersion',
+  'version',
+  'ignoreOnDeploy',
+  'firmware',
+  'tpm',
+  'nodeSelector',
+  'tolerations',
+  'readiness',
+  'users',
+  'userData',
+  'userDataSecretRef',
+] as const satisfies readonly (keyof WorkspaceVm & keyof VirtualMachineSpec)[]
+
 function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceMachineProps): VirtualMachineSpec {
-  const { baseVm, baseVmVersion, version, ignoreOnDeploy, firmware, tpm, users, userData, userDataSecretRef } = vm
   const { diskSize, interfaces = [] } = vm
-  const { nodeSelector, tolerations, readiness } = vm
   const nodeGroup = machineNodeGroup(workspace, vm, driver)
   const networks = new Map((spec.networks ?? []).map((network) => [network.name, network]))
   return {
     name: vm.name,
-    ...(baseVm !== undefined && { baseVm }),
-    ...(baseVmVersion !== undefined && { baseVmVersion }),
-    ...(version !== undefined && { version }),
-    ...(ignoreOnDeploy !== undefined && { ignoreOnDeploy }),
-    ...(firmware !== undefined && { firmware }),
-    ...(tpm !== undefined && { tpm }),
-    ...(nodeSelector !== undefined && { nodeSelector }),
-    ...(tolerations !== undefined && { tolerations }),
-    ...(readiness !== undefined && { readiness }),
-    ...(users !== undefined && { users }),
-    ...(userData !== undefined && { userData }),
-    ...(userDataSecretRef !== undefined && { userDataSecretRef }),
+    ...Object.fromEntries(SAME_FIELDS.flatMap((field) => (vm[field] === undefined ? [] : [[field, vm[field]]]))),
     resources: { ...vm.resources, ...(diskSize !== undefined && { diskSize }) },
     ...(interfaces.length > 0 && {
       interfaces: interfaces.map((nic) => interfaceOf(nic, networks.get(nic.network))),
