@@ -95,7 +95,7 @@ NO_MACHINE[6].addSubnet('fe80::', 10, 'ipv6')
 NO_MACHINE[6].addSubnet('ff00::', 8, 'ipv6')
 
 interface WithInterfaces {
-  readonly interfaces?: readonly { readonly ipAddress: string }[]
+  readonly interfaces?: readonly { readonly ipAddress?: string; readonly ipAddresses?: readonly string[] }[]
 }
 
 /** What is checked again: a VMDiskImage, a VirtualMachine and its template, vms of a DataSync, or machines and containers of a Workspace. */
@@ -109,9 +109,10 @@ interface Accepted extends WithInterfaces {
 function dangersOf(spec: Accepted): string | undefined {
   const { vms = [], containerClusters = [] } = spec
   const owners: readonly WithInterfaces[] = [spec, ...vms, ...containerClusters]
-  const addresses = owners.flatMap(({ interfaces = [] }) => interfaces.map(({ ipAddress }) => falseAddress(ipAddress)))
+  const nics = owners.flatMap(({ interfaces = [] }) => interfaces)
+  const addresses = nics.flatMap(({ ipAddress, ipAddresses = [] }) => [ipAddress ?? [], ipAddresses].flat())
   const urls = [spec, ...vms].flatMap(({ url, vmDiskImageTemplate }) => [url, vmDiskImageTemplate?.url])
-  return [...urls.map(dangerOf), ...addresses].find((one) => one !== undefined)
+  return [...urls.map(dangerOf), ...addresses.map(falseAddress)].find((one) => one !== undefined)
 }
 
 function falseAddress(cidr: string): string | undefined {

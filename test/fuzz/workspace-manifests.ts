@@ -335,6 +335,13 @@ const smallSpec = fc.oneof(
     ],
   })),
   fc.constantFrom('pod', 'pods').map((name) => ({ networks: [{ name }] })),
+  fc.constantFrom('52:54:00:AB:CD:EF', '53:54:00:12:34:56').map((macAddress) => ({
+    networks: [{ name: 'a' }],
+    vms: [{ ...MACHINE, name: 'b', interfaces: [{ network: 'a', macAddress }] }],
+  })),
+  fc
+    .constantFrom(64, 65)
+    .map((length) => ({ vms: [{ ...MACHINE, name: 'b', users: [{ name: 'a'.repeat(length) }] }] })),
   oddPath.map((one) => containerWith({ files: [{ path: one, content: '' }] })),
   fc.constantFrom('#!', 'packages: []', ' #!', '#!'.padEnd(65_537, 'a')).map((userData) => ({
     vms: [{ ...MACHINE, name: 'b', userData }],

@@ -307,7 +307,7 @@ describe("the operator's ServiceAccount", () => {
   it.for(REFUSED)('cannot %s', async ([, write, path, body]) => {
     const { status, message } = await operator.ask(write, at(path), body?.())
     expect(message).toMatch(
-      /ValidatingAdmissionPolicy 'open-terrain-operator(-volumes)?' .*denied request: the operator /,
+      /ValidatingAdmissionPolicy 'open-terrain-operator(-volumes|-privileged)?' .*denied request: the operator /,
     )
     expect(status).toBe(403)
     // Others can, if they have the right.
