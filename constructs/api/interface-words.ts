@@ -103,10 +103,8 @@ export const macAddressesUnique = searchRule<readonly Pick<InterfaceWords, 'macA
   isWrong:
     'has(nic.macAddress) && !self.exists_one(other, has(other.macAddress) && other.macAddress == nic.macAddress)',
   find: (list) => {
-    const { macAddress } =
-      list.find(
-        ({ macAddress: one }) => one !== undefined && list.filter(({ macAddress }) => macAddress === one).length > 1,
-      ) ?? {}
-    return macAddress === undefined ? undefined : [macAddress]
+    const given = list.flatMap(({ macAddress }) => macAddress ?? [])
+    const repeated = given.find((one) => given.indexOf(one) !== given.lastIndexOf(one))
+    return repeated === undefined ? undefined : [repeated]
   },
 })

@@ -12,8 +12,6 @@ export const WORKSPACE_LIMITS = {
   networks: 64,
   volumes: 64,
   interfaces: 8,
-  /** Of one interface. */
-  ipAddresses: 4,
   /** One less than a VirtualMachine may have: the gateway is a route too. */
   routes: 31,
   nameservers: 8,

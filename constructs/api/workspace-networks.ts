@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import { addressField, destinationCidr, interfaceAddress, networkCidr } from './address-fields.ts'
-import { addressingFits, guestInterfaceFields, macAddressField, oneAddressField } from './interface-words.ts'
+import {
+  addressingFits,
+  guestInterfaceFields,
+  IP_ADDRESSES_MAX,
+  macAddressField,
+  oneAddressField,
+} from './interface-words.ts'
 import { cel, dnsLabel, listMap } from './shared.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 import { interfacesRule, networkRules } from './workspace-network-rules.ts'
@@ -66,7 +72,7 @@ const interfaceFields = (alone: string) => ({
   ipAddresses: z
     .array(interfaceAddress().describe('One address in CIDR form.'))
     .min(1)
-    .max(WORKSPACE_LIMITS.ipAddresses)
+    .max(IP_ADDRESSES_MAX)
     .describe('Static addresses in place of ipAddress.')
     .optional(),
 })
