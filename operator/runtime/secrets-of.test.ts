@@ -45,11 +45,11 @@ describe('the answer to a write', () => {
     }
   })
 
-  it('has no secret of a line of user data', () => {
-    const userData = `#cloud-config\nruncmd:\n  - mysql --password=${CANARY}\nother: words\n`
+  it('has no line of user data', () => {
+    const userData = `#cloud-config\nhostname: ${CANARY}\nruncmd:\n  - mysql --password=${CANARY}\n`
     for (const sent of [{ spec: { userData } }, { spec: { vms: [{ userData }] } }])
-      expect(withoutSecretsOf(`denied: --password=${CANARY}, other: words`, 'Workspace', sent)).toBe(
-        'denied: --password=…, other: words',
+      expect(withoutSecretsOf(`denied: --password=${CANARY}, hostname: ${CANARY}, lab`, 'Workspace', sent)).toBe(
+        'denied: --password=…, …, lab',
       )
   })
 
@@ -73,7 +73,8 @@ describe('the answer to a write', () => {
     for (const line of lines) {
       const sent = { data: { userdata: Buffer.from(`#cloud-config\n${line}\nother: words`).toString('base64') } }
       expect(withoutSecretsOf(`denied: ${line}`, 'Secret', sent)).not.toContain(CANARY)
-      expect(withoutSecretsOf('denied: other: words', 'Secret', sent)).toBe('denied: other: words')
+      expect(withoutSecretsOf('denied: other: words', 'Secret', sent)).toBe('denied: …')
+      expect(withoutSecretsOf('denied: no words', 'Secret', sent)).toBe('denied: no words')
     }
   })
 

@@ -1,5 +1,5 @@
-/** A field of our kinds with many lines, any of which may be told alone. */
-const USER_DATA = 'userData'
+/** User data may have a secret anywhere, as a script has it, and any of its lines may be told alone. */
+const USER_DATA = /^userdata$/i
 /** Fields of KubeVirt, of cloud-init and of our kinds whose text is a secret, or holds some. */
 const SECRET_FIELD = /passw(or)?d$|^(user|network)data(base64)?$/i
 /** Names of environment variables, and of variables of Ansible. */
@@ -63,7 +63,7 @@ function* secretsOfField(field: string, value: unknown, { kind, areVariables = f
     yield* secretsIn(value, { kind, areVariables: areVariables || field === 'variables' })
   else if (SECRET_FIELD.test(field) || (areVariables && SECRET_NAME.test(field))) {
     yield value
-    if (field === USER_DATA) yield* secretLines(value)
+    if (USER_DATA.test(field)) yield* allLines(value)
   }
 }
 
@@ -81,8 +81,14 @@ function* valuesOf(values: unknown, isEncoded: boolean): Generator<string> {
     yield one
     const text = isEncoded ? Buffer.from(one, 'base64').toString() : one
     yield text
-    yield* secretLines(text)
+    yield* allLines(text)
   }
+}
+
+/** Each line, and what a line says is a secret by its name. */
+function* allLines(text: string): Generator<string> {
+  for (const line of text.split('\n')) yield line.trim()
+  yield* secretLines(text)
 }
 
 function* secretLines(text: string): Generator<string> {

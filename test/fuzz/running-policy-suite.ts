@@ -40,6 +40,8 @@ export function runningPolicySuite(writes: number): void {
     world.gate.hold('https://images.example.com/')
     await Promise.all(Array.from({ length: IMAGES }, (_, at) => world.createImage(`image-${at}`)))
     await world.until('the first policy is in force', () => world.ledger?.limit === LIMIT_AT_START)
+    // A later policy may pause: only what has begun by then is held.
+    await world.until('the first slots', () => world.ledger?.holders.length === LIMIT_AT_START)
     const model = new PolicyModel()
     model.take({
       values: { concurrency: { text: '', reading: { value: LIMIT_AT_START } } },

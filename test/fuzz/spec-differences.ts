@@ -10,7 +10,7 @@ import type { Manifest } from './spec-manifests.ts'
  * - if both refuse and both name fields, they have at least one in common, unless the server says that it skipped rules, which
  *   it does if the name of the object is invalid;
  * - if both accept, the operator reads the stored spec exactly as the sent one: nothing that it would use was dropped,
- *   defaulted or changed. Lone surrogates are ignored; the API server stores them as U+FFFD;
+ *   defaulted or changed. Lone surrogates are ignored; the API server stores them as U+FFFD. It stores -0 as 0;
  * - no accepted URL leads to a loopback, link-local or metadata address or carries a user, as the URL standard reads it;
  * - every accepted address of an interface is an address, and one that a machine can have.
  *
@@ -68,7 +68,7 @@ function pathsOf(verdict: Verdict): string[] {
 
 function changeWhileStored({ kind, body }: Manifest, stored: unknown): string | undefined {
   const sent = JSON.parse(body, (_key, value: unknown) =>
-    typeof value === 'string' ? value.toWellFormed() : value,
+    typeof value === 'string' ? value.toWellFormed() : value === 0 ? 0 : value,
   ) as { spec: unknown }
   const [before, after] = [readSpec(kind, sent.spec), readSpec(kind, stored)]
   return isDeepStrictEqual(before, after) ? undefined : `stored as ${JSON.stringify(stored)}`

@@ -300,17 +300,41 @@ const oddPlace = fc.oneof(
 /** Small specs in which nothing else can be wrong: in a large spec, other rules often refuse the same thing. */
 const smallSpec = fc.oneof(
   fc
-    .oneof(cidr, oddAddress, fc.constantFrom('127.0.0.0/8', '224.0.0.0/8', 'fe80::/64'))
+    .oneof(
+      cidr,
+      oddAddress,
+      fc.constantFrom('127.0.0.0/8', '224.0.0.0/8', 'fe80::/64', '10.10.0.7/24', 'fd00:10::1/64'),
+    )
     .map((one) => ({ networks: [{ name: 'a', cidr: one }] })),
+  fc
+    .constantFrom('10.10.0.0', '10.10.0.0/33', '10.10.0.7/24', 'fd00:10::1/64', '127.0.0.0/8', 'fe80::/64')
+    .map((one) => ({ networks: [{ name: 'a', cidr: one }] })),
+  fc.constantFrom('10.10.0.0', '10.10.0.255', '10.10.1.1').map((nextHopIpAddress) => ({
+    networks: [
+      { name: 'a', cidr: '10.10.0.0/24', routes: [{ destinationNetworkCidr: '0.0.0.0/0', nextHopIpAddress }] },
+    ],
+  })),
+  fc
+    .constantFrom({ size: '1' }, { size: '2Pi' }, { name: 'ansible' })
+    .map((one) => ({ volumes: [{ name: 'v', size: '1Gi', ...one }] })),
+  fc.constantFrom('1A', 'A b').map((name) => containerWith({ env: [{ name, value: '' }] })),
+  fc
+    .constantFrom('', 'a'.repeat(318))
+    .map((key) => ({ vms: [{ ...MACHINE, name: 'b', nodeSelector: { [key]: '' } }] })),
+  fc
+    .constantFrom('a b', '-a')
+    .map((key) => ({ vms: [{ ...MACHINE, name: 'b', tolerations: [{ key, operator: 'Exists' }] }] })),
+  fc.constantFrom('10.10.0.1/24', 'a').map((one) => ({ networks: [{ ...LAB, nameservers: { addresses: [one] } }] })),
+  fc.constantFrom(63, 64).map((length) => ({ vms: [{ ...MACHINE, name: 'b', version: 'a'.repeat(length) }] })),
+  fc
+    .constantFrom('10.10.0.0/24', '10.10.0.255/24', '10.10.0.14/24', '10.10.0.7/24', '10.10.1.1/24')
+    .map((one) => ({ networks: [LAB], vms: [machineAt('b', one)] })),
   fc
     .constantFrom('fd00:10:0::1', 'FD00:10::1', 'fd00:10::1')
     .map((rangeGateway) => ({ networks: [{ name: 'a', cidr: 'fd00:10::/64', rangeGateway }] })),
   fc.constantFrom('fd00:10:0::1', 'FD00:10::1', 'fd00:10::1').map((nextHopIpAddress) => ({
     networks: [{ name: 'a', cidr: 'fd00:10::/64', routes: [{ destinationNetworkCidr: '::/0', nextHopIpAddress }] }],
   })),
-  fc
-    .constantFrom('10.10.0.0/24', '10.10.0.255/24', '10.10.0.14/24', '10.10.0.7/24')
-    .map((one) => ({ networks: [LAB], vms: [machineAt('b', one)] })),
   fc
     .constantFrom('FD00:10::1/64', 'fd00:10:0::1/64', 'fd00:10::/64', 'fd00:10::ffff:ffff:ffff:ffff/64')
     .map((one) => ({ networks: [{ name: 'a', cidr: 'fd00:10::/64' }], vms: [machineAt('b', one)] })),
@@ -319,6 +343,9 @@ const smallSpec = fc.oneof(
   fc
     .constantFrom({}, { secretKeyRef: KEY, configMapKeyRef: KEY }, { secretKeyRef: KEY })
     .map((from) => containerWith({ env: [{ name: 'A', valueFrom: from }] })),
+  fc
+    .constantFrom({ value: '' }, { value: '', valueFrom: { secretKeyRef: KEY } })
+    .map((from) => containerWith({ env: [{ name: 'A', ...from }] })),
   fc
     .constantFrom({}, { content: '', secretKeyRef: KEY }, { content: '' })
     .map((from) => containerWith({ files: [{ path: '/a', ...from }] })),
@@ -355,6 +382,17 @@ const smallSpec = fc.oneof(
       name: `vm-${index}`,
       userData: '#!'.padEnd(65_536, 'a'),
     })),
+  })),
+  fc.constantFrom('4755', '0888', '0644').map((mode) => containerWith({ files: [{ path: '/a', content: '', mode }] })),
+  fc
+    .constantFrom('10.10.0.0', '10.10.0.255', '10.10.0.1')
+    .map((rangeGateway) => ({ networks: [{ ...LAB, rangeGateway }] })),
+  fc
+    .constantFrom('a b', '../a', 'lab.net.router')
+    .map((name) => ({ vms: [{ ...MACHINE, name: 'b', ansible: { roles: { build: [{ role: name }] } } }] })),
+  fc.constantFrom('all', 'ungrouped', 'alle').map((name) => ({ vms: [{ ...MACHINE, name }] })),
+  fc.constantFrom(256, 257).map((length) => ({
+    vms: [{ ...MACHINE, name: 'b', users: [{ name: 'u', plain_text_passwd: 'x'.repeat(length) }] }],
   })),
   fc.constantFrom('d', 'i').map((name) => initialWith({ name })),
   fc.record({ cpu, limits: fc.record({ cpu }) }).map((resources) => containerWith({ resources })),
@@ -576,6 +614,6 @@ const { nearValid, noise } = changedSpecs({ right: validSpec, odd: oddField, fie
 
 export const workspaceManifest = manifestsOf('Workspace', {
   valid: validSpec,
-  nearValid: fc.oneof({ arbitrary: nearValid, weight: 5 }, smallSpec),
+  nearValid: fc.oneof({ arbitrary: nearValid, weight: 5 }, { arbitrary: smallSpec, weight: 2 }),
   noise,
 })
