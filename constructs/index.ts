@@ -77,6 +77,7 @@ export {
   VIRTUAL_MACHINE_PHASES,
   VIRTUAL_MACHINE_REASON_HELP,
   VIRTUAL_MACHINE_REASONS,
+  type VirtualMachineDisk,
   type VirtualMachineInterface,
   type VirtualMachinePhase,
   type VirtualMachineReason,
@@ -198,6 +199,14 @@ export {
   renderKubeVirtVirtualMachine,
 } from './children/kubevirt-virtual-machine.ts'
 export { withMacAddresses } from './children/mac-address.ts'
+export {
+  DiskClaim,
+  type DiskClaimObject,
+  type DiskClaimProps,
+  diskClaimName,
+  type GuestDataDisk,
+  renderDiskClaim,
+} from './children/machine-disks.ts'
 export { hardwareOf, type MachineHardware } from './children/machine-hardware.ts'
 export { render } from './children/render.ts'
 export { RenderedObject } from './children/rendered-object.ts'

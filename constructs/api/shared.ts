@@ -93,6 +93,20 @@ export function dateTime(description: string): z.ZodString {
   return z.string().max(64).meta({ description, format: 'date-time' })
 }
 
+/** Exactly one of these fields must be there. */
+export function oneOf<S extends z.ZodObject>(
+  schema: S,
+  fields: readonly (keyof S['shape'] & string)[],
+  message: string,
+): S {
+  return cel(schema, {
+    rule: `[${fields.map((field) => `has(self.${field})`).join(', ')}].filter(one, one).size() == 1`,
+    message,
+    holds: (value: Readonly<Record<string, unknown>>) =>
+      fields.filter((field) => value[field] !== undefined).length === 1,
+  })
+}
+
 /** Optional text. */
 export function maybeText(max: number, description: string) {
   return z.string().max(max).describe(description).optional()

@@ -350,6 +350,25 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'spec.resources.diskSize is less than the disk of the image; the disk gets the size of the image.',
     remedy: 'Raise or remove spec.resources.diskSize. Without a change, the disk has the size of the image.',
   },
+  /** A disk has no claim. */
+  DiskMissing: {
+    meaning:
+      'A PersistentVolumeClaim that spec.disks names does not exist, or is being deleted. A machine that has not been made waits for it. One that runs gets the disk when the claim is there.',
+    remedy:
+      'Create the PersistentVolumeClaim that the message names, or correct spec.disks. The machine then continues by itself.',
+  },
+  /** Warning: a disk that was taken out of the spec. */
+  DiskKept: {
+    meaning:
+      'spec.disks does not use an empty disk any more that the operator has made. Its PersistentVolumeClaim stays, with its data, until the virtual machine is deleted.',
+    remedy:
+      'No action needed. Put the disk into spec.disks again to use it, or delete the PersistentVolumeClaim that the message names if nobody needs what is on it.',
+  },
+  /** Warning: the size of a disk was changed. */
+  DiskSizeKept: {
+    meaning: 'The size of a disk in spec.disks was changed after it was made. The disk keeps the size that it has.',
+    remedy: 'Undo the change, or add a disk with another name and the new size, and move the data in the guest.',
+  },
   /** CDI cannot grow a clone. */
   NoVolumeExpansion: {
     meaning:

@@ -78,6 +78,19 @@ const clone = z
   })
   .describe('The DataVolume that is the root disk.')
 
+const disk = z
+  .object({
+    name: z.string().max(63).describe('Its name in spec.disks.'),
+    claim: z.string().max(253).describe('Name of its PersistentVolumeClaim, in the namespace of the virtual machine.'),
+    volume: maybeText(253, 'Volume that spec.disks named when this was written. Absent for a disk of the operator.'),
+    size: maybeText(64, 'Size that was asked for when the disk was made. Absent for a volume.'),
+    claimUID: maybeText(
+      64,
+      'Uid of the claim that the guest has had as this disk. If that claim is gone, no other one is made before somebody asks for it.',
+    ),
+  })
+  .describe('One disk beside the root disk.')
+
 const kubevirt = z
   .object({
     name: z.string().max(63).describe('Its name, in the namespace of the virtual machine.'),
@@ -114,6 +127,11 @@ export const virtualMachineStatus = statusOf(
   {
     image: image.optional(),
     clone: clone.optional(),
+    disks: z
+      .array(disk)
+      .max(64)
+      .describe('The disks beside the root disk, in the order of spec.disks. Absent where there are none.')
+      .optional(),
     restoredClaim: maybeText(
       253,
       'Name of the PersistentVolumeClaim that a restore of KubeVirt made the root disk. Absent if there was none.',

@@ -1,3 +1,4 @@
+import { DISKS } from './machine-disks.fixtures.ts'
 import { LEAST, spec, times } from './machine-spec.fixtures.ts'
 import { accepted, field, manifest, refused, type SpecFixture } from './spec.fixtures.ts'
 import { INTERFACES } from './virtual-machine-interfaces.fixtures.ts'
@@ -289,6 +290,7 @@ export const VIRTUAL_MACHINE_FIXTURES: readonly SpecFixture[] = [
   ...LABELS,
   ...NAMES,
   ...SIZES,
+  ...DISKS,
   ...INTERFACES,
   ...USERS,
   ...SECRETS,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
 import { ageColumn, MESSAGE_COLUMN, phaseColumn, queueColumns, reasonColumn } from './columns.ts'
+import { disksField } from './machine-disks.ts'
 import { hardwareFields } from './machine-hardware.ts'
 import { placementFields } from './machine-placement.ts'
 import { readinessField, readinessRule } from './machine-readiness.ts'
@@ -33,6 +34,9 @@ export type VMDiskImageMode = (typeof VM_DISK_IMAGE_MODES)[number]
 /** As KubeVirt names them. */
 export const RUN_STRATEGIES = ['Always', 'Halted', 'Manual'] as const
 export type RunStrategy = (typeof RUN_STRATEGIES)[number]
+
+/** KubeVirt's machine has room for more, and others may add some. */
+const DISKS_MAX = 16
 
 const resources = z
   .object({
@@ -85,6 +89,12 @@ const specFields = z.object({
   users: usersField({ users: 16, keys: 16, keyLength: 4096 }).optional(),
   ...userDataFields,
   resources,
+  disks: disksField(
+    objectName().describe(
+      'Name of a PersistentVolumeClaim in the namespace of the virtual machine: the disk is what is in it. The machine waits for it.',
+    ),
+    DISKS_MAX,
+  ).optional(),
   interfaces: interfaces.optional(),
   nodeGroup: dnsLabel()
     .describe(
@@ -158,6 +168,7 @@ export type VirtualMachineSpec = z.output<typeof spec>
 /** The spec as people write it: `cpu`, `memory` and `diskSize` may be whole numbers. */
 export type VirtualMachineSpecInput = z.input<typeof spec>
 export type VirtualMachineUser = NonNullable<VirtualMachineSpec['users']>[number]
+export type VirtualMachineDisk = NonNullable<VirtualMachineSpec['disks']>[number]
 export type VirtualMachineInterface = NonNullable<VirtualMachineSpec['interfaces']>[number]
 
 export type ParsedVirtualMachineSpec = Parsed<VirtualMachineSpec>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type CelRule, celMatches } from '../schema/cel.ts'
 import { placementFields } from './machine-placement.ts'
 import { parseMilliQuantity, QUANTITY_PATTERN } from './quantity.ts'
-import { cel, dataKey, dnsLabel, listMap, matching, maybeFlag, maybeText, objectName } from './shared.ts'
+import { cel, dataKey, dnsLabel, listMap, matching, maybeFlag, maybeText, objectName, oneOf } from './shared.ts'
 import { containerMemoryField } from './sizes.ts'
 import { CPU_PATTERN, cpuField } from './virtual-machine-cpu.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
@@ -85,16 +85,6 @@ const keyOf = (kind: 'Secret' | 'ConfigMap', what: string, instead = '') =>
     })
     .describe(`A key of a ${kind} in the namespace of the workspace${instead}.`)
     .optional()
-
-/** Exactly one of these fields must be there. */
-function oneOf<S extends z.ZodObject>(schema: S, fields: readonly (keyof S['shape'] & string)[], message: string): S {
-  return cel(schema, {
-    rule: `[${fields.map((field) => `has(self.${field})`).join(', ')}].filter(one, one).size() == 1`,
-    message,
-    holds: (value: Readonly<Record<string, unknown>>) =>
-      fields.filter((field) => value[field] !== undefined).length === 1,
-  })
-}
 
 const VALUE = 'the value of the variable'
 

@@ -2,7 +2,7 @@ import type { InterfaceWords } from './interface-words.ts'
 
 /** The fields that the rules between the parts of a workspace use. */
 export interface WorkspaceParts {
-  readonly vms?: readonly (InterfaceOwner & { readonly userData?: string | undefined })[] | undefined
+  readonly vms?: readonly MachinePart[] | undefined
   readonly containerClusters?: readonly ContainerClusterPart[] | undefined
   readonly networks?: readonly NetworkPart[] | undefined
   readonly volumes?: readonly { readonly name: string }[] | undefined
@@ -15,6 +15,11 @@ interface InterfaceOwner {
 
 interface ContainerPart {
   readonly volumeMounts?: readonly { readonly name: string; readonly containerPath: string }[] | undefined
+}
+
+interface MachinePart extends InterfaceOwner {
+  readonly userData?: string | undefined
+  readonly disks?: readonly { readonly name: string; readonly volume?: string | undefined }[] | undefined
 }
 
 interface ContainerClusterPart extends InterfaceOwner {

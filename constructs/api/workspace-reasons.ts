@@ -200,7 +200,8 @@ export const WORKSPACE_REASON_HELP = {
   /** A claim is not bound. */
   VolumePending: {
     severity: 'silent',
-    meaning: 'A volume is not there yet: its claim waits for storage, or for the first container that mounts it.',
+    meaning:
+      'A volume is not there yet: its claim waits for storage, or for the first container or machine that uses it.',
     remedy: `${NOTHING} If it lasts, see the Events of the claim that the message names.`,
   },
   /** What was on a volume is gone, or about to be. */

@@ -50,6 +50,29 @@ const volumesExist = (['containers', 'initContainers'] as const).map((list) =>
   }),
 )
 
+const diskVolumesExist = searchRule<WorkspaceParts>({
+  message: 'every disk of a machine with a volume must name one of spec.volumes',
+  field: 'vms',
+  among: [
+    textsLoop('names', 'self.volumes', 'each.name'),
+    optionalLoop('vm', 'self.vms', 'machine "{vm.name}" '),
+    optionalLoop(
+      'disk',
+      'vm.disks',
+      'has disk "{disk.name}" with volume "{disk.volume}", which is not in spec.volumes: add it there, or name one that is',
+    ),
+  ],
+  isWrong: 'has(disk.volume) && !(disk.volume in names)',
+  find: ({ vms = [], volumes = [] }) => {
+    const names = new Set(volumes.map(({ name }) => name))
+    for (const { name: vm, disks = [] } of vms) {
+      const disk = disks.find(({ volume }) => volume !== undefined && !names.has(volume))
+      if (disk !== undefined) return [vm, disk.name, String(disk.volume)]
+    }
+    return undefined
+  },
+})
+
 /** Maximum number of host ports of one workspace. */
 const HOST_PORTS_MAX = 256
 
@@ -114,6 +137,7 @@ export const workspaceRules: readonly CelRule<WorkspaceParts>[] = [
   ...addressRules,
   namesUnique,
   ...volumesExist,
+  diskVolumesExist,
   hostPortsBounded,
   hostPortsUnique,
   userDataBounded,

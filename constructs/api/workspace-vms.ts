@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { jsonObject } from '../schema/json-object.ts'
+import { disksField } from './machine-disks.ts'
 import { hardwareFields } from './machine-hardware.ts'
 import { placementFields } from './machine-placement.ts'
 import { readinessField, readinessRule } from './machine-readiness.ts'
@@ -77,6 +78,16 @@ const vmFields = z.object({
     .describe('CPU and memory of the machine.'),
   diskSize: diskSizeField(
     'Size of the root disk as a quantity such as 18Gi. A disk is never smaller than its image. Default: the size of the image.',
+  ).optional(),
+  disks: disksField(
+    z
+      .string()
+      .min(1)
+      .max(63)
+      .describe(
+        'Name of one of spec.volumes: the disk is what is in it. It cannot be in two machines that run at once.',
+      ),
+    WORKSPACE_LIMITS.vmDisks,
   ).optional(),
   ...hardwareFields,
   ...placementFields('machine'),

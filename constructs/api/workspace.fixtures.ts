@@ -368,6 +368,15 @@ const VOLUMES: readonly SpecFixture[] = [
     'spec.containerClusters',
     'container cluster "c" mounts volume "w" at /config, which is not in spec.volumes: add it there, or name one that is, or ansible',
   ),
+  accepted('a volume as a disk', { ...vm({ disks: [{ name: 'data', volume: 'v' }] }), ...volume({}) }),
+  accepted('an empty disk', vm({ disks: [{ name: 'data', size: '1Gi', bus: 'scsi' }] })),
+  refused(
+    'a disk with a volume that there is not',
+    { ...vm({ disks: [{ name: 'data', volume: 'w' }] }), ...volume({}) },
+    'spec.vms',
+    'machine "a" has disk "data" with volume "w", which is not in spec.volumes: add it there, or name one that is',
+  ),
+  refused('five disks', vm({ disks: times(5, (at) => ({ name: `d${at}`, size: '1Gi' })) }), 'spec.vms[0].disks'),
   refused(
     'two volumes at one place',
     container({ volumeMounts: times(2, () => ({ name: 'ansible', containerPath: '/a' })) }),

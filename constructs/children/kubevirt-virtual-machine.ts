@@ -2,6 +2,7 @@ import { ApiObject } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { type InterfaceModel, type InterfaceWords, isOnPodNetwork } from '../api/interface-words.ts'
 import { ANNOTATIONS, LABELS } from '../api/labels.ts'
+import type { DiskBus } from '../api/machine-disks.ts'
 import { labelValue } from '../api/names.ts'
 import type { RunStrategy } from '../api/virtual-machine.ts'
 import { cpuShape } from '../api/virtual-machine-cpu.ts'
@@ -9,6 +10,7 @@ import type { FieldsFromSpec, MaybeFromSpec } from './fields-from-spec.ts'
 import { guestMemory } from './guest-memory.ts'
 import type { ImageChild } from './image-child.ts'
 import { withMacAddresses } from './mac-address.ts'
+import type { GuestDataDisk } from './machine-disks.ts'
 import type { MachineHardware } from './machine-hardware.ts'
 import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
 import { render } from './render.ts'
@@ -45,6 +47,10 @@ export interface KubeVirtVirtualMachineProps {
   readonly fromSpec?: FieldsFromSpec
   /** Name of the claim that a restore of KubeVirt made the root disk. Default: that of the DataVolume. */
   readonly restoredClaim?: string | undefined
+  /** Disks beside the root disk, whose claims exist. */
+  readonly disks?: readonly GuestDataDisk[] | undefined
+  /** Value of annotation `ANNOTATIONS.disks`. Default: the annotation is absent. */
+  readonly disksNote?: string | undefined
   /** Versions of the machine, as label values. */
   readonly version?: {
     readonly baseVm?: string | undefined
@@ -74,7 +80,8 @@ interface GuestNetwork {
 interface GuestDisk {
   readonly name: string
   readonly bootOrder?: number
-  readonly disk: { readonly bus: 'virtio' }
+  readonly serial?: string
+  readonly disk: { readonly bus: DiskBus }
 }
 
 interface SecretReference {
@@ -146,6 +153,7 @@ export class KubeVirtVirtualMachine extends ApiObject {
             [ANNOTATIONS.givenMacAddresses]: props.givenMacAddresses.join(','),
           }),
           ...(annotation !== undefined && { [ANNOTATIONS.fieldsFromSpec]: annotation }),
+          ...(props.disksNote !== undefined && { [ANNOTATIONS.disks]: props.disksNote }),
         },
       }),
       spec: machineSpec(props),
@@ -183,7 +191,7 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
             autoattachPodInterface,
             rng: {},
             ...(tpm !== undefined && { tpm }),
-            disks: disks(),
+            disks: disks(props),
             interfaces,
           },
         },
@@ -194,14 +202,15 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
   }
 }
 
-function disks(): GuestDisk[] {
+function disks({ disks: further = [] }: KubeVirtVirtualMachineProps): GuestDisk[] {
   return [
     { name: ROOT_DISK, bootOrder: 1, disk: { bus: 'virtio' } },
     { name: CLOUD_INIT_DISK, disk: { bus: 'virtio' } },
+    ...further.map(({ name, bus = 'virtio' }): GuestDisk => ({ name, serial: name, disk: { bus } })),
   ]
 }
 
-function volumes({ vm, cloudInit, restoredClaim }: KubeVirtVirtualMachineProps): GuestVolume[] {
+function volumes({ vm, cloudInit, restoredClaim, disks: further = [] }: KubeVirtVirtualMachineProps): GuestVolume[] {
   const names = vmChildNames(vm.name)
   const secret = { name: names.cloudInit }
   const networkDataSecretRef = cloudInit.hasNetworkData ? secret : undefined
@@ -213,6 +222,7 @@ function volumes({ vm, cloudInit, restoredClaim }: KubeVirtVirtualMachineProps):
         : { persistentVolumeClaim: { claimName: restoredClaim } }),
     },
     { name: CLOUD_INIT_DISK, cloudInitNoCloud: { secretRef: secret, networkDataSecretRef } },
+    ...further.map(({ name, claim }): GuestVolume => ({ name, persistentVolumeClaim: { claimName: claim } })),
   ]
 }
 

@@ -92,6 +92,7 @@ const vmDraw = fc.record({
   nodeSelector: selector,
   tolerations,
   readiness: optional(fc.constantFrom({ guestAgent: true }, { cloudInit: true, timeoutSeconds: 60 })),
+  disks: fc.array(fc.constantFrom('volume', '8Gi', '8192Mi'), { maxLength: 2 }),
   roles: optional(fc.record({ build: roles, deploy: roles })),
   hasUser: fc.boolean(),
   userData: optional(fc.constantFrom('spec', 'Secret')),
@@ -203,7 +204,10 @@ function specOf({
       ...(drawnVolumes[at] as object),
       size: drawnVolumes[at]?.size ?? '1Gi',
     })),
-    vms: memberNames.slice(0, 3).map((name, at) => vmOf(name, vms[at] as (typeof vms)[number], interfacesOf)),
+    vms: memberNames.slice(0, 3).map((name, at) => ({
+      ...vmOf(name, vms[at] as (typeof vms)[number], interfacesOf),
+      ...disksOf(vms[at] as (typeof vms)[number], volumeNames),
+    })),
     containerClusters: memberNames
       .slice(3)
       .map((name, at) =>
@@ -271,6 +275,17 @@ function vmOf(name: string, drawn: Draws['members'][1][number], interfacesOf: In
     ...(hasUser && { users: [{ name: 'demo', plain_text_passwd: CANARY, lock_passwd: false }] }),
     ...(userData === 'spec' && { userData: `#cloud-config\npassword: ${CANARY}\n` }),
     ...(userData === 'Secret' && { userDataSecretRef: { name: 's', key: 'user-data' } }),
+  }
+}
+
+/** The number of a disk is that of its volume. */
+function disksOf({ disks }: Draws['members'][1][number], volumes: readonly string[]) {
+  if (disks.length === 0) return {}
+  return {
+    disks: disks.map((what, at) => {
+      const volume = what === 'volume' ? volumes[at] : undefined
+      return { name: `d${at}`, ...(volume === undefined ? { size: '8Gi' } : { volume }) }
+    }),
   }
 }
 

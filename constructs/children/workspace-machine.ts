@@ -6,7 +6,7 @@ import { type VirtualMachineInterface, type VirtualMachineSpec, virtualMachine }
 import type { WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
-import { networkNames } from './workspace-names.ts'
+import { claimName, networkNames } from './workspace-names.ts'
 import { routesOf } from './workspace-network.ts'
 import { machineNodeGroup } from './workspace-node-group.ts'
 
@@ -63,13 +63,19 @@ const SAME_FIELDS = [
 ] as const satisfies readonly (keyof WorkspaceVm & keyof VirtualMachineSpec)[]
 
 function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceMachineProps): VirtualMachineSpec {
-  const { diskSize, interfaces = [] } = vm
+  const { diskSize, disks = [], interfaces = [] } = vm
   const nodeGroup = machineNodeGroup(workspace, vm, driver)
   const networks = new Map((spec.networks ?? []).map((network) => [network.name, network]))
   return {
     name: vm.name,
     ...Object.fromEntries(SAME_FIELDS.flatMap((field) => (vm[field] === undefined ? [] : [[field, vm[field]]]))),
     resources: { ...vm.resources, ...(diskSize !== undefined && { diskSize }) },
+    ...(disks.length > 0 && {
+      disks: disks.map(({ volume, ...disk }) => ({
+        ...disk,
+        ...(volume !== undefined && { volume: claimName(volume) }),
+      })),
+    }),
     ...(interfaces.length > 0 && {
       interfaces: interfaces.map((nic) => interfaceOf(nic, networks.get(nic.network))),
     }),

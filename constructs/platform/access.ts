@@ -124,7 +124,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     CACHE,
   ),
   grant(
-    'watches the disks of images and machines, and creates the volumes of Workspaces',
+    'watches the disks of images and machines, and creates the volumes of Workspaces and the empty disks of machines',
     '',
     ['persistentvolumeclaims'],
     OWN,

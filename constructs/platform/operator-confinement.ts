@@ -46,6 +46,13 @@ function staysOurs(labels: readonly string[], more = ''): string {
 const IN_A_LAB = `namespaceObject.metadata.?labels['${LABELS.workspaceUid}'].hasValue()`
 const OF_A_LAB = staysOurs([LABELS.workspaceUid])
 const VM_OR_IMAGE = [LABELS.imageUid, LABELS.vmUid]
+/** An empty disk: with no volume that somebody has filled, and no source to be filled from. */
+const OF_A_MACHINE = [
+  `object.metadata.?labels['${LABELS.vmUid}'].hasValue()`,
+  `object.metadata.?ownerReferences.orValue([]).exists(owner, owner.apiVersion.startsWith('${GROUP}/') && owner.kind == 'VirtualMachine' && ` +
+    `owner.uid == object.metadata.labels['${LABELS.vmUid}'])`,
+  '!has(object.spec.volumeName) && !has(object.spec.selector) && !has(object.spec.dataSource) && !has(object.spec.dataSourceRef)',
+].join(' && ')
 /** Volumes that the operator gives to a machine. Others, such as a folder of the node or a token of a ServiceAccount, must have been there before. */
 const OWN_VOLUMES =
   'variables.after.?spec.?template.?spec.?volumes.orValue([]).all(volume, has(volume.dataVolume) || has(volume.persistentVolumeClaim) || ' +
@@ -104,9 +111,9 @@ const CONFINED: readonly Confined[] = [
   },
   {
     groups: { '': ['persistentvolumeclaims'] },
-    expression: `request.operation == 'CREATE' ? ${IN_A_LAB} && ${OF_A_LAB} : ${staysOurs([LABELS.workspaceUid, ...VM_OR_IMAGE], ` || ${OF_CDI}`)}`,
+    expression: `request.operation == 'CREATE' ? (${IN_A_LAB} && ${OF_A_LAB}) || (${OF_A_MACHINE}) : ${staysOurs([LABELS.workspaceUid, ...VM_OR_IMAGE], ` || ${OF_CDI}`)}`,
     message:
-      'creates claims of Workspaces in their namespaces, and changes and deletes only those, and claims of images and machines',
+      'creates claims of Workspaces in their namespaces, and empty disks of machines, and changes and deletes only those, and claims of images and machines',
   },
   {
     groups: { '': ['pods'] },

@@ -1,4 +1,4 @@
-import { LABELS, vmDiskImage, workspace } from '@open-terrain/constructs'
+import { LABELS, virtualMachine, vmDiskImage, workspace } from '@open-terrain/constructs'
 import type { Selection } from '../kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
 import * as types from '../kube/resource-types.ts'
@@ -29,6 +29,9 @@ export const BY_DEFAULT = 'default'
 
 /** Leaves out the disks of machines. They are DataVolumes too, but nothing looks them up by owner. */
 const ofImage = byOwnerOf(vmDiskImage)
+const [ofWorkspace, ofMachine] = [byOwnerOf(workspace), byOwnerOf(virtualMachine)]
+/** Volumes of Workspaces, and disks of machines beside their root disks. A root disk belongs to its DataVolume. */
+export const ofWorkspaceOrMachine = (claim: KubeObject) => [...ofWorkspace(claim), ...ofMachine(claim)]
 
 export type ClusterCaches = ReturnType<typeof clusterCaches>
 
@@ -47,7 +50,7 @@ export function clusterCaches(reflectors: Reflectors) {
       .index(BY_CLONE_SOURCE, unfinishedCloneOf),
     claims: cacheOf(types.PERSISTENT_VOLUME_CLAIM, views.viewClaim)
       .index(BY_IMAGE_LABEL, byImageLabel)
-      .index(BY_OWNER, byOwnerOf(workspace)),
+      .index(BY_OWNER, ofWorkspaceOrMachine),
     snapshots: cacheOf(types.VOLUME_SNAPSHOT, views.viewSnapshot).index(BY_OWNER, ofImage),
     dataSources: cacheOf(types.DATA_SOURCE, views.viewDataSource).index(BY_TARGET, targetOf),
     // Only importer pods: a cluster has far more pods.

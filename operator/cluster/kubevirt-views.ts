@@ -131,6 +131,7 @@ const KUBEVIRT: Matters = {
     ANNOTATIONS.givenMacAddresses,
     ANNOTATIONS.retriedAt,
   ],
+  whole: ANNOTATIONS.disks,
 }
 const INSTANCE: Matters = { labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
 

@@ -158,6 +158,26 @@ export const nearInterface = fc.record(
   { requiredKeys: ['network'] },
 )
 
+const DISK_NAMES = ['data', 'd-2', '0', 'a'.repeat(20)]
+/** @param volumes that the disks may be, each once */
+export const disksOf = (volumes: readonly string[]) =>
+  fc
+    .array(
+      fc.record({
+        size: diskSize,
+        isVolume: fc.boolean(),
+        bus: maybe(fc.constantFrom('virtio', 'sata', 'scsi', 'usb')),
+      }),
+      { maxLength: DISK_NAMES.length },
+    )
+    .map((list) =>
+      list.map(({ size, isVolume, bus }, index) => {
+        const volume = volumes[index]
+        const source = isVolume && volume !== undefined ? { volume } : { size }
+        return { name: DISK_NAMES[index] as string, ...source, ...(bus !== undefined && { bus }) }
+      }),
+    )
+
 const specWithoutUserData = fc.record({
   baseVm: maybe(labelValue),
   baseVmVersion: maybe(labelValue),
@@ -170,6 +190,7 @@ const specWithoutUserData = fc.record({
   readiness,
   users: maybe(fc.uniqueArray(user, { maxLength: 3, selector: ({ name }) => name })),
   resources: fc.record({ cpu, memory, diskSize: maybe(diskSize) }),
+  disks: maybe(disksOf(['v', 'a.b', 'a'.repeat(253)])),
   interfaces: maybe(fc.uniqueArray(networkInterface, { maxLength: 4, selector: ({ network }) => network })),
   vmDiskImageRef: fc.record({ name: objectName, namespace: maybe(label) }),
   vmDiskImageTemplate: maybe(validImageSpec),
@@ -208,6 +229,24 @@ const many = <T>(count: number, make: (index: number) => T) =>
 const withTwoPasswords = fc.tuple(user, password, secret).map(([one, plain_text_passwd, passwordSecretRef]) => {
   return { ...one, plain_text_passwd, passwordSecretRef }
 })
+
+/** Disks, of which something is wrong in most cases. */
+const oddDisks = fc.oneof(
+  fc
+    .oneof(oddName, slipOf(fc.constantFrom(...DISK_NAMES)), textAround(20, ['a', '-']))
+    .map((name) => [{ name, size: '1Gi' }]),
+  fc.constantFrom('rootdisk', 'cloudinit', 'sysprep', 'sysprep-2').map((name) => [{ name, size: '1Gi' }]),
+  fc.oneof(oddQuantity, rawNumber).map((size) => [{ name: 'a', size }]),
+  fc.oneof(oddName, textAround(253, ['a', '.'])).map((volume) => [{ name: 'a', volume }]),
+  fc
+    .constantFrom({}, { size: '1Gi', volume: 'v' }, { size: '1Gi', bus: 'ide' })
+    .map((more) => [{ name: 'a', ...more }]),
+  fc.constantFrom('a', 'b').map((name) => [
+    { name: 'a', volume: 'v' },
+    { name, volume: 'v' },
+  ]),
+  many(17, (index) => ({ name: `d${index}`, size: '1Gi' })),
+)
 
 /** One odd value, at its place. */
 const oddField: fc.Arbitrary<Change> = fc.oneof(
@@ -250,6 +289,7 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
     ['interfaces', 0, 'nameservers'],
     fc.oneof(oddAddress, oddText).map((one) => [one]),
   ),
+  { arbitrary: at(['disks'], oddDisks), weight: 3 },
   at(['interfaces'], twice(networkInterface)),
   at(
     ['interfaces'],

@@ -195,6 +195,10 @@ const validSpec = fc
             })),
             ...(words.isOnPods && !nets.includes('pod') ? [{ network: 'pod' }] : []),
           ],
+          disks: volumes.map((volume, disk) => ({
+            name: `d${disk}`,
+            ...(disk % 2 === at % 2 ? { volume } : { size }),
+          })),
         })),
         containerClusters: [
           {
@@ -416,6 +420,10 @@ const smallSpec = fc.oneof(
   oddPlace,
   fc.constantFrom('alice', 'system:masters', 'my-system:a').map((name) => ({ owners: [{ kind: 'Group', name }] })),
   fc.constantFrom('ansible', 'ansible-2').map((name) => ({ volumes: [{ name, size: '1Gi' }] })),
+  fc.constantFrom('v', 'w').map((volume) => ({
+    volumes: [{ name: 'v', size: '1Gi' }],
+    vms: [{ ...MACHINE, name: 'a', disks: [{ name: 'data', volume }] }],
+  })),
   fc.constantFrom('10.10.0.1/24', '10.10.0.2/24', '10.10.0.14/24').map((ipAddress) => ({
     networks: [LAB],
     vms: [machineAt('b', '10.10.0.1/24')],
@@ -601,6 +609,7 @@ const PLACES: readonly Path[] = [
   VM,
   [...VM, 'resources'],
   [...VM, 'interfaces', 0],
+  [...VM, 'disks', 0],
   ['containerClusters'],
   CLUSTER,
   CONTAINER,

@@ -37,6 +37,13 @@ const ofLab = (name: string) => ({
 })
 const ofMachine = (name: string) => ({ name, labels: { [LABELS.vmUid]: 'ffffffff-0000-0000-0000-000000000000' } })
 
+/** The same with its owner. */
+const diskOfMachine = (name: string) => {
+  const [uid] = Object.values(ofMachine(name).labels)
+  const owner = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VirtualMachine', name: 'any', uid, controller: true }
+  return { ...ofMachine(name), ownerReferences: [owner] }
+}
+
 const template = (spec: object = {}) => ({
   metadata: { labels: { app: 'a' } },
   spec: {
@@ -66,9 +73,9 @@ const volume = (metadata: object, path: string, namespace = LAB) => ({
     },
   },
 })
-const claim = (metadata: object) => ({
+const claim = (metadata: object, spec: object = {}) => ({
   metadata,
-  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...spec },
 })
 const typed = (apiVersion: string, kind: string) => ({ apiVersion, kind })
 const dataVolume = (metadata: object) => ({
@@ -238,6 +245,18 @@ const REFUSED: readonly Attempt[] = [
     () => volume(ofLab('any'), '/srv/labs/team/a', 'team'),
   ],
   ['create a claim for others', 'POST', inTeam('api/v1', 'persistentvolumeclaims'), () => claim(ofLab('any'))],
+  [
+    'create a disk of a machine on a volume of its choice',
+    'POST',
+    inTeam('api/v1', 'persistentvolumeclaims'),
+    () => claim(diskOfMachine('any'), { volumeName: 'any' }),
+  ],
+  [
+    'create a claim that only looks like a disk',
+    'POST',
+    inTeam('api/v1', 'persistentvolumeclaims'),
+    () => claim(ofMachine('any')),
+  ],
   ['delete a claim of others', 'DELETE', inTeam('api/v1', 'persistentvolumeclaims/theirs')],
   ['change a pod of others', 'PATCH', 'api/v1/namespaces/kube-system/pods/theirs', marked],
   ['end a pod of others', 'DELETE', 'api/v1/namespaces/kube-system/pods/theirs'],
@@ -300,6 +319,7 @@ const LET_THROUGH: readonly Attempt[] = [
     inTeam(KUBEVIRT, 'virtualmachines'),
     () => guest(ofMachine('any'), { name: 'a', dataVolume: { name: 'a' } }),
   ],
+  ['an empty disk', 'POST', inTeam('api/v1', 'persistentvolumeclaims'), () => claim(diskOfMachine('any'))],
   ['a disk', 'POST', inTeam(CDI, 'datavolumes'), () => dataVolume(ofMachine('any'))],
 ]
 

@@ -1,4 +1,10 @@
-import { ANNOTATIONS, parseVirtualMachineSpec, virtualMachine, vmChildNames } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  diskClaimName,
+  parseVirtualMachineSpec,
+  virtualMachine,
+  vmChildNames,
+} from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import { type InstanceView, type KubeVirtView, viewInstance, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
@@ -29,7 +35,8 @@ export const BY_NAMED_SECRET = 'named secret'
 /** The part of the cluster caches that machines read. */
 export interface ClusterFacts {
   readonly dataVolumes: Readable<CloneFacts>
-  readonly claims: Readable<ClaimFacts>
+  /** With the index BY_OWNER. */
+  readonly claims: Readable<ClaimFacts> & Pick<Store<ClaimFacts>, 'find'>
   readonly snapshots: Readable<KubeObject>
   readonly dataSources: Readable<KubeObject>
   readonly secrets: Readable<KubeObject>
@@ -102,19 +109,26 @@ export const parsedMachineSpec = parserOf(parseVirtualMachineSpec, MACHINE_MAX)
 
 /** The image and the Secrets that a spec names, and what has to be on the same node. */
 function referencesIn(spec: unknown): LooseSpec {
-  const { vmDiskImageRef, users, userDataSecretRef, nodeGroup } = (spec ?? {}) as LooseSpec
+  const { vmDiskImageRef, users, userDataSecretRef, disks, nodeGroup } = (spec ?? {}) as LooseSpec
+  const volumes = volumesIn(disks)
   const secrets = namesAmong(users, (user) => (user as Raw)?.passwordSecretRef?.name)
   return {
     vmDiskImageRef: { namespace: nameIn(vmDiskImageRef?.namespace), name: nameIn(vmDiskImageRef?.name) },
     users: secrets.map((name) => ({ passwordSecretRef: { name } })),
     ...(userDataSecretRef != null && { userDataSecretRef: { name: nameIn(userDataSecretRef.name) } }),
+    ...(volumes.length > 0 && { disks: volumes.map((volume) => ({ volume })) }),
     ...(nodeGroup !== undefined && { nodeGroup: nameIn(nodeGroup) }),
   }
+}
+
+function volumesIn(disks: unknown): string[] {
+  return namesAmong(disks, ({ volume }) => volume)
 }
 
 /** The spec is unchecked. */
 interface LooseSpec {
   readonly nodeGroup?: unknown
+  readonly disks?: unknown
   readonly vmDiskImageRef?: { readonly namespace?: unknown; readonly name?: unknown } | null
   readonly users?: readonly ({ readonly passwordSecretRef?: { readonly name?: unknown } | null } | null)[] | null
   readonly userDataSecretRef?: { readonly name?: unknown } | null
@@ -134,8 +148,14 @@ export function formerImageOf(vm: MachineView): readonly string[] {
   return image === undefined || imageOf(vm).includes(image) ? [] : [image]
 }
 
-function childrenOf({ metadata: { namespace = '', name } }: MachineView): readonly string[] {
-  return [...new Set(Object.values(vmChildNames(name)))].map((child) => keyOf({ namespace, name: child }))
+/** Its disks are among them, also those that are volumes. */
+function childrenOf({ metadata: { namespace = '', name }, spec, status }: MachineView): readonly string[] {
+  const { disks } = (spec ?? {}) as LooseSpec
+  const own = namesAmong(disks, (disk) => disk.name).map((disk) => diskClaimName(name, disk))
+  const claims = [...own, ...volumesIn(disks), ...(status.disks ?? []).map(({ claim }) => claim)]
+  return [...new Set([...Object.values(vmChildNames(name)), ...claims])].map((child) =>
+    keyOf({ namespace, name: child }),
+  )
 }
 
 function namedSecretsOf({ spec, metadata: { namespace = '' } }: MachineView): readonly string[] {

@@ -1,4 +1,6 @@
 import { vmDiskImage } from '@open-terrain/constructs'
+import { ofWorkspaceOrMachine } from '../../cluster/caches.ts'
+import { BY_OWNER } from '../../cluster/ownership.ts'
 import type { StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { apiError } from '../../kube/api-error.fixtures.ts'
@@ -16,7 +18,7 @@ export class CachesBench {
   readonly client = new ScriptedClient()
   readonly images = new Store<ImageView>()
   readonly dataVolumes = new Store<CloneFacts>()
-  readonly claims = new Store<KubeObject>()
+  readonly claims = new Store<KubeObject>().index(BY_OWNER, ofWorkspaceOrMachine)
   readonly snapshots = new Store<KubeObject>()
   readonly dataSources = new Store<KubeObject>()
   readonly secrets = new Store<KubeObject>()

@@ -1,9 +1,10 @@
+import { diskClaimName } from '@open-terrain/constructs'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
 import type { StorageClassView } from '../../cluster/views.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { ARTIFACT, childMeta } from './machine-objects.fixtures.ts'
-import type { CloneFacts } from './world.ts'
+import type { CloneFacts, DiskFacts } from './world.ts'
 
 const NOT_SAID = { reason: '', message: '' }
 
@@ -69,4 +70,14 @@ export function aClaim(metadata: Partial<ObjectMeta> = {}): KubeObject {
   const ownerReferences = [{ ...owner, controller: true }]
   const meta = childMeta('vm-root', { uid: 'uid of the claim', ownerReferences, ...metadata })
   return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: meta }
+}
+
+/** A spec with one disk beside the root disk, and what is seen of it. @param phase of its claim, if it exists */
+export function aFurtherDisk(source: { readonly size: string } | { readonly volume: string }, phase?: string) {
+  const spec = { name: 'data', ...source }
+  const ownClaim = 'volume' in source ? source.volume : diskClaimName('vm', spec.name)
+  const metadata = childMeta(ownClaim)
+  const claim = phase === undefined ? undefined : { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, phase }
+  const disk: DiskFacts = { spec, claimName: ownClaim, ownClaim, claim, given: undefined }
+  return { spec: { disks: [spec] }, disks: [disk], diskClaims: claim !== undefined && 'size' in source ? [claim] : [] }
 }

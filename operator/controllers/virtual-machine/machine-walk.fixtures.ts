@@ -14,6 +14,7 @@ import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import { hasDisk, type MachinePlan } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
 import { machinePaceOf } from './decide/status.ts'
+import { furtherDisksOf } from './further-disks.ts'
 import { aClaim, aDisk, DISK } from './machine-disks.fixtures.ts'
 import {
   anImage,
@@ -24,7 +25,7 @@ import {
   PUBLISHED,
 } from './machine-objects.fixtures.ts'
 import { aWorld, type WorldOverrides } from './machine-world.fixtures.ts'
-import type { CloneFacts, MachineWorld } from './world.ts'
+import type { ClaimFacts, CloneFacts, MachineWorld } from './world.ts'
 
 /** KubeVirt's machine as the API server has it, with what KubeVirt itself has added. */
 interface Stored extends KubeObject {
@@ -40,6 +41,8 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   events: string[] = []
   /** Kinds that were removed, each with the world at that time. */
   removed: { readonly kind: string; readonly world: MachineWorld }[] = []
+  /** The claims of the disks beside the root disk, by name. */
+  readonly claims = new Map<string, ClaimFacts>()
   #version = 400
   #serial = 0
   #stored: Stored | undefined
@@ -63,6 +66,21 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
 
   override plan(): MachinePlan {
     return planMachine(this.world, this.now)
+  }
+
+  override step(): boolean {
+    const { vm, spec, machine } = this.world
+    const store = { get: (key: string) => this.claims.get(nameOf(key)), find: () => [...this.claims.values()] }
+    const { disks, diskClaims } = furtherDisksOf(vm, spec, machine, { ...store, onChange: () => () => undefined })
+    this.set({ disks, diskClaims })
+    return super.step()
+  }
+
+  /** A claim of people, or of KubeVirt. */
+  volume(name: string, more: Partial<ClaimFacts> = {}): this {
+    const metadata = { name, namespace: 'team', uid: `uid of ${name}` }
+    this.claims.set(name, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, phase: 'Bound', ...more })
+    return this
   }
 
   protected override carryOut(plan: MachinePlan): void {
@@ -171,6 +189,9 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
       const { uid, creationTimestamp } = this.world.secret?.metadata ?? made
       const metadata = { ...child.metadata, ...made, uid, creationTimestamp }
       this.set({ secret: { apiVersion: 'v1', kind: 'Secret', metadata } })
+    } else if (child.kind === 'PersistentVolumeClaim') {
+      if (this.claims.has(child.metadata.name)) throw new Error('a disk is written over')
+      this.claims.set(child.metadata.name, { ...child, phase: 'Bound', metadata: { ...child.metadata, ...made } })
     } else
       this.#store({ ...withDefaults(child as Stored), status: KUBEVIRT.new, metadata: { ...child.metadata, ...made } })
   }
@@ -194,7 +215,9 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
 
   #remove({ kind, name, uid, onlyIf = [] }: Removal): void {
     const { machine, instance, clone, secret, hasCloneSource } = this.world
-    const found = [machine, instance, clone, secret].find((one) => one?.kind === kind && one.metadata.uid === uid)
+    const found = [machine, instance, clone, ...this.claims.values(), secret].find(
+      (one) => one?.kind === kind && one.metadata.uid === uid,
+    )
     if (found === undefined || found.metadata.name !== name) throw new Error(`no ${kind} ${name} ${uid}`)
     if (onlyIf.some((one) => 'absent' in one) && hasCloneSource) throw new Error('what is cloned from is there')
     this.log.push(`delete ${kind} ${name}`)
@@ -206,9 +229,12 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
     if (found === machine) this.set({ machine: going(machine) })
     else if (found === instance) this.set({ instance: undefined })
     else if (found === clone) this.set({ clone: going(clone) })
+    else if (kind === 'PersistentVolumeClaim') this.claims.delete(name)
     else this.set({ secret: undefined })
   }
 }
+
+const nameOf = (key: string) => key.slice(key.indexOf('/') + 1)
 
 const OWNER = { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', name: 'vm-root', controller: true }
 

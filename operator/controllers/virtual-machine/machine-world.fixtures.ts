@@ -21,6 +21,8 @@ export const WITHOUT_CHILDREN = {
   clone: undefined,
   claim: undefined,
   foreignClaim: undefined,
+  disks: [],
+  diskClaims: [],
   secret: undefined,
   machine: undefined,
   instance: undefined,

@@ -1,5 +1,6 @@
-import { LABELS, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs'
+import { diskClaimName, LABELS, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { BY_CHILD } from '../../cluster/caches.ts'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { parsedMachineSpec } from './caches.ts'
 import type { CachesBench } from './machine-caches.fixtures.ts'
@@ -231,4 +232,54 @@ it('a spec is read once, as long as it is the same object', () => {
   const { spec } = aVM()
   expect(parsedMachineSpec({ spec })).toBe(parsedMachineSpec({ spec }))
   expect(parsedMachineSpec({ spec: { ...SPEC } })).not.toBe(parsedMachineSpec({ spec }))
+})
+
+describe('disks beside the root disk', () => {
+  const DATA = diskClaimName('vm', 'data')
+  const vm = aVM(
+    {},
+    {
+      spec: {
+        ...SPEC,
+        disks: [
+          { name: 'data', size: '8Gi' },
+          { name: 'b', volume: 'course' },
+        ],
+      },
+    },
+  )
+  const aFurtherClaim = (name: string, metadata: Partial<ObjectMeta> = {}) => ({
+    ...aClaim(),
+    metadata: childMeta(name, metadata),
+  })
+
+  it('are found by name and owner, and one that the spec does not name any more by its owner', () => {
+    const { bench, look } = build()
+    const claim = bench.put(bench.claims, aFurtherClaim(DATA))
+    const course = bench.put(bench.claims, aFurtherClaim('course', { ownerReferences: [], labels: {} }))
+    const former = bench.put(bench.claims, aFurtherClaim(diskClaimName('vm', 'former')))
+    const { disks, diskClaims, conflict } = look(vm)
+    expect(disks.map((one) => [one.claimName, one.claim])).toEqual([
+      [DATA, claim],
+      ['course', course],
+    ])
+    expect(diskClaims).toEqual([claim, former])
+    expect(conflict).toBeUndefined()
+    expect(bench.caches.machines.find(BY_CHILD, 'team/course')).toEqual([])
+    bench.put(bench.caches.machines, vm)
+    for (const key of [`team/${DATA}`, 'team/course']) expect(bench.caches.machines.find(BY_CHILD, key)).toHaveLength(1)
+  })
+
+  it.each<[string, Partial<ObjectMeta>, object]>([
+    ['is in the way', theirs(DATA), { conflict: `PersistentVolumeClaim ${DATA}` }],
+    ['is waited for while it goes', leaving(DATA), { leaving: `PersistentVolumeClaim ${DATA}` }],
+    ['that was ours is left to people', LOST, { orphan: `PersistentVolumeClaim ${DATA}` }],
+  ])('are not those of somebody else: a claim with the name of one %s', (_what, metadata, told) => {
+    const { bench, look } = build()
+    bench.put(bench.claims, aFurtherClaim(DATA, metadata))
+    const { disks, diskClaims, ...world } = look(vm)
+    expect(disks[0]?.claim).toBeUndefined()
+    expect(diskClaims).toEqual([])
+    expect(world).toMatchObject(told)
+  })
 })

@@ -11,6 +11,7 @@ import type { Readable } from '../../runtime/store.ts'
 import { imageOf, type MachineCaches, parsedMachineSpec } from './caches.ts'
 import { hasDisk } from './decide/machine-plan.ts'
 import { storageClassOf } from './decide/plan-children.ts'
+import { furtherDisksOf } from './further-disks.ts'
 import { isLeftTo, restoreOf } from './restores.ts'
 import type { ClaimFacts, MachineView, MachineWorld } from './world.ts'
 
@@ -30,6 +31,7 @@ export function observeMachine(
   const disk = restore.isDiskElsewhere
     ? restoredDisk(vm, restore.restoredClaim, cluster.claims)
     : diskOf(vm, found, machine)
+  const further = furtherDisksOf(vm, spec, machine, cluster.claims)
   return {
     vm,
     spec,
@@ -41,6 +43,8 @@ export function observeMachine(
     ...referrersOf(vm, image, spec, claimsOn),
     imageNamespace: namespaceState(cluster.namespaces.get(namespaceOf(imageKey ?? ''))),
     ...disk,
+    disks: further.disks,
+    diskClaims: further.diskClaims,
     storageClass: cluster.storageClasses.get(storageClassOf(image) ?? ''),
     hasCloneSource: sourceExists(disk.clone === undefined ? cloneSourceIn(image) : disk.clone.cloneOf, caches),
     secret: ours(vm, found.secret),
@@ -48,7 +52,12 @@ export function observeMachine(
     instance: machine && ours(machine, found.instance),
     ...restore,
     // Nothing needs the names of DataVolume and claim any more once a restore has given the machine another claim.
-    ...namesakes(vm, restore.isDiskElsewhere ? { ...found, clone: undefined, claim: undefined } : found, disk.claim),
+    ...namesakes(
+      vm,
+      restore.isDiskElsewhere ? { ...found, clone: undefined, claim: undefined } : found,
+      disk.claim,
+      further.foreign,
+    ),
     // Found by a live look, and only if the rest of the world shows that the machine is starting.
     obstacle: undefined,
     // Asked only if the rest of the world shows that the machine waits for one.
@@ -102,15 +111,20 @@ export function hasMachineDisk(found: readonly KubeObject[], vm: MachineView): b
   return hasDisk(diskOf(vm, { clone: firstOf(DATA_VOLUME), claim: firstOf(PERSISTENT_VOLUME_CLAIM) }))
 }
 
-/** Returns the objects that have a name the machine needs but are not ours. @param ourClaim the claim of its disk, if it has one */
+/**
+ * Returns the objects that have a name the machine needs but are not ours.
+ * @param ourClaim the claim of its disk, if it has one
+ * @param more others that have such a name
+ */
 function namesakes(
   vm: MachineView,
   { clone, claim, secret, machine }: ReturnType<typeof childrenAt>,
   ourClaim: KubeObject | undefined,
+  more: readonly KubeObject[],
 ): Pick<MachineWorld, 'conflict' | 'leaving' | 'orphan'> {
   const { uid } = vm.metadata
   const others = [clone, secret, machine].filter((object) => ours(vm, object) === undefined)
-  const taken = [...others, claim === ourClaim ? undefined : claim].filter((object) => object !== undefined)
+  const taken = [...others, claim === ourClaim ? undefined : claim, ...more].filter((object) => object !== undefined)
   const staying = taken.filter((object) => !isTerminating(object))
   // Its label says that it was made for the machine, and it has no controller any more.
   const isOrphan = (object: KubeObject) =>

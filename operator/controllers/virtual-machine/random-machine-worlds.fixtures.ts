@@ -1,5 +1,5 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
-import { FINALIZERS } from '@open-terrain/constructs'
+import { diskClaimName, FINALIZERS } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { type KubeVirtView, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -14,6 +14,7 @@ import {
   anImage,
   anInstance,
   aSecret,
+  childMeta,
   KUBEVIRT,
   type KubeVirtStatus,
   PASSWORD,
@@ -23,7 +24,7 @@ import {
   TEMPLATE,
 } from './machine-objects.fixtures.ts'
 import { aWorld, NO_PASSWORD, type WorldOverrides } from './machine-world.fixtures.ts'
-import type { MachineWorld } from './world.ts'
+import type { ClaimFacts, MachineWorld } from './world.ts'
 
 const time = fc.integer({ min: -2 * HOUR, max: 2 * HOUR }).map((offset) => toTime(START + offset))
 
@@ -131,6 +132,35 @@ const status = fc.record(
   { requiredKeys: [] },
 )
 
+/** A disk beside the root disk, whose claim is there, or is not, and that KubeVirt's machine has, or has not. */
+const disk = fc
+  .record({
+    source: fc.constantFrom<{ readonly size: string } | { readonly volume: string }>(
+      { size: '8Gi' },
+      { volume: 'course' },
+    ),
+    claim: fc.constantFrom(undefined, 'Bound', 'Bound', 'Lost'),
+    meta: going,
+    isRestored: rarely,
+    isGiven: fc.boolean(),
+    isKnown: fc.boolean(),
+  })
+  .map(({ source, claim: phase, meta, isRestored, isGiven, isKnown }) => {
+    const one = { name: 'data', ...source }
+    const ownClaim = 'volume' in source ? source.volume : diskClaimName('vm', one.name)
+    const claimName = isRestored ? 'restore-1-data' : ownClaim
+    const metadata = childMeta(claimName, meta)
+    const found: ClaimFacts | undefined =
+      phase === undefined ? undefined : { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, phase }
+    const isOurs = found !== undefined && !isRestored && 'size' in source
+    return {
+      spec: { disks: [one] },
+      disks: [{ spec: one, claimName, ownClaim, claim: found, given: isGiven ? { claimName, ownClaim } : undefined }],
+      diskClaims: isOurs ? [found] : [],
+      status: { disks: [{ ...one, claim: claimName, ...(isKnown && { claimUID: metadata.uid }) }] },
+    }
+  })
+
 const world = fc
   .record({
     meta: going,
@@ -142,6 +172,7 @@ const world = fc
     clone: maybe(clone),
     hasCloneSource: fc.boolean(),
     claim: maybe(going),
+    disk: maybe(disk),
     secret: fc.constantFrom('none', 'stale', 'right', 'right', 'going'),
     machine: maybe(machine),
     instance: maybe(instance),
@@ -159,8 +190,9 @@ const world = fc
   .map((one): MachineWorld => {
     const overrides: WorldOverrides = {
       metadata: { finalizers: one.finalizers, ...one.meta },
-      status: one.status as WorldOverrides['status'],
-      spec: one.spec,
+      status: { ...one.status, ...one.disk?.status } as WorldOverrides['status'],
+      spec: { ...one.spec, ...one.disk?.spec },
+      ...(one.disk && { disks: one.disk.disks, diskClaims: one.disk.diskClaims }),
       image: one.image,
       imageNamespace: one.imageNamespace as MachineWorld['imageNamespace'],
       clone: one.clone,

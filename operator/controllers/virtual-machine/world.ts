@@ -3,6 +3,7 @@ import type {
   ParsedVirtualMachineSpec,
   Policy,
   SpecWarning,
+  VirtualMachineDisk,
   VirtualMachineStatus,
 } from '@open-terrain/constructs'
 import type { InstanceView, KubeVirtView } from '../../cluster/kubevirt-views.ts'
@@ -22,6 +23,19 @@ export interface MachineView extends OwnView {
 /** The claim of a root disk. */
 export interface ClaimFacts extends KubeObject {
   readonly phase?: string
+}
+
+/** A disk of the spec beside the root disk. */
+export interface DiskFacts {
+  readonly spec: VirtualMachineDisk
+  /** Name of its claim. */
+  readonly claimName: string
+  /** The same without a restore of KubeVirt. */
+  readonly ownClaim: string
+  /** The claim. One that belongs to somebody else counts only if the disk is a volume. */
+  readonly claim: ClaimFacts | undefined
+  /** The claim that the operator gave KubeVirt's machine as this disk, and the one that the machine has now; undefined if it gave it none. */
+  readonly given: { readonly ownClaim: string; readonly claimName: string } | undefined
 }
 
 /** The part of a root disk's DataVolume that decisions use. */
@@ -96,6 +110,10 @@ export interface MachineWorld {
   readonly claim: ClaimFacts | undefined
   /** Kind and name of a foreign claim in its place, even if it is being deleted: KubeVirt would start the machine from it. */
   readonly foreignClaim: string | undefined
+  /** The disks of the spec beside the root disk, in its order. */
+  readonly disks: readonly DiskFacts[]
+  /** All claims that belong to the machine itself: its empty disks, including those that the spec does not name any more. */
+  readonly diskClaims: readonly ClaimFacts[]
   readonly secret: KubeObject | undefined
   readonly machine: KubeVirtView | undefined
   readonly instance: InstanceView | undefined

@@ -72,7 +72,7 @@ export function rebuildRequestOf({ metadata }: Pick<MachineView, 'metadata'>): s
 }
 
 /** Reports whether somebody asks for a new disk. Each value counts once, and never one that the machine was created with. */
-function isRebuildAsked({ vm }: MachineWorld): boolean {
+export function isRebuildAsked({ vm }: MachineWorld): boolean {
   const request = rebuildRequestOf(vm)
   return request !== undefined && request !== vm.status.rebuildRequest
 }
@@ -89,7 +89,7 @@ export function hasRun(world: MachineWorld): boolean {
 }
 
 /** Reports whether a guest runs from the disk of the machine, or from what is left of it. */
-function guestRuns({ instance, foreignClaim }: MachineWorld): boolean {
+export function guestRuns({ instance, foreignClaim }: MachineWorld): boolean {
   return instance?.phase === 'Running' && foreignClaim === undefined
 }
 
@@ -177,26 +177,34 @@ function restRemoved(world: MachineWorld, { left }: DiskLoss): Step | undefined 
 }
 
 /** What people can do, with rights that they have: those who write workspaces may not write the machines in them. */
-function adviceOn(world: MachineWorld, { reason, left }: DiskLoss): string {
-  const { vm, isDiskElsewhere } = world
+export function rebuildCommand({ vm }: Pick<MachineWorld, 'vm'>): string {
   const { namespace, name, labels } = vm.metadata
   const lab = labels?.[LABELS.workspace]
   const object =
     lab === undefined
       ? `-n ${namespace} annotate ${virtualMachine.crdName} ${name}`
       : `annotate ${workspace.crdName} ${lab}`
-  const rebuild = `kubectl ${object} --overwrite ${ANNOTATIONS.rebuildRequestedAt}="$(date)"`
-  const advice = isDiskElsewhere
-    ? `restore the machine again, or, if nothing can be restored, have a disk made from the image by: ${rebuild}`
-    : `no new disk is made by itself; if nothing of it can be saved, have one made from the image by: ${rebuild}`
-  if (left === 'remade')
-    return `${guestRuns(world) ? ': the guest runs from the new one' : ''}; to go on with a new disk: ${rebuild}`
+  return `kubectl ${object} --overwrite ${ANNOTATIONS.rebuildRequestedAt}="$(date)"`
+}
+
+/** @param advice what people can do when the guest has stopped */
+export function adviceOnGuest(world: MachineWorld, { reason }: Pick<DiskLoss, 'reason'>, advice: string): string {
   if (!guestRuns(world)) {
     const kept = reason === 'DiskBeingDeleted' ? '; if it is not gone soon, see its finalizers' : ''
     return `${kept}; ${advice}`
   }
   const ends = reason === 'DiskBeingDeleted' ? 'and is gone when the guest stops' : 'and only the guest still has it'
   return `, ${ends}: save what is needed while the guest runs, and do not stop it before; after that, ${advice}`
+}
+
+function adviceOn(world: MachineWorld, loss: DiskLoss): string {
+  const rebuild = rebuildCommand(world)
+  const advice = world.isDiskElsewhere
+    ? `restore the machine again, or, if nothing can be restored, have a disk made from the image by: ${rebuild}`
+    : `no new disk is made by itself; if nothing of it can be saved, have one made from the image by: ${rebuild}`
+  if (loss.left === 'remade')
+    return `${guestRuns(world) ? ': the guest runs from the new one' : ''}; to go on with a new disk: ${rebuild}`
+  return adviceOnGuest(world, loss, advice)
 }
 
 /** Returns what to tell as long as the disk is lost and nobody has asked for another one, whatever else the machine waits for. */

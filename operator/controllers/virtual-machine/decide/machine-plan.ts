@@ -9,6 +9,7 @@ import { isTerminating } from '../../../kube/kube-object.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
+  PERSISTENT_VOLUME_CLAIM,
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../kube/resource-types.ts'
@@ -24,6 +25,7 @@ export const MACHINE_CHILDREN: readonly ChildType[] = [
   { type: KUBEVIRT_VIRTUAL_MACHINE, propagationPolicy: 'Foreground' },
   { type: VIRTUAL_MACHINE_INSTANCE, propagationPolicy: 'Background' },
   { type: DATA_VOLUME, propagationPolicy: 'Foreground' },
+  { type: PERSISTENT_VOLUME_CLAIM, propagationPolicy: 'Background' },
   { type: SECRET, propagationPolicy: 'Background' },
   { type: vmDiskImage, propagationPolicy: 'Background' },
 ]

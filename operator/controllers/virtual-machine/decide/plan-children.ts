@@ -10,6 +10,7 @@ import {
   type MaybeFromSpec,
   renderCloneDataVolume,
   renderCloudInitSecret,
+  renderDiskClaim,
   renderKubeVirtVirtualMachine,
   uuidFrom,
   type VirtualMachineSpec,
@@ -22,6 +23,7 @@ import type { ImageView } from '../../../images/image-view.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
 import type { MachineWorld } from '../world.ts'
+import { guestDisks, isMade } from './further-disks.ts'
 import { type MachineDraft, runStrategyOf } from './machine-plan.ts'
 import { type ImageState, imageKeyOf } from './plan-image.ts'
 
@@ -89,6 +91,17 @@ export function wantedSecret(world: MachineWorld): KubeObject[] {
   return [renderCloudInitSecret({ vm: refOf(world), data: cloudInit.data })]
 }
 
+/** Returns the claims of empty disks that do not exist. Whoever calls it has checked that none of them is lost. */
+export function wantedClaims(world: MachineWorld): KubeObject[] {
+  const { artifact } = world.image?.status ?? {}
+  const storageClass = storageClassOf(world.image)
+  return world.disks.flatMap((disk) => {
+    const { name, size } = disk.spec
+    if (!isMade(disk) || disk.claim !== undefined || size === undefined) return []
+    return [renderDiskClaim({ vm: refOf(world), disk: name, size, storageClass, artifact })]
+  })
+}
+
 export function wantedMachine({ world, spec }: MachineDraft) {
   const { vm, cloudInit, secret, machine, claim, restoredClaim } = world
   const ref = refOf(world)
@@ -107,6 +120,7 @@ export function wantedMachine({ world, spec }: MachineDraft) {
     hardware: hardwareOf(spec, machine?.hardware),
     fromSpec: fromSpecBeside(spec, machine),
     restoredClaim,
+    ...guestDisks(world),
     version: spec,
     workspace: vm.metadata.labels?.[LABELS.workspace],
     nodeGroup: spec.nodeGroup,

@@ -9,14 +9,14 @@ import { leftClaim, withMachineStanding } from './status.ts'
 const LOOK_MS = 60_000
 
 /**
- * Plans the deletion of a machine in steps: KubeVirt's machine with its instance, the disk once nothing runs from it, the Secret last.
+ * Plans the deletion of a machine in steps: KubeVirt's machine with its instance, its disks once nothing runs from them, the Secret last.
  * The image stays. The finalizer is released when no child is left. Children that the deletion is to orphan are left alone.
  */
 export function planMachineDeletion(world: MachineWorld, now: number): MachinePlan {
-  const { vm, machine, instance, clone, secret } = world
+  const { vm, machine, instance, clone, diskClaims, secret } = world
   if (isOrphaning(vm)) return { ...NOTHING_TO_DO, status: vm.status }
   const runs = machine ?? instance
-  const next = runs ?? clone ?? secret
+  const next = runs ?? clone ?? diskClaims[0] ?? secret
   if (next === undefined) return { ...NOTHING_TO_DO, status: vm.status, finalizer: 'release' }
   const left = leftClaim(world)
   const since = fromTime(next.metadata.deletionTimestamp) ?? now

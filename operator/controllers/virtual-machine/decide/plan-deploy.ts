@@ -12,10 +12,12 @@ import { sooner } from '../../../runtime/wake.ts'
 import type { MachineWorld } from '../world.ts'
 import { withAbsence } from './absence.ts'
 import { diskLoss, noDisk, planLoss } from './disk-loss.ts'
+import { planLostDisks, planNewDisks } from './further-disk-loss.ts'
+import { diskRecords, missingDisks, sharedDisk, titleOfDisk } from './further-disks.ts'
 import { nodeOf, standingOfDisk, standingOfMachine, waitsForConsumer } from './judge.ts'
 import type { MachineDraft, Step } from './machine-plan.ts'
 import { failed, hasBooted, hasDisk, NOT_BOOTED, ready, runStrategyOf, waiting } from './machine-plan.ts'
-import { wantedMachine, wantedSecret } from './plan-children.ts'
+import { wantedClaims, wantedMachine, wantedSecret } from './plan-children.ts'
 import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
 import { remarksOnRun } from './plan-remarks.ts'
@@ -36,16 +38,30 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
   if (still !== undefined)
     return { ...still, standing: withAbsence(draft.world, still.standing), status: shownRun(draft.world) }
   const blocked = whatBlocks(draft)
+  const again = blocked === undefined && !isDiskless(draft.world) ? planNewDisks(draft) : undefined
+  if (again !== undefined) return { ...again, status: { ...shownRun(draft.world), ...again.status } }
   const loss = diskLoss(draft.world)
   const lost = loss && planLoss(draft, loss, blocked)
   if (lost !== undefined) return { ...lost, status: { ...shownRun(draft.world), ...firstStart(draft), ...lost.status } }
-  const standstill = blocked && { standing: blocked }
-  const step: Step = planDiskless(draft, blocked) ?? standstill ?? planDisk(draft, image) ?? planRun(draft)
+  const step: Step =
+    planDiskless(draft, blocked) ?? standstill(draft, blocked) ?? planDisk(draft, image) ?? planRun(draft)
   if (cloudInit.kind === 'rendered') return step
   const wake = cloudInit.isRefused ? sooner(step.wake, SECRET_LOOK) : step.wake
   if (step.standing.reason === (cloudInit.reason ?? NO_PASSWORD)) return { ...step, wake }
   // The guest keeps what cloud-init set up at its first start.
   return { ...step, wake, standing: withMore(step.standing, `; ${cloudInit.message}`) }
+}
+
+/** Returns the plan of a machine that is left as it is. */
+function standstill(draft: MachineDraft, blocked: MachineStanding | undefined): Step | undefined {
+  const lost = planLostDisks(draft, blocked)
+  const { world } = draft
+  if (lost !== undefined) return { ...lost, status: { ...shownRun(world), ...(hasBooted(world) && firstStart(draft)) } }
+  return blocked && { standing: blocked }
+}
+
+function isDiskless(world: MachineWorld): boolean {
+  return world.machine !== undefined && !hasDisk(world)
 }
 
 /**
@@ -55,7 +71,7 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
 function planDiskless(draft: MachineDraft, blocked: MachineStanding | undefined): Step | undefined {
   const { world } = draft
   const { machine, clone } = world
-  if (machine === undefined || hasDisk(world)) return undefined
+  if (machine === undefined || !isDiskless(world)) return undefined
   const again = waiting('Cloning', 'the root disk is gone, and is recreated')
   const stands = blocked ?? (clone === undefined ? again : standingOfClone(draft, clone))
   const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk from the operator, and is removed: it would start from any claim of that name`
@@ -87,6 +103,11 @@ function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
     const message = 'the cluster does not serve VirtualMachines of KubeVirt: install KubeVirt'
     return waiting('KubeVirtMissing', message)
   }
+  const shared = sharedDisk(draft.world)
+  if (shared !== undefined) {
+    const message = `spec.disks: ${titleOfDisk(shared)}, is another disk of this virtual machine, too: name another volume`
+    return failed('InvalidSpec', message)
+  }
   const isKnown = cloudInit.kind === 'rendered' || secret !== undefined
   return isKnown ? undefined : waiting(cloudInit.reason ?? NO_PASSWORD, cloudInit.message)
 }
@@ -96,6 +117,9 @@ function planRun(draft: MachineDraft): Step {
   const { machine, clone } = world
   // KubeVirt's machine names the Secret, and has a hash of its content that is salted with the uid of the Secret.
   if (world.secret === undefined) return judged(draft, standing(world), { apply: wantedSecret(world) })
+  const missing = missingDisks(world)
+  // KubeVirt would report misleading states. How long people need does not count.
+  if (machine === undefined && missing !== undefined) return { standing: waiting('DiskMissing', missing) }
   const rendered = wantedMachine(draft)
   const { wanted, others, gone, isTooLarge } = withOthers(world, rendered, machine)
   const isGoing = isTerminating(machine)
@@ -105,6 +129,7 @@ function planRun(draft: MachineDraft): Step {
     ...(clone && cloneStatus(draft, clone)),
     ...shownRun(world),
     ...(hasBooted(world) ? { ...firstStart(draft, fingerprint), diskUID: world.claim?.metadata.uid } : NOT_BOOTED),
+    ...diskRecords(world),
     // The name of a claim that is lost is kept, so that the message names it as long as it is lost.
     restoredClaim: world.isRestoredClaimLost ? world.vm.status.restoredClaim : world.restoredClaim,
   }
@@ -117,7 +142,15 @@ function planRun(draft: MachineDraft): Step {
   // Told with the change of the spec, and not again while the write is retried.
   const isNewSpec = world.vm.status.observedGeneration !== world.vm.metadata.generation
   const events = isGoing || !isNewSpec ? [] : gone.map(interfaceRemoved)
-  const step = judged(draft, stands, { apply: [...wantedSecret(world), ...apply], status, remarks, events })
+  const work = {
+    apply: [...wantedSecret(world), ...(isGoing ? [] : wantedClaims(world)), ...apply],
+    status,
+    remarks,
+    events,
+  }
+  if (missing !== undefined && stands.phase === 'Provisioning')
+    return { ...work, standing: withMore(waiting('DiskMissing', missing), `; ${stands.message}`) }
+  const step = judged(draft, stands, work)
   return stands.reason === 'StartFailed' ? withRetry(draft, step) : step
 }
 

@@ -3,6 +3,7 @@ import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { whoMade } from '../../../images/decide/image-creator.ts'
 import { isOtherContent, mismatches } from '../../../images/decide/image-meaning.ts'
 import type { MachineWorld } from '../world.ts'
+import { warningsOnDisks } from './further-disks.ts'
 import type { MachineDraft, Step } from './machine-plan.ts'
 import { CLONE_TYPE, changedSince, imageSizeOf, storageClassOf, wantsOf } from './plan-children.ts'
 import type { Remark } from './status.ts'
@@ -14,7 +15,12 @@ export function remarksOnSpec({ world, spec }: MachineDraft, { apply = [] }: Ste
   const { image } = world
   const imageSize = imageSizeOf(image)
   const ofUserData = world.cloudInit.kind === 'rendered' ? (world.cloudInit.warnings ?? []) : []
-  const warnings = [...ofUserData, ...warningsOf(spec, imageSize), ...expansionWarnings(world, spec, imageSize)]
+  const warnings = [
+    ...ofUserData,
+    ...warningsOf(spec, imageSize),
+    ...expansionWarnings(world, spec, imageSize),
+    ...warningsOnDisks(world),
+  ]
   const { vmDiskImageTemplate: template } = spec
   const isCorrected = apply.some(({ kind }) => kind === image?.kind)
   const differing =

@@ -29,7 +29,8 @@ interface Lists {
  * the API: a patch replaces the whole list. Of them, the names that we render are ours.
  *
  * An interface that the spec does not name any more must go. It is known by its MAC address, which follows from the machine and the network, or recorded
- * as one whose MAC address the spec gave. Disks and volumes of ours always have the same names.
+ * as one whose MAC address the spec gave. So must a disk that the spec does not name any more. It is known by our annotation. Those of every machine always
+ * have the same names.
  */
 export function withOthers(
   { vm }: Pick<MachineWorld, 'vm'>,
@@ -41,8 +42,9 @@ export function withOthers(
   const { devices } = spec.template.spec.domain
   const has = listsOf(machine)
   const isFormer = formerNetworks(vm.metadata, machine, has.domain?.devices?.interfaces)
-  const disks = sharedList(devices.disks, has.domain?.devices?.disks)
-  const volumes = sharedList(spec.template.spec.volumes, has.volumes)
+  const isFormerDisk = formerDisks(machine)
+  const disks = sharedList(devices.disks, has.domain?.devices?.disks, isFormerDisk)
+  const volumes = sharedList(spec.template.spec.volumes, has.volumes, isFormerDisk)
   const interfaces = sharedList(devices.interfaces, has.domain?.devices?.interfaces, isFormer)
   const networks = sharedList(spec.template.spec.networks, has.networks, isFormer)
   const template = {
@@ -73,6 +75,13 @@ function titles(kind: string, ...lists: readonly SharedList[]): string[] {
 
 function listsOf({ spec }: KubeVirtView): Lists {
   return (spec as { readonly template?: { readonly spec?: Lists } } | undefined)?.template?.spec ?? {}
+}
+
+/** The annotation and the lists are written together. */
+function formerDisks({ metadata }: KubeVirtView) {
+  const entries = (metadata.annotations?.[ANNOTATIONS.disks] ?? '').split(',')
+  const names = new Set(entries.map((entry) => entry.split('=')[0]))
+  return (name: string) => name !== '' && names.has(name)
 }
 
 /** Two networks of one machine have different addresses, so an address tells its network. */

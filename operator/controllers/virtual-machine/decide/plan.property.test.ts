@@ -126,6 +126,24 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
     })
   })
 
+  it('makes an empty disk only where none is, and none that a guest has had', () => {
+    let isSeen = false
+    always((one) => {
+      const made = planMachine(one, START).apply.filter(({ kind }) => kind === 'PersistentVolumeClaim')
+      if (made.length === 0) return
+      isSeen = true
+      const [disk] = one.disks
+      expect(made.map(({ metadata }) => metadata.name)).toEqual([disk?.ownClaim])
+      expect([disk?.claim, disk?.spec.volume, one.vm.status.disks?.[0]?.claimUID]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+      ])
+      expect(disk?.given !== undefined && hasRun(one)).toBe(false)
+    })
+    expect(isSeen).toBe(true)
+  })
+
   it('writes nothing over what is as it should be', () => {
     always((one) => {
       for (const child of planMachine(one, START).apply) {
@@ -143,6 +161,9 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
       // The plan after a kick differs, since it handles the result of the kick.
       const isKick = (next.kicks?.count ?? 0) > (one.vm.status.kicks?.count ?? 0)
       if (kindsOf(remove).includes('VirtualMachineInstance') || isKick || isDeleted(one)) return
+      // That a guest has run which ends with its machine is recorded first.
+      const isEnding = [one.machine, one.instance].some((part) => part?.metadata.deletionTimestamp !== undefined)
+      if (hasRun(one) && one.vm.status.bootedAt === undefined && isEnding) return
       const stored = JSON.parse(JSON.stringify(next)) as typeof next
       const again = planMachine({ ...one, vm: { ...one.vm, status: stored } }, START)
       expect(machinePaceOf(stored, again.status).isStatusDue).toBe(false)
@@ -193,7 +214,8 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
     always((one) => {
       if (!isDeleted(one)) return
       const { finalizer, apply, remove } = planMachine(one, START)
-      const left = [one.machine ?? one.instance, one.clone, one.secret].filter((child) => child !== undefined)
+      const parts = [one.machine ?? one.instance, one.clone, ...one.diskClaims, one.secret]
+      const left = parts.filter((child) => child !== undefined)
       expect([finalizer, apply]).toEqual([left.length === 0 ? 'release' : 'keep', []])
       const next = left.slice(0, 1).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       expect(kindsOf(remove)).toEqual(kindsOf(next))

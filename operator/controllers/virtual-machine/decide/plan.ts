@@ -7,13 +7,14 @@ import { NOTHING_TO_DO } from '../../../runtime/plan.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import { diskLoss, hasRun, rebuildRequestOf, remarksOnLoss } from './disk-loss.ts'
+import { lostDisks, remarksOnLostDisks } from './further-disk-loss.ts'
 import type { MachineDraft, MachinePlan, Step } from './machine-plan.ts'
 import { failed, isDeployed, ready, refused, waiting } from './machine-plan.ts'
 import { planMachineDeletion } from './plan-deletion.ts'
 import { firstStart, planDeploy } from './plan-deploy.ts'
 import { type ImageState, imageState } from './plan-image.ts'
 import { remarksOnSpec } from './plan-remarks.ts'
-import { machineEventsBetween, withMachineStanding, withPending } from './status.ts'
+import { machineEventsBetween, type Remark, withMachineStanding, withPending } from './status.ts'
 
 /**
  * ```
@@ -45,8 +46,15 @@ function decide(world: MachineWorld, now: number): Decision {
   const draft: MachineDraft = { world, spec: world.spec.spec, now }
   const image = imageState(draft)
   const step = stepOf(draft, image)
-  const remarks = [...remarksOnLoss(world), ...remarksOnSpec(draft, step), ...(step.remarks ?? [])]
+  const remarks = [...lossRemarks(world), ...remarksOnSpec(draft, step), ...(step.remarks ?? [])]
   return finish(world, { ...step, remarks }, now, image)
+}
+
+/** One remark on all disks that are lost. */
+function lossRemarks(world: MachineWorld): Remark[] {
+  const remarks = [...remarksOnLoss(world), ...remarksOnLostDisks(world)]
+  const [first] = remarks
+  return first === undefined ? [] : [{ ...first, message: remarks.map(({ message }) => message).join('; ') }]
 }
 
 function stepOf(draft: MachineDraft, image: ImageState): Step {
@@ -81,7 +89,7 @@ function ignored(draft: MachineDraft, image: ImageState): Step {
 /** A request that a machine was created with, or that it gets while it has its disk, is over: it does not count when the disk is lost later. */
 function seenRequest(world: MachineWorld): string | undefined {
   const { status } = world.vm
-  const isOver = status.phase === undefined || diskLoss(world) === undefined
+  const isOver = status.phase === undefined || (diskLoss(world) === undefined && lostDisks(world).length === 0)
   return (isOver ? rebuildRequestOf(world.vm) : undefined) ?? status.rebuildRequest
 }
 

@@ -1,8 +1,13 @@
-import { VIRTUAL_MACHINE_REASON_HELP, type VirtualMachineReason } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  diskClaimName,
+  VIRTUAL_MACHINE_REASON_HELP,
+  type VirtualMachineReason,
+} from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
-import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
+import { aClaim, aDisk, aFurtherDisk, DISK } from '../machine-disks.fixtures.ts'
 import {
   aMachine,
   anImage,
@@ -48,6 +53,8 @@ const NO_USER_DATA = {
   message: 'userData is to come from ...: kubectl -n team create secret ...',
 } as const
 const users = (...list: readonly object[]): WorldOverrides => ({ spec: { users: list } })
+
+const HAD = [{ name: 'data', claim: diskClaimName('vm', 'data'), size: '8Gi', claimUID: 'd' }]
 
 const ROWS: readonly Row[] = [
   {
@@ -325,6 +332,34 @@ const ROWS: readonly Row[] = [
     wrong: { spec: { resources: { cpu: '2', memory: '2Gi', diskSize: '1Gi' } } },
     text: 'diskSize',
     remedy: {},
+  },
+  {
+    reason: 'DiskMissing',
+    isDeployed: true,
+    wrong: { ...aFurtherDisk({ volume: 'course' }), machine: undefined, instance: undefined },
+    text: 'create what is missing',
+    remedy: { ...aFurtherDisk({ volume: 'course' }, 'Bound'), machine: undefined, instance: undefined },
+  },
+  {
+    reason: 'DiskLost',
+    isDeployed: true,
+    wrong: { ...aFurtherDisk({ size: '8Gi' }), instance: undefined, status: { ...BOOTED, disks: HAD } },
+    text: 'have an empty one made by',
+    remedy: {
+      ...aFurtherDisk({ size: '8Gi' }),
+      instance: undefined,
+      metadata: { annotations: { [ANNOTATIONS.rebuildRequestedAt]: 'now' } },
+    },
+  },
+  {
+    reason: 'DiskSizeKept',
+    isDeployed: true,
+    wrong: {
+      ...aFurtherDisk({ size: '9Gi' }, 'Bound'),
+      status: { ...BOOTED, disks: [{ name: 'data', claim: 'd', size: '8Gi' }] },
+    },
+    text: 'undo the change',
+    remedy: aFurtherDisk({ size: '8Gi' }, 'Bound'),
   },
   { reason: 'Refused', wrong: { refusal: 'exceeded quota' }, text: 'exceeded quota', remedy: {} },
 ]

@@ -128,6 +128,7 @@ const TROUBLE: ReadonlySet<string | undefined> = new Set([
   'CloneSourceGone',
   'DiskLost',
   'DiskBeingDeleted',
+  'DiskMissing',
   'StartFailed',
   'CrashLoop',
   'Kicked',

@@ -91,8 +91,8 @@ it('what is removed waits for nothing but what may still use it', () => {
   const planned = settledWorld(DEPLOYED)
   const fewer = { ...DEPLOYED, vms: [], networks: DEPLOYED.networks.slice(0, -1), volumes: DEPLOYED.volumes.slice(1) }
   const removed = () => changed(planned, {}, fewer).remove.map(({ kind, name }) => `${kind} ${name}`)
-  // Machines do not use volumes.
-  expect(removed()).toEqual(['VirtualMachine demo-vm', 'PersistentVolumeClaim monitorconfigs'])
+  // A volume may be a disk of a machine.
+  expect(removed()).toEqual(['VirtualMachine demo-vm'])
   planned.children.delete('VirtualMachine demo-vm')
   const networks = ['range-services-pod', 'range-services'].map((name) => `NetworkAttachmentDefinition ${name}`)
   expect(removed()).toEqual(['PersistentVolumeClaim monitorconfigs', ...networks])

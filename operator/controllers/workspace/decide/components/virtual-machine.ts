@@ -3,6 +3,7 @@ import {
   virtualMachine,
   type WorkspaceMachineObject,
   type WorkspaceReason,
+  type WorkspaceVm,
 } from '@open-terrain/constructs'
 import type { MachineFacts, WorkspaceWorld } from '../../world.ts'
 import {
@@ -19,6 +20,7 @@ import { missingSecret, secretsOfMachine } from '../missing-secret.ts'
 import { placedBefore } from '../placement.ts'
 import { imageIdOf } from './image.ts'
 import { networkIds, refusedMove } from './network.ts'
+import { volumeIdOf } from './volume.ts'
 
 const KIND = 'VirtualMachine'
 
@@ -27,7 +29,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   kind: KIND,
   // Its own finalizer orders the deletion of its parts. Foreground deletion would delete all of them at once.
   types: [{ type: virtualMachine, propagationPolicy: 'Background' }],
-  uses: ['Network'],
+  uses: ['Network', 'Volume'],
   children: ({ workspace, spec, policy, rebuildRequestedAt }) =>
     (spec.vms ?? []).map(
       (vm): Component => ({
@@ -43,7 +45,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
             rebuildRequestedAt,
           }),
         ],
-        needs: [imageIdOf(vm), ...networkIds(vm.interfaces)],
+        needs: [imageIdOf(vm), ...networkIds(vm.interfaces), ...volumeIds(vm)],
         ...heldByDeploy(vm),
       }),
     ),
@@ -54,6 +56,10 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   },
   obstacle: (world, component, now) => missingSecretOf(world, component.name) ?? withoutNode(world, component, now),
   standing: (world, { name }) => judgeMachine(world, name),
+}
+
+function volumeIds({ disks = [] }: WorkspaceVm): string[] {
+  return disks.flatMap(({ volume }) => (volume === undefined ? [] : [volumeIdOf(volume)]))
 }
 
 /** Reasons of a machine that are reasons of a workspace too. */

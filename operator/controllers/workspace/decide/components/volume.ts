@@ -71,7 +71,7 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
         `the storage of PersistentVolumeClaim ${claim.metadata.name} is gone (the claim is Lost), with what was on it: if nothing of it can be saved, delete the claim, and it is made again, empty`,
       ),
     }
-  if (!isMounted(world, name))
+  if (!isMounted(world, name) && !isDisk(world, name))
     return {
       standing: componentReady(
         `claim ${claim.metadata.name} is there; no container mounts it, and its storage may wait for the first one`,
@@ -84,7 +84,7 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
   return {
     standing: componentWaiting(
       'VolumePending',
-      `PersistentVolumeClaim ${claim.metadata.name} is ${claim.phase || 'new'}: it waits for ${storage}, or for the container that mounts it`,
+      `PersistentVolumeClaim ${claim.metadata.name} is ${claim.phase || 'new'}: it waits for ${storage}, or for ${isDisk(world, name) ? 'the machine whose disk it is' : 'the container that mounts it'}`,
     ),
   }
 }
@@ -124,6 +124,14 @@ function isMounted({ spec }: WorkspaceWorld, name: string): boolean {
     ({ ignoreOnDeploy, containers }) =>
       ignoreOnDeploy !== true &&
       containers.some(({ volumeMounts = [] }) => volumeMounts.some((mount) => mount.name === name)),
+  )
+}
+
+/** Reports whether a machine that is to run has it as a disk. */
+function isDisk({ spec }: WorkspaceWorld, name: string): boolean {
+  const { vms = [] }: WorkspaceSpec = spec.ok ? spec.spec : {}
+  return vms.some(
+    ({ ignoreOnDeploy, disks = [] }) => ignoreOnDeploy !== true && disks.some(({ volume }) => volume === name),
   )
 }
 

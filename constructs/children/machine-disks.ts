@@ -1,0 +1,74 @@
+import { ApiObject } from 'cdk8s'
+import type { Construct } from 'constructs'
+import type { DiskBus } from '../api/machine-disks.ts'
+import { childName, shortHash } from '../api/names.ts'
+import type { Artifact } from '../api/vm-disk-image.ts'
+import type { ImageChild } from './image-child.ts'
+import { render } from './render.ts'
+import { type VMRef, vmChildMetadata } from './virtual-machine-child.ts'
+
+/** A disk of KubeVirt's machine beside the root disk. */
+export interface GuestDataDisk {
+  /** At most 20 characters. Also its serial number. */
+  readonly name: string
+  /** Name of its claim. */
+  readonly claim: string
+  /** Default: virtio. */
+  readonly bus?: DiskBus | undefined
+}
+
+export interface DiskClaimProps {
+  readonly vm: VMRef
+  /** Name of the disk in the spec. */
+  readonly disk: string
+  /** As a quantity. */
+  readonly size: string
+  /** Class of the root disk. Default: that of the cluster. */
+  readonly storageClass?: string | undefined
+  /** What the root disk is cloned from. The disk has its volume mode and access modes, so that the machine can migrate with both or with neither. */
+  readonly artifact?: Pick<Artifact, 'volumeMode' | 'accessModes'> | undefined
+}
+
+export type DiskClaimObject = ImageChild<
+  'PersistentVolumeClaim',
+  {
+    readonly accessModes: readonly string[]
+    readonly volumeMode?: string
+    readonly storageClassName?: string
+    readonly resources: { readonly requests: { readonly storage: string } }
+  }
+>
+
+/**
+ * Returns the name of the claim of an empty disk, a DNS-1123 label of at most 63 characters. The hash at its end keeps it apart from the root disks and
+ * the volumes of a workspace.
+ */
+export function diskClaimName(vmName: string, disk: string): string {
+  return childName(vmName, `${disk}-${shortHash([vmName, disk])}`)
+}
+
+/**
+ * An empty disk: a claim that KubeVirt makes a disk in when the guest first starts. It is no DataVolume, because CDI makes a claim again that is gone, and
+ * what was on it would be lost silently.
+ */
+export class DiskClaim extends ApiObject {
+  constructor(scope: Construct, id: string, props: DiskClaimProps) {
+    const { vm, disk, size, storageClass, artifact } = props
+    super(scope, id, {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: vmChildMetadata({ vm, name: diskClaimName(vm.name, disk) }),
+      spec: {
+        accessModes: artifact?.accessModes?.length ? artifact.accessModes : ['ReadWriteOnce'],
+        volumeMode: artifact?.volumeMode,
+        storageClassName: storageClass,
+        resources: { requests: { storage: size } },
+      },
+    })
+  }
+}
+
+export function renderDiskClaim(props: DiskClaimProps): DiskClaimObject {
+  const [object] = render((chart) => new DiskClaim(chart, 'Disk', props))
+  return object as DiskClaimObject
+}
