@@ -12,11 +12,11 @@ const PURE = '^operator/.+/decide/.+[.]ts$'
  * answers that would be the same again.
  */
 const PURE_PARTS = [
-  '^operator/cluster/(clone-sources|dependents|importer-container|kept-metadata|kubevirt-views|neighbour-facts|own-view|ownership|pod-events|claim-message|quotas|views|workspace-views)[.]ts$',
+  '^operator/cluster/(clone-sources|dependents|importer-container|kept-metadata|kubevirt-views|neighbour-facts|own-view|ownership|pod-events|claim-message|quotas|secret-remedies|views|workspace-views)[.]ts$',
   '^operator/controllers/[^/]+/world[.]ts$',
   '^operator/images/(image-view|references)[.]ts$',
   '^operator/kube/(api-error|controller-of|kube-object|resource-types)[.]ts$',
-  '^operator/runtime/(backoff|child-refusals|conditions|first-few|foreign|interned|memoized|members|owned-fields|plan|redact|refusals|secrets-of|standing|wake)[.]ts$',
+  '^operator/runtime/(backoff|child-refusals|conditions|cut-to|first-few|foreign|interned|memoized|members|owned-fields|plan|redact|refusals|secrets-of|standing|wake)[.]ts$',
 ]
 const TESTS = '[.]test[.]ts$'
 /** What tests share. */

@@ -297,7 +297,6 @@ export {
 } from './children/workspace-owners.ts'
 export {
   hasHostPort,
-  isDefaultRouteLeftOut,
   NETWORKS_ANNOTATION,
   type PodNetwork,
   type PodNetworkProps,
@@ -311,5 +310,12 @@ export {
   type WorkspaceVolumeProps,
   WorkspaceVolumeStorage,
 } from './children/workspace-volume.ts'
+export {
+  clusterWarnings,
+  DEFAULT_ROUTE_LEFT_OUT,
+  machineNetworkWarnings,
+  networkWarnings,
+  volumeWarnings,
+} from './children/workspace-warnings.ts'
 export type { NameRule, PrinterColumn, Resource } from './schema/define-resource.ts'
 export type { StructuralSchema } from './schema/structural.ts'

@@ -35,6 +35,15 @@ export function ageColumn(what: string): PrinterColumn {
 }
 
 /** Shown with `-o wide`. */
+export const WARNINGS_COLUMN: PrinterColumn = {
+  name: 'Warnings',
+  type: 'integer',
+  jsonPath: '.status.warnings',
+  description: 'How much of the spec is not applied as written, or may not work.',
+  priority: 1,
+}
+
+/** Shown with `-o wide`. */
 export const MESSAGE_COLUMN: PrinterColumn = {
   name: 'Message',
   type: 'string',

@@ -273,9 +273,9 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** The password of passwordSecretRef is missing or unusable. */
   MissingPasswordSecret: {
     meaning:
-      'A Secret, or its key, that passwordSecretRef of a user names does not exist, its value is not a password, or the operator is not allowed to read it. The message says which.',
+      'A Secret, or its key, that passwordSecretRef of a user names does not exist, its value is not a password, or the operator is not allowed to read it. The message names all that is missing, with one command.',
     remedy:
-      'Create the Secret with that key and one line of text, correct spec.users, or give the operator the right to get Secrets in the namespace; where the message is an error of the API server, fix that. It then continues by itself.',
+      'Run the command with a password, one line of text, in place of each PASSWORD, correct spec.users, or give the operator the right to get Secrets in the namespace; where the message is an error of the API server, fix that. It then continues by itself.',
   },
   /** The user data of userDataSecretRef is missing or unusable. */
   MissingUserDataSecret: {

@@ -100,6 +100,13 @@ const kubevirt = z
   })
   .describe('The VirtualMachine of KubeVirt.')
 
+const missingSecretKey = z
+  .object({
+    name: z.string().max(253).describe('Name of the Secret, in the namespace of the virtual machine.'),
+    key: z.string().max(253).describe('A key that it has to have.'),
+  })
+  .describe('One key of a Secret.')
+
 const kicks = z
   .object({
     count: count().describe(
@@ -165,6 +172,12 @@ export const virtualMachineStatus = statusOf(
       'Fingerprint of the last value of annotation pelotech.ot/rebuild-requested-at that was seen. Each value counts once.',
     ),
     kicks: kicks.optional(),
+    warnings: count().describe('How many warnings the condition SpecWarning has. Absent where it has none.').optional(),
+    missingSecretKeys: z
+      .array(missingSecretKey)
+      .max(16)
+      .describe('Keys of Secrets that a machine which is not made yet waits for. Absent where it waits for none.')
+      .optional(),
   },
 )
 

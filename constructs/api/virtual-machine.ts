@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
-import { ageColumn, MESSAGE_COLUMN, phaseColumn, queueColumns, reasonColumn } from './columns.ts'
+import { ageColumn, MESSAGE_COLUMN, phaseColumn, queueColumns, reasonColumn, WARNINGS_COLUMN } from './columns.ts'
 import { disksField } from './machine-disks.ts'
 import { hardwareFields } from './machine-hardware.ts'
 import { placementFields } from './machine-placement.ts'
@@ -159,6 +159,7 @@ export const virtualMachine = defineResource({
       priority: 1,
     },
     { name: 'IP', type: 'string', jsonPath: '.status.addresses[0]', description: 'Its first address.', priority: 1 },
+    WARNINGS_COLUMN,
     MESSAGE_COLUMN,
   ],
 })

@@ -152,9 +152,9 @@ export const WORKSPACE_REASON_HELP = {
   SecretMissing: {
     severity: 'warning',
     meaning:
-      'A Secret that passwordSecretRef of a user, userDataSecretRef of a machine, a variable of a container, or pullSecrets of a container cluster names does not exist in the namespace of the workspace, or lacks the key of a password or of user data. If the Secret does not exist, the message is the command that creates it. Otherwise the message names Secret and key.',
+      'A Secret that passwordSecretRef of a user, userDataSecretRef of a machine, a variable of a container, or pullSecrets of a container cluster names does not exist in the namespace of the workspace, or lacks the key of a password or of user data. The message of the workspace names all that is missing, for whom, with one command; that of a machine or a container cluster has the command for its own part.',
     remedy:
-      'Run the command with the values in place of the words in capitals, or add the key to the Secret. The machine or the container cluster then continues by itself.',
+      'Run the command with the values in place of the words in capitals. It creates Secrets, and adds keys to those that exist, or creates them again where the workspace has owners, who may not change Secrets. The machine or the container cluster then continues by itself.',
   },
   /** A machine is not ready yet. */
   VirtualMachinePending: {
@@ -238,6 +238,14 @@ export const WORKSPACE_REASON_HELP = {
       'A change cannot be made to a volume that exists: a smaller size, a larger one in a folder of a node or of a StorageClass whose volumes cannot grow, or another place. It stays as it is. The message says which.',
     remedy:
       'Undo the change of the spec, or of the policy key localVolumeRoot. A volume grows by itself when allowVolumeExpansion of its StorageClass is set. Or give the volume another name: it is then created without its data.',
+  },
+  /** Warnings of the members. */
+  SpecWarning: {
+    severity: 'silent',
+    meaning:
+      'The spec is valid, and something in it is not applied as written, or may not work. The message has the number of these warnings, and each with the machine, container cluster, network or volume that it is about.',
+    remedy:
+      'No action needed where what the message says is acceptable. Otherwise change what it names in the spec, or the policy key that it names.',
   },
   /** A port of the node and a default route of a network exclude each other. */
   DefaultRouteLeftOut: {

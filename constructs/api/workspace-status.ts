@@ -12,7 +12,8 @@ export const WORKSPACE_PHASES = {
 export type WorkspacePhase = (typeof WORKSPACE_PHASES)[keyof typeof WORKSPACE_PHASES]
 
 /**
- * Types of the conditions. All of them are always present, except `NetworksIsolated`, which only workspaces with networks have, and `VolumeLost`.
+ * Types of the conditions. All of them are always present, except `NetworksIsolated`, which only workspaces with networks have, and `VolumeLost`
+ * and `SpecWarning`, which are present only while they hold.
  */
 export const WORKSPACE_CONDITIONS = {
   ...SETTLING_CONDITIONS,
@@ -21,6 +22,8 @@ export const WORKSPACE_CONDITIONS = {
   NetworksIsolated: 'NetworksIsolated',
   /** What was on a volume of the workspace is gone. It stays: that the volume is there again does not bring the data back. */
   VolumeLost: 'VolumeLost',
+  /** Something in the spec is not applied as written, or may not work. */
+  SpecWarning: 'SpecWarning',
 } as const
 
 /** Maximum number of listed components: more than a spec can request. */
@@ -48,7 +51,8 @@ export const workspaceStatus = statusOf(
     conditions:
       'Ready: every component is ready. Reconciling, Stalled: work is in progress, or cannot continue without a change. Settled: the workspace is Ready or Failed with ' +
       'this spec: processing of this spec has ended. UpToDate: everything is as the spec says; False if a machine waits for a restart or a new disk, a change cannot be made, or an image differs from its template. NetworksIsolated: members do not reach the node, its services and the Services of the cluster over the networks of the ' +
-      'workspace; Unknown if nothing shows it. VolumeLost: what was on a volume is gone, the one that went last if there are several; it stays as long as the workspace, also when the volume is there again, empty.',
+      'workspace; Unknown if nothing shows it. VolumeLost: what was on a volume is gone, the one that went last if there are several; it stays as long as the workspace, also when the volume is there again, empty. ' +
+      'SpecWarning: what in the spec is not applied as written, or may not work, of all members; absent where there is nothing of the kind.',
   },
   {
     ready: maybeText(16, 'Components that are ready, of all that are deployed, such as 3/7.'),
@@ -62,6 +66,7 @@ export const workspaceStatus = statusOf(
       })
       .describe('How many components are in which phase.')
       .optional(),
+    warnings: count().describe('How many warnings the condition SpecWarning has. Absent where it has none.').optional(),
     waitingFor: maybeText(256, 'What the workspace waits for, in a few words. Absent where it waits for nothing.'),
     namespace: maybeText(63, 'Namespace that everything of the workspace is in. Absent until it exists.'),
     components: z

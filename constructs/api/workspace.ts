@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
-import { ageColumn, MESSAGE_COLUMN, phaseColumn, reasonColumn } from './columns.ts'
+import { ageColumn, MESSAGE_COLUMN, phaseColumn, reasonColumn, WARNINGS_COLUMN } from './columns.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { cel, DNS_LABEL, GROUP, VERSION } from './shared.ts'
 import { containerClusters } from './workspace-containers.ts'
@@ -57,6 +57,7 @@ export const workspace = defineResource({
     { name: 'Ready', type: 'string', jsonPath: '.status.ready', description: 'Components that are ready, of all.' },
     { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor', description: 'What the workspace waits for.' },
     ageColumn('workspace'),
+    WARNINGS_COLUMN,
     MESSAGE_COLUMN,
   ],
 })

@@ -66,7 +66,7 @@ export interface PodNetworkProps {
 export type DefaultRoute = 'configured' | 'requested'
 
 /** Kubernetes accepts no more for a pod. */
-const NAMESERVERS_MAX = 3
+export const NAMESERVERS_MAX = 3
 const HALVES = { IPv4: ['0.0.0.0/1', '128.0.0.0/1'], IPv6: ['::/1', '8000::/1'] } as const
 
 type Family = keyof typeof HALVES
@@ -119,7 +119,8 @@ export function isDefaultRouteLeftOut(props: PodNetworkProps): boolean {
   return isConfigured(props) && hasHostPort(props.cluster) && attachmentsOf(props).some(hasGateway)
 }
 
-function attachmentsOf({ workspace, spec, cluster }: PodNetworkProps): Attachment[] {
+/** Returns the interfaces of a pod, with the default routes that it uses of their networks. */
+export function attachmentsOf({ workspace, spec, cluster }: PodNetworkProps): Attachment[] {
   const networks = new Map((spec.networks ?? []).map((network) => [network.name, network]))
   const interfaces = withMacAddresses(workspace.uid, cluster.name, cluster.interfaces ?? [])
   const families = new Set<Family>()
@@ -181,7 +182,7 @@ function isConfigured({ driver, defaultRoute = 'configured' }: PodNetworkProps):
   return driver === 'bridge' && defaultRoute === 'configured'
 }
 
-function hasGateway({ gateways }: Attachment): boolean {
+export function hasGateway({ gateways }: Pick<Attachment, 'gateways'>): boolean {
   return gateways.length > 0
 }
 
@@ -190,12 +191,17 @@ function familyOf(address: string): Family {
 }
 
 /** Returns the name servers of the cluster's networks, those of the first network first. If there are none, those of Kubernetes are used. */
-export function podNameservers(
+export function podNameservers(spec: WorkspaceSpec, cluster: WorkspaceContainerCluster): string[] {
+  return allNameservers(spec, cluster).slice(0, NAMESERVERS_MAX)
+}
+
+/** Returns them with those that a pod cannot have. */
+export function allNameservers(
   { networks = [] }: WorkspaceSpec,
   { interfaces = [] }: WorkspaceContainerCluster,
 ): string[] {
   const addresses = interfaces.flatMap(
     ({ network }) => networks.find(({ name }) => name === network)?.nameservers?.addresses ?? [],
   )
-  return [...new Set(addresses)].slice(0, NAMESERVERS_MAX)
+  return [...new Set(addresses)]
 }

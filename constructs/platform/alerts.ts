@@ -56,7 +56,8 @@ const QUIET: {
   ],
   Workspace: [
     ...(['Provisioning', 'WaitingForImages', 'VirtualMachinePending', 'ContainersPending', 'VolumePending'] as const),
-    ...(['NamespaceTerminating', 'Ready', 'UpToDate', 'ImageNotNeeded', 'DefaultRouteLeftOut', 'Outdated'] as const),
+    ...(['NamespaceTerminating', 'Ready', 'UpToDate', 'ImageNotNeeded', 'DefaultRouteLeftOut'] as const),
+    ...(['Outdated', 'SpecWarning'] as const),
     ...(['IgnoredOnDeploy', 'NotDeployedAnyMore', 'NodeIsolated', 'IsolationUnknown', 'Deleting'] as const),
   ],
 }

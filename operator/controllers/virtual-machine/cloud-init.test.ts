@@ -120,7 +120,12 @@ describe('a password in a Secret', () => {
     const cloudInit = await bench.render()
     expect(cloudInit).toEqual({
       kind: 'missing',
-      message: `the password of user "demo" is to come from key password of Secret ${LOGIN}, which does not exist or holds no single line of text: create it`,
+      reason: 'MissingPasswordSecret',
+      keys: [{ name: 'login', key: 'password' }],
+      message:
+        '1 Secret is incomplete: login needs one line of text in password (for user "demo"); ' +
+        `run: kubectl -n team patch secret login -p '{"stringData":{"password":"PASSWORD"}}'; ` +
+        'who may not patch Secrets deletes it, and creates it with all its keys',
     })
   })
 
@@ -137,7 +142,10 @@ describe('a password in a Secret', () => {
     const bench = build()
     bench.put(encoded(PASSWORD))
     const other = aVM({ namespace: 'other', uid: 'other' }, { spec: bench.vm.spec })
-    expect(await bench.render(other)).toMatchObject({ message: expect.stringContaining('Secret other/login') })
+    expect(await bench.render(other)).toMatchObject({
+      message:
+        '1 Secret is missing: login (for user "demo"); run: kubectl -n other create secret generic login --from-literal=password=PASSWORD',
+    })
   })
 })
 
@@ -187,24 +195,33 @@ describe('user data', () => {
     expect(bench.reads()).toHaveLength(2)
   })
 
-  const COMMAND = 'kubectl -n team create secret generic login --from-file=user=FILE'
+  const COMES = `userData is to come from key user of Secret ${LOGIN}, which`
+  const CREATE = 'kubectl create secret generic login --from-file=user=FILE'
   it.each<[string, Readonly<Record<string, string>> | undefined, string]>([
-    ['does not exist', undefined, `does not exist, has no such key, or is empty there: ${COMMAND}`],
-    ['is empty', value(''), `does not exist, has no such key, or is empty there: ${COMMAND}`],
+    [
+      'does not exist',
+      undefined,
+      `1 Secret is missing: login (for userData); run: ${CREATE.replace('kubectl', 'kubectl -n team')}`,
+    ],
+    [
+      'is empty',
+      value(''),
+      `1 Secret is incomplete: login needs text in user (for userData); run: kubectl -n team patch secret login -p "$(${CREATE} --dry-run=client -o json)"`,
+    ],
     [
       'is compressed',
       value(Uint8Array.of(0x1f, 0x8b, 8, 0)),
-      'is not text in UTF-8: put it there as it is, not compressed',
+      `${COMES} is not text in UTF-8: put it there as it is, not compressed`,
     ],
-    ['is of no kind', value(`${HIDDEN}: x\n`), 'does not begin with one of #cloud-config, #!'],
-    ['has a byte order mark', value('\ufeff#!/bin/sh\n'), 'does not begin with one of #cloud-config, #!'],
+    ['is of no kind', value(`${HIDDEN}: x\n`), `${COMES} does not begin with one of #cloud-config, #!`],
+    ['has a byte order mark', value('\ufeff#!/bin/sh\n'), `${COMES} does not begin with one of #cloud-config, #!`],
   ])('that %s is waited for, and named without its content', async (_what, data, why) => {
     const bench = buildWith({ userDataSecretRef: REF })
     if (data !== undefined) bench.put(data)
     const missing = await bench.render()
     if (missing.kind !== 'missing') throw new Error(missing.kind)
     expect(missing).toMatchObject({ reason: 'MissingUserDataSecret' })
-    expect(missing.message).toContain(`userData is to come from key user of Secret ${LOGIN}, which ${why}`)
+    expect(missing.message).toContain(why)
     expect(missing.message).not.toContain(HIDDEN)
     bench.put(value('#!/bin/sh\n'))
     expect(await bench.render()).toMatchObject({ kind: 'rendered' })
@@ -259,12 +276,35 @@ describe('a Secret is read', () => {
     expect(bench.reads()).toHaveLength(2)
   })
 
-  it('for each user, up to the first that is not there', async () => {
-    const users = ['a', 'b', 'c'].map((name) => ({ name, passwordSecretRef: { name, key: 'password' } }))
+  it('once, whoever has a password there, and all that is missing is named with one command', async () => {
+    const refs = ['a.one', 'b.one', 'a.two', 'c.one', 'c.two', 'b.one', 'd.one'].map((ref) => ref.split('.'))
+    const users = refs.map(([name = '', key], at) => ({ name: `u${at}`, passwordSecretRef: { name, key } }))
     const bench = build(users)
-    bench.put(encoded(PASSWORD), 'a')
-    expect(await bench.render()).toMatchObject({ message: expect.stringContaining('Secret team/b') })
-    expect(bench.reads()).toEqual(['get Secret team/a', 'get Secret team/b'])
+    bench.put({ one: Buffer.from(PASSWORD).toString('base64') }, 'c')
+    bench.put({ one: Buffer.from(PASSWORD).toString('base64') }, 'd')
+    expect(await bench.render()).toEqual({
+      kind: 'missing',
+      reason: 'MissingPasswordSecret',
+      keys: ['a.one', 'b.one', 'a.two', 'c.two'].map((ref) => ({ name: ref.slice(0, 1), key: ref.slice(2) })),
+      message:
+        '3 Secrets are missing or incomplete: a (for user "u0", user "u2"), b (for user "u1", user "u5"), ' +
+        'c needs one line of text in two (for user "u4"); run: ' +
+        'kubectl -n team create secret generic a --from-literal=one=PASSWORD --from-literal=two=PASSWORD && ' +
+        'kubectl -n team create secret generic b --from-literal=one=PASSWORD && ' +
+        `kubectl -n team patch secret c -p '{"stringData":{"two":"PASSWORD"}}'; ` +
+        'who may not patch Secrets deletes it, and creates it with all its keys',
+    })
+    expect(bench.reads()).toEqual(['a', 'b', 'c', 'd'].map((name) => `get Secret team/${name}`))
+  })
+
+  it('no further, where the operator may not read one', async () => {
+    const users = ['a', 'b'].map((name) => ({ name, passwordSecretRef: { name, key: 'password' } }))
+    const bench = build(users)
+    bench.client.before = () => {
+      throw apiError('Rejected')
+    }
+    expect(await bench.render()).toMatchObject({ isRefused: true, message: expect.stringContaining('Secret team/a') })
+    expect(bench.reads()).toEqual(['get Secret team/a'])
   })
 })
 
@@ -296,6 +336,7 @@ describe('an API server that does not answer', () => {
     }
     const missing = {
       kind: 'missing',
+      reason: 'MissingPasswordSecret',
       isRefused: true,
       message: `the password of user "demo" is to come from key password of Secret ${LOGIN}, which the API server cannot read: ${redactUrls(message)}`,
     }

@@ -6,6 +6,7 @@ import {
   userDataWarnings,
   withMacAddresses,
 } from '@open-terrain/constructs'
+import { type AskedKey, type AwaitedSecret, secretRemedy } from '../../cluster/secret-remedies.ts'
 import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
@@ -25,9 +26,10 @@ const ONE_LINE = /^[^\p{Cc}]{1,256}$/u
 /** Bytes that the API server takes in all values of a Secret together. */
 const SECRET_MAX = 1_048_576
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** Characters of what is said of missing keys. It may follow the message of a machine that runs. */
+const REMEDY_MAX = 3_000
 
 type Missing = Extract<CloudInit, { kind: 'missing' }>
-type KeyRef = NonNullable<VirtualMachineSpec['userDataSecretRef']>
 
 /** What was rendered last. */
 interface Known {
@@ -88,10 +90,21 @@ export class CloudInitSource {
     signal: AbortSignal,
     warnings?: readonly SpecWarning[],
   ): Promise<CloudInit> {
-    const { uid = '', name } = vm.metadata
-    const users = await this.#users(vm, spec, signal)
-    if ('kind' in users) return users
-    const userData = await this.#userData(vm, spec, signal)
+    const { uid = '', namespace = '', name } = vm.metadata
+    const keys = keysIn(spec)
+    const secrets = new Map<string, SecretContent | undefined>()
+    for (const one of keys) {
+      if (secrets.has(one.name)) continue
+      const { secret, refusal } = await this.#read(vm, one, signal)
+      if (refusal !== undefined) return { kind: 'missing', reason: one.reason, message: refusal, isRefused: true }
+      secrets.set(one.name, secret)
+    }
+    const lacking = keys.filter((one) => !hasValue(secrets.get(one.name), one))
+    if (lacking.length > 0) return missingKeys(namespace, keys, lacking, secrets)
+    const users = (spec.users ?? []).map(({ passwordSecretRef: ref, ...user }): CloudInitUser => {
+      return ref === undefined ? user : { ...user, plain_text_passwd: lineIn(valueOf(secrets.get(ref.name), ref.key)) }
+    })
+    const userData = userDataOf(namespace, spec, secrets)
     if (typeof userData === 'object') return userData
     const interfaces = withMacAddresses(uid, name, spec.interfaces ?? [])
     const props: CloudInitProps = { hostname: spec.name ?? name, users, interfaces }
@@ -105,71 +118,104 @@ export class CloudInitSource {
     return { kind: 'rendered', data, warnings: warnings ?? userDataWarnings({ ...props, userData }) }
   }
 
-  /** Returns the users of the guest with their passwords, or which one is missing. */
-  async #users(vm: MachineView, spec: VirtualMachineSpec, signal: AbortSignal): Promise<CloudInitUser[] | Missing> {
-    const { namespace = '' } = vm.metadata
-    const users: CloudInitUser[] = []
-    for (const { passwordSecretRef: ref, ...user } of spec.users ?? []) {
-      if (ref === undefined) {
-        users.push(user)
-        continue
-      }
-      const password = await this.#read(vm, ref, passwordIn, signal)
-      if (typeof password !== 'string') {
-        const { why, ...refused } = password
-        const secret = keyOf({ namespace, name: ref.name })
-        const message = `the password of user ${JSON.stringify(user.name)} is to come from key ${ref.key} of Secret ${secret}, which ${why}`
-        return { kind: 'missing', message, ...refused }
-      }
-      users.push({ ...user, plain_text_passwd: password })
-    }
-    return users
-  }
-
-  /** Returns the user data of the spec, or of the Secret that it names, or why there is none. */
-  async #userData(
-    vm: MachineView,
-    { userData, userDataSecretRef: ref }: VirtualMachineSpec,
-    signal: AbortSignal,
-  ): Promise<string | undefined | Missing> {
-    if (ref === undefined) return userData
-    const { namespace = '' } = vm.metadata
-    const found = await this.#read(vm, ref, (value) => userDataIn(value, namespace, ref), signal)
-    if (typeof found === 'string') return found
-    const { why, ...refused } = found
-    const message = `userData is to come from key ${ref.key} of Secret ${keyOf({ namespace, name: ref.name })}, which ${why}`
-    return { kind: 'missing', reason: 'MissingUserDataSecret', message, ...refused }
-  }
-
-  /** @param judged returns the text, or why the value is none */
-  async #read(
-    { metadata }: MachineView,
-    ref: KeyRef,
-    judged: (value: Buffer) => string | { readonly why: string },
-    signal: AbortSignal,
-  ): Promise<string | { readonly why: string; readonly isRefused?: boolean }> {
+  async #read({ metadata }: MachineView, { what, name, key }: NeededKey, signal: AbortSignal): Promise<Answer> {
     const { uid = '', namespace = '' } = metadata
     try {
-      const secret = await find<SecretContent>(this.#client, SECRET, { namespace, name: ref.name }, { signal })
-      return judged(Buffer.from(secret?.data?.[ref.key] ?? '', 'base64'))
+      return { secret: await find<SecretContent>(this.#client, SECRET, { namespace, name }, { signal }) }
     } catch (error) {
       if (!this.#failures.isAnswer(uid, error)) throw error
       const who = error.reason === 'Rejected' ? 'the operator may not read' : 'the API server cannot read'
-      return { why: `${who}: ${redactUrls(error.message)}`, isRefused: true }
+      const secret = keyOf({ namespace, name })
+      const refusal = `${what} is to come from key ${key} of Secret ${secret}, which ${who}: ${redactUrls(error.message)}`
+      return { refusal }
     }
   }
 }
 
-function passwordIn(value: Buffer): string | { readonly why: string } {
-  const line = value.toString('utf8').replace(/\r?\n$/, '')
-  return ONE_LINE.test(line) ? line : { why: 'does not exist or holds no single line of text: create it' }
+/** What the API server says to a read of a Secret. */
+interface Answer {
+  /** Undefined if it does not exist. */
+  readonly secret?: SecretContent | undefined
+  /** Why it cannot be read. */
+  readonly refusal?: string
 }
 
-function userDataIn(value: Buffer, namespace: string, { name, key }: KeyRef): string | { readonly why: string } {
-  if (value.length === 0) {
-    const command = `kubectl -n ${namespace} create secret generic ${name} --from-file=${key}=FILE`
-    return { why: `does not exist, has no such key, or is empty there: ${command}` }
-  }
+/** A key of a Secret that the guest needs something of. */
+interface NeededKey extends Required<AskedKey> {
+  /** What is to come from it, at the beginning of a sentence. */
+  readonly what: string
+  /** What waits for it, in words for people. */
+  readonly by: string
+  readonly reason: Missing['reason']
+}
+
+function keysIn({ users = [], userDataSecretRef }: VirtualMachineSpec): readonly NeededKey[] {
+  const passwords = users.flatMap(({ name, passwordSecretRef: ref }): NeededKey[] => {
+    const by = `user ${JSON.stringify(name)}`
+    const what = `the password of ${by}`
+    return ref === undefined ? [] : [{ ...ref, placeholder: 'PASSWORD', what, by, reason: 'MissingPasswordSecret' }]
+  })
+  if (userDataSecretRef === undefined) return passwords
+  const [what, reason] = ['userData', 'MissingUserDataSecret'] as const
+  return [...passwords, { ...userDataSecretRef, placeholder: 'FILE', what, by: what, reason }]
+}
+
+function valueOf(secret: SecretContent | undefined, key: string): Buffer {
+  return Buffer.from(secret?.data?.[key] ?? '', 'base64')
+}
+
+/** Returns the password that a value is; undefined if it is none. */
+function lineIn(value: Buffer): string | undefined {
+  const line = value.toString('utf8').replace(/\r?\n$/, '')
+  return ONE_LINE.test(line) ? line : undefined
+}
+
+/** Reports whether there is a value. User data is judged when everything is there. */
+function hasValue(secret: SecretContent | undefined, { key, placeholder }: NeededKey): boolean {
+  const value = valueOf(secret, key)
+  return placeholder === 'PASSWORD' ? lineIn(value) !== undefined : value.length > 0
+}
+
+/** The owners of a workspace have no such right. */
+const WITHOUT_PATCH = 'who may not patch Secrets deletes it, and creates it with all its keys'
+
+/** Returns all that people have to do before the guest has its passwords and its user data. */
+function missingKeys(
+  namespace: string,
+  keys: readonly NeededKey[],
+  lacking: readonly NeededKey[],
+  secrets: ReadonlyMap<string, SecretContent | undefined>,
+): Missing {
+  const awaited = [...Map.groupBy(lacking, ({ name }) => name)].map(
+    ([name, own]): AwaitedSecret => ({
+      name,
+      asked: keys.filter((one) => one.name === name),
+      ...(secrets.get(name) !== undefined && { lacks: [...new Set(own.map(({ key }) => key))] }),
+      by: own.map(({ by }) => by),
+    }),
+  )
+  const remedy = secretRemedy(awaited, { namespace, max: REMEDY_MAX, change: 'patch' })
+  const message = awaited.some(({ lacks }) => lacks !== undefined) ? `${remedy}; ${WITHOUT_PATCH}` : remedy
+  const missing = new Map(lacking.map(({ name, key }) => [`${name}/${key}`, { name, key }]))
+  const reason = lacking.find((one) => one.placeholder === 'PASSWORD')?.reason ?? 'MissingUserDataSecret'
+  return { kind: 'missing', reason, message, keys: [...missing.values()] }
+}
+
+/** Returns the user data of the spec, or of the Secret that it names, or why it is none. */
+function userDataOf(
+  namespace: string,
+  { userData, userDataSecretRef: ref }: VirtualMachineSpec,
+  secrets: ReadonlyMap<string, SecretContent | undefined>,
+): string | undefined | Missing {
+  if (ref === undefined) return userData
+  const found = textIn(valueOf(secrets.get(ref.name), ref.key))
+  if (typeof found === 'string') return found
+  const secret = keyOf({ namespace, name: ref.name })
+  const message = `userData is to come from key ${ref.key} of Secret ${secret}, which ${found.why}`
+  return { kind: 'missing', reason: 'MissingUserDataSecret', message }
+}
+
+function textIn(value: Buffer): string | { readonly why: string } {
   const text = utf8(value)
   if (text === undefined) return { why: 'is not text in UTF-8: put it there as it is, not compressed' }
   return isUserData(text) ? text : { why: `does not ${BEGINS_AS_USER_DATA}; correct it` }

@@ -33,6 +33,9 @@ interface Options extends Services {
   readonly onPolicyChange: (listener: () => void) => () => void
 }
 
+/** No Secret is read for a machine that gets no guest. */
+const NOT_ASKED: CloudInit = { kind: 'missing', reason: 'MissingPasswordSecret', message: '' }
+
 /** What is read live for each plan. */
 interface Prepared {
   readonly cloudInit: CloudInit
@@ -74,7 +77,7 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
       loops: [obstacles],
       prepare: async (vm, signal) => {
         const parsed = parsedMachineSpec(vm)
-        if (!parsed.ok || isTerminating(vm)) return { cloudInit: { kind: 'missing', message: '' }, restore: undefined }
+        if (!parsed.ok || isTerminating(vm)) return { cloudInit: NOT_ASKED, restore: undefined }
         const restore = await waitingRestoreOf(vm, parsed.spec, caches, client, signal)
         return { cloudInit: await cloudInits.render(vm, parsed.spec, signal), restore }
       },

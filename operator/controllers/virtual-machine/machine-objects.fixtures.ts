@@ -166,7 +166,7 @@ export function anInstance(more: Partial<InstanceView> = {}, metadata: Partial<O
 /** The cloud-init data of the guest, with {@link PASSWORD} for each password that is in a Secret. */
 export function cloudInitOf({ metadata: { uid = '', name }, spec }: MachineView): CloudInit {
   const parsed = parseVirtualMachineSpec(spec)
-  if (!parsed.ok) return { kind: 'missing', message: '' }
+  if (!parsed.ok) return { kind: 'missing', reason: 'MissingPasswordSecret', message: '' }
   const users = (parsed.spec.users ?? []).map(({ passwordSecretRef, ...user }) =>
     passwordSecretRef === undefined ? user : { ...user, plain_text_passwd: PASSWORD },
   )

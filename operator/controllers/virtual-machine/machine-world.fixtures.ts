@@ -9,7 +9,9 @@ import type { CloudInit, MachineWorld } from './world.ts'
 
 export const NO_PASSWORD = {
   kind: 'missing',
+  reason: 'MissingPasswordSecret',
   message: 'the password of user "demo" is not there',
+  keys: [{ name: 'login', key: 'password' }],
 } as const satisfies CloudInit
 
 export type WorldOverrides = Omit<Partial<MachineWorld>, 'vm' | 'policy' | 'spec'> &

@@ -52,13 +52,14 @@ export type CloudInit =
       /** What of the user data has no effect. */
       readonly warnings?: readonly SpecWarning[]
     }
-  /** A Secret that the spec names does not exist, or cannot be read: then no watch event reports when it can. */
+  /** Secrets that the spec names do not exist or lack a key; or one cannot be read: then no watch event reports when it can. */
   | {
       readonly kind: 'missing'
-      /** Default: MissingPasswordSecret. */
-      readonly reason?: 'MissingPasswordSecret' | 'MissingUserDataSecret'
+      readonly reason: 'MissingPasswordSecret' | 'MissingUserDataSecret'
       readonly message: string
       readonly isRefused?: boolean
+      /** The keys that have nothing which can be used yet. */
+      readonly keys?: VirtualMachineStatus['missingSecretKeys']
     }
 
 /** What keeps the pod of a machine from starting, as found by a live look. */

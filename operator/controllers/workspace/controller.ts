@@ -17,6 +17,7 @@ import { isOpenNode } from './decide/isolation.ts'
 import { WRITTEN_TYPES } from './decide/kinds.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { hangingPods } from './decide/pod-trouble.ts'
+import { isSpecWarning } from './decide/spec-warnings.ts'
 import { workspacePaceOf } from './decide/status.ts'
 import { observeWorkspace } from './observe.ts'
 import { PodWarnings } from './pod-warnings.ts'
@@ -82,7 +83,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
       gauges: metrics,
       states: {
         reasons: WORKSPACE_REASON_HELP,
-        more: (workspace, now) => conditionStates(workspace, isOpenNode, now),
+        more: (workspace, now) => conditionStates(workspace, (one) => isOpenNode(one) || isSpecWarning(one), now),
       },
       loops: [podWarnings, aside, ranges],
       plan: (workspace) => {

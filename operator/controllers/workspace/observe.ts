@@ -12,7 +12,7 @@ import { type Blueprint, type Component, idOfObject } from './decide/component.t
 import { imageNames, ownReferences } from './decide/components/image.ts'
 import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
-import { secretNamesIn } from './decide/missing-secret.ts'
+import { secretNamesIn } from './decide/missing-secrets.ts'
 import { asItStands } from './decide/render.ts'
 import type { ImageFacts, WorkspaceView, WorkspaceWorld } from './world.ts'
 

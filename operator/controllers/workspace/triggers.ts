@@ -9,6 +9,7 @@ import { isSame } from '../../runtime/owned-fields.ts'
 import { type Change, whenContentChanged, whenCreatedOrDeleted } from '../../runtime/store.ts'
 import { BY_IMAGE_NAME, WORKSPACE, type WorkspaceCaches } from './caches.ts'
 import { hasItsDisk } from './decide/machine-disk.ts'
+import { warningOfMachine } from './decide/spec-warnings.ts'
 import type { MachineFacts, WorkspaceView } from './world.ts'
 
 /** Enqueues the workspaces that a change of another object in the caches concerns. Makes no decisions. Returns functions that stop the listeners. */
@@ -117,8 +118,19 @@ function aboutImage(image: ImageView | undefined, isOfOne: boolean): unknown {
 function aboutMachine(machine: MachineFacts | undefined): unknown {
   if (machine === undefined) return undefined
   const { metadata, spec, status } = machine
-  const { phase, reason, message, nodeName, observedGeneration } = status
+  const { phase, reason, message, nodeName, observedGeneration, missingSecretKeys } = status
   const hasDisk = hasItsDisk(machine)
   const { resourceVersion: _version, ...rest } = metadata
-  return [rest, spec, phase, reason, message, nodeName, observedGeneration, hasDisk]
+  return [
+    rest,
+    spec,
+    phase,
+    reason,
+    message,
+    nodeName,
+    observedGeneration,
+    missingSecretKeys,
+    hasDisk,
+    warningOfMachine(machine),
+  ]
 }

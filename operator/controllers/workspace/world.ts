@@ -1,4 +1,4 @@
-import type { ParsedWorkspaceSpec, Policy, WorkspaceStatus } from '@open-terrain/constructs'
+import type { ParsedWorkspaceSpec, Policy, VirtualMachineStatus, WorkspaceStatus } from '@open-terrain/constructs'
 import type { ClusterRange } from '../../cluster/cluster-ranges.ts'
 import type { NamespaceState } from '../../cluster/namespace-state.ts'
 import type { OwnView } from '../../cluster/own-view.ts'
@@ -24,6 +24,9 @@ export interface MachineFacts extends KubeObject {
     readonly message?: string | undefined
     readonly nodeName?: string | undefined
     readonly bootedAt?: string | undefined
+    readonly conditions?: VirtualMachineStatus['conditions']
+    readonly warnings?: number | undefined
+    readonly missingSecretKeys?: VirtualMachineStatus['missingSecretKeys']
     readonly clone?: { readonly phase?: string | undefined } | undefined
     readonly observedGeneration?: number | undefined
   }
@@ -54,7 +57,7 @@ export interface WorkspaceWorld {
   /** By `backingVMDiskImage`. */
   readonly images: ReadonlyMap<string, ImageFacts>
   readonly imageNamespace: NamespaceState
-  /** Names of those Secrets that its machines name and that exist in the namespace of the workspace. */
+  /** Names of those Secrets that its members name and that exist in the namespace of the workspace. */
   readonly secrets: ReadonlySet<string>
   /** By name of the container cluster. */
   readonly pods: ReadonlyMap<string, readonly ContainerPodView[]>

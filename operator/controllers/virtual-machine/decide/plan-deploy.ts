@@ -29,8 +29,6 @@ import { leftClaim, type MachineStanding, type Remark } from './status.ts'
 /** No watch event reports that access was granted, or that the API server can read a Secret again. */
 const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
 
-const NO_PASSWORD = 'MissingPasswordSecret'
-
 /** Plans disk, Secret and machine, once the image is ready or the machine is deployed already. */
 export function planDeploy(draft: MachineDraft, image: ImageState): Step {
   const { cloudInit } = draft.world
@@ -47,7 +45,7 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
     planDiskless(draft, blocked) ?? standstill(draft, blocked) ?? planDisk(draft, image) ?? planRun(draft)
   if (cloudInit.kind === 'rendered') return step
   const wake = cloudInit.isRefused ? sooner(step.wake, SECRET_LOOK) : step.wake
-  if (step.standing.reason === (cloudInit.reason ?? NO_PASSWORD)) return { ...step, wake }
+  if (step.standing.reason === cloudInit.reason) return { ...step, wake }
   // The guest keeps what cloud-init set up at its first start.
   return { ...step, wake, standing: withMore(step.standing, `; ${cloudInit.message}`) }
 }
@@ -109,7 +107,7 @@ function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
     return failed('InvalidSpec', message)
   }
   const isKnown = cloudInit.kind === 'rendered' || secret !== undefined
-  return isKnown ? undefined : waiting(cloudInit.reason ?? NO_PASSWORD, cloudInit.message)
+  return isKnown ? undefined : waiting(cloudInit.reason, cloudInit.message)
 }
 
 function planRun(draft: MachineDraft): Step {

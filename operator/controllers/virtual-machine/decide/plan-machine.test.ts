@@ -153,6 +153,19 @@ describe('what stands in the way', () => {
     expect(walk.deploy().stand).toBe('Ready/Running')
   })
 
+  it('the keys that have no password are in the status as long as it waits for them', () => {
+    const walk = new Walk().set({ cloudInit: NO_PASSWORD }).settle()
+    expect(walk.status.missingSecretKeys).toEqual(NO_PASSWORD.keys)
+    walk.set({ cloudInit: aWorld().cloudInit }).deploy()
+    expect('missingSecretKeys' in walk.status).toBe(false)
+    // It has been given its passwords: what is missing now is needed for nothing but a new disk.
+    walk.set({ cloudInit: NO_PASSWORD }).settle()
+    expect([walk.message, 'missingSecretKeys' in walk.status]).toEqual([
+      expect.stringContaining(NO_PASSWORD.message),
+      false,
+    ])
+  })
+
   it('a foreign object that is being deleted is waited for without an alarm, however long that takes', () => {
     const walk = new Walk().set({ leaving: 'DataVolume vm-root' }).settle()
     for (const ms of [0, 10 * HOUR]) {

@@ -29,7 +29,7 @@ export function remarksOnSpec({ world, spec }: MachineDraft, { apply = [] }: Ste
   const [first] = warnings
   if (first !== undefined) {
     const message = warnings.map((one) => one.message).join('; ')
-    remarks.push({ type: 'SpecWarning', reason: first.reason, message })
+    remarks.push({ type: 'SpecWarning', reason: first.reason, message, count: warnings.length })
   }
   if (differing.length > 0 && image !== undefined) {
     const message = `the image differs from the template in ${differing.join(', ')}, and ${whoMade(image)}; the image is used as it is: correct spec.vmDiskImageTemplate, or name another image`

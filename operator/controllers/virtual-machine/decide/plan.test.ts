@@ -237,21 +237,23 @@ describe('a warning about the spec', () => {
     expect(planOf({ spec }).events).toContainEqual(expect.objectContaining({ type: 'Warning', reason }))
   })
 
-  it('tells of several at once, in one condition', () => {
+  it('tells of several at once, in one condition, and how many they are', () => {
     const both = warning({ spec: { ...login, ...small } })
     expect(both?.message).toMatch(/demo-user, since .*; the disk gets 10Gi/)
+    expect(planOf({ spec: { ...login, ...small } }).status.warnings).toBe(2)
   })
 
   it('says nothing where there is nothing to say, and is dropped when it is mended', () => {
     expect(warning({})).toBeUndefined()
     const walk = new Walk({ spec: login }).settle()
-    expect(walk.condition('SpecWarning')?.status).toBe('True')
+    expect([walk.condition('SpecWarning')?.status, walk.status.warnings]).toEqual(['True', 1])
     expect(
       walk
         .edit({ users: [{ name: 'demo' }] })
         .settle()
         .condition('SpecWarning'),
     ).toBeUndefined()
+    expect('warnings' in walk.status).toBe(false)
     expect(walk.events.filter((line) => line.endsWith('LoginRenamed'))).toEqual(['Warning LoginRenamed'])
   })
 

@@ -86,6 +86,11 @@ function ignored(draft: MachineDraft, image: ImageState): Step {
   }
 }
 
+/** The Workspace of a machine names what is missing for all its members. */
+function missingKeys({ cloudInit }: MachineWorld, { reason }: Step['standing']) {
+  return cloudInit.kind === 'missing' && reason === cloudInit.reason ? cloudInit.keys : undefined
+}
+
 /** A request that a machine was created with, or that it gets while it has its disk, is over: it does not count when the disk is lost later. */
 function seenRequest(world: MachineWorld): string | undefined {
   const { status } = world.vm
@@ -99,7 +104,13 @@ function finish(world: MachineWorld, step: Step, now: number, image?: ImageState
   const standing = withPending(refused(stands, world), remarks)
   const status = withMachineStanding(
     // Only the steps that provision a machine have a time limit: waiting for an image, or for CDI to be installed, has none.
-    { ...vm.status, provisioningSince: undefined, rebuildRequest: seenRequest(world), ...shown },
+    {
+      ...vm.status,
+      provisioningSince: undefined,
+      rebuildRequest: seenRequest(world),
+      missingSecretKeys: missingKeys(world, stands),
+      ...shown,
+    },
     {
       standing,
       image: image?.shown ?? vm.status.image,

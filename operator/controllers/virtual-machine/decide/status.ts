@@ -22,6 +22,8 @@ export interface Remark {
   readonly type: (typeof REMARKS)[number]
   readonly reason: VirtualMachineReason
   readonly message: string
+  /** How many things its message says. */
+  readonly count?: number
   /** Whether it says nothing about the disk. */
   readonly isAside?: true
 }
@@ -95,8 +97,8 @@ export function withMachineStanding(
     newCondition(TYPE.Ready, phase === 'Ready', standing),
     newCondition(TYPE.ImageReady, imageReady.holds, imageReady),
     ...courseConditions(standing, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
-    ...remarks.map(({ type, isAside: _aside, ...remark }) =>
-      newCondition(type, true, { ...remark, message: cutMessage(remark.message) }),
+    ...remarks.map(({ type, reason: why, message: text }) =>
+      newCondition(type, true, { reason: why, message: cutMessage(text) }),
     ),
   ]
   const before = (status.conditions ?? []).filter(
@@ -109,6 +111,7 @@ export function withMachineStanding(
     reason,
     message,
     image,
+    warnings: remarks.find(({ type }) => type === 'SpecWarning')?.count,
     conditions: mergeConditions(before, conditions, generation, now),
   })
 }

@@ -37,8 +37,29 @@ export interface Component {
   readonly held?: { readonly absent: ComponentStanding; readonly present: ComponentStanding }
   /** What earlier versions of the operator rendered for the same spec and policy, the newest first (docs/adr/0015). */
   readonly earlier?: readonly EarlierRendering[]
+  /** What of its part of the spec is not applied as written, or may not work. Default: nothing. */
+  readonly warnings?: readonly ComponentWarning[]
   /** What people should know about it once it is Ready. */
   readonly remarks?: readonly ComponentRemark[]
+}
+
+/** A sentence about a part of the spec, without its end. Never contains a secret value. */
+export interface ComponentWarning {
+  readonly message: string
+  /** How many warnings the message has. Default: 1. */
+  readonly count?: number
+  /** Whether its child repeats it in its own status, once it has one. */
+  readonly isOfChild?: true
+}
+
+/** Returns the field of a component, which one without warnings does not have. */
+export function withWarnings(
+  messages: readonly string[],
+  ofChild: readonly string[] = [],
+): Pick<Component, 'warnings'> {
+  if (messages.length === 0 && ofChild.length === 0) return {}
+  const own = messages.map((message): ComponentWarning => ({ message }))
+  return { warnings: [...ofChild.map((message): ComponentWarning => ({ message, isOfChild: true })), ...own] }
 }
 
 /** How an earlier version of the operator rendered a component. While its objects exist, they are what is wanted. */

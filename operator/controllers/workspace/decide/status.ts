@@ -9,6 +9,7 @@ import {
 } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
+import { cutTo } from '../../../runtime/cut-to.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
@@ -18,6 +19,8 @@ import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, idOfObject } from './component.ts'
 import { isolationCondition } from './isolation.ts'
 import { idOfComponent, type Judged } from './judge.ts'
+import { missingSecretsOf, type WorkspaceSecrets } from './missing-secrets.ts'
+import { specWarningsOf } from './spec-warnings.ts'
 
 /** The facts that a status is built from. */
 export interface WorkspaceStatusFacts {
@@ -36,12 +39,17 @@ const WAITING_FOR_MAX = 256
 /** Characters of the whole message. Texts of others are already redacted here, and a command must stay as it was rendered. */
 const MESSAGE_MAX = 4_000
 
+const PASSING: ReadonlySet<string> = new Set([TYPE.NetworksIsolated, TYPE.SpecWarning])
+
 /** Returns the whole status. Of the one before, only the transition times of its conditions are kept. */
 export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusFacts, now: number): WorkspaceStatus {
   const { workspace, children } = world
   const { generation, name } = workspace.metadata
   const { judged, problem } = facts
-  const standing = withRefusal(standingOf(facts), world.refusal, { phase: 'Provisioning', reason: 'Refused' })
+  const standing = withRefusal(standingOf(facts, secretsOf(world, judged)), world.refusal, {
+    phase: 'Provisioning',
+    reason: 'Refused',
+  })
   const { phase, reason } = standing
   const message = cutTo(MESSAGE_MAX, standing.message)
   const isBusy = phase === 'Provisioning'
@@ -51,8 +59,11 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     upToDate(judged, { phase, reason, message }),
   ]
   const isolation = isolationCondition(world)
+  const warnings = specWarningsOf(world, judged)
+  const passing = [...(isolation ? [isolation] : []), ...(warnings ? [warnings.condition] : [])]
+  // These do not stay when they do not hold any more.
   const known = workspace.status.conditions?.filter(
-    ({ type }) => type !== TYPE.NetworksIsolated || isolation !== undefined,
+    ({ type }) => !PASSING.has(type) || passing.some((one) => one.type === type),
   )
   const waitingFor = phase === 'Ready' ? undefined : awaitedIn(facts)
   const hasNamespace = children.has(`Namespace ${name}`)
@@ -61,27 +72,46 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     phase,
     reason,
     message,
-    conditions: mergeConditions(
-      known ?? [],
-      [...conditions, ...(isolation ? [isolation] : []), ...lostVolumes(judged)],
-      generation,
-      now,
-    ),
+    conditions: mergeConditions(known ?? [], [...conditions, ...passing, ...lostVolumes(judged)], generation, now),
     ...(hasNamespace && { namespace: name }),
     ...(waitingFor !== undefined && { waitingFor: cutTo(WAITING_FOR_MAX, waitingFor) }),
     ...(problem === undefined && figuresOf(judged)),
+    ...(warnings !== undefined && { warnings: warnings.count }),
     ...(judged.length > 0 && { components: judged.map((one) => shown(one, mostOf(judged.length))) }),
   }
 }
 
-function standingOf({ judged, leaving, problem }: WorkspaceStatusFacts): Standing<WorkspacePhase, WorkspaceReason> {
+function secretsOf(world: WorkspaceWorld, judged: readonly Judged[]): WorkspaceSecrets | undefined {
+  const pending = judged.filter(({ component, standing: { phase, why }, isThere }) => {
+    // A machine that has been given its passwords needs them no more.
+    const isGiven = component.kind === 'VirtualMachine' && isThere && why !== 'SecretMissing'
+    return component.held === undefined && phase !== 'Ready' && !isGiven
+  })
+  return missingSecretsOf(world, new Set(pending.map(({ component }) => idOfComponent(component))))
+}
+
+/** Says what comes first of a workspace, and of all Secrets that somebody has to create: people create them while the workspace waits for something else. */
+function causes(first: Judged | undefined, secrets: WorkspaceSecrets | undefined): string[] {
+  if (first === undefined) return []
+  const { component, standing } = first
+  const id = idOfComponent(component)
+  const own = `${id}: ${standing.message}`
+  const isFirst = standing.why === 'SecretMissing' && secrets?.members.has(id) === true
+  if (secrets === undefined || (isFirst && secrets.only === id)) return [own]
+  return isFirst ? [secrets.message] : [own, secrets.message]
+}
+
+function standingOf(
+  { judged, leaving, problem }: WorkspaceStatusFacts,
+  secrets: WorkspaceSecrets | undefined,
+): Standing<WorkspacePhase, WorkspaceReason> {
   if (problem !== undefined) return { phase: problem.phase, reason: problem.why, message: problem.message }
   const members = membersOf(judged)
   const ignored = judged.filter(isIgnored).map(({ component }) => idOfComponent(component))
   const worst = worstOf(judged)
   const first = worst ?? (leaving.length > 0 ? undefined : remarkableIn(judged))
   const message = [
-    first === undefined ? '' : `${idOfComponent(first.component)}: ${first.standing.message}`,
+    ...causes(first, secrets),
     `${shareIn('Ready', members)} components are ready`,
     listed('Failed', members),
     listed('Provisioning', members),
@@ -191,10 +221,6 @@ function inShort(length: number, text: string): string {
   if (text.length <= length) return text
   const half = Math.floor((length - 3) / 2)
   return `${text.slice(0, half)} … ${text.slice(-half)}`.toWellFormed()
-}
-
-function cutTo(length: number, text: string): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`.toWellFormed()
 }
 
 /** Returns Events for its start, its end, and each trouble with the component that has it, for people who read `kubectl describe`. */

@@ -1,8 +1,9 @@
 import {
   ANSIBLE_VOLUME,
+  clusterWarnings,
   containersOf,
   hasHostPort,
-  isDefaultRouteLeftOut,
+  DEFAULT_ROUTE_LEFT_OUT as LEFT_OUT,
   type Policy,
   podNetworksIn,
   renderClusterFiles,
@@ -24,9 +25,10 @@ import {
   componentWaiting,
   heldByDeploy,
   idOf,
+  withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
-import { missingSecret, secretsOfCluster } from '../missing-secret.ts'
+import { missingSecrets } from '../missing-secrets.ts'
 import { memberOf } from '../node-group.ts'
 import { forgotten, judgePlacement, type Placement } from '../placement.ts'
 import { judgeNetworks } from '../pod-networks.ts'
@@ -47,13 +49,15 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
     (blueprint.spec.containerClusters ?? []).map((cluster): Component => {
       const { networkDriver: driver, workspaceQuota: quota } = blueprint.policy
       const props = { ...blueprint, cluster, driver, quota }
+      const warnings = clusterWarnings(props)
       return {
         kind: KIND,
         name: cluster.name,
         // The pod is replaced when its Deployment changes, and needs its networks and files then.
         objects: [...renderClusterNetworks(props), ...renderClusterFiles(props), renderContainerCluster(props)],
         needs: [...networkIds(cluster.interfaces), ...volumeIds(blueprint, cluster)],
-        ...(isDefaultRouteLeftOut(props) && { remarks: [DEFAULT_ROUTE_LEFT_OUT] }),
+        ...(warnings.includes(LEFT_OUT) && { remarks: [DEFAULT_ROUTE_LEFT_OUT] }),
+        ...withWarnings(warnings),
         earlier: [
           {
             objects: [renderContainerCluster({ ...props, defaultRoute: 'requested', placement: 'free' })],
@@ -69,7 +73,7 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
   },
   // A cluster that stays as it is keeps the files that its pod mounts.
   isNeeded: ({ children }, object) => object.kind === CONFIG_MAP.kind && isMounted(children, object.metadata.name),
-  obstacle: (world, { name }) => missingSecret(world, secretsOfCluster(clusterOf(world, name))),
+  obstacle: (world, { name }) => missingSecrets(world, idOf(KIND, name)),
   standing: judgeCluster,
   tended: (world, { name }, now) => {
     const { touch, remove, wake } = judgePlacement(world, name, now) ?? {}
@@ -90,7 +94,7 @@ function clusterOf({ spec }: Pick<WorkspaceWorld, 'spec'>, name: string): Worksp
 /** Replies to clients of the node's port would leave by the workspace, and nobody outside would get one. */
 const DEFAULT_ROUTE_LEFT_OUT: ComponentRemark = {
   why: 'DefaultRouteLeftOut',
-  message: 'because of its hostPort its networks give it routes to each other, but no default route',
+  message: LEFT_OUT,
 }
 
 /** What the pod lacks depends on the version of Multus. */

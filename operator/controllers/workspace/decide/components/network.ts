@@ -8,6 +8,7 @@ import {
   linkNamesOfBefore,
   NETWORKS_ANNOTATION,
   type NetworksOfBefore,
+  networkWarnings,
   renderWorkspaceNetwork,
   staticAddresses,
   type WorkspaceSpec,
@@ -16,7 +17,15 @@ import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { NETWORK_ATTACHMENT_DEFINITION } from '../../../../kube/resource-types.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import { marked, markOf } from '../as-wanted.ts'
-import { type Blueprint, type Component, componentFailed, componentReady, idOf, idOfObject } from '../component.ts'
+import {
+  type Blueprint,
+  type Component,
+  componentFailed,
+  componentReady,
+  idOf,
+  idOfObject,
+  withWarnings,
+} from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
 
 const KIND = 'Network'
@@ -32,6 +41,7 @@ export const NETWORK_KIND: ComponentKind = {
         name: network.name,
         objects: renderWorkspaceNetwork({ workspace, spec, network, driver: policy.networkDriver, networksOfBefore }),
         needs: [],
+        ...withWarnings(networkWarnings({ workspace, spec, network, driver: policy.networkDriver })),
       }),
     ),
   isNeeded: isUsed,

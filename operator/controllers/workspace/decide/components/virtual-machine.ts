@@ -1,9 +1,11 @@
 import {
+  machineNetworkWarnings,
   renderWorkspaceMachine,
   virtualMachine,
   type WorkspaceMachineObject,
   type WorkspaceReason,
   type WorkspaceVm,
+  warningsOf,
 } from '@open-terrain/constructs'
 import type { MachineFacts, WorkspaceWorld } from '../../world.ts'
 import {
@@ -14,9 +16,10 @@ import {
   componentWaiting,
   heldByDeploy,
   idOf,
+  withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
-import { missingSecret, secretsOfMachine } from '../missing-secret.ts'
+import { missingSecrets } from '../missing-secrets.ts'
 import { placedBefore } from '../placement.ts'
 import { imageIdOf } from './image.ts'
 import { networkIds, refusedMove } from './network.ts'
@@ -31,30 +34,28 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   types: [{ type: virtualMachine, propagationPolicy: 'Background' }],
   uses: ['Network', 'Volume'],
   children: ({ workspace, spec, policy, rebuildRequestedAt }) =>
-    (spec.vms ?? []).map(
-      (vm): Component => ({
+    (spec.vms ?? []).map((vm): Component => {
+      const { imageNamespace, networkDriver: driver } = policy
+      const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver, rebuildRequestedAt })
+      return {
         kind: KIND,
         name: vm.name,
-        objects: [
-          renderWorkspaceMachine({
-            workspace,
-            spec,
-            vm,
-            imageNamespace: policy.imageNamespace,
-            driver: policy.networkDriver,
-            rebuildRequestedAt,
-          }),
-        ],
+        objects: [machine],
         needs: [imageIdOf(vm), ...networkIds(vm.interfaces), ...volumeIds(vm)],
+        ...withWarnings(
+          machineNetworkWarnings(spec, vm),
+          warningsOf(machine.spec).map(({ message }) => message),
+        ),
         ...heldByDeploy(vm),
-      }),
-    ),
+      }
+    }),
   unchangeable: ({ spec, ...world }, { name }) => {
     const vms = spec.ok ? spec.spec.vms : []
     const vm = vms?.find((one) => one.name === name)
     return refusedMove({ ...world, spec }, vm?.interfaces, world.children.get(idOf(KIND, name)))
   },
-  obstacle: (world, component, now) => missingSecretOf(world, component.name) ?? withoutNode(world, component, now),
+  obstacle: (world, component, now) =>
+    missingSecrets(world, idOf(KIND, component.name)) ?? withoutNode(world, component, now),
   standing: (world, { name }) => judgeMachine(world, name),
 }
 
@@ -89,7 +90,7 @@ function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
     return {
       standing: { ...componentReady(message, WAITS.has(reason) ? (reason as WorkspaceReason) : 'Ready'), reason },
     }
-  const secret = isSecret(reason) ? missingSecretOf(world, name) : undefined
+  const secret = isSecret(reason) ? missingSecrets(world, idOf(KIND, name)) : undefined
   if (secret !== undefined) return { standing: secret }
   const why = (isSecret(reason) ? 'SecretMissing' : SAME.has(reason) ? reason : undefined) as
     | WorkspaceReason
@@ -101,11 +102,6 @@ function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
 
 function isSecret(reason: string): boolean {
   return reason === 'MissingPasswordSecret' || reason === 'MissingUserDataSecret'
-}
-
-function missingSecretOf(world: WorkspaceWorld, name: string): ComponentStanding | undefined {
-  const vm = world.spec.ok ? world.spec.spec.vms?.find((one) => one.name === name) : undefined
-  return missingSecret(world, secretsOfMachine(vm))
 }
 
 function withoutNode(world: WorkspaceWorld, { objects }: Component, now: number): ComponentStanding | undefined {

@@ -1,4 +1,4 @@
-import { compareQuantities, renderWorkspaceVolume, type WorkspaceSpec } from '@open-terrain/constructs'
+import { compareQuantities, renderWorkspaceVolume, volumeWarnings, type WorkspaceSpec } from '@open-terrain/constructs'
 import type { ClaimView } from '../../../../cluster/views.ts'
 import type { PersistentVolumeView } from '../../../../cluster/workspace-views.ts'
 import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'
@@ -13,6 +13,7 @@ import {
   componentWaiting,
   idOf,
   idOfObject,
+  withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 
@@ -32,6 +33,7 @@ export const VOLUME_KIND: ComponentKind = {
         name: volume.name,
         objects: renderWorkspaceVolume({ workspace, volume, localVolumeRoot: policy.localVolumeRoot }),
         needs: [],
+        ...withWarnings(volumeWarnings({ volume, localVolumeRoot: policy.localVolumeRoot })),
       }),
     ),
   unchangeable,

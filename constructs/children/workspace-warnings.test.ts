@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest'
+import type { NetworkDriver } from '../api/policy.ts'
+import { parseWorkspaceSpec, type WorkspaceSpec } from '../api/workspace.ts'
+import { clusterWarnings, machineNetworkWarnings, networkWarnings, volumeWarnings } from './workspace-warnings.ts'
+
+const workspace = { name: 'lab', uid: 'lab-uid' }
+
+interface Member {
+  readonly name: string
+  readonly at: readonly string[]
+  readonly more?: object
+}
+const NETWORKS: Readonly<Record<string, string>> = { '10.0.0': 'a', '10.0.1': 'b' }
+const interfaces = (at: readonly string[]) =>
+  at.map((address) => ({ network: NETWORKS[address.replace(/\.\d+$/, '')], ipAddress: `${address}/24` }))
+
+/** A lab with networks a (10.0.0.0/24) and b (10.0.1.0/24). */
+function lab(parts: {
+  readonly a?: object
+  readonly b?: object
+  readonly vms?: readonly Member[]
+  readonly pods?: readonly Member[]
+}): WorkspaceSpec {
+  const parsed = parseWorkspaceSpec({
+    networks: [
+      { name: 'a', cidr: '10.0.0.0/24', ...parts.a },
+      { name: 'b', cidr: '10.0.1.0/24', ...parts.b },
+    ],
+    vms: (parts.vms ?? []).map(({ name, at }) => ({
+      name,
+      backingVMDiskImage: 'ubuntu',
+      resources: { cpu: '1', memory: '1Gi' },
+      interfaces: interfaces(at),
+    })),
+    containerClusters: (parts.pods ?? []).map(({ name, at, more }) => ({
+      name,
+      interfaces: interfaces(at),
+      containers: [{ name, image: 'web:1', ...more }],
+    })),
+  })
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
+  return parsed.spec
+}
+const route = (to: string, via: string) => ({ destinationNetworkCidr: to, nextHopIpAddress: via })
+
+/** All warnings of a lab. */
+function warnings(spec: WorkspaceSpec, driver: NetworkDriver = 'bridge'): string[] {
+  return [
+    ...(spec.networks ?? []).flatMap((network) =>
+      networkWarnings({ workspace, spec, network, driver }).map((text) => `${network.name}: ${text}`),
+    ),
+    ...(spec.vms ?? []).flatMap((vm) => machineNetworkWarnings(spec, vm).map((text) => `${vm.name}: ${text}`)),
+    ...(spec.containerClusters ?? []).flatMap((cluster) =>
+      clusterWarnings({ workspace, spec, cluster, driver }).map((text) => `${cluster.name}: ${text}`),
+    ),
+  ]
+}
+
+describe('nothing is warned of', () => {
+  it.each<[string, Parameters<typeof lab>[0]]>([
+    ['where there are no routes', { vms: [{ name: 'vm', at: ['10.0.0.5', '10.0.1.5'] }] }],
+    [
+      'where a router is the next hop, and skips its own routes',
+      {
+        a: { rangeGateway: '10.0.0.1', routes: [route('192.0.2.0/24', '10.0.0.1')] },
+        b: { rangeGateway: '10.0.1.1' },
+        vms: [{ name: 'router', at: ['10.0.0.1', '10.0.1.1'] }],
+        pods: [{ name: 'pod', at: ['10.0.0.5'] }],
+      },
+    ],
+    ['of a network that nobody is on', { a: { rangeGateway: '10.0.0.1' } }],
+    [
+      'of three name servers, however often they are named',
+      {
+        a: { nameservers: { addresses: ['10.0.0.1', '10.0.0.2'] } },
+        b: { nameservers: { addresses: ['10.0.0.2', '10.0.0.3'] } },
+        pods: [{ name: 'pod', at: ['10.0.0.5', '10.0.1.5'] }],
+      },
+    ],
+    [
+      'of ports and probes without a default route',
+      {
+        pods: [
+          {
+            name: 'pod',
+            at: ['10.0.0.5'],
+            more: { portMappings: [{ containerPort: 80 }], readinessProbe: { tcpSocket: { port: 80 } } },
+          },
+        ],
+      },
+    ],
+    [
+      'of a probe with a program',
+      {
+        a: { rangeGateway: '10.0.0.1' },
+        vms: [{ name: 'vm', at: ['10.0.0.1'] }],
+        pods: [{ name: 'pod', at: ['10.0.0.5'], more: { readinessProbe: { exec: { command: ['true'] } } } }],
+      },
+    ],
+  ])('%s', (_what, parts) => {
+    expect(warnings(lab(parts))).toEqual([])
+  })
+
+  it('of a next hop on a network where a member chooses its own address', () => {
+    const spec = lab({ a: { rangeGateway: '10.0.0.1' }, vms: [{ name: 'vm', at: ['10.0.0.5'] }] })
+    expect(warnings(spec)).toHaveLength(1)
+    const router = { ...spec.vms?.[0], name: 'router', interfaces: [{ network: 'a', addressing: 'dhcp' }] }
+    expect(warnings({ ...spec, vms: [...(spec.vms ?? []), router] } as WorkspaceSpec)).toEqual([])
+  })
+})
+
+const GATEWAYS = { a: { rangeGateway: '10.0.0.1' }, b: { rangeGateway: '10.0.1.1' } }
+const ROUTER = { name: 'router', at: ['10.0.0.1', '10.0.1.1'] }
+
+it('a next hop that nobody is, with everything that it leads to', () => {
+  const spec = lab({
+    a: { rangeGateway: '10.0.0.1', routes: [route('192.0.2.0/24', '10.0.0.1')] },
+    pods: [{ name: 'pod', at: ['10.0.0.5'] }],
+  })
+  expect(warnings(spec)).toEqual([
+    'a: no member has the address 10.0.0.1, so the route to 192.0.2.0/24, 0.0.0.0/0 leads nowhere: give it to a machine or a container cluster',
+  ])
+})
+
+it('a default route that loses against that of an earlier interface, in a machine and in a pod', () => {
+  const spec = lab({
+    ...GATEWAYS,
+    vms: [ROUTER, { name: 'vm', at: ['10.0.1.5', '10.0.0.5'] }],
+    pods: [{ name: 'pod', at: ['10.0.0.6', '10.0.1.6'] }],
+  })
+  expect(warnings(spec)).toEqual([
+    'vm: the default route of network a (10.0.0.1) is not used, since that of network b comes first',
+    'pod: the default route of network b (10.0.1.1) is not used, since that of network a comes first',
+  ])
+})
+
+it('a route that pods do not get because one of them is its next hop, but for those with routes of their own', () => {
+  const routes = [route('192.0.2.0/24', '10.0.0.9')]
+  const pods = [
+    { name: 'hop', at: ['10.0.0.9'] },
+    { name: 'one', at: ['10.0.0.5'] },
+    { name: 'two', at: ['10.0.0.6'] },
+  ]
+  expect(warnings(lab({ a: { routes }, pods }))).toEqual([
+    'a: the route to 192.0.2.0/24 by 10.0.0.9 is not given to one, two: container cluster hop is that next hop, and pods without a default route share their routes',
+  ])
+  expect(warnings(lab({ a: { routes, rangeGateway: '10.0.0.1' }, pods, vms: [ROUTER] }))).toEqual([])
+  expect(warnings(lab({ a: { routes }, pods }), 'ovn-layer2')).toEqual(
+    ['one', 'two'].map(
+      (name) =>
+        `${name}: it does not get the route to 192.0.2.0/24 of network a, since pods on networks of ovn-layer2 get only a default route`,
+    ),
+  )
+})
+
+it('more name servers than a pod can have', () => {
+  const addresses = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4']
+  expect(warnings(lab({ a: { nameservers: { addresses } }, pods: [{ name: 'pod', at: ['10.0.0.5'] }] }))).toEqual([
+    'pod: of its 4 name servers the first 3 are used: 10.0.0.1, 10.0.0.2, 10.0.0.3',
+  ])
+})
+
+it('replies that may be lost, and with a port of the node the default route', () => {
+  const more = { portMappings: [{ containerPort: 80 }], livenessProbe: { httpGet: { port: 80 } } }
+  const of = (each: object) =>
+    lab({ ...GATEWAYS, vms: [ROUTER], pods: [{ name: 'pod', at: ['10.0.0.5'], more: each }] })
+  expect(warnings(of(more))).toEqual([
+    'pod: clients of its portMappings and its probes with httpGet or tcpSocket may get no reply, since it leaves by the default route of network a',
+  ])
+  expect(warnings(of({ ...more, portMappings: [{ containerPort: 80, hostPort: 80 }] }))).toEqual([
+    'pod: because of its hostPort its networks give it routes to each other, but no default route',
+  ])
+})
+
+it('a folder of a volume where volumes are in no folders', () => {
+  const volume = { name: 'zones', size: '1Gi', localPath: '/zones' }
+  expect(volumeWarnings({ volume })).toEqual([
+    'localPath /zones has no effect, since the policy key localVolumeRoot is not set: the volume comes from the default StorageClass',
+  ])
+  expect(volumeWarnings({ volume, localVolumeRoot: '/srv' })).toEqual([])
+  expect(volumeWarnings({ volume: { name: 'zones', size: '1Gi' } })).toEqual([])
+})

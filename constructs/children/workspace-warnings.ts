@@ -1,0 +1,161 @@
+import { staticAddresses } from '../api/interface-words.ts'
+import { parseIp } from '../api/ip-address.ts'
+import type { WorkspaceContainerCluster, WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
+import { usableRoutes } from './cloud-init-network-data.ts'
+import { isDefaultRoute, routesOf, type WorkspaceNetworkProps } from './workspace-network.ts'
+import {
+  allNameservers,
+  attachmentsOf,
+  hasGateway,
+  hasHostPort,
+  isDefaultRouteLeftOut,
+  NAMESERVERS_MAX,
+  type PodNetworkProps,
+} from './workspace-pod-network.ts'
+import type { WorkspaceVolumeProps } from './workspace-volume.ts'
+
+/** What is said where the networks of a pod have a default route, and a port of its node leads to it. */
+export const DEFAULT_ROUTE_LEFT_OUT =
+  'because of its hostPort its networks give it routes to each other, but no default route'
+
+/** Returns what an author should know about a volume. Each text is a sentence without its end. */
+export function volumeWarnings({
+  volume: { localPath },
+  localVolumeRoot,
+}: Pick<WorkspaceVolumeProps, 'volume' | 'localVolumeRoot'>): string[] {
+  if (localPath === undefined || localVolumeRoot !== undefined) return []
+  return [
+    `localPath ${localPath} has no effect, since the policy key localVolumeRoot is not set: the volume comes from the default StorageClass`,
+  ]
+}
+
+/** Returns what an author should know about a network that has members. */
+export function networkWarnings(props: Omit<WorkspaceNetworkProps, 'networksOfBefore'>): string[] {
+  return [...deadEnds(props), ...routesNotShared(props)]
+}
+
+/** Nobody outside of a workspace is on its networks. */
+function deadEnds({
+  spec: { vms = [], containerClusters = [] },
+  network,
+}: Pick<WorkspaceNetworkProps, 'spec' | 'network'>): string[] {
+  const members = [...vms, ...containerClusters].flatMap(({ interfaces = [] }) =>
+    interfaces.filter((one) => one.network === network.name),
+  )
+  // The guest, or a DHCP server of the lab, may choose the address of a member that has none here.
+  if (members.length === 0 || members.some((one) => staticAddresses(one).length === 0)) return []
+  const own = members.flatMap(staticAddresses).map((address) => sameText(address.replace(/\/.*/, '')))
+  const addresses = new Set(own)
+  const routes = routesOf(network).filter(({ via }) => !addresses.has(sameText(via)))
+  return [...Map.groupBy(routes, ({ via }) => via)].map(([via, those]) => {
+    const to = [...new Set(those.map((route) => route.to))].join(', ')
+    return `no member has the address ${via}, so the route to ${to} leads nowhere: give it to a machine or a container cluster`
+  })
+}
+
+/** The same text for each spelling of an address. */
+function sameText(address: string): string {
+  const ip = parseIp(address)
+  return ip === undefined ? address : `${ip.family} ${ip.value}`
+}
+
+/** Pods without a default route have one list of routes on a Linux bridge, and one that is a next hop keeps its route from all of them. */
+function routesNotShared(props: Omit<WorkspaceNetworkProps, 'networksOfBefore'>): string[] {
+  const { workspace, spec, network, driver } = props
+  if (driver !== 'bridge') return []
+  const pods = (spec.containerClusters ?? []).flatMap((cluster) => {
+    const nic = cluster.interfaces?.find((one) => one.network === network.name)
+    const ipAddresses = nic === undefined ? [] : staticAddresses(nic)
+    return ipAddresses.length === 0 ? [] : [{ cluster, ipAddresses }]
+  })
+  return routesOf(network).flatMap((route) => {
+    const canUse = ({ ipAddresses }: (typeof pods)[number]) => usableRoutes({ ipAddresses, routes: [route] }).length > 0
+    const hop = isDefaultRoute(route) ? undefined : pods.find((one) => !canUse(one))
+    if (hop === undefined) return []
+    const losers = pods.filter(
+      (one) => canUse(one) && !hasOwnRoutes({ workspace, spec, driver, cluster: one.cluster }, network),
+    )
+    if (losers.length === 0) return []
+    const names = losers.map(({ cluster }) => cluster.name).join(', ')
+    return [
+      `the route to ${route.to} by ${route.via} is not given to ${names}: container cluster ${hop.cluster.name} is that next hop, and pods without a default route share their routes`,
+    ]
+  })
+}
+
+function hasOwnRoutes(props: PodNetworkProps, { name }: WorkspaceNetwork): boolean {
+  return attachmentsOf(props).some((one) => one.network === name && hasGateway(one))
+}
+
+/** Returns what an author should know about a container cluster. */
+export function clusterWarnings(props: PodNetworkProps): string[] {
+  const { spec, cluster } = props
+  const attached = attachmentsOf(props)
+  const servers = allNameservers(spec, cluster)
+  const used = servers.slice(0, NAMESERVERS_MAX)
+  return [
+    ...(isDefaultRouteLeftOut(props) ? [DEFAULT_ROUTE_LEFT_OUT] : []),
+    ...unusedDefaultRoutes(spec, cluster),
+    ...(used.length < servers.length
+      ? [`of its ${servers.length} name servers the first ${NAMESERVERS_MAX} are used: ${used.join(', ')}`]
+      : []),
+    ...routesOfOverlays(props),
+    ...lostReplies(cluster, attached.find(hasGateway)?.network),
+  ]
+}
+
+/** Returns what an author should know about the networks of a machine. */
+export function machineNetworkWarnings(spec: WorkspaceSpec, vm: WorkspaceVm): string[] {
+  return unusedDefaultRoutes(spec, vm)
+}
+
+/** The first one wins, in a pod and in a guest. */
+function unusedDefaultRoutes(
+  { networks = [] }: WorkspaceSpec,
+  { interfaces = [] }: Pick<WorkspaceVm | WorkspaceContainerCluster, 'interfaces'>,
+): string[] {
+  const first = new Map<number | undefined, string>()
+  return interfaces.flatMap((nic) => {
+    const { network } = nic
+    const settings = networks.find(({ name }) => name === network)
+    const routes = settings === undefined ? [] : routesOf(settings).filter(isDefaultRoute)
+    return usableRoutes({ ipAddresses: staticAddresses(nic), routes }).flatMap(({ via }) => {
+      const family = parseIp(via)?.family
+      const winner = first.get(family)
+      if (winner === undefined) first.set(family, network)
+      return winner === undefined
+        ? []
+        : [`the default route of network ${network} (${via}) is not used, since that of network ${winner} comes first`]
+    })
+  })
+}
+
+/** The plug-in has no place for them. */
+function routesOfOverlays({ spec: { networks = [] }, cluster, driver }: PodNetworkProps): string[] {
+  if (driver !== 'ovn-layer2') return []
+  return (cluster.interfaces ?? []).flatMap((nic) => {
+    const { network } = nic
+    const settings = networks.find(({ name }) => name === network)
+    const routes = settings === undefined ? [] : routesOf(settings).filter((route) => !isDefaultRoute(route))
+    const lost = usableRoutes({ ipAddresses: staticAddresses(nic), routes }).map(({ to }) => to)
+    if (lost.length === 0) return []
+    return [
+      `it does not get the route to ${lost.join(', ')} of network ${network}, since pods on networks of ovn-layer2 get only a default route`,
+    ]
+  })
+}
+
+/** @param network that the pod has its default route of */
+function lostReplies(cluster: WorkspaceContainerCluster, network: string | undefined): string[] {
+  if (network === undefined || hasHostPort(cluster)) return []
+  const { containers } = cluster
+  const probes = containers.flatMap((one) => [one.startupProbe, one.readinessProbe, one.livenessProbe])
+  const asked = [
+    ...(containers.some(({ portMappings = [] }) => portMappings.length > 0) ? ['clients of its portMappings'] : []),
+    ...(probes.some((probe) => probe?.httpGet !== undefined || probe?.tcpSocket !== undefined)
+      ? ['its probes with httpGet or tcpSocket']
+      : []),
+  ]
+  if (asked.length === 0) return []
+  return [`${asked.join(' and ')} may get no reply, since it leaves by the default route of network ${network}`]
+}

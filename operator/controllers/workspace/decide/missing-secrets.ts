@@ -1,0 +1,134 @@
+import {
+  containersOf,
+  type WorkspaceContainerCluster,
+  type WorkspaceSpec,
+  type WorkspaceVm,
+} from '@open-terrain/constructs'
+import {
+  type AskedKey,
+  type AwaitedSecret,
+  createCommand,
+  type SecretChange,
+  secretRemedy,
+} from '../../../cluster/secret-remedies.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
+import { memoized } from '../../../runtime/memoized.ts'
+import type { MachineFacts, WorkspaceWorld } from '../world.ts'
+import { type ComponentStanding, componentWaiting, idOf } from './component.ts'
+
+/** Something that a member of a workspace needs of a Secret in its namespace. */
+interface MemberKey extends AskedKey {
+  /** `idOf` the component. */
+  readonly by: string
+}
+
+const MACHINE = 'VirtualMachine'
+const CLUSTER = 'ContainerCluster'
+/** Characters of what the status of a workspace says of missing Secrets. The rest of its message comes after it. */
+const WORKSPACE_REMEDY_MAX = 3_000
+/** The same for a component, whose message is shorter. */
+const COMPONENT_REMEDY_MAX = 900
+
+/** Returns everything that the members of a workspace need of Secrets, by the name of the Secret. */
+const askedIn = memoized(({ vms = [], containerClusters = [] }: WorkspaceSpec) => {
+  const members = [...vms, ...containerClusters].filter(({ ignoreOnDeploy }) => ignoreOnDeploy !== true)
+  const asked = members.flatMap((one) => ('containers' in one ? askedByCluster(one) : askedByMachine(one)))
+  return Map.groupBy(asked, ({ name }) => name) as ReadonlyMap<string, readonly MemberKey[]>
+})
+
+function askedByMachine({ name: vm, users = [], userDataSecretRef: userData }: WorkspaceVm): MemberKey[] {
+  const by = idOf(MACHINE, vm)
+  const passwords = users.flatMap(({ passwordSecretRef: ref }): MemberKey[] =>
+    ref === undefined ? [] : [{ ...ref, placeholder: 'PASSWORD', by }],
+  )
+  return [...passwords, ...(userData === undefined ? [] : [{ ...userData, placeholder: 'FILE', by } as const])]
+}
+
+function askedByCluster(one: WorkspaceContainerCluster): MemberKey[] {
+  const { name: cluster, pullSecrets = [] } = one
+  const by = idOf(CLUSTER, cluster)
+  const containers = containersOf(one)
+  const variables = containers.flatMap(({ env = [] }) => env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []))
+  const files = containers.flatMap(({ files: all = [] }) => all.flatMap(({ secretKeyRef }) => secretKeyRef ?? []))
+  return [
+    ...pullSecrets.map((name) => ({ name, by })),
+    ...variables.map((ref) => ({ ...ref, placeholder: 'VALUE', by }) as const),
+    ...files.map((ref) => ({ ...ref, placeholder: 'FILE', by }) as const),
+  ]
+}
+
+/** Returns the names of all Secrets that somebody has to create for a workspace. */
+export function secretNamesIn(spec: WorkspaceSpec): string[] {
+  return [...askedIn(spec).keys()]
+}
+
+/** Returns the Secrets that are missing or incomplete and that one of these members needs. @param members `idOf` the components */
+function awaitedBy(world: WorkspaceWorld, members: ReadonlySet<string>): AwaitedSecret[] {
+  const { spec, secrets } = world
+  if (!spec.ok) return []
+  const lacking = lackingIn(world, members)
+  return [...askedIn(spec.spec)].flatMap(([name, asked]) => {
+    const isThere = secrets.has(name)
+    const lacks = isThere ? (lacking.get(name) ?? []) : undefined
+    if (lacks?.length === 0) return []
+    const own = asked.filter(({ by }) => members.has(by))
+    const needs = lacks === undefined ? own.map(({ by }) => by) : lacks.map(({ by }) => by)
+    if (needs.length === 0) return []
+    const keys = lacks && [...new Set(lacks.map(({ key }) => key))]
+    return [{ name, asked, by: [...new Set(needs)], ...(keys !== undefined && { lacks: keys }) }]
+  })
+}
+
+/** Returns the keys without a password or user data, by the name of the Secret, as the machines tell. Containers tell nothing of theirs before they are started. */
+function lackingIn({ children }: WorkspaceWorld, members: ReadonlySet<string>) {
+  const lacking = [...members].flatMap((by) => {
+    const { metadata, status } = (children.get(by) ?? {}) as Partial<MachineFacts>
+    const isLookedAt = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0)
+    return isLookedAt ? (status?.missingSecretKeys ?? []).map((one) => ({ ...one, by })) : []
+  })
+  return Map.groupBy(lacking, ({ name }) => name)
+}
+
+/** The owners of a workspace may create and delete Secrets in it, and not change them. */
+function changeIn({ spec }: WorkspaceWorld): SecretChange {
+  return spec.ok && (spec.spec.owners ?? []).length > 0 ? 'recreate' : 'patch'
+}
+
+/** Returns a standing whose message is the command that creates, or completes, the Secrets which a member waits for. @param member `idOf` the component */
+export function missingSecrets(world: WorkspaceWorld, member: string): ComponentStanding | undefined {
+  const awaited = awaitedBy(world, new Set([member])).map((one) => ({ ...one, by: [] }))
+  const [first] = awaited
+  if (first === undefined) return undefined
+  const namespace = world.workspace.metadata.name
+  if (awaited.length === 1 && first.lacks === undefined)
+    return componentWaiting('SecretMissing', createCommand(namespace, first))
+  const text = secretRemedy(awaited, { namespace, max: COMPONENT_REMEDY_MAX, change: changeIn(world) })
+  // Only a machine knows what keys a Secret has.
+  const isOfMachine = awaited.every(({ lacks }) => lacks !== undefined)
+  const { status } = (world.children.get(member) ?? {}) as Partial<MachineFacts>
+  return { ...componentWaiting('SecretMissing', text), ...(isOfMachine && { reason: status?.reason }) }
+}
+
+/** What a workspace says of all Secrets that are missing or incomplete. */
+export interface WorkspaceSecrets {
+  readonly message: string
+  /** `idOf` the components that wait for one, or will. */
+  readonly members: ReadonlySet<string>
+  /** The only one that waits for the only Secret, and says so itself. */
+  readonly only?: string | undefined
+}
+
+/**
+ * Returns what to say of the Secrets that members need which are not Ready, also of those that wait for something else first. Nothing can be created
+ * before the namespace exists.
+ */
+export function missingSecretsOf(world: WorkspaceWorld, pending: ReadonlySet<string>): WorkspaceSecrets | undefined {
+  const namespace = world.workspace.metadata.name
+  const home = world.children.get(idOf('Namespace', namespace))
+  if (home === undefined || isTerminating(home)) return undefined
+  const awaited = awaitedBy(world, pending)
+  if (awaited.length === 0) return undefined
+  const members = new Set(awaited.flatMap(({ by }) => by))
+  const message = secretRemedy(awaited, { namespace, max: WORKSPACE_REMEDY_MAX, change: changeIn(world) })
+  return { message, members, only: awaited.length === 1 && members.size === 1 ? [...members][0] : undefined }
+}

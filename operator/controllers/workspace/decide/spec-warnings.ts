@@ -1,0 +1,70 @@
+import { WORKSPACE_CONDITIONS, type WorkspaceReason } from '@open-terrain/constructs'
+import type { NewCondition } from '../../../runtime/conditions.ts'
+import { cutTo } from '../../../runtime/cut-to.ts'
+import { newCondition } from '../../../runtime/standing.ts'
+import type { MachineFacts, WorkspaceWorld } from '../world.ts'
+import type { ComponentWarning } from './component.ts'
+import { idOfComponent, type Judged } from './judge.ts'
+
+/** Characters of the message of the condition. */
+const MESSAGE_MAX = 4_000
+/** Characters for the numbers at the beginning and at the end. */
+const FRAME = 60
+
+export interface SpecWarnings {
+  readonly condition: NewCondition
+  readonly count: number
+}
+
+/** Returns what the members of a workspace are warned of, or undefined if nothing is wrong with any. */
+export function specWarningsOf(world: WorkspaceWorld, judged: readonly Judged[]): SpecWarnings | undefined {
+  const told = judged.flatMap(({ component }) => {
+    const warnings = warningsOfComponent(world, component)
+    if (warnings.length === 0) return []
+    const texts = warnings.map(({ message }) => message)
+    return [{ text: `${idOfComponent(component)}: ${texts.join('; ')}`, count: total(warnings) }]
+  })
+  const count = total(told)
+  if (count === 0) return undefined
+  let length = FRAME
+  const over = told.findIndex(({ text }) => {
+    length += text.length + 2
+    return length > MESSAGE_MAX
+  })
+  const shown = over === -1 ? told : told.slice(0, Math.max(over, 1))
+  const more = count - total(shown)
+  const texts = shown.map(({ text }) => text).join('; ')
+  const head = `${count} ${count === 1 ? 'warning' : 'warnings'}: `
+  const end = more > 0 ? `; and ${more} more` : ''
+  const message = `${head}${cutTo(MESSAGE_MAX - head.length - end.length, texts)}${end}`
+  const reason: WorkspaceReason = 'SpecWarning'
+  return { condition: newCondition(WORKSPACE_CONDITIONS.SpecWarning, true, { reason, message }), count }
+}
+
+/** A machine knows more than its spec says, such as the size of its image. Before it has looked, the spec alone counts. */
+function warningsOfComponent(
+  { children }: WorkspaceWorld,
+  component: Judged['component'],
+): readonly ComponentWarning[] {
+  const { kind, warnings = [] } = component
+  const child =
+    kind === 'VirtualMachine' ? (children.get(idOfComponent(component)) as MachineFacts | undefined) : undefined
+  if (child?.status.phase === undefined) return warnings
+  const own = warningOfMachine(child)
+  return [...(own === undefined ? [] : [own]), ...warnings.filter(({ isOfChild }) => isOfChild !== true)]
+}
+
+/** Returns what the status of a machine warns of. */
+export function warningOfMachine({ status }: MachineFacts): ComponentWarning | undefined {
+  const condition = status.conditions?.find(({ type, status: holds }) => type === 'SpecWarning' && holds === 'True')
+  return condition && { message: condition.message, count: status.warnings ?? 1 }
+}
+
+/** Reports whether a condition says that something in the spec is not applied as written. */
+export function isSpecWarning({ type, status }: Pick<NewCondition, 'type' | 'status'>): boolean {
+  return type === WORKSPACE_CONDITIONS.SpecWarning && status === 'True'
+}
+
+function total(warnings: readonly { readonly count?: number }[]): number {
+  return warnings.reduce((sum, { count = 1 }) => sum + count, 0)
+}
