@@ -14,6 +14,24 @@ export type Addressing = (typeof ADDRESSINGS)[number]
 export const INTERFACE_MODELS = ['virtio', 'e1000', 'e1000e', 'ne2k_pci', 'pcnet', 'rtl8139'] as const
 export type InterfaceModel = (typeof INTERFACE_MODELS)[number]
 
+/** Namespace and name of a NetworkAttachmentDefinition. */
+const ATTACHMENT = '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$'
+
+/** An existing NetworkAttachmentDefinition of any namespace, which the policy has to list. */
+export const attachField = (description: string) =>
+  matching(
+    z.string().min(3).max(317),
+    ATTACHMENT,
+    'attach must be the namespace and the name of a NetworkAttachmentDefinition, such as vlans/vlan-100',
+  )
+    .describe(`${description} The policy key attachableNetworks must list it.`)
+    .optional()
+
+/** Reports whether a text is the namespace and the name of a NetworkAttachmentDefinition. */
+export function isAttachment(text: string): boolean {
+  return text.length <= 317 && new RegExp(ATTACHMENT).test(text)
+}
+
 /** Addresses of one card. More than these are refused. */
 export const IP_ADDRESSES_MAX = 4
 
@@ -24,6 +42,7 @@ export interface InterfaceWords {
   readonly ipAddresses?: readonly string[] | undefined
   readonly addressing?: Addressing | undefined
   readonly macAddress?: string | undefined
+  readonly attach?: string | undefined
 }
 
 /** Lower case, so that two spellings of one address cannot be taken for two, and unicast, as libvirt demands it. */
@@ -61,8 +80,8 @@ export function staticAddresses({
 }
 
 /** Reports whether an interface of a machine is on the pod network. */
-export function isOnPodNetwork(nic: Pick<InterfaceWords, 'network' | 'ipAddress' | 'ipAddresses'>): boolean {
-  return nic.network === POD_NETWORK_NAME && staticAddresses(nic).length === 0
+export function isOnPodNetwork(nic: Pick<InterfaceWords, 'network' | 'ipAddress' | 'ipAddresses' | 'attach'>): boolean {
+  return nic.network === POD_NETWORK_NAME && staticAddresses(nic).length === 0 && nic.attach === undefined
 }
 
 /** Returns how the guest gets the addresses of an interface. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isAttachment } from './interface-words.ts'
 import { parseCidr } from './ip-address.ts'
 import { QUANTITY_PATTERN } from './quantity.ts'
 
@@ -29,6 +30,16 @@ export const capabilities = z.string().transform((text, context): readonly strin
   const bad = names.find((name) => !CAPABILITY.test(name) || name.startsWith('CAP_'))
   if (bad === undefined) return [...new Set(names)]
   const message = `must be capabilities of Linux in upper case without CAP_, such as NET_BIND_SERVICE,NET_ADMIN (see ${bad})`
+  context.addIssue({ code: 'custom', message })
+  return z.NEVER
+})
+
+/** NetworkAttachmentDefinitions as `<namespace>/<name>`, separated by commas or whitespace. The list may be empty. */
+export const attachments = z.string().transform((text, context): readonly string[] => {
+  const names = text.split(/[\s,]+/).filter((name) => name !== '')
+  const bad = names.find((name) => !isAttachment(name))
+  if (bad === undefined) return [...new Set(names)]
+  const message = `must be namespaces and names of NetworkAttachmentDefinitions, such as vlans/vlan-100,vlans/vlan-200 (see ${bad})`
   context.addIssue({ code: 'custom', message })
   return z.NEVER
 })

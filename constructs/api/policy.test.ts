@@ -64,6 +64,7 @@ const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
   ['allowedSourceUrls', ' \n', 'allowedSourceUrls', undefined],
   ['requireChecksum', 'true', 'requireChecksum', true],
   ['networkDriver', 'ovn-layer2', 'networkDriver', 'ovn-layer2'],
+  ['attachableNetworks', 'vlans/v-1, vlans/v.2\nvlans/v-1', 'attachableNetworks', ['vlans/v-1', 'vlans/v.2']],
   ['localVolumeRoot', '/var/lib/ot', 'localVolumeRoot', '/var/lib/ot'],
   ['allowHostPorts', 'false', 'allowHostPorts', false],
   ['allowedCapabilities', 'NET_ADMIN, SYS_TIME\nNET_ADMIN', 'allowedCapabilities', ['NET_ADMIN', 'SYS_TIME']],
@@ -126,6 +127,7 @@ const BAD: readonly (readonly [string, string])[] = [
   ['clusterCidrs', '10.96.0.0/16 none'],
   ...BAD_QUOTAS.map((value) => ['workspaceQuota', value] as const),
   ...['', 'macvtap'].map((value) => ['networkDriver', value] as const),
+  ...['v-1', 'a/b/c', 'A/b', 'a/*'].map((value) => ['attachableNetworks', value] as const),
   ...['var/lib', '/var/../etc', '/'].map((value) => ['localVolumeRoot', value] as const),
 ]
 

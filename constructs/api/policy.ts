@@ -13,7 +13,7 @@ import {
   urlTemplate,
   withoutSecrets,
 } from './policy-values.ts'
-import { BASELINE_CAPABILITIES, capabilities, cidrs, quota } from './policy-workspace-values.ts'
+import { attachments, BASELINE_CAPABILITIES, capabilities, cidrs, quota } from './policy-workspace-values.ts'
 import { objectName } from './shared.ts'
 import { isSourceUrlAllowed } from './source-url.ts'
 import { type ReclaimPolicy, SOURCE_TYPES, type SourceType } from './vm-disk-image.ts'
@@ -64,6 +64,8 @@ export interface Policy {
   /** Whether images of sourceType `http` need a checksum. */
   readonly requireChecksum: boolean
   readonly networkDriver: NetworkDriver
+  /** NetworkAttachmentDefinitions that machines and workspaces may name, as `<namespace>/<name>`. */
+  readonly attachableNetworks: readonly string[]
   readonly localVolumeRoot: string | undefined
   readonly allowHostPorts: boolean
   readonly allowPrivileged: boolean
@@ -106,6 +108,7 @@ export const POLICY_DEFAULTS: Policy = {
   allowedSourceUrls: undefined,
   requireChecksum: false,
   networkDriver: 'bridge',
+  attachableNetworks: [],
   localVolumeRoot: undefined,
   allowHostPorts: true,
   allowPrivileged: false,
@@ -220,6 +223,11 @@ export const POLICY_SCHEMA = {
     'networkDriver',
     z.enum(NETWORK_DRIVERS, { error: `must be one of ${NETWORK_DRIVERS.join(', ')}` }),
     'Type of the networks of workspaces: bridge (a whole workspace runs on one node) or ovn-layer2 (across nodes).',
+  ),
+  attachableNetworks: key(
+    'attachableNetworks',
+    attachments,
+    'Existing NetworkAttachmentDefinitions, such as vlans/vlan-100, that networks of workspaces and interfaces of virtual machines may name with attach, separated by commas, blanks or line ends. An empty text allows none. What is not listed is not attached anew; what runs on it stays.',
   ),
   localVolumeRoot: key(
     'localVolumeRoot',

@@ -3,6 +3,7 @@ import { type CelRule, celMatches } from '../schema/cel.ts'
 import { usableRule } from './address-fields.ts'
 import {
   addressingFits,
+  attachField,
   celHasAddress,
   guestInterfaceFields,
   type InterfaceWords,
@@ -68,6 +69,9 @@ const interfaceFields = z
   .object({
     network: dnsLabel().describe(
       'Name of the NetworkAttachmentDefinition in the namespace of the virtual machine, or, without an address, pod: the pod network of Kubernetes.',
+    ),
+    attach: attachField(
+      'An existing NetworkAttachmentDefinition, also of another namespace, in place of the one that network names. network is then only the name of the interface.',
     ),
     ipAddress: ipAddress
       .describe(

@@ -100,6 +100,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy:
       'Read the message: a volume, a network, a Secret, a device or an image is missing on the node. The kubelet tries again by itself.',
   },
+  /** Refused by the policy. */
+  NetworkNotAllowed: {
+    meaning:
+      'An interface is to be attached to an existing NetworkAttachmentDefinition that the policy key attachableNetworks does not list. The machine is not created or changed. What runs on it already stays.',
+    remedy:
+      'Remove attach from the interface that the message names, or have the NetworkAttachmentDefinition added to attachableNetworks. The machine then continues by itself.',
+  },
   /** An interface names a NetworkAttachmentDefinition that does not exist. */
   NetworkMissing: {
     meaning:

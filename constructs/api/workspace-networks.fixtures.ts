@@ -117,6 +117,10 @@ const LAYER_2: readonly SpecFixture[] = [
       { ipAddresses: ['10.0.0.2/24', 'fd00::2/64'] },
     ),
   ),
+  accepted('an existing network', shared({ attach: 'vlans/vlan-100' }, {}, { ipAddress: '10.0.0.1/24' })),
+  ...['vlan-100', 'vlans/', 'Vlans/a', 'a/b/c'].map((attach) =>
+    refused(`the existing network ${attach}`, shared({ attach }, {}), 'spec.networks[0].attach'),
+  ),
   refused('it as pod', { networks: [{ name: 'pod' }] }, 'spec.networks[0].name'),
   accepted('the pod network beside others', {
     networks: [{ name: 'net' }],

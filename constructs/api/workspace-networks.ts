@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { addressField, destinationCidr, interfaceAddress, networkCidr } from './address-fields.ts'
 import {
   addressingFits,
+  attachField,
   guestInterfaceFields,
   IP_ADDRESSES_MAX,
   macAddressField,
@@ -24,6 +25,9 @@ const route = z
 
 const networkFields = z.object({
   name: dnsLabel().describe('Name of the network, which interfaces refer to.'),
+  attach: attachField(
+    'An existing NetworkAttachmentDefinition that is this network, such as vlans/vlan-100 for a VLAN of the site. Nothing is made for it. Who else is on it reaches the members.',
+  ),
   cidr: networkCidr()
     .describe(
       'Addresses of the network in CIDR form, such as 10.10.0.0/24, IPv4 or IPv6: its first address, then its length. Default: none, a network of layer 2 ' +

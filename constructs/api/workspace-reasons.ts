@@ -95,6 +95,14 @@ export const WORKSPACE_REASON_HELP = {
     remedy: 'Remove hostPort from the port mappings that the message names, or have allowHostPorts set to true.',
   },
   /** Refused by the policy. */
+  NetworkNotAllowed: {
+    severity: 'warning',
+    meaning:
+      'A network of the workspace is to be an existing NetworkAttachmentDefinition that the policy key attachableNetworks does not list. Its members are not created. Those that exist stay as they are.',
+    remedy:
+      'Remove attach from the network that the message names, so that the workspace gets a network of its own, or have the NetworkAttachmentDefinition added to attachableNetworks.',
+  },
+  /** Refused by the policy. */
   PrivilegedNotAllowed: {
     severity: 'warning',
     meaning:

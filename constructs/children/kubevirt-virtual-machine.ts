@@ -244,7 +244,9 @@ function networking({ vm, interfaces = [] }: KubeVirtVirtualMachineProps): Netwo
     })),
     networks: interfaces.map((nic) => ({
       name: nic.network,
-      ...(isOnPodNetwork(nic) ? { pod: {} } : { multus: { networkName: `${vm.namespace}/${nic.network}` } }),
+      ...(isOnPodNetwork(nic)
+        ? { pod: {} }
+        : { multus: { networkName: nic.attach ?? `${vm.namespace}/${nic.network}` } }),
     })),
   }
 }

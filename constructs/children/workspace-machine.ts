@@ -64,7 +64,7 @@ const SAME_FIELDS = [
 
 function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceMachineProps): VirtualMachineSpec {
   const { diskSize, disks = [], interfaces = [] } = vm
-  const nodeGroup = machineNodeGroup(workspace, vm, driver)
+  const nodeGroup = machineNodeGroup(workspace, spec, vm, driver)
   const networks = new Map((spec.networks ?? []).map((network) => [network.name, network]))
   return {
     name: vm.name,
@@ -89,6 +89,7 @@ function interfaceOf(nic: MachineInterface, network: WorkspaceNetwork | undefine
   return {
     ...nic,
     network: networkNames(nic.network).machines,
+    ...(network?.attach !== undefined && { attach: network.attach }),
     // Without an address of its own the guest takes those of the DHCP server.
     ...(staticAddresses(nic).length > 0 && settingsOf(network)),
   }

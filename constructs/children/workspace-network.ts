@@ -31,7 +31,7 @@ const CNI_VERSION = '0.3.1'
 
 /**
  * One network. A Linux bridge of the node needs two definitions: a machine gets its address in its guest, but a pod gets it from the plugin,
- * which fails without one. An overlay of OVN-Kubernetes serves both with one definition.
+ * which fails without one. An overlay of OVN-Kubernetes serves both with one definition. A network that exists already needs none.
  */
 export class WorkspaceNetworkDefinitions extends Construct {
   constructor(scope: Construct, id: string, props: WorkspaceNetworkProps) {
@@ -46,6 +46,7 @@ export function renderWorkspaceNetwork(props: WorkspaceNetworkProps): NetworkAtt
 
 function definitionsOf(props: WorkspaceNetworkProps): NetworkDefinitionProps[] {
   const { workspace, network, driver, networksOfBefore } = props
+  if (network.attach !== undefined) return []
   const names = networkNames(network.name)
   const definition = (name: string, config: object) => ({ workspace, name, config })
   const { cni: name, bridge } = linkNamesOf(workspace, network, networksOfBefore)

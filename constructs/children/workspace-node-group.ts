@@ -5,9 +5,16 @@ import { containersOf, type WorkspaceContainerCluster, type WorkspaceSpec, type 
 import type { WorkspaceRef } from './workspace-child.ts'
 
 /** Returns the group of a machine, or undefined if any node will do. A Linux bridge ends at its node, so everything on it must be there. */
-export function machineNodeGroup(workspace: WorkspaceRef, vm: WorkspaceVm, driver: NetworkDriver): string | undefined {
-  const isOnBridge = driver === 'bridge' && (vm.interfaces ?? []).some((nic) => !isOnPodNetwork(nic))
-  return isOnBridge ? workspace.name : undefined
+export function machineNodeGroup(
+  workspace: WorkspaceRef,
+  { networks = [] }: WorkspaceSpec,
+  vm: WorkspaceVm,
+  driver: NetworkDriver,
+): string | undefined {
+  // Where a network that exists already is, the scheduler does not know either.
+  const attached = new Set(networks.flatMap(({ name, attach }) => (attach === undefined ? [] : name)))
+  const onBridge = (vm.interfaces ?? []).filter((nic) => !isOnPodNetwork(nic) && !attached.has(nic.network))
+  return driver === 'bridge' && onBridge.length > 0 ? workspace.name : undefined
 }
 
 /**

@@ -89,10 +89,14 @@ interface Attachment {
 export function podNetworks(props: PodNetworkProps): PodNetwork[] {
   const { workspace, driver } = props
   return attachmentsOf(props).map((attachment, at) => {
-    const { network, addresses, macAddress, gateways } = attachment
+    const { network, addresses, macAddress, settings, gateways } = attachment
+    const [namespace = workspace.name, name] = settings?.attach?.split('/') ?? []
     return {
-      name: ownDefinition(props, attachment)?.metadata.name ?? podNetworkName(network, driver, addresses.length > 0),
-      namespace: workspace.name,
+      name:
+        name ??
+        ownDefinition(props, attachment)?.metadata.name ??
+        podNetworkName(network, driver, addresses.length > 0),
+      namespace,
       ...(addresses.length > 0 && { ips: addresses }),
       mac: macAddress,
       interface: `net${at + 1}`,
@@ -126,7 +130,9 @@ export function attachmentsOf({ workspace, spec, cluster }: PodNetworkProps): At
   const families = new Set<Family>()
   return interfaces.map((each) => {
     const settings = networks.get(each.network)
-    const routes = settings === undefined ? [] : usableRoutes({ ...each, routes: routesOf(settings) })
+    // The definition of a network that exists already says what routes its pods get.
+    const isOurs = settings !== undefined && settings.attach === undefined
+    const routes = isOurs ? usableRoutes({ ...each, routes: routesOf(settings) }) : []
     const gateways = routes.filter(isDefaultRoute).flatMap(({ via }) => {
       const family = familyOf(via)
       if (families.has(family)) return []

@@ -59,6 +59,43 @@ it('a container cluster is where its spec says, without what the API server leav
   expect(none).toEqual(deployment({ containerClusters: [cluster('app')] }))
 })
 
+describe.each(['bridge', 'ovn-layer2'] as const)('a network that exists already, on %s,', (driver) => {
+  const spec = specOf({
+    networks: [{ name: 'site', attach: 'vlans/v-100', rangeGateway: '10.0.0.1' }],
+    vms: [
+      {
+        name: 'vm',
+        backingVMDiskImage: 'a',
+        resources: { cpu: 1, memory: '1Gi' },
+        interfaces: [{ network: 'site', ipAddress: '10.0.0.2/24' }],
+      },
+    ],
+    containerClusters: [cluster('pod', {}, [{ network: 'site', ipAddress: '10.0.0.3/24' }])],
+  })
+  const { networks, machines, clusters } = renderAll({ workspace, spec }, driver, undefined)
+
+  it('is what members are attached to, and nothing is made for it', () => {
+    expect(networks.flat()).toEqual([])
+    const [machine] = machines
+    expect(machine?.spec.interfaces).toEqual([
+      {
+        network: 'site',
+        attach: 'vlans/v-100',
+        ipAddress: '10.0.0.2/24',
+        routes: [{ to: '0.0.0.0/0', via: '10.0.0.1' }],
+      },
+    ])
+    expect(clusters.flatMap(networksOf)).toEqual([
+      expect.objectContaining({ namespace: 'vlans', name: 'v-100', interface: 'net1', ips: ['10.0.0.3/24'] }),
+    ])
+    expect(JSON.stringify(clusters)).not.toContain('default-route')
+  })
+
+  it('does not keep a machine on the node of the others', () => {
+    expect(machines[0]?.spec.nodeGroup).toBeUndefined()
+  })
+})
+
 describe('the workspace of the proposal', () => {
   // As a lab has it that an earlier version made: these snapshots must never change.
   const before = new Set((proposed.spec.networks ?? []).map(({ name }) => name))

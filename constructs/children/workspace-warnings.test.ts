@@ -153,6 +153,16 @@ it('a route that pods do not get because one of them is its next hop, but for th
   )
 })
 
+it('routes of a network that exists already, for pods', () => {
+  const a = { attach: 'vlans/v-100', rangeGateway: '10.0.0.1' }
+  const vms = [{ name: 'vm', at: ['10.0.0.5'] }]
+  expect(warnings(lab({ a, vms }))).toEqual([])
+  for (const driver of ['bridge', 'ovn-layer2'] as const)
+    expect(warnings(lab({ a, vms, pods: [{ name: 'pod', at: ['10.0.0.6'] }] }), driver)).toEqual([
+      'a: pod gets no routes of it, since NetworkAttachmentDefinition vlans/v-100 says which routes its pods get',
+    ])
+})
+
 it('more name servers than a pod can have', () => {
   const addresses = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4']
   expect(warnings(lab({ a: { nameservers: { addresses } }, pods: [{ name: 'pod', at: ['10.0.0.5'] }] }))).toEqual([

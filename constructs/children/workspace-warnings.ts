@@ -31,7 +31,21 @@ export function volumeWarnings({
 
 /** Returns what an author should know about a network that has members. */
 export function networkWarnings(props: Omit<WorkspaceNetworkProps, 'networksOfBefore'>): string[] {
-  return [...deadEnds(props), ...routesNotShared(props)]
+  return props.network.attach === undefined
+    ? [...deadEnds(props), ...routesNotShared(props)]
+    : settingsOfOthers(props.spec, props.network, props.network.attach)
+}
+
+/** A pod has what the definition says; a guest has what its cloud-init data say. */
+function settingsOfOthers(
+  { containerClusters = [] }: WorkspaceSpec,
+  network: WorkspaceNetwork,
+  attach: string,
+): string[] {
+  const pods = containerClusters.filter(({ interfaces = [] }) => interfaces.some((one) => one.network === network.name))
+  if (pods.length === 0 || routesOf(network).length === 0) return []
+  const names = pods.map(({ name }) => name).join(', ')
+  return [`${names} gets no routes of it, since NetworkAttachmentDefinition ${attach} says which routes its pods get`]
 }
 
 /** Nobody outside of a workspace is on its networks. */
@@ -136,7 +150,8 @@ function routesOfOverlays({ spec: { networks = [] }, cluster, driver }: PodNetwo
   return (cluster.interfaces ?? []).flatMap((nic) => {
     const { network } = nic
     const settings = networks.find(({ name }) => name === network)
-    const routes = settings === undefined ? [] : routesOf(settings).filter((route) => !isDefaultRoute(route))
+    const isOurs = settings !== undefined && settings.attach === undefined
+    const routes = isOurs ? routesOf(settings).filter((route) => !isDefaultRoute(route)) : []
     const lost = usableRoutes({ ipAddresses: staticAddresses(nic), routes }).map(({ to }) => to)
     if (lost.length === 0) return []
     return [

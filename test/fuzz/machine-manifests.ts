@@ -124,7 +124,7 @@ export const addressing = fc.constantFrom('dhcp', 'none')
 
 const networkInterface = fc
   .tuple(
-    fc.record({ network: label }),
+    fc.record({ network: label, attach: maybe(fc.constantFrom('vlans/v-100', 'a/b.c')) }),
     cardWords,
     fc.oneof(
       fc.record({

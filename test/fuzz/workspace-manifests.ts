@@ -366,6 +366,7 @@ const smallSpec = fc.oneof(
     ],
   })),
   fc.constantFrom('pod', 'pods').map((name) => ({ networks: [{ name }] })),
+  fc.constantFrom('vlans/v-100', 'v-100', 'a/b/c').map((attach) => ({ networks: [{ name: 'a', attach }] })),
   fc.constantFrom('52:54:00:AB:CD:EF', '53:54:00:12:34:56').map((macAddress) => ({
     networks: [{ name: 'a' }],
     vms: [{ ...MACHINE, name: 'b', interfaces: [{ network: 'a', macAddress }] }],

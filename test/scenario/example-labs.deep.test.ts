@@ -2,8 +2,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { find } from '../../operator/kube/find.ts'
-import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import { NAMESPACE, SECRET } from '../../operator/kube/resource-types.ts'
+import type { KubeClient } from '../../operator/kube/kube-client.ts'
+import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
+import { NAMESPACE, NETWORK_ATTACHMENT_DEFINITION, SECRET } from '../../operator/kube/resource-types.ts'
 import { EXAMPLES, readManifests } from '../../sandbox/demo/manifests.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { Workspaces } from '../harness/workspaces.ts'
@@ -19,11 +20,27 @@ function secretsIn(spec: unknown): Map<string, Record<string, string>> {
   return secrets
 }
 
+/** A network of the site, as a platform team makes it once. */
+async function makeNetwork(client: KubeClient, namespace: string, name: string): Promise<void> {
+  await client.create(NAMESPACE, { apiVersion: 'v1', kind: NAMESPACE.kind, metadata: { name: namespace } })
+  const config = { cniVersion: '0.3.1', name, type: 'macvlan', master: 'eth1.100', ipam: {} }
+  await client.create(NETWORK_ATTACHMENT_DEFINITION, {
+    apiVersion: apiVersionOf(NETWORK_ATTACHMENT_DEFINITION),
+    kind: NETWORK_ATTACHMENT_DEFINITION.kind,
+    metadata: { namespace, name },
+    spec: { config: JSON.stringify(config) },
+  } as KubeObject)
+}
+
 it('the labs of the examples become Ready as they are, with the Secrets that they name', async () => {
   const files = await readdir(join(EXAMPLES, 'labs'))
   expect(files.length).toBeGreaterThan(2)
-  await using workspaces = await Workspaces.start(cluster(), { allowedCapabilities: 'NET_ADMIN,NET_RAW,SYS_ADMIN' })
+  await using workspaces = await Workspaces.start(cluster(), {
+    allowedCapabilities: 'NET_ADMIN,NET_RAW,SYS_ADMIN',
+    attachableNetworks: 'vlans/vlan-100',
+  })
   const { world } = workspaces
+  await makeNetwork(world.client, 'vlans', 'vlan-100')
   for (const file of files) {
     const [lab] = await readManifests(`labs/${file}`)
     if (lab === undefined) throw new Error(`${file} has no manifest`)

@@ -155,6 +155,18 @@ describe('networks', () => {
     expect(changed).toHaveLength(2)
   })
 
+  it('of other namespaces are looked for there', async () => {
+    const { client, clock, note, network } = build()
+    network('v-100')
+    const elsewhere = { networks: ['vlans/v-100'] }
+    note(undefined, elsewhere)
+    await clock.advance(ENOUGH)
+    expect(note(undefined, elsewhere).obstacle).toMatchObject({ missingNetworks: ['vlans/v-100'] })
+    client.put({ ...network('v-100'), metadata: { name: 'v-100', namespace: 'vlans' } })
+    await clock.advance(ENOUGH)
+    expect(note(undefined, elsewhere).obstacle).toBeUndefined()
+  })
+
   it('that are corrected count at once', async () => {
     const { client, clock, note, network } = build()
     network('lan')

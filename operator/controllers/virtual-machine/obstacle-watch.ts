@@ -23,7 +23,7 @@ const EVENTS_MAX = 5_000
 /** The part of a starting machine that a look needs. */
 export interface Needs {
   readonly instanceUid: string | undefined
-  /** Names of the NetworkAttachmentDefinitions that its interfaces need. */
+  /** Names of the NetworkAttachmentDefinitions that its interfaces need, with a namespace if they are attached to an existing one. */
   readonly networks: readonly string[]
   /** Uid of the object for which KubeVirt cannot create something; undefined if nothing is refused. */
   readonly refusedUid: string | undefined
@@ -59,7 +59,7 @@ interface Found {
   readonly pods:
     | undefined
     | {
-        /** Names of the NetworkAttachmentDefinitions; undefined if the cluster does not serve the kind. */
+        /** Names of the NetworkAttachmentDefinitions, with a namespace if it is another one; undefined if the cluster does not serve the kind. */
         readonly networks: ReadonlySet<string> | undefined
         /** Warnings about launcher pods, by uid of the instance. */
         readonly warnings: ReadonlyMap<string, string | undefined>
@@ -92,7 +92,9 @@ export class ObstacleWatch extends LookLoop {
     }
     return this.note(vm, {
       instanceUid: instance?.metadata.uid,
-      networks: (spec.spec.interfaces ?? []).filter((nic) => !isOnPodNetwork(nic)).map(({ network }) => network),
+      networks: (spec.spec.interfaces ?? [])
+        .filter((nic) => !isOnPodNetwork(nic))
+        .map(({ network, attach }) => attach ?? network),
       refusedUid: refusedOf(world)?.metadata.uid,
       hasHung: reportsHang(vm.status),
     })
@@ -160,7 +162,10 @@ export class ObstacleWatch extends LookLoop {
     const refused = new Set(starts.flatMap(({ refusedUid }) => refusedUid ?? []))
     const hasPods = starts.some(({ refusedUid }) => refusedUid === undefined)
     const pods = hasPods
-      ? { networks: await this.#networksIn(namespace, signal), warnings: await this.#warningsIn(namespace, signal) }
+      ? {
+          networks: await this.#networksFor(namespace, starts, signal),
+          warnings: await this.#warningsIn(namespace, signal),
+        }
       : undefined
     const refusals = refused.size > 0 ? await this.#refusalsIn(namespace, refused, signal) : new Map()
     return { pods, refusals }
@@ -171,6 +176,21 @@ export class ObstacleWatch extends LookLoop {
     const isChanged = !start.isLookedAt || !isDeepStrictEqual(start.obstacle, obstacle)
     Object.assign(start, { obstacle, isLookedAt: true, isAwaited: false })
     if (isChanged) this.#options.onChange(start.key)
+  }
+
+  /** Returns the networks that exist there, and those elsewhere that some start needs, as `<namespace>/<name>`. */
+  async #networksFor(
+    namespace: string,
+    starts: readonly GuestStart[],
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string> | undefined> {
+    const own = await this.#networksIn(namespace, signal)
+    if (own === undefined) return undefined
+    const names = new Set(own)
+    const elsewhere = starts.flatMap(({ networks }) => networks).filter((name) => name.includes('/'))
+    for (const other of new Set(elsewhere.map((name) => name.replace(/\/.*/, ''))))
+      for (const name of (await this.#networksIn(other, signal)) ?? []) names.add(`${other}/${name}`)
+    return names
   }
 
   /** Returns the names of the NetworkAttachmentDefinitions; undefined if the cluster does not serve the kind. */

@@ -240,6 +240,46 @@ it('a file with other content is in another ConfigMap, and the one of before goe
   expect([bench.status().reason, contents()]).toEqual(['CapabilityNotAllowed', ['b']])
 })
 
+it('an existing network needs the policy, and what is on it stays without', async () => {
+  const vm = { name: 'vm', backingVMDiskImage: 'ubuntu', resources: { cpu: 1, memory: '1Gi' } }
+  const url = 'https://images.example.com/u.qcow2'
+  const bench = await start({
+    networks: [{ name: 'site', attach: 'vlans/v-100' }],
+    vms: [
+      {
+        ...vm,
+        vmDiskImageTemplate: { url, sourceType: 'http', diskSize: '1Gi' },
+        interfaces: [{ network: 'site' }],
+      },
+    ],
+    containerClusters: [
+      {
+        name: 'web',
+        interfaces: [{ network: 'site' }],
+        containers: [{ name: 'web', image: 'registry.example/web:1' }],
+      },
+    ],
+  })
+  const members = () => ['VirtualMachine', 'Deployment'].map((kind) => bench.client.all(kind).length)
+  await bench.work()
+  expect([bench.status().reason, members()]).toEqual(['NetworkNotAllowed', [0, 0]])
+  expect(bench.open()).toEqual([
+    'Network site: Failed NetworkNotAllowed',
+    'ContainerCluster web: Failed NetworkNotAllowed',
+    'VirtualMachine vm: Failed NetworkNotAllowed',
+  ])
+  bench.setPolicy({ attachableNetworks: ['vlans/v-200', 'vlans/v-100'] })
+  await bench.work()
+  expect([bench.status().phase, members()]).toEqual(['Ready', [1, 1]])
+  bench.setPolicy({ attachableNetworks: [] })
+  await bench.work()
+  expect([bench.status().reason, members()]).toEqual(['NetworkNotAllowed', [1, 1]])
+  const told = bench.status().components?.find(({ kind }) => kind === 'VirtualMachine')?.message
+  expect(told).toMatch(
+    /does not list: remove attach, or have the policy allow it; the VirtualMachine of that name exists/,
+  )
+})
+
 it('a privileged container needs the policy, and owners have no shells as long as one may run', async () => {
   const withPrivileges = (more: object) => ({
     owners: [{ kind: 'User' as const, name: 'alice' }],

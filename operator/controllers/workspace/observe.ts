@@ -103,7 +103,8 @@ function namesTakenIn({ cluster }: WorkspaceCaches, blueprint: Blueprint): Reado
   const { workspace, spec } = blueprint
   const { networks, foreignNetworks } = cluster.workspaces
   const taken = new Map<string, string>()
-  for (const { name } of spec.networks ?? []) {
+  for (const { name, attach } of spec.networks ?? []) {
+    if (attach !== undefined) continue
     const { bridge, cni } = linkNamesIn(blueprint, name)
     const others = [bridge, cni].flatMap((link) => [
       ...networks.find(BY_LINK, link),

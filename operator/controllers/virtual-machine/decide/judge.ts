@@ -287,8 +287,9 @@ function standingOfPod({ metadata }: KubeVirtView, obstacle: Obstacle): MachineS
   if (missingNetworks.length === 0)
     return waiting('PodNotStarting', `the pod of the machine does not start: ${warning}`)
   const names = missingNetworks.join(', ')
+  const place = missingNetworks.some((name) => name.includes('/')) ? '' : ` in namespace ${metadata.namespace}`
   const message = hasMultus
-    ? `NetworkAttachmentDefinition ${names}, which spec.interfaces names, does not exist in namespace ${metadata.namespace}: create it, or correct the name`
+    ? `NetworkAttachmentDefinition ${names}, which spec.interfaces names, does not exist${place}: create it, or correct the name`
     : `spec.interfaces names NetworkAttachmentDefinition ${names}, and the cluster does not serve that kind: install Multus`
   return waiting('NetworkMissing', message)
 }

@@ -1,4 +1,4 @@
-import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import type { VirtualMachineInterface, VirtualMachineStatus } from '@open-terrain/constructs'
 import { ANNOTATIONS, cloudInitFingerprint, shortHash, vmChildNames } from '@open-terrain/constructs'
 import { IS_ON, type KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
@@ -106,8 +106,28 @@ function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
     const message = `spec.disks: ${titleOfDisk(shared)}, is another disk of this virtual machine, too: name another volume`
     return failed('InvalidSpec', message)
   }
+  const refused = refusedNetwork(draft)
+  if (refused !== undefined) {
+    const message = `interface ${refused.network} is to be attached to NetworkAttachmentDefinition ${refused.attach}, which the policy key attachableNetworks does not list: remove attach, or have the policy allow it`
+    return failed('NetworkNotAllowed', message)
+  }
   const isKnown = cloudInit.kind === 'rendered' || secret !== undefined
   return isKnown ? undefined : waiting(cloudInit.reason, cloudInit.message)
+}
+
+/** Returns an interface whose network the policy does not list. What KubeVirt's machine is attached to already stays. */
+function refusedNetwork({ world, spec }: MachineDraft): VirtualMachineInterface | undefined {
+  const { template } = (world.machine?.spec ?? {}) as GuestNetworks
+  const attached = (template?.spec?.networks ?? []).map(({ multus }) => multus?.networkName)
+  const allowed = new Set([...world.policy.attachableNetworks, ...attached])
+  return spec.interfaces?.find(({ attach }) => attach !== undefined && !allowed.has(attach))
+}
+
+/** The part of KubeVirt's machine that names networks. */
+interface GuestNetworks {
+  readonly template?: {
+    readonly spec?: { readonly networks?: readonly { readonly multus?: { readonly networkName?: string } }[] }
+  }
 }
 
 function planRun(draft: MachineDraft): Step {

@@ -120,6 +120,12 @@ const ROWS: readonly Row[] = [
     remedy: {},
   },
   {
+    reason: 'NetworkNotAllowed',
+    wrong: { spec: { interfaces: [{ network: 'site', attach: 'vlans/v-100' }] } },
+    text: 'does not list: remove attach, or have the policy allow it',
+    remedy: { policy: { attachableNetworks: ['vlans/v-100'] } },
+  },
+  {
     reason: 'NetworkMissing',
     isDeployed: true,
     wrong: { ...STARTING, obstacle: { ...FOUND, missingNetworks: ['control-net'] } },

@@ -4,7 +4,6 @@ import {
   containersOf,
   hasHostPort,
   DEFAULT_ROUTE_LEFT_OUT as LEFT_OUT,
-  type Policy,
   podNetworksIn,
   renderClusterFiles,
   renderClusterNetworks,
@@ -34,7 +33,7 @@ import { forgotten, judgePlacement, type Placement } from '../placement.ts'
 import { judgeNetworks } from '../pod-networks.ts'
 import { livePod, podTrouble } from '../pod-trouble.ts'
 import { ansibleIdOf } from './ansible.ts'
-import { networkIds, refusedMove } from './network.ts'
+import { networkIds, refusedAttachment, refusedMove } from './network.ts'
 import { volumeIdOf } from './volume.ts'
 
 const KIND = 'ContainerCluster'
@@ -64,7 +63,7 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
             remark: outdated(blueprint, cluster),
           },
         ],
-        ...(heldByPolicy(cluster, blueprint.policy) ?? heldByDeploy(cluster)),
+        ...(heldByPolicy(cluster, blueprint) ?? heldByDeploy(cluster)),
       }
     }),
   unchangeable: ({ spec, ...world }, { name }) => {
@@ -115,8 +114,10 @@ function volumeIds(blueprint: Blueprint, cluster: WorkspaceContainerCluster): st
 }
 
 /** A cluster that the policy does not allow is not created, and not changed if it was created before. */
-function heldByPolicy(cluster: WorkspaceContainerCluster, policy: Policy): Pick<Component, 'held'> | undefined {
-  const { allowHostPorts, allowedCapabilities, allowPrivileged } = policy
+function heldByPolicy(cluster: WorkspaceContainerCluster, blueprint: Blueprint): Pick<Component, 'held'> | undefined {
+  const { allowHostPorts, allowedCapabilities, allowPrivileged } = blueprint.policy
+  const attachment = refusedAttachment(blueprint, cluster.interfaces)
+  if (attachment !== undefined) return held(attachment)
   for (const { name, portMappings = [], capabilities, privileged } of containersOf(cluster)) {
     if (privileged === true && !allowPrivileged)
       return held(

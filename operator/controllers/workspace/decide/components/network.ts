@@ -9,6 +9,7 @@ import {
   NETWORKS_ANNOTATION,
   type NetworksOfBefore,
   networkWarnings,
+  type Policy,
   renderWorkspaceNetwork,
   staticAddresses,
   type WorkspaceSpec,
@@ -20,6 +21,7 @@ import { marked, markOf } from '../as-wanted.ts'
 import {
   type Blueprint,
   type Component,
+  type ComponentStanding,
   componentFailed,
   componentReady,
   idOf,
@@ -54,6 +56,8 @@ export const NETWORK_KIND: ComponentKind = {
       : componentFailed('ClusterCidrOverlap', `${overlap.is}: take another ${overlap.instead}`)
   },
   standing: (world, { name }) => {
+    const attach = attachmentOf(world, name)
+    if (attach !== undefined) return { standing: standingOfAttachment(world.policy, name, attach) }
     const ready = `network ${name} can be used`
     const taken = takenBy(world, name)
     if (taken !== undefined) return { standing: componentReady(`${ready}, but ${taken}`, 'NetworkNameTaken') }
@@ -61,6 +65,35 @@ export const NETWORK_KIND: ComponentKind = {
     if (overlap === undefined) return { standing: componentReady(ready) }
     return { standing: componentReady(`${ready}, but ${overlap.is}`, 'ClusterCidrOverlap') }
   },
+}
+
+function attachmentOf({ spec }: Pick<WorkspaceWorld, 'spec'>, network: string): string | undefined {
+  return spec.ok ? spec.spec.networks?.find(({ name }) => name === network)?.attach : undefined
+}
+
+function standingOfAttachment(policy: Policy, name: string, attach: string): ComponentStanding {
+  return policy.attachableNetworks.includes(attach)
+    ? componentReady(
+        `network ${name} is NetworkAttachmentDefinition ${attach}: what else is attached to it, and its node, may reach its members`,
+      )
+    : componentFailed('NetworkNotAllowed', notAllowed(name, attach))
+}
+
+function notAllowed(name: string, attach: string): string {
+  return `network ${name} is to be NetworkAttachmentDefinition ${attach}, which the policy key attachableNetworks does not list: remove attach, or have the policy allow it`
+}
+
+/** Returns why a member is not created on its networks; undefined if the policy allows all of them. */
+export function refusedAttachment(
+  { spec: { networks = [] }, policy }: Pick<Blueprint, 'spec' | 'policy'>,
+  interfaces: readonly InterfaceWords[] = [],
+): ComponentStanding | undefined {
+  for (const { name, attach } of networks) {
+    const isUsedBy = interfaces.some(({ network }) => network === name)
+    if (attach === undefined || !isUsedBy || policy.attachableNetworks.includes(attach)) continue
+    return componentFailed('NetworkNotAllowed', notAllowed(name, attach))
+  }
+  return undefined
 }
 
 /** Returns which other network of the cluster has the name of a network, as a sentence without its end. */

@@ -22,7 +22,7 @@ import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { missingSecrets } from '../missing-secrets.ts'
 import { placedBefore } from '../placement.ts'
 import { imageIdOf } from './image.ts'
-import { networkIds, refusedMove } from './network.ts'
+import { networkIds, refusedAttachment, refusedMove } from './network.ts'
 import { volumeIdOf } from './volume.ts'
 
 const KIND = 'VirtualMachine'
@@ -35,6 +35,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   uses: ['Network', 'Volume'],
   children: ({ workspace, spec, policy, rebuildRequestedAt }) =>
     (spec.vms ?? []).map((vm): Component => {
+      const refused = refusedAttachment({ spec, policy }, vm.interfaces)
       const { imageNamespace, networkDriver: driver } = policy
       const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver, rebuildRequestedAt })
       return {
@@ -46,7 +47,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
           machineNetworkWarnings(spec, vm),
           warningsOf(machine.spec).map(({ message }) => message),
         ),
-        ...heldByDeploy(vm),
+        ...(refused === undefined ? heldByDeploy(vm) : { held: { absent: refused, present: staysWith(refused) } }),
       }
     }),
   unchangeable: ({ spec, ...world }, { name }) => {
@@ -57,6 +58,13 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   obstacle: (world, component, now) =>
     missingSecrets(world, idOf(KIND, component.name)) ?? withoutNode(world, component, now),
   standing: (world, { name }) => judgeMachine(world, name),
+}
+
+function staysWith({ message, ...refused }: ComponentStanding): ComponentStanding {
+  return {
+    ...refused,
+    message: `${message}; the VirtualMachine of that name exists and stays as it is: delete it to stop its guest`,
+  }
 }
 
 function volumeIds({ disks = [] }: WorkspaceVm): string[] {
@@ -72,6 +80,7 @@ const SAME: ReadonlySet<string> = new Set([
   'NameConflict',
   'NamespaceTerminating',
   'Refused',
+  'NetworkNotAllowed',
   'ImageFailed',
   'DiskLost',
   'DiskBeingDeleted',
