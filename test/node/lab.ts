@@ -11,9 +11,16 @@ export interface LabPod extends KubeObject {
   readonly status?: { readonly phase?: string; readonly podIP?: string }
 }
 
-/** An operator that lets labs use what these tests try: any range, and ports of nodes. */
+/** An existing network that labs may be attached to. */
+export const SITE_NETWORK = 'site/lan'
+
+/** An operator that lets labs use what these tests try: any range, ports of nodes, and an existing network. */
 export async function startForLabs(cluster: RealCluster): Promise<NodeStage> {
-  return await NodeStage.start(cluster, { clusterCidrs: 'none', allowHostPorts: 'true' })
+  return await NodeStage.start(cluster, {
+    clusterCidrs: 'none',
+    allowHostPorts: 'true',
+    attachableNetworks: SITE_NETWORK,
+  })
 }
 
 /** A container with the web server of the cluster. */

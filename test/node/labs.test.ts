@@ -1,11 +1,11 @@
 import { podNetworksIn } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
-import { NETWORK_ATTACHMENT_DEFINITION, SECRET } from '../../operator/kube/resource-types.ts'
+import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { NAMESPACE, NETWORK_ATTACHMENT_DEFINITION, SECRET } from '../../operator/kube/resource-types.ts'
 import { CONTROL_PLANE } from '../../sandbox/node/addresses.ts'
 import { ATTACKS, type Scene } from '../lab-networks/attacks.ts'
 import type { InsideNodes } from './inside-nodes.ts'
-import { Lab, type LabPod, startForLabs, webOf } from './lab.ts'
+import { Lab, type LabPod, SITE_NETWORK, startForLabs, webOf } from './lab.ts'
 import { installLabIsolation } from './lab-isolation.ts'
 import { INSIDE, type RealCluster } from './real-cluster.ts'
 import { useRealCluster } from './shared-cluster.ts'
@@ -30,6 +30,7 @@ describe('a lab on nodes that run its containers', () => {
     const { inside } = cluster()
     if (inside === undefined) return skip(INSIDE)
     await using stage = await start()
+    await makeSiteNetwork(cluster())
     const lab = await Lab.create(stage, {
       networks: [
         {
@@ -43,6 +44,7 @@ describe('a lab on nodes that run its containers', () => {
         },
         { name: 'back', cidr: '10.78.0.0/24' },
         { name: 'wire' },
+        { name: 'site', attach: SITE_NETWORK },
       ],
       containerClusters: [
         { name: 'router', interfaces: [{ network: 'front', ipAddress: '10.77.0.1/24' }], containers: web() },
@@ -52,6 +54,7 @@ describe('a lab on nodes that run its containers', () => {
             { network: 'front', ipAddress: '10.77.0.10/24' },
             { network: 'back', ipAddress: '10.78.0.10/24' },
             { network: 'wire', macAddress: '52:54:00:00:00:03' },
+            { network: 'site', ipAddress: '10.81.0.10/24' },
           ],
           containers: web(),
         },
@@ -65,6 +68,7 @@ describe('a lab on nodes that run its containers', () => {
           interfaces: [
             { network: 'back', ipAddress: '10.78.0.30/24' },
             { network: 'wire', ipAddresses: ['10.79.0.30/24', 'fd00:79::30/64'] },
+            { network: 'site', ipAddress: '10.81.0.30/24' },
           ],
           containers: web({
             files: [
@@ -100,8 +104,9 @@ describe('a lab on nodes that run its containers', () => {
     expect(addresses.filter(([name]) => name?.startsWith('net'))).toEqual([
       ['net1', '10.77.0.10/24'],
       ['net2', '10.78.0.10/24'],
+      ['net4', '10.81.0.10/24'],
     ])
-    const macs = (await Promise.all(['net1', 'net2', 'net3'].map((name) => place.macOf(name)))).filter(Boolean)
+    const macs = (await Promise.all(['net1', 'net2', 'net3', 'net4'].map((name) => place.macOf(name)))).filter(Boolean)
     expect(macs).toEqual(podNetworksIn(member.metadata.annotations).map(({ mac }) => mac))
     const way = async (from: typeof place, to: string) => {
       const [route] = JSON.parse(await from.exec(['ip', '-json', 'route', 'get', to])) as Route[]
@@ -116,6 +121,7 @@ describe('a lab on nodes that run its containers', () => {
     expect(variables).toEqual(expect.arrayContaining(['KEY=not for everybody', `LAB=${lab.name}`]))
     expect(await place.ask('10.77.0.20', 80)).toBe('door')
     expect(await place.ask('10.78.0.30', 80)).toBe('inner')
+    expect(await place.ask('10.81.0.30', 80)).toBe('inner')
     // An interface without an address gets one from whoever is in the pod.
     await place.exec(['ip', 'address', 'add', '10.79.0.10/24', 'dev', 'net3'])
     expect(await place.ask('10.79.0.30', 80)).toBe('inner')
@@ -233,6 +239,27 @@ async function bridgeOf({ client }: RealCluster, { metadata }: LabPod): Promise<
     name: network?.name ?? '',
   })
   return (JSON.parse(definition.spec.config) as { bridge: string }).bridge
+}
+
+/** What a platform team makes once: a network of the site, which pods get the addresses on that they ask for. */
+async function makeSiteNetwork({ client }: RealCluster): Promise<void> {
+  const [namespace = '', name = ''] = SITE_NETWORK.split('/')
+  const config = {
+    cniVersion: '0.3.1',
+    name,
+    type: 'bridge',
+    bridge: 'site0',
+    capabilities: { ips: true, mac: true },
+    ipam: { type: 'static' },
+  }
+  const apiVersion = apiVersionOf(NETWORK_ATTACHMENT_DEFINITION)
+  await client.create(NAMESPACE, { apiVersion: 'v1', kind: NAMESPACE.kind, metadata: { name: namespace } })
+  await client.create(NETWORK_ATTACHMENT_DEFINITION, {
+    apiVersion,
+    kind: NETWORK_ATTACHMENT_DEFINITION.kind,
+    metadata: { namespace, name },
+    spec: { config: JSON.stringify(config) },
+  } as KubeObject)
 }
 
 /** A pod, its node, and what is behind that. Answers find their way, if the node lets questions through. */
