@@ -52,7 +52,7 @@ const QUIET: {
     ...(['ImageTerminating', 'Cloning', 'CloneSourceGone', 'WaitingForVolumeBinding', 'Starting', 'NotReady'] as const),
     ...(['NamesakeTerminating', 'GuestStopped', 'Stopping', 'Kicked', 'Restoring', 'Running', 'Halted'] as const),
     ...(['Paused', 'IgnoredOnDeploy', 'NotDeployedAnyMore', 'DiskRestored', 'AddedByOthers', 'ChangeUndone'] as const),
-    ...(['InterfaceRemoved', 'NoVolumeExpansion', 'WaitingForGuest', 'Deleting'] as const),
+    ...(['InterfaceRemoved', 'NoVolumeExpansion', 'DiskKept', 'WaitingForGuest', 'Deleting'] as const),
   ],
   Workspace: [
     ...(['Provisioning', 'WaitingForImages', 'VirtualMachinePending', 'ContainersPending', 'VolumePending'] as const),

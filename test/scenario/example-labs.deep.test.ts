@@ -23,7 +23,7 @@ function secretsIn(spec: unknown): Map<string, Record<string, string>> {
 /** A network of the site, as a platform team makes it once. */
 async function makeNetwork(client: KubeClient, namespace: string, name: string): Promise<void> {
   await client.create(NAMESPACE, { apiVersion: 'v1', kind: NAMESPACE.kind, metadata: { name: namespace } })
-  const config = { cniVersion: '0.3.1', name, type: 'macvlan', master: 'eth1.100', ipam: {} }
+  const config = { cniVersion: '0.3.1', name, type: 'bridge', bridge: 'vlan100', capabilities: { mac: true }, ipam: {} }
   await client.create(NETWORK_ATTACHMENT_DEFINITION, {
     apiVersion: apiVersionOf(NETWORK_ATTACHMENT_DEFINITION),
     kind: NETWORK_ATTACHMENT_DEFINITION.kind,
