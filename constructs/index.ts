@@ -127,6 +127,7 @@ export {
   type WorkspaceNetwork,
   type WorkspacePhase,
   type WorkspaceReason,
+  type WorkspaceService,
   type WorkspaceSpec,
   type WorkspaceSpecInput,
   type WorkspaceStatus,
@@ -303,6 +304,13 @@ export {
   podNetworksIn,
   renderClusterNetworks,
 } from './children/workspace-pod-network.ts'
+export {
+  ExposedMember,
+  type ExposedMemberProps,
+  renderExposedMember,
+  type ServiceObject,
+  serviceTypeOf,
+} from './children/workspace-service.ts'
 export {
   type ClaimObject,
   type PersistentVolumeObject,

@@ -44,6 +44,19 @@ export const attachments = z.string().transform((text, context): readonly string
   return z.NEVER
 })
 
+/** How a Service of a workspace can be reached. Nobody can have one with a name or an address elsewhere. */
+export const SERVICE_TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer'] as const
+export type ServiceType = (typeof SERVICE_TYPES)[number]
+
+/** Types separated by commas or whitespace. The list may be empty. */
+export const serviceTypes = z.string().transform((text, context): readonly ServiceType[] => {
+  const names = text.split(/[\s,]+/).filter((name) => name !== '')
+  const bad = names.find((name) => !SERVICE_TYPES.some((type) => type === name))
+  if (bad === undefined) return SERVICE_TYPES.filter((type) => names.includes(type))
+  context.addIssue({ code: 'custom', message: `must be some of ${SERVICE_TYPES.join(', ')} (see ${bad})` })
+  return z.NEVER
+})
+
 /** Resources that a ResourceQuota counts in whole objects. */
 const COUNTED = [
   'pods',

@@ -69,6 +69,8 @@ const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
   ['allowHostPorts', 'false', 'allowHostPorts', false],
   ['allowedCapabilities', 'NET_ADMIN, SYS_TIME\nNET_ADMIN', 'allowedCapabilities', ['NET_ADMIN', 'SYS_TIME']],
   ['allowedCapabilities', '', 'allowedCapabilities', []],
+  ['allowedServiceTypes', 'LoadBalancer ClusterIP', 'allowedServiceTypes', ['ClusterIP', 'LoadBalancer']],
+  ['allowedServiceTypes', '', 'allowedServiceTypes', []],
   [
     'workspaceQuota',
     'requests.cpu=16,requests.memory=64Gi\npods=50, count/virtualmachines.pelotech.ot=9, requests.nvidia.com/gpu=2',
@@ -122,6 +124,7 @@ const BAD: readonly (readonly [string, string])[] = [
   ...['*', 'a.example', 'https://a.example https://u:p@b.example', 's3://b'].map(
     (value) => ['allowedSourceUrls', value] as const,
   ),
+  ...['ExternalName', 'nodeport', 'ClusterIP;NodePort'].map((value) => ['allowedServiceTypes', value] as const),
   ...['CAP_CHOWN', 'net_admin', '*', 'NET_ADMIN;SYS_TIME'].map((value) => ['allowedCapabilities', value] as const),
   ['clusterCidrs', '10.96.0.0'],
   ['clusterCidrs', '10.96.0.0/16 none'],

@@ -13,7 +13,15 @@ import {
   urlTemplate,
   withoutSecrets,
 } from './policy-values.ts'
-import { attachments, BASELINE_CAPABILITIES, capabilities, cidrs, quota } from './policy-workspace-values.ts'
+import {
+  attachments,
+  BASELINE_CAPABILITIES,
+  capabilities,
+  cidrs,
+  quota,
+  type ServiceType,
+  serviceTypes,
+} from './policy-workspace-values.ts'
 import { objectName } from './shared.ts'
 import { isSourceUrlAllowed } from './source-url.ts'
 import { type ReclaimPolicy, SOURCE_TYPES, type SourceType } from './vm-disk-image.ts'
@@ -73,6 +81,8 @@ export interface Policy {
   readonly allowPrivilegedExec: boolean
   /** In upper case, without `CAP_`. */
   readonly allowedCapabilities: readonly string[]
+  /** Of `spec.services` of workspaces. */
+  readonly allowedServiceTypes: readonly ServiceType[]
   /** `spec.hard` of a ResourceQuota. */
   readonly workspaceQuota: Readonly<Record<string, string>> | undefined
   /** Ranges that no network of a workspace may overlap. Undefined: those that the cluster shows. */
@@ -114,6 +124,7 @@ export const POLICY_DEFAULTS: Policy = {
   allowPrivileged: false,
   allowPrivilegedExec: false,
   allowedCapabilities: [...BASELINE_CAPABILITIES],
+  allowedServiceTypes: ['ClusterIP'],
   workspaceQuota: undefined,
   clusterCidrs: undefined,
   vmProvisionTimeoutMs: 30 * 60_000,
@@ -253,6 +264,11 @@ export const POLICY_SCHEMA = {
     'allowedCapabilities',
     capabilities,
     'Linux capabilities that containers of workspaces may add, separated by commas, blanks or line ends. The default is the list of the level baseline of the Pod Security Standards. An empty text allows none. A container cluster that adds another one is not created.',
+  ),
+  allowedServiceTypes: key(
+    'allowedServiceTypes',
+    serviceTypes,
+    'Types that Services of workspaces (spec.services) may have, separated by commas, blanks or line ends: ClusterIP, NodePort, LoadBalancer. An empty text allows none. A Service of another type is not created.',
   ),
   workspaceQuota: key(
     'workspaceQuota',

@@ -26,4 +26,6 @@ export const WORKSPACE_LIMITS = {
   portMappings: 16,
   capabilities: 16,
   roles: 32,
+  services: 16,
+  servicePorts: 16,
 } as const

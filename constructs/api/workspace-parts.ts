@@ -6,6 +6,7 @@ export interface WorkspaceParts {
   readonly containerClusters?: readonly ContainerClusterPart[] | undefined
   readonly networks?: readonly NetworkPart[] | undefined
   readonly volumes?: readonly { readonly name: string }[] | undefined
+  readonly services?: readonly { readonly name: string; readonly member: string }[] | undefined
 }
 
 interface InterfaceOwner {

@@ -118,6 +118,21 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'Remove the capability that the message names from capabilities.add, or have it added to allowedCapabilities.',
   },
+  /** Refused by the policy. */
+  ServiceTypeNotAllowed: {
+    severity: 'warning',
+    meaning:
+      'A service asks for a type that the policy key allowedServiceTypes does not name. It is not created. One that exists stays as it is.',
+    remedy:
+      'Give the service that the message names a type that is allowed, or have its type added to allowedServiceTypes.',
+  },
+  /** The cluster has not given it an address yet. */
+  LoadBalancerPending: {
+    severity: 'silent',
+    meaning: 'A service of type LoadBalancer has no address yet. The workspace waits for it without a limit.',
+    remedy:
+      'No action needed while the load balancer is made. If it lasts, the cluster may have nothing that makes load balancers: see the Events of the Service, or take type NodePort.',
+  },
   /** Multus is not installed. */
   NetworkDriverMissing: {
     severity: 'warning',

@@ -1,5 +1,6 @@
 import type { CelRule } from '../schema/cel.ts'
 import { searchRule } from '../schema/cel-search.ts'
+import { celHasAddress, isOnPodNetwork, POD_NETWORK_NAME } from './interface-words.ts'
 import { addressRules } from './workspace-address-rules.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 import { optionalLoop, textsLoop, type WorkspaceParts } from './workspace-parts.ts'
@@ -132,6 +133,52 @@ const userDataBounded: CelRule<WorkspaceParts> = {
     vms.reduce((sum, { userData = '' }) => sum + [...userData].length, 0) <= WORKSPACE_LIMITS.userData,
 }
 
+const serviceMembersExist = searchRule<WorkspaceParts>({
+  message: 'every service must name a machine or a container cluster',
+  field: 'services',
+  among: [
+    textsLoop('machines', 'self.vms', 'each.name'),
+    textsLoop('clusters', 'self.containerClusters', 'each.name'),
+    optionalLoop(
+      'service',
+      'self.services',
+      'service "{service.name}" is for member "{service.member}", which is neither in spec.vms nor in spec.containerClusters: add it there, or name one that is',
+    ),
+  ],
+  isWrong: '!(service.member in machines || service.member in clusters)',
+  find: ({ vms = [], containerClusters = [], services = [] }) => {
+    const names = new Set([...vms, ...containerClusters].map(({ name }) => name))
+    const service = services.find(({ member }) => !names.has(member))
+    return service && [service.name, service.member]
+  },
+})
+
+const serviceMembersReached = searchRule<WorkspaceParts>({
+  message: 'every service for a machine must name one that is on the pod network',
+  field: 'services',
+  among: [
+    textsLoop(
+      'away',
+      'self.vms',
+      'each.name',
+      `has(each.interfaces) && each.interfaces.size() > 0 && !each.interfaces.exists(nic, nic.network == '${POD_NETWORK_NAME}' && !${celHasAddress('nic')})`,
+    ),
+    optionalLoop(
+      'service',
+      'self.services',
+      `service "{service.name}" is for machine "{service.member}", which is not on the pod network: add an interface with network ${POD_NETWORK_NAME} to it`,
+    ),
+  ],
+  isWrong: 'service.member in away',
+  find: ({ vms = [], services = [] }) => {
+    const isAway = ({ interfaces = [] }: (typeof vms)[number]) =>
+      interfaces.length > 0 && !interfaces.some(isOnPodNetwork)
+    const away = new Set(vms.filter(isAway).map(({ name }) => name))
+    const service = services.find(({ member }) => away.has(member))
+    return service && [service.name, service.member]
+  },
+})
+
 /** The rules on a workspace beyond those on its single fields. */
 export const workspaceRules: readonly CelRule<WorkspaceParts>[] = [
   ...addressRules,
@@ -141,4 +188,6 @@ export const workspaceRules: readonly CelRule<WorkspaceParts>[] = [
   hostPortsBounded,
   hostPortsUnique,
   userDataBounded,
+  serviceMembersExist,
+  serviceMembersReached,
 ]

@@ -464,6 +464,86 @@ const PORTS: readonly SpecFixture[] = [
   }),
 ]
 
+const AWAY = { networks: [{ name: 'lab' }], vms: [{ ...VM, interfaces: [{ network: 'lab' }] }] }
+const ON_PODS = { networks: [], vms: [{ ...VM, interfaces: [{ network: 'pod' }] }] }
+/** A machine on a network that is called as the pod network is. */
+const POD_NAMED = {
+  networks: [{ name: 'pod', cidr: '10.0.0.0/24' }],
+  vms: [{ ...VM, interfaces: [{ network: 'pod', ipAddress: '10.0.0.1/24' }] }],
+}
+const SERVICE = { name: 's', member: 'a', ports: [{ port: 80 }] }
+const service = (fields: object, beside: object = vm({})) => ({ ...beside, services: [{ ...SERVICE, ...fields }] })
+const servicePorts = (...all: object[]) => service({ ports: all })
+const OFF_PODS =
+  'service "s" is for machine "a", which is not on the pod network: add an interface with network pod to it'
+
+const SERVICES: readonly SpecFixture[] = [
+  accepted('a service for a machine', service({ type: 'NodePort' })),
+  accepted('a service for a machine with interfaces, one on the pod network', service({}, ON_PODS)),
+  accepted('a service for a machine with an empty list of interfaces', service({}, vm({ interfaces: [] }))),
+  accepted('a service for a container cluster', service({ member: 'c' }, container({}))),
+  accepted(
+    'a service for a container cluster with interfaces',
+    service(
+      { member: 'c' },
+      {
+        networks: [{ name: 'lab' }],
+        containerClusters: [{ name: 'c', containers: [CONTAINER], interfaces: [{ network: 'lab' }] }],
+      },
+    ),
+  ),
+  accepted('16 services', { ...vm({}), services: times(16, (at) => ({ ...SERVICE, name: `s${at}` })) }),
+  refused('17 services', { ...vm({}), services: times(17, (at) => ({ ...SERVICE, name: `s${at}` })) }, 'spec.services'),
+  refused('two services of a name', { ...vm({}), services: [SERVICE, SERVICE] }, 'spec.services[1]'),
+  refused(
+    'a service for nobody',
+    service({ member: 'b' }),
+    'spec.services',
+    'service "s" is for member "b", which is neither in spec.vms nor in spec.containerClusters: add it there, or name one that is',
+  ),
+  refused('a service for a machine on a network of the lab alone', service({}, AWAY), 'spec.services', OFF_PODS),
+  refused('a service for a machine on a network called pod', service({}, POD_NAMED), 'spec.services', OFF_PODS),
+  ...field('spec.services[0].name', (name) => service({ name }), {
+    yes: ['a', 'web-1', 'a'.repeat(63)],
+    no: ['', '1a', 'Web', 'a-', 'a.b', 'a'.repeat(64), undefined],
+  }),
+  ...field('spec.services[0].type', (type) => service({ type }), {
+    yes: ['ClusterIP', 'NodePort', 'LoadBalancer'],
+    no: ['ExternalName', '', 'nodeport'],
+  }),
+  ...field('spec.services[0].ports', (all) => service({ ports: all }), {
+    yes: [times(16, (at) => ({ port: at + 1 }))],
+    no: [[], undefined, times(17, (at) => ({ port: at + 1 }))],
+  }),
+  ...(['port', 'targetPort'] as const).flatMap((one) =>
+    field(`spec.services[0].ports[0].${one}`, (number) => servicePorts({ port: 80, [one]: number }), {
+      yes: [1, 65535],
+      no: [0, 65536, '80', 1.5],
+    }),
+  ),
+  ...field('spec.services[0].ports[0].protocol', (protocol) => servicePorts({ port: 80, protocol }), {
+    yes: ['TCP', 'UDP'],
+    no: ['tcp', 'SCTP', ''],
+  }),
+  ...field('spec.services[0].ports[0].name', (name) => servicePorts({ port: 80, name }), {
+    yes: ['http', 'tcp-x', '80', 'a'.repeat(63)],
+    no: ['', 'Http', 'a_b', 'tcp-80', 'udp-1'],
+  }),
+  accepted('a port of a service for each protocol', servicePorts({ port: 53 }, { port: 53, protocol: 'UDP' })),
+  refused(
+    'a port of a service twice',
+    servicePorts({ port: 1 }, { port: 53 }, { port: 53, protocol: 'TCP', targetPort: 54 }),
+    'spec.services[0].ports',
+    'port 53 is given more than once: give it once for each protocol',
+  ),
+  refused(
+    'a name of a port twice',
+    servicePorts({ port: 1, name: 'dns' }, { port: 53, name: 'dns' }),
+    'spec.services[0].ports',
+    'ports must each have a name of their own: "dns" is given more than once',
+  ),
+]
+
 export const WORKSPACE_FIXTURES: readonly SpecFixture[] = [
   ...WHOLE,
   ...NETWORK_FIXTURES,
@@ -473,4 +553,5 @@ export const WORKSPACE_FIXTURES: readonly SpecFixture[] = [
   ...INIT_CONTAINERS,
   ...VOLUMES,
   ...PORTS,
+  ...SERVICES,
 ]

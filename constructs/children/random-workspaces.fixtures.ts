@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { isOnPodNetwork } from '../api/interface-words.ts'
 import { uuidFrom } from '../api/names.ts'
 import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceSpecInput } from '../api/workspace.ts'
 import type { WorkspaceRef } from './workspace-child.ts'
@@ -22,6 +23,7 @@ const MEETING = [
   'a-root',
   'a-root-root',
   'a-ports',
+  'a-service',
   'a-ansible',
   'a-b',
   '0',
@@ -143,6 +145,21 @@ const volumeDraw = fc.record({
   localPath: optional(fc.constantFrom('/config', '/b/')),
 })
 
+const serviceDraw = fc.record({
+  member: fc.nat(5),
+  type: optional(fc.constantFrom('ClusterIP', 'NodePort', 'LoadBalancer')),
+  ports: fc.uniqueArray(
+    fc.record({
+      port: fc.integer({ min: 1, max: 65535 }),
+      targetPort: optional(fc.constantFrom(80, 8443)),
+      protocol: optional(fc.constantFrom('TCP', 'UDP')),
+      name: fc.constant(undefined),
+    }),
+    { minLength: 1, maxLength: 3, selector: ({ port }) => port },
+  ),
+})
+type ServiceDraw = typeof serviceDraw extends fc.Arbitrary<infer T> ? T : never
+
 const draws = fc.record({
   name: label,
   networks: fc.tuple(labels(5), fc.array(networkDraw, { minLength: 5, maxLength: 5 })),
@@ -152,6 +169,7 @@ const draws = fc.record({
     fc.array(clusterDraw, { minLength: 3, maxLength: 3 }),
   ),
   volumes: fc.tuple(labels(4), fc.array(volumeDraw, { minLength: 4, maxLength: 4 })),
+  services: fc.tuple(labels(3), fc.array(serviceDraw, { minLength: 3, maxLength: 3 })),
 })
 type Draws = typeof draws extends fc.Arbitrary<infer T> ? T : never
 
@@ -166,6 +184,7 @@ function specOf({
   networks: [names, drawnNetworks],
   members,
   volumes: [volumeNames, drawnVolumes],
+  services: drawnServices,
 }: Draws): WorkspaceSpecInput {
   const networks = names.map((name, at) => ({ name, at, drawn: drawnNetworks[at] as NetworkDraw }))
   const [memberNames, vms, clusters] = members
@@ -197,6 +216,10 @@ function specOf({
       ]
     }),
   ]
+  const machines = memberNames.slice(0, 3).map((name, at) => ({
+    ...vmOf(name, vms[at] as (typeof vms)[number], interfacesOf),
+    ...disksOf(vms[at] as (typeof vms)[number], volumeNames),
+  }))
   return {
     networks: networks.map((network) => networkOf(network)),
     volumes: volumeNames.map((name, at) => ({
@@ -204,16 +227,32 @@ function specOf({
       ...(drawnVolumes[at] as object),
       size: drawnVolumes[at]?.size ?? '1Gi',
     })),
-    vms: memberNames.slice(0, 3).map((name, at) => ({
-      ...vmOf(name, vms[at] as (typeof vms)[number], interfacesOf),
-      ...disksOf(vms[at] as (typeof vms)[number], volumeNames),
-    })),
+    vms: machines,
     containerClusters: memberNames
       .slice(3)
       .map((name, at) =>
         clusterOf(name, clusters[at] as (typeof clusters)[number], at, interfacesOf, [...volumeNames, 'ansible']),
       ),
+    services: servicesOf(drawnServices, memberNames, machines),
   }
+}
+
+/** Services for those members that can have one. */
+function servicesOf(
+  [names, drawn]: readonly [readonly string[], readonly ServiceDraw[]],
+  members: readonly string[],
+  machines: readonly Pick<ReturnType<typeof vmOf>, 'name' | 'interfaces'>[],
+): NonNullable<WorkspaceSpecInput['services']> {
+  const reached = members.filter((member) => {
+    const { interfaces = [] } = machines.find(({ name }) => name === member) ?? {}
+    return interfaces.length === 0 || interfaces.some(isOnPodNetwork)
+  })
+  if (reached.length === 0) return []
+  return names.flatMap((name, at) => {
+    const { member, type, ports } = drawn[at] as ServiceDraw
+    if (!/^[a-z]/.test(name)) return []
+    return [{ name, member: reached[member % reached.length] as string, type, ports } as never]
+  })
 }
 
 interface Placed {

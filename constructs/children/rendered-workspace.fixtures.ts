@@ -8,6 +8,7 @@ import { podSecurityLevel, renderWorkspaceNamespace, renderWorkspaceQuota } from
 import { type NetworksOfBefore, renderWorkspaceNetwork } from './workspace-network.ts'
 import { renderWorkspaceNetworkPolicies } from './workspace-network-policies.ts'
 import { renderClusterNetworks } from './workspace-pod-network.ts'
+import { renderExposedMember } from './workspace-service.ts'
 import { renderWorkspaceVolume } from './workspace-volume.ts'
 
 export const IMAGE_NAMESPACE = 'vmdi-farm'
@@ -27,7 +28,7 @@ export function renderAll(
   localVolumeRoot?: string,
   networksOfBefore?: NetworksOfBefore,
 ) {
-  const { networks = [], volumes = [], vms = [], containerClusters = [] } = spec
+  const { networks = [], volumes = [], vms = [], containerClusters = [], services = [] } = spec
   return {
     namespace: renderWorkspaceNamespace({ workspace, podSecurity: podSecurityLevel(spec, POLICY) }),
     quota: renderWorkspaceQuota({ workspace, hard: QUOTA }),
@@ -39,6 +40,7 @@ export function renderAll(
     clusterNetworks: containerClusters.map((cluster) =>
       renderClusterNetworks({ workspace, spec, cluster, driver, networksOfBefore }),
     ),
+    services: services.map((service) => renderExposedMember({ workspace, spec, service })),
     files: containerClusters.flatMap((cluster) => renderClusterFiles({ workspace, cluster })),
     clusters: containerClusters.map((cluster) =>
       renderContainerCluster({ workspace, spec, cluster, driver, quota: QUOTA, networksOfBefore }),
@@ -58,6 +60,7 @@ export function objectsOf({
   machines,
   files,
   clusters,
+  services,
 }: RenderedWorkspace) {
   return [
     namespace,
@@ -70,5 +73,6 @@ export function objectsOf({
     ...machines,
     ...files,
     ...clusters,
+    ...services.flat(),
   ]
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { PROPOSED_WORKSPACE } from '../api/proposed-workspace.fixtures.ts'
 import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceSpecInput } from '../api/workspace.ts'
+import { renderKubeVirtVirtualMachine } from './kubevirt-virtual-machine.ts'
 import { IMAGE_NAMESPACE, renderAll } from './rendered-workspace.fixtures.ts'
 import { areVariablesTooLarge, isAnsibleTooLarge, renderWorkspaceAnsible } from './workspace-ansible.ts'
 import { renderContainerCluster } from './workspace-containers.ts'
@@ -605,5 +606,83 @@ describe('areVariablesTooLarge', () => {
       if (share < 1 || share > 2) expect(isTooLarge).toBe(share > 2)
       else if (isTooLarge) expect(isAnsibleTooLarge(renderWorkspaceAnsible({ workspace, spec }))).toBe(true)
     }
+  })
+})
+
+describe('a service', () => {
+  const spec = specOf({
+    vms: [{ name: 'router', backingVMDiskImage: 'golden', resources: { cpu: 1, memory: '1Gi' } }],
+    containerClusters: [cluster('web'), cluster('other')],
+    services: [
+      { name: 'ssh', member: 'router', type: 'NodePort', ports: [{ port: 2222, targetPort: 22 }] },
+      {
+        name: 'front',
+        member: 'web',
+        ports: [
+          { port: 80, targetPort: 8080 },
+          { port: 81, targetPort: 8080 },
+          { name: 'dns', port: 53, protocol: 'UDP' },
+        ],
+      },
+    ],
+  })
+  const { policies, services, clusters } = renderAll({ workspace, spec }, 'bridge')
+
+  it('is, in full, with the NetworkPolicy that opens it', () => {
+    expect(services).toMatchSnapshot()
+  })
+
+  /** As KubeVirt labels the pod of a machine, which has the labels of its template. */
+  const launcherOf = (name: string) => {
+    const vm = { name, namespace: workspace.name, uid: 'any' }
+    const { labels } = renderKubeVirtVirtualMachine({
+      vm,
+      workspace: workspace.name,
+      hostname: name,
+      firmwareUuid: vm.uid,
+      cpu: '1',
+      memory: '1Gi',
+      cloudInit: { fingerprint: 'any', hasNetworkData: false },
+    }).spec.template.metadata
+    return { namespace: workspace.name, labels: { ...labels, 'kubevirt.io': 'virt-launcher' } }
+  }
+  const podOf = (name: string) => {
+    const found = clusters.find(({ metadata }) => metadata.name === name)
+    return { namespace: workspace.name, labels: found?.spec.template.metadata.labels ?? {} }
+  }
+  const copier = {
+    namespace: workspace.name,
+    labels: { ...launcherOf('router').labels, 'kubevirt.io': '', app: 'containerized-data-importer' },
+  }
+  const outside = { namespace: 'team-a', labels: {} }
+  const isOpen = (to: ReturnType<typeof podOf>, port: number, protocol: 'TCP' | 'UDP' = 'TCP') => {
+    const all = [...policies, ...services.flat().filter((one) => one.kind === 'NetworkPolicy')]
+    return isLetThrough(all as Parameters<typeof isLetThrough>[0], outside, to, { port, protocol })
+  }
+
+  it.each([
+    ['the port that the machine listens on', true, launcherOf('router'), 22, 'TCP'],
+    ['the port of the Service', false, launcherOf('router'), 2222, 'TCP'],
+    ['the port by another protocol', false, launcherOf('router'), 22, 'UDP'],
+    ['the pod that copies its disk', false, copier, 22, 'TCP'],
+    ['another machine', false, launcherOf('router-2'), 22, 'TCP'],
+    ['the container cluster', true, podOf('web'), 8080, 'TCP'],
+    ['its port without a targetPort', true, podOf('web'), 53, 'UDP'],
+    ['another container cluster', false, podOf('other'), 8080, 'TCP'],
+  ] as const)('lets pods of the cluster reach %s: %s', (_what, expected, to, port, protocol) => {
+    expect(isOpen(to, port, protocol)).toBe(expected)
+  })
+
+  it('is for the pods that have the labels of its selector', () => {
+    const selectors = services.flat().flatMap((one) => (one.kind === 'Service' ? [one.spec.selector] : []))
+    expect(launcherOf('router').labels).toMatchObject(selectors[0] ?? {})
+    expect(podOf('web').labels).toMatchObject(selectors[1] ?? {})
+  })
+
+  it('changes nothing else of its workspace', () => {
+    const { services: _, ...without } = spec
+    expect({ ...renderAll({ workspace, spec: without }, 'bridge'), services }).toEqual(
+      renderAll({ workspace, spec }, 'bridge'),
+    )
   })
 })

@@ -150,6 +150,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
   grant('creates the local volumes of Workspaces', '', ['persistentvolumes'], OWN),
   grant('runs the containers of Workspaces', 'apps', ['deployments'], OWN),
   grant('keeps Workspaces apart', 'networking.k8s.io', ['networkpolicies'], OWN),
+  grant('opens the ports that a Workspace declares', '', ['services'], OWN),
   grant(
     'gives the owners of a Workspace their rights in its namespace',
     'rbac.authorization.k8s.io',

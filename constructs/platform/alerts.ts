@@ -55,7 +55,14 @@ const QUIET: {
     ...(['InterfaceRemoved', 'NoVolumeExpansion', 'DiskKept', 'WaitingForGuest', 'Deleting'] as const),
   ],
   Workspace: [
-    ...(['Provisioning', 'WaitingForImages', 'VirtualMachinePending', 'ContainersPending', 'VolumePending'] as const),
+    ...([
+      'Provisioning',
+      'WaitingForImages',
+      'VirtualMachinePending',
+      'ContainersPending',
+      'VolumePending',
+      'LoadBalancerPending',
+    ] as const),
     ...(['NamespaceTerminating', 'Ready', 'UpToDate', 'ImageNotNeeded', 'DefaultRouteLeftOut'] as const),
     ...(['Outdated', 'SpecWarning'] as const),
     ...(['IgnoredOnDeploy', 'NotDeployedAnyMore', 'NodeIsolated', 'IsolationUnknown', 'Deleting'] as const),

@@ -55,6 +55,8 @@ describe('renderInstallation', () => {
         "operator: ValidatingAdmissionPolicyBinding open-terrain-operator-volumes",
         "operator: ValidatingAdmissionPolicy open-terrain-operator-privileged",
         "operator: ValidatingAdmissionPolicyBinding open-terrain-operator-privileged",
+        "operator: ValidatingAdmissionPolicy open-terrain-operator-service-types",
+        "operator: ValidatingAdmissionPolicyBinding open-terrain-operator-service-types",
         "operator: ServiceAccount sync-operator/open-terrain-operator",
         "operator: ClusterRole open-terrain-operator",
         "operator: ClusterRoleBinding open-terrain-operator",

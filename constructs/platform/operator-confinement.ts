@@ -1,7 +1,7 @@
 import { ApiObject } from 'cdk8s'
 import { Construct } from 'constructs'
 import { LABELS } from '../api/labels.ts'
-import { OPERATOR_NAMESPACE, POLICY_NAME } from '../api/policy.ts'
+import { OPERATOR_NAMESPACE, POLICY_DEFAULTS, POLICY_NAME } from '../api/policy.ts'
 import { GROUP } from '../api/shared.ts'
 import { workspace } from '../api/workspace.ts'
 import { OWNER_ROLES } from '../children/workspace-owners.ts'
@@ -73,6 +73,10 @@ const FOLDER_OF_A_LAB = [
   `object.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == '${workspace.kind}' && owner.name == object.spec.?claimRef.?namespace.orValue(''))`,
 ].join(' && ')
 
+/** A Service with addresses of others would take their traffic. One that somebody gave them may still be put right or deleted. */
+const WITHOUT_ADDRESSES =
+  "(request.operation == 'DELETE' || (object.spec.?externalIPs.orValue([]).size() == 0 && object.spec.?type.orValue('ClusterIP') != 'ExternalName'))"
+
 const CONFINED: readonly Confined[] = [
   {
     groups: { '': ['namespaces'] },
@@ -93,6 +97,11 @@ const CONFINED: readonly Confined[] = [
     },
     expression: `${IN_A_LAB} && ${OF_A_LAB}`,
     message: 'writes such objects only for Workspaces, in their namespaces',
+  },
+  {
+    groups: { '': ['services'] },
+    expression: `${IN_A_LAB} && ${OF_A_LAB} && ${WITHOUT_ADDRESSES}`,
+    message: 'writes only Services of Workspaces, in their namespaces, without externalIPs and externalName',
   },
   {
     groups: { 'rbac.authorization.k8s.io': ['rolebindings'] },
@@ -192,6 +201,12 @@ export class OperatorConfinement extends Construct {
       matchConditions: [isOperator, HAS_ANOTHER_TEMPLATE],
       validations: [PRIVILEGED],
     })
+    byPolicy('service-types', {
+      matchConstraints: matchConstraints(matchedOf({ '': ['services'] }, ['CREATE', 'UPDATE'])),
+      matchConditions: [isOperator, HAS_ANOTHER_TYPE],
+      variables: [{ name: 'type', expression: "object.spec.?type.orValue('ClusterIP')" }],
+      validations: [SERVICE_TYPE],
+    })
   }
 
   private add(name: string, { spec, paramRef }: { readonly spec: object; readonly paramRef?: object }): void {
@@ -229,6 +244,23 @@ const PRIVILEGED: Validation = {
   message: 'the operator runs privileged containers only where the policy key allowPrivileged is true',
   messageExpression:
     "'the operator runs privileged containers only where key allowPrivileged of ConfigMap ' + params.metadata.name + ' is \"true\"'",
+}
+
+/** A Service that the policy does not allow any more may stay. */
+const HAS_ANOTHER_TYPE = {
+  name: 'has-another-type',
+  expression:
+    "request.operation == 'CREATE' || object.spec.?type.orValue('ClusterIP') != oldObject.spec.?type.orValue('ClusterIP')",
+}
+
+const SERVICE_TYPE: Validation = {
+  expression:
+    `params.?data['allowedServiceTypes'].orValue('${POLICY_DEFAULTS.allowedServiceTypes.join(',')}')` +
+    ".matches('(^|[\\\\s,])' + variables.type + '($|[\\\\s,])')",
+  reason: 'Forbidden',
+  message: 'the operator makes only Services of types that the policy key allowedServiceTypes names',
+  messageExpression:
+    "'the operator makes no Service of type ' + variables.type + ': key allowedServiceTypes of ConfigMap ' + params.metadata.name + ' does not name it'",
 }
 
 function matchedOf(groups: Groups, operations = ALL): MatchedResources[] {

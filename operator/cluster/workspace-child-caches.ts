@@ -6,6 +6,7 @@ import {
   NETWORK_POLICY,
   PERSISTENT_VOLUME,
   ROLE_BINDING,
+  SERVICE,
 } from '../kube/resource-types.ts'
 import type { Reflectors } from '../runtime/reflectors.ts'
 import { Store } from '../runtime/store.ts'
@@ -21,6 +22,7 @@ import {
   linksIn,
   type PersistentVolumeView,
   type RoleBindingView,
+  type ServiceView,
   type SpecView,
   viewConfigMap,
   viewContainerPod,
@@ -29,6 +31,7 @@ import {
   viewLabIsolationPod,
   viewPersistentVolume,
   viewRoleBinding,
+  viewService,
   viewWithSpec,
   WORKSPACE_CONFIG_MAP,
   WORKSPACE_POD,
@@ -52,6 +55,7 @@ const TYPES: readonly ResourceType[] = [
   NETWORK_POLICY,
   PERSISTENT_VOLUME,
   ROLE_BINDING,
+  SERVICE,
   WORKSPACE_CONFIG_MAP,
   LAB_ISOLATION_POD,
   FOREIGN_NETWORK,
@@ -82,6 +86,7 @@ export class WorkspaceChildCaches {
   readonly networkPolicies = new Store<SpecView>().index(BY_OWNER, byOwnerOf(workspace))
   readonly volumes = new Store<PersistentVolumeView>().index(BY_OWNER, byOwnerOf(workspace))
   readonly roleBindings = new Store<RoleBindingView>().index(BY_OWNER, byOwnerOf(workspace))
+  readonly services = new Store<ServiceView>().index(BY_OWNER, byOwnerOf(workspace))
   readonly configMaps = new Store<ConfigMapView>().index(BY_OWNER, byOwnerOf(workspace))
 
   /** Pods that keep their nodes out of the networks of workspaces. */
@@ -97,6 +102,7 @@ export class WorkspaceChildCaches {
     reflectors.add(NETWORK_POLICY, this.networkPolicies, viewWithSpec, OURS)
     reflectors.add(PERSISTENT_VOLUME, this.volumes, viewPersistentVolume, OURS)
     reflectors.add(ROLE_BINDING, this.roleBindings, viewRoleBinding, OURS)
+    reflectors.add(SERVICE, this.services, viewService, OURS)
     reflectors.add(WORKSPACE_CONFIG_MAP, this.configMaps, viewConfigMap, { ...OURS, name: 'WorkspaceConfigMap' })
     const foreign = { labelSelector: `!${LABELS.workspaceUid}`, onDemand: true, name: 'ForeignNetwork' }
     reflectors.add(FOREIGN_NETWORK, this.foreignNetworks, viewForeignNetwork, foreign)

@@ -10,6 +10,7 @@ import {
   viewContainerPod,
   viewDeployment,
   viewPersistentVolume,
+  viewService,
   viewWithSpec,
 } from './workspace-views.ts'
 
@@ -24,6 +25,7 @@ describe('a view', () => {
     viewContainerPod,
     viewPersistentVolume,
     viewConfigMap,
+    viewService,
     viewNamespace,
     viewQuota,
   ])('is made of an object that has nothing but a name: %o', (view) => {
@@ -36,6 +38,22 @@ describe('a view', () => {
     expect([raw(claim), raw(claim, ours)].map((one) => viewClaim(one).requested)).toEqual([undefined, '1Gi'])
     const quota = { spec: { hard: { pods: '1' } } }
     expect([raw(quota), raw(quota, ours)].map((one) => viewQuota(one).spec)).toEqual([undefined, quota.spec])
+  })
+
+  it('of a Service has what people decide on, and where its load balancer is', () => {
+    const ports = Array.from({ length: 99 }, (_, port) => ({ port }))
+    const ingress = [{ ip: '192.0.2.1', ports: [] }, { hostname: 'lb.example' }, {}]
+    const service = raw({
+      spec: { type: 'LoadBalancer', clusterIP: '10.96.0.1', selector: { a: '1' }, ports, externalIPs: [] },
+      status: { loadBalancer: { ingress } },
+    })
+    expect(viewService(service)).toMatchObject({ ingress: ['192.0.2.1', 'lb.example'] })
+    expect(viewService(service).spec).toEqual({
+      type: 'LoadBalancer',
+      selector: { a: '1' },
+      externalIPs: [],
+      ports: ports.slice(0, 32),
+    })
   })
 
   it('of a namespace has what its pods may do, and no label of others', () => {

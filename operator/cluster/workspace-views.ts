@@ -4,6 +4,7 @@ import type { KubeObject, Raw, ResourceType } from '../kube/kube-object.ts'
 import { CONFIG_MAP, NETWORK_ATTACHMENT_DEFINITION, POD } from '../kube/resource-types.ts'
 import { fits, KEPT_MAX, picked, upTo } from '../runtime/foreign.ts'
 import type { ConditionView } from '../runtime/interned.ts'
+import { DECIDED_OF_SERVICE } from '../runtime/owned-fields.ts'
 import { keptMetadata } from './kept-metadata.ts'
 import { conditionOf } from './views.ts'
 
@@ -111,6 +112,36 @@ function metadataOf({ metadata }: KubeObject) {
 export function viewWithSpec(object: KubeObject): SpecView {
   const { apiVersion, kind, spec }: Raw = object
   return { apiVersion, kind, metadata: metadataOf(object), spec }
+}
+
+export interface ServiceView extends SpecView {
+  /** Addresses or host names of its load balancer. */
+  readonly ingress: readonly string[]
+}
+
+/** More ports than a Service of a workspace has, and more addresses than a message names. */
+const SERVICE_LIST_MAX = 32
+
+/** Keeps of the spec only what people decide on, so that what Kubernetes adds is no difference. */
+export function viewService(object: KubeObject): ServiceView {
+  const { apiVersion, kind, spec = {}, status = {} }: Raw = object
+  const { ports = [], externalIPs } = spec
+  const decided = Object.entries(spec).filter(([key]) => DECIDED_OF_SERVICE.includes(key))
+  const ingress: Raw[] = status.loadBalancer?.ingress ?? []
+  return {
+    apiVersion,
+    kind,
+    metadata: metadataOf(object),
+    spec: {
+      ...Object.fromEntries(decided),
+      ports: ports.slice(0, SERVICE_LIST_MAX),
+      ...(externalIPs?.length > 0 && { externalIPs: externalIPs.slice(0, 1) }),
+    },
+    ingress: ingress
+      .slice(0, SERVICE_LIST_MAX)
+      .map(({ ip, hostname }) => upTo(NAME_MAX, ip ?? hostname))
+      .filter((one) => one !== ''),
+  }
 }
 
 export interface RoleBindingView extends KubeObject {

@@ -83,6 +83,17 @@ it('a change takes nothing off a volume or a claim that Kubernetes has written w
   expect(JSON.stringify(changeTo(wanted, actual))).not.toContain('null')
 })
 
+it('a change takes nothing off a Service that Kubernetes has given it, and what others have given it', () => {
+  const service = (spec: object) => ({ ...aChild(spec), kind: 'Service' })
+  const wanted = service({ type: 'ClusterIP', selector: { a: '1' } })
+  const given = { clusterIP: '10.96.0.1', ipFamilies: ['IPv4'], loadBalancerSourceRanges: ['192.0.2.0/24'] }
+  const actual = service({ type: 'ClusterIP', selector: { a: '1', b: '2' }, externalIPs: ['192.0.2.1'], ...given })
+  expect(changeTo(wanted, actual)).toMatchObject({
+    spec: { type: 'ClusterIP', selector: { a: '1', b: null }, externalIPs: null },
+  })
+  expect(Object.keys((changeTo(wanted, actual) as { readonly spec: object }).spec)).not.toContain('clusterIP')
+})
+
 describe('a list that others add to', () => {
   const named = (...names: string[]) => names.map((name) => ({ name, of: 'ours' }))
   const theirs = { name: 'data', serial: '1' }

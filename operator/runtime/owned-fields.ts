@@ -17,8 +17,18 @@ export function ownsEqual(wanted: KubeObject, actual: KubeObject): boolean {
 export function changeTo(wanted: KubeObject, actual: KubeObject): object {
   const { metadata: _wanted, ...content } = wanted
   if (BOUND_BY_CLUSTER.has(wanted.kind)) return content
-  const changes = Object.entries(content).map(([key, value]) => [key, difference(value, member(actual, key))])
+  const before = wanted.kind === 'Service' ? withoutAllocations(actual) : actual
+  const changes = Object.entries(content).map(([key, value]) => [key, difference(value, member(before, key))])
   return Object.fromEntries(changes)
+}
+
+/** The part of the spec of a Service that people decide on. */
+export const DECIDED_OF_SERVICE: readonly string[] = ['type', 'selector', 'ports', 'externalIPs']
+
+/** Kubernetes completes a Service with addresses and what follows from them. Removing those would ask for others. */
+function withoutAllocations(service: KubeObject): object {
+  const spec = Object.entries((member(service, 'spec') ?? {}) as object)
+  return { ...service, spec: Object.fromEntries(spec.filter(([key]) => DECIDED_OF_SERVICE.includes(key))) }
 }
 
 /** Kubernetes completes these when it binds them to each other. Removing what it has written, such as the uid in claimRef, costs a claim its data. */

@@ -24,6 +24,7 @@ const LOCAL_VOLUME_ROOT = '/var/lib/open-terrain'
 /** The kinds of a workspace's parts, and of what those create. */
 const PARTS = [
   types.NETWORK_POLICY,
+  types.SERVICE,
   types.NETWORK_ATTACHMENT_DEFINITION,
   types.DEPLOYMENT,
   types.POD,

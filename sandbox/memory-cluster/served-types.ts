@@ -87,7 +87,36 @@ interface Claim extends KubeObject {
   readonly spec?: object
 }
 
+interface Service extends KubeObject {
+  readonly spec: { readonly type?: string; readonly ports?: readonly object[] }
+}
+
+/** As a cluster of one family has it. Ports of nodes begin at the same one for each Service: nothing listens there. */
+function withAddress(object: KubeObject): KubeObject {
+  const { type = 'ClusterIP', ports = [], ...spec } = (object as Service).spec
+  const address = {
+    clusterIP: '10.96.0.10',
+    clusterIPs: ['10.96.0.10'],
+    ipFamilies: ['IPv4'],
+    ipFamilyPolicy: 'SingleStack',
+  }
+  const hasNodePorts = type !== 'ClusterIP'
+  return {
+    ...object,
+    spec: {
+      ...spec,
+      type,
+      ports: ports.map((one, at) => ({ ...one, ...(hasNodePorts && { nodePort: 30_000 + at }) })),
+      ...address,
+      internalTrafficPolicy: 'Cluster',
+      sessionAffinity: 'None',
+    },
+    status: { loadBalancer: {} },
+  } as KubeObject
+}
+
 const COMPLETIONS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
+  services: withAddress,
   pods: (object) => ({ ...object, status: { phase: 'Pending' } }) as KubeObject,
   persistentvolumeclaims: (object) =>
     ({

@@ -229,6 +229,14 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
   allowPrivileged: flag,
   allowPrivilegedExec: flag,
   allowedCapabilities: capabilities,
+  allowedServiceTypes: goodAndBad(
+    fc.constantFrom(
+      good('', []),
+      good('ClusterIP', ['ClusterIP']),
+      good('LoadBalancer, NodePort\nNodePort', ['NodePort', 'LoadBalancer']),
+    ),
+    fc.constantFrom('ExternalName', 'clusterip', '*', 'ClusterIP;NodePort', 'none').map(bad),
+  ),
   workspaceQuota: quota,
   clusterCidrs: goodAndBad(
     fc.oneof(none, fc.constantFrom(good('none', []), good('10.96.0.0/16, fd00::/108', ['10.96.0.0/16', 'fd00::/108']))),

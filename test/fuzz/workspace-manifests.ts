@@ -149,6 +149,24 @@ const vm = fc.record({
 
 const vmWithUserData = fc.tuple(vm, ownUserData).map(([one, own]) => ({ ...one, ...own }))
 
+const servicePort = fc.record({
+  name: maybe(fc.constantFrom('dns', 'http', 'a-1')),
+  port: fc.integer({ min: 1, max: 65_535 }),
+  targetPort: maybe(fc.integer({ min: 1, max: 65_535 })),
+  protocol: maybe(fc.constantFrom('TCP', 'UDP')),
+})
+const services = fc.uniqueArray(
+  fc.record({
+    name: fc.constantFrom('a', 'web-1', 'x'.repeat(63)),
+    member: fc.constant('cluster'),
+    type: maybe(fc.constantFrom('ClusterIP', 'NodePort', 'LoadBalancer')),
+    ports: fc
+      .uniqueArray(servicePort, { minLength: 1, maxLength: 2, selector: ({ name = '' }) => name })
+      .filter((ports) => new Set(ports.map((one) => one.port)).size === ports.length),
+  }),
+  { maxLength: 2, selector: ({ name }) => name },
+)
+
 const validSpec = fc
   .record({
     nets: names,
@@ -162,6 +180,7 @@ const validSpec = fc
     hasGateway: fc.boolean(),
     hop: fc.integer({ min: 1, max: 13 }),
     size: diskSize,
+    services: maybe(services),
     words: fc.record({ isLayer2: fc.boolean(), isOnPods: fc.boolean(), card: cardWords, asks: maybe(addressing) }),
   })
   .map(
@@ -178,6 +197,7 @@ const validSpec = fc
       hasGateway,
       hop,
       size,
+      services: served,
     }) => {
       const kindOf = (at: number) => NETS[(starts + at) % NETS.length] as (typeof NETS)[number]
       const nicsOf = (host: number) =>
@@ -221,6 +241,7 @@ const validSpec = fc
             ],
           },
         ],
+        services: served,
         volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
         networks: nets.map((name, at) => ({
           name,
@@ -299,6 +320,34 @@ const oddPlace = fc.oneof(
     networks: [LAB],
     vms: [{ ...machineAt('b', '10.10.0.1/24'), readiness: readinessOf }],
   })),
+)
+
+const SERVED = { networks: [{ name: 'a' }], vms: [{ ...MACHINE, name: 'b' }] }
+const SERVICE = { name: 's', member: 'b', ports: [{ port: 80 }] }
+const withService = (more: object, interfaces: readonly object[] = []) => ({
+  ...SERVED,
+  vms: [{ ...MACHINE, name: 'b', interfaces }],
+  services: [{ ...SERVICE, ...more }],
+})
+const withPorts = (...ports: object[]) => withService({ ports })
+
+/** One entry, for the same reason. */
+const oddService: fc.Arbitrary<object> = fc.oneof(
+  fc.constantFrom('b', 'c', 'B', 'a'.repeat(64)).map((member) => withService({ member })),
+  fc.constantFrom('s', '1s', 'S', 's.t', 's'.repeat(64)).map((name) => withService({ name })),
+  fc.constantFrom('NodePort', 'ExternalName').map((type) => withService({ type })),
+  fc.constantFrom([], [{ network: 'a' }], [{ network: 'pod' }]).map((interfaces) => withService({}, interfaces)),
+  fc.constantFrom('tcp-80', 'udp-1', 'tcp-a', 'Http').map((name) => withPorts({ port: 80, name })),
+  fc.constantFrom('TCP', 'UDP', undefined).map((protocol) => withPorts({ port: 80 }, { port: 80, protocol })),
+  fc.constantFrom('a', 'b', undefined).map((name) => withPorts({ port: 80, name: 'a' }, { port: 81, name })),
+  oddPort.map((one) => withPorts({ port: one })),
+  oddPort.map((one) => withPorts({ port: 80, targetPort: one })),
+  fc.constantFrom(0, 16, 17).chain((count) => many(count, (at) => ({ port: at + 1 })).map((all) => withPorts(...all))),
+  fc
+    .constantFrom(2, 16, 17)
+    .chain((count) =>
+      many(count, (at) => ({ ...SERVICE, name: `s${at}` })).map((all) => ({ ...SERVED, services: all })),
+    ),
 )
 
 /** Small specs in which nothing else can be wrong: in a large spec, other rules often refuse the same thing. */
@@ -419,6 +468,7 @@ const smallSpec = fc.oneof(
     .constantFrom('FD00::53', 'fd00:0::53')
     .map((one) => ({ networks: [{ ...LAB, nameservers: { addresses: [one] } }] })),
   oddPlace,
+  oddService,
   fc.constantFrom('alice', 'system:masters', 'my-system:a').map((name) => ({ owners: [{ kind: 'Group', name }] })),
   fc.constantFrom('ansible', 'ansible-2').map((name) => ({ volumes: [{ name, size: '1Gi' }] })),
   fc.constantFrom('v', 'w').map((volume) => ({

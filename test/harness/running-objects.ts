@@ -15,6 +15,7 @@ const TYPES: readonly ResourceType[] = [
   types.PERSISTENT_VOLUME_CLAIM,
   types.POD,
   types.SECRET,
+  types.SERVICE,
   types.VIRTUAL_MACHINE_INSTANCE,
   types.VOLUME_SNAPSHOT,
 ]

@@ -57,6 +57,7 @@ const template = (spec: object = {}) => ({
 const PRIVILEGED = {
   initContainers: [{ name: 'b', image: 'registry.example/b', securityContext: { privileged: true } }],
 }
+const service = (metadata: object, spec: object = {}) => ({ metadata, spec: { ports: [{ port: 80 }], ...spec } })
 const deployment = (metadata: object, spec: object = {}) => ({
   metadata,
   spec: { selector: { matchLabels: { app: 'a' } }, template: template(spec) },
@@ -137,6 +138,7 @@ beforeAll(async () => {
   await must(inTeam('apis/networking.k8s.io/v1', 'networkpolicies'), { metadata: named, spec: { podSelector: {} } })
   await must(inTeam(MULTUS, 'network-attachment-definitions'), network(named))
   await must(inTeam(CDI, 'datavolumes'), dataVolume(named))
+  await must(inTeam('api/v1', 'services'), service(named))
   await must(inTeam(KUBEVIRT, 'virtualmachines'), guest(named))
   await must(inTeam(OURS, 'virtualmachines'), machine(named))
   await must('api/v1/persistentvolumes', volume(named, '/srv/theirs', 'team'))
@@ -202,6 +204,20 @@ const REFUSED: readonly Attempt[] = [
     () => binding(ofLab('any'), OWNER_ROLES.withShells),
   ],
   ['open the network of others', 'DELETE', inTeam('apis/networking.k8s.io/v1', 'networkpolicies/theirs')],
+  ['make a Service in the namespaces of others', 'POST', inTeam('api/v1', 'services'), () => service(ofLab('any'))],
+  ['take a Service from others', 'DELETE', inTeam('api/v1', 'services/theirs')],
+  [
+    'take the traffic of an address',
+    'POST',
+    inLab('api/v1', 'services'),
+    () => service(ofLab('any'), { externalIPs: ['192.0.2.1'] }),
+  ],
+  [
+    'make a Service that leads elsewhere',
+    'POST',
+    inLab('api/v1', 'services'),
+    () => service(ofLab('any'), { type: 'ExternalName', externalName: 'elsewhere.example' }),
+  ],
   ['lift a quota', 'DELETE', inTeam('api/v1', 'resourcequotas/theirs')],
   [
     'create a network for others',
@@ -302,6 +318,7 @@ const LET_THROUGH: readonly Attempt[] = [
   ['a container cluster of a lab', 'POST', inLab('apis/apps/v1', 'deployments'), () => deployment(ofLab('any'))],
   ['a network of a lab', 'POST', inLab(MULTUS, 'network-attachment-definitions'), () => network(ofLab('any'))],
   ['the rights of an owner', 'POST', inLab(RBAC, 'rolebindings'), () => binding(ofLab('any'), OWNER_ROLES.withShells)],
+  ['a Service of a lab', 'POST', inLab('api/v1', 'services'), () => service(ofLab('any'))],
   ['an inventory', 'POST', inLab('api/v1', 'configmaps'), () => ({ metadata: ofLab('any') })],
   ['a claim of a lab', 'POST', inLab('api/v1', 'persistentvolumeclaims'), () => claim(ofLab('any'))],
   ['a local volume of a lab', 'POST', 'api/v1/persistentvolumes', () => volume(ofLab('any'), '/srv/labs/lab-1/a')],
@@ -327,7 +344,7 @@ describe("the operator's ServiceAccount", () => {
   it.for(REFUSED)('cannot %s', async ([, write, path, body]) => {
     const { status, message } = await operator.ask(write, at(path), body?.())
     expect(message).toMatch(
-      /ValidatingAdmissionPolicy 'open-terrain-operator(-volumes|-privileged)?' .*denied request: the operator /,
+      /ValidatingAdmissionPolicy 'open-terrain-operator(-volumes|-privileged|-service-types)?' .*denied request: the operator /,
     )
     expect(status).toBe(403)
     // Others can, if they have the right.
@@ -349,6 +366,21 @@ describe("the operator's ServiceAccount", () => {
     })
     await admin.must('PATCH', `/api/v1/namespaces/${OPERATOR_NAMESPACE}/configmaps/sync-operator-policy`, {
       data: { allowPrivileged: 'true' },
+    })
+    await operator.askUntil('granted', 'POST', path, body)
+  })
+
+  it('makes Services only of types that the policy allows', async () => {
+    const path = at(inLab('api/v1', 'services'))
+    const body = service(ofLab('any'), { type: 'NodePort' })
+    expect(await operator.ask('POST', path, body)).toMatchObject({
+      status: 403,
+      message: expect.stringContaining(
+        'the operator makes no Service of type NodePort: key allowedServiceTypes of ConfigMap sync-operator-policy does not name it',
+      ),
+    })
+    await admin.must('PATCH', `/api/v1/namespaces/${OPERATOR_NAMESPACE}/configmaps/sync-operator-policy`, {
+      data: { allowedServiceTypes: 'LoadBalancer,\n NodePort' },
     })
     await operator.askUntil('granted', 'POST', path, body)
   })

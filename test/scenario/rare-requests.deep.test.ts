@@ -13,6 +13,7 @@ import {
   RESOURCE_QUOTA,
   ROLE_BINDING,
   SECRET,
+  SERVICE,
 } from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { FaultProxy } from '../harness/fault-proxy.ts'
@@ -26,7 +27,7 @@ import type { World } from '../harness/world.ts'
 
 const PARTS: readonly ResourceType[] = [
   ...[CONFIG_MAP, DEPLOYMENT, NETWORK_ATTACHMENT_DEFINITION, NETWORK_POLICY],
-  ...[PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA, ROLE_BINDING, NAMESPACE],
+  ...[PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA, ROLE_BINDING, SERVICE, NAMESPACE],
 ]
 const POLICY = { localVolumeRoot: '/srv/labs', workspaceQuota: 'pods=50' }
 /** More finalizers than the caches keep of an object. */
@@ -85,7 +86,12 @@ describe('on an API server that begins no watch with what exists, and asks who m
     await using workspaces = await Workspaces.start(cluster(), POLICY)
     const { world } = workspaces
     const { client } = world
-    const workspace = await workspaces.deploy('rare', { ...DEPLOYED, owners: [{ kind: 'User', name: 'alice' }] })
+    const member = DEPLOYED.containerClusters[0]?.name ?? ''
+    const workspace = await workspaces.deploy('rare', {
+      ...DEPLOYED,
+      owners: [{ kind: 'User', name: 'alice' }],
+      services: [{ name: 'front', member, ports: [{ port: 53, protocol: 'UDP' }] }],
+    })
     const { name } = workspace.metadata
 
     // A claim without its label is found by its volume, and vice versa.
@@ -106,7 +112,8 @@ describe('on an API server that begins no watch with what exists, and asks who m
     // Ports that nothing serves any more.
     const policies = async () => (await partsOf(world, workspace, NETWORK_POLICY)).map(idOf)
     const before = await policies()
-    await workspaces.patch(name, { containerClusters: [] })
+    await workspaces.patch(name, { containerClusters: [], services: [] })
+    await expect.poll(() => partsOf(world, workspace, SERVICE), PATIENCE).toEqual([])
     await expect.poll(async () => before.length - (await policies()).length, PATIENCE).toBeGreaterThan(0)
     await workspaces.untilReady(name)
 

@@ -56,6 +56,7 @@ const LEFT: readonly ResourceType[] = [
   types.NETWORK_ATTACHMENT_DEFINITION,
   types.RESOURCE_QUOTA,
   types.ROLE_BINDING,
+  types.SERVICE,
   types.PERSISTENT_VOLUME,
   types.DEPLOYMENT,
 ]

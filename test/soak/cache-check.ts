@@ -34,6 +34,7 @@ const CACHED: readonly (readonly [ResourceType, Selection])[] = [
   [types.NETWORK_ATTACHMENT_DEFINITION, { labelSelector: `!${LABELS.workspaceUid}` }],
   [types.NETWORK_POLICY, OF_WORKSPACES],
   [types.ROLE_BINDING, OF_WORKSPACES],
+  [types.SERVICE, OF_WORKSPACES],
   [types.PERSISTENT_VOLUME, OF_WORKSPACES],
   [types.CONFIG_MAP, OF_WORKSPACES],
   [types.RESOURCE_QUOTA, {}],

@@ -102,7 +102,7 @@ export class CloudInitSource {
     const lacking = keys.filter((one) => !hasValue(secrets.get(one.name), one))
     if (lacking.length > 0) return missingKeys(namespace, keys, lacking, secrets)
     const users = (spec.users ?? []).map(({ passwordSecretRef: ref, ...user }): CloudInitUser => {
-      return ref === undefined ? user : { ...user, plain_text_passwd: lineIn(valueOf(secrets.get(ref.name), ref.key)) }
+      return ref === undefined ? user : { ...user, plain_text_passwd: lineIn(valueAt(secrets.get(ref.name), ref.key)) }
     })
     const userData = userDataOf(namespace, spec, secrets)
     if (typeof userData === 'object') return userData
@@ -160,7 +160,7 @@ function keysIn({ users = [], userDataSecretRef }: VirtualMachineSpec): readonly
   return [...passwords, { ...userDataSecretRef, placeholder: 'FILE', what, by: what, reason }]
 }
 
-function valueOf(secret: SecretContent | undefined, key: string): Buffer {
+function valueAt(secret: SecretContent | undefined, key: string): Buffer {
   return Buffer.from(secret?.data?.[key] ?? '', 'base64')
 }
 
@@ -172,7 +172,7 @@ function lineIn(value: Buffer): string | undefined {
 
 /** Reports whether there is a value. User data is judged when everything is there. */
 function hasValue(secret: SecretContent | undefined, { key, placeholder }: NeededKey): boolean {
-  const value = valueOf(secret, key)
+  const value = valueAt(secret, key)
   return placeholder === 'PASSWORD' ? lineIn(value) !== undefined : value.length > 0
 }
 
@@ -208,7 +208,7 @@ function userDataOf(
   secrets: ReadonlyMap<string, SecretContent | undefined>,
 ): string | undefined | Missing {
   if (ref === undefined) return userData
-  const found = textIn(valueOf(secrets.get(ref.name), ref.key))
+  const found = textIn(valueAt(secrets.get(ref.name), ref.key))
   if (typeof found === 'string') return found
   const secret = keyOf({ namespace, name: ref.name })
   const message = `userData is to come from key ${ref.key} of Secret ${secret}, which ${found.why}`

@@ -133,6 +133,7 @@ function childrenIn({ cluster, machines }: WorkspaceCaches, workspace: Workspace
     ...workspaces.configMaps.find(BY_OWNER, family),
     ...workspaces.deployments.find(BY_OWNER, family),
     ...machines.find(BY_NAMESPACE, name),
+    ...workspaces.services.find(BY_OWNER, family),
   ])
 }
 

@@ -176,6 +176,7 @@ export class WorkspaceBench {
       'ConfigMap',
       'Deployment',
       'VirtualMachine',
+      'Service',
     ]
     return kinds.flatMap((kind) =>
       this.client

@@ -15,6 +15,7 @@ import {
   viewDeployment,
   viewPersistentVolume,
   viewRoleBinding,
+  viewService,
   viewWithSpec,
 } from '../../cluster/workspace-views.ts'
 import type { ImageView } from '../../images/image-view.ts'
@@ -41,6 +42,7 @@ const VIEWS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
   Deployment: (object) => viewDeployment(withStatus(object, RUNNING)),
   NetworkPolicy: viewWithSpec,
   RoleBinding: viewRoleBinding,
+  Service: viewService,
   NetworkAttachmentDefinition: viewWithSpec,
   VirtualMachine: (object) =>
     withStatus(object, { phase: 'Ready', reason: 'Running', message: 'it runs', observedGeneration: 1 }),

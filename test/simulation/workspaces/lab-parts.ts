@@ -8,6 +8,7 @@ import type { Trace } from '../traces.ts'
 
 /** Kinds of objects that a workspace owns, in the order of deletion. Kinds of one stage may be deleted at the same time. */
 export const STAGES: readonly (readonly ResourceType[])[] = [
+  [types.SERVICE],
   [MACHINE],
   [types.DEPLOYMENT],
   [types.CONFIG_MAP, types.PERSISTENT_VOLUME_CLAIM, types.PERSISTENT_VOLUME, types.NETWORK_ATTACHMENT_DEFINITION],

@@ -67,11 +67,12 @@ const OURS_ALONE: ReadonlySet<string> = new Set([
   'data',
   'matchLabels',
   'podSelector',
+  'selector',
   'namespaceSelector',
   'ipBlock',
 ])
 
-/** Fields that the API server never adds to a pod or its containers. If we do not ask for one, somebody has added it. */
+/** Fields that the API server never adds to a spec, a pod or its containers. If we do not ask for one, somebody has added it. */
 const ADDED_BY_HAND: ReadonlySet<string> = new Set([
   'affinity',
   'args',
@@ -79,6 +80,7 @@ const ADDED_BY_HAND: ReadonlySet<string> = new Set([
   'dnsConfig',
   'env',
   'envFrom',
+  'externalIPs',
   'hostAliases',
   'hostIPC',
   'hostNetwork',

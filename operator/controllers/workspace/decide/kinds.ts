@@ -8,6 +8,7 @@ import { IMAGE_KIND } from './components/image.ts'
 import { NAMESPACE_KIND } from './components/namespace.ts'
 import { NETWORK_KIND } from './components/network.ts'
 import { OWNERS_KIND } from './components/owners.ts'
+import { SERVICE_KIND } from './components/service.ts'
 import { VIRTUAL_MACHINE_KIND } from './components/virtual-machine.ts'
 import { VOLUME_KIND } from './components/volume.ts'
 
@@ -21,6 +22,7 @@ export const KINDS: readonly ComponentKind[] = [
   ANSIBLE_KIND,
   CONTAINER_CLUSTER_KIND,
   VIRTUAL_MACHINE_KIND,
+  SERVICE_KIND,
 ]
 
 /** The kinds of objects that workspaces own. */

@@ -15,7 +15,7 @@ import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
 /**
  * ```
  * namespace, isolation, quota ┐
- *                      images ┴─▶ networks, volumes, ansible ─▶ container clusters, machines ─▶ Ready
+ *                      images ┴─▶ networks, volumes, ansible ─▶ container clusters, machines, services ─▶ Ready
  * ```
  * The only order is that of the kinds, and what each component needs. Once any object beyond those of the ground kinds exists, a component waits
  * only for the components that it needs.
