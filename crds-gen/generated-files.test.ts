@@ -42,7 +42,19 @@ describe('generatedFiles', () => {
     expect(crd.spec.names).toMatchObject({ shortNames: ['otvm'], categories: ['ot'], listKind: 'VirtualMachineList' })
     const [{ schema, additionalPrinterColumns }] = crd.spec.versions
     const columns = additionalPrinterColumns.map(({ name }: { name: string }) => name)
-    expect(columns).toEqual(['Phase', 'Ready', 'Reason', 'Image', 'Queue', 'AsOf', 'Age', 'Node', 'IP', 'Warnings', 'Message'])
+    expect(columns).toEqual([
+      'Phase',
+      'Ready',
+      'Reason',
+      'Image',
+      'Queue',
+      'AsOf',
+      'Age',
+      'Node',
+      'IP',
+      'Warnings',
+      'Message',
+    ])
     expect(schema.openAPIV3Schema['x-kubernetes-validations']).toMatchObject([{ fieldPath: '.metadata.name' }])
   })
 
