@@ -83,6 +83,7 @@ describe('a lab on nodes that run its containers', () => {
           }),
         },
       ],
+      services: [{ name: 'page', member: 'door', ports: [{ port: 8000, targetPort: 80 }] }],
     })
     const create = `kubectl -n ${lab.name} create secret generic web `
     expect(await lab.untilReason('inner', 'SecretMissing')).toBe(`${create}--from-file=key=FILE`)
@@ -130,6 +131,13 @@ describe('a lab on nodes that run its containers', () => {
     )
     // Nobody has told it of another network.
     expect((await way(await inside.placeOf(inner), '8.8.8.8'))[0]).toBe('eth0')
+
+    const page = await stage.cluster.client.get<KubeObject & { spec: { clusterIP: string } }>(SERVICES, {
+      namespace: lab.name,
+      name: 'page',
+    })
+    // The default route of the router is that of its node.
+    expect(await (await inside.placeOf(router)).ask(page.spec.clusterIP, 8000)).toBe('door')
 
     const { address } = inside.nodeOf(door.spec.nodeName ?? '')
     expect(await inside.outside.ask(address, 8081)).toBe('door')
