@@ -22,6 +22,8 @@ export interface SpecCampaign {
   readonly seed: number
   /** Number of manifests. */
   readonly count: number
+  /** Default: of all kinds. `npm run fuzz` makes only those again. */
+  readonly manifests?: fc.Arbitrary<Manifest>
   readonly onProgress?: (judged: number) => void
 }
 
@@ -44,15 +46,16 @@ export interface SpecTally {
 }
 
 /** Judges many manifests by both judges, and shrinks those with different verdicts. */
-export async function compareVerdicts({ connection, seed, count, onProgress }: SpecCampaign): Promise<SpecTally> {
+export async function compareVerdicts(campaign: SpecCampaign): Promise<SpecTally> {
+  const { connection, seed, count, manifests: made = manifest, onProgress } = campaign
   const tally = emptyTally()
   for (let from = 0; from < count && tally.findings.length < FINDINGS_MAX; from += CHUNK) {
     const chunkSeed = seed + from / CHUNK
-    const manifests = fc.sample(manifest, { seed: chunkSeed, numRuns: Math.min(CHUNK, count - from) })
+    const manifests = fc.sample(made, { seed: chunkSeed, numRuns: Math.min(CHUNK, count - from) })
     const different = await judgeAll(connection, manifests, tally)
     for (const at of different.slice(0, FINDINGS_MAX - tally.findings.length)) {
       tally.findings.push(
-        (await replaySpec(connection, chunkSeed, String(at))) ?? unsteady(chunkSeed, at, manifests[at]),
+        (await replaySpec(connection, chunkSeed, String(at), made)) ?? unsteady(chunkSeed, at, manifests[at]),
       )
     }
     onProgress?.(tally.judged)
@@ -61,8 +64,13 @@ export async function compareVerdicts({ connection, seed, count, onProgress }: S
 }
 
 /** Makes one manifest again, and shrinks it. Undefined if both judges agree about it. */
-export async function replaySpec(connection: Connection, seed: number, path: string): Promise<SpecFinding | undefined> {
-  const property = fc.asyncProperty(manifest, async (one) => {
+export async function replaySpec(
+  connection: Connection,
+  seed: number,
+  path: string,
+  manifests = manifest,
+): Promise<SpecFinding | undefined> {
+  const property = fc.asyncProperty(manifests, async (one) => {
     const difference = await judge(connection, one)
     if (difference !== undefined) throw new Error(difference)
   })

@@ -5,9 +5,13 @@ import { Connection } from '../../operator/kube/connection.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { findingText } from './report.ts'
 import { compareVerdicts, SPEC_CONNECTIONS } from './spec-campaign.ts'
+import { smallWorkspaceManifest } from './workspace-manifests.ts'
 
 /** The same seed in every run, so that a change is judged by its own effect. `npm run fuzz` uses a new one. */
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20778)
+
+/** Number of small specs, of which each rule must refuse one alone. */
+const SMALL = 6_000
 
 export interface SpecSuite {
   /** Number of manifests. */
@@ -25,9 +29,12 @@ export function specSuite({ count, isEachRuleNeeded }: SpecSuite): void {
       const { findings, judged, soleReasons } = await compareVerdicts({ connection, seed: SEED, count })
       expect(findings.map(findingText)).toEqual([])
       expect(judged).toBe(count)
-      const reasons = [...soleReasons.keys()]
+      if (!isEachRuleNeeded) return
+      const small = await compareVerdicts({ connection, seed: SEED, count: SMALL, manifests: smallWorkspaceManifest })
+      expect(small.findings.map(findingText)).toEqual([])
+      const reasons = [...soleReasons.keys(), ...small.soleReasons.keys()]
       const unused = [...messagesOfRules()].filter((message) => !reasons.some((reason) => reason.includes(message)))
-      if (isEachRuleNeeded) expect(unused).toEqual([])
+      expect(unused).toEqual([])
     } finally {
       await connection.close()
     }

@@ -281,7 +281,8 @@ const bare = fc.oneof(
   fc.constantFrom('FD00:10::1', 'fd00:10:0::1', '::', '::ffff:1.2.3.4', '010.0.0.1', '10.10.0.1/24', '10.10.0', ''),
   oddText,
 )
-const oddPort = fc.oneof(fc.integer({ min: -1, max: 65_537 }), rawNumber, fc.constantFrom<unknown>('53', null))
+/** None such as 1.0, which the rules of the API server on lists of ports do not take for a whole number. */
+const oddPort = fc.oneof(fc.integer({ min: -1, max: 65_537 }), fc.constantFrom<unknown>('53', null, 1.5))
 const many = (count: number, make: (at: number) => object) =>
   fc.constant(Array.from({ length: count }, (_, index) => make(index)))
 
@@ -414,6 +415,39 @@ const smallSpec = fc.oneof(
       { name: 'c', interfaces: [{ network: 'a', macAddress }], containers: [{ name: 'd', image: 'e' }] },
     ],
   })),
+  fc.constantFrom('b', 'c').map((name) => ({
+    vms: [{ ...MACHINE, name: 'b' }],
+    containerClusters: [{ name, containers: [{ name: 'd', image: 'e' }] }],
+  })),
+  fc
+    .constantFrom(512, 513)
+    .map((length) => ({ vms: [{ ...MACHINE, name: 'b', users: [{ name: 'u', sudo: 'a'.repeat(length) }] }] })),
+  fc
+    .constantFrom('a b', 'a/b')
+    .map((key) => containerWith({ env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'm', key } } }] })),
+  fc
+    .constantFrom('b c', '-a', 'a'.repeat(64))
+    .map((value) => ({ vms: [{ ...MACHINE, name: 'b', nodeSelector: { a: value } }] })),
+  fc
+    .constantFrom('a'.repeat(21), 'A')
+    .map((name) => ({ vms: [{ ...MACHINE, name: 'b', disks: [{ name, size: '1Gi' }] }] })),
+  fc.constantFrom('a', 'c').map((volume) => ({
+    volumes: ['a', 'c'].map((name) => ({ name, size: '1Gi' })),
+    vms: [
+      {
+        ...MACHINE,
+        name: 'b',
+        disks: [
+          { name: 'd', volume: 'a' },
+          { name: 'e', volume },
+        ],
+      },
+    ],
+  })),
+  fc
+    .constantFrom({}, { exec: { command: ['true'] }, tcpSocket: { port: 80 } })
+    .map((readinessProbe) => containerWith({ readinessProbe })),
+  fc.constant({ vms: [machineAt('b', '10.10.0.1/24')] }),
   fc.constantFrom('pod', 'pods').map((name) => ({ networks: [{ name }] })),
   fc.constantFrom('vlans/v-100', 'v-100', 'a/b/c').map((attach) => ({ networks: [{ name: 'a', attach }] })),
   fc.constantFrom('52:54:00:AB:CD:EF', '53:54:00:12:34:56').map((macAddress) => ({
@@ -467,8 +501,8 @@ const smallSpec = fc.oneof(
   fc
     .constantFrom('FD00::53', 'fd00:0::53')
     .map((one) => ({ networks: [{ ...LAB, nameservers: { addresses: [one] } }] })),
-  oddPlace,
-  oddService,
+  { arbitrary: oddPlace, weight: 4 },
+  { arbitrary: oddService, weight: 8 },
   fc.constantFrom('alice', 'system:masters', 'my-system:a').map((name) => ({ owners: [{ kind: 'Group', name }] })),
   fc.constantFrom('ansible', 'ansible-2').map((name) => ({ volumes: [{ name, size: '1Gi' }] })),
   fc.constantFrom('v', 'w').map((volume) => ({
@@ -671,6 +705,13 @@ const PLACES: readonly Path[] = [
 ]
 
 const { nearValid, noise } = changedSpecs({ right: validSpec, odd: oddField, fields: PLACES.slice(1), places: PLACES })
+
+/** Each of them often enough that each rule refuses one alone. */
+export const smallWorkspaceManifest = manifestsOf('Workspace', {
+  valid: smallSpec,
+  nearValid: smallSpec,
+  noise: smallSpec,
+})
 
 export const workspaceManifest = manifestsOf('Workspace', {
   valid: validSpec,

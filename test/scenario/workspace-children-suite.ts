@@ -38,7 +38,11 @@ beforeAll(async () => {
     apiVersion: 'v1',
     kind: CONFIG_MAP.kind,
     metadata: { namespace, name: POLICY_NAME },
-    data: { localVolumeRoot: LOCAL_VOLUMES, allowPrivileged: 'true' },
+    data: {
+      localVolumeRoot: LOCAL_VOLUMES,
+      allowPrivileged: 'true',
+      allowedServiceTypes: 'ClusterIP,NodePort,LoadBalancer',
+    },
   } as KubeObject)
   operator = new ApiUser(await operatorAccount(cluster(), client, namespace))
   await connection.close()
