@@ -227,6 +227,17 @@ describe('user data', () => {
     expect(await bench.render()).toMatchObject({ kind: 'rendered' })
   })
 
+  it('that is missing with the passwords of as many users as there may be is told, with as many keys as the status has room for', async () => {
+    const users = Array.from({ length: 16 }, (_, at) => ({
+      name: `u${at}`,
+      passwordSecretRef: { name: 'login', key: `k${at}` },
+    }))
+    const missing = await buildWith({ users, userDataSecretRef: REF }).render()
+    if (missing.kind !== 'missing') throw new Error(missing.kind)
+    expect(missing.message).toContain('--from-file=user=FILE')
+    expect(missing.keys).toHaveLength(16)
+  })
+
   it('that does not fit into a Secret together with ours is told', async () => {
     const bench = buildWith({ userDataSecretRef: REF })
     bench.put(value('#!/bin/sh\n'.padEnd(774_000, 'x')))

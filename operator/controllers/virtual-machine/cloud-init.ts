@@ -26,6 +26,8 @@ const ONE_LINE = /^[^\p{Cc}]{1,256}$/u
 /** Bytes that the API server takes in all values of a Secret together. */
 const SECRET_MAX = 1_048_576
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** Keys that the status of a machine has room for: a password of each user. The message names all. */
+const KEYS_MAX = 16
 /** Characters of what is said of missing keys. It may follow the message of a machine that runs. */
 const REMEDY_MAX = 3_000
 
@@ -198,7 +200,7 @@ function missingKeys(
   const message = awaited.some(({ lacks }) => lacks !== undefined) ? `${remedy}; ${WITHOUT_PATCH}` : remedy
   const missing = new Map(lacking.map(({ name, key }) => [`${name}/${key}`, { name, key }]))
   const reason = lacking.find((one) => one.placeholder === 'PASSWORD')?.reason ?? 'MissingUserDataSecret'
-  return { kind: 'missing', reason, message, keys: [...missing.values()] }
+  return { kind: 'missing', reason, message, keys: [...missing.values()].slice(0, KEYS_MAX) }
 }
 
 /** Returns the user data of the spec, or of the Secret that it names, or why it is none. */
