@@ -24,38 +24,36 @@ export const BASELINE_CAPABILITIES: ReadonlySet<string> = new Set([
 
 const CAPABILITY = /^[A-Z][A-Z_]{0,31}$/
 
-/** Names separated by commas or whitespace. The list may be empty. */
-export const capabilities = z.string().transform((text, context): readonly string[] => {
-  const names = text.split(/[\s,]+/).filter((name) => name !== '')
-  const bad = names.find((name) => !CAPABILITY.test(name) || name.startsWith('CAP_'))
-  if (bad === undefined) return [...new Set(names)]
-  const message = `must be capabilities of Linux in upper case without CAP_, such as NET_BIND_SERVICE,NET_ADMIN (see ${bad})`
-  context.addIssue({ code: 'custom', message })
-  return z.NEVER
-})
+/** Names separated by commas or whitespace, each once. The list may be empty. */
+const namesThat = (isGood: (name: string) => boolean, mustBe: string) =>
+  z.string().transform((text, context): readonly string[] => {
+    const names = text.split(/[\s,]+/).filter((name) => name !== '')
+    const bad = names.find((name) => !isGood(name))
+    if (bad === undefined) return [...new Set(names)]
+    context.addIssue({ code: 'custom', message: `must be ${mustBe} (see ${bad})` })
+    return z.NEVER
+  })
 
-/** NetworkAttachmentDefinitions as `<namespace>/<name>`, separated by commas or whitespace. The list may be empty. */
-export const attachments = z.string().transform((text, context): readonly string[] => {
-  const names = text.split(/[\s,]+/).filter((name) => name !== '')
-  const bad = names.find((name) => !isAttachment(name))
-  if (bad === undefined) return [...new Set(names)]
-  const message = `must be namespaces and names of NetworkAttachmentDefinitions, such as vlans/vlan-100,vlans/vlan-200 (see ${bad})`
-  context.addIssue({ code: 'custom', message })
-  return z.NEVER
-})
+export const capabilities = namesThat(
+  (name) => CAPABILITY.test(name) && !name.startsWith('CAP_'),
+  'capabilities of Linux in upper case without CAP_, such as NET_BIND_SERVICE,NET_ADMIN',
+)
+
+/** NetworkAttachmentDefinitions as `<namespace>/<name>`. */
+export const attachments = namesThat(
+  isAttachment,
+  'namespaces and names of NetworkAttachmentDefinitions, such as vlans/vlan-100,vlans/vlan-200',
+)
 
 /** How a Service of a workspace can be reached. Nobody can have one with a name or an address elsewhere. */
 export const SERVICE_TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer'] as const
 export type ServiceType = (typeof SERVICE_TYPES)[number]
 
-/** Types separated by commas or whitespace. The list may be empty. */
-export const serviceTypes = z.string().transform((text, context): readonly ServiceType[] => {
-  const names = text.split(/[\s,]+/).filter((name) => name !== '')
-  const bad = names.find((name) => !SERVICE_TYPES.some((type) => type === name))
-  if (bad === undefined) return SERVICE_TYPES.filter((type) => names.includes(type))
-  context.addIssue({ code: 'custom', message: `must be some of ${SERVICE_TYPES.join(', ')} (see ${bad})` })
-  return z.NEVER
-})
+/** In the order above, whatever that of the text is. */
+export const serviceTypes = namesThat(
+  (name) => SERVICE_TYPES.some((type) => type === name),
+  `some of ${SERVICE_TYPES.join(', ')}`,
+).transform((names): readonly ServiceType[] => SERVICE_TYPES.filter((type) => names.includes(type)))
 
 /** Resources that a ResourceQuota counts in whole objects. */
 const COUNTED = [
