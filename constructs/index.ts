@@ -321,8 +321,10 @@ export {
 export {
   clusterWarnings,
   DEFAULT_ROUTE_LEFT_OUT,
+  machineDiskWarnings,
   machineNetworkWarnings,
   networkWarnings,
+  serviceWarnings,
   volumeWarnings,
 } from './children/workspace-warnings.ts'
 export type { NameRule, PrinterColumn, Resource } from './schema/define-resource.ts'

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { NetworkDriver } from '../api/policy.ts'
 import { parseWorkspaceSpec, type WorkspaceSpec } from '../api/workspace.ts'
-import { clusterWarnings, machineNetworkWarnings, networkWarnings, volumeWarnings } from './workspace-warnings.ts'
+import {
+  clusterWarnings,
+  machineDiskWarnings,
+  machineNetworkWarnings,
+  networkWarnings,
+  serviceWarnings,
+  volumeWarnings,
+} from './workspace-warnings.ts'
 
 const workspace = { name: 'lab', uid: 'lab-uid' }
 
@@ -179,6 +186,32 @@ it('replies that may be lost, and with a port of the node the default route', ()
   ])
   expect(warnings(of({ ...more, portMappings: [{ containerPort: 80, hostPort: 80 }] }))).toEqual([
     'pod: because of its hostPort its networks give it routes to each other, but no default route',
+  ])
+})
+
+it('a volume that several members use, one of them as a disk', () => {
+  const spec = lab({ vms: ['a', 'b'].map((name) => ({ name, at: [] })), pods: [{ name: 'pod', at: [] }] })
+  const [a, b] = (spec.vms ?? []).map((vm) => ({ ...vm, disks: [{ name: 'data', volume: 'v' }] }))
+  const [pod] = spec.containerClusters ?? []
+  const [container] = pod?.containers ?? []
+  if (!(a && b && pod && container)) throw new Error('a member is missing')
+  const mounts = [{ ...pod, containers: [{ ...container, volumeMounts: [{ name: 'v', containerPath: '/v' }] }] }]
+  const told = (vms: WorkspaceSpec['vms'], containerClusters: WorkspaceSpec['containerClusters']) =>
+    machineDiskWarnings({ vms, containerClusters }, a)
+  expect(told([a], [pod])).toEqual([])
+  expect(told([a, { ...b, ignoreOnDeploy: true }], [{ ...pod, ...mounts[0], ignoreOnDeploy: true }])).toEqual([])
+  expect(told([a, b], mounts)).toEqual([
+    expect.stringMatching(/^disk data is volume v, which machine b, container cluster pod uses too: /),
+  ])
+})
+
+it('a service for a member that is not deployed', () => {
+  const spec = lab({ vms: [{ name: 'vm', at: [] }] })
+  const service = { name: 'ssh', member: 'vm', ports: [{ port: 22 }] }
+  expect(serviceWarnings(spec, service)).toEqual([])
+  const vms = (spec.vms ?? []).map((vm) => ({ ...vm, ignoreOnDeploy: true }))
+  expect(serviceWarnings({ ...spec, vms }, service)).toEqual([
+    'nobody answers: vm is not deployed, because of its ignoreOnDeploy',
   ])
 })
 

@@ -1,8 +1,15 @@
 import { staticAddresses } from '../api/interface-words.ts'
 import { parseIp } from '../api/ip-address.ts'
-import type { WorkspaceContainerCluster, WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
+import type {
+  WorkspaceContainerCluster,
+  WorkspaceNetwork,
+  WorkspaceService,
+  WorkspaceSpec,
+  WorkspaceVm,
+} from '../api/workspace.ts'
 import { usableRoutes } from './cloud-init-network-data.ts'
 import { isDefaultRoute, routesOf, type WorkspaceNetworkProps } from './workspace-network.ts'
+import { mountedVolumes } from './workspace-node-group.ts'
 import {
   allNameservers,
   attachmentsOf,
@@ -121,6 +128,38 @@ export function clusterWarnings(props: PodNetworkProps): string[] {
 /** Returns what an author should know about the networks of a machine. */
 export function machineNetworkWarnings(spec: WorkspaceSpec, vm: WorkspaceVm): string[] {
   return unusedDefaultRoutes(spec, vm)
+}
+
+/** Returns what an author should know about the disks of a machine that are volumes. Who is not deployed uses none. */
+export function machineDiskWarnings({ vms = [], containerClusters = [] }: WorkspaceSpec, vm: WorkspaceVm): string[] {
+  const machines = vms.filter(({ name, ignoreOnDeploy }) => name !== vm.name && ignoreOnDeploy !== true)
+  const clusters = containerClusters.filter(({ ignoreOnDeploy }) => ignoreOnDeploy !== true)
+  return (vm.disks ?? []).flatMap(({ name: disk, volume }) => {
+    if (volume === undefined) return []
+    const others = [
+      ...machines
+        .filter(({ disks = [] }) => disks.some((one) => one.volume === volume))
+        .map(({ name }) => `machine ${name}`),
+      ...clusters
+        .filter((cluster) => mountedVolumes(cluster).has(volume))
+        .map(({ name }) => `container cluster ${name}`),
+    ]
+    if (others.length === 0) return []
+    return [
+      `disk ${disk} is volume ${volume}, which ${others.join(', ')} uses too: what one writes can destroy what another has there, so let only one of them run at a time, or give each a volume`,
+    ]
+  })
+}
+
+/** Returns what an author should know about a service. */
+export function serviceWarnings(
+  { vms = [], containerClusters = [] }: WorkspaceSpec,
+  { member }: WorkspaceService,
+): string[] {
+  const found = [...vms, ...containerClusters].find(({ name }) => name === member)
+  return found?.ignoreOnDeploy === true
+    ? [`nobody answers: ${member} is not deployed, because of its ignoreOnDeploy`]
+    : []
 }
 
 /** The first one wins, in a pod and in a guest. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { networkNames } from '@open-terrain/constructs'
 import { parse } from 'yaml'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
@@ -24,6 +25,7 @@ export function wrongIn(workspace: Workspace, parts: readonly KubeObject[], held
       held.has(`Deployment ${one.metadata.name}`) ? [] : clusterIn(workspace, one),
     ),
     ...of('VirtualMachine').flatMap((one) => machineIn(workspace, one)),
+    ...of('Service').flatMap((one) => serviceIn(workspace, one, of('Deployment'), of('NetworkPolicy'))),
     ...of('NetworkAttachmentDefinition').flatMap((one) =>
       parsed(one) === undefined ? [`${one.metadata.name} is no configuration`] : [],
     ),
@@ -83,7 +85,7 @@ function clusterIn({ spec }: Workspace, deployment: Raw): string[] {
   const checks: Readonly<Record<string, boolean>> = {
     'is one pod': replicas === 1 && strategy.type === 'Recreate',
     'runs its images': images.join() === wanted.containers.map(({ image }) => image).join(),
-    'has its addresses': addresses.join() === (wanted.interfaces ?? []).map(({ ipAddress }) => ipAddress).join(),
+    'has its addresses': addresses.join() === addressesOf(wanted.interfaces).join(),
     'is on its networks': networks.every(
       ({ name: on }, at) => on === networkNames(wanted.interfaces?.[at]?.network ?? '').pods,
     ),
@@ -91,6 +93,32 @@ function clusterIn({ spec }: Workspace, deployment: Raw): string[] {
     runs: deployment.status?.availableReplicas === 1,
   }
   return failing(checks, `Deployment ${name}`)
+}
+
+/** A Service leads to the pods of its member alone, and exactly its ports are open there. */
+function serviceIn(
+  { spec }: Workspace,
+  { metadata: { name }, spec: { type, selector, ports } }: Raw,
+  deployments: readonly Raw[],
+  policies: readonly Raw[],
+): string[] {
+  const wanted = (spec.services ?? []).find((one) => one.name === name)
+  if (wanted === undefined) return []
+  const isIn = (labels: Raw) => Object.entries(selector).every(([key, value]) => labels[key] === value)
+  const found = deployments.filter((one) => isIn(one.spec.template.metadata.labels))
+  const deployed = deployments.filter((one) => one.metadata.name === wanted.member)
+  const targets = wanted.ports.map(({ port, targetPort = port, protocol = 'TCP' }) => `${targetPort}/${protocol}`)
+  const opened = policies.find(({ metadata }) => metadata.name === `${name}-service`)?.spec
+  const [rule, ...rules] = opened?.ingress ?? []
+  const open: string[] = (rule?.ports ?? []).map(({ port, protocol }: Raw) => `${port}/${protocol}`)
+  const checks: Readonly<Record<string, boolean>> = {
+    'has its type': type === (wanted.type ?? 'ClusterIP'),
+    'has its ports': ports.map(({ port }: Raw) => port).join() === wanted.ports.map(({ port }) => port).join(),
+    'leads to its member alone': isDeepStrictEqual(found, deployed),
+    'opens its ports alone': rules.length === 0 && isDeepStrictEqual(open.toSorted(), [...new Set(targets)].toSorted()),
+    'opens its member alone': isDeepStrictEqual(opened?.podSelector, { matchLabels: selector }),
+  }
+  return failing(checks, `Service ${name}`)
 }
 
 function machineIn({ spec }: Workspace, machine: Raw): string[] {
@@ -101,12 +129,15 @@ function machineIn({ spec }: Workspace, machine: Raw): string[] {
   const checks: Readonly<Record<string, boolean>> = {
     'names its image': ref.name === wanted.backingVMDiskImage && ref.namespace === FARM,
     'leaves images to its workspace': vmDiskImageTemplate === undefined,
-    'has its addresses':
-      interfaces.map((one: Raw) => one.ipAddress).join() ===
-      (wanted.interfaces ?? []).map(({ ipAddress }) => ipAddress).join(),
+    'has its addresses': addressesOf(interfaces).join() === addressesOf(wanted.interfaces).join(),
     'has its resources': machine.spec.resources.cpu === wanted.resources?.cpu,
   }
   return failing(checks, `VirtualMachine ${name}`)
+}
+
+/** One or several of each interface, or none. */
+function addressesOf(interfaces: readonly Raw[] = []): string[] {
+  return interfaces.flatMap(({ ipAddress, ipAddresses = [] }) => (ipAddress === undefined ? ipAddresses : [ipAddress]))
 }
 
 function failing(checks: Readonly<Record<string, boolean>>, title: string): string[] {

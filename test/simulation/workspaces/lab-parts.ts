@@ -36,7 +36,7 @@ export function partsOf(chronicle: Chronicle, workspace: KubeObject): Trace[] {
 
 /** Returns what a workspace must have, as `Kind name`, by the design's rules for names, and what it may have: also what is not deployed. */
 export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: boolean) {
-  const { vms = [], containerClusters = [], networks = [], volumes = [] } = spec
+  const { vms = [], containerClusters = [], networks = [], volumes = [], services = [] } = spec
   const deployed = <T extends { readonly ignoreOnDeploy?: boolean }>(all: readonly T[]) =>
     all.filter(({ ignoreOnDeploy }) => ignoreOnDeploy !== true)
   const must = [
@@ -50,6 +50,7 @@ export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: bo
     `ConfigMap ${ansibleName(name)}`,
     ...deployed(containerClusters).map((one) => `Deployment ${one.name}`),
     ...deployed(vms).map((one) => `VirtualMachine ${one.name}`),
+    ...services.map((one) => `Service ${one.name}`),
   ]
   const may = [
     ...containerClusters.map((one) => `Deployment ${one.name}`),
@@ -60,7 +61,7 @@ export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: bo
 
 /** Returns the entries of the status, as `Kind name`. */
 export function wantedComponents({ metadata: { name }, spec }: Workspace): string[] {
-  const { vms = [], containerClusters = [], networks = [], volumes = [] } = spec
+  const { vms = [], containerClusters = [], networks = [], volumes = [], services = [] } = spec
   return [
     `Namespace ${name}`,
     ...new Set(vms.map(({ backingVMDiskImage }) => `Image ${backingVMDiskImage}`)),
@@ -69,5 +70,6 @@ export function wantedComponents({ metadata: { name }, spec }: Workspace): strin
     `Ansible ${ansibleName(name)}`,
     ...containerClusters.map((one) => `ContainerCluster ${one.name}`),
     ...vms.map((one) => `VirtualMachine ${one.name}`),
+    ...services.map((one) => `Service ${one.name}`),
   ].toSorted()
 }

@@ -80,6 +80,7 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
     containerClusters: lab.clusters.map((cluster) => clusterOf(lab, cluster)),
     networks: networks.map((number) => ({ name: pick(NETWORKS, number), cidr: `10.${number}.0.0/24` })),
     volumes: volumes.map((number) => ({ name: pick(VOLUMES, number), size: '1Gi', localPath: `/${number}` })),
+    ...servicesOf(lab),
     // As stored before there was a schema.
     ...(lab.isSpoiled && { volumes: [{ name: 'Data!', size: 'huge' }] }),
   }
@@ -114,6 +115,25 @@ function clusterOf(lab: Lab, { cluster, network, volume, asks, isIgnored }: Clus
           volume === undefined
             ? { name: 'ansible', containerPath: '/plays' }
             : { name: pick(VOLUMES, volume), containerPath: '/data' },
+        ],
+      },
+    ],
+  }
+}
+
+/** Two for one member, with a port in common. */
+function servicesOf({ clusters: [first] }: Lab): Pick<WorkspaceSpecInput, 'services'> {
+  if (first === undefined) return {}
+  const member = pick(CLUSTERS, first.cluster)
+  return {
+    services: [
+      { name: 'front', member, ports: [{ port: 80 }] },
+      {
+        name: 'side',
+        member,
+        ports: [
+          { port: 8080, targetPort: 80 },
+          { port: 53, protocol: 'UDP' },
         ],
       },
     ],

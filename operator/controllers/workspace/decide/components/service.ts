@@ -1,4 +1,10 @@
-import { type Policy, renderExposedMember, serviceTypeOf, type WorkspaceService } from '@open-terrain/constructs'
+import {
+  type Policy,
+  renderExposedMember,
+  serviceTypeOf,
+  serviceWarnings,
+  type WorkspaceService,
+} from '@open-terrain/constructs'
 import type { ServiceView } from '../../../../cluster/workspace-views.ts'
 import { SERVICE } from '../../../../kube/resource-types.ts'
 import { firstFew } from '../../../../runtime/first-few.ts'
@@ -10,6 +16,7 @@ import {
   componentReady,
   componentWaiting,
   idOf,
+  withWarnings,
 } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
 
@@ -28,6 +35,7 @@ export const SERVICE_KIND: ComponentKind = {
         name: service.name,
         objects: renderExposedMember({ workspace, spec, service }),
         needs: [],
+        ...withWarnings(serviceWarnings(spec, service)),
         ...heldByTypes(service, policy),
       }),
     ),

@@ -1,4 +1,5 @@
 import {
+  machineDiskWarnings,
   machineNetworkWarnings,
   renderWorkspaceMachine,
   virtualMachine,
@@ -44,7 +45,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
         objects: [machine],
         needs: [imageIdOf(vm), ...networkIds(vm.interfaces), ...volumeIds(vm)],
         ...withWarnings(
-          machineNetworkWarnings(spec, vm),
+          [...machineNetworkWarnings(spec, vm), ...machineDiskWarnings(spec, vm)],
           warningsOf(machine.spec).map(({ message }) => message),
         ),
         ...(refused === undefined ? heldByDeploy(vm) : { held: { absent: refused, present: staysWith(refused) } }),
