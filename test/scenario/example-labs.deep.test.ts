@@ -41,7 +41,7 @@ it('the labs of the examples become Ready as they are, with the Secrets that the
   })
   const { world } = workspaces
   await makeNetwork(world.client, 'vlans', 'vlan-100')
-  for (const file of files) {
+  const isReady = async (file: string): Promise<void> => {
     const [lab] = await readManifests(`labs/${file}`)
     if (lab === undefined) throw new Error(`${file} has no manifest`)
     const { metadata } = await workspaces.create(workspaces.name(lab.metadata.name), lab.spec as never)
@@ -56,6 +56,6 @@ it('the labs of the examples become Ready as they are, with the Secrets that the
       } as KubeObject)
     const { status } = await workspaces.untilReady(name)
     expect([file, status?.reason]).toEqual([file, 'Ready'])
-    await workspaces.delete(name)
   }
+  await Promise.all(files.map(isReady))
 })
