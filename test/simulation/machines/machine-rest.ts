@@ -52,7 +52,7 @@ export class MachineRest implements Rest {
     const rests = restsOf(spec)
     const isCurrent = status?.observedGeneration === metadata.generation && metadata.deletionTimestamp === undefined
     if (isCurrent && reason === this.#waitsFor(spec) && status?.phase !== 'Ready') return undefined
-    if (isCurrent && status?.phase === 'Failed' && reason === this.#lossOf(vm)) return undefined
+    if (isCurrent && status?.phase === 'Failed' && reason === lossOf(this.#world, vm)) return undefined
     if (!isCurrent || status?.phase !== 'Ready' || !rests.includes(reason))
       return `${name}: ${status?.phase}, ${reason}: ${status?.message}; generation ${metadata.generation}, observed ${status?.observedGeneration}, being deleted ${metadata.deletionTimestamp}`
     return spec.ignoreOnDeploy === true ? undefined : this.#missing(name, spec)
@@ -63,14 +63,6 @@ export class MachineRest implements Rest {
     const image = find<Image>(this.#world, IMAGE, { namespace, name })
     if (image === undefined) return vmDiskImageTemplate === undefined ? 'ImageNotFound' : undefined
     return image.status?.phase === 'Failed' && image.status.artifact === undefined ? 'ImageFailed' : undefined
-  }
-
-  /** Returns the reason of a machine that has run, and has lost its disk: only a person can decide to begin with another one. */
-  #lossOf({ metadata: { name }, status }: Machine): string | undefined {
-    const claim = this.#find(PERSISTENT_VOLUME_CLAIM, vmChildNames(name).clone)
-    if (status?.bootedAt === undefined) return undefined
-    if (claim === undefined) return 'DiskLost'
-    return claim.metadata.deletionTimestamp === undefined ? undefined : 'DiskBeingDeleted'
   }
 
   #missing(name: string, spec: Subject['spec']): string | undefined {
@@ -107,7 +99,7 @@ export class MachineRest implements Rest {
     const vm = this.#find<Machine>(MACHINE, name)
     if (vm === undefined || spec.ignoreOnDeploy === true) return vm?.status?.phase ?? 'gone'
     // Whether its guest had run when people deleted its disk.
-    if (this.#lossOf(vm) !== undefined) return UNDECIDED
+    if (lossOf(this.#world, vm) !== undefined) return UNDECIDED
     const { machine } = vmChildNames(name)
     // Whether it was restarted since its spec changed, or by hand, depends on timing.
     const stands = RUNNING.includes(reasonOf(vm) ?? '') || spec.runStrategy === 'Manual' ? 'at rest' : 'off'
@@ -119,6 +111,14 @@ export class MachineRest implements Rest {
   #find<T extends KubeObject>(type: ResourceType, name: string): T | undefined {
     return find<T>(this.#world, type, { namespace: TEAM, name })
   }
+}
+
+/** Returns the reason of a machine that has run, and has lost its disk: only a person can decide to begin with another one. */
+export function lossOf(world: World, { metadata: { name, namespace }, status }: Machine): string | undefined {
+  const claim = find(world, PERSISTENT_VOLUME_CLAIM, { namespace, name: vmChildNames(name).clone })
+  if (status?.bootedAt === undefined) return undefined
+  if (claim === undefined) return 'DiskLost'
+  return claim.metadata.deletionTimestamp === undefined ? undefined : 'DiskBeingDeleted'
 }
 
 /** Reasons of a machine that runs: it may wait for a restart or for a new disk, or run from another image than it asks for. */

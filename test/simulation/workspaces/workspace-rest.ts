@@ -11,6 +11,7 @@ import {
 } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'
 import type { Ends, Rest } from '../kind.ts'
+import { lossOf } from '../machines/machine-rest.ts'
 import { find } from '../people.ts'
 import type { World } from '../world.ts'
 import { wrongIn } from './lab-content.ts'
@@ -119,7 +120,8 @@ export class WorkspaceRest implements Rest {
     const adds = cluster?.containers.flatMap(({ capabilities }) => capabilities?.add ?? []) ?? []
     const isForbidden =
       ports.some(({ hostPort }) => hostPort !== undefined) && this.#world.policy.data['allowHostPorts'] === 'false'
-    if (isForbidden || adds.length > 0) return ['Failed']
+    const isLost = kind === 'VirtualMachine' && this.#lost(workspace).includes(name)
+    if (isForbidden || adds.length > 0 || isLost) return ['Failed']
     // What existed before stays, what is new waits.
     return waits ? ['Ready', 'Provisioning'] : ['Ready']
   }
@@ -165,13 +167,23 @@ export class WorkspaceRest implements Rest {
 
   /** Returns the machines of the workspace that are not Ready, except for those that wait for an image. */
   #restless(workspace: Workspace): string[] {
-    const machines = [...this.#world.chronicle.traces.of<Machine>(MACHINE).values()].map(({ object }) => object)
-    const ours = machines.filter(({ metadata }) => metadata.namespace === workspace.metadata.name)
     const waits = new Set(this.#failedImages(workspace))
-    return ours
+    return this.#machinesOf(workspace)
       .filter(({ spec }) => !waits.has(spec.vmDiskImageRef.name))
+      .filter((machine) => machine.status?.phase !== 'Failed' || lossOf(this.#world, machine) === undefined)
       .filter(({ status }) => status?.phase !== 'Ready')
       .map(({ metadata, status }) => `machine ${keyOf(metadata)} is ${status?.phase}: ${status?.message}`)
+  }
+
+  /** Returns the names of the machines that have lost their disk: each is Failed until a person decides. */
+  #lost(workspace: Workspace): readonly string[] {
+    const lost = this.#machinesOf(workspace).filter((machine) => lossOf(this.#world, machine) !== undefined)
+    return lost.map(({ metadata }) => metadata.name)
+  }
+
+  #machinesOf({ metadata }: Workspace): Machine[] {
+    const machines = [...this.#world.chronicle.traces.of<Machine>(MACHINE).values()].map(({ object }) => object)
+    return machines.filter(({ metadata: { namespace } }) => namespace === metadata.name)
   }
 
   #outcomeOf(workspace: Workspace): unknown {
@@ -191,10 +203,11 @@ export class WorkspaceRest implements Rest {
     }
   }
 
-  /** With an image without an artifact, or a container that asks for what the policy may refuse, what exists depends on when that began. */
+  /** With an image without an artifact, a container that asks for what the policy may refuse, or a disk that is lost, what exists depends on when that began. */
   #isDecided({ isSpoiled }: Lab, workspace: Workspace | undefined): boolean {
     if (workspace === undefined) return true
     const asksForMore = this.#heldOf(workspace, true).length > 0
-    return !isSpoiled && !asksForMore && this.#failedImages(workspace).length === 0
+    const isLost = this.#lost(workspace).length > 0
+    return !isSpoiled && !asksForMore && !isLost && this.#failedImages(workspace).length === 0
   }
 }
