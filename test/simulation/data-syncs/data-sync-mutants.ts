@@ -53,6 +53,7 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
       return planImageOf(namespace, { ...image, others: [] }, policy)
     }),
     kind: 'dataSyncsCalm',
+    seed: 13,
   },
   {
     name: 'a DataSync does not keep its images',

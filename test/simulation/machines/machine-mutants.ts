@@ -85,6 +85,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
       return hungPart({ ...world, ...running }, step, now)
     }),
     kind: 'machinesHanging',
+    seed: 25,
   },
   {
     name: 'a guest whose agent answers is kicked',
@@ -129,6 +130,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
       return { ...hung, since: 0, isUnfinished }
     }),
     kind: 'machinesHanging',
+    seed: 25,
   },
   {
     name: 'a kick is forgotten',
@@ -140,6 +142,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
       return { ...step, status }
     }),
     kind: 'machinesHanging',
+    seed: 15,
   },
   {
     name: 'a limit of kicks that was lowered is not looked at',
@@ -154,6 +157,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
       return { ...observeMachine(...given), conflict: undefined, leaving: undefined, orphan: undefined }
     }),
     kind: 'machinesCalm',
+    seed: 12,
   },
   {
     name: 'an image that differs from the template is overwritten',

@@ -58,12 +58,14 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
       )
     }),
     kind: 'unattended',
+    seed: 22,
   },
   {
     name: 'an attempt in which no importer ran is paid for',
     invariant: 4,
     seam: failuresCosting((downloads) => Math.max(1, downloads)),
     kind: 'rush',
+    seed: 21,
   },
   {
     name: 'while CDI is away nobody looks at what importers came to',
@@ -79,6 +81,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
         },
     ),
     kind: 'outages',
+    seed: 24,
   },
   {
     name: 'an importer that a node lost is downloaded again for nothing',
@@ -127,6 +130,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
       return ownerAmong(object, owners) ?? (isTaken ? (made as never) : undefined)
     }),
     kind: 'tenants',
+    seed: 7,
   },
   {
     name: 'nobody looks again when a backoff ends',
@@ -151,6 +155,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
         },
     ),
     kind: 'writesLaggingTakeOvers',
+    seed: 15,
   },
   {
     name: 'every reconcile writes the status',
@@ -194,6 +199,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
       return listenForImageTriggers(altered(caches, { cluster: altered(caches.cluster, { secrets }) }), reactions)
     }),
     kind: 'undisturbed',
+    seed: 11,
   },
   {
     name: 'an image waits for its users though its namespace is being deleted',

@@ -123,6 +123,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     invariant: 7,
     seam: alwaysReady('ContainerCluster'),
     kind: 'workspacesHanging',
+    seed: 21,
   },
   {
     name: 'what somebody changed stays as it is',
