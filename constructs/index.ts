@@ -127,6 +127,7 @@ export {
   type WorkspaceNetwork,
   type WorkspacePhase,
   type WorkspaceReason,
+  type WorkspaceSecret,
   type WorkspaceService,
   type WorkspaceSpec,
   type WorkspaceSpecInput,
@@ -304,6 +305,14 @@ export {
   podNetworksIn,
   renderClusterNetworks,
 } from './children/workspace-pod-network.ts'
+export {
+  type GeneratedKey,
+  GeneratedSecret,
+  type GeneratedSecretObject,
+  type GeneratedSecretProps,
+  generatedKeysOf,
+  renderGeneratedSecret,
+} from './children/workspace-secret.ts'
 export {
   ExposedMember,
   type ExposedMemberProps,

@@ -70,6 +70,8 @@ export const ANNOTATIONS = {
   localPath: 'pelotech.ot/local-path',
   /** On children of a Workspace: hash of the rendered object. It distinguishes what is no longer wanted from what others added. */
   rendered: 'pelotech.ot/rendered',
+  /** On a Secret of a Workspace whose values the operator makes: `<key>=<length>` of each, separated by commas. */
+  generatedKeys: 'pelotech.ot/generated-keys',
   /** On the Deployment of a container cluster whose pod fitted no node beside the others: nodes on which all of them were tried, separated by commas. */
   avoidedNodes: 'pelotech.ot/avoided-nodes',
   /**

@@ -28,4 +28,6 @@ export const WORKSPACE_LIMITS = {
   roles: 32,
   services: 16,
   servicePorts: 16,
+  secrets: 16,
+  secretKeys: 16,
 } as const

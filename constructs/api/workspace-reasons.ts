@@ -235,6 +235,14 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'While the claim is being deleted, pods that mount it still have the data: copy what is needed from them. If its PersistentVolume is still there, the data may be, too. If the claim is Lost, delete it: it is made again, empty.',
   },
+  /** Random values of a Secret are gone. */
+  SecretLost: {
+    severity: 'warning',
+    meaning:
+      'Somebody has deleted, or deletes, a Secret that the operator made (spec.secrets). It is made again with other values, because the old ones are nowhere else. The condition SecretLost stays.',
+    remedy:
+      'Containers that run have the old values until they are restarted. Guests have those of their first start: each such machine has the reason RebuildRequired. Data that was written with the old values, such as the users of a database, keeps them. Use the new values there, or put the old ones into the Secret if you still have them: the operator changes no value.',
+  },
   /** Larger than a ConfigMap can be. */
   AnsibleTooLarge: {
     severity: 'warning',

@@ -12,8 +12,8 @@ export const WORKSPACE_PHASES = {
 export type WorkspacePhase = (typeof WORKSPACE_PHASES)[keyof typeof WORKSPACE_PHASES]
 
 /**
- * Types of the conditions. All of them are always present, except `NetworksIsolated`, which only workspaces with networks have, and `VolumeLost`
- * and `SpecWarning`, which are present only while they hold.
+ * Types of the conditions. All of them are always present, except `NetworksIsolated`, which only workspaces with networks have, and `VolumeLost`,
+ * `SecretLost` and `SpecWarning`, which are present only while they hold.
  */
 export const WORKSPACE_CONDITIONS = {
   ...SETTLING_CONDITIONS,
@@ -22,6 +22,8 @@ export const WORKSPACE_CONDITIONS = {
   NetworksIsolated: 'NetworksIsolated',
   /** What was on a volume of the workspace is gone. It stays: that the volume is there again does not bring the data back. */
   VolumeLost: 'VolumeLost',
+  /** The random values of a Secret of the workspace are gone. It stays: what was made with them goes on with them. */
+  SecretLost: 'SecretLost',
   /** Something in the spec is not applied as written, or may not work. */
   SpecWarning: 'SpecWarning',
 } as const
@@ -51,7 +53,7 @@ export const workspaceStatus = statusOf(
     conditions:
       'Ready: every component is ready. Reconciling, Stalled: work is in progress, or cannot continue without a change. Settled: the workspace is Ready or Failed with ' +
       'this spec: processing of this spec has ended. UpToDate: everything is as the spec says; False if a machine waits for a restart or a new disk, a change cannot be made, or an image differs from its template. NetworksIsolated: members do not reach the node, its services and the Services of the cluster over the networks of the ' +
-      'workspace; Unknown if nothing shows it. VolumeLost: what was on a volume is gone, the one that went last if there are several; it stays as long as the workspace, also when the volume is there again, empty. ' +
+      'workspace; Unknown if nothing shows it. VolumeLost: what was on a volume is gone, the one that went last if there are several; it stays as long as the workspace, also when the volume is there again, empty. SecretLost: the same for values of a Secret of spec.secrets, which is there again with others. ' +
       'SpecWarning: what in the spec is not applied as written, or may not work, of all members; absent where there is nothing of the kind.',
   },
   {

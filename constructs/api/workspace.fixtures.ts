@@ -544,6 +544,39 @@ const SERVICES: readonly SpecFixture[] = [
   ),
 ]
 
+const SECRET = { name: 's', generate: [{ key: 'password' }] }
+const secret = (fields: object) => ({ secrets: [{ ...SECRET, ...fields }] })
+const generated = (...generate: object[]) => secret({ generate })
+
+const SECRETS: readonly SpecFixture[] = [
+  accepted('16 secrets', { secrets: times(16, (at) => ({ ...SECRET, name: `s${at}` })) }),
+  refused('17 secrets', { secrets: times(17, (at) => ({ ...SECRET, name: `s${at}` })) }, 'spec.secrets'),
+  refused('two secrets of a name', { secrets: [SECRET, SECRET] }, 'spec.secrets[1]'),
+  ...field('spec.secrets[0].name', (name) => secret({ name }), {
+    yes: ['a', 'logins.lab', 'web-cloudinit-2', 'a'.repeat(253)],
+    no: ['', 'Logins', 'a_b', 'a'.repeat(254), undefined],
+  }),
+  refused(
+    'a secret with the name of the Secret of a machine',
+    secret({ name: 'web-cloudinit' }),
+    'spec.secrets[0].name',
+    'name must not end with -cloudinit: Secrets with such names have the cloud-init data of machines',
+  ),
+  ...field('spec.secrets[0].generate', (generate) => secret({ generate }), {
+    yes: [times(16, (at) => ({ key: `k${at}` }))],
+    no: [[], undefined, times(17, (at) => ({ key: `k${at}` }))],
+  }),
+  refused('a key of a secret twice', generated({ key: 'a' }, { key: 'a', length: 8 }), 'spec.secrets[0].generate[1]'),
+  ...field('spec.secrets[0].generate[0].key', (key) => generated({ key }), {
+    yes: ['a', '_A.b-1', '__proto__', 'k'.repeat(253)],
+    no: ['', '.', '..', '.a', 'a b', 'ä', 'a=b', 'k'.repeat(254), undefined],
+  }),
+  ...field('spec.secrets[0].generate[0].length', (length) => generated({ key: 'a', length }), {
+    yes: [8, 128],
+    no: [7, 129, '24', 24.5],
+  }),
+]
+
 export const WORKSPACE_FIXTURES: readonly SpecFixture[] = [
   ...WHOLE,
   ...NETWORK_FIXTURES,
@@ -554,4 +587,5 @@ export const WORKSPACE_FIXTURES: readonly SpecFixture[] = [
   ...VOLUMES,
   ...PORTS,
   ...SERVICES,
+  ...SECRETS,
 ]

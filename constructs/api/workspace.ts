@@ -7,6 +7,7 @@ import { containerClusters } from './workspace-containers.ts'
 import { networks } from './workspace-networks.ts'
 import { owners } from './workspace-owners.ts'
 import { workspaceRules } from './workspace-rules.ts'
+import { secrets } from './workspace-secrets.ts'
 import { services } from './workspace-services.ts'
 import { workspaceStatus } from './workspace-status.ts'
 import { vms } from './workspace-vms.ts'
@@ -29,6 +30,7 @@ const specFields = z.object({
   networks: networks.optional(),
   owners: owners.optional(),
   services: services.optional(),
+  secrets: secrets.optional(),
 })
 
 const spec = cel(specFields, ...workspaceRules).describe('What the workspace is made of.')
@@ -74,6 +76,7 @@ export type WorkspaceContainer = WorkspaceContainerCluster['containers'][number]
 export type WorkspaceVolume = NonNullable<WorkspaceSpec['volumes']>[number]
 export type WorkspaceOwner = NonNullable<WorkspaceSpec['owners']>[number]
 export type WorkspaceService = NonNullable<WorkspaceSpec['services']>[number]
+export type WorkspaceSecret = NonNullable<WorkspaceSpec['secrets']>[number]
 export type WorkspaceNetwork = NonNullable<WorkspaceSpec['networks']>[number]
 
 export type ParsedWorkspaceSpec = Parsed<WorkspaceSpec>

@@ -145,6 +145,11 @@ const volumeDraw = fc.record({
   localPath: optional(fc.constantFrom('/config', '/b/')),
 })
 
+const secretDraw = fc.uniqueArray(
+  fc.record({ key: fc.constantFrom('password', 'a.b_1', '__proto__'), length: optional(fc.constantFrom(8, 128)) }),
+  { minLength: 1, maxLength: 3, selector: ({ key }) => key },
+)
+
 const serviceDraw = fc.record({
   member: fc.nat(5),
   type: optional(fc.constantFrom('ClusterIP', 'NodePort', 'LoadBalancer')),
@@ -170,6 +175,7 @@ const draws = fc.record({
   ),
   volumes: fc.tuple(labels(4), fc.array(volumeDraw, { minLength: 4, maxLength: 4 })),
   services: fc.tuple(labels(3), fc.array(serviceDraw, { minLength: 3, maxLength: 3 })),
+  secrets: fc.tuple(labels(2), fc.array(secretDraw, { minLength: 2, maxLength: 2 })),
 })
 type Draws = typeof draws extends fc.Arbitrary<infer T> ? T : never
 
@@ -185,6 +191,7 @@ function specOf({
   members,
   volumes: [volumeNames, drawnVolumes],
   services: drawnServices,
+  secrets: [secretNames, generated],
 }: Draws): WorkspaceSpecInput {
   const networks = names.map((name, at) => ({ name, at, drawn: drawnNetworks[at] as NetworkDraw }))
   const [memberNames, vms, clusters] = members
@@ -234,6 +241,7 @@ function specOf({
         clusterOf(name, clusters[at] as (typeof clusters)[number], at, interfacesOf, [...volumeNames, 'ansible']),
       ),
     services: servicesOf(drawnServices, memberNames, machines),
+    secrets: secretNames.map((name, at) => ({ name, generate: generated[at] as never })),
   }
 }
 

@@ -8,6 +8,7 @@ import { podSecurityLevel, renderWorkspaceNamespace, renderWorkspaceQuota } from
 import { type NetworksOfBefore, renderWorkspaceNetwork } from './workspace-network.ts'
 import { renderWorkspaceNetworkPolicies } from './workspace-network-policies.ts'
 import { renderClusterNetworks } from './workspace-pod-network.ts'
+import { renderGeneratedSecret } from './workspace-secret.ts'
 import { renderExposedMember } from './workspace-service.ts'
 import { renderWorkspaceVolume } from './workspace-volume.ts'
 
@@ -28,7 +29,7 @@ export function renderAll(
   localVolumeRoot?: string,
   networksOfBefore?: NetworksOfBefore,
 ) {
-  const { networks = [], volumes = [], vms = [], containerClusters = [], services = [] } = spec
+  const { networks = [], volumes = [], vms = [], containerClusters = [], services = [], secrets = [] } = spec
   return {
     namespace: renderWorkspaceNamespace({ workspace, podSecurity: podSecurityLevel(spec, POLICY) }),
     quota: renderWorkspaceQuota({ workspace, hard: QUOTA }),
@@ -40,6 +41,7 @@ export function renderAll(
     clusterNetworks: containerClusters.map((cluster) =>
       renderClusterNetworks({ workspace, spec, cluster, driver, networksOfBefore }),
     ),
+    secrets: secrets.map((secret) => renderGeneratedSecret({ workspace, secret })),
     services: services.map((service) => renderExposedMember({ workspace, spec, service })),
     files: containerClusters.flatMap((cluster) => renderClusterFiles({ workspace, cluster })),
     clusters: containerClusters.map((cluster) =>
@@ -61,6 +63,7 @@ export function objectsOf({
   files,
   clusters,
   services,
+  secrets,
 }: RenderedWorkspace) {
   return [
     namespace,
@@ -74,5 +77,6 @@ export function objectsOf({
     ...files,
     ...clusters,
     ...services.flat(),
+    ...secrets,
   ]
 }

@@ -32,10 +32,13 @@ export function workspaceChildrenSuite(runs: number): void {
             for (const value of Object.values(metadata.labels)) expect(value).toMatch(LABEL_VALUE)
           }
           // Names that each machine gives to its own objects in the same namespace.
-          const disks = rendered.machines.map(({ metadata }) => vmChildNames(metadata.name).clone)
+          const own = rendered.machines.map(({ metadata }) => vmChildNames(metadata.name))
           return [
             ...objectsOf(rendered).map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`),
-            ...disks.map((name) => `PersistentVolumeClaim ${random.workspace.name}/${name}`),
+            ...own.flatMap(({ clone, cloudInit }) => [
+              `PersistentVolumeClaim ${random.workspace.name}/${clone}`,
+              `Secret ${random.workspace.name}/${cloudInit}`,
+            ]),
           ]
         })
         expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([])

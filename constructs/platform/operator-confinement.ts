@@ -66,6 +66,14 @@ const OF_OWNERS = [
   "variables.after.?subjects.orValue([]).all(one, one.kind in ['User', 'Group'] && !one.name.startsWith('system:'))",
 ].join(' && ')
 
+/** Those of a machine, in any namespace, and those of a Workspace, in the namespace that it has. */
+const SECRET_OF_OURS = [
+  `[variables.before, variables.after].all(one, one.metadata.?labels['${LABELS.vmUid}'].hasValue() || ` +
+    `one.metadata.?ownerReferences.orValue([]).exists(owner, owner.apiVersion.startsWith('${GROUP}/') && owner.kind == 'VirtualMachine'))`,
+  `(${IN_A_LAB} && [variables.before, variables.after].all(one, one.metadata.?ownerReferences.orValue([]).exists(owner, ` +
+    `owner.apiVersion.startsWith('${GROUP}/') && owner.kind == '${workspace.kind}' && owner.name == request.namespace)))`,
+].join(' || ')
+
 /** A pod that mounts the volume can write every file below this folder. Kubernetes refuses `..` itself. */
 const FOLDER_OF_A_LAB = [
   'has(object.spec.local)',
@@ -132,8 +140,9 @@ const CONFINED: readonly Confined[] = [
   {
     groups: { '': ['secrets'] },
     // The token controller fills Secrets of another type, and the operator can read them.
-    expression: `${staysOurs([LABELS.vmUid])} && variables.after.?type.orValue('Opaque') == 'Opaque'`,
-    message: 'writes only Secrets with the cloud-init data of machines, of type Opaque',
+    expression: `(${SECRET_OF_OURS}) && variables.after.?type.orValue('Opaque') == 'Opaque'`,
+    message:
+      'writes only Secrets with the cloud-init data of machines, and those of Workspaces in their namespaces, of type Opaque',
   },
   {
     groups: {

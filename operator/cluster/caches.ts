@@ -57,7 +57,7 @@ export function clusterCaches(reflectors: Reflectors) {
     pods: cacheOf(types.POD, views.viewPod, { labelSelector: LABELS.imageUid })
       .index(BY_IMAGE_LABEL, byImageLabel)
       .index(BY_CLAIM, claimIndex),
-    secrets: cacheOf(types.SECRET, views.viewSecret, metadataOnly),
+    secrets: cacheOf(types.SECRET, views.viewSecret, metadataOnly).index(BY_OWNER, ofWorkspace),
     configMaps: cacheOf(types.CONFIG_MAP, views.viewMeta, metadataOnly),
     namespaces: cacheOf(types.NAMESPACE, views.viewNamespace, metadataOnly),
     storageClasses: cacheOf(types.STORAGE_CLASS, views.viewStorageClass).index(BY_DEFAULT, byDefault),

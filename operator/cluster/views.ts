@@ -174,7 +174,10 @@ export const OF_WORKSPACE = {
 }
 const POD_SECURITY = ['pod-security.kubernetes.io/enforce', 'pod-security.kubernetes.io/enforce-version']
 const OF_NAMESPACE: Matters = { ...OF_WORKSPACE, labels: [...OF_WORKSPACE.labels, ...POD_SECURITY] }
-const OF_SECRET = { labels: [LABELS.vmUid, LABELS.vmName, LABELS.managedBy], annotations: [ANNOTATIONS.cloudInit] }
+const OF_SECRET = {
+  labels: [LABELS.vmUid, LABELS.vmName, ...OF_WORKSPACE.labels],
+  annotations: [ANNOTATIONS.cloudInit, ...OF_WORKSPACE.annotations],
+}
 
 /** Keeps the owner of a namespace and its Pod Security level. */
 export function viewNamespace(object: KubeObject): MetaView {

@@ -50,7 +50,18 @@ export interface ApplyContext {
   readonly siblings?: Siblings | undefined
   /** Whether children are written independently. Without this and {@link siblings}, the first error of a child stops everything. */
   readonly areChildrenApart?: boolean | undefined
+  /**
+   * Returns a child as it is to be sent, with what no plan may have. Called right before each write. Throws ApiError.
+   * @param existing the version that is written to; undefined if the child is created
+   */
+  readonly completed?: Completion | undefined
 }
+
+export type Completion = (
+  wanted: KubeObject,
+  existing: KubeObject | undefined,
+  signal: AbortSignal,
+) => Promise<KubeObject>
 
 interface Siblings {
   readonly isOurs: (found: KubeObject) => boolean
@@ -132,19 +143,20 @@ async function remove(removal: ChildRemoval, { client, signal }: ApplyContext): 
 /** Creates a child, or patches it if it exists. Returns false if it must wait. Throws ApiError. */
 async function applyChild(
   { type, wanted, existing, isHeldBack }: Child,
-  { client, signal, onWritten }: ApplyContext,
+  { client, signal, onWritten, completed }: ApplyContext,
 ): Promise<boolean> {
   if (await isHeldBack?.()) return false
   // A field that an older neighbour does not have would be dropped without a word, and taken for done.
   const options = { signal, isStrict: true }
+  const whole = completed === undefined ? wanted : await completed(wanted, existing, signal)
   if (existing !== undefined) {
     // A patch names what is to go, which is known only of the whole. It is still a change of the state that was planned from.
-    const whole = existing.isAside === true ? await client.get(type, wanted.metadata, { signal }) : existing
-    const patch = patchTo(wanted, { ...whole, metadata: existing.metadata })
+    const stored = existing.isAside === true ? await client.get(type, wanted.metadata, { signal }) : existing
+    const patch = patchTo(whole, { ...stored, metadata: existing.metadata })
     onWritten(type, await client.mergePatch(type, wanted.metadata, patch, options))
   }
   // A change to an object that is gone must not create it.
-  else if (wanted.metadata.resourceVersion === undefined) onWritten(type, await client.create(type, wanted, options))
+  else if (wanted.metadata.resourceVersion === undefined) onWritten(type, await client.create(type, whole, options))
   return true
 }
 

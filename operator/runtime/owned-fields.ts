@@ -13,10 +13,13 @@ export function ownsEqual(wanted: KubeObject, actual: KubeObject): boolean {
   )
 }
 
-/** Returns a JSON merge patch that changes the content of `actual`, except its metadata, to that of `wanted`. */
+/**
+ * Returns a JSON merge patch that changes the content of `actual`, except its metadata, to that of `wanted`. What a Secret has besides stays: nothing can
+ * bring a value back.
+ */
 export function changeTo(wanted: KubeObject, actual: KubeObject): object {
   const { metadata: _wanted, ...content } = wanted
-  if (BOUND_BY_CLUSTER.has(wanted.kind)) return content
+  if (BOUND_BY_CLUSTER.has(wanted.kind) || wanted.kind === 'Secret') return content
   const before = wanted.kind === 'Service' ? withoutAllocations(actual) : actual
   const changes = Object.entries(content).map(([key, value]) => [key, difference(value, member(before, key))])
   return Object.fromEntries(changes)

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isApiError } from '../kube/api-error.ts'
 import { groupOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
-import { type ApplyContext, applyChanges, type Changes, type Child, withStatus } from './apply.ts'
+import { type ApplyContext, applyChanges, type Changes, type Child, type Completion, withStatus } from './apply.ts'
 import type { ChildRefusals } from './child-refusals.ts'
 import { cutMessage, mergeConditions, type StatusCondition } from './conditions.ts'
 import type { EventNote } from './event-recorder.ts'
@@ -35,6 +35,8 @@ export interface WrittenKind<P extends KubeObject> {
   readonly areChildrenApart?: boolean
   /** Reports whether an object with the name of a child belongs to `primary`. Required with {@link WrittenKind.childRefusals}. */
   readonly isOurs?: (found: KubeObject, primary: P) => boolean
+  /** Adds to a child what no plan may have, such as the random values of a Secret. Default: nothing. */
+  readonly completed?: Completion
   /** Returns a namespace in which Events about an object without a namespace are written, too. */
   readonly alsoEventsIn?: (primary: P, status: object) => string | undefined
   /** Called when a child, or the object itself, was deleted. */
@@ -70,7 +72,7 @@ export class PlanWriter<P extends KubeObject> {
 
   /** `isStatusDue`: the status has changes that are worth a write. Returns when to requeue for children that are held back. Throws ApiError. */
   async write(primary: P, plan: ObjectPlan, isStatusDue: boolean, signal: AbortSignal): Promise<Wake | undefined> {
-    const { client, type, caches, clock, log, preconditions, onRemoved, areChildrenApart } = this.#options
+    const { client, type, caches, clock, log, preconditions, onRemoved, areChildrenApart, completed } = this.#options
     const { uid = '' } = primary.metadata
     let wake: Wake | undefined
     const isUnmet = async (onlyIf: readonly Precondition[]) => {
@@ -123,7 +125,8 @@ export class PlanWriter<P extends KubeObject> {
     }
     try {
       const siblings = this.#siblings(primary, plan)
-      await applyChanges(primary, changes, { client, type, signal, onWritten, areChildrenApart, siblings })
+      const context = { client, type, signal, onWritten, areChildrenApart, siblings, completed }
+      await applyChanges(primary, changes, context)
     } catch (error) {
       if (!this.#isGone(primary, error)) throw error
     }

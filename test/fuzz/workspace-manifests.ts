@@ -167,6 +167,18 @@ const services = fc.uniqueArray(
   { maxLength: 2, selector: ({ name }) => name },
 )
 
+const generated = fc.record({
+  key: fc.constantFrom('password', 'a.b_1', '-'),
+  length: maybe(fc.integer({ min: 8, max: 128 })),
+})
+const secrets = fc.uniqueArray(
+  fc.record({
+    name: fc.constantFrom('a', 'web-1', 'a.b', 'x'.repeat(253)),
+    generate: fc.uniqueArray(generated, { minLength: 1, maxLength: 2, selector: ({ key }) => key }),
+  }),
+  { maxLength: 2, selector: ({ name }) => name },
+)
+
 const validSpec = fc
   .record({
     nets: names,
@@ -181,6 +193,7 @@ const validSpec = fc
     hop: fc.integer({ min: 1, max: 13 }),
     size: diskSize,
     services: maybe(services),
+    secrets: maybe(secrets),
     words: fc.record({ isLayer2: fc.boolean(), isOnPods: fc.boolean(), card: cardWords, asks: maybe(addressing) }),
   })
   .map(
@@ -198,6 +211,7 @@ const validSpec = fc
       hop,
       size,
       services: served,
+      secrets: kept,
     }) => {
       const kindOf = (at: number) => NETS[(starts + at) % NETS.length] as (typeof NETS)[number]
       const nicsOf = (host: number) =>
@@ -242,6 +256,7 @@ const validSpec = fc
           },
         ],
         services: served,
+        secrets: kept,
         volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
         networks: nets.map((name, at) => ({
           name,
@@ -348,6 +363,23 @@ const oddService: fc.Arbitrary<object> = fc.oneof(
     .constantFrom(2, 16, 17)
     .chain((count) =>
       many(count, (at) => ({ ...SERVICE, name: `s${at}` })).map((all) => ({ ...SERVED, services: all })),
+    ),
+)
+
+const withSecret = (more: object) => ({ secrets: [{ name: 's', generate: [{ key: 'k' }], ...more }] })
+const withKeys = (...generate: object[]) => withSecret({ generate })
+
+/** One entry, for the same reason. */
+const oddSecret: fc.Arbitrary<object> = fc.oneof(
+  fc.constantFrom('s', 'S', 'a-cloudinit', 'a_b', 's'.repeat(254)).map((name) => withSecret({ name })),
+  fc.constantFrom('k', '.', '..', '.k', 'a b', 'k'.repeat(254)).map((key) => withKeys({ key })),
+  fc.constantFrom('k', 'l').map((key) => withKeys({ key: 'k' }, { key })),
+  fc.constantFrom(7, 8, 128, 129, '24').map((length) => withKeys({ key: 'k', length })),
+  fc.constantFrom(0, 16, 17).chain((count) => many(count, (at) => ({ key: `k${at}` })).map((all) => withKeys(...all))),
+  fc
+    .constantFrom(16, 17)
+    .chain((count) =>
+      many(count, (at) => ({ name: `s${at}`, generate: [{ key: 'k' }] })).map((all) => ({ secrets: all })),
     ),
 )
 
@@ -503,6 +535,7 @@ const smallSpec = fc.oneof(
     .map((one) => ({ networks: [{ ...LAB, nameservers: { addresses: [one] } }] })),
   { arbitrary: oddPlace, weight: 4 },
   { arbitrary: oddService, weight: 8 },
+  { arbitrary: oddSecret, weight: 4 },
   fc.constantFrom('alice', 'system:masters', 'my-system:a').map((name) => ({ owners: [{ kind: 'Group', name }] })),
   fc.constantFrom('ansible', 'ansible-2').map((name) => ({ volumes: [{ name, size: '1Gi' }] })),
   fc.constantFrom('v', 'w').map((volume) => ({

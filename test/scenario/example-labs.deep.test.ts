@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
 import { find } from '../../operator/kube/find.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
@@ -11,12 +12,13 @@ import { Workspaces } from '../harness/workspaces.ts'
 
 const cluster = useCluster()
 
-/** The Secrets that a lab names, each with what a machine takes as a password and as user data. */
-function secretsIn(spec: unknown): Map<string, Record<string, string>> {
+/** The Secrets that a lab names and does not make itself, each with what a machine takes as a password and as user data. */
+function secretsIn(spec: WorkspaceSpecInput): Map<string, Record<string, string>> {
   const secrets = new Map<string, Record<string, string>>()
   const refs = JSON.stringify(spec).matchAll(/"(\w+)":{"name":"([^"]+)","key":"([^"]+)"}/g)
   for (const [, field = '', name = '', key = ''] of refs)
     secrets.set(name, { ...secrets.get(name), [key]: field === 'userDataSecretRef' ? '#!/bin/sh\n' : 'secret' })
+  for (const { name } of spec.secrets ?? []) secrets.delete(name)
   return secrets
 }
 
@@ -47,7 +49,7 @@ it('the labs of the examples become Ready as they are, with the Secrets that the
     const { metadata } = await workspaces.create(workspaces.name(lab.metadata.name), lab.spec as never)
     const { name } = metadata
     await expect.poll(() => find(world.client, NAMESPACE, { name }), { timeout: 60_000 }).toBeDefined()
-    for (const [secret, stringData] of secretsIn(lab.spec))
+    for (const [secret, stringData] of secretsIn(lab.spec as WorkspaceSpecInput))
       await world.client.create(SECRET, {
         apiVersion: 'v1',
         kind: 'Secret',

@@ -278,6 +278,28 @@ const REFUSED: readonly Attempt[] = [
   ['end a pod of others', 'DELETE', 'api/v1/namespaces/kube-system/pods/theirs'],
   ['change a Secret of others', 'PATCH', inTeam('api/v1', 'secrets/theirs'), marked],
   ['delete a Secret of others', 'DELETE', inTeam('api/v1', 'secrets/theirs')],
+  ['make a Secret of a Workspace elsewhere', 'POST', inTeam('api/v1', 'secrets'), () => ({ metadata: ofLab('any') })],
+  [
+    'make a Secret of another Workspace',
+    'POST',
+    inLab('api/v1', 'secrets'),
+    () => {
+      const metadata = ofLab('any')
+      return {
+        metadata: { ...metadata, ownerReferences: metadata.ownerReferences.map((one) => ({ ...one, name: 'lab-2' })) },
+      }
+    },
+  ],
+  ['make a Secret in a lab for nobody', 'POST', inLab('api/v1', 'secrets'), () => ({ metadata: { name: 'any' } })],
+  [
+    'get the token of a ServiceAccount of a lab',
+    'POST',
+    inLab('api/v1', 'secrets'),
+    () => ({
+      metadata: { ...ofLab('any'), annotations: { 'kubernetes.io/service-account.name': 'default' } },
+      type: 'kubernetes.io/service-account-token',
+    }),
+  ],
   [
     'get the token of a ServiceAccount',
     'POST',
@@ -319,6 +341,7 @@ const LET_THROUGH: readonly Attempt[] = [
   ['a network of a lab', 'POST', inLab(MULTUS, 'network-attachment-definitions'), () => network(ofLab('any'))],
   ['the rights of an owner', 'POST', inLab(RBAC, 'rolebindings'), () => binding(ofLab('any'), OWNER_ROLES.withShells)],
   ['a Service of a lab', 'POST', inLab('api/v1', 'services'), () => service(ofLab('any'))],
+  ['a Secret of a lab', 'POST', inLab('api/v1', 'secrets'), () => ({ metadata: ofLab('any') })],
   ['an inventory', 'POST', inLab('api/v1', 'configmaps'), () => ({ metadata: ofLab('any') })],
   ['a claim of a lab', 'POST', inLab('api/v1', 'persistentvolumeclaims'), () => claim(ofLab('any'))],
   ['a local volume of a lab', 'POST', 'api/v1/persistentvolumes', () => volume(ofLab('any'), '/srv/labs/lab-1/a')],

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { Policy, WorkspaceStatus } from '@open-terrain/constructs'
 import { FINALIZERS, WORKSPACE_REASON_HELP } from '@open-terrain/constructs'
 import { type ClusterRange, ClusterRanges } from '../../cluster/cluster-ranges.ts'
@@ -19,6 +20,7 @@ import { planWorkspace } from './decide/plan.ts'
 import { hangingPods } from './decide/pod-trouble.ts'
 import { isSpecWarning } from './decide/spec-warnings.ts'
 import { workspacePaceOf } from './decide/status.ts'
+import { type DrawInt, withGeneratedValues } from './generated-values.ts'
 import { observeWorkspace } from './observe.ts'
 import { PodWarnings } from './pod-warnings.ts'
 import { listenForWorkspaceTriggers } from './triggers.ts'
@@ -34,6 +36,8 @@ type Options = Services & {
   /** Counts the references to an image with live reads. Throws ApiError. */
   readonly countReferences: ReferenceCount
   readonly claimsOn: ClaimsOn
+  /** For values of Secrets. Default: `randomInt` of node:crypto. */
+  readonly draw?: DrawInt
   readonly policy: () => Policy
   /** Calls `listener` on each change of the policy. Returns a function that stops this. */
   readonly onPolicyChange: (listener: () => void) => () => void
@@ -42,7 +46,8 @@ type Options = Services & {
 /** Reconciles Workspaces while this process leads. */
 export class WorkspaceController extends ObjectController<WorkspaceView, WorkspacePlan, undefined> {
   constructor(options: Options) {
-    const { caches, metrics, clock, countReferences, claimsOn, policy, onPolicyChange } = options
+    const { client, caches, metrics, clock, countReferences, claimsOn, policy, onPolicyChange } = options
+    const { draw = (max) => randomInt(max) } = options
     const refusals = new Refusals()
     const childRefusals = new ChildRefusals(options)
     const onChange = (key: string) => this.queue.add(key)
@@ -74,6 +79,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
           if (before !== undefined && after !== undefined) metrics.volumesLost(before.status, after.status)
         }),
       ],
+      completed: (wanted, existing, signal) => withGeneratedValues(wanted, existing, { client, draw }, signal),
       alsoEventsIn,
       onGone: ({ metadata }) => {
         podWarnings.forget(keyOf(metadata))

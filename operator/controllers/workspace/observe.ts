@@ -128,6 +128,7 @@ function childrenIn({ cluster, machines }: WorkspaceCaches, workspace: Workspace
     ...workspaces.roleBindings.find(BY_OWNER, family),
     ...cluster.quotas.find(BY_NAMESPACE, name),
     ...workspaces.networks.find(BY_OWNER, family),
+    ...cluster.secrets.find(BY_OWNER, family),
     ...cluster.claims.find(BY_OWNER, family),
     ...workspaces.volumes.find(BY_OWNER, familyKey(undefined, uid)),
     ...workspaces.configMaps.find(BY_OWNER, family),

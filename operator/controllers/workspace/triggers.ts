@@ -86,6 +86,16 @@ export function listenForWorkspaceTriggers(
       if (before?.isReady !== after?.isReady || before?.node !== after?.node) all(workspaces.values())
     }),
     cluster.secrets.onChange(whenCreatedOrDeleted(within)),
+    cluster.secrets.onChange(
+      whenContentChanged((change) => {
+        const { before, after } = change
+        const isOfWorkspace = (one: KubeObject | undefined) =>
+          one !== undefined && controllerOfKind(one, WORKSPACE) !== undefined
+        // A Secret that came or went is told above.
+        if (before !== undefined && after !== undefined && (isOfWorkspace(before) || isOfWorkspace(after)))
+          within(change)
+      }),
+    ),
     reflectors.onInstalled(() => all(workspaces.values())),
   ]
 }

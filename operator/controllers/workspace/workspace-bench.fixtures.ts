@@ -177,6 +177,7 @@ export class WorkspaceBench {
       'Deployment',
       'VirtualMachine',
       'Service',
+      'Secret',
     ]
     return kinds.flatMap((kind) =>
       this.client

@@ -7,7 +7,7 @@ import {
   type WorkspaceSpec,
 } from '@open-terrain/constructs'
 import { viewQuota } from '../../cluster/quotas.ts'
-import { viewClaim, viewNamespace } from '../../cluster/views.ts'
+import { viewClaim, viewNamespace, viewSecret } from '../../cluster/views.ts'
 import {
   type ContainerPodView,
   viewConfigMap,
@@ -43,6 +43,7 @@ const VIEWS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
   NetworkPolicy: viewWithSpec,
   RoleBinding: viewRoleBinding,
   Service: viewService,
+  Secret: viewSecret,
   NetworkAttachmentDefinition: viewWithSpec,
   VirtualMachine: (object) =>
     withStatus(object, { phase: 'Ready', reason: 'Running', message: 'it runs', observedGeneration: 1 }),

@@ -1,3 +1,4 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, IMAGE, MACHINE, WORKSPACE } from '../../harness/kinds.ts'
@@ -11,8 +12,12 @@ export const PASSWORD = 'canary-Kx7-password'
 
 /** Invariant 9: nothing that the operator reports contains a secret. The source of a DataVolume has to name its URL. */
 export class SecretsOracle extends WitnessOracle<Witness> {
+  /** By uid of a Secret: the values that the operator made for it by key, in base64. They may be in Secrets, and nowhere else. */
+  readonly #generated = new Map<string, ReadonlyMap<string, string>>()
+
   onCommit(commit: Commit): void {
     const { actor, resource, object, type, revision } = commit
+    this.#noteGenerated(commit)
     // A deletion writes nothing into an object.
     if (!isOperator(actor) || type === 'DELETED' || isEnd(commit) || resource.kind === 'Lease') return
     const own = withoutTheirs(resource, object)
@@ -20,12 +25,32 @@ export class SecretsOracle extends WitnessOracle<Witness> {
     const isSecretShown = JSON.stringify(hasSource ? object.metadata : own).includes(CANARY)
     const isPasswordShown =
       resource.kind !== 'Secret' && JSON.stringify(isOf(resource, MACHINE) ? own : object).includes(PASSWORD)
-    if (isSecretShown || isPasswordShown)
+    const isGeneratedShown = resource.kind !== 'Secret' && this.#generatedIn(JSON.stringify(object)) !== undefined
+    if (isSecretShown || isPasswordShown || isGeneratedShown)
       this.witness.report(9, `revision ${revision}: ${resource.kind} ${object.metadata.name} has a secret in it`)
   }
 
+  /** Values are made once, and nothing but their Secret has them. */
+  #noteGenerated({ actor, resource, object, type, revision }: Commit): void {
+    const { uid = '', name, annotations } = object.metadata
+    if (resource.kind !== 'Secret' || annotations?.[ANNOTATIONS.generatedKeys] === undefined) return
+    const { data = {} } = object as KubeObject & { readonly data?: Readonly<Record<string, string>> }
+    for (const [key, value] of this.#generated.get(uid) ?? [])
+      if (data[key] !== value && type !== 'DELETED' && isOperator(actor))
+        this.witness.report(9, `revision ${revision}: key ${key} of Secret ${name} has another value`)
+    this.#generated.set(uid, new Map(Object.entries(data)))
+  }
+
+  #generatedIn(text: string): string | undefined {
+    for (const values of this.#generated.values())
+      for (const value of values.values())
+        for (const form of [value, Buffer.from(value, 'base64').toString()]) if (text.includes(form)) return form
+    return undefined
+  }
+
   checkText(what: string, text: string): void {
-    for (const secret of [CANARY, PASSWORD])
+    const generated = this.#generatedIn(text)
+    for (const secret of [CANARY, PASSWORD, ...(generated === undefined ? [] : [generated])])
       if (text.includes(secret)) this.witness.report(9, `a secret is in ${what}: ${around(text, secret)}`)
   }
 }

@@ -12,6 +12,7 @@ export const STAGES: readonly (readonly ResourceType[])[] = [
   [MACHINE],
   [types.DEPLOYMENT],
   [types.CONFIG_MAP, types.PERSISTENT_VOLUME_CLAIM, types.PERSISTENT_VOLUME, types.NETWORK_ATTACHMENT_DEFINITION],
+  [types.SECRET],
   [types.NAMESPACE, types.NETWORK_POLICY, types.RESOURCE_QUOTA],
 ]
 export const PART_TYPES: readonly ResourceType[] = STAGES.flat()
@@ -36,7 +37,7 @@ export function partsOf(chronicle: Chronicle, workspace: KubeObject): Trace[] {
 
 /** Returns what a workspace must have, as `Kind name`, by the design's rules for names, and what it may have: also what is not deployed. */
 export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: boolean) {
-  const { vms = [], containerClusters = [], networks = [], volumes = [], services = [] } = spec
+  const { vms = [], containerClusters = [], networks = [], volumes = [], services = [], secrets = [] } = spec
   const deployed = <T extends { readonly ignoreOnDeploy?: boolean }>(all: readonly T[]) =>
     all.filter(({ ignoreOnDeploy }) => ignoreOnDeploy !== true)
   const must = [
@@ -47,6 +48,7 @@ export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: bo
     }),
     ...volumes.map((one) => `PersistentVolumeClaim ${claimName(one.name)}`),
     ...(isLocal ? volumes.map((one) => `PersistentVolume ${persistentVolumeName(name, one.name)}`) : []),
+    ...secrets.map((one) => `Secret ${one.name}`),
     `ConfigMap ${ansibleName(name)}`,
     ...deployed(containerClusters).map((one) => `Deployment ${one.name}`),
     ...deployed(vms).map((one) => `VirtualMachine ${one.name}`),
@@ -61,9 +63,10 @@ export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: bo
 
 /** Returns the entries of the status, as `Kind name`. */
 export function wantedComponents({ metadata: { name }, spec }: Workspace): string[] {
-  const { vms = [], containerClusters = [], networks = [], volumes = [], services = [] } = spec
+  const { vms = [], containerClusters = [], networks = [], volumes = [], services = [], secrets = [] } = spec
   return [
     `Namespace ${name}`,
+    ...secrets.map((one) => `Secret ${one.name}`),
     ...new Set(vms.map(({ backingVMDiskImage }) => `Image ${backingVMDiskImage}`)),
     ...networks.map((one) => `Network ${one.name}`),
     ...volumes.map((one) => `Volume ${one.name}`),

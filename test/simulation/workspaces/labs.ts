@@ -21,6 +21,9 @@ const IMAGES: readonly { readonly nature: SourceNature; readonly downloadSeconds
   { nature: 'missing', downloadSeconds: 0 },
 ]
 
+/** What the operator makes for labs with an even number. */
+const PASSWORD = { name: 'logins', key: 'password' } as const
+
 type Spec = Required<WorkspaceSpecInput>
 type Vm = Spec['vms'][number]
 type Cluster = Spec['containerClusters'][number]
@@ -81,6 +84,7 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
     networks: networks.map((number) => ({ name: pick(NETWORKS, number), cidr: `10.${number}.0.0/24` })),
     volumes: volumes.map((number) => ({ name: pick(VOLUMES, number), size: '1Gi', localPath: `/${number}` })),
     ...servicesOf(lab),
+    ...(lab.number % 2 === 0 && { secrets: [{ name: PASSWORD.name, generate: [{ key: PASSWORD.key }] }] }),
     // As stored before there was a schema.
     ...(lab.isSpoiled && { volumes: [{ name: 'Data!', size: 'huge' }] }),
   }
@@ -94,6 +98,7 @@ function vmOf(lab: Lab, { vm, image, network, isIgnored }: VmOfPlan, schedule: S
     backingVMDiskImage: name,
     ...(template !== undefined && { vmDiskImageTemplate: template }),
     resources: { cpu: '1', memory: '256Mi' },
+    ...(lab.number % 2 === 0 && { users: [{ name: 'student', lock_passwd: false, passwordSecretRef: PASSWORD }] }),
     ...(network !== undefined && { interfaces: [interfaceOf(network, 10 + vm)] }),
     ...(lab.number % 2 === 0 && { ansible: { roles: { build: [{ role: `role-${vm}` }] } } }),
   }

@@ -8,6 +8,7 @@ import { IMAGE_KIND } from './components/image.ts'
 import { NAMESPACE_KIND } from './components/namespace.ts'
 import { NETWORK_KIND } from './components/network.ts'
 import { OWNERS_KIND } from './components/owners.ts'
+import { SECRET_KIND } from './components/secret.ts'
 import { SERVICE_KIND } from './components/service.ts'
 import { VIRTUAL_MACHINE_KIND } from './components/virtual-machine.ts'
 import { VOLUME_KIND } from './components/volume.ts'
@@ -16,6 +17,7 @@ import { VOLUME_KIND } from './components/volume.ts'
 export const KINDS: readonly ComponentKind[] = [
   NAMESPACE_KIND,
   OWNERS_KIND,
+  SECRET_KIND,
   IMAGE_KIND,
   NETWORK_KIND,
   VOLUME_KIND,

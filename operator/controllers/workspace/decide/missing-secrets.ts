@@ -30,7 +30,7 @@ const WORKSPACE_REMEDY_MAX = 3_000
 const COMPONENT_REMEDY_MAX = 900
 
 /** Returns everything that the members of a workspace need of Secrets, by the name of the Secret. */
-const askedIn = memoized(({ vms = [], containerClusters = [] }: WorkspaceSpec) => {
+export const secretsAskedIn = memoized(({ vms = [], containerClusters = [] }: WorkspaceSpec) => {
   const members = [...vms, ...containerClusters].filter(({ ignoreOnDeploy }) => ignoreOnDeploy !== true)
   const asked = members.flatMap((one) => ('containers' in one ? askedByCluster(one) : askedByMachine(one)))
   return Map.groupBy(asked, ({ name }) => name) as ReadonlyMap<string, readonly MemberKey[]>
@@ -57,9 +57,19 @@ function askedByCluster(one: WorkspaceContainerCluster): MemberKey[] {
   ]
 }
 
-/** Returns the names of all Secrets that somebody has to create for a workspace. */
+/** Returns the names of all Secrets that members of a workspace name. */
 export function secretNamesIn(spec: WorkspaceSpec): string[] {
-  return [...askedIn(spec).keys()]
+  return [...secretsAskedIn(spec).keys()]
+}
+
+/** Returns the names of the Secrets that a member needs. @param member `idOf` the component */
+export function secretNamesOf(spec: WorkspaceSpec, member: string): string[] {
+  return [...secretsAskedIn(spec)].flatMap(([name, asked]) => (asked.some(({ by }) => by === member) ? [name] : []))
+}
+
+/** Reports whether the operator makes a Secret: nobody has to. */
+function isGenerated({ secrets = [] }: WorkspaceSpec, name: string): boolean {
+  return secrets.some((one) => one.name === name)
 }
 
 /** Returns the Secrets that are missing or incomplete and that one of these members needs. @param members `idOf` the components */
@@ -67,8 +77,9 @@ function awaitedBy(world: WorkspaceWorld, members: ReadonlySet<string>): Awaited
   const { spec, secrets } = world
   if (!spec.ok) return []
   const lacking = lackingIn(world, members)
-  return [...askedIn(spec.spec)].flatMap(([name, asked]) => {
+  return [...secretsAskedIn(spec.spec)].flatMap(([name, asked]) => {
     const isThere = secrets.has(name)
+    if (!isThere && isGenerated(spec.spec, name)) return []
     const lacks = isThere ? (lacking.get(name) ?? []) : undefined
     if (lacks?.length === 0) return []
     const own = asked.filter(({ by }) => members.has(by))
@@ -98,7 +109,7 @@ function changeIn({ spec }: WorkspaceWorld): SecretChange {
 export function missingSecrets(world: WorkspaceWorld, member: string): ComponentStanding | undefined {
   const awaited = awaitedBy(world, new Set([member])).map((one) => ({ ...one, by: [] }))
   const [first] = awaited
-  if (first === undefined) return undefined
+  if (first === undefined) return waitingForOurs(world, member)
   const namespace = world.workspace.metadata.name
   if (awaited.length === 1 && first.lacks === undefined)
     return componentWaiting('SecretMissing', createCommand(namespace, first))
@@ -107,6 +118,15 @@ export function missingSecrets(world: WorkspaceWorld, member: string): Component
   const isOfMachine = awaited.every(({ lacks }) => lacks !== undefined)
   const { status } = (world.children.get(member) ?? {}) as Partial<MachineFacts>
   return { ...componentWaiting('SecretMissing', text), ...(isOfMachine && { reason: status?.reason }) }
+}
+
+/** The Secrets that the operator makes say themselves why they are not there. */
+function waitingForOurs({ spec, secrets }: WorkspaceWorld, member: string): ComponentStanding | undefined {
+  const names = spec.ok ? secretNamesOf(spec.spec, member) : []
+  const name = names.find((one) => !secrets.has(one))
+  return name === undefined
+    ? undefined
+    : componentWaiting('Provisioning', `waits for Secret ${name}, which the operator makes`)
 }
 
 /** What a workspace says of all Secrets that are missing or incomplete. */

@@ -73,10 +73,9 @@ describe('plans of random workspaces', () => {
     fc.assert(
       fc.property(spec, (one) => {
         const planned = new PlannedWorld(one)
-        // While its images are not ready, a workspace has nothing but its namespace component.
-        for (const { apply } of settle(planned))
-          if ((one.vms ?? []).length > 0)
-            expect(apply.every(({ kind }) => ORDER.get(kind) === 0 || kind === 'VMDiskImage')).toBe(true)
+        // While its images are not ready, a workspace has nothing but its namespace component and its Secrets.
+        const isEarly = ({ kind }: KubeObject) => ORDER.get(kind) === 0 || kind === 'VMDiskImage' || kind === 'Secret'
+        for (const { apply } of settle(planned)) if ((one.vms ?? []).length > 0) expect(apply.every(isEarly)).toBe(true)
         planned.allImagesReady()
         for (const round of settle(planned)) {
           const places = round.apply.map(({ kind }) => ORDER.get(kind) ?? 0)

@@ -15,7 +15,7 @@ import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
 /**
  * ```
  * namespace, isolation, quota ┐
- *                      images ┴─▶ networks, volumes, ansible ─▶ container clusters, machines, services ─▶ Ready
+ *             secrets, images ┴─▶ networks, volumes, ansible ─▶ container clusters, machines, services ─▶ Ready
  * ```
  * The only order is that of the kinds, and what each component needs. Once any object beyond those of the ground kinds exists, a component waits
  * only for the components that it needs.
@@ -104,4 +104,9 @@ const PLACES: ReadonlyMap<string, number> = new Map(
 )
 const GROUNDS = KINDS.filter(({ isGround }) => isGround === true)
 const GROUND: ReadonlySet<string> = new Set(GROUNDS.map(({ kind }) => kind))
-const GROUND_TYPES: ReadonlySet<string> = new Set(GROUNDS.flatMap(({ types }) => types.map(({ type }) => type.kind)))
+/** Of the ground kinds, and of what is created before the last of them: Secrets that are there do not mean that the images are. */
+const GROUND_TYPES: ReadonlySet<string> = new Set(
+  KINDS.slice(0, KINDS.findLastIndex(({ isGround }) => isGround === true) + 1).flatMap(({ types }) =>
+    types.map(({ type }) => type.kind),
+  ),
+)

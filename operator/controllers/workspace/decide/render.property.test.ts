@@ -43,6 +43,6 @@ it('everything that a workspace is made of comes out of a construct', () => {
   )
   expect([...kinds].toSorted()).toEqual([
     ...['ConfigMap', 'Deployment', 'Namespace', 'NetworkAttachmentDefinition', 'NetworkPolicy', 'PersistentVolume'],
-    ...['PersistentVolumeClaim', 'ResourceQuota', 'RoleBinding', 'Service', 'VirtualMachine'],
+    ...['PersistentVolumeClaim', 'ResourceQuota', 'RoleBinding', 'Secret', 'Service', 'VirtualMachine'],
   ])
 })

@@ -72,7 +72,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     phase,
     reason,
     message,
-    conditions: mergeConditions(known ?? [], [...conditions, ...passing, ...lostVolumes(judged)], generation, now),
+    conditions: mergeConditions(known ?? [], [...conditions, ...passing, ...losses(judged)], generation, now),
     ...(hasNamespace && { namespace: name }),
     ...(waitingFor !== undefined && { waitingFor: cutTo(WAITING_FOR_MAX, waitingFor) }),
     ...(problem === undefined && figuresOf(judged)),
@@ -124,14 +124,21 @@ function standingOf(
 }
 
 /** What cannot be made again comes before all else. */
-const LOSSES: ReadonlySet<string> = new Set<WorkspaceReason>(['DiskBeingDeleted', 'DiskLost', 'VolumeLost'])
+const LOSSES: ReadonlySet<string> = new Set<WorkspaceReason>([
+  'DiskBeingDeleted',
+  'DiskLost',
+  'VolumeLost',
+  'SecretLost',
+])
 
-/** A condition that stays: nothing else says after a minute that the volume which is there is not the one that was there. */
-function lostVolumes(judged: readonly Judged[]): readonly NewCondition[] {
-  const lost = judged.find(({ standing }) => standing.why === 'VolumeLost')
-  if (lost === undefined) return []
-  const message = cutTo(MESSAGE_MAX, `${idOfComponent(lost.component)}: ${lost.standing.message}`)
-  return [newCondition(TYPE.VolumeLost, true, { reason: 'VolumeLost', message })]
+/** Conditions that stay: nothing else says after a minute that the volume, or the Secret, which is there is not the one that was there. */
+function losses(judged: readonly Judged[]): readonly NewCondition[] {
+  return ([TYPE.VolumeLost, TYPE.SecretLost] as const).flatMap((type) => {
+    const lost = judged.find(({ standing }) => standing.why === type)
+    if (lost === undefined) return []
+    const message = cutTo(MESSAGE_MAX, `${idOfComponent(lost.component)}: ${lost.standing.message}`)
+    return [newCondition(type, true, { reason: type, message })]
+  })
 }
 
 /** Returns the component that people should look at first, of those that are not ready. */

@@ -34,6 +34,7 @@ import { judgeNetworks } from '../pod-networks.ts'
 import { livePod, podTrouble } from '../pod-trouble.ts'
 import { ansibleIdOf } from './ansible.ts'
 import { networkIds, refusedAttachment, refusedMove } from './network.ts'
+import { secretIds } from './secret.ts'
 import { volumeIdOf } from './volume.ts'
 
 const KIND = 'ContainerCluster'
@@ -43,7 +44,7 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
   kind: KIND,
   // Its pods must be gone before the networks and the volumes that they use. Its own networks are deleted with those of the workspace.
   types: [{ type: DEPLOYMENT, propagationPolicy: 'Foreground' }],
-  uses: ['Network', 'Volume', 'Ansible'],
+  uses: ['Secret', 'Network', 'Volume', 'Ansible'],
   children: (blueprint) =>
     (blueprint.spec.containerClusters ?? []).map((cluster): Component => {
       const { networkDriver: driver, workspaceQuota: quota } = blueprint.policy
@@ -54,7 +55,11 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
         name: cluster.name,
         // The pod is replaced when its Deployment changes, and needs its networks and files then.
         objects: [...renderClusterNetworks(props), ...renderClusterFiles(props), renderContainerCluster(props)],
-        needs: [...networkIds(cluster.interfaces), ...volumeIds(blueprint, cluster)],
+        needs: [
+          ...secretIds(blueprint.spec, idOf(KIND, cluster.name)),
+          ...networkIds(cluster.interfaces),
+          ...volumeIds(blueprint, cluster),
+        ],
         ...(warnings.includes(LEFT_OUT) && { remarks: [DEFAULT_ROUTE_LEFT_OUT] }),
         ...withWarnings(warnings),
         earlier: [

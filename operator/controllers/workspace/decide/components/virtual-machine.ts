@@ -24,6 +24,7 @@ import { missingSecrets } from '../missing-secrets.ts'
 import { placedBefore } from '../placement.ts'
 import { imageIdOf } from './image.ts'
 import { networkIds, refusedAttachment, refusedMove } from './network.ts'
+import { secretIds } from './secret.ts'
 import { volumeIdOf } from './volume.ts'
 
 const KIND = 'VirtualMachine'
@@ -33,7 +34,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   kind: KIND,
   // Its own finalizer orders the deletion of its parts. Foreground deletion would delete all of them at once.
   types: [{ type: virtualMachine, propagationPolicy: 'Background' }],
-  uses: ['Network', 'Volume'],
+  uses: ['Secret', 'Network', 'Volume'],
   children: ({ workspace, spec, policy, rebuildRequestedAt }) =>
     (spec.vms ?? []).map((vm): Component => {
       const refused = refusedAttachment({ spec, policy }, vm.interfaces)
@@ -43,7 +44,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
         kind: KIND,
         name: vm.name,
         objects: [machine],
-        needs: [imageIdOf(vm), ...networkIds(vm.interfaces), ...volumeIds(vm)],
+        needs: [...secretIds(spec, idOf(KIND, vm.name)), imageIdOf(vm), ...networkIds(vm.interfaces), ...volumeIds(vm)],
         ...withWarnings(
           [...machineNetworkWarnings(spec, vm), ...machineDiskWarnings(spec, vm)],
           warningsOf(machine.spec).map(({ message }) => message),

@@ -1,0 +1,48 @@
+import type { Construct } from 'constructs'
+import { ANNOTATIONS } from '../api/labels.ts'
+import type { WorkspaceSecret } from '../api/workspace.ts'
+import { GENERATED_LENGTH } from '../api/workspace-secrets.ts'
+import { RenderedObject, renderOne } from './rendered-object.ts'
+import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
+
+export interface GeneratedSecretProps {
+  readonly workspace: WorkspaceRef
+  readonly secret: WorkspaceSecret
+}
+
+/** A Secret without its values. They are made when it is written, and nothing that is rendered, compared or kept has them. */
+export interface GeneratedSecretObject {
+  readonly apiVersion: 'v1'
+  readonly kind: 'Secret'
+  readonly metadata: WorkspaceChildMetadata
+  readonly type: 'Opaque'
+}
+
+/** A key of a Secret with the length of its random value in characters. */
+export interface GeneratedKey {
+  readonly key: string
+  readonly length: number
+}
+
+/** A Secret of a workspace whose values are random. Its annotation says which keys are made. */
+export class GeneratedSecret extends RenderedObject<GeneratedSecretObject> {
+  constructor(scope: Construct, id: string, { workspace, secret: { name, generate } }: GeneratedSecretProps) {
+    const keys = generate.map(({ key, length = GENERATED_LENGTH }) => `${key}=${length}`)
+    const annotations = { [ANNOTATIONS.generatedKeys]: keys.join(',') }
+    const metadata = workspaceChildMetadata({ workspace, name, annotations })
+    super(scope, id, { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque' })
+  }
+}
+
+export function renderGeneratedSecret(props: GeneratedSecretProps): GeneratedSecretObject {
+  return renderOne((chart) => new GeneratedSecret(chart, 'Secret', props))
+}
+
+/** Returns the keys whose values are to be made, as the annotation of a rendered Secret says. */
+export function generatedKeysOf(annotations: Readonly<Record<string, string>> = {}): GeneratedKey[] {
+  const entries = (annotations[ANNOTATIONS.generatedKeys] ?? '').split(',').filter((one) => one !== '')
+  return entries.map((entry) => {
+    const at = entry.lastIndexOf('=')
+    return { key: entry.slice(0, at), length: Number(entry.slice(at + 1)) }
+  })
+}

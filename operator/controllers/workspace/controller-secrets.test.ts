@@ -1,0 +1,199 @@
+import type { WorkspaceComponent, WorkspaceSpecInput } from '@open-terrain/constructs'
+import { expect, it } from 'vitest'
+import { apiError } from '../../kube/api-error.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { SECRET } from '../../kube/resource-types.ts'
+import { SECOND, start, startReady, VM, type WorkspaceBench } from './workspace-bench.fixtures.ts'
+
+type Generate = NonNullable<WorkspaceSpecInput['secrets']>[number]['generate']
+type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> }
+
+const KEY = { namespace: 'lab', name: 'logins' }
+const USER = { name: 'demo', lock_passwd: false, passwordSecretRef: { name: 'logins', key: 'password' } }
+const WEB = {
+  name: 'web',
+  containers: [
+    {
+      name: 'web',
+      image: 'registry.example/web:1',
+      env: [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'logins', key: 'token' } } }],
+    },
+  ],
+}
+const lab = (...generate: Generate) =>
+  ({
+    vms: [{ ...VM, interfaces: [], users: [USER] as never }],
+    containerClusters: [WEB],
+    secrets: [{ name: 'logins', generate }],
+  }) satisfies WorkspaceSpecInput
+const BOTH = [{ key: 'password' }, { key: 'token', length: 40 }]
+
+function valuesIn(bench: WorkspaceBench): Record<string, string> {
+  const { data = {} } = bench.client.peek<Secret>('Secret', 'lab/logins') ?? {}
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]))
+}
+
+const writesTo = (bench: WorkspaceBench) =>
+  bench.client.calls.filter(({ verb, kind }) => kind === 'Secret' && ['create', 'patch', 'delete'].includes(verb))
+const told = (bench: WorkspaceBench, kind = 'Secret'): Partial<WorkspaceComponent> =>
+  bench.status().components?.find((one) => one.kind === kind) ?? {}
+
+/** No value is in anything that was sent but the Secret, as it is or in base64. */
+function expectUntold(bench: WorkspaceBench, ...values: readonly string[]): void {
+  const sent = bench.client.calls.filter(({ kind }) => kind !== 'Secret').map(({ body }) => JSON.stringify(body) ?? '')
+  for (const value of values)
+    for (const form of [value, Buffer.from(value).toString('base64')])
+      expect(sent.filter((text) => text.includes(form))).toEqual([])
+}
+
+it('a Secret is made with random values before the members that name it, and nothing writes it again', async () => {
+  const bench = await start(lab(...BOTH))
+  // The machine waits for its image, and nobody is asked for a Secret.
+  expect(told(bench, 'VirtualMachine').message).not.toContain('create secret')
+  expect(bench.status().reason).not.toBe('SecretMissing')
+  await bench.work()
+  const values = valuesIn(bench)
+  expect(values).toEqual({
+    password: expect.stringMatching(/^[a-km-zA-HJ-NP-Z][a-km-zA-HJ-NP-Z2-9]{23}$/),
+    token: expect.stringMatching(/^[a-km-zA-HJ-NP-Z][a-km-zA-HJ-NP-Z2-9]{39}$/),
+  })
+  expect([bench.status().phase, told(bench)]).toMatchObject([
+    'Ready',
+    { phase: 'Ready', reason: 'Ready', message: 'Secret logins has its random values: password, token' },
+  ])
+  const order = bench.client.calls.filter(({ verb }) => verb === 'create').map(({ kind }) => kind)
+  const places = ['Namespace', 'Secret', 'Deployment', 'VirtualMachine'].map((kind) => order.indexOf(kind))
+  expect(places).toEqual(places.toSorted((a, b) => a - b))
+  await bench.restart()
+  bench.setPolicy({ allowHostPorts: false })
+  await bench.work()
+  expect([writesTo(bench).map(({ verb }) => verb), valuesIn(bench)]).toEqual([['create'], values])
+  expectUntold(bench, ...Object.values(values))
+})
+
+it('the answer to the creation of a Secret that is lost makes no other values', async () => {
+  let isLost = false
+  const bench = await start(lab(...BOTH), ({ client }) => {
+    client.after = ({ verb, kind }) => {
+      if (verb !== 'create' || kind !== 'Secret' || isLost) return
+      isLost = true
+      throw apiError('NoAnswer')
+    }
+  })
+  const values = valuesIn(bench)
+  await bench.work()
+  expect([isLost, bench.status().phase, valuesIn(bench)]).toEqual([true, 'Ready', values])
+  expect(writesTo(bench).filter(({ verb }) => verb === 'patch')).toEqual([])
+})
+
+it('the values of another replica that was faster stay, also if it wanted less', async () => {
+  let isTaken = false
+  const bench = await start(lab(...BOTH), ({ client }) => {
+    client.before = ({ verb, kind, body }) => {
+      if (verb !== 'create' || kind !== 'Secret' || isTaken) return
+      isTaken = true
+      const { metadata } = body as Secret
+      const annotations = { ...metadata.annotations, 'pelotech.ot/rendered': 'earlier' }
+      const theirs = { ...(body as Secret), metadata: { ...metadata, annotations }, data: { password: 'YQ==' } }
+      client.cluster.admin.create(SECRET, theirs)
+    }
+  })
+  await bench.work()
+  expect([isTaken, bench.status().phase]).toEqual([true, 'Ready'])
+  expect(valuesIn(bench)).toEqual({ password: 'a', token: expect.stringMatching(/^\w{40}$/) })
+})
+
+it('nobody is asked to create a Secret that the operator cannot make', async () => {
+  const bench = await start(lab(...BOTH), ({ client }) => {
+    client.before = ({ verb, kind }) => {
+      if (verb === 'create' && kind === 'Secret') throw apiError('Rejected')
+    }
+  })
+  await bench.work()
+  expect(told(bench)).toMatchObject({ phase: 'Provisioning', reason: 'Refused' })
+  expect(told(bench, 'ContainerCluster').message).toBe('waits for Secret logins, which is not ready (Refused)')
+  expect(JSON.stringify(bench.status())).not.toContain('create secret')
+})
+
+it('a key that is added is made beside the others, and one that is removed stays', async () => {
+  const bench = await startReady(lab({ key: 'password' }))
+  const before = valuesIn(bench)
+  bench.client.cluster.admin.mergePatch(SECRET, KEY, { data: { theirs: 'YQ==' } })
+  bench.change(lab({ key: 'token', length: 8 }))
+  await bench.work()
+  const after = valuesIn(bench)
+  expect(after).toEqual({ ...before, theirs: 'a', token: expect.stringMatching(/^\w{8}$/) })
+  const [, patch] = writesTo(bench)
+  const { data, metadata } = (patch?.body ?? {}) as Partial<Secret>
+  expect([Object.keys(data ?? {}), metadata]).toEqual([
+    ['token'],
+    expect.objectContaining({ resourceVersion: expect.any(String) }),
+  ])
+  // Another length counts for values that are not there yet.
+  bench.change(lab({ key: 'token', length: 64 }))
+  await bench.work()
+  expect([valuesIn(bench), bench.status().phase]).toEqual([after, 'Ready'])
+  expectUntold(bench, ...Object.values(after).filter((value) => value.length >= 8))
+})
+
+it('a key that somebody gives a value at the same time keeps that value', async () => {
+  const bench = await startReady(lab({ key: 'password' }))
+  let isGiven = false
+  bench.client.before = ({ verb, kind }) => {
+    if (verb !== 'patch' || kind !== 'Secret' || isGiven) return
+    isGiven = true
+    bench.client.cluster.admin.mergePatch(SECRET, KEY, { data: { token: 'YQ==' } })
+  }
+  bench.change(lab(...BOTH))
+  await bench.work()
+  expect([isGiven, valuesIn(bench)['token'], bench.status().phase]).toEqual([true, 'a', 'Ready'])
+})
+
+it('a Secret that somebody deletes is made again with other values, which is told', async () => {
+  const bench = await startReady(lab(...BOTH))
+  const before = valuesIn(bench)
+  bench.client.cluster.admin.delete(SECRET, KEY)
+  await bench.work()
+  const after = valuesIn(bench)
+  expect([Object.keys(after), bench.status().phase]).toEqual([Object.keys(before), 'Ready'])
+  expect(after['password']).not.toBe(before['password'])
+  const gone = 'Secret logins: Secret logins is gone, and with it its values: it is made again with other ones.'
+  expect(bench.events().filter((event) => event.startsWith(`Warning SecretLost: ${gone}`))).toHaveLength(1)
+  const lost = bench.status().conditions?.find(({ type }) => type === 'SecretLost')
+  expect([lost?.status, lost?.message]).toEqual(['True', expect.stringContaining('RebuildRequired')])
+  expect(bench.events().join()).not.toContain('create secret')
+  expectUntold(bench, ...Object.values(before), ...Object.values(after))
+})
+
+it('a Secret of somebody else is not touched, and its name is a conflict', async () => {
+  const theirs = { metadata: KEY, apiVersion: 'v1', kind: 'Secret', data: { password: 'YQ==' } } as KubeObject
+  const bench = await start({})
+  await bench.work()
+  bench.client.cluster.admin.create(SECRET, theirs)
+  bench.change(lab(...BOTH))
+  await bench.work()
+  expect([bench.status().phase, told(bench)]).toMatchObject(['Failed', { reason: 'NameConflict' }])
+  expect(told(bench, 'VirtualMachine').message).toBe('waits for Secret logins, which is not ready (NameConflict)')
+  expect([valuesIn(bench), writesTo(bench)]).toEqual([{ password: 'a' }, []])
+})
+
+it('a Secret goes after the members that name it, or with the workspace', async () => {
+  const bench = await startReady(lab(...BOTH))
+  const others = { name: 'other', generate: [{ key: 'a' }] }
+  bench.change({ secrets: [others] })
+  await bench.work()
+  const deleted = bench.client.calls.filter(({ verb }) => verb === 'delete').map(({ kind }) => kind)
+  expect(deleted.filter((kind) => ['Secret', 'Deployment', 'VirtualMachine'].includes(kind)).at(-1)).toBe('Secret')
+  expect(bench.client.all('Secret').map(({ metadata }) => metadata.name)).toEqual(['other'])
+  bench.deleteWorkspace()
+  await bench.clock.advance(5 * SECOND)
+  expect([bench.client.all('Secret'), bench.workspace()]).toEqual([[], undefined])
+})
+
+it('what the Secret is not made with, or for, is a warning', async () => {
+  const spec = lab({ key: 'password' })
+  const bench = await start({ ...spec, containerClusters: [{ ...WEB, pullSecrets: ['logins'] }] })
+  const warned = bench.status().conditions?.find(({ type }) => type === 'SpecWarning')?.message
+  expect(warned).toContain('its key token is not made, and ContainerCluster web needs it')
+  expect(warned).toContain('it is no login to a registry, and ContainerCluster web names it in pullSecrets')
+})

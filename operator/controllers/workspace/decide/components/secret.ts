@@ -1,0 +1,80 @@
+import { renderGeneratedSecret, type WorkspaceSecret, type WorkspaceSpec } from '@open-terrain/constructs'
+import { isTerminating } from '../../../../kube/kube-object.ts'
+import { SECRET } from '../../../../kube/resource-types.ts'
+import { firstFew } from '../../../../runtime/first-few.ts'
+import type { WorkspaceWorld } from '../../world.ts'
+import {
+  type Component,
+  type ComponentStanding,
+  componentReady,
+  componentWaiting,
+  idOf,
+  withWarnings,
+} from '../component.ts'
+import type { ComponentKind } from '../component-kind.ts'
+import { secretNamesOf, secretsAskedIn } from '../missing-secrets.ts'
+
+const KIND = 'Secret'
+/** Keys, or members, that a message names. More are only counted. */
+const SHOWN_MAX = 4
+
+/** Secrets whose values the operator makes. A plan has none of the values: they are made when a Secret is written. */
+export const SECRET_KIND: ComponentKind = {
+  kind: KIND,
+  types: [{ type: SECRET, propagationPolicy: 'Background' }],
+  children: ({ workspace, spec }) =>
+    (spec.secrets ?? []).map(
+      (secret): Component => ({
+        kind: KIND,
+        name: secret.name,
+        objects: [renderGeneratedSecret({ workspace, secret })],
+        needs: [],
+        ...withWarnings(warningsOn(spec, secret)),
+      }),
+    ),
+  standing: ({ spec }, { name }) => {
+    const secret = spec.ok ? spec.spec.secrets?.find((one) => one.name === name) : undefined
+    const keys = (secret?.generate ?? []).map(({ key }) => key)
+    return { standing: componentReady(`${madeText(name)}${firstFew(keys, SHOWN_MAX)}`) }
+  },
+  loss,
+}
+
+/** Returns which of the Secrets that the operator makes a member needs. @param member `idOf` the component */
+export function secretIds(spec: WorkspaceSpec, member: string): string[] {
+  const { secrets = [] } = spec
+  if (secrets.length === 0) return []
+  const names = new Set(secretNamesOf(spec, member))
+  return secrets.flatMap(({ name }) => (names.has(name) ? [idOf(KIND, name)] : []))
+}
+
+/** What it has besides is of people: they may have put there what is asked of it. */
+function warningsOn(spec: WorkspaceSpec, { name, generate }: WorkspaceSecret): string[] {
+  const made = new Set(generate.map(({ key }) => key))
+  const asked = (secretsAskedIn(spec).get(name) ?? []).filter(({ key }) => key === undefined || !made.has(key))
+  return [...Map.groupBy(asked, ({ key }) => key)].map(([key, by]) => {
+    const members = firstFew([...new Set(by.map((one) => one.by))], SHOWN_MAX)
+    return key === undefined
+      ? `it is no login to a registry, and ${members} names it in pullSecrets: name one of type kubernetes.io/dockerconfigjson there`
+      : `its key ${key} is not made, and ${members} needs it: add it to generate of the Secret, or name one that is there`
+  })
+}
+
+const madeText = (name: string) => `Secret ${name} has its random values: `
+
+/**
+ * Says that values are gone, or about to be. They are nowhere else: the operator does not know them. The message of the status is what an operator that
+ * starts now knows of a Secret that is gone.
+ */
+function loss({ children, workspace }: WorkspaceWorld, { name }: Component): ComponentStanding | undefined {
+  const secret = children.get(idOf(KIND, name))
+  const known = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
+  const wasThere = known?.reason === 'SecretLost' || known?.message?.startsWith(madeText(name)) === true
+  const isGoing = secret !== undefined && isTerminating(secret)
+  if (!(isGoing || wasThere)) return undefined
+  const what = isGoing ? 'is being deleted' : 'is gone'
+  return componentWaiting(
+    'SecretLost',
+    `Secret ${name} ${what}, and with it its values: it is made again with other ones. What was started with the old values keeps them: containers until they are restarted, guests until they get a new disk (RebuildRequired), and data such as the users of a database`,
+  )
+}

@@ -1,0 +1,59 @@
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { expect, it } from 'vitest'
+import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
+import { SECRET } from '../../operator/kube/resource-types.ts'
+import { readManifests } from '../../sandbox/demo/manifests.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
+import { Workspaces } from '../harness/workspaces.ts'
+
+// The default storage class makes this cluster unsuitable for other tests.
+const cluster = useOwnCluster()
+
+type Secret = KubeObject & { readonly data: Readonly<Record<string, string>> }
+
+const decoded = (value = '') => Buffer.from(value, 'base64').toString()
+
+it('a lab whose passwords the operator makes is Ready from one apply, and nobody is told a value', async () => {
+  await using workspaces = await Workspaces.start(cluster())
+  const { world } = workspaces
+  const told = new Set<string>()
+  for (const store of [world.mirror.workspaces, world.mirror.machines, world.mirror.events, world.mirror.deployments])
+    store.onChange(({ after }) => told.add(JSON.stringify(after)))
+  const [lab] = await readManifests('labs/logins.yaml')
+  const { secrets = [], ...spec } = (lab?.spec ?? {}) as WorkspaceSpecInput
+  const { metadata } = await workspaces.deploy('logins', { ...spec, secrets })
+  const { name } = metadata
+  const read = async (secret: string) => await world.client.get<Secret>(SECRET, { namespace: name, name: secret })
+  const made = await Promise.all([read('student'), read('database')])
+  const values = made.flatMap(({ data }) => Object.values(data))
+  expect(made.map(({ data }) => Object.keys(data))).toEqual([['password'], ['application', 'root']])
+  expect(new Set(values).size).toBe(3)
+  // The guest has the password of the Secret.
+  const guest = JSON.stringify(Object.values((await read('desktop-cloudinit')).data).map(decoded))
+  expect(guest).toContain(decoded(made[0]?.data['password']))
+
+  // Another process leads: it writes neither of them.
+  await world.operator?.stop()
+  const requests = world.startOperator().requests
+  await workspaces.patch(name, { secrets: [...secrets, MORE] })
+  await workspaces.untilComponent(name, 'Secret', 'more', ({ phase }) => phase === 'Ready')
+  await workspaces.untilReady(name)
+  expect((await Promise.all([read('student'), read('database')])).map(versionOf)).toEqual(made.map(versionOf))
+  const writes = requests.filter(
+    ({ verb, resource }) => resource === 'secrets' && !['get', 'list', 'watch'].includes(verb),
+  )
+  expect(writes.map(({ verb }) => verb)).toEqual(['create'])
+
+  const metrics = await world.operator?.operator.metrics.registry.metrics()
+  for (const text of [...told, ...world.logs.lines, metrics ?? ''])
+    for (const value of [...values, ...values.map(decoded)]) expect(text.includes(value)).toBe(false)
+  expect([...told].filter((text) => text.includes('has its random values'))).not.toEqual([])
+  await workspaces.delete(name)
+  await world.finish()
+})
+
+const MORE = { name: 'more', generate: [{ key: 'a' }] }
+
+function versionOf({ metadata }: KubeObject): string {
+  return `${keyOf(metadata)} ${metadata.resourceVersion}`
+}
