@@ -3,6 +3,10 @@ import { accepted, field, refused, type SpecFixture } from './spec.fixtures.ts'
 
 const disk = (fields: object) => spec({ disks: [{ name: 'data', size: '1Gi', ...fields }] })
 
+const vmDiskImageRef = { name: 'tools' }
+const ONE_SOURCE = 'a disk must have exactly one of size, volume and vmDiskImageRef, or size beside vmDiskImageRef'
+const CD_ROM = 'a disk with readOnly is a CD-ROM: it must have vmDiskImageRef, no size, and another bus than virtio'
+
 export const DISKS: readonly SpecFixture[] = [
   accepted(
     'an empty disk and a volume',
@@ -23,13 +27,42 @@ export const DISKS: readonly SpecFixture[] = [
     'spec.disks',
     'disks must each have a volume of their own: name every volume only once',
   ),
+  refused('a disk of nothing', spec({ disks: [{ name: 'data' }] }), 'spec.disks[0]', ONE_SOURCE),
+  refused('a disk of two things', disk({ volume: 'v' }), 'spec.disks[0]', ONE_SOURCE),
   refused(
-    'a disk of nothing',
-    spec({ disks: [{ name: 'data' }] }),
+    'a disk of a volume and an image',
+    disk({ size: undefined, volume: 'v', vmDiskImageRef }),
     'spec.disks[0]',
-    'a disk must have exactly one of size and volume',
+    ONE_SOURCE,
   ),
-  refused('a disk of two things', disk({ volume: 'v' }), 'spec.disks[0]'),
+  accepted('a disk of an image, with a size', disk({ vmDiskImageRef })),
+  accepted(
+    'a disk of an image of another namespace',
+    disk({ size: undefined, vmDiskImageRef: { name: 'a', namespace: 'farm' }, readOnly: false, bus: 'virtio' }),
+  ),
+  accepted(
+    'images as CD-ROMs',
+    spec({
+      disks: ['sata', 'scsi', 'usb', undefined].map((bus, at) => ({
+        name: `d${at}`,
+        vmDiskImageRef,
+        readOnly: true,
+        ...(bus !== undefined && { bus }),
+      })),
+    }),
+  ),
+  refused('a CD-ROM of no image', disk({ readOnly: true }), 'spec.disks[0]', CD_ROM),
+  refused('a CD-ROM with a size', disk({ vmDiskImageRef, readOnly: true }), 'spec.disks[0]', CD_ROM),
+  refused(
+    'a CD-ROM on virtio',
+    disk({ size: undefined, vmDiskImageRef, readOnly: true, bus: 'virtio' }),
+    'spec.disks[0]',
+    CD_ROM,
+  ),
+  ...field('spec.disks[0].vmDiskImageRef.name', (name) => disk({ size: undefined, vmDiskImageRef: { name } }), {
+    yes: ['a.b', 'a'.repeat(253)],
+    no: ['', 'A', 'a/b', 'a'.repeat(254)],
+  }),
   refused(
     'a disk with the name of the root disk',
     disk({ name: 'rootdisk' }),

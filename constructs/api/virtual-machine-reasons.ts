@@ -42,9 +42,9 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** The mode is FailIfNotExist, or there is no template. */
   ImageNotFound: {
     meaning:
-      'The image does not exist, and the virtual machine may not create it: it has no template, or its mode is FailIfNotExist.',
+      'The image does not exist, and the virtual machine may not create it: it has no template, its mode is FailIfNotExist, or only a disk of spec.disks is cloned from it.',
     remedy:
-      'Create the VMDiskImage, correct spec.vmDiskImageRef, or set spec.vmDiskImageTemplate with the mode CreateIfNotExist.',
+      'Create the VMDiskImage, correct spec.vmDiskImageRef or spec.disks, or set spec.vmDiskImageTemplate with the mode CreateIfNotExist.',
   },
   /** The image differs from the template. */
   ImageMismatch: {
@@ -57,13 +57,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   ImageReady: { meaning: 'The image has an artifact that a disk can be cloned from.', remedy: 'No action needed.' },
   /** The disk is being cloned. */
   Cloning: {
-    meaning: 'The root disk is being cloned from the image.',
+    meaning: 'The root disk, or one of spec.disks, is being cloned from its image.',
     remedy: `${NOTHING} status.clone.progress shows the progress, if CDI reports it.`,
   },
   /** CDI failed, or cannot start. */
   CloneFailed: {
     meaning:
-      'The root disk could not be cloned, or the clone cannot start because of a quota or an invalid claim. The message is the answer of CDI or of the API server.',
+      'A disk could not be cloned, or the clone cannot start because of a quota or an invalid claim. The message is the answer of CDI or of the API server.',
     remedy:
       'Read the message. The cause may be a quota, a storage class or the rights of the operator. If the phase is Provisioning, the machine continues by itself when that is fixed. If it is Failed, the disk is recreated when the spec changes or somebody deletes the DataVolume.',
   },
@@ -354,22 +354,23 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   },
   /** Warning: the requested disk is smaller than that of the image. */
   DiskSmallerThanImage: {
-    meaning: 'spec.resources.diskSize is less than the disk of the image; the disk gets the size of the image.',
-    remedy: 'Raise or remove spec.resources.diskSize. Without a change, the disk has the size of the image.',
+    meaning:
+      'spec.resources.diskSize, or the size of one of spec.disks, is less than the disk of the image; the disk gets the size of the image.',
+    remedy: 'Raise or remove that size. Without a change, the disk has the size of the image.',
   },
   /** A disk has no claim. */
   DiskMissing: {
     meaning:
-      'A PersistentVolumeClaim that spec.disks names does not exist, or is being deleted. A machine that has not been made waits for it. One that runs gets the disk when the claim is there.',
+      'A PersistentVolumeClaim of spec.disks does not exist, or is being deleted. A machine that has not been made waits for it. One that runs gets the disk when the claim is there.',
     remedy:
-      'Create the PersistentVolumeClaim that the message names, or correct spec.disks. The machine then continues by itself.',
+      'Create the PersistentVolumeClaim or the VMDiskImage that the message names, or correct spec.disks. The machine then continues by itself.',
   },
   /** Warning: a disk that was taken out of the spec. */
   DiskKept: {
     meaning:
-      'spec.disks does not use an empty disk any more that the operator has made. Its PersistentVolumeClaim stays, with its data, until the virtual machine is deleted.',
+      'spec.disks does not use a disk any more that the operator has made, empty or from an image. Its PersistentVolumeClaim stays, with its data, until the virtual machine is deleted.',
     remedy:
-      'No action needed. Put the disk into spec.disks again to use it, or delete the PersistentVolumeClaim that the message names if nobody needs what is on it.',
+      'No action needed. Put the disk into spec.disks again to use it, or delete the PersistentVolumeClaim or DataVolume that the message names if nobody needs what is on it.',
   },
   /** Warning: the size of a disk was changed. */
   DiskSizeKept: {

@@ -83,7 +83,8 @@ const disk = z
     name: z.string().max(63).describe('Its name in spec.disks.'),
     claim: z.string().max(253).describe('Name of its PersistentVolumeClaim, in the namespace of the virtual machine.'),
     volume: maybeText(253, 'Volume that spec.disks named when this was written. Absent for a disk of the operator.'),
-    size: maybeText(64, 'Size that was asked for when the disk was made. Absent for a volume.'),
+    image: maybeText(320, 'Image that the disk is a clone of, as <namespace>/<name>. Absent if it is of no image.'),
+    size: maybeText(64, 'Size that was asked for when the disk was made. Absent where none was.'),
     claimUID: maybeText(
       64,
       'Uid of the claim that the guest has had as this disk. If that claim is gone, no other one is made before somebody asks for it.',
@@ -137,7 +138,9 @@ export const virtualMachineStatus = statusOf(
     disks: z
       .array(disk)
       .max(64)
-      .describe('The disks beside the root disk, in the order of spec.disks. Absent where there are none.')
+      .describe(
+        'The disks beside the root disk, in the order of spec.disks, without those that wait for their images. Absent where there are none.',
+      )
       .optional(),
     restoredClaim: maybeText(
       253,

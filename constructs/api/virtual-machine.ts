@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
 import { ageColumn, MESSAGE_COLUMN, phaseColumn, queueColumns, reasonColumn, WARNINGS_COLUMN } from './columns.ts'
-import { disksField } from './machine-disks.ts'
+import { disksField, MACHINE_DISKS_MAX } from './machine-disks.ts'
 import { hardwareFields } from './machine-hardware.ts'
 import { placementFields } from './machine-placement.ts'
 import { readinessField, readinessRule } from './machine-readiness.ts'
@@ -35,9 +35,6 @@ export type VMDiskImageMode = (typeof VM_DISK_IMAGE_MODES)[number]
 export const RUN_STRATEGIES = ['Always', 'Halted', 'Manual'] as const
 export type RunStrategy = (typeof RUN_STRATEGIES)[number]
 
-/** KubeVirt's machine has room for more, and others may add some. */
-const DISKS_MAX = 16
-
 const resources = z
   .object({
     cpu: cpuField(
@@ -51,16 +48,15 @@ const resources = z
   })
   .describe('CPU, memory and disk of the machine.')
 
-const vmDiskImageRef = z
-  .object({
-    name: objectName().describe('Name of the VMDiskImage.'),
-    namespace: dnsLabel()
-      .describe(
-        'Its namespace. Another one needs the right to use the image there. Default: that of the virtual machine.',
-      )
-      .optional(),
-  })
-  .describe('The VMDiskImage that the root disk is cloned from.')
+const imageRef = z.object({
+  name: objectName().describe('Name of the VMDiskImage.'),
+  namespace: dnsLabel()
+    .describe(
+      'Its namespace. Another one needs the right to use the image there. Default: that of the virtual machine.',
+    )
+    .optional(),
+})
+const vmDiskImageRef = imageRef.describe('The VMDiskImage that the root disk is cloned from.')
 
 const specFields = z.object({
   baseVm: labelTextField(
@@ -93,7 +89,12 @@ const specFields = z.object({
     objectName().describe(
       'Name of a PersistentVolumeClaim in the namespace of the virtual machine: the disk is what is in it. The machine waits for it.',
     ),
-    DISKS_MAX,
+    {
+      vmDiskImageRef: imageRef
+        .describe('A VMDiskImage: the disk is a clone of it. The machine waits for the image, which must exist.')
+        .optional(),
+    },
+    MACHINE_DISKS_MAX,
   ).optional(),
   interfaces: interfaces.optional(),
   nodeGroup: dnsLabel()

@@ -87,6 +87,13 @@ const vmFields = z.object({
       .describe(
         'Name of one of spec.volumes: the disk is what is in it. It cannot be in two machines that run at once.',
       ),
+    {
+      backingVMDiskImage: objectName()
+        .describe(
+          'Name of a VMDiskImage in the namespace of the policy key imageNamespace: the disk is a clone of it. The machine waits until it exists.',
+        )
+        .optional(),
+    },
     WORKSPACE_LIMITS.vmDisks,
   ).optional(),
   ...hardwareFields,

@@ -369,6 +369,21 @@ const VOLUMES: readonly SpecFixture[] = [
     'container cluster "c" mounts volume "w" at /config, which is not in spec.volumes: add it there, or name one that is, or ansible',
   ),
   accepted('a volume as a disk', { ...vm({ disks: [{ name: 'data', volume: 'v' }] }), ...volume({}) }),
+  accepted(
+    'images as disks',
+    vm({
+      disks: [
+        { name: 'a', backingVMDiskImage: 'i' },
+        { name: 'b', backingVMDiskImage: 'i', readOnly: true },
+      ],
+    }),
+  ),
+  refused(
+    'a disk of a volume and an image',
+    { ...vm({ disks: [{ name: 'a', volume: 'v', backingVMDiskImage: 'i' }] }), ...volume({}) },
+    'spec.vms[0].disks[0]',
+    'a disk must have exactly one of size, volume and backingVMDiskImage, or size beside backingVMDiskImage',
+  ),
   accepted('an empty disk', vm({ disks: [{ name: 'data', size: '1Gi', bus: 'scsi' }] })),
   refused(
     'a disk with a volume that there is not',

@@ -9,6 +9,8 @@ import { type VMRef, vmChildMetadata, vmChildNames } from './virtual-machine-chi
 
 export interface CloneDataVolumeProps {
   readonly vm: VMRef
+  /** From `diskClaimName`. Default: the root disk. */
+  readonly name?: string
   /** The artifact to clone, as in the status of the image. */
   readonly artifact: Pick<Artifact, 'kind' | 'name' | 'restoreSize' | 'volumeMode' | 'accessModes'>
   /** Namespace of the image, where the artifact is. */
@@ -40,7 +42,7 @@ export interface CloneDataVolumeSpec {
 export type CloneDataVolumeObject = ImageChild<'DataVolume', CloneDataVolumeSpec>
 
 /**
- * The root disk of a machine. It must have the volume mode of its source. It does not request immediate binding: the pod of the machine determines
+ * The root disk of a machine, or another one that is cloned from an image. It must have the volume mode of its source. It does not request immediate binding: the pod of the machine determines
  * the zone.
  */
 export class CloneDataVolume extends ApiObject {
@@ -50,7 +52,7 @@ export class CloneDataVolume extends ApiObject {
       kind: 'DataVolume',
       metadata: vmChildMetadata({
         vm: props.vm,
-        name: vmChildNames(props.vm.name).clone,
+        name: props.name ?? vmChildNames(props.vm.name).clone,
         annotations: { [DELETE_AFTER_COMPLETION]: 'false', [MESH_INJECT]: 'false' },
       }),
       spec: cloneSpec(props),

@@ -81,7 +81,9 @@ interface GuestDisk {
   readonly name: string
   readonly bootOrder?: number
   readonly serial?: string
-  readonly disk: { readonly bus: DiskBus }
+  /** This, or `cdrom`. */
+  readonly disk?: { readonly bus: DiskBus }
+  readonly cdrom?: { readonly bus: DiskBus }
 }
 
 interface SecretReference {
@@ -203,10 +205,16 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
 }
 
 function disks({ disks: further = [] }: KubeVirtVirtualMachineProps): GuestDisk[] {
+  const cdRoms = further.filter(({ readOnly }) => readOnly)
   return [
     { name: ROOT_DISK, bootOrder: 1, disk: { bus: 'virtio' } },
     { name: CLOUD_INIT_DISK, disk: { bus: 'virtio' } },
-    ...further.map(({ name, bus = 'virtio' }): GuestDisk => ({ name, serial: name, disk: { bus } })),
+    ...further.map((one): GuestDisk => {
+      const { name, bus } = one
+      if (one.readOnly !== true) return { name, serial: name, disk: { bus: bus ?? 'virtio' } }
+      // QEMU boots only from what has a place in the order. The root disk keeps the first one: an installation ends with a guest that boots from it.
+      return { name, serial: name, bootOrder: 2 + cdRoms.indexOf(one), cdrom: { bus: bus ?? 'sata' } }
+    }),
   ]
 }
 

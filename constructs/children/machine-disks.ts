@@ -13,8 +13,10 @@ export interface GuestDataDisk {
   readonly name: string
   /** Name of its claim. */
   readonly claim: string
-  /** Default: virtio. */
+  /** Default: virtio, and sata for a CD-ROM. */
   readonly bus?: DiskBus | undefined
+  /** Whether it is a CD-ROM. Default: false. */
+  readonly readOnly?: boolean | undefined
 }
 
 export interface DiskClaimProps {
@@ -40,11 +42,12 @@ export type DiskClaimObject = ImageChild<
 >
 
 /**
- * Returns the name of the claim of an empty disk, a DNS-1123 label of at most 63 characters. The hash at its end keeps it apart from the root disks and
- * the volumes of a workspace.
+ * Returns the name of the claim of a disk that the operator makes, a DNS-1123 label of at most 63 characters. The hash at its end keeps it apart from the
+ * root disks and the volumes of a workspace.
+ * @param image `<namespace>/<name>` of the image that it is a clone of, if it is not empty: with another image, it is another disk
  */
-export function diskClaimName(vmName: string, disk: string): string {
-  return childName(vmName, `${disk}-${shortHash([vmName, disk])}`)
+export function diskClaimName(vmName: string, disk: string, image?: string): string {
+  return childName(vmName, `${disk}-${shortHash([vmName, disk, ...(image === undefined ? [] : [image])])}`)
 }
 
 /**

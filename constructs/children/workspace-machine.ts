@@ -71,9 +71,10 @@ function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceM
     ...Object.fromEntries(SAME_FIELDS.flatMap((field) => (vm[field] === undefined ? [] : [[field, vm[field]]]))),
     resources: { ...vm.resources, ...(diskSize !== undefined && { diskSize }) },
     ...(disks.length > 0 && {
-      disks: disks.map(({ volume, ...disk }) => ({
+      disks: disks.map(({ volume, backingVMDiskImage: name, ...disk }) => ({
         ...disk,
         ...(volume !== undefined && { volume: claimName(volume) }),
+        ...(name !== undefined && { vmDiskImageRef: { name, namespace: imageNamespace } }),
       })),
     }),
     ...(interfaces.length > 0 && {

@@ -2,6 +2,7 @@ import { ApiObject } from 'cdk8s'
 import { Construct } from 'constructs'
 import { dataSync } from '../api/data-sync.ts'
 import { ANNOTATIONS } from '../api/labels.ts'
+import { MACHINE_DISKS_MAX } from '../api/machine-disks.ts'
 import { OPERATOR_NAMESPACE, POLICY_NAME } from '../api/policy.ts'
 import { GROUP, VERSION } from '../api/shared.ts'
 import { virtualMachine } from '../api/virtual-machine.ts'
@@ -51,6 +52,7 @@ export class AdmissionPolicies extends Construct {
     super(scope, id)
     const { namespace = OPERATOR_NAMESPACE } = props
     this.add('open-terrain-image-use', IMAGE_USE)
+    this.add('open-terrain-disk-image-use', DISK_IMAGE_USE)
     // Without a ConfigMap there is no list: the operator's defaults and the rules of the CRD apply.
     this.add('open-terrain-source-url', SOURCE_URL, { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' })
     this.add('open-terrain-workspace-owners', WORKSPACE_OWNERS)
@@ -103,6 +105,9 @@ function isChanged(...fields: readonly string[]): string {
 
 const FROM_ROLE = `on ${vmDiskImage.crdName} there, such as from a RoleBinding to ClusterRole `
 
+/** CEL: the request for a new disk from the image. */
+const ASKS_AGAIN = `object.?metadata.?annotations[?'${ANNOTATIONS.rebuildRequestedAt}'] != oldObject.?metadata.?annotations[?'${ANNOTATIONS.rebuildRequestedAt}']`
+
 /**
  * The operator reads and creates images with its own rights, for any user who can write a VirtualMachine. So the right of the user is checked when
  * the VirtualMachine is written. Images in its own namespace are not checked: anyone who may write VirtualMachines there may use everything in it.
@@ -114,11 +119,7 @@ const IMAGE_USE: PolicySpec = {
   matchConditions: [
     {
       name: 'asks-for-an-image',
-      expression: [
-        isChanged('vmDiskImageRef', 'vmDiskImageTemplate', 'vmDiskImageMode'),
-        // The request for a new disk from the image.
-        `object.?metadata.?annotations[?'${ANNOTATIONS.rebuildRequestedAt}'] != oldObject.?metadata.?annotations[?'${ANNOTATIONS.rebuildRequestedAt}']`,
-      ].join(' || '),
+      expression: [isChanged('vmDiskImageRef', 'vmDiskImageTemplate', 'vmDiskImageMode'), ASKS_AGAIN].join(' || '),
     },
     {
       name: 'in-another-namespace',
@@ -157,6 +158,45 @@ const IMAGE_USE: PolicySpec = {
       ),
     },
   ],
+}
+
+/** CEL: whether a disk is of an image in another namespace. */
+const IS_ELSEWHERE = 'disk.?vmDiskImageRef.?namespace.orValue(request.namespace) != request.namespace'
+const DISK_IMAGE = (at: number) => `variables.images[${at}]`
+
+/**
+ * The same for the images of disks beside the root disk. An image that the machine had before is not judged again. The API server gives one expression
+ * no more than the cost of two such checks, so each image has its own.
+ */
+const DISK_IMAGE_USE: PolicySpec = {
+  plurals: [virtualMachine.plural],
+  failurePolicy: 'Fail',
+  matchConditions: [
+    { name: 'asks-for-an-image', expression: `${isChanged('disks')} || ${ASKS_AGAIN}` },
+    {
+      name: 'in-another-namespace',
+      expression: `object.?spec.?disks.orValue([]).exists(disk, ${IS_ELSEWHERE})`,
+    },
+  ],
+  variables: [
+    {
+      name: 'had',
+      expression: `request.operation == 'CREATE' || ${ASKS_AGAIN} ? [] : oldObject.?spec.?disks.orValue([]).map(disk, disk.?vmDiskImageRef.orValue({}))`,
+    },
+    {
+      name: 'images',
+      expression: `object.spec.disks.filter(disk, ${IS_ELSEWHERE} && !(disk.vmDiskImageRef in variables.had)).map(disk, disk.vmDiskImageRef)`,
+    },
+  ],
+  validations: Array.from({ length: MACHINE_DISKS_MAX }, (_none, at) => ({
+    expression: `variables.images.size() <= ${at} || authorizer.group('${GROUP}').resource('${vmDiskImage.plural}').namespace(${DISK_IMAGE(at)}.namespace).name(${DISK_IMAGE(at)}.name).check('use').allowed()`,
+    reason: 'Forbidden',
+    message: 'spec.disks names an image of another namespace that you may not use',
+    messageExpression: sentence(
+      `user "{request.userInfo.username}" may not use VMDiskImage "{${DISK_IMAGE(at)}.name}" of namespace "{${DISK_IMAGE(at)}.namespace}", `,
+      `which spec.disks names: this needs the verb "use" ${FROM_ROLE}"${IMAGE_USER}" in namespace "{${DISK_IMAGE(at)}.namespace}"`,
+    ),
+  })),
 }
 
 /** A Workspace has no namespace, so RBAC cannot give its authors their own and no other. */

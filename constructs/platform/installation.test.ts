@@ -38,6 +38,8 @@ describe('renderInstallation', () => {
         "access: ClusterRole open-terrain-workspace-owner-no-shells",
         "access: ValidatingAdmissionPolicy open-terrain-image-use",
         "access: ValidatingAdmissionPolicyBinding open-terrain-image-use",
+        "access: ValidatingAdmissionPolicy open-terrain-disk-image-use",
+        "access: ValidatingAdmissionPolicyBinding open-terrain-disk-image-use",
         "access: ValidatingAdmissionPolicy open-terrain-source-url",
         "access: ValidatingAdmissionPolicyBinding open-terrain-source-url",
         "access: ValidatingAdmissionPolicy open-terrain-workspace-owners",

@@ -1,4 +1,4 @@
-import { LABELS, virtualMachine, vmDiskImage, workspace } from '@open-terrain/constructs'
+import { LABELS, virtualMachine, vmChildNames, vmDiskImage, workspace } from '@open-terrain/constructs'
 import type { Selection } from '../kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
 import * as types from '../kube/resource-types.ts'
@@ -6,7 +6,7 @@ import type { Reflectors } from '../runtime/reflectors.ts'
 import { Store, type Stored } from '../runtime/store.ts'
 import { cloneSourceKey, unfinishedCloneOf } from './clone-sources.ts'
 import { BY_CLAIM, claimIndex } from './importers.ts'
-import { BY_OWNER, byOwnerOf, familyKey } from './ownership.ts'
+import { BY_OWNER, byOwnerOf, controllerOfKind, familyKey } from './ownership.ts'
 import { viewQuota } from './quotas.ts'
 import * as views from './views.ts'
 import { WorkspaceChildCaches } from './workspace-child-caches.ts'
@@ -27,11 +27,17 @@ export const BY_TARGET = 'target'
 /** Index over StorageClasses: default classes are filed under `yes`. */
 export const BY_DEFAULT = 'default'
 
-/** Leaves out the disks of machines. They are DataVolumes too, but nothing looks them up by owner. */
 const ofImage = byOwnerOf(vmDiskImage)
 const [ofWorkspace, ofMachine] = [byOwnerOf(workspace), byOwnerOf(virtualMachine)]
 /** Volumes of Workspaces, and disks of machines beside their root disks. A root disk belongs to its DataVolume. */
 export const ofWorkspaceOrMachine = (claim: KubeObject) => [...ofWorkspace(claim), ...ofMachine(claim)]
+
+/** Leaves out the root disks of machines. They are DataVolumes too, but nothing looks them up by owner. */
+export function ofImageOrMachine(dataVolume: KubeObject): readonly string[] {
+  const owner = controllerOfKind(dataVolume, virtualMachine)
+  const isRoot = owner !== undefined && dataVolume.metadata.name === vmChildNames(owner.name).clone
+  return [...ofImage(dataVolume), ...(isRoot ? [] : ofMachine(dataVolume))]
+}
 
 export type ClusterCaches = ReturnType<typeof clusterCaches>
 
@@ -46,7 +52,7 @@ export function clusterCaches(reflectors: Reflectors) {
   return {
     reflectors,
     dataVolumes: cacheOf(types.DATA_VOLUME, views.viewDataVolume)
-      .index(BY_OWNER, ofImage)
+      .index(BY_OWNER, ofImageOrMachine)
       .index(BY_CLONE_SOURCE, unfinishedCloneOf),
     claims: cacheOf(types.PERSISTENT_VOLUME_CLAIM, views.viewClaim)
       .index(BY_IMAGE_LABEL, byImageLabel)

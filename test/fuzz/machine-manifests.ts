@@ -159,22 +159,25 @@ export const nearInterface = fc.record(
 )
 
 const DISK_NAMES = ['data', 'd-2', '0', 'a'.repeat(20)]
+const bus = maybe(fc.constantFrom('virtio', 'sata', 'scsi', 'usb'))
+const ofImage = fc.record({ vmDiskImageRef: fc.record({ name: objectName, namespace: maybe(label) }) })
+/** What a disk is, without its name. @param volume that it may be */
+const diskSource = (volume: string | undefined): fc.Arbitrary<object | readonly object[]> =>
+  fc.oneof<fc.Arbitrary<object | readonly object[]>[]>(
+    fc.record({ size: diskSize, bus }),
+    volume === undefined ? fc.record({ size: diskSize }) : fc.record({ volume: fc.constant(volume), bus }),
+    fc.tuple(ofImage, fc.record({ size: maybe(diskSize), readOnly: maybe(fc.constant(false)), bus })),
+    fc.tuple(ofImage, fc.record({ readOnly: fc.constant(true), bus: maybe(fc.constantFrom('sata', 'scsi', 'usb')) })),
+  )
 /** @param volumes that the disks may be, each once */
-export const disksOf = (volumes: readonly string[]) =>
+const disksOf = (volumes: readonly string[]) =>
   fc
-    .array(
-      fc.record({
-        size: diskSize,
-        isVolume: fc.boolean(),
-        bus: maybe(fc.constantFrom('virtio', 'sata', 'scsi', 'usb')),
-      }),
-      { maxLength: DISK_NAMES.length },
-    )
-    .map((list) =>
-      list.map(({ size, isVolume, bus }, index) => {
-        const volume = volumes[index]
-        const source = isVolume && volume !== undefined ? { volume } : { size }
-        return { name: DISK_NAMES[index] as string, ...source, ...(bus !== undefined && { bus }) }
+    .tuple(fc.nat(DISK_NAMES.length), fc.tuple(...DISK_NAMES.map((_name, index) => diskSource(volumes[index]))))
+    .map(([count, sources]) =>
+      sources.slice(0, count).map((source, index) => {
+        const fields: object = Object.assign({}, ...[source].flat())
+        const present = Object.entries(fields).filter(([, value]) => value !== undefined)
+        return { name: DISK_NAMES[index] as string, ...Object.fromEntries(present) }
       }),
     )
 
@@ -241,6 +244,18 @@ const oddDisks = fc.oneof(
   fc
     .constantFrom({}, { size: '1Gi', volume: 'v' }, { size: '1Gi', bus: 'ide' })
     .map((more) => [{ name: 'a', ...more }]),
+  fc
+    .record(
+      {
+        size: fc.constant('1Gi'),
+        volume: fc.constant('v'),
+        vmDiskImageRef: fc.constantFrom<unknown>({ name: 'i' }, { name: 'i', namespace: 'n' }, {}, 'i', null),
+        readOnly: fc.constantFrom<unknown>(true, true, false, 'true'),
+        bus: fc.constantFrom('sata', 'virtio'),
+      },
+      { requiredKeys: [] },
+    )
+    .map((one) => [{ name: 'a', ...one }]),
   fc.constantFrom('a', 'b').map((name) => [
     { name: 'a', volume: 'v' },
     { name, volume: 'v' },

@@ -229,10 +229,13 @@ const validSpec = fc
             })),
             ...(words.isOnPods && !nets.includes('pod') ? [{ network: 'pod' }] : []),
           ],
-          disks: volumes.map((volume, disk) => ({
-            name: `d${disk}`,
-            ...(disk % 2 === at % 2 ? { volume } : { size }),
-          })),
+          disks: [
+            ...volumes.map((volume, disk) => ({
+              name: `d${disk}`,
+              ...(disk % 2 === at % 2 ? { volume } : { size }),
+            })),
+            { name: 'i', backingVMDiskImage: 'tools', ...(at % 2 === 0 ? { readOnly: true } : { size }) },
+          ],
         })),
         containerClusters: [
           {
@@ -463,6 +466,19 @@ const smallSpec = fc.oneof(
   fc
     .constantFrom('a'.repeat(21), 'A')
     .map((name) => ({ vms: [{ ...MACHINE, name: 'b', disks: [{ name, size: '1Gi' }] }] })),
+  fc
+    .constantFrom<object>(
+      {},
+      { volume: 'a', backingVMDiskImage: 'i' },
+      { backingVMDiskImage: 'i', size: '1Gi' },
+      { size: '1Gi', readOnly: true },
+      { backingVMDiskImage: 'i', readOnly: true, bus: 'virtio' },
+      { backingVMDiskImage: 'i', readOnly: true },
+    )
+    .map((more) => ({
+      volumes: [{ name: 'a', size: '1Gi' }],
+      vms: [{ ...MACHINE, name: 'b', disks: [{ name: 'd', ...more }] }],
+    })),
   fc.constantFrom('a', 'c').map((volume) => ({
     volumes: ['a', 'c'].map((name) => ({ name, size: '1Gi' })),
     vms: [

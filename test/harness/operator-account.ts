@@ -66,7 +66,7 @@ function rightsIn(namespace: string): (readonly [ResourceType, KubeObject])[] {
 
 /** The rules for what people write are tried apart. Those for the pods of Workspaces apply to what the operator makes. */
 function isForAuthors({ metadata: { name } }: KubeObject): boolean {
-  return ['open-terrain-image-use', 'open-terrain-source-url'].includes(name)
+  return ['open-terrain-image-use', 'open-terrain-disk-image-use', 'open-terrain-source-url'].includes(name)
 }
 
 async function ensure(client: KubeClient, type: ResourceType, object: KubeObject): Promise<void> {

@@ -65,7 +65,7 @@ beforeAll(async () => {
 
 describe('who may use an image', () => {
   const MAY_NOT_USE =
-    'may not use VMDiskImage "(shared|secret)" of namespace "vmdi-farm", which spec.vmDiskImageRef names'
+    'may not use VMDiskImage "(shared|secret)" of namespace "vmdi-farm", which spec.(vmDiskImageRef|disks) names'
   const needs = (verbs: string, role: string) =>
     `: this needs the verb ${verbs} on vmdiskimages.pelotech.ot there, such as from a RoleBinding to ClusterRole "${role}" in namespace "vmdi-farm"$`
   const REFUSALS = {
@@ -88,6 +88,7 @@ describe('who may use an image', () => {
     'own-templated': { vmDiskImageRef: { name: 'mine', namespace: TEAM }, vmDiskImageTemplate: template },
     plain: { vmDiskImageRef: elsewhere },
     templated: { vmDiskImageRef: elsewhere, vmDiskImageTemplate: template, vmDiskImageMode: 'FailIfNotExist' },
+    disks: { vmDiskImageRef: { name: 'mine' }, disks: [{ name: 'a', vmDiskImageRef: elsewhere }] },
   } as const
 
   const onto = (name: keyof typeof MACHINES, spec: object): Request => ['PATCH', `/${name}`, { spec }]
@@ -127,6 +128,23 @@ describe('who may use an image', () => {
     }),
     'add a finalizer': meta('templated', { finalizers: ['example.com/a'] }),
     'add an owner': meta('templated', { ownerReferences: [owner] }),
+    'create, with a disk of an own image': create({ ...MACHINES.own, disks: [{ name: 'a', ...MACHINES.own }] }),
+    'create, with a disk of an image elsewhere': create(MACHINES.disks),
+    'create, with many disks of an image elsewhere': create({
+      ...MACHINES.own,
+      disks: Array.from({ length: 16 }, (_none, at) => ({ name: `d${at}`, vmDiskImageRef: elsewhere })),
+    }),
+    'add a disk of an image elsewhere': onto('own', { disks: MACHINES.disks.disks }),
+    'add another disk of the same image': onto('disks', {
+      disks: [{ name: 'b', size: '1Gi' }, { name: 'c', vmDiskImageRef: elsewhere }, ...MACHINES.disks.disks],
+    }),
+    'change another field of such a disk': onto('disks', {
+      disks: [{ name: 'a', vmDiskImageRef: elsewhere, bus: 'scsi' }],
+    }),
+    'point such a disk to another image there': onto('disks', {
+      disks: [...MACHINES.disks.disks, { name: 'b', vmDiskImageRef: { ...elsewhere, name: 'secret' } }],
+    }),
+    'ask for new disks': meta('disks', { annotations: { 'pelotech.ot/rebuild-requested-at': '1' } }),
     'write the status': ['PATCH', '/templated/status', { status: { message: 'a' } }],
     delete: ['DELETE', '/templated'],
   } as const satisfies Record<string, Request>
@@ -149,6 +167,11 @@ describe('who may use an image', () => {
     'have the template used': 'use and create',
     'ask for a new disk': 'use',
     'ask for a new disk, with a template': 'use and create',
+    'create, with a disk of an image elsewhere': 'use',
+    'create, with many disks of an image elsewhere': 'use',
+    'add a disk of an image elsewhere': 'use',
+    'point such a disk to another image there': 'use of secret',
+    'ask for new disks': 'use',
   }
 
   type Verdicts = Readonly<Record<NonNullable<(typeof NEEDS)[What]>, Verdict>>

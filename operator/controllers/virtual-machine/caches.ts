@@ -2,6 +2,7 @@ import {
   ANNOTATIONS,
   diskClaimName,
   parseVirtualMachineSpec,
+  type VirtualMachineDisk,
   virtualMachine,
   vmChildNames,
 } from '@open-terrain/constructs'
@@ -23,9 +24,9 @@ export const MACHINE: ResourceType = virtualMachine
 
 /** Indexes over machines, in addition to BY_NAMESPACE. This one is by {@link familyKey}. */
 export const BY_FAMILY = 'family'
-/** `<namespace>/<name>` of the image that a machine without a disk names. */
+/** `<namespace>/<name>` of the image that a machine without a root disk names for it. */
 const BY_AWAITED_IMAGE = 'awaited image'
-/** Namespace of the image that a machine names. */
+/** Namespaces of the images that a machine names. */
 export const BY_IMAGE_NAMESPACE = 'image namespace'
 /** `<namespace>/<name>` of the image that a machine's disk was made from, if the machine names another image now. */
 export const BY_FORMER_IMAGE = 'former image'
@@ -34,7 +35,8 @@ export const BY_NAMED_SECRET = 'named secret'
 
 /** The part of the cluster caches that machines read. */
 export interface ClusterFacts {
-  readonly dataVolumes: Readable<CloneFacts>
+  /** With the index BY_OWNER. */
+  readonly dataVolumes: Readable<CloneFacts> & Pick<Store<CloneFacts>, 'find'>
   /** With the index BY_OWNER. */
   readonly claims: Readable<ClaimFacts> & Pick<Store<ClaimFacts>, 'find'>
   readonly snapshots: Readable<KubeObject>
@@ -59,10 +61,10 @@ export class MachineCaches {
   readonly machines = new Store<MachineView>()
     .index(BY_FAMILY, ({ metadata }) => [familyKey(metadata.namespace, metadata.uid ?? '')])
     .index(BY_NAMESPACE, byNamespace)
-    .index(BY_IMAGE, imageOf)
+    .index(BY_IMAGE, imagesNamedBy)
     .index(BY_AWAITED_IMAGE, (vm) => (vm.status.clone === undefined ? imageOf(vm) : []))
     .index(BY_FORMER_IMAGE, formerImageOf)
-    .index(BY_IMAGE_NAMESPACE, (vm) => imageOf(vm).map(namespaceOf))
+    .index(BY_IMAGE_NAMESPACE, (vm) => [...new Set(imagesNamedBy(vm).map(namespaceOf))])
     .index(BY_NAMED_SECRET, namedSecretsOf)
     .index(BY_CHILD, childrenOf)
   readonly kubevirt = new Store<KubeVirtView>()
@@ -107,22 +109,44 @@ export function viewMachine(object: KubeObject): MachineView {
 
 export const parsedMachineSpec = parserOf(parseVirtualMachineSpec, MACHINE_MAX)
 
-/** The image and the Secrets that a spec names, and what has to be on the same node. */
+/** The images and the Secrets that a spec names, and what has to be on the same node. */
 function referencesIn(spec: unknown): LooseSpec {
   const { vmDiskImageRef, users, userDataSecretRef, disks, nodeGroup } = (spec ?? {}) as LooseSpec
-  const volumes = volumesIn(disks)
+  const sources = sourcesIn(disks)
   const secrets = namesAmong(users, (user) => (user as Raw)?.passwordSecretRef?.name)
   return {
     vmDiskImageRef: { namespace: nameIn(vmDiskImageRef?.namespace), name: nameIn(vmDiskImageRef?.name) },
     users: secrets.map((name) => ({ passwordSecretRef: { name } })),
     ...(userDataSecretRef != null && { userDataSecretRef: { name: nameIn(userDataSecretRef.name) } }),
-    ...(volumes.length > 0 && { disks: volumes.map((volume) => ({ volume })) }),
+    ...(sources.length > 0 && { disks: sources }),
     ...(nodeGroup !== undefined && { nodeGroup: nameIn(nodeGroup) }),
   }
 }
 
 function volumesIn(disks: unknown): string[] {
   return namesAmong(disks, ({ volume }) => volume)
+}
+
+/** A disk of an unchecked spec, as far as it names an image. */
+export interface LooseDisk {
+  readonly name: string
+  readonly vmDiskImageRef: { readonly name: string; readonly namespace?: string }
+}
+
+/** Returns the disks of an unchecked spec that are clones of images, with nothing else of them. */
+export function imageDisksIn(disks: unknown): LooseDisk[] {
+  if (!Array.isArray(disks)) return []
+  return disks.flatMap((disk: Raw): LooseDisk[] => {
+    const name = nameIn(disk?.name)
+    const image = nameIn(disk?.vmDiskImageRef?.name)
+    const namespace = nameIn(disk?.vmDiskImageRef?.namespace)
+    if (name === undefined || image === undefined) return []
+    return [{ name, vmDiskImageRef: { name: image, ...(namespace !== undefined && { namespace }) } }]
+  })
+}
+
+function sourcesIn(disks: unknown): object[] {
+  return [...volumesIn(disks).map((volume) => ({ volume })), ...imageDisksIn(disks)]
 }
 
 /** The spec is unchecked. */
@@ -134,7 +158,20 @@ interface LooseSpec {
   readonly userDataSecretRef?: { readonly name?: unknown } | null
 }
 
-/** `<namespace>/<name>` of the image that a machine names. */
+/** `<namespace>/<name>` of the images that a machine names, that of its root disk first. */
+export function imagesNamedBy(vm: MachineView): readonly string[] {
+  const { disks } = (vm.spec ?? {}) as LooseSpec
+  if (disks === undefined) return imageOf(vm)
+  return [...new Set([...imageOf(vm), ...imageDisksIn(disks).map((disk) => diskImageOf(vm, disk) ?? '')])]
+}
+
+/** `<namespace>/<name>` of the image that a disk beside the root disk is a clone of; undefined if it is of none. */
+export function diskImageOf({ metadata }: KubeObject, disk: Pick<VirtualMachineDisk, 'vmDiskImageRef'>) {
+  const ref = disk.vmDiskImageRef
+  return ref && keyOf({ namespace: ref.namespace ?? metadata.namespace ?? '', name: ref.name })
+}
+
+/** `<namespace>/<name>` of the image that a machine names for its root disk. */
 export function imageOf({ spec, metadata }: MachineView): readonly string[] {
   const ref = (spec as LooseSpec | null | undefined)?.vmDiskImageRef
   if (typeof ref?.name !== 'string') return []
@@ -149,9 +186,14 @@ export function formerImageOf(vm: MachineView): readonly string[] {
 }
 
 /** Its disks are among them, also those that are volumes. */
-function childrenOf({ metadata: { namespace = '', name }, spec, status }: MachineView): readonly string[] {
+function childrenOf(vm: MachineView): readonly string[] {
+  const { metadata, spec, status } = vm
+  const { namespace = '', name } = metadata
   const { disks } = (spec ?? {}) as LooseSpec
-  const own = namesAmong(disks, (disk) => disk.name).map((disk) => diskClaimName(name, disk))
+  const own = [
+    ...namesAmong(disks, (disk) => disk.name).map((disk) => diskClaimName(name, disk)),
+    ...imageDisksIn(disks).map((disk) => diskClaimName(name, disk.name, diskImageOf(vm, disk))),
+  ]
   const claims = [...own, ...volumesIn(disks), ...(status.disks ?? []).map(({ claim }) => claim)]
   return [...new Set([...Object.values(vmChildNames(name)), ...claims])].map((child) =>
     keyOf({ namespace, name: child }),

@@ -1,13 +1,22 @@
-import { ANNOTATIONS, diskClaimName, type VirtualMachineDisk } from '@open-terrain/constructs'
+import { ANNOTATIONS, diskClaimName, LABELS, type VirtualMachineDisk } from '@open-terrain/constructs'
+import type { CloneSource } from '../../cluster/clone-sources.ts'
 import type { KubeVirtView } from '../../cluster/kubevirt-views.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'
-import { keyOf, type Raw } from '../../kube/kube-object.ts'
-import type { ClusterFacts } from './caches.ts'
-import type { ClaimFacts, DiskFacts, MachineView, MachineWorld } from './world.ts'
+import type { ImageView } from '../../images/image-view.ts'
+import { type KubeObject, keyOf, type Raw } from '../../kube/kube-object.ts'
+import type { Readable } from '../../runtime/store.ts'
+import { type ClusterFacts, diskImageOf } from './caches.ts'
+import type { DiskFacts, DiskImage, MachineView, MachineWorld } from './world.ts'
 
-interface FurtherDisks extends Pick<MachineWorld, 'disks' | 'diskClaims'> {
-  /** Claims of others that have the name of an empty disk. */
-  readonly foreign: readonly ClaimFacts[]
+interface FurtherDisks extends Pick<MachineWorld, 'disks' | 'diskClaims' | 'diskClones'> {
+  /** Objects of others that have the name of an object of such a disk. */
+  readonly foreign: readonly KubeObject[]
+}
+
+/** What the disks are observed in. */
+interface DiskCaches extends Pick<ClusterFacts, 'claims' | 'dataVolumes'> {
+  readonly images: Readable<ImageView>
+  readonly hasSource: (source: CloneSource | undefined) => boolean
 }
 
 /**
@@ -18,34 +27,66 @@ export function furtherDisksOf(
   vm: MachineView,
   spec: MachineWorld['spec'],
   machine: KubeVirtView | undefined,
-  claims: ClusterFacts['claims'],
+  caches: DiskCaches,
 ): FurtherDisks {
   const { namespace = '', uid = '' } = vm.metadata
-  const diskClaims = childrenOf(vm, claims.find(BY_OWNER, familyKey(namespace, uid)))
+  const family = familyKey(namespace, uid)
+  const diskClaims = childrenOf(vm, caches.claims.find(BY_OWNER, family))
+  const diskClones = childrenOf(vm, caches.dataVolumes.find(BY_OWNER, family))
   const wanted = spec.ok ? (spec.spec.disks ?? []) : []
-  if (wanted.length === 0) return { disks: [], diskClaims, foreign: [] }
-  const at = (name: string) => claims.get(keyOf({ namespace, name }))
+  if (wanted.length === 0) return { disks: [], diskClaims, diskClones, foreign: [] }
   const given = givenTo(machine)
-  const disks = wanted.map((disk) => diskFacts(vm, disk, { machine, given: given.get(disk.name), at }))
-  const names = wanted.flatMap(({ name, volume }) =>
-    volume === undefined ? diskClaimName(vm.metadata.name, name) : [],
-  )
-  const foreign = names.map(at).filter((claim) => claim !== undefined && !isChildOf(claim, vm)) as ClaimFacts[]
-  return { disks, diskClaims, foreign }
+  const found = wanted.map((disk) => diskFacts(vm, disk, { machine, given: given.get(disk.name), caches }))
+  const foreign = found.flatMap((one) => one.foreign)
+  return { disks: found.map(({ disk }) => disk), diskClaims, diskClones, foreign }
 }
 
 interface Found {
   readonly machine: KubeVirtView | undefined
   readonly given: DiskFacts['given']
-  readonly at: (name: string) => ClaimFacts | undefined
+  readonly caches: DiskCaches
 }
 
-function diskFacts(vm: MachineView, spec: VirtualMachineDisk, found: Found): DiskFacts {
-  const ownClaim = spec.volume ?? diskClaimName(vm.metadata.name, spec.name)
+function diskFacts(vm: MachineView, spec: VirtualMachineDisk, found: Found) {
+  const { claims } = found.caches
+  const { namespace } = vm.metadata
+  const image = diskImageOf(vm, spec)
+  const ownClaim = spec.volume ?? diskClaimName(vm.metadata.name, spec.name, image)
+  const own = keyOf({ namespace, name: ownClaim })
   const claimName = restoredClaimOf(vm, spec, ownClaim, found) ?? ownClaim
-  const claim = found.at(claimName)
-  const isForeign = claim !== undefined && claimName === ownClaim && spec.volume === undefined && !isChildOf(claim, vm)
-  return { spec, claimName, ownClaim, claim: isForeign ? undefined : claim, given: found.given }
+  const claim = claims.get(keyOf({ namespace, name: claimName }))
+  const dataVolume = image === undefined ? undefined : found.caches.dataVolumes.get(own)
+  const clone = dataVolume !== undefined && isChildOf(dataVolume, vm) ? dataVolume : undefined
+  const isOurs = (one: KubeObject) => isChildOf(one, vm) || (image !== undefined && isOfClone(one, vm, clone))
+  const isForeign = claim !== undefined && claimName === ownClaim && spec.volume === undefined && !isOurs(claim)
+  const disk: DiskFacts = {
+    spec,
+    claimName,
+    ownClaim,
+    claim: isForeign ? undefined : claim,
+    given: found.given,
+    ...(image !== undefined && { ofImage: sourceOf(image, clone, found.caches) }),
+  }
+  const namesakes = spec.volume === undefined ? [claims.get(own)] : []
+  const foreign = namesakes.filter((one) => one !== undefined && !isOurs(one)) as KubeObject[]
+  return { disk, foreign: dataVolume === clone || dataVolume === undefined ? foreign : [...foreign, dataVolume] }
+}
+
+/** CDI copies our label to the claim, which may outlive its DataVolume. */
+function isOfClone(claim: KubeObject, vm: MachineView, clone: KubeObject | undefined): boolean {
+  const isOwned = clone !== undefined && isChildOf(claim, clone)
+  return isOwned || claim.metadata.labels?.[LABELS.vmUid] === vm.metadata.uid
+}
+
+function sourceOf(key: string, clone: DiskImage['clone'], { images, hasSource }: DiskCaches): DiskImage {
+  const image = images.get(key)
+  const { artifact } = image?.status ?? {}
+  const source = artifact && {
+    kind: artifact.kind,
+    namespace: image?.metadata.namespace ?? '',
+    name: artifact.name,
+  }
+  return { key, image, clone, hasCloneSource: hasSource(clone === undefined ? source : clone.cloneOf) }
 }
 
 /**
@@ -53,13 +94,16 @@ function diskFacts(vm: MachineView, spec: VirtualMachineDisk, found: Found): Dis
  * beside it still names the claim from before. If KubeVirt's machine is gone, our status tells.
  */
 function restoredClaimOf(
-  { status }: MachineView,
-  { name, volume }: VirtualMachineDisk,
+  vm: MachineView,
+  spec: VirtualMachineDisk,
   ownClaim: string,
-  { machine, given, at }: Found,
+  { machine, given, caches }: Found,
 ): string | undefined {
-  const record = status.disks?.find((one) => one.name === name && one.volume === volume)
+  const { name, volume } = spec
+  const image = diskImageOf(vm, spec)
+  const record = vm.status.disks?.find((one) => one.name === name && one.volume === volume && one.image === image)
   if (machine === undefined) {
+    const at = (claim: string) => caches.claims.get(keyOf({ namespace: vm.metadata.namespace, name: claim }))
     const isKnown = record !== undefined && (record.claimUID !== undefined || at(record.claim) !== undefined)
     return isKnown ? record.claim : undefined
   }

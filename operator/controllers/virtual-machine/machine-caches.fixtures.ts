@@ -1,5 +1,5 @@
 import { vmDiskImage } from '@open-terrain/constructs'
-import { ofWorkspaceOrMachine } from '../../cluster/caches.ts'
+import { ofImageOrMachine, ofWorkspaceOrMachine } from '../../cluster/caches.ts'
 import { BY_OWNER } from '../../cluster/ownership.ts'
 import type { StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
@@ -17,7 +17,7 @@ import type { CloneFacts } from './world.ts'
 export class CachesBench {
   readonly client = new ScriptedClient()
   readonly images = new Store<ImageView>()
-  readonly dataVolumes = new Store<CloneFacts>()
+  readonly dataVolumes = new Store<CloneFacts>().index(BY_OWNER, ofImageOrMachine)
   readonly claims = new Store<KubeObject>().index(BY_OWNER, ofWorkspaceOrMachine)
   readonly snapshots = new Store<KubeObject>()
   readonly dataSources = new Store<KubeObject>()

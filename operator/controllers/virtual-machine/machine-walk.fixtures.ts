@@ -7,6 +7,7 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { type InstanceView, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
+import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import type { Removal } from '../../runtime/plan.ts'
@@ -43,6 +44,12 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   removed: { readonly kind: string; readonly world: MachineWorld }[] = []
   /** The claims of the disks beside the root disk, by name. */
   readonly claims = new Map<string, ClaimFacts>()
+  /** The DataVolumes of those that are cloned from images, by name. */
+  readonly clones = new Map<string, CloneFacts>()
+  /** Their images, by `<namespace>/<name>`. */
+  readonly images = new Map<string, ImageView>()
+  /** Names of what cannot be cloned any more. */
+  readonly gone = new Set<string>()
   #version = 400
   #serial = 0
   #stored: Stored | undefined
@@ -70,9 +77,18 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
 
   override step(): boolean {
     const { vm, spec, machine } = this.world
-    const store = { get: (key: string) => this.claims.get(nameOf(key)), find: () => [...this.claims.values()] }
-    const { disks, diskClaims } = furtherDisksOf(vm, spec, machine, { ...store, onChange: () => () => undefined })
-    this.set({ disks, diskClaims })
+    const at = <T extends KubeObject>(map: ReadonlyMap<string, T>) => ({
+      get: (key: string) => map.get(nameOf(key)),
+      find: () => [...map.values()],
+      onChange: () => () => undefined,
+    })
+    const { disks, diskClaims, diskClones } = furtherDisksOf(vm, spec, machine, {
+      claims: at(this.claims),
+      dataVolumes: at(this.clones),
+      images: { ...at(this.images), get: (key) => this.images.get(key) },
+      hasSource: (source) => source === undefined || !this.gone.has(source.name),
+    })
+    this.set({ disks, diskClaims, diskClones })
     return super.step()
   }
 
@@ -81,6 +97,29 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
     const metadata = { name, namespace: 'team', uid: `uid of ${name}` }
     this.claims.set(name, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, phase: 'Bound', ...more })
     return this
+  }
+
+  /** CDI reports about the clone of a disk beside the root disk. @param claim uid of the claim that it has made; undefined: none */
+  clone(name: string, change: Partial<CloneFacts>, claim?: string, phase = 'Bound'): this {
+    const found = this.clones.get(name)
+    if (found === undefined) throw new Error(`there is no DataVolume ${name}: ${this.stand}`)
+    this.clones.set(name, { ...found, ...change })
+    if (claim !== undefined) {
+      const owner = { ...OWNER, name, uid: found.metadata.uid ?? '' }
+      this.volume(name, { phase, metadata: { name, namespace: 'team', uid: claim, ownerReferences: [owner] } })
+    }
+    return this.settle()
+  }
+
+  /** An image of a disk beside the root disk. Undefined: it is gone. */
+  further(key: string, status: VMDiskImageStatus | undefined): this {
+    const [namespace, name = ''] = key.split('/')
+    if (status === undefined) this.images.delete(key)
+    else {
+      const image = anImage(status)
+      this.images.set(key, { ...image, metadata: { ...image.metadata, namespace, name } })
+    }
+    return this.settle()
   }
 
   protected override carryOut(plan: MachinePlan): void {
@@ -197,10 +236,14 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   }
 
   #clone({ metadata, spec }: CloneDataVolumeObject, made: object): void {
-    if (this.world.clone !== undefined) throw new Error('a disk is written over')
+    const isRoot = metadata.name === 'vm-root'
+    if (isRoot ? this.world.clone !== undefined : this.clones.has(metadata.name))
+      throw new Error('a disk is written over')
     const source = 'snapshot' in spec.source ? spec.source.snapshot : spec.source.pvc
     const kind = 'snapshot' in spec.source ? 'VolumeSnapshot' : 'PersistentVolumeClaim'
-    this.set({ clone: aDisk({ ...DISK.new, cloneOf: { kind, ...source } }, { ...metadata, ...made }) })
+    const clone = aDisk({ ...DISK.new, cloneOf: { kind, ...source } }, { ...metadata, ...made })
+    if (isRoot) this.set({ clone })
+    else this.clones.set(metadata.name, { ...clone, spec } as CloneFacts)
   }
 
   /** Stores KubeVirt's machine. When one that exists is applied, it keeps its uid and its status. */
@@ -215,10 +258,16 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
 
   #remove({ kind, name, uid, onlyIf = [] }: Removal): void {
     const { machine, instance, clone, secret, hasCloneSource } = this.world
-    const found = [machine, instance, clone, ...this.claims.values(), secret].find(
+    const found = [machine, instance, clone, ...this.clones.values(), ...this.claims.values(), secret].find(
       (one) => one?.kind === kind && one.metadata.uid === uid,
     )
     if (found === undefined || found.metadata.name !== name) throw new Error(`no ${kind} ${name} ${uid}`)
+    if (kind === 'DataVolume' && name !== 'vm-root') {
+      this.log.push(`delete ${kind} ${name}`)
+      this.clones.delete(name)
+      this.claims.delete(name)
+      return
+    }
     if (onlyIf.some((one) => 'absent' in one) && hasCloneSource) throw new Error('what is cloned from is there')
     this.log.push(`delete ${kind} ${name}`)
     this.removed.push({ kind, world: this.world })

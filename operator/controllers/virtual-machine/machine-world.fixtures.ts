@@ -25,6 +25,7 @@ export const WITHOUT_CHILDREN = {
   foreignClaim: undefined,
   disks: [],
   diskClaims: [],
+  diskClones: [],
   secret: undefined,
   machine: undefined,
   instance: undefined,

@@ -31,7 +31,8 @@ export function observeMachine(
   const disk = restore.isDiskElsewhere
     ? restoredDisk(vm, restore.restoredClaim, cluster.claims)
     : diskOf(vm, found, machine)
-  const further = furtherDisksOf(vm, spec, machine, cluster.claims)
+  const hasSource = (source: CloneSource | undefined) => sourceExists(source, caches)
+  const further = furtherDisksOf(vm, spec, machine, { ...cluster, images, hasSource })
   return {
     vm,
     spec,
@@ -45,8 +46,9 @@ export function observeMachine(
     ...disk,
     disks: further.disks,
     diskClaims: further.diskClaims,
+    diskClones: further.diskClones,
     storageClass: cluster.storageClasses.get(storageClassOf(image) ?? ''),
-    hasCloneSource: sourceExists(disk.clone === undefined ? cloneSourceIn(image) : disk.clone.cloneOf, caches),
+    hasCloneSource: hasSource(disk.clone === undefined ? cloneSourceIn(image) : disk.clone.cloneOf),
     secret: ours(vm, found.secret),
     machine,
     instance: machine && ours(machine, found.instance),

@@ -1,3 +1,4 @@
+import { diskClaimName } from '@open-terrain/constructs'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -33,6 +34,19 @@ const complete = (name: string) => disk(name, `uid of ${name}`, DISK.succeeded)
 type Row = readonly [string, machines: MachineView[], disks: CloneFacts[], names: string[], users: string[]]
 
 const A = ['VirtualMachine/team/a']
+/** A machine with a disk of the image beside a root disk of another one. */
+const further = (more: Partial<MachineView['metadata']> = {}, root: object = OTHER) =>
+  vm('a', more, {
+    ...root,
+    disks: [
+      { name: 'data', size: '1Gi' },
+      { name: 'tools', vmDiskImageRef: GOLDEN },
+    ],
+  })
+const furtherDisk = (image: string, owner?: string, state: Partial<CloneFacts> = DISK.cloning) => {
+  const one = disk('a', owner, state)
+  return { ...one, metadata: { ...one.metadata, name: diskClaimName('a', 'tools', image) } }
+}
 const ROWS: Row[] = [
   ['nothing', [], [], [], []],
   ['a machine without a disk', [vm('a')], [], A, []],
@@ -90,6 +104,12 @@ const ROWS: Row[] = [
     A,
     A,
   ],
+  ['a machine that names it for another disk, and has its root disk only', [further()], [complete('a')], A, []],
+  ['a machine that makes another disk of it', [further()], [furtherDisk('farm/golden')], A, A],
+  ['a machine that has another disk of it', [further()], [furtherDisk('farm/golden', undefined, DISK.succeeded)], A, A],
+  ['a machine whose disk of that name was of another image', [further()], [furtherDisk('farm/other')], A, []],
+  ['a machine with such a disk of somebody else', [further()], [furtherDisk('farm/golden', 'earlier')], A, []],
+  ['a machine that names it twice, once', [further({}, SPEC)], [furtherDisk('farm/golden'), disk('a')], A, A],
   [
     'machines of all namespaces, in the order of their names',
     [vm('b'), vm('a'), vm('a', { namespace: 'other', uid: 'other' })],

@@ -1,4 +1,4 @@
-import { LABELS, type VMDiskImageSpec, vmChildNames, workspace } from '@open-terrain/constructs'
+import { diskClaimName, LABELS, type VMDiskImageSpec, vmChildNames, workspace } from '@open-terrain/constructs'
 import { controllerOfKind, isChildOf, ownerAmong } from '../../cluster/ownership.ts'
 import { BY_IMAGE, type ImageClaim, type ReferenceSource, referenceOf, referencesOf } from '../../images/references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
@@ -11,8 +11,11 @@ import { isSame } from '../../runtime/owned-fields.ts'
 import { stopAll } from '../../runtime/stops.ts'
 import {
   BY_FORMER_IMAGE,
+  diskImageOf,
   formerImageOf,
+  imageDisksIn,
   imageOf,
+  imagesNamedBy,
   MACHINE,
   type MachineCaches,
   parsedMachineSpec,
@@ -26,7 +29,8 @@ type Disk = KubeObject & Pick<CloneFacts, 'phase'>
 type StoredDisk = KubeObject & { readonly status?: { readonly phase?: string } }
 
 /**
- * Counts machines as references to an image: every machine that names it. Machines that have, or are making, a disk of it are also users.
+ * Counts machines as references to an image: every machine that names it, for its root disk or another one. Machines that have, or are making, a disk of
+ * it are also users.
  * A machine that names another image since its disk was made becomes a user of the new image only once it has a disk of it. It stays a
  * user of the first image until the disk is complete.
  */
@@ -42,8 +46,8 @@ export class MachineReferences implements ReferenceSource {
   cached(image: ObjectKey) {
     const { machines, cluster } = this.#caches
     const key = keyOf(image)
-    const found = [...machines.find(BY_IMAGE, key), ...machines.find(BY_FORMER_IMAGE, key)]
-    return count(key, found, cluster.dataVolumes)
+    const found = new Set([...machines.find(BY_IMAGE, key), ...machines.find(BY_FORMER_IMAGE, key)])
+    return count(key, [...found], cluster.dataVolumes)
   }
 
   /** A machine that has its disk wants nothing of the image any more. For that of a Workspace, the Workspace says what is wanted. */
@@ -51,8 +55,9 @@ export class MachineReferences implements ReferenceSource {
     return this.#caches.machines.find(BY_IMAGE, keyOf(image)).map((vm): ImageClaim => {
       const by = referenceOf(vm)
       const parsed = parsedMachineSpec(vm)
-      const wants = parsed.ok ? parsed.spec.vmDiskImageTemplate : ({} satisfies VMDiskImageSpec)
-      if (vm.status.clone?.phase === 'Succeeded') return { by, wants: undefined }
+      const isOfRoot = imageOf(vm).includes(keyOf(image))
+      const wants = !isOfRoot ? undefined : parsed.ok ? parsed.spec.vmDiskImageTemplate : ({} satisfies VMDiskImageSpec)
+      if (isOfRoot && vm.status.clone?.phase === 'Succeeded') return { by, wants: undefined }
       if (wants !== undefined || controllerOfKind(vm, workspace) !== undefined) return { by, wants }
       return { by, wants, isKeeper: true }
     })
@@ -105,9 +110,10 @@ async function listMachines(client: KubeClient, signal: AbortSignal) {
 function viewReference(object: KubeObject): MachineView {
   const { apiVersion, kind, metadata, spec, status } = viewMachine(object)
   const { name, namespace = '', uid = '' } = metadata
-  const { vmDiskImageRef } = (spec ?? {}) as { readonly vmDiskImageRef?: unknown }
+  const { vmDiskImageRef, disks } = (spec ?? {}) as { readonly vmDiskImageRef?: unknown; readonly disks?: unknown }
   const { clone } = status
-  return { apiVersion, kind, metadata: { name, namespace, uid }, spec: { vmDiskImageRef }, status: { clone } }
+  const images = { vmDiskImageRef, ...(disks !== undefined && { disks: imageDisksIn(disks) }) }
+  return { apiVersion, kind, metadata: { name, namespace, uid }, spec: images, status: { clone } }
 }
 
 function viewDisk({ apiVersion, kind, metadata, status }: StoredDisk): Disk {
@@ -118,7 +124,7 @@ function viewDisk({ apiVersion, kind, metadata, status }: StoredDisk): Disk {
 
 /** Returns the keys of the images that a machine may refer to. */
 function imagesOf(vm: MachineView | undefined): readonly string[] {
-  return vm === undefined ? [] : [...imageOf(vm), ...formerImageOf(vm)]
+  return vm === undefined ? [] : [...new Set([...imagesNamedBy(vm), ...formerImageOf(vm)])]
 }
 
 function progressOf(disk: Disk | undefined): 'none' | 'unfinished' | 'complete' {
@@ -132,15 +138,27 @@ function count(image: string, machines: readonly MachineView[], disks: { get(key
   for (const vm of machines) {
     const { namespace = '', name } = vm.metadata
     const disk = disks.get(keyOf({ namespace, name: vmChildNames(name).clone }))
-    const isUser = disk !== undefined && isChildOf(disk, vm) && needs(vm, disk, image)
+    const isOfRoot = disk !== undefined && isChildOf(disk, vm) && needs(vm, disk, image)
+    const isUser = isOfRoot || hasFurtherDisk(vm, image, disks)
     const title = referenceOf(vm)
     if (isUser) users.push(title)
-    if (isUser || imageOf(vm).includes(image)) names.push(title)
+    if (isUser || imagesNamedBy(vm).includes(image)) names.push(title)
   }
   return referencesOf(names, users)
 }
 
-/** Reports whether a machine with this disk keeps the image from being deleted. */
+/** Reports whether a machine has, or is making, another disk than its root disk that its spec has from the image. Its name tells its image. */
+function hasFurtherDisk(vm: MachineView, image: string, disks: { get(key: string): Disk | undefined }): boolean {
+  const { namespace = '', name } = vm.metadata
+  const wanted = imageDisksIn((vm.spec as { readonly disks?: unknown } | undefined)?.disks)
+  return wanted.some((one) => {
+    if (diskImageOf(vm, one) !== image) return false
+    const disk = disks.get(keyOf({ namespace, name: diskClaimName(name, one.name, image) }))
+    return disk !== undefined && isChildOf(disk, vm)
+  })
+}
+
+/** Reports whether a machine with this root disk keeps the image from being deleted. */
 function needs(vm: MachineView, disk: Disk, image: string): boolean {
   const isNamed = imageOf(vm).includes(image)
   const { image: noted, uid } = vm.status.clone ?? {}
@@ -152,5 +170,5 @@ function needs(vm: MachineView, disk: Disk, image: string): boolean {
 
 /** Returns the fields that make a machine a reference to its images. */
 function named(vm: MachineView | undefined): unknown {
-  return vm && [vm.metadata.uid, imageOf(vm), formerImageOf(vm)]
+  return vm && [vm.metadata.uid, imagesNamedBy(vm), formerImageOf(vm)]
 }

@@ -25,6 +25,17 @@ export interface ClaimFacts extends KubeObject {
   readonly phase?: string
 }
 
+/** The image that a disk is cloned from. */
+export interface DiskImage {
+  /** Its `<namespace>/<name>`. */
+  readonly key: string
+  readonly image: ImageView | undefined
+  /** The DataVolume that makes the disk. One of somebody else does not count. */
+  readonly clone: CloneFacts | undefined
+  /** Whether the source of the clone exists; without a clone, the source that it would have. */
+  readonly hasCloneSource: boolean
+}
+
 /** A disk of the spec beside the root disk. */
 export interface DiskFacts {
   readonly spec: VirtualMachineDisk
@@ -36,9 +47,11 @@ export interface DiskFacts {
   readonly claim: ClaimFacts | undefined
   /** The claim that the operator gave KubeVirt's machine as this disk, and the one that the machine has now; undefined if it gave it none. */
   readonly given: { readonly ownClaim: string; readonly claimName: string } | undefined
+  /** Undefined if it is not cloned from an image. */
+  readonly ofImage?: DiskImage | undefined
 }
 
-/** The part of a root disk's DataVolume that decisions use. */
+/** The part of a disk's DataVolume that decisions use. */
 export interface CloneFacts extends KubeObject, Pick<DataVolumeView, 'phase' | 'progress' | 'cloneOf'> {
   readonly bound: { readonly reason: string; readonly message: string }
   readonly running: CloneFacts['bound']
@@ -115,6 +128,8 @@ export interface MachineWorld {
   readonly disks: readonly DiskFacts[]
   /** All claims that belong to the machine itself: its empty disks, including those that the spec does not name any more. */
   readonly diskClaims: readonly ClaimFacts[]
+  /** All DataVolumes of the machine but that of the root disk, including those that the spec does not name any more. */
+  readonly diskClones: readonly CloneFacts[]
   readonly secret: KubeObject | undefined
   readonly machine: KubeVirtView | undefined
   readonly instance: InstanceView | undefined

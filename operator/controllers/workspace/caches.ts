@@ -73,18 +73,22 @@ export const parsedWorkspaceSpec = parserOf(parseWorkspaceSpec, WORKSPACE_MAX)
 
 /** The spec before validation. */
 interface LooseSpec {
-  readonly vms?: readonly ({ readonly backingVMDiskImage?: unknown } | null)[] | null
+  readonly vms?: unknown
 }
 
-/** The images that a spec names. */
+/** The images that a spec names: those of root disks, and those of other disks. */
+function imagesIn(spec: unknown): string[] {
+  const { vms } = (spec ?? {}) as LooseSpec
+  const disks: unknown[] = Array.isArray(vms) ? vms.flatMap((vm) => vm?.disks ?? []) : []
+  return [...new Set([vms, disks].flatMap((list) => namesAmong(list, (one) => one['backingVMDiskImage'])))]
+}
+
+/** What of a spec makes it a reference to images. */
 function referencesIn(spec: unknown): LooseSpec {
-  const images = namesAmong((spec as LooseSpec | null | undefined)?.vms, (vm) => vm['backingVMDiskImage'])
-  return { vms: images.map((backingVMDiskImage) => ({ backingVMDiskImage })) }
+  return { vms: imagesIn(spec).map((backingVMDiskImage) => ({ backingVMDiskImage })) }
 }
 
 /** Returns the names of the images that a workspace refers to. None while it is being deleted, because its machines count themselves. */
 export function imageNamesOf({ spec, metadata: { deletionTimestamp } }: WorkspaceView): readonly string[] {
-  const vms = (spec as LooseSpec | null | undefined)?.vms
-  if (deletionTimestamp !== undefined || !Array.isArray(vms)) return []
-  return [...new Set(vms.map((vm) => vm?.backingVMDiskImage).filter((name) => typeof name === 'string'))]
+  return deletionTimestamp === undefined ? imagesIn(spec) : []
 }

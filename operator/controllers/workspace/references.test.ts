@@ -16,6 +16,22 @@ it('a workspace refers to the images of its machines, in the namespace of the po
   expect([references?.cached(IMAGE).count, references?.cached({ ...IMAGE, namespace: 'team' }).count]).toEqual([0, 1])
 })
 
+it('a workspace refers to the images of disks beside the root disk, too', async () => {
+  const disks = [
+    { name: 'tools', backingVMDiskImage: 'tools' },
+    { name: 'data', size: '1Gi' },
+  ]
+  const { references } = await start({ vms: [{ ...VM, interfaces: [], disks }] })
+  for (const name of ['tools', 'demo-vmdi']) {
+    const image = { ...IMAGE, name }
+    const expected = { count: 1, names: ['Workspace/lab'], users: [] }
+    expect([references?.cached(image), await references?.live(image, new AbortController().signal)]).toEqual([
+      expected,
+      expected,
+    ])
+  }
+})
+
 it('tells of the images that are concerned when a workspace or the policy changes', async () => {
   const bench = await start(MACHINE_ALONE)
   const told: string[] = []

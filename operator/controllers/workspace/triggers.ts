@@ -143,6 +143,7 @@ function aboutMachine(machine: MachineFacts | undefined): unknown {
     observedGeneration,
     missingSecretKeys,
     hasDisk,
+    status.disks?.map(({ image }) => image),
     warningOfMachine(machine),
   ]
 }

@@ -28,6 +28,7 @@ export interface MachineFacts extends KubeObject {
     readonly warnings?: number | undefined
     readonly missingSecretKeys?: VirtualMachineStatus['missingSecretKeys']
     readonly clone?: { readonly phase?: string | undefined } | undefined
+    readonly disks?: readonly { readonly image?: string | undefined }[] | undefined
     readonly observedGeneration?: number | undefined
   }
 }

@@ -2,11 +2,15 @@ import { type Neighbour, neighbourUnreached } from '../../../cluster/neighbour-f
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { reasonOf, withMore } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
+import { unfinishedDisk } from './further-disks.ts'
 import { hasEnded, isPausedByChoice, waitsForConsumer } from './judge.ts'
 import { waiting } from './machine-plan.ts'
 import type { MachineStanding } from './status.ts'
 
-type Seen = Pick<MachineWorld, 'vm' | 'spec' | 'clone' | 'claim' | 'machine' | 'instance' | 'restoring'>
+type Seen = Pick<
+  MachineWorld,
+  'vm' | 'spec' | 'clone' | 'claim' | 'disks' | 'diskClones' | 'machine' | 'instance' | 'restoring'
+>
 
 /** Reasons that say that a neighbour is away. */
 export const ABSENT = { CDI: 'CDINotResponding', KubeVirt: 'KubeVirtNotResponding' } as const satisfies Readonly<
@@ -24,17 +28,19 @@ export function awaitedNeighbours(world: Seen): readonly Neighbour[] {
   if (isTerminating(vm)) return awaitedInDeletion(world)
   if (!spec.ok || spec.spec.ignoreOnDeploy === true) return []
   if (restoring !== undefined) return ['KubeVirt']
-  if (clone !== undefined && clone.phase !== 'Succeeded' && machine?.isReady !== true) {
-    if (clone.phase === 'Failed') return []
-    return waitsForConsumer(clone) && machine !== undefined ? ['KubeVirt', 'CDI'] : ['CDI']
+  const isRootUnfinished = clone !== undefined && clone.phase !== 'Succeeded'
+  const unfinished = isRootUnfinished ? clone : unfinishedDisk(world)?.ofImage.clone
+  if (unfinished !== undefined && machine?.isReady !== true) {
+    if (unfinished.phase === 'Failed') return []
+    return waitsForConsumer(unfinished) && machine !== undefined ? ['KubeVirt', 'CDI'] : ['CDI']
   }
   const isDeployed = [clone, claim, machine].some((child) => child !== undefined)
   return !isDeployed || isAtRest(world) ? [] : ['KubeVirt']
 }
 
-function awaitedInDeletion({ clone, machine, instance }: Seen): readonly Neighbour[] {
+function awaitedInDeletion({ clone, diskClones, machine, instance }: Seen): readonly Neighbour[] {
   if (machine !== undefined || instance !== undefined) return ['KubeVirt']
-  return clone === undefined ? [] : ['CDI']
+  return clone === undefined && diskClones.length === 0 ? [] : ['CDI']
 }
 
 /** Reports whether the guest runs, is off or is paused as people want it. */

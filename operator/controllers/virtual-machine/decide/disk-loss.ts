@@ -2,7 +2,7 @@ import { ANNOTATIONS, LABELS, shortHash, virtualMachine, vmChildNames, workspace
 import { isOrphaning } from '../../../cluster/dependents.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import { POPULATED_FOR, PRE_POPULATED } from '../../../cluster/views.ts'
-import { isTerminating } from '../../../kube/kube-object.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { removalOf, unchanged } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
@@ -59,10 +59,15 @@ function claimNameOf({ vm, isDiskElsewhere, restoredClaim }: MachineWorld): stri
 function isRemade({ vm, clone, claim, isRestoredClaimLost }: MachineWorld): boolean {
   const { diskUID } = vm.status
   if (diskUID === undefined || isRestoredClaimLost || clone === undefined || claim === undefined) return false
+  return claim.metadata.uid !== diskUID && isFilledByCDI(clone, claim)
+}
+
+/** Reports whether CDI has filled the claim for the DataVolume, and not a restore or a person. */
+export function isFilledByCDI(clone: KubeObject, claim: KubeObject): boolean {
   const isFilledByOthers =
     clone.metadata.annotations?.[PRE_POPULATED] !== undefined ||
     claim.metadata.annotations?.[POPULATED_FOR] !== undefined
-  return claim.metadata.uid !== diskUID && isChildOf(claim, clone) && !isFilledByOthers
+  return isChildOf(claim, clone) && !isFilledByOthers
 }
 
 /** Fingerprint of the present request for a new disk; undefined if there is none. */
@@ -116,7 +121,8 @@ export function planLoss(
   const isInVain =
     world.claim === undefined || isTerminating(world.claim) || (loss.left === 'remade' && world.instance === undefined)
   const remove = isInVain ? removalOf(clone) : []
-  if (remove.length > 0) return { standing, remove, onlyIf: stillInVain(world) }
+  if (remove.length > 0)
+    return { standing, remove, onlyIf: stillInVain(world, vmChildNames(world.vm.metadata.name).clone, world.claim) }
   // A cache may miss a claim for a moment, so a live read comes before the status says for the first time that it is gone.
   const isNews = world.claim === undefined && reasonOf(world.vm.status) !== loss.reason
   return { standing, remove, ...(isNews && { onlyIf: [noClaim(world)] }) }
@@ -126,9 +132,13 @@ export function planLoss(
  * The preconditions of the removal of a DataVolume whose claim is lost. A restore deletes the claim too, and makes it again for that DataVolume. Its machine
  * shows that before.
  */
-function stillInVain({ vm, claim, machine }: MachineWorld): Precondition[] {
-  const { namespace = '', name } = vm.metadata
-  const target = { type: PERSISTENT_VOLUME_CLAIM, namespace, name: vmChildNames(name).clone }
+export function stillInVain(
+  { vm, machine }: MachineWorld,
+  name: string,
+  claim: KubeObject | undefined,
+): Precondition[] {
+  const { namespace = '' } = vm.metadata
+  const target = { type: PERSISTENT_VOLUME_CLAIM, namespace, name }
   const ofClaim = claim && unchanged(PERSISTENT_VOLUME_CLAIM, claim)
   return [
     ofClaim ?? { absent: [target], whose: "anybody's" },

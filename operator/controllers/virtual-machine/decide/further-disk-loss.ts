@@ -1,9 +1,19 @@
+import { isOrphaning } from '../../../cluster/dependents.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
-import { removalOf } from '../../../runtime/plan.ts'
+import { type Removal, removalOf } from '../../../runtime/plan.ts'
 import { reasonOf, withMore } from '../../../runtime/standing.ts'
-import type { DiskFacts, MachineWorld } from '../world.ts'
-import { adviceOnGuest, type DiskLoss, guestRuns, hasRun, isRebuildAsked, rebuildCommand } from './disk-loss.ts'
+import type { ClaimFacts, DiskFacts, MachineWorld } from '../world.ts'
+import {
+  adviceOnGuest,
+  type DiskLoss,
+  guestRuns,
+  hasRun,
+  isFilledByCDI,
+  isRebuildAsked,
+  rebuildCommand,
+  stillInVain,
+} from './disk-loss.ts'
 import { isMade, recordOf, titleOfDisk } from './further-disks.ts'
 import { failed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
 import { wantedClaims } from './plan-children.ts'
@@ -11,29 +21,56 @@ import type { MachineStanding, Remark } from './status.ts'
 
 interface LostDisk extends Pick<DiskLoss, 'reason' | 'what'> {
   readonly disk: DiskFacts
+  /** CDI has made another one in its place. */
+  readonly isRemade?: true
 }
 
 /**
  * Returns the disks beside the root disk that a guest has had and that are lost, or about to be. A volume of people is not among them: the machine waits
- * for it.
+ * for it. Nor is a CD-ROM, which has nothing of the guest: it is cloned again.
  */
 export function lostDisks(world: MachineWorld): LostDisk[] {
   const { vm, disks, restoring, namespaceTerminating } = world
   // KubeVirt deletes the claims that it is about to replace.
   if (restoring !== undefined || isTerminating(vm) || namespaceTerminating) return []
-  return disks.flatMap((disk): LostDisk[] => {
-    const { spec, claim, claimName, ownClaim, given } = disk
+  return disks.flatMap((disk) => {
+    const { spec, claimName, ownClaim } = disk
     const isOfPeople = spec.volume !== undefined && claimName === ownClaim
-    // The claim is made before KubeVirt's machine names it.
-    const isUsed = recordOf(world, disk)?.claimUID !== undefined || (given?.claimName === claimName && hasRun(world))
-    if (isOfPeople || !isUsed) return []
-    const which = `${titleOfDisk(disk)}${isMade(disk) ? '' : ' of a restore'}`
-    const all = 'with all that the guest has written to it'
-    if (claim === undefined) return [{ disk, reason: 'DiskLost', what: `${which}, is gone, ${all}` }]
-    if (isTerminating(claim)) return [{ disk, reason: 'DiskBeingDeleted', what: `${which}, is being deleted` }]
-    if (claim.phase !== 'Lost') return []
-    return [{ disk, reason: 'DiskLost', what: `${which}, has lost its volume (the claim is Lost), ${all}` }]
+    return isOfPeople || spec.readOnly === true || !isOfGuest(world, disk) ? [] : (lossOf(world, disk) ?? [])
   })
+}
+
+/** Returns what has happened to a disk that the guest has had; undefined if it is there. */
+function lossOf(world: MachineWorld, disk: DiskFacts): LostDisk | undefined {
+  const { claim, ofImage } = disk
+  const which = `${titleOfDisk(disk)}${isMade(disk) ? '' : ' of a restore'}`
+  const all = 'with all that the guest has written to it'
+  if (claim === undefined) return { disk, reason: 'DiskLost', what: `${which}, is gone, ${all}` }
+  const isCloneGoing = ofImage?.clone !== undefined && isTerminating(ofImage.clone) && !isOrphaning(ofImage.clone)
+  if (isTerminating(claim) || (isCloneGoing && isMade(disk)))
+    return { disk, reason: 'DiskBeingDeleted', what: `${which}, is being deleted` }
+  if (claim.phase === 'Lost')
+    return { disk, reason: 'DiskLost', what: `${which}, has lost its volume (the claim is Lost), ${all}` }
+  if (!isRemade(world, disk, claim)) return undefined
+  const what = `${which}, was deleted ${all}, and CDI has made another one from the image`
+  return { disk, reason: 'DiskLost', what, isRemade: true }
+}
+
+/** Reports whether a guest has had the disk. The claim is made before KubeVirt's machine names it, and that of a clone is empty until CDI has filled it. */
+function isOfGuest(world: MachineWorld, disk: DiskFacts): boolean {
+  const { claimName, given, ofImage } = disk
+  if (recordOf(world, disk)?.claimUID !== undefined) return true
+  const { clone } = ofImage ?? {}
+  const isFilled = clone === undefined || clone.phase === 'Succeeded'
+  return isFilled && given?.claimName === claimName && hasRun(world)
+}
+
+/** CDI makes a claim again that somebody has deleted without its DataVolume. */
+function isRemade(world: MachineWorld, disk: DiskFacts, claim: ClaimFacts): boolean {
+  const { claim: recorded, claimUID } = recordOf(world, disk) ?? {}
+  const { clone } = disk.ofImage ?? {}
+  const isOther = claimUID !== undefined && recorded === disk.claimName && claim.metadata.uid !== claimUID
+  return isOther && clone !== undefined && isFilledByCDI(clone, claim)
 }
 
 /** Reports whether somebody has asked for new disks, and nothing of the old ones can be saved any more. */
@@ -47,12 +84,13 @@ export function planNewDisks({ world }: Pick<MachineDraft, 'world'>): Step | und
   if (lost.length === 0 || !isAnswered(world, lost)) return undefined
   const { vm, machine } = world
   const names = lost.map(({ disk }) => disk.spec.name)
-  const standing = waiting('DiskMissing', `disk ${names.join(', ')} is made again, empty, as somebody asked for it`)
+  const how = lost.some(({ disk }) => disk.ofImage !== undefined) ? '' : ', empty'
+  const standing = waiting('DiskMissing', `disk ${names.join(', ')} is made again${how}, as somebody asked for it`)
   const onlyIf = goneAsSeen(world, lost)
-  // KubeVirt's machine still names the claim of a restore. Made again, it gets the disk that the spec says.
-  if (machine !== undefined && lost.some(({ disk }) => !isMade(disk)))
+  // KubeVirt's machine still names the claim of a restore, or one that CDI has yet to make. Made again, it gets the disk that the spec says.
+  if (machine !== undefined && lost.some(({ disk }) => !isMade(disk) || disk.ofImage !== undefined))
     return { standing, remove: removalOf(machine), onlyIf }
-  const volumeless = lost.flatMap(({ disk }) => (isMade(disk) ? removalOf(disk.claim) : []))
+  const volumeless = lost.flatMap(({ disk }) => (isMade(disk) ? removalOf(disk.ofImage?.clone ?? disk.claim) : []))
   if (volumeless.length > 0) return { standing, remove: volumeless }
   const disks = vm.status.disks?.filter(({ name }) => !names.includes(name))
   const apply = wantedClaims(world)
@@ -82,12 +120,28 @@ export function planLostDisks(
   const stands = failed(worst.reason, textOn(world, lost))
   const standing = blocked === undefined ? stands : withMore(stands, `; ${blocked.message}`)
   const isNews = reasonOf(world.vm.status) !== worst.reason
-  return { standing, ...(isNews && { onlyIf: goneAsSeen(world, lost) }) }
+  const remove = lost.flatMap((one) => cloneInVain(world, one))
+  return { standing, ...(remove.length > 0 && { remove }), ...(isNews && { onlyIf: goneAsSeen(world, lost) }) }
+}
+
+/** CDI would make another disk in the place of the claim, and KubeVirt would start the guest from it. */
+function cloneInVain(world: MachineWorld, { disk, isRemade: isOther }: LostDisk): Removal[] {
+  const { claim, ofImage } = disk
+  const isNeeded = claim !== undefined && !isTerminating(claim) && (isOther !== true || world.instance !== undefined)
+  if (ofImage?.clone === undefined || !isMade(disk) || isNeeded) return []
+  return removalOf(ofImage.clone, ...stillInVain(world, disk.claimName, claim))
 }
 
 function textOn(world: MachineWorld, lost: readonly LostDisk[]): string {
-  const advice = `no new disk is made by itself; if nothing of it can be saved, have an empty one made by: ${rebuildCommand(world)}`
-  return lost.map((one) => `${one.what}${adviceOnGuest(world, one, advice)}`).join('; ')
+  const rebuild = rebuildCommand(world)
+  return lost
+    .map((one) => {
+      if (one.isRemade) return `${one.what}: to have it made anew, stop the guest, and then: ${rebuild}`
+      const made = one.disk.ofImage === undefined ? 'an empty one made' : 'one cloned from its image'
+      const advice = `no new disk is made by itself; if nothing of it can be saved, have ${made} by: ${rebuild}`
+      return `${one.what}${adviceOnGuest(world, one, advice)}`
+    })
+    .join('; ')
 }
 
 /** Returns what to tell as long as disks are lost and nobody has asked for others, whatever else the machine waits for. */

@@ -1,8 +1,8 @@
 import { ANNOTATIONS, type GuestDataDisk, type VirtualMachineStatus, vmChildNames } from '@open-terrain/constructs'
 import { isSameValue } from '../../../images/decide/image-meaning.ts'
-import { isTerminating } from '../../../kube/kube-object.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
-import type { DiskFacts, MachineWorld } from '../world.ts'
+import type { CloneFacts, DiskFacts, DiskImage, MachineWorld } from '../world.ts'
 import { hasBooted } from './machine-plan.ts'
 
 type Record = NonNullable<VirtualMachineStatus['disks']>[number]
@@ -24,28 +24,49 @@ export function isMade({ spec, claimName, ownClaim }: DiskFacts): boolean {
   return spec.volume === undefined && claimName === ownClaim
 }
 
+/** Reports whether its DataVolume is to be made: CDI then makes the claim. A claim that is there without one is used as it is. */
+export function isToBeCloned(disk: DiskFacts): boolean {
+  return isMade(disk) && disk.ofImage !== undefined && disk.ofImage.clone === undefined && disk.claim === undefined
+}
+
+/** Returns a disk that CDI has not completed; undefined if there is none. */
+export function unfinishedDisk({ disks }: Pick<MachineWorld, 'disks'>): CloningDisk | undefined {
+  return disks.find((disk): disk is CloningDisk => {
+    const { clone } = disk.ofImage ?? {}
+    return clone !== undefined && clone.phase !== 'Succeeded' && isMade(disk)
+  })
+}
+
+/** A disk with its DataVolume. */
+export type CloningDisk = DiskFacts & { readonly ofImage: { readonly clone: CloneFacts } }
+
 export function titleOfDisk({ spec, claimName }: DiskFacts): string {
   return `disk ${spec.name}, PersistentVolumeClaim ${claimName}`
 }
 
 /** Returns what the status knows of a disk that has the same source as now. */
-export function recordOf({ vm }: Pick<MachineWorld, 'vm'>, { spec }: DiskFacts): Record | undefined {
-  return vm.status.disks?.find(({ name, volume }) => name === spec.name && volume === spec.volume)
+export function recordOf({ vm }: Pick<MachineWorld, 'vm'>, { spec, ofImage }: DiskFacts): Record | undefined {
+  return vm.status.disks?.find(
+    ({ name, volume, image }) => name === spec.name && volume === spec.volume && image === ofImage?.key,
+  )
 }
 
 /**
- * Returns the disks that KubeVirt's machine is to have. One whose claim is not there yet is left out, since the machine would not start. One that the
- * machine has already stays.
+ * Returns the disks that KubeVirt's machine is to have. One whose claim is not there yet is left out, since the machine would not start, unless it is made
+ * together with the machine. One that the machine has already stays.
  */
 export function guestDisks({ disks, machine }: Pick<MachineWorld, 'disks' | 'machine'>): GuestDisks {
   const found = disks.flatMap((disk) => {
     const { spec, claim, claimName, ownClaim, given } = disk
-    const place = claim !== undefined || isMade(disk) ? { claimName, ownClaim } : given
-    return place === undefined ? [] : [{ name: spec.name, bus: spec.bus, ...place }]
+    const isThere = claim !== undefined || (isMade(disk) && disk.ofImage === undefined)
+    // With another image, it is another disk.
+    const kept = disk.ofImage === undefined || given?.ownClaim === ownClaim ? given : undefined
+    const place = isThere ? { claimName, ownClaim } : kept
+    return place === undefined ? [] : [{ name: spec.name, bus: spec.bus, readOnly: spec.readOnly, ...place }]
   })
   const isNoted = found.length > 0 || machine?.metadata.annotations?.[ANNOTATIONS.disks] !== undefined
   return {
-    disks: found.map(({ name, bus, claimName: claim }) => ({ name, bus, claim })),
+    disks: found.map(({ name, bus, readOnly, claimName: claim }) => ({ name, bus, readOnly, claim })),
     disksNote: isNoted ? found.map(({ name, ownClaim }) => `${name}=${ownClaim}`).join(',') : undefined,
   }
 }
@@ -63,24 +84,43 @@ export function missingDisks({ vm, disks }: Pick<MachineWorld, 'vm' | 'disks'>):
     const which = titleOfDisk(disk)
     if (isTerminating(claim)) return [`${which}, is being deleted`]
     if (claim?.phase === 'Lost') return [`${which}, has no volume any more (the claim is Lost)`]
-    if (claim !== undefined || isMade(disk)) return []
+    if (claim !== undefined) return []
+    if (disk.ofImage !== undefined) return [`${which}, ${whyNotCloned(disk.ofImage)}`]
+    if (isMade(disk)) return []
     return [`${which}, does not exist in namespace ${vm.metadata.namespace}`]
   })
   return texts.length === 0 ? undefined : `${texts.join('; ')}: create what is missing, or correct spec.disks`
 }
 
+/** The image itself shows how far it is. */
+function whyNotCloned({ key, image, clone, hasCloneSource }: DiskImage): string {
+  if (clone !== undefined) return `is being made by DataVolume ${clone.metadata.name}`
+  const waits = (why: string) => `is cloned when VMDiskImage ${key} can be: ${why}`
+  if (image === undefined) return waits('it does not exist')
+  if (isTerminating(image)) return waits('it is being deleted')
+  if (image.status.artifact === undefined) return waits(`it is ${image.status.phase ?? 'new'}`)
+  return hasCloneSource ? `is cloned from VMDiskImage ${key}` : waits('its artifact does not exist')
+}
+
 /** Returns what to record about the disks: which claims the guest has had, and what they were made for. */
 export function diskRecords(world: MachineWorld): Pick<VirtualMachineStatus, 'disks'> {
   const isOn = hasBooted(world)
-  const disks = world.disks.map((disk): Record => {
-    const { spec, claim, claimName, given } = disk
+  // One whose image is awaited is not there yet.
+  const there = world.disks.filter(({ ofImage, claim }) => !ofImage || (ofImage.clone ?? claim) !== undefined)
+  const disks = there.map((disk): Record => {
+    const { spec, claim, claimName, given, ofImage } = disk
     const known = recordOf(world, disk)
-    const isUsed = isOn && claim !== undefined && given?.claimName === claimName
+    // Nothing of the guest is on a CD-ROM.
+    const isFilled = ofImage?.clone === undefined || ofImage.clone.phase === 'Succeeded'
+    const isOfGuest = isOn && isFilled && spec.readOnly !== true
+    const isUsed = isOfGuest && claim !== undefined && given?.claimName === claimName
+    const isKept = known !== undefined && (ofImage !== undefined || known.size !== undefined)
     return withoutUndefined({
       name: spec.name,
       claim: claimName,
       volume: spec.volume,
-      size: known?.size ?? spec.size,
+      image: ofImage?.key,
+      size: isKept ? known.size : spec.size,
       claimUID: isUsed ? claim.metadata.uid : known?.claimUID,
     }) as Record
   })
@@ -89,21 +129,31 @@ export function diskRecords(world: MachineWorld): Pick<VirtualMachineStatus, 'di
 
 /** Returns what people should know about the disks of a machine that is deployed. */
 export function warningsOnDisks(world: MachineWorld): DiskWarning[] {
-  const { vm, disks, diskClaims, machine } = world
-  const used = new Set(disks.map(({ claimName }) => claimName))
-  const kept = diskClaims.filter((claim) => !used.has(claim.metadata.name) && !isTerminating(claim))
+  const { disks, machine } = world
   const missing = machine === undefined ? undefined : missingDisks(world)
   const warnings: DiskWarning[] = missing === undefined ? [] : [{ reason: 'DiskMissing', message: missing }]
-  if (kept.length > 0) {
-    const names = kept.map(({ metadata }) => metadata.name)
-    const message = `spec.disks does not use PersistentVolumeClaim ${names.join(', ')} any more: it stays with its data until the virtual machine is deleted; if nobody needs it: kubectl -n ${vm.metadata.namespace} delete pvc ${names.join(' ')}`
-    warnings.push({ reason: 'DiskKept', message })
-  }
-  for (const disk of disks) {
-    const { size } = recordOf(world, disk) ?? {}
-    if (size === undefined || isSameValue(size, disk.spec.size)) continue
-    const message = `${titleOfDisk(disk)}, keeps the size of ${size} that it was made with, although spec.disks asks for ${disk.spec.size}: undo the change, or add a disk with another name`
-    warnings.push({ reason: 'DiskSizeKept', message })
-  }
-  return warnings
+  return [...warnings, ...keptDisks(world), ...disks.flatMap((disk) => warningOnSize(world, disk))]
+}
+
+function keptDisks({ vm, disks, diskClaims, diskClones }: MachineWorld): DiskWarning[] {
+  const used = new Set(disks.map(({ claimName }) => claimName))
+  const isKept = (one: KubeObject) => !used.has(one.metadata.name) && !isTerminating(one)
+  return [diskClaims, diskClones.filter(({ phase }) => phase === 'Succeeded')].flatMap((objects): DiskWarning[] => {
+    const names = objects.filter(isKept).map(({ metadata }) => metadata.name)
+    if (names.length === 0) return []
+    const type = objects === diskClaims ? 'pvc' : 'dv'
+    const message = `spec.disks does not use PersistentVolumeClaim ${names.join(', ')} any more: it stays with its data until the virtual machine is deleted; if nobody needs it: kubectl -n ${vm.metadata.namespace} delete ${type} ${names.join(' ')}`
+    return [{ reason: 'DiskKept', message }]
+  })
+}
+
+function warningOnSize(world: MachineWorld, disk: DiskFacts): DiskWarning[] {
+  const { spec, ofImage, claim } = disk
+  const record = recordOf(world, disk)
+  const isMadeOfImage = ofImage !== undefined && record !== undefined && (ofImage.clone ?? claim) !== undefined
+  if ((record?.size === undefined && !isMadeOfImage) || isSameValue(record?.size, spec.size)) return []
+  const has = record?.size ?? 'its image'
+  const asks = spec.size ?? 'that of its image'
+  const message = `${titleOfDisk(disk)}, keeps the size of ${has} that it was made with, although spec.disks asks for ${asks}: undo the change, or add a disk with another name`
+  return [{ reason: 'DiskSizeKept', message }]
 }

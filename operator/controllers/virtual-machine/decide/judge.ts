@@ -64,35 +64,39 @@ export function reportsHang({ phase, kubevirt, conditions }: MachineView['status
   return phase === 'Failed' && reason === 'Timeout' && STARTS.has(kubevirt?.printableStatus)
 }
 
-/** Returns the standing of a disk that is not complete. KubeVirt's machine, if it exists, reports why no node is chosen. */
-export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView): MachineStanding {
+const ROOT_DISK = 'the root disk'
+
+/**
+ * Returns the standing of a disk that is not complete. KubeVirt's machine, if it exists, reports why no node is chosen.
+ * @param which disk it is, for messages
+ */
+export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView, which = ROOT_DISK): MachineStanding {
   const { phase, progress, running, bound } = clone
   const detail = withDetails(running.message || claimMessageOf(clone))
   if (phase === 'Failed') {
     const message = `DataVolume ${clone.metadata.name} is Failed${detail || ': CDI gives no reason'}; fix the cause, then delete the DataVolume: the disk is cloned again`
     return failed('CloneFailed', message)
   }
-  const blocked = blockage(bound) ?? blockage(running)
+  const blocked = blockage(bound, which) ?? blockage(running, which)
   if (blocked !== undefined) return waiting('CloneFailed', blocked)
   if (waitsForConsumer(clone)) {
     const trouble = machine?.trouble ?? ''
     // KubeVirt's message from before the claim existed stays for a while.
     const why = trouble.includes('waiting for it to appear') ? '' : withDetails(trouble)
-    return waiting('WaitingForVolumeBinding', `the root disk waits for a node to be chosen (${phase})${why}`)
+    return waiting('WaitingForVolumeBinding', `${which} waits for a node to be chosen (${phase})${why}`)
   }
   const share = progress === '' || progress === 'N/A' ? '' : ` (${progress})`
-  const cloning = (moving: string) =>
-    `the root disk is being cloned${moving}, CDI says ${phase || 'nothing yet'}${detail}`
+  const cloning = (moving: string) => `${which} is being cloned${moving}, CDI says ${phase || 'nothing yet'}${detail}`
   return waiting('Cloning', cloning(share), cloning(''))
 }
 
 /** Returns from a condition why CDI cannot begin, and what people can do. CDI then continues by itself. */
-function blockage({ reason, message }: CloneFacts['bound']): string | undefined {
+function blockage({ reason, message }: CloneFacts['bound'], which: string): string | undefined {
   const detail = message || `CDI says ${reason}`
   if (reason === 'ErrExceededQuota')
-    return `a ResourceQuota of the namespace leaves no room for the root disk: ${detail}; raise it, or delete what nobody needs`
+    return `a ResourceQuota of the namespace leaves no room for ${which}: ${detail}; raise it, or delete what nobody needs`
   if (reason === 'ErrClaimNotValid')
-    return `CDI cannot make a valid claim for the root disk: ${detail}; give the StorageProfile of its storage class its claimPropertySets`
+    return `CDI cannot make a valid claim for ${which}: ${detail}; give the StorageProfile of its storage class its claimPropertySets`
   return undefined
 }
 

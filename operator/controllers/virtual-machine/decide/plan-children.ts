@@ -23,9 +23,9 @@ import type { ImageView } from '../../../images/image-view.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
 import type { MachineWorld } from '../world.ts'
-import { guestDisks, isMade } from './further-disks.ts'
+import { guestDisks, isMade, isToBeCloned } from './further-disks.ts'
 import { type MachineDraft, runStrategyOf } from './machine-plan.ts'
-import { type ImageState, imageKeyOf } from './plan-image.ts'
+import { artifactOf, type ImageState, imageKeyOf } from './plan-image.ts'
 
 /** Annotation on the DataVolume of a clone: how CDI makes it. */
 export const CLONE_TYPE = 'cdi.kubevirt.io/cloneType'
@@ -82,6 +82,26 @@ export function wantedClone({ world, spec }: MachineDraft, { image, artifact }: 
   })
 }
 
+/** Returns the clones of disks beside the root disk that do not exist, and whose images can be cloned. Whoever calls it has checked that none is lost. */
+export function wantedDiskClones(world: MachineWorld): KubeObject[] {
+  return world.disks.flatMap((disk) => {
+    const { image } = disk.ofImage ?? {}
+    const artifact = artifactOf(image)
+    if (image === undefined || artifact === undefined || !isToBeCloned(disk) || !disk.ofImage?.hasCloneSource) return []
+    return [
+      renderCloneDataVolume({
+        vm: refOf(world),
+        name: disk.ownClaim,
+        artifact,
+        imageNamespace: image.metadata.namespace ?? '',
+        storageClass: storageClassOf(image),
+        diskSize: disk.spec.size,
+        imageSize: imageSizeOf(image),
+      }),
+    ]
+  })
+}
+
 /** Returns the desired Secret; empty if it is up to date, or its data cannot be rendered. */
 export function wantedSecret(world: MachineWorld): KubeObject[] {
   const { cloudInit, secret } = world
@@ -97,7 +117,7 @@ export function wantedClaims(world: MachineWorld): KubeObject[] {
   const storageClass = storageClassOf(world.image)
   return world.disks.flatMap((disk) => {
     const { name, size } = disk.spec
-    if (!isMade(disk) || disk.claim !== undefined || size === undefined) return []
+    if (!isMade(disk) || disk.ofImage !== undefined || disk.claim !== undefined || size === undefined) return []
     return [renderDiskClaim({ vm: refOf(world), disk: name, size, storageClass, artifact })]
   })
 }

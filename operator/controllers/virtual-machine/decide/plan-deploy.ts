@@ -12,8 +12,9 @@ import { sooner } from '../../../runtime/wake.ts'
 import type { MachineWorld } from '../world.ts'
 import { withAbsence } from './absence.ts'
 import { diskLoss, noDisk, planLoss } from './disk-loss.ts'
+import { planDiskClones, withDiskClones } from './further-clones.ts'
 import { planLostDisks, planNewDisks } from './further-disk-loss.ts'
-import { diskRecords, missingDisks, sharedDisk, titleOfDisk } from './further-disks.ts'
+import { diskRecords, missingDisks, sharedDisk, titleOfDisk, unfinishedDisk } from './further-disks.ts'
 import { nodeOf, standingOfDisk, standingOfMachine, waitsForConsumer } from './judge.ts'
 import type { MachineDraft, Step } from './machine-plan.ts'
 import { failed, hasBooted, hasDisk, NOT_BOOTED, ready, runStrategyOf, waiting } from './machine-plan.ts'
@@ -42,7 +43,9 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
   const lost = loss && planLoss(draft, loss, blocked)
   if (lost !== undefined) return { ...lost, status: { ...shownRun(draft.world), ...firstStart(draft), ...lost.status } }
   const step: Step =
-    planDiskless(draft, blocked) ?? standstill(draft, blocked) ?? planDisk(draft, image) ?? planRun(draft)
+    planDiskless(draft, blocked) ??
+    standstill(draft, blocked) ??
+    withDiskClones(draft, planDisk(draft, image) ?? planDiskClones(draft) ?? planRun(draft))
   if (cloudInit.kind === 'rendered') return step
   const wake = cloudInit.isRefused ? sooner(step.wake, SECRET_LOOK) : step.wake
   if (step.standing.reason === cloudInit.reason) return { ...step, wake }
@@ -238,6 +241,9 @@ function standingOf(world: MachineWorld): MachineStanding {
   if (off !== undefined) return off
   // Until the disk is complete, KubeVirt's state is stale or about something else.
   if (isCloning && !machine.isReady) return standingOfDisk(clone, machine)
+  const further = unfinishedDisk(world)
+  if (further?.given !== undefined && !machine.isReady)
+    return standingOfDisk(further.ofImage.clone, machine, `disk ${further.spec.name}`)
   return standingOfMachine(machine, obstacle, instance, spec.ok ? spec.spec.readiness : undefined)
 }
 

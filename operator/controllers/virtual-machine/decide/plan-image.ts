@@ -11,7 +11,7 @@ import { failed, isDeployed, type MachineDraft, type Step, waiting } from './mac
 import type { MachineStanding, MachineStatusFacts } from './status.ts'
 
 /** No trigger reports changes of the objects that disks are cloned from. */
-const SOURCE_LOOK = { afterMs: 10_000, because: 'what the image names as its artifact may be there by then' }
+export const SOURCE_LOOK = { afterMs: 10_000, because: 'what the image names as its artifact may be there by then' }
 
 interface Seen {
   readonly shown: VirtualMachineStatus['image']
@@ -180,10 +180,17 @@ function present(draft: MachineDraft, image: ImageView): Step {
   if (corrected !== undefined) return corrected
   if (status.phase === 'Failed')
     return { standing: failed('ImageFailed', `${which} is Failed${detail}; ${mending(draft, image, ensured)}`) }
+  return { standing: standingOfSync(image) }
+}
+
+/** Returns the standing of an image that has no artifact yet, and has not failed. */
+export function standingOfSync({ metadata: { namespace, name }, status }: ImageView): MachineStanding {
+  const which = `VMDiskImage ${namespace}/${name}`
+  const detail = status.message === undefined ? '' : `: ${status.message}`
   if (status.phase === 'Syncing' || status.phase === 'Snapshotting') {
     const syncing = (moving: string) => `${which} is ${status.phase}${moving}${detail}`
     const progress = status.progress === undefined ? '' : ` (${status.progress})`
-    return { standing: waiting('ImageSyncing', syncing(progress), syncing('')) }
+    return waiting('ImageSyncing', syncing(progress), syncing(''))
   }
-  return { standing: waiting('WaitingForImage', `${which} is ${status.phase ?? 'new'}${detail}`) }
+  return waiting('WaitingForImage', `${which} is ${status.phase ?? 'new'}${detail}`)
 }

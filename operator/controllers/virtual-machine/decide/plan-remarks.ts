@@ -20,6 +20,7 @@ export function remarksOnSpec({ world, spec }: MachineDraft, { apply = [] }: Ste
     ...warningsOf(spec, imageSize),
     ...expansionWarnings(world, spec, imageSize),
     ...warningsOnDisks(world),
+    ...smallDisks(world),
   ]
   const { vmDiskImageTemplate: template } = spec
   const isCorrected = apply.some(({ kind }) => kind === image?.kind)
@@ -37,6 +38,16 @@ export function remarksOnSpec({ world, spec }: MachineDraft, { apply = [] }: Ste
     remarks.push({ type: 'ImageMismatch', reason: 'ImageMismatch', message, ...(isAside && { isAside }) })
   }
   return remarks
+}
+
+/** The same of the disks beside the root disk as of the root disk itself. */
+function smallDisks({ disks }: MachineWorld): ReturnType<typeof warningsOf> {
+  return disks.flatMap(({ spec: { name, size }, ofImage }) => {
+    const imageSize = ofImage && imageSizeOf(ofImage.image)
+    if (size === undefined || imageSize === undefined || (compareQuantities(size, imageSize) ?? 0) >= 0) return []
+    const message = `disk ${name} gets ${imageSize}, the size of its image: spec.disks asks for less (${size})`
+    return [{ reason: 'DiskSmallerThanImage' as const, message }]
+  })
 }
 
 /**

@@ -13,6 +13,10 @@ import type { MachineStanding } from './status.ts'
 
 /** The source of a clone may disappear without a trigger for the machine. */
 const CLONE_LOOK_MS = 60_000
+export const CLONE_LOOK = {
+  afterMs: CLONE_LOOK_MS,
+  because: 'what the disk is cloned from may be gone by then',
+} as const
 /** How often a neighbour's Lease is read. */
 const KNOWN_AGAIN = {
   afterMs: 10_000,
@@ -65,9 +69,7 @@ function timed(draft: MachineDraft, standing: MachineStanding, work: Work): Step
   }
   if (leftMs <= 0) return overdue(draft, standing, kept, hung)
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
-  const wake = isCloning
-    ? sooner(readyBy, { afterMs: CLONE_LOOK_MS, because: 'what the disk is cloned from may be gone by then' })
-    : readyBy
+  const wake = isCloning ? sooner(readyBy, CLONE_LOOK) : readyBy
   return { ...kept, standing, wake }
 }
 

@@ -8,6 +8,7 @@ import { steadyOf } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import { diskLoss, hasRun, rebuildRequestOf, remarksOnLoss } from './disk-loss.ts'
 import { lostDisks, remarksOnLostDisks } from './further-disk-loss.ts'
+import { withAwaitedImages } from './further-images.ts'
 import type { MachineDraft, MachinePlan, Step } from './machine-plan.ts'
 import { failed, isDeployed, ready, refused, waiting } from './machine-plan.ts'
 import { planMachineDeletion } from './plan-deletion.ts'
@@ -44,7 +45,7 @@ function decide(world: MachineWorld, now: number): Decision {
   if (!world.spec.ok)
     return finish(world, { standing: failed(unusableReason(world.vm), problemsText(world.spec.problems)) }, now)
   const draft: MachineDraft = { world, spec: world.spec.spec, now }
-  const image = imageState(draft)
+  const image = withAwaitedImages(imageState(draft), world)
   const step = stepOf(draft, image)
   const remarks = [...lossRemarks(world), ...remarksOnSpec(draft, step), ...(step.remarks ?? [])]
   return finish(world, { ...step, remarks }, now, image)

@@ -44,4 +44,12 @@ describe('what an image is made from', () => {
       lacks: expect.stringContaining('version'),
     })
   })
+
+  it('is nothing for an image that only other disks name than root disks', () => {
+    const disks = [{ name: 'tools', backingVMDiskImage: 'golden' }]
+    expect(made({ imageUrlTemplate: URL }, vm('a', { backingVMDiskImage: 'other', disks }))).toMatchObject({
+      spec: undefined,
+      lacks: expect.stringContaining('only disks of machines name it'),
+    })
+  })
 })

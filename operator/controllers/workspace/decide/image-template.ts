@@ -22,13 +22,15 @@ const BY_SCHEME: Readonly<Record<string, SourceType>> = {
   'oci-archive': 'registry',
 }
 
-/** Returns the first template among the machines with this image, else what the policy renders for the first of these machines. */
+/** An image that only disks beside root disks name is not made. Returns the first template among the machines with this image, else what the policy renders for the first of these machines. */
 export function imageTemplate({ vms = [] }: WorkspaceSpec, policy: Policy, name: string): ImageTemplate {
   const machines = vms.filter(({ backingVMDiskImage }) => backingVMDiskImage === name)
   const own = machines.find(({ vmDiskImageTemplate }) => vmDiskImageTemplate !== undefined)?.vmDiskImageTemplate
   if (own !== undefined) return { spec: own, from: 'vmDiskImageTemplate' }
   const [machine] = machines
-  if (machine === undefined || policy.imageUrlTemplate === undefined)
+  if (machine === undefined)
+    return { spec: undefined, lacks: 'only disks of machines name it (vms[].disks), for which no image is made' }
+  if (policy.imageUrlTemplate === undefined)
     return { spec: undefined, lacks: 'its machine has no vmDiskImageTemplate, and the policy no imageUrlTemplate' }
   return templateByPolicy(policy, policy.imageUrlTemplate, machine)
 }

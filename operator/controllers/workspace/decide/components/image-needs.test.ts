@@ -85,3 +85,35 @@ describe.each(STATES)('an image that %s', (_what, change, text) => {
     expect(planned(status, change).status.phase).not.toBe('Ready')
   })
 })
+
+describe('an image of a disk beside the root disk', () => {
+  const TOOLS = { name: 'tools', backingVMDiskImage: 'tools' }
+  const withTools = { ...DEPLOYED, vms: DEPLOYED.vms.map((vm) => ({ ...vm, disks: [TOOLS] })) }
+  const planOf = (status?: object) => {
+    const world = settledWorld(withTools)
+    world.images.delete('tools')
+    const child = world.children.get('VirtualMachine demo-vm')
+    if (status === undefined) world.children.delete('VirtualMachine demo-vm')
+    else world.children.set('VirtualMachine demo-vm', { ...child, status } as never)
+    return planWorkspace(world.world, NOW)
+  }
+
+  it('is waited for by name, and not made', () => {
+    const { status, apply } = planOf()
+    expect([status.phase, status.reason]).toEqual(['Provisioning', 'ImageMissing'])
+    expect(status.message).toContain('VMDiskImage vmdi-farm/tools does not exist, and only disks of machines name it')
+    expect(apply.map(({ kind }) => kind)).not.toContain('VMDiskImage')
+  })
+
+  it('is needed until the machine has a disk of it, too', () => {
+    const has = { ...RUNS, ...BOOTED }
+    expect(planOf(has).status.reason).toBe('ImageMissing')
+    expect(planOf({ ...has, disks: [{ image: 'vmdi-farm/tools' }] }).status.reason).toBe('ImageNotNeeded')
+  })
+
+  it('becomes the image of a disk of the machine', () => {
+    expect(settledWorld(withTools).children.get('VirtualMachine demo-vm')).toHaveProperty('spec.disks', [
+      { name: 'tools', vmDiskImageRef: { name: 'tools', namespace: 'vmdi-farm' } },
+    ])
+  })
+})

@@ -43,11 +43,16 @@ export const IMAGE_KIND: ComponentKind = {
 }
 
 export function imageNames({ vms = [] }: WorkspaceSpec): string[] {
-  return [...new Set(vms.map(({ backingVMDiskImage }) => backingVMDiskImage))]
+  return [...new Set([...vms.map(({ backingVMDiskImage }) => backingVMDiskImage), ...vms.flatMap(diskImagesOf)])]
 }
 
-export function imageIdOf({ backingVMDiskImage }: WorkspaceVm): string {
-  return idOf(KIND, backingVMDiskImage)
+/** Names of the images of a machine's disks beside its root disk. */
+function diskImagesOf({ disks = [] }: WorkspaceVm): string[] {
+  return disks.flatMap(({ backingVMDiskImage }) => backingVMDiskImage ?? [])
+}
+
+export function imageIdsOf(vm: WorkspaceVm): string[] {
+  return [...new Set([vm.backingVMDiskImage, ...diskImagesOf(vm)])].map((name) => idOf(KIND, name))
 }
 
 /** Returns the references to an image that count as its own: that of the workspace, and those of its machines of the image. */
@@ -59,11 +64,16 @@ export function ownReferences(
   return new Set([workspace, ...machines].map(referenceOf))
 }
 
+interface NamesImage {
+  readonly vmDiskImageRef?: { readonly name?: unknown }
+}
+
+/** Reports whether it is a machine with a disk of the image. */
 function isMachineOf(image: string, child: KubeObject): boolean {
-  const { kind, spec } = child as KubeObject & {
-    readonly spec?: { readonly vmDiskImageRef?: { readonly name?: unknown } }
-  }
-  return kind === virtualMachine.kind && spec?.vmDiskImageRef?.name === image
+  const { kind, spec } = child as KubeObject & { readonly spec?: NamesImage & { readonly disks?: unknown } }
+  if (kind !== virtualMachine.kind || spec === undefined) return false
+  const disks: readonly NamesImage[] = Array.isArray(spec.disks) ? spec.disks : []
+  return [spec, ...disks].some(({ vmDiskImageRef }) => vmDiskImageRef?.name === image)
 }
 
 /** An image with what the workspace wants of it. */
@@ -93,11 +103,19 @@ function judgeImage(world: WorkspaceWorld, name: string): Judgement {
 
 /** Reports whether every machine of the image has its disk, which is a copy. */
 function isNeededNoMore({ children }: WorkspaceWorld, { vms = [] }: WorkspaceSpec, image: string): boolean {
-  const names = vms.filter((vm) => vm.backingVMDiskImage === image).map((vm) => vm.name)
-  return names.every((name) => {
-    const machine = children.get(idOf(virtualMachine.kind, name)) as MachineFacts | undefined
-    return machine !== undefined && isMachineOf(image, machine) && hasItsDisk(machine)
+  return vms.every((vm) => {
+    const isOfDisk = diskImagesOf(vm).includes(image)
+    if (vm.backingVMDiskImage !== image && !isOfDisk) return true
+    const machine = children.get(idOf(virtualMachine.kind, vm.name)) as MachineFacts | undefined
+    if (machine === undefined || !isMachineOf(image, machine) || !hasItsDisk(machine)) return false
+    // A disk that was added later may still wait.
+    return !isOfDisk || madeOf(machine, image) === diskImagesOf(vm).filter((one) => one === image).length
   })
+}
+
+/** Returns how many disks beside its root disk a machine has, or is making, from an image. */
+function madeOf({ status: { disks = [] } }: MachineFacts, image: string): number {
+  return disks.filter((disk) => disk.image?.endsWith(`/${image}`)).length
 }
 
 /** An image that the machines need no more. It is not made again before one of them needs it. */

@@ -22,7 +22,7 @@ import {
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { missingSecrets } from '../missing-secrets.ts'
 import { placedBefore } from '../placement.ts'
-import { imageIdOf } from './image.ts'
+import { imageIdsOf } from './image.ts'
 import { networkIds, refusedAttachment, refusedMove } from './network.ts'
 import { secretIds } from './secret.ts'
 import { volumeIdOf } from './volume.ts'
@@ -44,7 +44,12 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
         kind: KIND,
         name: vm.name,
         objects: [machine],
-        needs: [...secretIds(spec, idOf(KIND, vm.name)), imageIdOf(vm), ...networkIds(vm.interfaces), ...volumeIds(vm)],
+        needs: [
+          ...secretIds(spec, idOf(KIND, vm.name)),
+          ...imageIdsOf(vm),
+          ...networkIds(vm.interfaces),
+          ...volumeIds(vm),
+        ],
         ...withWarnings(
           [...machineNetworkWarnings(spec, vm), ...machineDiskWarnings(spec, vm)],
           warningsOf(machine.spec).map(({ message }) => message),

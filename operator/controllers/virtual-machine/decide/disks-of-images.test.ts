@@ -1,0 +1,210 @@
+import { diskClaimName } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { HOUR } from '../../../runtime/times.fixtures.ts'
+import { DISK } from '../machine-disks.fixtures.ts'
+import { KUBEVIRT, PUBLISHED } from '../machine-objects.fixtures.ts'
+import { Walk } from '../machine-walk.fixtures.ts'
+
+const TOOLS = diskClaimName('vm', 'tools', 'farm/tools')
+const ISO = diskClaimName('vm', 'iso', 'team/installer')
+const tools = { name: 'tools', vmDiskImageRef: { name: 'tools', namespace: 'farm' } }
+const iso = { name: 'iso', vmDiskImageRef: { name: 'installer' }, readOnly: true }
+const BOTH = { disks: [tools, iso] }
+
+interface Guest {
+  readonly domain: { readonly devices: { readonly disks: readonly { readonly name: string }[] } }
+  readonly volumes: readonly {
+    readonly name: string
+    readonly persistentVolumeClaim?: { readonly claimName: string }
+  }[]
+}
+const guestOf = ({ world: { machine } }: Walk) =>
+  (machine as unknown as { readonly spec: { readonly template: { readonly spec: Guest } } }).spec.template.spec
+const claimIn = (walk: Walk, name: string) =>
+  guestOf(walk).volumes.find((one) => one.name === name)?.persistentVolumeClaim?.claimName
+const writes = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) => !/^(status|finalizer)/.test(line))
+const off = (walk: Walk) => walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
+/** All images are there, and the clones have been made. */
+const deployed = (spec: Readonly<Record<string, unknown>> = BOTH) => {
+  const walk = new Walk({ spec }).further('farm/tools', PUBLISHED).further('team/installer', PUBLISHED).image(PUBLISHED)
+  walk.disk(DISK.succeeded)
+  for (const name of walk.clones.keys()) walk.clone(name, DISK.succeeded, `claim of ${name}`)
+  return walk.start()
+}
+const without = (walk: Walk, name: string) => {
+  walk.claims.delete(name)
+  return walk.settle()
+}
+
+describe('a machine with disks of images', () => {
+  it('waits for all of them, and for their clones, and comes to rest', () => {
+    const walk = new Walk({ spec: BOTH }).image(PUBLISHED)
+    expect([walk.stand, writes(walk)]).toEqual(['Provisioning/ImageNotFound', []])
+    expect(walk.message).toMatch(/disk tools: VMDiskImage farm\/tools does not exist.*disk iso: VMDiskImage team\/inst/)
+    walk.further('farm/tools', { phase: 'Queued', queuePosition: 3, message: 'waits for a slot' })
+    walk.further('team/installer', { phase: 'Syncing', progress: '40%' })
+    expect(walk.stand).toBe('Provisioning/WaitingForImage')
+    expect(walk.message).toContain('farm/tools is Queued (place 3 in the queue): waits for a slot')
+    expect(walk.message).toContain('team/installer is Syncing (40%)')
+    expect(walk.condition('ImageReady')).toMatchObject({ status: 'False' })
+    walk.further('team/installer', { phase: 'Failed', message: 'NotFound' })
+    expect(walk.stand).toBe('Failed/ImageFailed')
+    expect(walk.message).toMatch(/^disk iso: VMDiskImage team\/installer is Failed: NotFound.*; disk tools: /)
+    walk
+      .after(100 * HOUR)
+      .further('team/installer', PUBLISHED)
+      .image(undefined)
+    expect(walk.message).toMatch(/^VMDiskImage farm\/golden is new; disk tools: /)
+    walk.image(PUBLISHED).further('farm/tools', PUBLISHED)
+    expect(writes(walk)).toEqual([
+      'apply VMDiskImage golden',
+      `apply DataVolume ${TOOLS}`,
+      `apply DataVolume ${ISO}`,
+      'apply Secret vm-cloudinit',
+      'apply DataVolume vm-root',
+    ])
+    walk.disk(DISK.succeeded)
+    expect([walk.stand, walk.world.machine]).toEqual(['Provisioning/Cloning', undefined])
+    expect(walk.message).toContain('disk tools is being cloned')
+    walk.clone(TOOLS, DISK.succeeded, 'claim 1')
+    expect([walk.stand, walk.world.machine]).toEqual(['Provisioning/Cloning', undefined])
+    walk.clone(ISO, DISK.succeeded, 'claim 2').start()
+    expect(walk.stand).toBe('Ready/Running')
+    expect([claimIn(walk, 'tools'), claimIn(walk, 'iso')]).toEqual([TOOLS, ISO])
+    expect(guestOf(walk).domain.devices.disks).toEqual([
+      { name: 'rootdisk', bootOrder: 1, disk: { bus: 'virtio' } },
+      { name: 'cloudinit', disk: { bus: 'virtio' } },
+      { name: 'tools', serial: 'tools', disk: { bus: 'virtio' } },
+      { name: 'iso', serial: 'iso', bootOrder: 2, cdrom: { bus: 'sata' } },
+    ])
+    expect(walk.status.disks).toEqual([
+      { name: 'tools', claim: TOOLS, image: 'farm/tools', claimUID: 'claim 1' },
+      { name: 'iso', claim: ISO, image: 'team/installer' },
+    ])
+    expect(walk.after(100 * HOUR).step()).toBe(false)
+  })
+
+  it('has clones of its own, as large as their images or as asked for', () => {
+    const walk = deployed({ disks: [{ ...tools, size: '30Gi' }, iso] })
+    expect(walk.clones.get(TOOLS)).toMatchObject({
+      metadata: { ownerReferences: [{ kind: 'VirtualMachine', name: 'vm', controller: true }] },
+      spec: {
+        source: { snapshot: { namespace: 'farm', name: PUBLISHED.artifact?.name } },
+        storage: { volumeMode: 'Block', resources: { requests: { storage: '30Gi' } } },
+      },
+    })
+    expect(walk.clones.get(ISO)).toHaveProperty('spec.storage.volumeMode', 'Block')
+    expect(walk.clones.get(ISO)).not.toHaveProperty('spec.storage.resources.requests')
+    walk.edit({ disks: [tools, iso] }).settle()
+    expect(walk.condition('SpecWarning')).toMatchObject({ reason: 'DiskSizeKept' })
+    expect(deployed({ disks: [{ ...tools, size: '1Gi' }] }).condition('SpecWarning')).toMatchObject({
+      reason: 'DiskSmallerThanImage',
+    })
+  })
+
+  it('with ignoreOnDeploy only waits for the images', () => {
+    const walk = new Walk({ spec: { ...BOTH, ignoreOnDeploy: true } }).image(PUBLISHED)
+    expect(walk.stand).toBe('Provisioning/ImageNotFound')
+    walk.further('farm/tools', PUBLISHED).further('team/installer', PUBLISHED)
+    expect([walk.stand, writes(walk)]).toEqual(['Ready/IgnoredOnDeploy', []])
+  })
+
+  it('clones again what is cloned from a source that is gone, and nothing that may have data', () => {
+    const walk = new Walk({ spec: BOTH }).further('farm/tools', PUBLISHED).further('team/installer', PUBLISHED)
+    walk.image(PUBLISHED).disk(DISK.succeeded)
+    walk.clone(ISO, DISK.cloning, 'claim 2').clone(TOOLS, DISK.cloning, 'claim 1', 'Pending')
+    walk.gone.add(PUBLISHED.artifact?.name ?? '')
+    walk.settle()
+    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([`delete DataVolume ${TOOLS}`])
+    expect(walk.stand).toBe('Provisioning/DiskMissing')
+    expect(walk.message).toContain('VMDiskImage farm/tools can be: its artifact does not exist')
+    walk.gone.clear()
+    walk.settle()
+    expect(walk.clones.has(TOOLS)).toBe(true)
+  })
+
+  it('tells a clone that has failed, and has it again when somebody deletes it', () => {
+    const walk = new Walk({ spec: BOTH }).further('farm/tools', PUBLISHED).further('team/installer', PUBLISHED)
+    walk.image(PUBLISHED).disk(DISK.succeeded).clone(ISO, { phase: 'Failed' })
+    expect([walk.stand, walk.message]).toEqual(['Failed/CloneFailed', expect.stringContaining(`DataVolume ${ISO} is`)])
+    walk.clones.delete(ISO)
+    expect(walk.settle().clones.get(ISO)).toMatchObject({ phase: '' })
+  })
+
+  it('gets a disk that is added when its claim is there', () => {
+    const walk = deployed({ disks: [tools] })
+    walk.further('team/installer', { phase: 'Queued' }).edit(BOTH).settle()
+    expect([walk.stand, claimIn(walk, 'iso')]).toEqual(['Ready/Running', undefined])
+    expect(walk.condition('SpecWarning')?.message).toContain('when VMDiskImage team/installer can be: it is Queued')
+    walk.further('team/installer', PUBLISHED).clone(ISO, DISK.succeeded, 'claim 2')
+    expect([claimIn(walk, 'iso'), walk.condition('SpecWarning')]).toEqual([ISO, undefined])
+  })
+
+  it('keeps the disk of another image with its data, and has it again', () => {
+    const walk = deployed({ disks: [tools] }).further('farm/other', PUBLISHED)
+    const other = { ...tools, vmDiskImageRef: { name: 'other', namespace: 'farm' } }
+    const name = diskClaimName('vm', 'tools', 'farm/other')
+    walk.edit({ disks: [other] }).settle()
+    expect(walk.condition('SpecWarning')?.message).toContain(`kubectl -n team delete dv ${TOOLS}`)
+    walk.clone(name, DISK.succeeded, 'claim 3')
+    expect([claimIn(walk, 'tools'), walk.clones.has(TOOLS)]).toEqual([name, true])
+    walk.edit({ disks: [tools] }).settle()
+    expect([claimIn(walk, 'tools'), walk.stand]).toEqual([TOOLS, 'Ready/Running'])
+  })
+
+  it('deletes the clones after the machine', () => {
+    const walk = deployed()
+    const before = walk.log.length
+    walk.markDeleted().settle().reap().settle().reap().settle()
+    expect(writes(walk, before).filter((line) => line.startsWith('delete'))).toEqual([
+      'delete VirtualMachine vm',
+      'delete DataVolume vm-root',
+      `delete DataVolume ${TOOLS}`,
+      `delete DataVolume ${ISO}`,
+      'delete Secret vm-cloudinit',
+    ])
+  })
+})
+
+describe('a clone that the guest has had', () => {
+  it.each<[string, (walk: Walk) => void]>([
+    ['is gone', (walk) => walk.clones.delete(TOOLS)],
+    ['is gone, and CDI is about to make it again', () => undefined],
+    ['is gone, and CDI has made it again', (walk) => walk.clone(TOOLS, DISK.succeeded, 'claim 9')],
+  ])('is never made again silently: it %s', (_what, changes) => {
+    const walk = off(deployed())
+    walk.claims.delete(TOOLS)
+    changes(walk)
+    walk.after(HOUR).after(1000 * HOUR)
+    expect(walk.stand).toBe('Failed/DiskLost')
+    expect(walk.message).toContain(`disk tools, PersistentVolumeClaim ${TOOLS}, `)
+    expect([walk.clones.has(TOOLS), walk.claims.has(TOOLS)]).toEqual([false, false])
+    expect(walk.condition('DiskLost')).toMatchObject({ status: 'True' })
+    walk.rebuild().machineGone().settle()
+    walk.clone(TOOLS, DISK.succeeded, 'claim 10').start()
+    expect([walk.stand, walk.condition('DiskLost')]).toEqual(['Ready/Running', undefined])
+    expect(walk.log.filter((line) => line === `apply DataVolume ${TOOLS}`)).toHaveLength(2)
+    expect(walk.log.filter((line) => line === 'apply DataVolume vm-root')).toHaveLength(1)
+    without(off(walk), TOOLS)
+    expect(walk.stand).toBe('Failed/DiskLost')
+  })
+
+  it('stays when the root disk is lost and made again', () => {
+    const walk = off(deployed())
+    walk.diskGone().settle().machineGone().rebuild()
+    walk.disk(DISK.succeeded).start()
+    expect([walk.stand, writes(walk).filter((line) => line.includes(TOOLS))]).toEqual([
+      'Ready/Running',
+      [`apply DataVolume ${TOOLS}`],
+    ])
+  })
+
+  it('is made again by itself if it is a CD-ROM', () => {
+    const walk = off(deployed())
+    walk.clones.delete(ISO)
+    without(walk, ISO)
+    expect(walk.stand).toBe('Provisioning/DiskMissing')
+    walk.clone(ISO, DISK.succeeded, 'claim 9').start()
+    expect(walk.stand).toBe('Ready/Running')
+  })
+})

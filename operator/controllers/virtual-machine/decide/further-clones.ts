@@ -1,0 +1,81 @@
+import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
+import { KUBEVIRT_VIRTUAL_MACHINE } from '../../../kube/resource-types.ts'
+import { type Removal, removalOf } from '../../../runtime/plan.ts'
+import { sooner } from '../../../runtime/wake.ts'
+import type { DiskFacts, MachineWorld } from '../world.ts'
+import { isTrusted } from './absence.ts'
+import { hasRun } from './disk-loss.ts'
+import { diskRecords, isMade } from './further-disks.ts'
+import { awaitedImages } from './further-images.ts'
+import { standingOfDisk } from './judge.ts'
+import { hasBooted, type MachineDraft, type Step, waiting } from './machine-plan.ts'
+import { wantedDiskClones } from './plan-children.ts'
+import { cloneStatus } from './plan-disk.ts'
+import { CLONE_LOOK, judged } from './plan-timeouts.ts'
+import type { MachineStanding } from './status.ts'
+
+/** Adds what is to be done for the clones of disks beside the root disk, which are made beside it. */
+export function withDiskClones({ world }: Pick<MachineDraft, 'world'>, step: Step): Step {
+  const cloned = world.disks.filter(({ ofImage }) => ofImage !== undefined)
+  if (cloned.length === 0) return step
+  const isUnfinished = cloned.some(({ ofImage }) => ofImage?.clone?.phase !== 'Succeeded')
+  const wait = awaitedImages(world)
+  const looks = [isUnfinished ? CLONE_LOOK : undefined, wait?.wake].filter((wake) => wake !== undefined)
+  const wake = looks.reduce(sooner, step.wake ?? looks[0] ?? CLONE_LOOK)
+  const blocking = machineInTheWay(world, cloned)
+  const isMachine = ({ kind }: KubeObject) => kind === KUBEVIRT_VIRTUAL_MACHINE.kind
+  const apply = [...wantedDiskClones(world), ...(step.apply ?? [])]
+  return {
+    ...step,
+    apply: blocking.length === 0 ? apply : apply.filter((one) => !isMachine(one)),
+    remove: [...(step.remove ?? []), ...blocking, ...clonesInVain(world, cloned)],
+    ...((step.wake ?? looks[0]) !== undefined && { wake }),
+  }
+}
+
+/** The pod of a machine that has not started keeps the claim of a disk that is to be made again. */
+function machineInTheWay(world: MachineWorld, cloned: readonly DiskFacts[]): Removal[] {
+  const isGoing = cloned.some(({ ofImage, given }) => given !== undefined && isTerminating(ofImage?.clone))
+  return isGoing && !hasBooted(world) ? removalOf(world.machine) : []
+}
+
+/** What is cloned from a source that is gone is cloned again. Only CDI has written to it: a claim that is bound may have been filled. */
+function clonesInVain(world: MachineWorld, cloned: readonly DiskFacts[]): Removal[] {
+  if (!isTrusted(world, 'CDI')) return []
+  return cloned.flatMap(({ ofImage, claim, given }): Removal[] => {
+    const { clone, hasCloneSource = true } = ofImage ?? {}
+    const isAtWork = clone !== undefined && clone.phase !== 'Succeeded' && clone.phase !== 'Failed'
+    const mayHaveData = claim !== undefined && claim.phase !== 'Pending'
+    const isOfGuest = given !== undefined && hasRun(world)
+    if (!isAtWork || hasCloneSource || mayHaveData || isOfGuest || clone.cloneOf === undefined) return []
+    const { kind, namespace, name } = clone.cloneOf
+    return removalOf(clone, { absent: [{ type: CLONE_SOURCES[kind], namespace, name }], whose: "anybody's" })
+  })
+}
+
+/** Plans the clones that KubeVirt's machine waits for to be made; returns undefined if it is made, or their claims are there. */
+export function planDiskClones(draft: MachineDraft): Step | undefined {
+  const { world } = draft
+  if (world.machine !== undefined) return undefined
+  const awaited = world.disks.filter((disk) => {
+    const { clone } = disk.ofImage ?? {}
+    const isAmiss = isTerminating(clone) || clone?.phase === 'Failed'
+    return disk.ofImage !== undefined && isMade(disk) && (disk.claim === undefined || isAmiss)
+  })
+  const [first] = awaited
+  if (first === undefined) return undefined
+  const status = { ...(world.clone && cloneStatus(draft, world.clone)), ...diskRecords(world) }
+  const wait = awaitedImages(world)
+  if (wait !== undefined) return { ...wait, status }
+  const worst = awaited.find(({ ofImage }) => ofImage?.clone?.phase === 'Failed') ?? first
+  return judged(draft, standingOfClone(worst), { status })
+}
+
+function standingOfClone({ spec: { name }, ofImage }: DiskFacts): MachineStanding {
+  const { clone, key } = ofImage ?? {}
+  if (clone === undefined) return waiting('Cloning', `disk ${name} is cloned from VMDiskImage ${key}`)
+  if (!isTerminating(clone)) return standingOfDisk(clone, undefined, `disk ${name}`)
+  const message = `DataVolume ${clone.metadata.name} is being deleted: disk ${name} is recreated when it is gone`
+  return waiting('Cloning', message)
+}
