@@ -35,6 +35,8 @@ export {
 } from './api/interface-words.ts'
 export { ipText, isOverlapping, parseCidr, parseIp } from './api/ip-address.ts'
 export { ANNOTATIONS, FINALIZERS, LAB_ISOLATION, LABELS, MANAGER, PLACEMENT_GATE } from './api/labels.ts'
+export { INSTANCETYPE_KINDS, PREFERENCE_KINDS } from './api/machine-instancetype.ts'
+export { OPERATING_SYSTEMS, type OperatingSystem, WINDOWS_PASSWORD_MAX } from './api/machine-os.ts'
 export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
 export { problemsText, type SpecProblem } from './api/parse-spec.ts'
 export {
@@ -67,7 +69,12 @@ export {
   SOURCE_CREDENTIALS,
 } from './api/source-credentials.ts'
 export { isSameUrl } from './api/source-url.ts'
-export { BEGINS_AS_USER_DATA, isUserData, USER_DATA_BEGINNINGS } from './api/user-data.ts'
+export {
+  asUserDataBegins,
+  isUserData,
+  USER_DATA_BEGINNINGS,
+  WINDOWS_USER_DATA_BEGINNINGS,
+} from './api/user-data.ts'
 export {
   type ParsedVirtualMachineSpec,
   parseVirtualMachineSpec,
@@ -190,7 +197,14 @@ export {
   type DiskSource,
   renderDataVolume,
 } from './children/data-volume.ts'
-export { type FieldsFromSpec, fieldsFromSpec, type MaybeFromSpec } from './children/fields-from-spec.ts'
+export {
+  type FieldsFromSpec,
+  fieldsFromSpec,
+  type MaybeFromSpec,
+  namesFromSpec,
+  SYSPREP_FROM_SPEC,
+  WINDOWS_FROM_SPEC,
+} from './children/fields-from-spec.ts'
 export type { ChildMetadata, ChildOwnerReference, ImageChild, ImageRef } from './children/image-child.ts'
 export {
   KubeVirtVirtualMachine,
@@ -199,6 +213,7 @@ export {
   type KubeVirtVirtualMachineSpec,
   ROOT_DISK,
   renderKubeVirtVirtualMachine,
+  SYSPREP_DISK,
 } from './children/kubevirt-virtual-machine.ts'
 export { withMacAddresses } from './children/mac-address.ts'
 export {
@@ -209,7 +224,14 @@ export {
   type GuestDataDisk,
   renderDiskClaim,
 } from './children/machine-disks.ts'
-export { hardwareOf, type MachineHardware } from './children/machine-hardware.ts'
+export { hardwareOf, type MachineHardware, type WindowsHardware } from './children/machine-hardware.ts'
+export {
+  type GuestMatcher,
+  type GuestMatchers,
+  type MachineMatchers,
+  matchersOf,
+  type PresentMatchers,
+} from './children/machine-matchers.ts'
 export { render } from './children/render.ts'
 export { RenderedObject } from './children/rendered-object.ts'
 export { userDataWarnings } from './children/user-data-warnings.ts'

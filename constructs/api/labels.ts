@@ -83,6 +83,11 @@ export const ANNOTATIONS = {
    * On the VirtualMachine of KubeVirt: which of the fields that people may set there as well are from the spec, separated by commas. Absent until one was.
    */
   fieldsFromSpec: 'pelotech.ot/fields-from-spec',
+  /**
+   * On the VirtualMachine of KubeVirt: the instance type and the preference that it was given, as `<field>=<kind>/<name>`, separated by commas. KubeVirt may put
+   * what they say into the machine, and take them away. Absent until one was given.
+   */
+  matchers: 'pelotech.ot/matchers',
   /** On the VirtualMachine of KubeVirt: `<disk>=<claim>` of each further disk that the operator gave it, separated by commas. */
   disks: 'pelotech.ot/disks',
   /** On the VirtualMachine of KubeVirt or its instance: when the operator last made KubeVirt retry what was refused. */

@@ -340,6 +340,18 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
       'A user has a password that cannot be used, because lock_passwd is true, which is the default of cloud-init.',
     remedy: 'Set lock_passwd to false for that user in spec.users, or remove the password.',
   },
+  /** Warning: a login that Windows may refuse. */
+  WindowsLogin: {
+    meaning:
+      'A login may not work in Windows: the image may set its password itself, Windows may refuse the password, or it may not look for the keys. Or a user is called Administrator, and os is not windows. The message says which, and for whom.',
+    remedy: 'Do what the message says: set os: windows, or change spec.users or the image.',
+  },
+  /** Warning: Windows cannot be set up as the spec says. */
+  WindowsGuest: {
+    meaning:
+      'Windows, or cloudbase-init in it, does something else than the spec says: it shortens a host name, asks a DHCP server where it should not, or leaves out a key of the user data that it does not know. The message says which.',
+    remedy: 'Change what the message names. Without a change, the guest is as the message says.',
+  },
   /** Warning: the spec and its user data set the same. */
   UserDataOverridden: {
     meaning:

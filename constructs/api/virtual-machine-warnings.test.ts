@@ -33,6 +33,52 @@ describe('warningsOf', () => {
     expect(warning).toEqual({ reason: 'LoginRenamed', message: `user "${name}" logs in as ${text}` })
   })
 
+  it('tells of a user of Windows in a machine that is not to be one', () => {
+    const [warning] = warningsOf(specWith({ users: [{ name: 'Administrator' }] }))
+    expect(warning?.reason).toBe('WindowsLogin')
+    expect(warning?.message).toContain('set up only with os: windows: without it, nobody can log in')
+  })
+
+  it.each<[string, object, string]>([
+    [
+      'the user of the image',
+      { name: 'Admin', plain_text_passwd: 'P@ss-w0rd-1', lock_passwd: false },
+      'random password',
+    ],
+    ['a short password', { name: 'demo', plain_text_passwd: 'P@ss1', lock_passwd: false }, 'Windows Server refuses'],
+    ['a plain one', { name: 'demo', plain_text_passwd: 'passw0rd', lock_passwd: false }, 'three of the kinds'],
+    ['one with the name', { name: 'demo', plain_text_passwd: 'P@ss-Demo-1', lock_passwd: false }, 'not the name'],
+    ['a locked one', { name: 'demo', plain_text_passwd: 'P@ss-w0rd-1' }, 'lock_passwd is true'],
+    [
+      'keys of an administrator',
+      { name: 'demo', groups: 'lab,administrators', ssh_authorized_keys: ['ssh-ed25519 AAAAa a'] },
+      'administrators_authorized_keys',
+    ],
+  ])('tells what may keep a user of Windows from logging in: %s', (_what, user, text) => {
+    const { resources } = PROPOSED_VIRTUAL_MACHINE.spec
+    const warnings = warningsOf(
+      specWith({ os: 'windows', users: [user], resources: { ...resources, diskSize: undefined } }),
+    )
+    expect(warnings.map(({ message }) => message)).toEqual([expect.stringContaining(text)])
+    expect(JSON.stringify(warnings)).not.toMatch(/P@ss|passw0rd/)
+  })
+
+  it('tells what Windows does not take from a spec', () => {
+    const fields = {
+      os: 'windows',
+      name: 'domain-controller-1',
+      interfaces: [{ network: 'a', addressing: 'none' }],
+      users: [{ name: 'demo' }, { name: 'Demo' }, { name: 'docker', groups: 'ubuntu' }],
+    }
+    expect(warningsOf(specWith(fields)).map(({ message }) => message)).toEqual([
+      'user "Demo" is the same account as another user, since Windows does not tell capitals apart',
+      expect.stringContaining('the guest is called domain-controll,'),
+      expect.stringContaining('addressing: none of a has no effect'),
+      expect.stringContaining('the size of its image'),
+    ])
+    expect(warningsOf(specWith({ os: 'windows', users: [], name: '42' }))[0]?.message).toContain('digits alone')
+  })
+
   it('tells that groups and users of the image do not go together', () => {
     const users = [
       { name: 'alice', groups: 'sudo, ubuntu' },

@@ -1,7 +1,9 @@
+import { isWindows } from './machine-os.ts'
 import { compareQuantities } from './quantity.ts'
 import type { VirtualMachineSpec } from './virtual-machine.ts'
 import { groupsOf, IMAGE_USERS, ROOT, safeLogin, whyRenamed } from './virtual-machine-logins.ts'
 import { VIRTUAL_MACHINE_REASONS, type VirtualMachineReason } from './virtual-machine-reasons.ts'
+import { windowsGuest, windowsLogins, windowsNames } from './virtual-machine-windows.ts'
 
 /** Something in a spec that is accepted, but not applied as written. */
 export interface SpecWarning {
@@ -18,7 +20,11 @@ export function warningsOf(
   spec: VirtualMachineSpec,
   imageSize = spec.vmDiskImageTemplate?.diskSize,
 ): readonly SpecWarning[] {
-  return [...renamedLogins(spec), ...groupsInTheWay(spec), ...lockedPasswords(spec), ...smallDisk(spec, imageSize)]
+  const logins = isWindows(spec)
+    ? windowsLogins(spec)
+    : [...windowsNames(spec), ...renamedLogins(spec), ...groupsInTheWay(spec)]
+  const guest = isWindows(spec) ? windowsGuest(spec) : []
+  return [...logins, ...lockedPasswords(spec), ...guest, ...smallDisk(spec, imageSize)]
 }
 
 function renamedLogins({ users = [] }: VirtualMachineSpec): SpecWarning[] {
@@ -57,7 +63,7 @@ function lockedPasswords({ users = [] }: VirtualMachineSpec): SpecWarning[] {
 }
 
 function smallDisk({ resources }: VirtualMachineSpec, image: string | undefined): SpecWarning[] {
-  const wanted = resources.diskSize
+  const wanted = resources?.diskSize
   if (wanted === undefined || image === undefined || (compareQuantities(wanted, image) ?? 0) >= 0) return []
   const message = `the disk gets ${image}, the size of its image: resources.diskSize asks for less (${wanted})`
   return [{ reason: VIRTUAL_MACHINE_REASONS.DiskSmallerThanImage, message }]

@@ -39,6 +39,11 @@ export const PROPOSED_VIRTUAL_MACHINE = manifest('VirtualMachine', 'demo-workspa
 })
 
 const { resources: RESOURCES } = LEAST
+const TYPE = { instancetype: { name: 'u1.small' } }
+/** Without resources, where the word makes them superfluous. */
+const sized = (fields: object, word: string) =>
+  spec(word === 'instancetype' ? { resources: undefined, ...fields } : fields)
+const windows = (fields: object) => spec({ os: 'windows', ...fields })
 const resources = (fields: object) => spec({ resources: { ...RESOURCES, ...fields } })
 
 const WHOLE: readonly SpecFixture[] = [
@@ -54,10 +59,10 @@ const WHOLE: readonly SpecFixture[] = [
     vmDiskImageMode: null,
   }),
   accepted('empty lists', spec({ users: [], interfaces: [] })),
-  refused('nothing', {}, 'spec.resources'),
-  refused('no cpu', spec({ resources: { memory: '2Gi' } }), 'spec.resources.cpu'),
-  refused('cpu without a value', resources({ cpu: null }), 'spec.resources.cpu'),
-  refused('no memory', spec({ resources: { cpu: 2 } }), 'spec.resources.memory'),
+  refused('nothing', {}, 'spec.vmDiskImageRef'),
+  refused('no cpu', spec({ resources: { memory: '2Gi' } }), 'spec.resources'),
+  refused('cpu without a value', resources({ cpu: null }), 'spec.resources'),
+  refused('no memory', spec({ resources: { cpu: 2 } }), 'spec.resources'),
   refused('resources without a value', spec({ resources: null }), 'spec.resources'),
   refused('no image', { resources: RESOURCES }, 'spec.vmDiskImageRef'),
   refused('an image without a name', spec({ vmDiskImageRef: { namespace: 'farm' } }), 'spec.vmDiskImageRef.name'),
@@ -81,6 +86,71 @@ const NAMES: readonly SpecFixture[] = [
   ...field('spec.firmware', (firmware) => spec({ firmware }), {
     yes: ['bios', 'uefi', 'uefi-secure'],
     no: ['UEFI', 'efi', ''],
+  }),
+  ...['instancetype', 'preference'].flatMap((word) => [
+    ...field(`spec.${word}.name`, (name) => sized({ [word]: { name } }, word), {
+      yes: ['u1.small', 'a', 'x'.repeat(253)],
+      no: ['', 'x'.repeat(254), undefined, 7],
+    }),
+    ...field(`spec.${word}.kind`, (kind) => sized({ [word]: { name: 'a', kind } }, word), {
+      yes: [
+        `VirtualMachine${word === 'preference' ? 'Preference' : 'Instancetype'}`,
+        `VirtualMachineCluster${word === 'preference' ? 'Preference' : 'Instancetype'}`,
+      ],
+      no: ['', 'virtualmachineinstancetype', `VirtualMachine${word === 'preference' ? 'Instancetype' : 'Preference'}`],
+    }),
+  ]),
+  accepted(
+    'an instance type, and a size of the disk',
+    sized({ ...TYPE, resources: { diskSize: '24Gi' } }, 'instancetype'),
+  ),
+  ...[{ cpu: 2 }, { memory: '2Gi' }, RESOURCES].map((both) =>
+    refused(`an instance type, and ${Object.keys(both)}`, spec({ ...TYPE, resources: both }), 'spec.resources'),
+  ),
+  refused('a preference, which is no size', sized({ preference: { name: 'a' } }, 'instancetype'), 'spec.resources'),
+  ...field('spec.os', (os) => spec({ os }), { yes: ['linux', 'windows'], no: ['Windows', 'other', ''] }),
+  ...field('spec.sysprepSecretRef.name', (name) => spec({ os: 'windows', sysprepSecretRef: { name } }), {
+    yes: ['a.b'],
+    no: ['', 'x'.repeat(254), undefined],
+  }),
+  refused('an answer file for Linux', spec({ sysprepSecretRef: { name: 'a' } }), 'spec.sysprepSecretRef'),
+  refused('cloud-init in Windows', spec({ os: 'windows', readiness: { cloudInit: true } }), 'spec.readiness'),
+  refused('sudo in Windows', windows({ users: [{ name: 'a', sudo: 'ALL=(ALL) ALL' }] }), 'spec.users'),
+  ...[
+    ...['a'.repeat(21), 'a.', 'a ', 'a/b', 'a\\b', 'a"b', 'a@b', 'a*', '\u{1f600}'.repeat(21)].map((name) =>
+      refused(`a user of Windows called ${name}`, windows({ users: [{ name }] }), 'spec.users'),
+    ),
+    ...['Administrator', 'Demo User', '.a', 'é'.repeat(20), '\u{1f600}'.repeat(20)].map((name) =>
+      accepted(`a user of Windows called ${name}`, windows({ users: [{ name }] })),
+    ),
+  ],
+  ...[20, 21].map((length) => {
+    const users = [{ name: 'a', plain_text_passwd: '\u{1f600}'.repeat(length) }]
+    return length > 20
+      ? refused('a long password of Windows', windows({ users }), 'spec.users')
+      : accepted('a password of Windows', windows({ users }))
+  }),
+  ...field('spec.userData', (userData) => windows({ userData }), {
+    yes: [
+      '#cloud-config\n{}',
+      '#ps1_sysnative\nhostname',
+      'rem cmd\n',
+      '#!/bin/sh',
+      '<powershell>',
+      '<script>',
+      'MIME-Version: 1.0',
+    ],
+    no: [
+      '#cloud-config-archive\n[]',
+      '#include\n',
+      '## template: jinja\n#cloud-config\n',
+      '#cloud-boothook',
+      'Write-Host',
+    ],
+  }),
+  ...field('spec.userData', (userData) => spec({ os: 'linux', userData }), {
+    yes: ['#!/bin/sh'],
+    no: ['#ps1\n', 'rem cmd'],
   }),
   ...field('spec.tpm', (tpm) => spec({ tpm }), { yes: [true, false], no: ['true', {}] }),
   ...field('spec.userData', (userData) => spec({ userData }), {

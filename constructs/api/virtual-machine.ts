@@ -3,6 +3,8 @@ import { defineResource } from '../schema/define-resource.ts'
 import { ageColumn, MESSAGE_COLUMN, phaseColumn, queueColumns, reasonColumn, WARNINGS_COLUMN } from './columns.ts'
 import { disksField, MACHINE_DISKS_MAX } from './machine-disks.ts'
 import { hardwareFields } from './machine-hardware.ts'
+import { matcherFields, sizedOnce } from './machine-instancetype.ts'
+import { osFields, osRules } from './machine-os.ts'
 import { placementFields } from './machine-placement.ts'
 import { readinessField, readinessRule } from './machine-readiness.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
@@ -40,13 +42,14 @@ const resources = z
     cpu: cpuField(
       "Virtual CPUs, at most 512. A fraction such as 500m or '1.5' (in quotes: YAML takes it for a number otherwise, which is refused) gives " +
         'the guest the next whole number of them and reserves only the fraction on the node.',
-    ),
-    memory: memoryField('Memory of the guest as a quantity such as 2Gi, between 64Mi and 16Ti.'),
+    ).optional(),
+    memory: memoryField('Memory of the guest as a quantity such as 2Gi, between 64Mi and 16Ti.').optional(),
     diskSize: diskSizeField(
       'Size of the root disk as a quantity such as 24Gi. A disk is never smaller than its image. Default: the size of the image.',
     ).optional(),
   })
-  .describe('CPU, memory and disk of the machine.')
+  .describe('CPU, memory and disk of the machine. With instancetype only diskSize.')
+  .optional()
 
 const imageRef = z.object({
   name: objectName().describe('Name of the VMDiskImage.'),
@@ -79,11 +82,13 @@ const specFields = z.object({
         'and stop it with virtctl, and it is left as they leave it. Default: Always.',
     )
     .optional(),
+  ...osFields,
   ...hardwareFields,
   ...placementFields('machine'),
   readiness: readinessField,
   users: usersField({ users: 16, keys: 16, keyLength: 4096 }).optional(),
   ...userDataFields,
+  ...matcherFields,
   resources,
   disks: disksField(
     objectName().describe(
@@ -116,7 +121,7 @@ const specFields = z.object({
     .optional(),
 })
 
-const spec = withOneUserData(cel(specFields, readinessRule)).describe(
+const spec = withOneUserData(cel(specFields, readinessRule, sizedOnce, ...osRules)).describe(
   'What machine is wanted, and which image its disk is cloned from.',
 )
 

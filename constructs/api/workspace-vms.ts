@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { jsonObject } from '../schema/json-object.ts'
 import { disksField } from './machine-disks.ts'
 import { hardwareFields } from './machine-hardware.ts'
+import { matcherFields, sizedOnce } from './machine-instancetype.ts'
+import { osFields, osRules } from './machine-os.ts'
 import { placementFields } from './machine-placement.ts'
 import { readinessField, readinessRule } from './machine-readiness.ts'
 import { cel, labelTextField, listMap, matching, maybeFlag, objectName } from './shared.ts'
@@ -75,7 +77,9 @@ const vmFields = z.object({
       ),
       memory: memoryField('Memory of the guest as a quantity such as 2Gi, between 64Mi and 16Ti.'),
     })
-    .describe('CPU and memory of the machine.'),
+    .describe('CPU and memory of the machine.')
+    .optional(),
+  ...matcherFields,
   diskSize: diskSizeField(
     'Size of the root disk as a quantity such as 18Gi. A disk is never smaller than its image. Default: the size of the image.',
   ).optional(),
@@ -96,6 +100,7 @@ const vmFields = z.object({
     },
     WORKSPACE_LIMITS.vmDisks,
   ).optional(),
+  ...osFields,
   ...hardwareFields,
   ...placementFields('machine'),
   readiness: readinessField,
@@ -105,6 +110,6 @@ const vmFields = z.object({
   ansible: ansible.optional(),
 })
 
-const vm = withOneUserData(cel(vmFields, readinessRule)).describe('One virtual machine.')
+const vm = withOneUserData(cel(vmFields, readinessRule, sizedOnce, ...osRules)).describe('One virtual machine.')
 
 export const vms = listMap(z.array(vm).max(WORKSPACE_LIMITS.vms), 'name', 'Virtual machines of the workspace.')

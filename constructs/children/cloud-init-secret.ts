@@ -1,19 +1,23 @@
 import { ApiObject } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { ANNOTATIONS } from '../api/labels.ts'
+import type { OperatingSystem } from '../api/machine-os.ts'
 import { sha256Hex } from '../api/sha256.ts'
 import { type GuestInterface, renderNetworkData } from './cloud-init-network-data.ts'
 import { renderUserData, type UserDataProps } from './cloud-init-user-data.ts'
+import { renderCloudbaseNetworkData, renderCloudbaseUserData } from './cloudbase-init-data.ts'
 import type { ChildMetadata } from './image-child.ts'
 import { render } from './render.ts'
 import { type VMRef, vmChildMetadata, vmChildNames } from './virtual-machine-child.ts'
 
 export interface CloudInitProps extends UserDataProps {
+  /** Default: linux. */
+  readonly os?: OperatingSystem | undefined
   /** Without any, the guest uses the default of cloud-init, which is DHCP. */
   readonly interfaces?: readonly GuestInterface[]
 }
 
-/** The data that cloud-init reads in the guest, under the keys that KubeVirt looks for. Contains passwords. */
+/** The data that cloud-init, or cloudbase-init, reads in the guest, under the keys that KubeVirt looks for. Contains passwords. */
 export interface CloudInitData {
   readonly userdata: string
   readonly networkdata?: string
@@ -58,7 +62,13 @@ export function renderCloudInitSecret(props: CloudInitSecretProps): CloudInitSec
   return object as CloudInitSecretObject
 }
 
-export function renderCloudInit({ interfaces = [], ...userData }: CloudInitProps): CloudInitData {
+export function renderCloudInit({ os, interfaces = [], ...userData }: CloudInitProps): CloudInitData {
+  if (os === 'windows') {
+    return {
+      userdata: renderCloudbaseUserData(userData, interfaces),
+      networkdata: interfaces.length === 0 ? undefined : renderCloudbaseNetworkData(interfaces),
+    }
+  }
   return {
     userdata: renderUserData(userData),
     networkdata: interfaces.length === 0 ? undefined : renderNetworkData(interfaces),

@@ -48,12 +48,12 @@ function imageConfig({ hostname, users = [] }: Omit<UserDataProps, 'userData'>) 
   }
 }
 
-function cloudConfig(config: object): string {
+export function cloudConfig(config: object): string {
   return `#cloud-config\n${cloudInitJson(config)}\n`
 }
 
 /** cloud-init locks the password by default. */
-function hasPasswordLogin({ plain_text_passwd, lock_passwd }: CloudInitUser): boolean {
+export function hasPasswordLogin({ plain_text_passwd, lock_passwd }: CloudInitUser): boolean {
   return Boolean(plain_text_passwd) && lock_passwd === false
 }
 

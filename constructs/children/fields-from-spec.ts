@@ -1,4 +1,5 @@
 import type { VirtualMachineSpec } from '../api/virtual-machine.ts'
+import { hasWindowsHardware } from './machine-hardware.ts'
 import { type NodePlacement, placementOf } from './placement.ts'
 import { type ReadinessProbe, readinessProbeOf } from './readiness-probe.ts'
 
@@ -13,6 +14,10 @@ export interface FieldsFromSpec {
   readonly annotation: string | undefined
 }
 
+/** In the annotation: the hardware of a Windows guest is from the spec, and the disk with the answer file for its setup. */
+export const WINDOWS_FROM_SPEC = 'windows'
+export const SYSPREP_FROM_SPEC = 'sysprep'
+
 /** Each with the field of the spec that it follows from. */
 const FIELDS = [
   ['nodeSelector', 'nodeSelector'],
@@ -26,11 +31,14 @@ const FIELDS = [
  * @param present the fields of KubeVirt's machine, and the annotation that it has
  */
 export function fieldsFromSpec(
-  spec: Pick<VirtualMachineSpec, 'nodeSelector' | 'tolerations' | 'readiness'>,
+  spec: Pick<
+    VirtualMachineSpec,
+    'nodeSelector' | 'tolerations' | 'readiness' | 'os' | 'preference' | 'sysprepSecretRef'
+  >,
   present: MaybeFromSpec = {},
   had?: string,
 ): FieldsFromSpec {
-  const former = new Set(had?.split(','))
+  const former = namesFromSpec(had)
   const readinessProbe = readinessProbeOf(spec.readiness ?? {})
   const wanted: MaybeFromSpec = { ...placementOf(spec), ...(readinessProbe !== undefined && { readinessProbe }) }
   const ours = FIELDS.filter(([, from]) => spec[from] !== undefined).map(([field]) => field)
@@ -38,8 +46,18 @@ export function fieldsFromSpec(
     const isOurs = ours.includes(field) || former.has(field)
     return [field, isOurs ? wanted[field] : present[field]] as const
   })
+  const all = [
+    ...ours,
+    ...(hasWindowsHardware(spec) ? [WINDOWS_FROM_SPEC] : []),
+    ...(spec.sysprepSecretRef === undefined ? [] : [SYSPREP_FROM_SPEC]),
+  ]
   return {
     fields: Object.fromEntries(kept.filter(([, value]) => value !== undefined)),
-    annotation: ours.length > 0 || had !== undefined ? ours.join(',') : undefined,
+    annotation: all.length > 0 || had !== undefined ? all.join(',') : undefined,
   }
+}
+
+/** Returns what KubeVirt's machine has from a spec. @param had the annotation that it has */
+export function namesFromSpec(had: string | undefined): ReadonlySet<string> {
+  return new Set(had?.split(','))
 }

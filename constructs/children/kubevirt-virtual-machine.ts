@@ -3,6 +3,7 @@ import type { Construct } from 'constructs'
 import { type InterfaceModel, type InterfaceWords, isOnPodNetwork } from '../api/interface-words.ts'
 import { ANNOTATIONS, LABELS } from '../api/labels.ts'
 import type { DiskBus } from '../api/machine-disks.ts'
+import type { OperatingSystem } from '../api/machine-os.ts'
 import { labelValue } from '../api/names.ts'
 import type { RunStrategy } from '../api/virtual-machine.ts'
 import { cpuShape } from '../api/virtual-machine-cpu.ts'
@@ -12,6 +13,7 @@ import type { ImageChild } from './image-child.ts'
 import { withMacAddresses } from './mac-address.ts'
 import type { GuestDataDisk } from './machine-disks.ts'
 import type { MachineHardware } from './machine-hardware.ts'
+import type { GuestMatchers, MachineMatchers } from './machine-matchers.ts'
 import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
 import { render } from './render.ts'
 import { type VMRef, vmChildMetadata, vmChildNames, vmLabels } from './virtual-machine-child.ts'
@@ -24,9 +26,13 @@ export interface KubeVirtVirtualMachineProps {
   readonly firmwareUuid: string
   /** Default: Always. */
   readonly runStrategy?: RunStrategy
-  /** As in the spec's resources. */
-  readonly cpu: string
-  readonly memory: string
+  /** As in the spec's resources. Default: those of the instance type. */
+  readonly cpu?: string | undefined
+  readonly memory?: string | undefined
+  /** From `matchersOf`. Default: none. */
+  readonly matchers?: Pick<MachineMatchers, 'named' | 'annotation'>
+  /** Whether a preference gives the devices what nobody has asked for. Default: false. */
+  readonly hasPreference?: boolean
   /** Networks of the machine, each a NetworkAttachmentDefinition in its namespace, or the pod network. Without any it is on the pod network. */
   readonly interfaces?: readonly (InterfaceWords & {
     readonly macAddress: string
@@ -41,6 +47,10 @@ export interface KubeVirtVirtualMachineProps {
     /** Whether the Secret has `networkdata`. */
     readonly hasNetworkData: boolean
   }
+  /** System of the guest. Default: linux. */
+  readonly os?: OperatingSystem | undefined
+  /** Name of the Secret with the answer file for the setup of Windows. Default: none. */
+  readonly sysprepSecret?: string | undefined
   /** From `hardwareOf`. Default: that of KubeVirt. */
   readonly hardware?: MachineHardware
   /** From `fieldsFromSpec`. Default: none. */
@@ -82,8 +92,12 @@ interface GuestDisk {
   readonly bootOrder?: number
   readonly serial?: string
   /** This, or `cdrom`. */
-  readonly disk?: { readonly bus: DiskBus }
-  readonly cdrom?: { readonly bus: DiskBus }
+  readonly disk?: DiskTarget
+  readonly cdrom?: DiskTarget
+}
+
+interface DiskTarget {
+  readonly bus?: DiskBus
 }
 
 interface SecretReference {
@@ -94,14 +108,18 @@ interface GuestVolume {
   readonly name: string
   readonly dataVolume?: { readonly name: string }
   readonly persistentVolumeClaim?: { readonly claimName: string }
-  readonly cloudInitNoCloud?: {
-    readonly secretRef: SecretReference
-    readonly networkDataSecretRef?: SecretReference
-  }
+  readonly cloudInitNoCloud?: CloudInitReference
+  readonly cloudInitConfigDrive?: CloudInitReference
+  readonly sysprep?: { readonly secret: SecretReference }
+}
+
+interface CloudInitReference {
+  readonly secretRef: SecretReference
+  readonly networkDataSecretRef?: SecretReference
 }
 
 /** The fields of VirtualMachine `kubevirt.io/v1` that we use. */
-export interface KubeVirtVirtualMachineSpec {
+export interface KubeVirtVirtualMachineSpec extends GuestMatchers {
   readonly runStrategy: RunStrategy
   readonly template: {
     readonly metadata: { readonly labels: Readonly<Record<string, string>> }
@@ -110,11 +128,12 @@ export interface KubeVirtVirtualMachineSpec {
       readonly terminationGracePeriodSeconds: number
       readonly affinity?: NodeGroupAffinity
       readonly domain: {
-        readonly cpu: { readonly sockets: number; readonly cores: 1; readonly threads: 1 }
+        readonly cpu?: { readonly sockets: number; readonly cores: 1; readonly threads: 1 }
         readonly resources?: { readonly requests: { readonly cpu: string } }
         readonly firmware: { readonly uuid: string; readonly bootloader?: object }
-        readonly features?: { readonly smm: object }
-        readonly memory: { readonly guest: string }
+        readonly features?: Readonly<Record<string, object>>
+        readonly clock?: object
+        readonly memory?: { readonly guest: string }
         readonly devices: {
           readonly autoattachPodInterface?: false
           readonly rng: Readonly<Record<string, never>>
@@ -134,6 +153,8 @@ export type KubeVirtVirtualMachineObject = ImageChild<'VirtualMachine', KubeVirt
 /** Name of the root disk in KubeVirt's machine. */
 export const ROOT_DISK = 'rootdisk'
 const CLOUD_INIT_DISK = 'cloudinit'
+/** The CD-ROM with the answer file. */
+export const SYSPREP_DISK = 'sysprep'
 const POD_NETWORK = 'default'
 /** Time that a guest has to shut down before it is switched off. */
 const GRACE_SECONDS = 60
@@ -141,7 +162,7 @@ const GRACE_SECONDS = 60
 /** The machine itself. Its disk must exist before it: until then, KubeVirt shows misleading states. */
 export class KubeVirtVirtualMachine extends ApiObject {
   constructor(scope: Construct, id: string, props: KubeVirtVirtualMachineProps) {
-    const { vm, cloudInit, fromSpec: { annotation } = {} } = props
+    const { vm, cloudInit, fromSpec: { annotation } = {}, matchers } = props
     super(scope, id, {
       apiVersion: 'kubevirt.io/v1',
       kind: 'VirtualMachine',
@@ -155,6 +176,7 @@ export class KubeVirtVirtualMachine extends ApiObject {
             [ANNOTATIONS.givenMacAddresses]: props.givenMacAddresses.join(','),
           }),
           ...(annotation !== undefined && { [ANNOTATIONS.fieldsFromSpec]: annotation }),
+          ...(matchers?.annotation !== undefined && { [ANNOTATIONS.matchers]: matchers.annotation }),
           ...(props.disksNote !== undefined && { [ANNOTATIONS.disks]: props.disksNote }),
         },
       }),
@@ -171,9 +193,12 @@ export function renderKubeVirtVirtualMachine(props: KubeVirtVirtualMachineProps)
 function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachineSpec {
   const { vm, nodeGroup } = props
   const { autoattachPodInterface, interfaces, networks } = networking(props)
-  const { sockets, request } = cpuShape(props.cpu)
-  const { bootloader, smm, tpm } = props.hardware ?? {}
+  const { cpu, memory, matchers: { named: { instancetype, preference } = {} } = {} } = props
+  const { sockets, request } = cpu === undefined ? {} : cpuShape(cpu)
+  const { bootloader, smm, tpm, windows } = props.hardware ?? {}
   return {
+    ...(instancetype !== undefined && { instancetype }),
+    ...(preference !== undefined && { preference }),
     runStrategy: props.runStrategy ?? 'Always',
     template: {
       metadata: { labels: { ...vmLabels(vm), ...placeLabels(props) } },
@@ -184,11 +209,14 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
         ...props.fromSpec?.fields,
         domain: {
           // KubeVirt can add sockets to a running machine.
-          cpu: { sockets, cores: 1, threads: 1 },
+          ...(sockets !== undefined && { cpu: { sockets, cores: 1, threads: 1 } }),
           resources: request === undefined ? undefined : { requests: { cpu: request } },
           firmware: { uuid: props.firmwareUuid, ...(bootloader !== undefined && { bootloader }) },
-          ...(smm !== undefined && { features: { smm } }),
-          memory: { guest: guestMemory(props.memory) },
+          ...((smm !== undefined || windows !== undefined) && {
+            features: { ...windows?.features, ...(smm !== undefined && { smm }) },
+          }),
+          ...(windows !== undefined && { clock: windows.clock }),
+          ...(memory !== undefined && { memory: { guest: guestMemory(memory) } }),
           devices: {
             autoattachPodInterface,
             rng: {},
@@ -204,24 +232,49 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
   }
 }
 
-function disks({ disks: further = [] }: KubeVirtVirtualMachineProps): GuestDisk[] {
+/** Where the spec says nothing. Windows has drivers for these in itself. */
+const DEVICES: Readonly<Record<OperatingSystem, Devices>> = {
+  linux: { target: { bus: 'virtio' }, card: {} },
+  windows: { target: { bus: 'sata' }, card: { model: 'e1000' } },
+}
+
+interface Devices {
+  readonly target: DiskTarget
+  readonly card: Card
+}
+
+interface Card {
+  readonly model?: InterfaceModel
+}
+
+function devicesOf({
+  os = 'linux',
+  hasPreference = false,
+}: Pick<KubeVirtVirtualMachineProps, 'os' | 'hasPreference'>): Devices {
+  return hasPreference ? { target: {}, card: {} } : DEVICES[os]
+}
+
+function disks(props: KubeVirtVirtualMachineProps): GuestDisk[] {
+  const { os, sysprepSecret, hasPreference = false, disks: further = [] } = props
   const cdRoms = further.filter(({ readOnly }) => readOnly)
+  const { target } = devicesOf(props)
   return [
-    { name: ROOT_DISK, bootOrder: 1, disk: { bus: 'virtio' } },
-    { name: CLOUD_INIT_DISK, disk: { bus: 'virtio' } },
+    { name: ROOT_DISK, bootOrder: 1, disk: target },
+    { name: CLOUD_INIT_DISK, ...(os === 'windows' ? { cdrom: target } : { disk: target }) },
+    ...(sysprepSecret === undefined ? [] : [{ name: SYSPREP_DISK, cdrom: target }]),
     ...further.map((one): GuestDisk => {
       const { name, bus } = one
-      if (one.readOnly !== true) return { name, serial: name, disk: { bus: bus ?? 'virtio' } }
+      if (one.readOnly !== true) return { name, serial: name, disk: bus === undefined ? target : { bus } }
       // QEMU boots only from what has a place in the order. The root disk keeps the first one: an installation ends with a guest that boots from it.
-      return { name, serial: name, bootOrder: 2 + cdRoms.indexOf(one), cdrom: { bus: bus ?? 'sata' } }
+      const order = { bootOrder: 2 + cdRoms.indexOf(one) }
+      return { name, serial: name, ...order, cdrom: bus === undefined && hasPreference ? {} : { bus: bus ?? 'sata' } }
     }),
   ]
 }
 
-function volumes({ vm, cloudInit, restoredClaim, disks: further = [] }: KubeVirtVirtualMachineProps): GuestVolume[] {
+function volumes(props: KubeVirtVirtualMachineProps): GuestVolume[] {
+  const { vm, restoredClaim, sysprepSecret, disks: further = [] } = props
   const names = vmChildNames(vm.name)
-  const secret = { name: names.cloudInit }
-  const networkDataSecretRef = cloudInit.hasNetworkData ? secret : undefined
   return [
     {
       name: ROOT_DISK,
@@ -229,9 +282,18 @@ function volumes({ vm, cloudInit, restoredClaim, disks: further = [] }: KubeVirt
         ? { dataVolume: { name: names.clone } }
         : { persistentVolumeClaim: { claimName: restoredClaim } }),
     },
-    { name: CLOUD_INIT_DISK, cloudInitNoCloud: { secretRef: secret, networkDataSecretRef } },
+    { name: CLOUD_INIT_DISK, ...cloudInitDrive(props) },
+    ...(sysprepSecret === undefined ? [] : [{ name: SYSPREP_DISK, sysprep: { secret: { name: sysprepSecret } } }]),
     ...further.map(({ name, claim }): GuestVolume => ({ name, persistentVolumeClaim: { claimName: claim } })),
   ]
+}
+
+/** cloudbase-init looks for the drive of OpenStack unless the image tells it otherwise. */
+function cloudInitDrive({ vm, os, cloudInit }: KubeVirtVirtualMachineProps): Omit<GuestVolume, 'name'> {
+  const secret = { name: vmChildNames(vm.name).cloudInit }
+  const networkDataSecretRef = cloudInit.hasNetworkData ? secret : undefined
+  const drive = { secretRef: secret, networkDataSecretRef } as CloudInitReference
+  return os === 'windows' ? { cloudInitConfigDrive: drive } : { cloudInitNoCloud: drive }
 }
 
 interface Networking {
@@ -240,15 +302,17 @@ interface Networking {
   readonly networks: GuestNetwork[]
 }
 
-function networking({ vm, interfaces = [] }: KubeVirtVirtualMachineProps): Networking {
-  if (interfaces.length === 0) return podNetwork(vm)
+function networking(props: KubeVirtVirtualMachineProps): Networking {
+  const { vm, interfaces = [] } = props
+  const { card } = devicesOf(props)
+  if (interfaces.length === 0) return podNetwork(vm, card)
   return {
     autoattachPodInterface: false,
     interfaces: interfaces.map((nic) => ({
       name: nic.network,
       ...(isOnPodNetwork(nic) ? { masquerade: {} } : { bridge: {} }),
       macAddress: nic.macAddress,
-      ...(nic.model !== undefined && { model: nic.model }),
+      ...(nic.model === undefined ? card : { model: nic.model }),
     })),
     networks: interfaces.map((nic) => ({
       name: nic.network,
@@ -259,11 +323,11 @@ function networking({ vm, interfaces = [] }: KubeVirtVirtualMachineProps): Netwo
   }
 }
 
-function podNetwork(vm: VMRef): Networking {
+function podNetwork(vm: VMRef, card: Card): Networking {
   // Its MAC address must not change either: the guest ties its DHCP configuration to the one of its first start.
   const interfaces = withMacAddresses(vm.uid, vm.name, [{ network: POD_NETWORK }])
   return {
-    interfaces: interfaces.map(({ network, macAddress }) => ({ name: network, masquerade: {}, macAddress })),
+    interfaces: interfaces.map(({ network, macAddress }) => ({ name: network, masquerade: {}, macAddress, ...card })),
     networks: [{ name: POD_NETWORK, pod: {} }],
   }
 }

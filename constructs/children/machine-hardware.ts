@@ -1,22 +1,50 @@
+import { isWindows } from '../api/machine-os.ts'
 import type { VirtualMachineSpec } from '../api/virtual-machine.ts'
 
-/** The parts of KubeVirt's machine that `firmware` and `tpm` of a spec decide about, as KubeVirt has them. */
+/** The parts of KubeVirt's machine that `os`, `firmware` and `tpm` of a spec decide about, as KubeVirt has them. */
 export interface MachineHardware {
   readonly bootloader?: object | undefined
   /** System management mode, without which there is no Secure Boot. */
   readonly smm?: object | undefined
   readonly tpm?: object | undefined
+  /** What only a Windows guest is given. Of KubeVirt's machine, what it has of that, whoever gave it. */
+  readonly windows?: WindowsHardware | undefined
 }
+
+export interface WindowsHardware {
+  /** acpi, apic and hyperv. */
+  readonly features: Readonly<Record<string, object>>
+  readonly clock: object
+}
+
+/** As in the example of KubeVirt for Windows: every supported version of Windows and every node can do that. */
+const HYPERV = { relaxed: {}, vapic: {}, spinlocks: { spinlocks: 8191 } }
+const TIMER = { hpet: { present: false }, hyperv: {}, pit: { tickPolicy: 'delay' }, rtc: { tickPolicy: 'catchup' } }
 
 /**
  * Returns what a spec asks for.
  * @param present what KubeVirt's machine has. What the spec does not name stays: people may have given it that themselves.
  */
 export function hardwareOf(
-  { firmware, tpm }: Pick<VirtualMachineSpec, 'firmware' | 'tpm'>,
+  { firmware, tpm, ...spec }: Pick<VirtualMachineSpec, 'os' | 'firmware' | 'tpm' | 'preference'>,
   present: MachineHardware = {},
 ): MachineHardware {
-  return { ...firmwareOf(firmware, present), tpm: tpmOf(tpm, present) }
+  const windows = hasWindowsHardware(spec) ? windowsOf(present.windows) : undefined
+  return { ...firmwareOf(firmware, present), tpm: tpmOf(tpm, present), ...(windows !== undefined && { windows }) }
+}
+
+/** Reports whether a machine gets what KubeVirt's example has for Windows. Where there is a preference, that decides. */
+export function hasWindowsHardware(spec: Pick<VirtualMachineSpec, 'os' | 'preference'>): boolean {
+  return isWindows(spec) && spec.preference === undefined
+}
+
+/** Each of it that people have set themselves stays. */
+function windowsOf({ features, clock }: WindowsHardware = { features: {}, clock: {} }): WindowsHardware {
+  const offset = 'timezone' in clock ? {} : { utc: {} }
+  return {
+    features: { acpi: {}, apic: {}, ...features, hyperv: { ...HYPERV, ...features['hyperv'] } },
+    clock: { ...offset, timer: TIMER, ...clock },
+  }
 }
 
 function firmwareOf(firmware: VirtualMachineSpec['firmware'], { bootloader, smm }: MachineHardware): MachineHardware {

@@ -91,6 +91,8 @@ const vmDraw = fc.record({
   ignoreOnDeploy: optional(fc.boolean()),
   firmware: optional(fc.constantFrom('bios', 'uefi', 'uefi-secure')),
   tpm: optional(fc.boolean()),
+  isWindows: fc.boolean(),
+  isSizedByType: fc.boolean(),
   nodeSelector: selector,
   tolerations,
   readiness: optional(fc.constantFrom({ guestAgent: true }, { cloudInit: true, timeoutSeconds: 60 })),
@@ -312,11 +314,18 @@ function vmOf(name: string, drawn: Draws['members'][1][number], interfacesOf: In
     ignoreOnDeploy,
     firmware,
     tpm,
+    // Its user has a longer password than Windows takes, and cloud-init is not in it.
+    ...(drawn.isWindows &&
+      !hasUser &&
+      userData === undefined &&
+      readiness?.cloudInit === undefined && { os: 'windows' as const }),
     nodeSelector,
     tolerations,
     readiness,
     backingVMDiskImage: 'golden',
-    resources: { cpu: '1', memory: '1Gi' },
+    ...(drawn.isSizedByType
+      ? { instancetype: { name: 'u1.small' }, preference: { name: 'any' } }
+      : { resources: { cpu: '1', memory: '1Gi' } }),
     interfaces: interfacesOf(drawn.attached, drawn.nic, true),
     ...(asked !== undefined && { ansible: { roles: asked as never } }),
     ...(hasUser && { users: [{ name: 'demo', plain_text_passwd: CANARY, lock_passwd: false }] }),

@@ -20,10 +20,21 @@ export function isMimeArchive(userData: string): boolean {
  * @param ours a cloud-config
  */
 export function joinedUserData(theirs: string, ours: string): string {
+  // cloud-init looks at the first line of a plain text to see what it is.
+  return archiveOf(theirs, [
+    isMimeArchive(theirs) ? theirs : partOf('text/plain', theirs),
+    partOf('text/cloud-config', ours),
+  ])
+}
+
+/**
+ * Returns a MIME archive.
+ * @param theirs a text that is in one of the parts, which its boundary follows from
+ * @param parts from `partOf`, or archives
+ */
+export function archiveOf(theirs: string, parts: readonly string[]): string {
   // A text cannot have its own hash in it.
   const boundary = `open-terrain-${sha256Hex(theirs).slice(0, 32)}`
-  // cloud-init looks at the first line of a plain text to see what it is.
-  const parts = [isMimeArchive(theirs) ? theirs : partOf('text/plain', theirs), partOf('text/cloud-config', ours)]
   return [
     `Content-Type: multipart/mixed; boundary="${boundary}"`,
     'MIME-Version: 1.0',
@@ -34,12 +45,12 @@ export function joinedUserData(theirs: string, ours: string): string {
   ].join('\n')
 }
 
-/** In base64, because cloud-init loses letters beyond ASCII in any other part. */
-function partOf(type: string, text: string): string {
+/** A part in base64, because cloud-init loses letters beyond ASCII in any other part. @param more further headers of the part */
+export function partOf(type: string, text: string, more: readonly string[] = []): string {
   const bytes = UTF_8.encode(text)
   let encoded = ''
   for (let at = 0; at < bytes.length; at += PIECE)
     encoded += btoa(String.fromCharCode(...bytes.subarray(at, at + PIECE)))
-  const headers = [`Content-Type: ${type}; charset="utf-8"`, 'Content-Transfer-Encoding: base64', '']
+  const headers = [`Content-Type: ${type}; charset="utf-8"`, 'Content-Transfer-Encoding: base64', ...more, '']
   return [...headers, ...(encoded.match(LINE) ?? [])].join('\n')
 }

@@ -103,3 +103,27 @@ describe('userDataWarnings', () => {
     expect(told(many).length).toBeLessThan(100)
   })
 })
+
+describe('userDataWarnings of a Windows guest', () => {
+  const toldOf = (userData: string) => userDataWarnings({ os: 'windows', hostname: 'dc', userData })
+
+  it.each<[string, string, string]>([
+    ['keys that only cloud-init knows', '#cloud-config\npackages: [a]\nzzz: 1\nyyy: 2\n', 'packages, 2 other keys'],
+    ['another host name', '#cloud-config\nset_hostname: other\n', 'in place of the name of the spec'],
+    ['no YAML', '#cloud-config\nusers: [a\n', 'not valid YAML in line 3'],
+    [
+      'a kind that it does not know',
+      'Content-Type: multipart/mixed; boundary=a\n\n--a\nContent-Type: text/cloud-boothook\n\n#!/bin/sh\n--a--\n',
+      'of no kind that cloudbase-init knows',
+    ],
+  ])('tells of %s', (_what, userData, text) => {
+    expect(toldOf(userData).map(({ message }) => message)).toEqual([expect.stringContaining(text)])
+  })
+
+  it.each(['#ps1_sysnative\nhostname\n', 'rem cmd\nhostname\n', '#cloud-config\nruncmd: [hostname]\nusers: []\n'])(
+    'is silent about what it knows: %j',
+    (userData) => {
+      expect(toldOf(userData)).toEqual([])
+    },
+  )
+})

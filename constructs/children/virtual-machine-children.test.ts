@@ -6,6 +6,7 @@ import { cloneSize, renderCloneDataVolume } from './clone-data-volume.ts'
 import { cloudInitFingerprint, cloudInitHash, renderCloudInit, renderCloudInitSecret } from './cloud-init-secret.ts'
 import { type KubeVirtVirtualMachineProps, renderKubeVirtVirtualMachine } from './kubevirt-virtual-machine.ts'
 import { withMacAddresses } from './mac-address.ts'
+import { hardwareOf } from './machine-hardware.ts'
 import { vmChildNames } from './virtual-machine-child.ts'
 
 const vm = { name: 'demo-workspace-1', namespace: 'ot-demo', uid: '11111111-2222-3333-4444-555555555555' }
@@ -143,6 +144,12 @@ describe('cloudInitFingerprint', () => {
 })
 
 describe('renderKubeVirtVirtualMachine', () => {
+  it('is a Windows guest as KubeVirt has them, in full', () => {
+    const hardware = hardwareOf({ os: 'windows', firmware: 'uefi-secure', tpm: true })
+    const disks = [{ name: 'data', claim: 'data' }]
+    expect(machine({ os: 'windows', sysprepSecret: 'answers', hardware, disks }).spec.template.spec).toMatchSnapshot()
+  })
+
   it('is, in full', () => {
     expect(machine({ workspace: 'demo-workspace-1', nodeGroup: 'demo-workspace-1' })).toMatchSnapshot()
   })

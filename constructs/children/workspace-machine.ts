@@ -52,8 +52,12 @@ const SAME_FIELDS = [
   'baseVmVersion',
   'version',
   'ignoreOnDeploy',
+  'os',
+  'sysprepSecretRef',
   'firmware',
   'tpm',
+  'instancetype',
+  'preference',
   'nodeSelector',
   'tolerations',
   'readiness',
@@ -69,7 +73,9 @@ function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceM
   return {
     name: vm.name,
     ...Object.fromEntries(SAME_FIELDS.flatMap((field) => (vm[field] === undefined ? [] : [[field, vm[field]]]))),
-    resources: { ...vm.resources, ...(diskSize !== undefined && { diskSize }) },
+    ...((vm.resources !== undefined || diskSize !== undefined) && {
+      resources: { ...vm.resources, ...(diskSize !== undefined && { diskSize }) },
+    }),
     ...(disks.length > 0 && {
       disks: disks.map(({ volume, backingVMDiskImage: name, ...disk }) => ({
         ...disk,

@@ -1,4 +1,14 @@
-import { ANNOTATIONS, LABELS, type MachineHardware, ROOT_DISK } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  type GuestMatchers,
+  LABELS,
+  type MachineHardware,
+  namesFromSpec,
+  type PresentMatchers,
+  ROOT_DISK,
+  WINDOWS_FROM_SPEC,
+  type WindowsHardware,
+} from '@open-terrain/constructs'
 import type { KubeObject, Raw } from '../kube/kube-object.ts'
 import { fromTime, withoutUndefined } from '../runtime/conditions.ts'
 import { upTo } from '../runtime/foreign.ts'
@@ -29,6 +39,7 @@ export interface KubeVirtView extends KubeObject {
   /** Firmware UUID by which the guest identifies itself. */
   readonly firmwareUuid: string | undefined
   readonly hardware: MachineHardware
+  readonly matchers: PresentMatchers
   /** Why a change of its spec waits for a restart; empty if no change waits. */
   readonly restartRequired: string
   /** Name of the VirtualMachineRestore that is at work on it; empty if none is. */
@@ -72,7 +83,7 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     const found = conditionIn(conditions, type, status)
     return found === undefined ? '' : String(found.message || found.reason || type)
   }
-  const refusals = conditions.filter(({ reason }) => reason === 'FailedCreate')
+  const refusals = conditions.filter(({ reason }) => REFUSALS.has(reason))
   const refused = conditionIn(refusals, 'Failure', 'True')
   const refusedPod = conditionIn(refusals, 'Synchronized', 'False')
   const failed = text('Failure', 'True')
@@ -80,7 +91,7 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     apiVersion: object.apiVersion,
     kind: object.kind,
     metadata: keptMetadata(object.metadata, KUBEVIRT),
-    spec: ownedSpec(raw.spec),
+    spec: ownedSpec(raw),
     printableStatus: upTo(64, raw.status?.printableStatus),
     runStrategy: raw.spec?.runStrategy ?? '',
     isStartAsked: (raw.status?.stateChangeRequests ?? []).some(({ action }: Raw) => action === 'Start'),
@@ -94,6 +105,11 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     retryAt: fromTime(raw.status?.startFailure?.retryAfterTimestamp),
     firmwareUuid: raw.spec?.template?.spec?.domain?.firmware?.uuid,
     hardware: hardwareIn(raw.spec?.template?.spec?.domain),
+    matchers: {
+      ...matchersIn(raw.spec),
+      hasMemory: raw.spec?.template?.spec?.domain?.memory?.guest !== undefined,
+      had: object.metadata.annotations?.[ANNOTATIONS.matchers],
+    },
     ...waitingChange(conditions, raw.status?.printableStatus),
     restoreInProgress: upTo(253, raw.status?.restoreInProgress),
     lastRestore: upTo(317, object.metadata.annotations?.[LAST_RESTORE]),
@@ -106,7 +122,19 @@ function hardwareIn(domain: Raw): MachineHardware {
     bootloader: domain?.firmware?.bootloader,
     smm: domain?.features?.smm,
     tpm: domain?.devices?.tpm,
+    windows: windowsIn(domain),
   })
+}
+
+function matchersIn({ instancetype, preference }: Raw = {}): GuestMatchers {
+  return withoutUndefined({ instancetype, preference })
+}
+
+function windowsIn(domain: Raw): WindowsHardware | undefined {
+  const { acpi, apic, hyperv } = domain?.features ?? {}
+  const features = withoutUndefined({ acpi, apic, hyperv }) as WindowsHardware['features']
+  const { clock } = domain ?? {}
+  return Object.keys(features).length === 0 && clock === undefined ? undefined : { features, clock: clock ?? {} }
 }
 
 /** Annotation on what a restore of KubeVirt has written. */
@@ -129,11 +157,15 @@ const KUBEVIRT: Matters = {
     ANNOTATIONS.cloudInit,
     ANNOTATIONS.fieldsFromSpec,
     ANNOTATIONS.givenMacAddresses,
+    ANNOTATIONS.matchers,
     ANNOTATIONS.retriedAt,
   ],
   whole: ANNOTATIONS.disks,
 }
 const INSTANCE: Matters = { labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
+
+/** Reasons of KubeVirt why it creates nothing: what is to be created is refused, or it names what does not exist. */
+const REFUSALS: ReadonlySet<string> = new Set(['FailedCreate', 'FailedFindInstancetype', 'FailedFindPreference'])
 
 /** States in which a guest is powered on. Conditions can outlive the instance that they describe. */
 export const IS_ON: ReadonlySet<string | undefined> = new Set(['Running', 'Paused', 'Migrating'])
@@ -226,15 +258,15 @@ function rootVolume(spec: Raw): Raw {
 }
 
 /** The members that we render; what KubeVirt fills in (architecture, machine type, firmware) is its own. */
-function ownedSpec(spec: Raw): unknown {
+function ownedSpec({ metadata, spec }: Raw): unknown {
   const { hostname, terminationGracePeriodSeconds, networks, volumes, domain } = spec?.template?.spec ?? {}
   const { affinity, nodeSelector, tolerations, readinessProbe } = spec?.template?.spec ?? {}
-  const { cpu, memory, resources, devices, firmware, features } = domain ?? {}
+  const { cpu, memory, resources, devices, firmware } = domain ?? {}
   const { autoattachPodInterface, rng, tpm, disks, interfaces } = devices ?? {}
-  const request = resources?.requests?.cpu
   const labels: Record<string, string> = spec?.template?.metadata?.labels ?? {}
   const ours = TEMPLATE_LABELS.filter((label) => labels[label] !== undefined)
   return withoutUndefined({
+    ...matchersIn(spec),
     runStrategy: spec?.runStrategy,
     template: {
       metadata: { labels: Object.fromEntries(ours.map((label) => [label, labels[label]])) },
@@ -246,14 +278,14 @@ function ownedSpec(spec: Raw): unknown {
         tolerations,
         readinessProbe,
         domain: withoutUndefined({
-          cpu: withoutUndefined({ sockets: cpu?.sockets, cores: cpu?.cores, threads: cpu?.threads }),
+          cpu: unlessEmpty({ sockets: cpu?.sockets, cores: cpu?.cores, threads: cpu?.threads }),
           firmware:
             firmware?.uuid === undefined
               ? undefined
               : withoutUndefined({ uuid: firmware.uuid, bootloader: firmware.bootloader }),
-          features: features?.smm === undefined ? undefined : { smm: features.smm },
-          memory: withoutUndefined({ guest: memory?.guest }),
-          resources: request === undefined ? undefined : { requests: { cpu: request } },
+          ...ownedOfSystem(domain, namesFromSpec(metadata?.annotations?.[ANNOTATIONS.fieldsFromSpec])),
+          memory: unlessEmpty({ guest: memory?.guest }),
+          resources: ownedResources(resources, metadata?.annotations?.[ANNOTATIONS.matchers]),
           devices: withoutUndefined({ autoattachPodInterface, rng, tpm, disks, interfaces }),
         }),
         networks,
@@ -261,4 +293,24 @@ function ownedSpec(spec: Raw): unknown {
       }),
     },
   })
+}
+
+/** What a Windows guest is given is ours only if we gave it: people may give it to any machine. */
+function ownedOfSystem(domain: Raw, fromSpec: ReadonlySet<string>): Raw {
+  const { smm } = domain?.features ?? {}
+  const { features, clock } = (fromSpec.has(WINDOWS_FROM_SPEC) && windowsIn(domain)) || {}
+  return { features: unlessEmpty({ ...features, smm }), clock }
+}
+
+/** An instance type may have KubeVirt request less memory than the guest has. Otherwise that is none of ours. */
+function ownedResources({ requests }: Raw = {}, matchers = ''): object | undefined {
+  const isSized = matchers.includes('instancetype=')
+  const ours = unlessEmpty({ cpu: requests?.cpu, memory: isSized ? requests?.memory : undefined })
+  return ours === undefined ? undefined : { requests: ours }
+}
+
+/** With an instance type KubeVirt's machine has no CPU and memory of its own, but may have other fields beside them. */
+function unlessEmpty(fields: Raw): object | undefined {
+  const all = withoutUndefined(fields)
+  return Object.keys(all).length === 0 ? undefined : all
 }

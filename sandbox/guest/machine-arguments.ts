@@ -14,8 +14,8 @@ export interface MachineParts {
 /** The arguments with which QEMU gives a guest what KubeVirt would give it: devices of a q35 machine, each in a slot of its own. */
 export function machineArguments(spec: KubeVirtVirtualMachineSpec, parts: MachineParts): string[] {
   const { domain } = spec.template.spec
-  const { sockets, cores, threads } = domain.cpu
-  const memory = parseQuantity(domain.memory.guest) ?? 0n
+  const { sockets, cores, threads } = domain.cpu ?? { sockets: 1, cores: 1, threads: 1 }
+  const memory = parseQuantity(domain.memory?.guest ?? '') ?? 0n
   const slots: string[] = []
   const slot = () => {
     const name = `slot${slots.length / 2}`

@@ -107,7 +107,8 @@ export class Machines extends KubevirtController {
     const { memory, resources } = machine.spec.template.spec.domain
     const hasMemory = memory?.guest !== undefined || resources?.requests?.['memory'] !== undefined
     const scripted = this.faults.state('instanceRefused', machine)?.message
-    const refusal = scripted ?? (hasMemory ? undefined : NO_MEMORY)
+    // What an instance type gives is not simulated: each exists, and gives some memory.
+    const refusal = scripted ?? (hasMemory || machine.spec.instancetype !== undefined ? undefined : NO_MEMORY)
     if (refusal !== undefined) return refusal
     try {
       await this.world.create(VIRTUAL_MACHINE_INSTANCE, this.world.instances, newInstance(machine))

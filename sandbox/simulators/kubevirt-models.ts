@@ -98,6 +98,7 @@ export interface MachineStatus {
 export interface Machine extends KubeObject {
   readonly spec: {
     readonly runStrategy?: string
+    readonly instancetype?: { readonly name?: string }
     readonly template: {
       readonly metadata?: {
         readonly labels?: Readonly<Record<string, string>>

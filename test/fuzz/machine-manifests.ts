@@ -1,4 +1,4 @@
-import { USER_DATA_BEGINNINGS, VM_DISK_IMAGE_MODES } from '@open-terrain/constructs'
+import { USER_DATA_BEGINNINGS, VM_DISK_IMAGE_MODES, WINDOWS_USER_DATA_BEGINNINGS } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { at, type Change, changedSpecs, type Path } from './changes.ts'
 import { diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
@@ -189,6 +189,7 @@ const specWithoutUserData = fc.record({
   ignoreOnDeploy: maybe(fc.boolean()),
   firmware: maybe(fc.constantFrom('bios', 'uefi', 'uefi-secure')),
   tpm: maybe(fc.boolean()),
+  os: maybe(fc.constant('linux')),
   ...placement,
   readiness,
   users: maybe(fc.uniqueArray(user, { maxLength: 3, selector: ({ name }) => name })),
@@ -199,7 +200,76 @@ const specWithoutUserData = fc.record({
   vmDiskImageTemplate: maybe(validImageSpec),
   vmDiskImageMode: maybe(fc.constantFrom(...VM_DISK_IMAGE_MODES)),
 })
-const validSpec = fc.tuple(specWithoutUserData, ownUserData).map(([spec, own]) => ({ ...spec, ...own }))
+const kindOf = (what: string) => maybe(fc.constantFrom(`VirtualMachine${what}`, `VirtualMachineCluster${what}`))
+const instancetype = fc.record({ name: objectName, kind: kindOf('Instancetype') })
+const preference = fc.record({ name: objectName, kind: kindOf('Preference') })
+/** What sizes a machine: resources, or an instance type. @param disk what resources may have beside an instance type */
+const sizedBy = (disk: fc.Arbitrary<object | undefined>) =>
+  fc.oneof(
+    { arbitrary: fc.record({ preference: maybe(preference) }), weight: 3 },
+    fc.record({ instancetype, preference: maybe(preference), resources: disk }),
+  )
+/** Words that size a machine, in any combination. */
+export const oddSize: fc.Arbitrary<object> = fc.record({
+  instancetype: fc.constantFrom(
+    undefined,
+    { name: 'a' },
+    { name: 'a', kind: 'VirtualMachinePreference' },
+    { name: '' },
+  ),
+  preference: fc.constantFrom(undefined, { name: 'a' }, { kind: 'VirtualMachinePreference' }),
+  resources: fc.constantFrom<unknown>(undefined, {}, { cpu: 1 }, { memory: '1Gi' }, { cpu: 1, memory: '1Gi' }),
+})
+
+const linuxSpec = fc.tuple(specWithoutUserData, ownUserData).map(([spec, own]) => ({ ...spec, ...own }))
+
+const windowsUser = fc.record({
+  name: fc.constantFrom('Administrator', 'Demo User', 'ä'.repeat(20), '.a'),
+  plain_text_passwd: maybe(fc.constantFrom('P@ss-w0rd-1', '😀'.repeat(20))),
+  groups: maybe(fc.constant('administrators')),
+})
+/** What only a Windows guest may have, and nothing that it may not. */
+const windowsWords = fc
+  .tuple(
+    fc.record({
+      os: fc.constant('windows'),
+      sysprepSecretRef: maybe(fc.record({ name: objectName })),
+      users: maybe(fc.uniqueArray(windowsUser, { maxLength: 3, selector: ({ name }) => name })),
+    }),
+    fc.oneof(
+      fc.record({ userData: maybe(fc.constantFrom(...WINDOWS_USER_DATA_BEGINNINGS)) }),
+      secret.map((userDataSecretRef) => ({ userDataSecretRef })),
+    ),
+  )
+  .map(([words, data]) => ({ ...words, ...data }))
+const windowsSpec = fc
+  .tuple(specWithoutUserData, windowsWords)
+  .map(([{ readiness: _linux, ...spec }, words]) => ({ ...spec, ...words }))
+const validSpec = fc
+  .tuple(
+    fc.oneof({ arbitrary: linuxSpec, weight: 3 }, { arbitrary: windowsSpec, weight: 1 }),
+    sizedBy(fc.oneof(fc.record({ diskSize: maybe(diskSize) }), fc.constant(undefined))),
+  )
+  .map(([spec, size]) => ({ ...spec, ...size }))
+
+/** Words of a Windows guest, of which at most one is wrong, with or without the word that it is one. */
+export const oddWindowsWords: fc.Arbitrary<object> = fc
+  .tuple(
+    fc.constantFrom('windows', 'linux', 'Windows', undefined),
+    fc.oneof(
+      fc
+        .constantFrom('a'.repeat(20), 'a'.repeat(21), 'a.', 'a/b', 'a\\b', '😀'.repeat(20), '😀'.repeat(21))
+        .map((name) => ({ users: [{ name }] })),
+      fc.constantFrom(20, 21).map((length) => ({ users: [{ name: 'a', plain_text_passwd: '😀'.repeat(length) }] })),
+      fc.constant({ users: [{ name: 'a', sudo: 'ALL' }] }),
+      fc.constantFrom('a', '').map((name) => ({ sysprepSecretRef: { name } })),
+      fc.constantFrom({ cloudInit: true }, { guestAgent: true }).map((one) => ({ readiness: one })),
+      fc
+        .constantFrom(...USER_DATA_BEGINNINGS, ...WINDOWS_USER_DATA_BEGINNINGS, '#cloud-config-archive', 'Write-Host')
+        .map((data) => ({ userData: data })),
+    ),
+  )
+  .map(([os, words]) => ({ os, ...words }))
 
 /** A line with one character that some parsers read as its end. */
 const oddLine = (length: number) =>
@@ -263,10 +333,26 @@ const oddDisks = fc.oneof(
   many(17, (index) => ({ name: `d${index}`, size: '1Gi' })),
 )
 
+const LEAST = { resources: { cpu: 1, memory: '1Gi' }, vmDiskImageRef: { name: 'a' } }
+
 /** One odd value, at its place. */
 const oddField: fc.Arbitrary<Change> = fc.oneof(
   ...['baseVm', 'baseVmVersion', 'version'].map((name) => at([name], oddLabelValue)),
   at(['name'], fc.oneof(oddName, slipOf(label), textAround(63, ['a', '-']))),
+  {
+    arbitrary: at(
+      [],
+      oddWindowsWords.map((words) => ({ ...LEAST, ...words })),
+    ),
+    weight: 4,
+  },
+  {
+    arbitrary: at(
+      [],
+      oddSize.map((words) => ({ ...LEAST, ...words })),
+    ),
+    weight: 2,
+  },
   at(['firmware'], fc.constantFrom<unknown>('BIOS', 'uefi', 0, null, '')),
   at(['nodeSelector'], oddNodeSelector),
   at(['readiness'], oddReadiness),
@@ -360,7 +446,7 @@ const FIELDS: readonly Path[] = [
   ...['name', 'plain_text_passwd', 'sudo', 'groups', 'ssh_authorized_keys'].map((field) => ['users', 0, field]),
 ]
 
-const fullSpec = fc.tuple(validSpec, user, networkInterface).map(([spec, one, other]) => ({
+const fullSpec = fc.tuple(linuxSpec, user, networkInterface).map(([spec, one, other]) => ({
   ...spec,
   users: spec.users?.length ? spec.users : [one],
   interfaces: spec.interfaces?.length ? spec.interfaces : [other],

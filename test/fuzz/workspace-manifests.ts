@@ -12,7 +12,9 @@ import {
   oddCpu,
   oddLabelValue,
   oddMemory,
+  oddSize,
   oddUserData,
+  oddWindowsWords,
   ownUserData,
   user,
 } from './machine-manifests.ts'
@@ -335,6 +337,9 @@ const oddPlace = fc.oneof(
     })),
   ]),
   oddReadiness.map((readinessOf): object => ({ vms: [{ ...MACHINE, name: 'b', readiness: readinessOf }] })),
+  oddWindowsWords.map((words): object => ({ vms: [{ ...MACHINE, name: 'b', ...words }] })),
+  oddSize.map((words): object => ({ vms: [{ ...MACHINE, name: 'b', ...words }] })),
+  oddWindowsWords.map((words): object => ({ vms: [{ ...MACHINE, name: 'b', ...words, os: 'windows' }] })),
   oddReadiness.map((readinessOf): object => ({
     networks: [LAB],
     vms: [{ ...machineAt('b', '10.10.0.1/24'), readiness: readinessOf }],

@@ -1,10 +1,12 @@
 import type { TestProject } from 'vitest/node'
+import { type CloudbaseInit, resolveCloudbaseInit } from '../cloud-init/cloudbase.ts'
 import { type CloudInit, resolveCloudInit } from '../cloud-init/package.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     /** A string says why it is missing. Undefined with `CLOUD_INIT=skip`. */
     cloudInit: CloudInit | string | undefined
+    cloudbaseInit: CloudbaseInit | string | undefined
   }
 }
 
@@ -12,9 +14,14 @@ declare module 'vitest' {
 export default async function prepareCloudInit(project: TestProject): Promise<void> {
   const isSkipped = process.env['CLOUD_INIT'] === 'skip'
   if (isSkipped) process.stdout.write('CLOUD_INIT=skip: cloud-init itself checks nothing in this run\n')
-  project.provide('cloudInit', isSkipped ? undefined : await findOrSayWhyNot())
+  project.provide('cloudInit', isSkipped ? undefined : await orWhyNot(resolveCloudInit(report)))
+  project.provide('cloudbaseInit', isSkipped ? undefined : await orWhyNot(resolveCloudbaseInit(report)))
 }
 
-function findOrSayWhyNot(): Promise<CloudInit | string> {
-  return resolveCloudInit((line) => process.stderr.write(`${line}\n`)).catch((error: Error) => error.message)
+function report(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+function orWhyNot<T>(found: Promise<T>): Promise<T | string> {
+  return found.catch((error: Error) => error.message)
 }

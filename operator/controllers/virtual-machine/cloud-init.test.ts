@@ -63,6 +63,42 @@ describe('a machine whose users refer to no Secret', () => {
   })
 })
 
+describe('a machine that is a Windows guest', () => {
+  const windows = (more: object = {}) => aVM({}, { spec: { ...SPEC, os: 'windows', users: REFERRING, ...more } })
+
+  it('gets the password of its Secret as a text', async () => {
+    const bench = build()
+    bench.put(encoded('P@ss-w0rd-1'))
+    const cloudInit = await bench.render(windows())
+    if (cloudInit.kind !== 'rendered') throw new Error(cloudInit.message)
+    expect(cloudInit.data.userdata).toContain('"passwd":"P@ss-w0rd-1"')
+  })
+
+  it('waits where its password is longer than cloudbase-init takes it, and does not tell it', async () => {
+    const bench = build()
+    bench.put(encoded('P@ss-w0rd-1-P@ss-w0rd'))
+    const cloudInit = await bench.render(windows())
+    expect(cloudInit).toMatchObject({
+      kind: 'missing',
+      reason: 'MissingPasswordSecret',
+      message: expect.stringContaining('Secret team/login, has more than 20 characters'),
+    })
+    expect(JSON.stringify(cloudInit)).not.toContain('P@ss')
+    bench.put(encoded('P@ss-w0rd-1'))
+    expect((await bench.render(windows())).kind).toBe('rendered')
+  })
+
+  it('takes user data for Windows alone', async () => {
+    const bench = build()
+    const put = (text: string) => bench.put({ data: Buffer.from(text).toString('base64') }, 'setup')
+    const vm = windows({ users: null, userDataSecretRef: { name: 'setup', key: 'data' } })
+    put('#ps1_sysnative\nhostname\n')
+    expect((await bench.render(vm)).kind).toBe('rendered')
+    put('#include\nhttps://a.example\n')
+    expect(await bench.render(vm)).toMatchObject({ message: expect.stringContaining('does not begin with one of') })
+  })
+})
+
 describe('a machine on networks', () => {
   it('tells its guest the routes that it can use, and the name servers', async () => {
     const { render } = build()

@@ -1,9 +1,10 @@
 import type { CloudInitProps, CloudInitUser, SpecWarning, VirtualMachineSpec } from '@open-terrain/constructs'
 import {
-  BEGINS_AS_USER_DATA,
+  asUserDataBegins,
   isUserData,
   renderCloudInit,
   userDataWarnings,
+  WINDOWS_PASSWORD_MAX,
   withMacAddresses,
 } from '@open-terrain/constructs'
 import { type AskedKey, type AwaitedSecret, secretRemedy } from '../../cluster/secret-remedies.ts'
@@ -109,7 +110,9 @@ export class CloudInitSource {
     const userData = userDataOf(namespace, spec, secrets)
     if (typeof userData === 'object') return userData
     const interfaces = withMacAddresses(uid, name, spec.interfaces ?? [])
-    const props: CloudInitProps = { hostname: spec.name ?? name, users, interfaces }
+    const props: CloudInitProps = { os: spec.os, hostname: spec.name ?? name, users, interfaces }
+    const tooLong = longPassword(namespace, spec, users)
+    if (tooLong !== undefined) return tooLong
     if (userData === undefined) return { kind: 'rendered', data: renderCloudInit(props) }
     const data = renderCloudInit({ ...props, userData })
     const bytes = Buffer.byteLength(data.userdata) + Buffer.byteLength(data.networkdata ?? '')
@@ -206,21 +209,38 @@ function missingKeys(
 /** Returns the user data of the spec, or of the Secret that it names, or why it is none. */
 function userDataOf(
   namespace: string,
-  { userData, userDataSecretRef: ref }: VirtualMachineSpec,
+  { os, userData, userDataSecretRef: ref }: VirtualMachineSpec,
   secrets: ReadonlyMap<string, SecretContent | undefined>,
 ): string | undefined | Missing {
   if (ref === undefined) return userData
-  const found = textIn(valueAt(secrets.get(ref.name), ref.key))
+  const found = textIn(valueAt(secrets.get(ref.name), ref.key), os)
   if (typeof found === 'string') return found
   const secret = keyOf({ namespace, name: ref.name })
   const message = `userData is to come from key ${ref.key} of Secret ${secret}, which ${found.why}`
   return { kind: 'missing', reason: 'MissingUserDataSecret', message }
 }
 
-function textIn(value: Buffer): string | { readonly why: string } {
+/** For Windows. The schema judges passwords of the spec itself. */
+function longPassword(
+  namespace: string,
+  spec: VirtualMachineSpec,
+  users: readonly CloudInitUser[],
+): Missing | undefined {
+  const found = (spec.users ?? []).find(({ passwordSecretRef }, at) => {
+    const password = users[at]?.plain_text_passwd ?? ''
+    if (spec.os !== 'windows') return false
+    return passwordSecretRef !== undefined && [...password].length > WINDOWS_PASSWORD_MAX
+  })
+  if (found?.passwordSecretRef === undefined) return undefined
+  const { name, key } = found.passwordSecretRef
+  const message = `the password of user ${JSON.stringify(found.name)}, key ${key} of Secret ${keyOf({ namespace, name })}, has more than ${WINDOWS_PASSWORD_MAX} characters: cloudbase-init makes no such user, so put a shorter one there`
+  return { kind: 'missing', reason: 'MissingPasswordSecret', message }
+}
+
+function textIn(value: Buffer, os: VirtualMachineSpec['os']): string | { readonly why: string } {
   const text = utf8(value)
   if (text === undefined) return { why: 'is not text in UTF-8: put it there as it is, not compressed' }
-  return isUserData(text) ? text : { why: `does not ${BEGINS_AS_USER_DATA}; correct it` }
+  return isUserData(text, os) ? text : { why: `does not ${asUserDataBegins(os)}; correct it` }
 }
 
 function utf8(value: Buffer): string | undefined {

@@ -171,8 +171,8 @@ export function cloudInitOf({ metadata: { uid = '', name }, spec }: MachineView)
     passwordSecretRef === undefined ? user : { ...user, plain_text_passwd: PASSWORD },
   )
   const interfaces = withMacAddresses(uid, name, parsed.spec.interfaces ?? [])
-  const { name: hostname = name, userData } = parsed.spec
-  const props = { hostname, users, userData }
+  const { os, name: hostname = name, userData } = parsed.spec
+  const props = { os, hostname, users, userData }
   const data = renderCloudInit({ ...props, interfaces })
   return { kind: 'rendered', data, ...(userData !== undefined && { warnings: userDataWarnings(props) }) }
 }

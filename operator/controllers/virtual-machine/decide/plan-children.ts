@@ -8,6 +8,7 @@ import {
   hardwareOf,
   LABELS,
   type MaybeFromSpec,
+  matchersOf,
   renderCloneDataVolume,
   renderCloudInitSecret,
   renderDiskClaim,
@@ -25,6 +26,7 @@ import { withoutUndefined } from '../../../runtime/conditions.ts'
 import type { MachineWorld } from '../world.ts'
 import { guestDisks, isMade, isToBeCloned } from './further-disks.ts'
 import { type MachineDraft, runStrategyOf } from './machine-plan.ts'
+import { withExpansion } from './plan-expanded.ts'
 import { artifactOf, type ImageState, imageKeyOf } from './plan-image.ts'
 
 /** Annotation on the DataVolume of a clone: how CDI makes it. */
@@ -36,7 +38,7 @@ type Wants = Pick<CloneStatus, 'image' | 'diskSize' | 'generation'>
 /** Returns what the spec says about the disk. It is recorded when the disk is made. */
 export function wantsOf({ world, spec }: MachineDraft): Wants {
   const { generation } = world.vm.metadata
-  return withoutUndefined({ image: keyOf(imageKeyOf(world, spec)), diskSize: spec.resources.diskSize, generation })
+  return withoutUndefined({ image: keyOf(imageKeyOf(world, spec)), diskSize: spec.resources?.diskSize, generation })
 }
 
 /** Returns the fields of the spec about the disk that have changed since it was made. */
@@ -77,7 +79,7 @@ export function wantedClone({ world, spec }: MachineDraft, { image, artifact }: 
     artifact,
     imageNamespace: image.metadata.namespace ?? '',
     storageClass: storageClassOf(image),
-    diskSize: spec.resources.diskSize,
+    diskSize: spec.resources?.diskSize,
     imageSize: imageSizeOf(image),
   })
 }
@@ -129,14 +131,19 @@ export function wantedMachine({ world, spec }: MachineDraft) {
     cloudInit.kind === 'rendered'
       ? cloudInitHash(cloudInit.data)
       : secret?.metadata.annotations?.[ANNOTATIONS.cloudInit]
-  return renderKubeVirtVirtualMachine({
+  const matchers = matchersOf(spec, machine?.matchers)
+  const rendered = renderKubeVirtVirtualMachine({
     vm: ref,
     hostname: spec.name ?? vm.metadata.name,
     runStrategy: runStrategyOf(world),
     // The same for the lifetime of the disk: with another UUID, cloud-init takes the guest for a new machine and sets it up again.
     firmwareUuid: machine?.firmwareUuid ?? uuidFrom([ref.uid, claim?.metadata.uid]),
-    cpu: spec.resources.cpu,
-    memory: spec.resources.memory,
+    cpu: spec.resources?.cpu,
+    memory: spec.resources?.memory,
+    matchers,
+    hasPreference: spec.preference !== undefined,
+    os: spec.os,
+    sysprepSecret: spec.sysprepSecretRef?.name,
     hardware: hardwareOf(spec, machine?.hardware),
     fromSpec: fromSpecBeside(spec, machine),
     restoredClaim,
@@ -151,6 +158,7 @@ export function wantedMachine({ world, spec }: MachineDraft) {
       hasNetworkData: (spec.interfaces ?? []).length > 0,
     },
   })
+  return matchers.isExpanded ? withExpansion(rendered, machine) : rendered
 }
 
 /** Returns the names to record; undefined if there never were any. */

@@ -114,6 +114,167 @@ describe('what others change', () => {
     })
   })
 
+  describe('the hardware of a Windows guest', () => {
+    type Guest = {
+      readonly domain: {
+        readonly features?: object
+        readonly clock?: object
+        readonly devices: { readonly disks: object[] }
+      }
+      readonly volumes: object[]
+    }
+    const guest = ({ world: { machine } }: Walk) => {
+      if (machine === undefined) throw new Error('no machine')
+      return (machine.spec as { template: { spec: Guest } }).template.spec
+    }
+    const THEIRS = {
+      features: { kvm: { hidden: true }, hyperv: { vpindex: {} } },
+      clock: { timezone: 'Europe/Berlin' },
+    }
+    const gift = (walk: Walk) => walk.tamper({ template: { domain: { ...guest(walk).domain, ...THEIRS } } })
+
+    it('is that of KubeVirt, beside what people gave it', () => {
+      const walk = gift(new Walk().deploy())
+      expect(applied(walk)).toEqual([])
+      walk.edit({ os: 'windows' }).settle()
+      expect(guest(walk).domain).toMatchObject({
+        features: { hyperv: { vpindex: {}, relaxed: {}, vapic: {}, spinlocks: { spinlocks: 8191 } } },
+        clock: { timezone: 'Europe/Berlin', timer: { hpet: { present: false } } },
+      })
+      expect(guest(walk).domain.devices.disks.slice(0, 2)).toEqual([
+        { name: 'rootdisk', bootOrder: 1, disk: { bus: 'sata' } },
+        { name: 'cloudinit', cdrom: { bus: 'sata' } },
+      ])
+      expect(applied(walk)).toEqual([])
+      const { features: _lost, ...domain } = guest(walk).domain
+      walk.tamper({ template: { domain } }).settle()
+      expect(guest(walk).domain).toMatchObject({ features: { acpi: {}, apic: {}, hyperv: { relaxed: {} } } })
+    })
+
+    it('goes when the spec says that it is none', () => {
+      const walk = new Walk().deploy()
+      const before = guest(walk)
+      walk.edit({ os: 'windows', sysprepSecretRef: { name: 'answers' } }).settle()
+      expect(guest(walk).volumes).toContainEqual({ name: 'sysprep', sysprep: { secret: { name: 'answers' } } })
+      walk.edit({ os: undefined, sysprepSecretRef: undefined }).settle()
+      expect([guest(walk), applied(walk)]).toEqual([before, []])
+    })
+
+    it('leaves alone a CD-ROM of people that has the name of ours', () => {
+      const walk = new Walk().deploy()
+      const theirs = { name: 'sysprep', sysprep: { configMap: { name: 'theirs' } } }
+      walk.tamper({ template: { volumes: [...guest(walk).volumes, theirs] } }).settle()
+      expect(guest(walk).volumes).toContainEqual(theirs)
+    })
+  })
+
+  describe('an instance type and a preference', () => {
+    type Guest = {
+      readonly instancetype?: object
+      readonly preference?: object
+      readonly template: { readonly spec: { readonly domain: { readonly devices: { readonly disks: object[] } } } }
+    }
+    const guest = ({ world: { machine } }: Walk) => {
+      if (machine === undefined) throw new Error('no machine')
+      return machine.spec as Guest
+    }
+    const domain = (walk: Walk) => guest(walk).template.spec.domain
+    const cluster = (name: string, more: object = {}) => ({ kind: 'VirtualMachineClusterInstancetype', name, ...more })
+    const small = { resources: undefined, instancetype: { name: 'u1.small' } }
+    const windows = { preference: { name: 'windows.11' } }
+    const PREFERENCE = { kind: 'VirtualMachineClusterPreference', name: 'windows.11' }
+
+    /** What KubeVirt does with the reference policy expand. */
+    const expand = (walk: Walk, memory = '2Gi') => {
+      const { devices, ...rest } = domain(walk)
+      const disks = devices.disks.map((disk) => ({ ...disk, disk: { bus: 'sata' }, cache: 'none' }))
+      const sized = { cpu: { sockets: 1, cores: 2, threads: 1, model: 'x' }, memory: { guest: memory, hugepages: {} } }
+      const requests = { requests: { memory: '1Gi' } }
+      const all = { ...rest, ...sized, resources: requests, devices: { ...devices, disks } }
+      return walk.tamper({ spec: { instancetype: undefined, preference: undefined }, template: { domain: all } })
+    }
+
+    it('take the place of CPU and memory, and leave the devices to the preference', () => {
+      const walk = new Walk()
+        .deploy()
+        .edit({ ...small, ...windows })
+        .settle()
+      expect(guest(walk)).toMatchObject({ instancetype: cluster('u1.small'), preference: PREFERENCE })
+      expect(domain(walk)).not.toHaveProperty('cpu')
+      expect(domain(walk)).not.toHaveProperty('memory')
+      expect(domain(walk).devices.disks[0]).toEqual({ name: 'rootdisk', bootOrder: 1, disk: {} })
+      expect(applied(walk)).toEqual([])
+      walk.edit({ resources: SPEC['resources'], instancetype: undefined, preference: undefined }).settle()
+      expect(domain(walk)).toMatchObject({ cpu: { sockets: 2 }, memory: { guest: '2Gi' } })
+      expect(guest(walk)).not.toHaveProperty('instancetype')
+      expect(applied(walk)).toEqual([])
+    })
+
+    it('keep the revision that KubeVirt has noted, as long as the name is the same', () => {
+      const walk = new Walk().deploy().edit(small).settle()
+      const noted = cluster('u1.small', { revisionName: 'vm-u1.small-1' })
+      walk.tamper({ spec: { instancetype: noted } })
+      expect([guest(walk).instancetype, applied(walk)]).toEqual([noted, []])
+      walk.edit({ instancetype: { name: 'u1.large' } }).settle()
+      expect(guest(walk).instancetype).toEqual(cluster('u1.large'))
+      walk.tamper({ spec: { instancetype: cluster('u1.small') } }).settle()
+      expect(guest(walk).instancetype).toEqual(cluster('u1.large'))
+    })
+
+    it('that KubeVirt puts into the machine are not written again', () => {
+      const walk = expand(
+        new Walk()
+          .deploy()
+          .edit({ ...small, ...windows })
+          .settle(),
+      )
+      expect(applied(walk)).toEqual([])
+      walk.edit({ name: 'other' }).settle()
+      expect(domain(walk)).toMatchObject({
+        cpu: { sockets: 1, cores: 2 },
+        memory: { guest: '2Gi' },
+        devices: { disks: [{ name: 'rootdisk', disk: { bus: 'sata' }, cache: 'none' }, {}] },
+      })
+      expect([guest(walk).instancetype, applied(walk)]).toEqual([undefined, []])
+    })
+
+    it('that KubeVirt has put into the machine make room for others', () => {
+      const walk = expand(
+        new Walk()
+          .deploy()
+          .edit({ ...small, ...windows })
+          .settle(),
+      )
+      walk.edit({ instancetype: { name: 'u1.large' } }).settle()
+      expect(guest(walk)).toMatchObject({ instancetype: cluster('u1.large'), preference: PREFERENCE })
+      for (const field of ['cpu', 'memory', 'resources']) expect(domain(walk)).not.toHaveProperty(field)
+      expect(applied(expand(walk, '8Gi'))).toEqual([])
+      walk.edit({ resources: SPEC['resources'], instancetype: undefined }).settle()
+      expect(domain(walk)).toMatchObject({ cpu: { sockets: 2 }, memory: { guest: '2Gi' } })
+      expect(domain(walk)).not.toHaveProperty('resources')
+    })
+
+    it('that people take away come back, and those of people stay', () => {
+      const walk = new Walk()
+        .deploy()
+        .edit({ ...small, ...windows })
+        .settle()
+      walk.tamper({ spec: { preference: undefined } }).settle()
+      expect(guest(walk).preference).toEqual(PREFERENCE)
+      const theirs = new Walk().deploy().tamper({ spec: { preference: { name: 'theirs' } } })
+      expect(applied(theirs)).toEqual([])
+      expect(guest(theirs.edit({ name: 'other' }).settle()).preference).toEqual({ name: 'theirs' })
+    })
+
+    it('that do not exist are told', () => {
+      const walk = new Walk().deploy().edit(small).settle().set({ instance: undefined })
+      const message = 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "u1.small" not found'
+      const conditions = [{ type: 'Failure', status: 'True', reason: 'FailedFindInstancetype', message }]
+      walk.kubevirt({ printableStatus: 'Stopped', conditions })
+      expect([walk.status.reason, walk.message]).toEqual(['StartFailed', expect.stringContaining(message)])
+    })
+  })
+
   describe('the placement', () => {
     const placed = ({ world: { machine } }: Walk) => {
       if (machine === undefined) throw new Error('no machine')

@@ -60,7 +60,7 @@ function expansionWarnings(
   imageSize: string | undefined,
 ): ReturnType<typeof warningsOf> {
   const { image, storageClass } = world
-  const { diskSize } = spec.resources
+  const { diskSize } = spec.resources ?? {}
   const { restoreSize, volumeMode } = image?.status.artifact ?? {}
   // With a file system, CDI adds its overhead to the requested size. The artifact's size includes it already.
   const size = volumeMode === 'Filesystem' ? imageSize : (restoreSize ?? imageSize)

@@ -1,4 +1,11 @@
-import { ANNOTATIONS, type KubeVirtVirtualMachineObject, withMacAddresses } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  type KubeVirtVirtualMachineObject,
+  namesFromSpec,
+  SYSPREP_DISK,
+  SYSPREP_FROM_SPEC,
+  withMacAddresses,
+} from '@open-terrain/constructs'
 import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { type SharedList, sharedList } from '../../../runtime/owned-fields.ts'
@@ -77,10 +84,11 @@ function listsOf({ spec }: KubeVirtView): Lists {
   return (spec as { readonly template?: { readonly spec?: Lists } } | undefined)?.template?.spec ?? {}
 }
 
-/** The annotation and the lists are written together. */
-function formerDisks({ metadata }: KubeVirtView) {
-  const entries = (metadata.annotations?.[ANNOTATIONS.disks] ?? '').split(',')
+/** The annotations and the lists are written together. */
+function formerDisks({ metadata: { annotations } }: KubeVirtView) {
+  const entries = (annotations?.[ANNOTATIONS.disks] ?? '').split(',')
   const names = new Set(entries.map((entry) => entry.split('=')[0]))
+  if (namesFromSpec(annotations?.[ANNOTATIONS.fieldsFromSpec]).has(SYSPREP_FROM_SPEC)) names.add(SYSPREP_DISK)
   return (name: string) => name !== '' && names.has(name)
 }
 

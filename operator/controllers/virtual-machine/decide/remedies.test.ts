@@ -322,6 +322,18 @@ const ROWS: readonly Row[] = [
     remedy: users({ name: 'demo', plain_text_passwd: 'x', lock_passwd: false }),
   },
   {
+    reason: 'WindowsLogin',
+    wrong: users({ name: 'Administrator', plain_text_passwd: 'P@ss-w0rd-1', lock_passwd: false }),
+    text: 'os: windows',
+    remedy: { spec: { os: 'windows', users: [{ name: 'lab', plain_text_passwd: 'P@ss-w0rd-1', lock_passwd: false }] } },
+  },
+  {
+    reason: 'WindowsGuest',
+    wrong: { spec: { os: 'windows', name: 'domain-controller-1' } },
+    text: 'choose a shorter name',
+    remedy: { spec: { os: 'windows', name: 'dc-1' } },
+  },
+  {
     reason: 'UserDataOverridden',
     wrong: { spec: { userData: '#cloud-config\nhostname: other\n' } },
     text: 'userData sets hostname',
