@@ -6,7 +6,7 @@ import { type Flow, LOCAL_VOLUMES } from './flows.ts'
 import { countWrites, type Outcome, outcomeOf, type WriteCounts } from './outcome.ts'
 import { type Crash, Play } from './play.ts'
 import { PASSWORD } from './played-machine.ts'
-import { leaksOf } from './secrecy.ts'
+import { generatedIn, leaksOf } from './secrecy.ts'
 import { kindOf, tally } from './writes.ts'
 
 /**
@@ -63,7 +63,7 @@ export function crashSuite(flows: readonly Flow[], usualStep: number): void {
     await world.history.catchUp()
     checkLedger(play.history, play.namespace)
     checkOrder(play.history, play.namespace)
-    expect(leaksOf(PASSWORD, play)).toEqual([])
+    for (const secret of [PASSWORD, ...generatedIn(play)]) expect(leaksOf(secret, play)).toEqual([])
     return { outcome: outcomeOf(play), writes: countWrites(play.writes, since) }
   }
 

@@ -1,3 +1,4 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import type { SeenRequest } from '../harness/fault-proxy.ts'
 import { type Image, isFinished, reasonOf } from '../harness/kinds.ts'
@@ -51,11 +52,15 @@ export function outcomeOf(play: Play): Outcome {
       ownerReferences,
       spec,
     })),
-    secrets: play.of(secrets).map(({ metadata: { name, labels, ownerReferences }, data = {} }) => ({
+    secrets: play.of(secrets).map(({ metadata: { name, labels, annotations, ownerReferences }, data = {} }) => ({
       name,
       labels,
       ownerReferences,
-      data: Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]),
+      data: Object.entries(data).map(([key, text]) => {
+        const value = Buffer.from(text, 'base64').toString()
+        // Each play has its own random values.
+        return [key, annotations?.[ANNOTATIONS.generatedKeys] === undefined ? value : value.length]
+      }),
     })),
     made: tally(made.map(({ object }) => `${object.kind} ${object.metadata.name}`)),
     children: [

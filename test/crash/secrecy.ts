@@ -1,6 +1,15 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { Store } from '../../operator/runtime/store.ts'
 import type { Play } from './play.ts'
+
+/** The random values that the operator made. */
+export function generatedIn(play: Play): string[] {
+  const made = play
+    .of(play.world.mirror.secrets)
+    .filter(({ metadata }) => metadata.annotations?.[ANNOTATIONS.generatedKeys])
+  return made.flatMap(({ data = {} }) => Object.values(data).map((text) => Buffer.from(text, 'base64').toString()))
+}
 
 /** Places outside of Secrets where a password can be read, as it is or in base64, alone or within a text. */
 export function leaksOf(password: string, play: Play): string[] {

@@ -22,9 +22,10 @@ const USUAL = {
   },
 }
 
-/** The workspace of the proposal, with its machine deployed, but without the node port, which only one of many plays could have. */
+/** The workspace of the proposal, with its machine deployed and a Secret of the operator, but without the node port, which only one of many plays could have. */
 const LAB = {
   ...DEPLOYED,
+  secrets: [{ name: 'logins', generate: [{ key: 'password' }] }],
   containerClusters: DEPLOYED.containerClusters.map((cluster) => ({
     ...cluster,
     containers: cluster.containers.map(({ portMappings: _node, ...container }: Container) => container),
@@ -106,6 +107,8 @@ export const creation: Flow = {
     'patch workspaces',
     'create namespaces',
     ...times(4, 'create networkpolicies'),
+    // With random values, and with the cloud-init data of the machine.
+    ...times(2, 'create secrets'),
     'create vmdiskimages',
     ...success.writes,
     ...times(NETWORKS, 'create network-attachment-definitions'),
@@ -117,7 +120,6 @@ export const creation: Flow = {
     ...times(2, 'patch pods'),
     'create virtualmachines',
     'patch virtualmachines',
-    'create secrets',
     'create datavolumes',
     'create virtualmachines.kubevirt.io',
     ...statusWrites('Provisioning', 'Ready'),
@@ -138,7 +140,7 @@ const deletion = standing('deletion of a workspace', (workspace) => workspace.de
   'delete virtualmachines',
   'delete virtualmachines.kubevirt.io',
   'delete datavolumes',
-  'delete secrets',
+  ...times(2, 'delete secrets'),
   'patch virtualmachines',
   ...times(2, 'delete deployments'),
   'delete configmaps',
