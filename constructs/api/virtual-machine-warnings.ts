@@ -1,16 +1,12 @@
 import { isWindows } from './machine-os.ts'
 import { compareQuantities } from './quantity.ts'
+import type { SpecWarning } from './spec-warning.ts'
 import type { VirtualMachineSpec } from './virtual-machine.ts'
 import { groupsOf, IMAGE_USERS, ROOT, safeLogin, whyRenamed } from './virtual-machine-logins.ts'
-import { VIRTUAL_MACHINE_REASONS, type VirtualMachineReason } from './virtual-machine-reasons.ts'
+import { VIRTUAL_MACHINE_REASONS } from './virtual-machine-reasons.ts'
 import { windowsGuest, windowsLogins, windowsNames } from './virtual-machine-windows.ts'
 
-/** Something in a spec that is accepted, but not applied as written. */
-export interface SpecWarning {
-  readonly reason: VirtualMachineReason
-  /** A sentence for people. Never contains a password. */
-  readonly message: string
-}
+export type { SpecWarning } from './spec-warning.ts'
 
 /**
  * Returns what an author should know about a valid spec, in a fixed order. The result is empty if there is nothing to report.

@@ -1,8 +1,8 @@
 import { addressingOf } from './interface-words.ts'
+import type { SpecWarning } from './spec-warning.ts'
 import type { VirtualMachineSpec, VirtualMachineUser } from './virtual-machine.ts'
 import { groupsOf } from './virtual-machine-logins.ts'
 import { VIRTUAL_MACHINE_REASONS } from './virtual-machine-reasons.ts'
-import type { SpecWarning } from './virtual-machine-warnings.ts'
 
 /** The account that every Windows has, by its English name. */
 const ADMINISTRATOR = 'administrator'

@@ -56,7 +56,8 @@ const OF_A_MACHINE = [
 /** Volumes that the operator gives to a machine. Others, such as a folder of the node or a token of a ServiceAccount, must have been there before. */
 const OWN_VOLUMES =
   'variables.after.?spec.?template.?spec.?volumes.orValue([]).all(volume, has(volume.dataVolume) || has(volume.persistentVolumeClaim) || ' +
-  "has(volume.cloudInitNoCloud) || (request.operation != 'CREATE' && oldObject.?spec.?template.?spec.?volumes.orValue([]).exists(old, old == volume)))"
+  'has(volume.cloudInitNoCloud) || has(volume.cloudInitConfigDrive) || volume.?sysprep.?secret.hasValue() || ' +
+  "(request.operation != 'CREATE' && oldObject.?spec.?template.?spec.?volumes.orValue([]).exists(old, old == volume)))"
 
 /** Nobody gets more than the rights of an owner. Names of `system:` are of Kubernetes, ServiceAccounts among them. */
 const OF_OWNERS = [

@@ -41,10 +41,14 @@ export interface MachineVolume {
   readonly dataVolume?: { readonly name: string; readonly hotpluggable?: boolean }
   readonly persistentVolumeClaim?: { readonly claimName: string; readonly hotpluggable?: boolean }
   readonly memoryDump?: { readonly claimName: string; readonly hotpluggable?: boolean }
-  readonly cloudInitNoCloud?: {
-    readonly secretRef?: { readonly name: string }
-    readonly networkDataSecretRef?: { readonly name: string }
-  }
+  readonly cloudInitNoCloud?: CloudInitVolume
+  readonly cloudInitConfigDrive?: CloudInitVolume
+  readonly sysprep?: { readonly secret?: { readonly name: string } }
+}
+
+interface CloudInitVolume {
+  readonly secretRef?: { readonly name: string }
+  readonly networkDataSecretRef?: { readonly name: string }
 }
 
 /** The `spec.template.spec` of a virtual machine and the `spec` of an instance. */
@@ -157,10 +161,10 @@ export function claimNamesOf(spec: InstanceSpec): string[] {
 
 /** Returns the names of the Secrets that the guest reads at its first boot. */
 export function secretNamesOf(spec: InstanceSpec): string[] {
-  const refs = (spec.volumes ?? []).flatMap(({ cloudInitNoCloud: source }) => [
-    source?.secretRef?.name,
-    source?.networkDataSecretRef?.name,
-  ])
+  const refs = (spec.volumes ?? []).flatMap(({ cloudInitNoCloud, cloudInitConfigDrive, sysprep }) => {
+    const source = cloudInitNoCloud ?? cloudInitConfigDrive
+    return [source?.secretRef?.name, source?.networkDataSecretRef?.name, sysprep?.secret?.name]
+  })
   return [...new Set(refs.filter((name) => name !== undefined))]
 }
 
