@@ -326,6 +326,16 @@ const oddDisks = fc.oneof(
       { requiredKeys: [] },
     )
     .map((one) => [{ name: 'a', ...one }]),
+  {
+    arbitrary: fc
+      .constantFrom<object>(
+        { size: '1Gi' },
+        { vmDiskImageRef: { name: 'i' }, bus: 'virtio' },
+        { vmDiskImageRef: { name: 'i' }, size: '1Gi' },
+      )
+      .map((one) => [{ name: 'a', readOnly: true, ...one }]),
+    weight: 2,
+  },
   fc.constantFrom('a', 'b').map((name) => [
     { name: 'a', volume: 'v' },
     { name, volume: 'v' },
