@@ -238,7 +238,7 @@ export const POLICY_SCHEMA = {
   attachableNetworks: key(
     'attachableNetworks',
     attachments,
-    'Existing NetworkAttachmentDefinitions, such as vlans/vlan-100, that networks of workspaces and interfaces of virtual machines may name with attach, separated by commas, blanks or line ends. An empty text allows none. What is not listed is not attached anew; what runs on it stays.',
+    'Existing NetworkAttachmentDefinitions, such as vlans/vlan-100, that networks of workspaces and interfaces of virtual machines may name with attach, separated by commas, blanks or line ends. An empty text allows none. No machine or pod that is not on it yet is attached to what is not listed; what runs on it stays.',
   ),
   localVolumeRoot: key(
     'localVolumeRoot',

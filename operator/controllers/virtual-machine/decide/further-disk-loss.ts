@@ -136,7 +136,7 @@ function textOn(world: MachineWorld, lost: readonly LostDisk[]): string {
   const rebuild = rebuildCommand(world)
   return lost
     .map((one) => {
-      if (one.isRemade) return `${one.what}: to have it made anew, stop the guest, and then: ${rebuild}`
+      if (one.isRemade) return `${one.what}: to have it made again, stop the guest, and then: ${rebuild}`
       const made = one.disk.ofImage === undefined ? 'an empty one made' : 'one cloned from its image'
       const advice = `no new disk is made by itself; if nothing of it can be saved, have ${made} by: ${rebuild}`
       return `${one.what}${adviceOnGuest(world, one, advice)}`

@@ -181,7 +181,7 @@ function judgeUnplaced(world: WorkspaceWorld, one: Case<NodeGroup>, now: number)
       remove: removalOf(pod),
       touch: group.members.flatMap((each) => avoiding(world, each, [])),
     }
-    return after(again, 'a pod that found no node is then tried anew')
+    return after(again, 'a pod that found no node is then tried again')
   }
   const node = neighbour.node
   const note = `the rest of the workspace is on node ${node}`
