@@ -203,7 +203,6 @@ export {
   type MaybeFromSpec,
   namesFromSpec,
   SYSPREP_FROM_SPEC,
-  WINDOWS_FROM_SPEC,
 } from './children/fields-from-spec.ts'
 export type { ChildMetadata, ChildOwnerReference, ImageChild, ImageRef } from './children/image-child.ts'
 export {
@@ -224,7 +223,12 @@ export {
   type GuestDataDisk,
   renderDiskClaim,
 } from './children/machine-disks.ts'
-export { hardwareOf, type MachineHardware, type WindowsHardware } from './children/machine-hardware.ts'
+export {
+  hardwareOf,
+  type MachineHardware,
+  WINDOWS_FROM_SPEC,
+  type WindowsHardware,
+} from './children/machine-hardware.ts'
 export {
   type GuestMatcher,
   type GuestMatchers,

@@ -1,5 +1,5 @@
 import type { VirtualMachineSpec } from '../api/virtual-machine.ts'
-import { hasWindowsHardware } from './machine-hardware.ts'
+import { hasWindowsHardware, WINDOWS_FROM_SPEC } from './machine-hardware.ts'
 import { type NodePlacement, placementOf } from './placement.ts'
 import { type ReadinessProbe, readinessProbeOf } from './readiness-probe.ts'
 
@@ -14,8 +14,7 @@ export interface FieldsFromSpec {
   readonly annotation: string | undefined
 }
 
-/** In the annotation: the hardware of a Windows guest is from the spec, and the disk with the answer file for its setup. */
-export const WINDOWS_FROM_SPEC = 'windows'
+/** In the annotation: the disk with the answer file for the setup of a Windows guest is from the spec. */
 export const SYSPREP_FROM_SPEC = 'sysprep'
 
 /** Each with the field of the spec that it follows from. */

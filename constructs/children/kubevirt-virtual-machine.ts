@@ -215,7 +215,7 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
           ...((smm !== undefined || windows !== undefined) && {
             features: { ...windows?.features, ...(smm !== undefined && { smm }) },
           }),
-          ...(windows !== undefined && { clock: windows.clock }),
+          ...(windows?.clock !== undefined && { clock: windows.clock }),
           ...(memory !== undefined && { memory: { guest: guestMemory(memory) } }),
           devices: {
             autoattachPodInterface,

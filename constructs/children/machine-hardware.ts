@@ -14,8 +14,14 @@ export interface MachineHardware {
 export interface WindowsHardware {
   /** acpi, apic and hyperv. */
   readonly features: Readonly<Record<string, object>>
-  readonly clock: object
+  readonly clock?: object | undefined
 }
+
+/** What is left of it when a guest is one of Windows no more: the features of others, which would go with an absent field. */
+const FORMER: WindowsHardware = { features: {} }
+
+/** In annotation `ANNOTATIONS.fieldsFromSpec`: the hardware of a Windows guest is from the spec. */
+export const WINDOWS_FROM_SPEC = 'windows'
 
 /** As in the example of KubeVirt for Windows: every supported version of Windows and every node can do that. */
 const HYPERV = { relaxed: {}, vapic: {}, spinlocks: { spinlocks: 8191 } }
@@ -24,12 +30,15 @@ const TIMER = { hpet: { present: false }, hyperv: {}, pit: { tickPolicy: 'delay'
 /**
  * Returns what a spec asks for.
  * @param present what KubeVirt's machine has. What the spec does not name stays: people may have given it that themselves.
+ * @param former what KubeVirt's machine has from the spec as it was (`namesFromSpec`)
  */
 export function hardwareOf(
   { firmware, tpm, ...spec }: Pick<VirtualMachineSpec, 'os' | 'firmware' | 'tpm' | 'preference'>,
   present: MachineHardware = {},
+  former: ReadonlySet<string> = new Set(),
 ): MachineHardware {
-  const windows = hasWindowsHardware(spec) ? windowsOf(present.windows) : undefined
+  const ended = former.has(WINDOWS_FROM_SPEC) ? FORMER : undefined
+  const windows = hasWindowsHardware(spec) ? windowsOf(present.windows) : ended
   return { ...firmwareOf(firmware, present), tpm: tpmOf(tpm, present), ...(windows !== undefined && { windows }) }
 }
 
@@ -39,7 +48,7 @@ export function hasWindowsHardware(spec: Pick<VirtualMachineSpec, 'os' | 'prefer
 }
 
 /** Each of it that people have set themselves stays. */
-function windowsOf({ features, clock }: WindowsHardware = { features: {}, clock: {} }): WindowsHardware {
+function windowsOf({ features, clock = {} }: WindowsHardware = FORMER): WindowsHardware {
   const offset = 'timezone' in clock ? {} : { utc: {} }
   return {
     features: { acpi: {}, apic: {}, ...features, hyperv: { ...HYPERV, ...features['hyperv'] } },

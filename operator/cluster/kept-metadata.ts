@@ -8,8 +8,8 @@ import { FOREGROUND, ORPHAN } from './dependents.ts'
 export interface Matters {
   readonly labels?: readonly string[]
   readonly annotations?: readonly string[]
-  /** An annotation that is kept at full length, because a part of it would be useless. */
-  readonly whole?: string
+  /** Annotations that are kept at full length, because a part of them would be useless. */
+  readonly whole?: readonly string[]
 }
 
 /** Finalizers that decisions depend on. They are kept, however many others there are. */
@@ -43,8 +43,11 @@ function keptOwner(owner: OwnerReference): OwnerReference {
   return { ...owner, apiVersion: kept(apiVersion), kind: kept(kind), name: kept(name), uid: kept(uid) }
 }
 
-function withWhole(annotations: ObjectMeta['annotations'], { annotations: wanted, whole }: Matters) {
+function withWhole(annotations: ObjectMeta['annotations'], { annotations: wanted, whole = [] }: Matters) {
   const found = picked(annotations, wanted)
-  const value = whole === undefined ? undefined : annotations?.[whole]
-  return whole === undefined || value === undefined ? found : { ...found, [whole]: value }
+  const values = whole.flatMap((name) => {
+    const value = annotations?.[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return values.length === 0 ? found : { ...found, ...Object.fromEntries(values) }
 }

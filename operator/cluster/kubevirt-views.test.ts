@@ -1,4 +1,4 @@
-import { ANNOTATIONS, LABELS, renderKubeVirtVirtualMachine, virtualMachine } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, matchersOf, renderKubeVirtVirtualMachine, virtualMachine } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { viewMachine } from '../controllers/virtual-machine/caches.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
@@ -179,6 +179,26 @@ describe('the spec of KubeVirt’s machine', () => {
   it('is what we render, in full: nothing of it is lost', () => {
     expect(viewKubeVirt(stored(wanted.spec)).spec).toEqual(wanted.spec)
     expect(viewKubeVirt(stored(wanted.spec)).firmwareUuid).toBe('5d307ca9-b3ef-828c-8861-06e72d69f223')
+  })
+
+  it('is as wanted, however long the names in it are', () => {
+    const name = (letter: string, length = 253) => letter.repeat(length)
+    const networks = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((letter) => name(letter, 58))
+    const matchers = { kind: 'VirtualMachineClusterInstancetype', name: name('i') } as const
+    const { named, annotation } = matchersOf({ instancetype: matchers, preference: { name: name('p') } })
+    const long = renderKubeVirtVirtualMachine({
+      vm: { name: 'vm', namespace: 'team', uid: 'vm-uid' },
+      hostname: 'vm',
+      firmwareUuid: '5d307ca9-b3ef-828c-8861-06e72d69f223',
+      matchers: { named, annotation },
+      hasPreference: true,
+      interfaces: networks.map((network, at) => ({ network, macAddress: `02:00:00:00:00:0${at}` })),
+      givenMacAddresses: networks,
+      disks: networks.map((letters) => ({ name: letters.slice(0, 20), claim: name('c') })),
+      disksNote: networks.map((letters) => `${letters.slice(0, 20)}=${name('c')}`).join(','),
+      cloudInit: { fingerprint: 'f', hasNetworkData: true },
+    })
+    expect(ownsEqual(long, viewKubeVirt(long as KubeObject))).toBe(true)
   })
 
   it('has nothing of what KubeVirt and its webhooks add', () => {

@@ -153,14 +153,9 @@ const TEMPLATE_LABELS = [
 
 const KUBEVIRT: Matters = {
   labels: [...TEMPLATE_LABELS, LABELS.managedBy],
-  annotations: [
-    ANNOTATIONS.cloudInit,
-    ANNOTATIONS.fieldsFromSpec,
-    ANNOTATIONS.givenMacAddresses,
-    ANNOTATIONS.matchers,
-    ANNOTATIONS.retriedAt,
-  ],
-  whole: ANNOTATIONS.disks,
+  annotations: [ANNOTATIONS.cloudInit, ANNOTATIONS.fieldsFromSpec, ANNOTATIONS.retriedAt],
+  // Each is a list of names. Cut, it would never be as wanted.
+  whole: [ANNOTATIONS.disks, ANNOTATIONS.givenMacAddresses, ANNOTATIONS.matchers],
 }
 const INSTANCE: Matters = { labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
 

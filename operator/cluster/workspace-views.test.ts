@@ -1,4 +1,4 @@
-import { LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { viewQuota } from './quotas.ts'
 import { raw } from './raw-object.fixtures.ts'
@@ -31,6 +31,12 @@ describe('a view', () => {
   ])('is made of an object that has nothing but a name: %o', (view) => {
     const bare = { apiVersion: 'v1', kind: 'Any', metadata: { name: 'a' } }
     expect(view(bare)).toMatchObject(bare)
+  })
+
+  it('of a Deployment has all nodes on which the workspace was tried, however long their names are', () => {
+    const nodes = Array.from({ length: 20 }, (_, at) => `ip-10-0-0-${at}.eu-central-1.compute.internal`).join(',')
+    const kept = viewDeployment(raw({}, { annotations: { [ANNOTATIONS.avoidedNodes]: nodes } }))
+    expect(kept.metadata.annotations?.[ANNOTATIONS.avoidedNodes]).toBe(nodes)
   })
 
   it('of a claim or quota has its spec where it is of a workspace alone', () => {

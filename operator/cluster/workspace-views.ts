@@ -100,7 +100,12 @@ export interface ConfigMapView extends KubeObject {
   readonly data: Readonly<Record<string, string>>
 }
 
-const OURS = { labels: Object.values(LABELS), annotations: [ANNOTATIONS.rendered, ANNOTATIONS.avoidedNodes] }
+const OURS = {
+  labels: Object.values(LABELS),
+  annotations: [ANNOTATIONS.rendered],
+  // Nodes that do not fit in would be tried again and again.
+  whole: [ANNOTATIONS.avoidedNodes],
+}
 const NAME_MAX = 253
 const REASON_MAX = 64
 const MESSAGE_MAX = 1_000

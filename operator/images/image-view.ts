@@ -28,7 +28,7 @@ const OWN: Matters = {
     ANNOTATIONS.workspaceVm,
   ],
   // Has one request for each DataSync that shares the image. If it were cut, the missing ones would be written again and again.
-  whole: ANNOTATIONS.requestsReached,
+  whole: [ANNOTATIONS.requestsReached],
 }
 
 export function viewImage(object: KubeObject): ImageView {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { toTime } from '../../../runtime/conditions.ts'
+import { changeTo } from '../../../runtime/owned-fields.ts'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { anInstance, KUBEVIRT, PASSWORD, SPEC } from '../machine-objects.fixtures.ts'
@@ -158,6 +159,17 @@ describe('what others change', () => {
       expect(guest(walk).volumes).toContainEqual({ name: 'sysprep', sysprep: { secret: { name: 'answers' } } })
       walk.edit({ os: undefined, sysprepSecretRef: undefined }).settle()
       expect([guest(walk), applied(walk)]).toEqual([before, []])
+    })
+
+    it.each<[string, Parameters<Walk['edit']>[0]]>([
+      ['is none', { os: undefined }],
+      ['has a preference', { preference: { name: 'windows.11' } }],
+    ])('goes without the features of others when it %s', (_, change) => {
+      const walk = new Walk().deploy().edit({ os: 'windows' }).settle()
+      const wanted = applied(walk.edit(change)).find(({ kind }) => kind === 'VirtualMachine')
+      const patch = changeTo(wanted as KubeObject, walk.world.machine as KubeObject)
+      expect(patch).toHaveProperty('spec.template.spec.domain.features', { acpi: null, apic: null, hyperv: null })
+      expect(walk.settle() && applied(walk)).toEqual([])
     })
 
     it('leaves alone a CD-ROM of people that has the name of ours', () => {
