@@ -389,6 +389,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'The size of a disk in spec.disks was changed after it was made. The disk keeps the size that it has.',
     remedy: 'Undo the change, or add a disk with another name and the new size, and move the data in the guest.',
   },
+  /** Warning: the image of a disk is looked for in another namespace. */
+  DiskImageKept: {
+    meaning:
+      'The namespace of the image of a disk in spec.disks, or the policy key imageNamespace of a workspace, was changed after the disk was cloned. The disk keeps what it has.',
+    remedy:
+      'No action needed if the disk may stay as it is. Otherwise undo the change, or add a disk with another name, and move the data in the guest.',
+  },
   /** CDI cannot grow a clone. */
   NoVolumeExpansion: {
     meaning:

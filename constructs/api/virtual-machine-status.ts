@@ -83,7 +83,7 @@ const disk = z
     name: z.string().max(63).describe('Its name in spec.disks.'),
     claim: z.string().max(253).describe('Name of its PersistentVolumeClaim, in the namespace of the virtual machine.'),
     volume: maybeText(253, 'Volume that spec.disks named when this was written. Absent for a disk of the operator.'),
-    image: maybeText(320, 'Image that the disk is a clone of, as <namespace>/<name>. Absent if it is of no image.'),
+    image: maybeText(320, 'Image that the disk was cloned from, as <namespace>/<name>. Absent if it is of no image.'),
     size: maybeText(64, 'Size that was asked for when the disk was made. Absent where none was.'),
     claimUID: maybeText(
       64,

@@ -44,7 +44,8 @@ export type DiskClaimObject = ImageChild<
 /**
  * Returns the name of the claim of a disk that the operator makes, a DNS-1123 label of at most 63 characters. The hash at its end keeps it apart from the
  * root disks and the volumes of a workspace.
- * @param image `<namespace>/<name>` of the image that it is a clone of, if it is not empty: with another image, it is another disk
+ * @param image name of the image that it is a clone of, if it is not empty: with another image, it is another disk. Its namespace does not count: a lab
+ *   gets that from the policy, whose change must not give each guest another disk.
  */
 export function diskClaimName(vmName: string, disk: string, image?: string): string {
   return childName(vmName, `${disk}-${shortHash([vmName, disk, ...(image === undefined ? [] : [image])])}`)

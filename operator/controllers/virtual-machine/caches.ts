@@ -192,7 +192,7 @@ function childrenOf(vm: MachineView): readonly string[] {
   const { disks } = (spec ?? {}) as LooseSpec
   const own = [
     ...namesAmong(disks, (disk) => disk.name).map((disk) => diskClaimName(name, disk)),
-    ...imageDisksIn(disks).map((disk) => diskClaimName(name, disk.name, diskImageOf(vm, disk))),
+    ...imageDisksIn(disks).map((disk) => diskClaimName(name, disk.name, disk.vmDiskImageRef.name)),
   ]
   const claims = [...own, ...volumesIn(disks), ...(status.disks ?? []).map(({ claim }) => claim)]
   return [...new Set([...Object.values(vmChildNames(name)), ...claims])].map((child) =>

@@ -6,9 +6,10 @@ import type { ImageView } from '../../images/image-view.ts'
 import { type KubeObject, keyOf, type Raw } from '../../kube/kube-object.ts'
 import type { Readable } from '../../runtime/store.ts'
 import { type ClusterFacts, diskImageOf } from './caches.ts'
+import { recordOf } from './decide/further-disks.ts'
 import type { DiskFacts, DiskImage, MachineView, MachineWorld } from './world.ts'
 
-interface FurtherDisks extends Pick<MachineWorld, 'disks' | 'diskClaims' | 'diskClones'> {
+interface FurtherDisks extends Pick<MachineWorld, 'disks' | 'diskClaims' | 'diskClones' | 'strayClones'> {
   /** Objects of others that have the name of an object of such a disk. */
   readonly foreign: readonly KubeObject[]
 }
@@ -34,11 +35,13 @@ export function furtherDisksOf(
   const diskClaims = childrenOf(vm, caches.claims.find(BY_OWNER, family))
   const diskClones = childrenOf(vm, caches.dataVolumes.find(BY_OWNER, family))
   const wanted = spec.ok ? (spec.spec.disks ?? []) : []
-  if (wanted.length === 0) return { disks: [], diskClaims, diskClones, foreign: [] }
   const given = givenTo(machine)
   const found = wanted.map((disk) => diskFacts(vm, disk, { machine, given: given.get(disk.name), caches }))
   const foreign = found.flatMap((one) => one.foreign)
-  return { disks: found.map(({ disk }) => disk), diskClaims, diskClones, foreign }
+  const named = new Set(found.map(({ disk }) => disk.ownClaim))
+  const strays = spec.ok ? diskClones.filter(({ metadata }) => !named.has(metadata.name)) : []
+  const strayClones = strays.map((clone) => ({ clone, claim: caches.claims.get(keyOf(clone.metadata)) }))
+  return { disks: found.map(({ disk }) => disk), diskClaims, diskClones, strayClones, foreign }
 }
 
 interface Found {
@@ -51,7 +54,7 @@ function diskFacts(vm: MachineView, spec: VirtualMachineDisk, found: Found) {
   const { claims } = found.caches
   const { namespace } = vm.metadata
   const image = diskImageOf(vm, spec)
-  const ownClaim = spec.volume ?? diskClaimName(vm.metadata.name, spec.name, image)
+  const ownClaim = spec.volume ?? diskClaimName(vm.metadata.name, spec.name, spec.vmDiskImageRef?.name)
   const own = keyOf({ namespace, name: ownClaim })
   const claimName = restoredClaimOf(vm, spec, ownClaim, found) ?? ownClaim
   const claim = claims.get(keyOf({ namespace, name: claimName }))
@@ -99,9 +102,7 @@ function restoredClaimOf(
   ownClaim: string,
   { machine, given, caches }: Found,
 ): string | undefined {
-  const { name, volume } = spec
-  const image = diskImageOf(vm, spec)
-  const record = vm.status.disks?.find((one) => one.name === name && one.volume === volume && one.image === image)
+  const record = recordOf({ vm }, { spec })
   if (machine === undefined) {
     const at = (claim: string) => caches.claims.get(keyOf({ namespace: vm.metadata.namespace, name: claim }))
     const isKnown = record !== undefined && (record.claimUID !== undefined || at(record.claim) !== undefined)

@@ -82,13 +82,13 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
       find: () => [...map.values()],
       onChange: () => () => undefined,
     })
-    const { disks, diskClaims, diskClones } = furtherDisksOf(vm, spec, machine, {
+    const { foreign: _foreign, ...further } = furtherDisksOf(vm, spec, machine, {
       claims: at(this.claims),
       dataVolumes: at(this.clones),
       images: { ...at(this.images), get: (key) => this.images.get(key) },
       hasSource: (source) => source === undefined || !this.gone.has(source.name),
     })
-    this.set({ disks, diskClaims, diskClones })
+    this.set(further)
     return super.step()
   }
 

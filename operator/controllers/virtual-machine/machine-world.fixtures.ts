@@ -26,6 +26,7 @@ export const WITHOUT_CHILDREN = {
   disks: [],
   diskClaims: [],
   diskClones: [],
+  strayClones: [],
   secret: undefined,
   machine: undefined,
   instance: undefined,

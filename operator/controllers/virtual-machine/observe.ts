@@ -47,6 +47,7 @@ export function observeMachine(
     disks: further.disks,
     diskClaims: further.diskClaims,
     diskClones: further.diskClones,
+    strayClones: further.strayClones,
     storageClass: cluster.storageClasses.get(storageClassOf(image) ?? ''),
     hasCloneSource: hasSource(disk.clone === undefined ? cloneSourceIn(image) : disk.clone.cloneOf),
     secret: ours(vm, found.secret),

@@ -153,7 +153,7 @@ function hasFurtherDisk(vm: MachineView, image: string, disks: { get(key: string
   const wanted = imageDisksIn((vm.spec as { readonly disks?: unknown } | undefined)?.disks)
   return wanted.some((one) => {
     if (diskImageOf(vm, one) !== image) return false
-    const disk = disks.get(keyOf({ namespace, name: diskClaimName(name, one.name, image) }))
+    const disk = disks.get(keyOf({ namespace, name: diskClaimName(name, one.name, one.vmDiskImageRef.name) }))
     return disk !== undefined && isChildOf(disk, vm)
   })
 }

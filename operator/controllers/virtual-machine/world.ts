@@ -51,6 +51,12 @@ export interface DiskFacts {
   readonly ofImage?: DiskImage | undefined
 }
 
+/** A DataVolume that no disk of the spec needs, and its claim, if it is there. */
+export interface StrayClone {
+  readonly clone: CloneFacts
+  readonly claim: ClaimFacts | undefined
+}
+
 /** The part of a disk's DataVolume that decisions use. */
 export interface CloneFacts extends KubeObject, Pick<DataVolumeView, 'phase' | 'progress' | 'cloneOf'> {
   readonly bound: { readonly reason: string; readonly message: string }
@@ -130,6 +136,8 @@ export interface MachineWorld {
   readonly diskClaims: readonly ClaimFacts[]
   /** All DataVolumes of the machine but that of the root disk, including those that the spec does not name any more. */
   readonly diskClones: readonly CloneFacts[]
+  /** Those of them that a spec which can be read does not name any more. */
+  readonly strayClones: readonly StrayClone[]
   readonly secret: KubeObject | undefined
   readonly machine: KubeVirtView | undefined
   readonly instance: InstanceView | undefined

@@ -10,8 +10,8 @@ import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { conditionOf, IMAGE, MACHINE } from '../../harness/kinds.ts'
 import { FARM, MachineWorld, TEAM } from './machine-world.ts'
 
-const TOOLS = diskClaimName('vm', 'tools', `${FARM}/tools`)
-const ISO = diskClaimName('vm', 'iso', `${FARM}/installer`)
+const TOOLS = diskClaimName('vm', 'tools', 'tools')
+const ISO = diskClaimName('vm', 'iso', 'installer')
 const disks = [
   { name: 'tools', vmDiskImageRef: { name: 'tools', namespace: FARM } },
   { name: 'iso', vmDiskImageRef: { name: 'installer', namespace: FARM }, readOnly: true },

@@ -2,11 +2,12 @@ import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE } from '../../../kube/resource-types.ts'
 import { type Removal, removalOf } from '../../../runtime/plan.ts'
+import { steadyOf } from '../../../runtime/standing.ts'
 import { sooner } from '../../../runtime/wake.ts'
 import type { DiskFacts, MachineWorld } from '../world.ts'
 import { isTrusted } from './absence.ts'
-import { hasRun } from './disk-loss.ts'
-import { diskRecords, isMade } from './further-disks.ts'
+import { stillInVain } from './disk-loss.ts'
+import { diskRecords, isInVain, isMade, isOfOtherNamespace, recordOf } from './further-disks.ts'
 import { awaitedImages } from './further-images.ts'
 import { standingOfDisk } from './judge.ts'
 import { hasBooted, type MachineDraft, type Step, waiting } from './machine-plan.ts'
@@ -18,8 +19,12 @@ import type { MachineStanding } from './status.ts'
 /** Adds what is to be done for the clones of disks beside the root disk, which are made beside it. */
 export function withDiskClones({ world }: Pick<MachineDraft, 'world'>, step: Step): Step {
   const cloned = world.disks.filter(({ ofImage }) => ofImage !== undefined)
-  if (cloned.length === 0) return step
-  const isUnfinished = cloned.some(({ ofImage }) => ofImage?.clone?.phase !== 'Succeeded')
+  const strays = straysInVain(world)
+  if (cloned.length === 0) return strays.length === 0 ? step : { ...step, remove: [...(step.remove ?? []), ...strays] }
+  // A claim that has outlived its DataVolume is used as it is.
+  const isUnfinished = cloned.some(({ ofImage, claim }) => {
+    return ofImage?.clone === undefined ? claim === undefined : ofImage.clone.phase !== 'Succeeded'
+  })
   const wait = awaitedImages(world)
   const looks = [isUnfinished ? CLONE_LOOK : undefined, wait?.wake].filter((wake) => wake !== undefined)
   const wake = looks.reduce(sooner, step.wake ?? looks[0] ?? CLONE_LOOK)
@@ -29,7 +34,7 @@ export function withDiskClones({ world }: Pick<MachineDraft, 'world'>, step: Ste
   return {
     ...step,
     apply: blocking.length === 0 ? apply : apply.filter((one) => !isMachine(one)),
-    remove: [...(step.remove ?? []), ...blocking, ...clonesInVain(world, cloned)],
+    remove: [...(step.remove ?? []), ...blocking, ...clonesInVain(world, cloned), ...strays],
     ...((step.wake ?? looks[0]) !== undefined && { wake }),
   }
 }
@@ -40,18 +45,35 @@ function machineInTheWay(world: MachineWorld, cloned: readonly DiskFacts[]): Rem
   return isGoing && !hasBooted(world) ? removalOf(world.machine) : []
 }
 
-/** What is cloned from a source that is gone is cloned again. Only CDI has written to it: a claim that is bound may have been filled. */
+/** A CD-ROM that has lost its volume is cloned again. What is cloned from a source that is gone, or from an image of another namespace than that of the spec, is cloned again, if only CDI has written to it. */
 function clonesInVain(world: MachineWorld, cloned: readonly DiskFacts[]): Removal[] {
   if (!isTrusted(world, 'CDI')) return []
-  return cloned.flatMap(({ ofImage, claim, given }): Removal[] => {
+  return cloned.flatMap((disk): Removal[] => {
+    const { spec, ofImage, claim, ownClaim } = disk
     const { clone, hasCloneSource = true } = ofImage ?? {}
-    const isAtWork = clone !== undefined && clone.phase !== 'Succeeded' && clone.phase !== 'Failed'
-    const mayHaveData = claim !== undefined && claim.phase !== 'Pending'
-    const isOfGuest = given !== undefined && hasRun(world)
-    if (!isAtWork || hasCloneSource || mayHaveData || isOfGuest || clone.cloneOf === undefined) return []
+    // A CD-ROM has nothing of the guest.
+    if (spec.readOnly === true && isMade(disk) && claim?.phase === 'Lost')
+      return removalOf(clone ?? claim, ...stillInVain(world, ownClaim, claim))
+    const isOfGuest = recordOf(world, disk)?.claimUID !== undefined
+    if (clone?.cloneOf === undefined || !isInVain(clone, claim) || isOfGuest) return []
+    const unfilled = stillInVain(world, ownClaim, claim)
+    if (isOfOtherNamespace(disk)) return removalOf(clone, ...unfilled)
+    if (hasCloneSource || clone.phase === 'Failed') return []
     const { kind, namespace, name } = clone.cloneOf
-    return removalOf(clone, { absent: [{ type: CLONE_SOURCES[kind], namespace, name }], whose: "anybody's" })
+    const absent = [{ type: CLONE_SOURCES[kind], namespace, name }]
+    return removalOf(clone, { absent, whose: "anybody's" }, ...unfilled)
   })
+}
+
+/** A clone that no disk needs any more would keep its image from being deleted. */
+function straysInVain(world: MachineWorld): Removal[] {
+  const { instance, strayClones } = world
+  // A guest that starts may wait for the claim. One that runs has none that is not bound.
+  const isStarting = instance !== undefined && instance.phase !== 'Running'
+  if (isStarting || !isTrusted(world, 'CDI')) return []
+  return strayClones.flatMap(({ clone, claim }) =>
+    isInVain(clone, claim) ? removalOf(clone, ...stillInVain(world, clone.metadata.name, claim)) : [],
+  )
 }
 
 /** Plans the clones that KubeVirt's machine waits for to be made; returns undefined if it is made, or their claims are there. */
@@ -67,7 +89,11 @@ export function planDiskClones(draft: MachineDraft): Step | undefined {
   if (first === undefined) return undefined
   const status = { ...(world.clone && cloneStatus(draft, world.clone)), ...diskRecords(world) }
   const wait = awaitedImages(world)
-  if (wait !== undefined) return { ...wait, status }
+  if (wait !== undefined) {
+    const { phase } = wait.standing
+    // The reasons about images are about that of the root disk, once it is cloned: its Workspace would download it again.
+    return { ...wait, standing: { phase, reason: 'DiskMissing', message: steadyOf(wait.standing) }, status }
+  }
   const worst = awaited.find(({ ofImage }) => ofImage?.clone?.phase === 'Failed') ?? first
   return judged(draft, standingOfClone(worst), { status })
 }

@@ -1,6 +1,8 @@
+import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { isOrphaning } from '../../../cluster/dependents.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
+import { withoutUndefined } from '../../../runtime/conditions.ts'
 import { type Removal, removalOf } from '../../../runtime/plan.ts'
 import { reasonOf, withMore } from '../../../runtime/standing.ts'
 import type { ClaimFacts, DiskFacts, MachineWorld } from '../world.ts'
@@ -14,7 +16,8 @@ import {
   rebuildCommand,
   stillInVain,
 } from './disk-loss.ts'
-import { isMade, recordOf, titleOfDisk } from './further-disks.ts'
+import { hasNoData, isMade, recordOf, titleOfDisk } from './further-disks.ts'
+import { waitsOf } from './further-images.ts'
 import { failed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
 import { wantedClaims } from './plan-children.ts'
 import type { MachineStanding, Remark } from './status.ts'
@@ -58,10 +61,12 @@ function lossOf(world: MachineWorld, disk: DiskFacts): LostDisk | undefined {
 
 /** Reports whether a guest has had the disk. The claim is made before KubeVirt's machine names it, and that of a clone is empty until CDI has filled it. */
 function isOfGuest(world: MachineWorld, disk: DiskFacts): boolean {
-  const { claimName, given, ofImage } = disk
+  const { claim, claimName, given, ofImage } = disk
   if (recordOf(world, disk)?.claimUID !== undefined) return true
   const { clone } = ofImage ?? {}
-  const isFilled = clone === undefined || clone.phase === 'Succeeded'
+  // KubeVirt's machine is given a clone as soon as its claim is there. If both are gone, nothing says that it was ever complete.
+  const isFilled =
+    ofImage === undefined || (clone === undefined ? claim !== undefined || !isMade(disk) : clone.phase === 'Succeeded')
   return isFilled && given?.claimName === claimName && hasRun(world)
 }
 
@@ -75,26 +80,55 @@ function isRemade(world: MachineWorld, disk: DiskFacts, claim: ClaimFacts): bool
 
 /** Reports whether somebody has asked for new disks, and nothing of the old ones can be saved any more. */
 function isAnswered(world: MachineWorld, lost: readonly LostDisk[]): boolean {
-  return isRebuildAsked(world) && !guestRuns(world) && lost.every(({ reason }) => reason === 'DiskLost')
+  if (!isRebuildAsked(world) || lost.some(({ reason }) => reason !== 'DiskLost')) return false
+  const others = lost.filter(isToBeMade)
+  return others.length === 0 || (!guestRuns(world) && imagesFor(lost) === undefined)
 }
 
-/** Plans new disks for those that are lost, once somebody has asked for them: what is left of the old ones goes first. */
+/** One that CDI has made again may have data by now: it is used as it is. */
+function isToBeMade({ isRemade: isOther }: LostDisk): boolean {
+  return isOther !== true
+}
+
+/** Nothing is removed for disks that could not be made. */
+function imagesFor(lost: readonly LostDisk[]) {
+  return waitsOf(lost.filter((one) => isToBeMade(one) && one.disk.ofImage !== undefined).map(({ disk }) => disk))
+}
+
+/**
+ * Plans new disks for those that are lost, once somebody has asked for them: what is left of the old ones goes first. One that CDI has made again is
+ * used from then on.
+ */
 export function planNewDisks({ world }: Pick<MachineDraft, 'world'>): Step | undefined {
   const lost = lostDisks(world)
   if (lost.length === 0 || !isAnswered(world, lost)) return undefined
-  const { vm, machine } = world
-  const names = lost.map(({ disk }) => disk.spec.name)
-  const how = lost.some(({ disk }) => disk.ofImage !== undefined) ? '' : ', empty'
+  const { machine } = world
+  const others = lost.filter(isToBeMade)
+  if (others.length === 0) {
+    const which = lost.map(({ disk }) => disk.spec.name).join(', ')
+    const message = `disk ${which}, as CDI has made it from the image, is used, as somebody asked for it`
+    return { standing: waiting('Cloning', message), status: recordsWithout(world, lost) }
+  }
+  const names = others.map(({ disk }) => disk.spec.name)
+  const how = others.some(({ disk }) => disk.ofImage !== undefined) ? '' : ', empty'
   const standing = waiting('DiskMissing', `disk ${names.join(', ')} is made again${how}, as somebody asked for it`)
-  const onlyIf = goneAsSeen(world, lost)
+  const onlyIf = goneAsSeen(world, others)
   // KubeVirt's machine still names the claim of a restore, or one that CDI has yet to make. Made again, it gets the disk that the spec says.
-  if (machine !== undefined && lost.some(({ disk }) => !isMade(disk) || disk.ofImage !== undefined))
+  if (machine !== undefined && others.some(({ disk }) => !isMade(disk) || disk.ofImage !== undefined))
     return { standing, remove: removalOf(machine), onlyIf }
-  const volumeless = lost.flatMap(({ disk }) => (isMade(disk) ? removalOf(disk.ofImage?.clone ?? disk.claim) : []))
-  if (volumeless.length > 0) return { standing, remove: volumeless }
-  const disks = vm.status.disks?.filter(({ name }) => !names.includes(name))
-  const apply = wantedClaims(world)
-  return { standing, onlyIf, apply, status: { disks: disks?.length === 0 ? undefined : disks } }
+  const volumeless = others.flatMap(({ disk }) => (isMade(disk) ? removalOf(disk.ofImage?.clone ?? disk.claim) : []))
+  if (volumeless.length > 0) return { standing, remove: volumeless, onlyIf }
+  return { standing, onlyIf, apply: wantedClaims(world), status: recordsWithout(world, lost) }
+}
+
+/** Returns the records of disks without the lost ones. Of one that CDI has made again, only the claim that the guest had is forgotten. */
+function recordsWithout({ vm }: MachineWorld, lost: readonly LostDisk[]): Pick<VirtualMachineStatus, 'disks'> {
+  const disks = vm.status.disks?.flatMap((record) => {
+    const one = lost.find(({ disk }) => disk.spec.name === record.name)
+    if (one === undefined) return record
+    return isToBeMade(one) ? [] : withoutUndefined({ ...record, claimUID: undefined })
+  })
+  return { disks: disks?.length === 0 ? undefined : disks }
 }
 
 /** A cache may miss a claim for a moment. */
@@ -118,16 +152,21 @@ export function planLostDisks(
   if (first === undefined) return undefined
   const worst = lost.find(({ reason }) => reason === 'DiskLost') ?? first
   const stands = failed(worst.reason, textOn(world, lost))
-  const standing = blocked === undefined ? stands : withMore(stands, `; ${blocked.message}`)
+  const also = blocked ?? (isRebuildAsked(world) ? imagesFor(lost)?.standing : undefined)
+  const standing = also === undefined ? stands : withMore(stands, `; ${also.message}`)
   const isNews = reasonOf(world.vm.status) !== worst.reason
   const remove = lost.flatMap((one) => cloneInVain(world, one))
   return { standing, ...(remove.length > 0 && { remove }), ...(isNews && { onlyIf: goneAsSeen(world, lost) }) }
 }
 
-/** CDI would make another disk in the place of the claim, and KubeVirt would start the guest from it. */
+/**
+ * CDI would make another disk in the place of the claim, and KubeVirt would start the guest from it. One that it has made already is left as soon as a guest
+ * may have run from it.
+ */
 function cloneInVain(world: MachineWorld, { disk, isRemade: isOther }: LostDisk): Removal[] {
   const { claim, ofImage } = disk
-  const isNeeded = claim !== undefined && !isTerminating(claim) && (isOther !== true || world.instance !== undefined)
+  const isUnused = isOther === true && hasNoData(claim) && world.instance === undefined
+  const isNeeded = claim !== undefined && !isTerminating(claim) && !isUnused
   if (ofImage?.clone === undefined || !isMade(disk) || isNeeded) return []
   return removalOf(ofImage.clone, ...stillInVain(world, disk.claimName, claim))
 }
@@ -136,7 +175,10 @@ function textOn(world: MachineWorld, lost: readonly LostDisk[]): string {
   const rebuild = rebuildCommand(world)
   return lost
     .map((one) => {
-      if (one.isRemade) return `${one.what}: to have it made again, stop the guest, and then: ${rebuild}`
+      if (one.isRemade) {
+        const runs = guestRuns(world) ? ': the guest runs from the new one' : ''
+        return `${one.what}${runs}; to go on with the new one: ${rebuild}`
+      }
       const made = one.disk.ofImage === undefined ? 'an empty one made' : 'one cloned from its image'
       const advice = `no new disk is made by itself; if nothing of it can be saved, have ${made} by: ${rebuild}`
       return `${one.what}${adviceOnGuest(world, one, advice)}`

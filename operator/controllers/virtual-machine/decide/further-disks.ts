@@ -1,14 +1,15 @@
 import { ANNOTATIONS, type GuestDataDisk, type VirtualMachineStatus, vmChildNames } from '@open-terrain/constructs'
 import { isSameValue } from '../../../images/decide/image-meaning.ts'
-import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../../kube/kube-object.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
-import type { CloneFacts, DiskFacts, DiskImage, MachineWorld } from '../world.ts'
+import type { ClaimFacts, CloneFacts, DiskFacts, DiskImage, MachineWorld } from '../world.ts'
+import { standingOfDisk } from './judge.ts'
 import { hasBooted } from './machine-plan.ts'
 
 type Record = NonNullable<VirtualMachineStatus['disks']>[number]
 /** A sentence about disks, with its reason. */
 interface DiskWarning {
-  readonly reason: 'DiskMissing' | 'DiskKept' | 'DiskSizeKept'
+  readonly reason: 'DiskMissing' | 'DiskKept' | 'DiskSizeKept' | 'DiskImageKept'
   readonly message: string
 }
 
@@ -44,11 +45,42 @@ export function titleOfDisk({ spec, claimName }: DiskFacts): string {
   return `disk ${spec.name}, PersistentVolumeClaim ${claimName}`
 }
 
-/** Returns what the status knows of a disk that has the same source as now. */
-export function recordOf({ vm }: Pick<MachineWorld, 'vm'>, { spec, ofImage }: DiskFacts): Record | undefined {
+/** Returns what the status knows of a disk that has the same source as now. Of an image, the name is the source: its namespace may have changed. */
+export function recordOf({ vm }: Pick<MachineWorld, 'vm'>, { spec }: Pick<DiskFacts, 'spec'>): Record | undefined {
   return vm.status.disks?.find(
-    ({ name, volume, image }) => name === spec.name && volume === spec.volume && image === ofImage?.key,
+    ({ name, volume, image }) =>
+      name === spec.name && volume === spec.volume && nameIn(image) === spec.vmDiskImageRef?.name,
   )
+}
+
+function nameIn(key: string | undefined): string | undefined {
+  return key?.slice(key.indexOf('/') + 1)
+}
+
+/** Returns `<namespace>/<name>` of the image that a disk is a clone of, which may be in another namespace than the spec says now. */
+function madeFrom(world: Pick<MachineWorld, 'vm'>, disk: DiskFacts): string | undefined {
+  const { clone, key } = disk.ofImage ?? {}
+  // An image and what is cloned from it are in the same namespace.
+  const namespace = clone?.cloneOf?.namespace
+  if (key === undefined || namespace === undefined) return key && (recordOf(world, disk)?.image ?? key)
+  return keyOf({ namespace, name: nameIn(key) ?? '' })
+}
+
+/** Reports whether its DataVolume is a clone of the image of that name in another namespace than that of the spec. */
+export function isOfOtherNamespace({ ofImage }: DiskFacts): boolean {
+  const namespace = ofImage?.clone?.cloneOf?.namespace
+  return ofImage !== undefined && namespace !== undefined && namespace !== namespaceOf(ofImage.key)
+}
+
+/** Reports whether nothing is on it: a claim that is bound may have been filled. */
+export function hasNoData(claim: ClaimFacts | undefined): boolean {
+  return claim === undefined || claim.phase === 'Pending'
+}
+
+/** Reports whether a clone is not complete, and nothing is lost with it. One that CDI has not looked at yet may have been filled in another life of the cluster. */
+export function isInVain(clone: CloneFacts, claim: ClaimFacts | undefined): boolean {
+  const isUntouched = claim === undefined || (clone.phase !== '' && clone.phase !== 'Unknown')
+  return clone.phase !== 'Succeeded' && hasNoData(claim) && isUntouched
 }
 
 /**
@@ -79,17 +111,44 @@ export function sharedDisk({ vm, disks }: Pick<MachineWorld, 'vm' | 'disks'>): D
 
 /** Returns which disks the machine waits for; undefined if it has all of them, or gets them now. */
 export function missingDisks({ vm, disks }: Pick<MachineWorld, 'vm' | 'disks'>): string | undefined {
-  const texts = disks.flatMap((disk) => {
-    const { claim } = disk
-    const which = titleOfDisk(disk)
-    if (isTerminating(claim)) return [`${which}, is being deleted`]
-    if (claim?.phase === 'Lost') return [`${which}, has no volume any more (the claim is Lost)`]
-    if (claim !== undefined) return []
-    if (disk.ofImage !== undefined) return [`${which}, ${whyNotCloned(disk.ofImage)}`]
-    if (isMade(disk)) return []
-    return [`${which}, does not exist in namespace ${vm.metadata.namespace}`]
+  const missing = disks.flatMap((disk) => {
+    const why = whyMissing({ vm }, disk)
+    return why === undefined ? [] : { text: `${titleOfDisk(disk)}, ${why}`, isBeingCloned: isBeingCloned(disk) }
   })
-  return texts.length === 0 ? undefined : `${texts.join('; ')}: create what is missing, or correct spec.disks`
+  if (missing.length === 0) return undefined
+  const texts = missing.map(({ text }) => text).join('; ')
+  return missing.every((one) => one.isBeingCloned) ? texts : `${texts}: create what is missing, or correct spec.disks`
+}
+
+function whyMissing({ vm }: Pick<MachineWorld, 'vm'>, disk: DiskFacts): string | undefined {
+  const { claim, ofImage } = disk
+  if (isTerminating(claim)) return 'is being deleted'
+  if (claim?.phase === 'Lost') return 'has no volume any more (the claim is Lost)'
+  if (claim !== undefined) return undefined
+  if (ofImage !== undefined) return whyNotCloned(ofImage)
+  return isMade(disk) ? undefined : `does not exist in namespace ${vm.metadata.namespace}`
+}
+
+/** Reports whether CDI makes the claim, or is about to: people have nothing to create. */
+function isBeingCloned({ claim, ofImage }: DiskFacts): boolean {
+  if (claim !== undefined || ofImage === undefined) return false
+  return ofImage.clone !== undefined || (ofImage.image?.status.artifact !== undefined && ofImage.hasCloneSource)
+}
+
+/** Returns why a clone does not get further by itself, or has to be made again, with what to do; undefined if nothing is known to keep it. */
+function troubleWith({ vm }: Pick<MachineWorld, 'vm'>, disk: DiskFacts): string | undefined {
+  const { spec, ofImage, claim } = disk
+  const { clone, hasCloneSource } = ofImage ?? {}
+  if (clone === undefined || clone.phase === 'Succeeded' || isTerminating(clone) || !isMade(disk)) return undefined
+  const which = `disk ${spec.name}`
+  const { reason, message } = standingOfDisk(clone, undefined, which)
+  if (reason === 'CloneFailed') return clone.phase === 'Failed' ? `${which}: ${message}` : message
+  if (hasCloneSource) return undefined
+  const what = `what ${which} is being cloned from is gone`
+  const next = isInVain(clone, claim)
+    ? 'it is cloned again'
+    : `to have it cloned again: kubectl -n ${vm.metadata.namespace} delete dv ${clone.metadata.name}`
+  return `${what}: ${next}`
 }
 
 /** The image itself shows how far it is. */
@@ -119,7 +178,7 @@ export function diskRecords(world: MachineWorld): Pick<VirtualMachineStatus, 'di
       name: spec.name,
       claim: claimName,
       volume: spec.volume,
-      image: ofImage?.key,
+      image: madeFrom(world, disk),
       size: isKept ? known.size : spec.size,
       claimUID: isUsed ? claim.metadata.uid : known?.claimUID,
     }) as Record
@@ -131,14 +190,21 @@ export function diskRecords(world: MachineWorld): Pick<VirtualMachineStatus, 'di
 export function warningsOnDisks(world: MachineWorld): DiskWarning[] {
   const { disks, machine } = world
   const missing = machine === undefined ? undefined : missingDisks(world)
-  const warnings: DiskWarning[] = missing === undefined ? [] : [{ reason: 'DiskMissing', message: missing }]
-  return [...warnings, ...keptDisks(world), ...disks.flatMap((disk) => warningOnSize(world, disk))]
+  const troubles = machine === undefined ? [] : disks.flatMap((disk) => troubleWith(world, disk) ?? [])
+  const messages = [...(missing === undefined ? [] : [missing]), ...troubles]
+  return [
+    ...messages.map((message): DiskWarning => ({ reason: 'DiskMissing', message })),
+    ...keptDisks(world),
+    ...disks.flatMap((disk) => [...warningOnSize(world, disk), ...warningOnImage(world, disk)]),
+  ]
 }
 
-function keptDisks({ vm, disks, diskClaims, diskClones }: MachineWorld): DiskWarning[] {
+function keptDisks({ vm, disks, diskClaims, diskClones, strayClones }: MachineWorld): DiskWarning[] {
   const used = new Set(disks.map(({ claimName }) => claimName))
   const isKept = (one: KubeObject) => !used.has(one.metadata.name) && !isTerminating(one)
-  return [diskClaims, diskClones.filter(({ phase }) => phase === 'Succeeded')].flatMap((objects): DiskWarning[] => {
+  const filled = strayClones.filter(({ clone, claim }) => !isInVain(clone, claim)).map(({ clone }) => clone)
+  const clones = diskClones.filter((clone) => clone.phase === 'Succeeded' || filled.includes(clone))
+  return [diskClaims, clones].flatMap((objects): DiskWarning[] => {
     const names = objects.filter(isKept).map(({ metadata }) => metadata.name)
     if (names.length === 0) return []
     const type = objects === diskClaims ? 'pvc' : 'dv'
@@ -156,4 +222,13 @@ function warningOnSize(world: MachineWorld, disk: DiskFacts): DiskWarning[] {
   const asks = spec.size ?? 'that of its image'
   const message = `${titleOfDisk(disk)}, keeps the size of ${has} that it was made with, although spec.disks asks for ${asks}: undo the change, or add a disk with another name`
   return [{ reason: 'DiskSizeKept', message }]
+}
+
+/** The policy of a lab, or the spec, names another namespace: the guest keeps its disk, as it keeps its root disk. */
+function warningOnImage(world: MachineWorld, disk: DiskFacts): DiskWarning[] {
+  const { ofImage, claim } = disk
+  const from = madeFrom(world, disk)
+  if (ofImage === undefined || hasNoData(claim) || from === ofImage.key) return []
+  const message = `${titleOfDisk(disk)}, keeps what was cloned from VMDiskImage ${from}, although it is to be a clone of ${ofImage.key}: undo the change of the namespace, or add a disk with another name`
+  return [{ reason: 'DiskImageKept', message }]
 }

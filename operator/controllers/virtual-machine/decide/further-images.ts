@@ -11,7 +11,12 @@ type ImageWait = Pick<Step, 'standing' | 'wake'>
 
 /** Returns what the clones of disks beside the root disk wait for, of all images that cannot be cloned yet; undefined if all can. */
 export function awaitedImages({ disks }: Pick<MachineWorld, 'disks'>): ImageWait | undefined {
-  const waits = disks.filter(isToBeCloned).flatMap((disk) => waitOf(disk) ?? [])
+  return waitsOf(disks.filter(isToBeCloned))
+}
+
+/** The same for disks that are to be cloned, whatever there is of them. */
+export function waitsOf(disks: readonly DiskFacts[]): ImageWait | undefined {
+  const waits = disks.flatMap((disk) => waitOf(disk) ?? [])
   return waits.length === 0 ? undefined : waits.reduce(joined)
 }
 
@@ -32,7 +37,7 @@ function joined(one: ImageWait, other: ImageWait): ImageWait {
 
 function waitOf({ spec, ofImage }: DiskFacts): ImageWait | undefined {
   if (ofImage === undefined) return undefined
-  const { key, image, hasCloneSource } = ofImage
+  const { key, image, clone, hasCloneSource } = ofImage
   const which = `VMDiskImage ${key}`
   const ofDisk = (standing: MachineStanding): ImageWait => ({ standing: named(spec.name, standing) })
   if (image === undefined) {
@@ -46,7 +51,8 @@ function waitOf({ spec, ofImage }: DiskFacts): ImageWait | undefined {
     return ofDisk(waiting('ImageTerminating', message))
   }
   if (artifactOf(image) !== undefined) {
-    if (hasCloneSource) return undefined
+    // The source of an earlier clone says nothing about the next one.
+    if (hasCloneSource || clone !== undefined) return undefined
     const message = `${artifact?.kind} ${artifact?.name}, the artifact in the status of ${which}, does not exist${detail}`
     return { ...ofDisk(waiting('CloneSourceGone', message)), wake: SOURCE_LOOK }
   }

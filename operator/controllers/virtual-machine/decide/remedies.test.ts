@@ -55,6 +55,13 @@ const NO_USER_DATA = {
 const users = (...list: readonly object[]): WorldOverrides => ({ spec: { users: list } })
 
 const HAD = [{ name: 'data', claim: diskClaimName('vm', 'data'), size: '8Gi', claimUID: 'd' }]
+/** A disk of an image. @param namespace that the spec says */
+const aMovedImage = (namespace: string) => {
+  const { disks, ...world } = aFurtherDisk({ size: '8Gi' }, 'Bound')
+  const spec = { name: 'data', vmDiskImageRef: { name: 'tools', namespace } }
+  const ofImage = { key: `${namespace}/tools`, image: undefined, clone: undefined, hasCloneSource: true }
+  return { ...world, spec: { disks: [spec] }, disks: disks.map((disk) => ({ ...disk, spec, ofImage })) }
+}
 
 const ROWS: readonly Row[] = [
   {
@@ -378,6 +385,16 @@ const ROWS: readonly Row[] = [
     },
     text: 'undo the change',
     remedy: aFurtherDisk({ size: '8Gi' }, 'Bound'),
+  },
+  {
+    reason: 'DiskImageKept',
+    isDeployed: true,
+    wrong: {
+      ...aMovedImage('other'),
+      status: { ...BOOTED, disks: [{ name: 'data', claim: 'd', image: 'farm/tools' }] },
+    },
+    text: 'undo the change',
+    remedy: aMovedImage('farm'),
   },
   { reason: 'Refused', wrong: { refusal: 'exceeded quota' }, text: 'exceeded quota', remedy: {} },
 ]
