@@ -143,6 +143,7 @@ export {
   type WorkspaceVolume,
   workspace,
 } from './api/workspace.ts'
+export { GENERATED_LENGTH } from './api/workspace-secrets.ts'
 export { DataSync, type DataSyncProps } from './authoring/data-sync.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'

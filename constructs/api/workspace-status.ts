@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { count, maybeText, SETTLING_CONDITIONS, statusOf } from './shared.ts'
+import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 
 export const WORKSPACE_PHASES = {
   /** The workspace is being set up, or waits for something. */
@@ -79,6 +80,13 @@ export const workspaceStatus = statusOf(
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['kind', 'name'],
       })
+      .optional(),
+    irreplaceable: z
+      .array(z.string().max(317).describe('Kind and name of a component.'))
+      .max(WORKSPACE_LIMITS.secrets + WORKSPACE_LIMITS.volumes)
+      .describe(
+        'Components with data that the operator cannot make again, such as Secret logins or Volume data: one of these that is gone is told as lost. Absent where there is none.',
+      )
       .optional(),
   },
 )

@@ -59,13 +59,13 @@ const OWN_VOLUMES =
   'has(volume.cloudInitNoCloud) || has(volume.cloudInitConfigDrive) || volume.?sysprep.?secret.hasValue() || ' +
   "(request.operation != 'CREATE' && oldObject.?spec.?template.?spec.?volumes.orValue([]).exists(old, old == volume)))"
 
-/** Nobody gets more than the rights of an owner. Names of `system:` are of Kubernetes, ServiceAccounts among them. */
-const OF_OWNERS = [
+/** Nobody gets more than the rights of an owner. What gives more, and somebody tied to a Workspace, may still be deleted. Names of `system:` are of Kubernetes, ServiceAccounts among them. */
+const OF_OWNERS = `(request.operation == 'DELETE' || (${[
   `variables.after.roleRef.name in [${Object.values(OWNER_ROLES)
     .map((name) => `'${name}'`)
     .join(', ')}]`,
   "variables.after.?subjects.orValue([]).all(one, one.kind in ['User', 'Group'] && !one.name.startsWith('system:'))",
-].join(' && ')
+].join(' && ')}))`
 
 /** Those of a machine, in any namespace, and those of a Workspace, in the namespace that it has. */
 const SECRET_OF_OURS = [
@@ -140,8 +140,8 @@ const CONFINED: readonly Confined[] = [
   },
   {
     groups: { '': ['secrets'] },
-    // The token controller fills Secrets of another type, and the operator can read them.
-    expression: `(${SECRET_OF_OURS}) && variables.after.?type.orValue('Opaque') == 'Opaque'`,
+    // The token controller fills Secrets of another type, and the operator can read them. One that somebody tied to a Workspace may still be deleted.
+    expression: `(${SECRET_OF_OURS}) && (request.operation == 'DELETE' || variables.after.?type.orValue('Opaque') == 'Opaque')`,
     message:
       'writes only Secrets with the cloud-init data of machines, and those of Workspaces in their namespaces, of type Opaque',
   },

@@ -99,6 +99,8 @@ const binding = (metadata: object, role: string, subject = 'alice') => ({
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: subject }],
 })
+/** As the owners of a lab may make one. */
+const LOGIN = { type: 'kubernetes.io/basic-auth', stringData: { username: 'a', password: 'b' } }
 const network = (metadata: object) => ({
   ...typed('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition'),
   metadata,
@@ -143,6 +145,8 @@ beforeAll(async () => {
   await must(inTeam(OURS, 'virtualmachines'), machine(named))
   await must('api/v1/persistentvolumes', volume(named, '/srv/theirs', 'team'))
   await operator.must('POST', '/api/v1/namespaces', { metadata: ofLab(LAB) })
+  await must(inLab('api/v1', 'secrets'), { ...LOGIN, metadata: ofLab('tied') })
+  await must(inLab(RBAC, 'rolebindings'), binding(ofLab('tied'), 'view'))
 })
 
 afterAll(async () => await connection.close())
@@ -291,6 +295,8 @@ const REFUSED: readonly Attempt[] = [
     },
   ],
   ['make a Secret in a lab for nobody', 'POST', inLab('api/v1', 'secrets'), () => ({ metadata: { name: 'any' } })],
+  ['change a Secret of another type', 'PATCH', inLab('api/v1', 'secrets/tied'), marked],
+  ['change a role that gives more', 'PATCH', inLab(RBAC, 'rolebindings/tied'), marked],
   [
     'get the token of a ServiceAccount of a lab',
     'POST',
@@ -342,6 +348,8 @@ const LET_THROUGH: readonly Attempt[] = [
   ['the rights of an owner', 'POST', inLab(RBAC, 'rolebindings'), () => binding(ofLab('any'), OWNER_ROLES.withShells)],
   ['a Service of a lab', 'POST', inLab('api/v1', 'services'), () => service(ofLab('any'))],
   ['a Secret of a lab', 'POST', inLab('api/v1', 'secrets'), () => ({ metadata: ofLab('any') })],
+  ['the end of a Secret of another type', 'DELETE', inLab('api/v1', 'secrets/tied')],
+  ['the end of a role that gives more', 'DELETE', inLab(RBAC, 'rolebindings/tied')],
   ['an inventory', 'POST', inLab('api/v1', 'configmaps'), () => ({ metadata: ofLab('any') })],
   ['a claim of a lab', 'POST', inLab('api/v1', 'persistentvolumeclaims'), () => claim(ofLab('any'))],
   ['a local volume of a lab', 'POST', 'api/v1/persistentvolumes', () => volume(ofLab('any'), '/srv/labs/lab-1/a')],

@@ -1,4 +1,4 @@
-import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { ANNOTATIONS, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import { SECRET } from '../../operator/kube/resource-types.ts'
@@ -48,9 +48,19 @@ it('a lab whose passwords the operator makes is Ready from one apply, and nobody
   for (const text of [...told, ...world.logs.lines, metrics ?? ''])
     for (const value of [...values, ...values.map(decoded)]) expect(text.includes(value)).toBe(false)
   expect([...told].filter((text) => text.includes('has its random values'))).not.toEqual([])
+  // As an owner can make it to look like one of ours, of a type that the operator may only delete.
+  await world.client.create(SECRET, forgery(metadata))
   await workspaces.delete(name)
   await world.finish()
 })
+
+function forgery({ name, uid = '' }: KubeObject['metadata']): KubeObject {
+  const owner = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', name, uid, controller: true }
+  const annotations = { [ANNOTATIONS.generatedKeys]: 'password=24' }
+  const metadata = { namespace: name, name: 'forgery', annotations, ownerReferences: [owner] }
+  const stringData = { username: 'a', password: 'b' }
+  return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'kubernetes.io/basic-auth', stringData } as KubeObject
+}
 
 const MORE = { name: 'more', generate: [{ key: 'a' }] }
 

@@ -233,7 +233,7 @@ function longPassword(
   })
   if (found?.passwordSecretRef === undefined) return undefined
   const { name, key } = found.passwordSecretRef
-  const message = `the password of user ${JSON.stringify(found.name)}, key ${key} of Secret ${keyOf({ namespace, name })}, has more than ${WINDOWS_PASSWORD_MAX} characters: cloudbase-init makes no such user, so put a shorter one there`
+  const message = `the password of user ${JSON.stringify(found.name)}, key ${key} of Secret ${keyOf({ namespace, name })}, has more than ${WINDOWS_PASSWORD_MAX} characters: cloudbase-init makes no such user, so put a shorter one there, or, where spec.secrets of a Workspace makes it, name another key that has length: ${WINDOWS_PASSWORD_MAX} there`
   return { kind: 'missing', reason: 'MissingPasswordSecret', message }
 }
 

@@ -1,8 +1,8 @@
 import type { WorkspaceComponent, WorkspaceSpecInput } from '@open-terrain/constructs'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { SECRET } from '../../kube/resource-types.ts'
+import { NAMESPACE, SECRET } from '../../kube/resource-types.ts'
 import { SECOND, start, startReady, VM, type WorkspaceBench } from './workspace-bench.fixtures.ts'
 
 type Generate = NonNullable<WorkspaceSpecInput['secrets']>[number]['generate']
@@ -165,6 +165,77 @@ it('a Secret that somebody deletes is made again with other values, which is tol
   expectUntold(bench, ...Object.values(before), ...Object.values(after))
 })
 
+describe('that values are lost is told, although', () => {
+  const ended = (bench: WorkspaceBench) => bench.client.cluster.admin.delete(SECRET, KEY)
+  const CASES: Readonly<Record<string, (bench: WorkspaceBench) => Promise<void>>> = {
+    'the whole namespace goes': async ({ client, clock }) => {
+      client.cluster.admin.delete(NAMESPACE, { name: 'lab' })
+      await clock.advance(5 * SECOND)
+    },
+    'the spec cannot be read then': async (bench) => {
+      bench.change({ vms: 'none' } as never)
+      await bench.clock.advance(5 * SECOND)
+      ended(bench)
+      await bench.clock.advance(5 * SECOND)
+      bench.change(lab(...BOTH))
+    },
+    'the Secret was Refused, and another process leads then': async (bench) => {
+      bench.client.before = ({ verb, kind }) => {
+        if (verb === 'patch' && kind === 'Secret') throw apiError('Rejected')
+      }
+      bench.change(lab(...BOTH, { key: 'more' }))
+      await bench.work()
+      expect(told(bench).reason).toBe('Refused')
+      ended(bench)
+      await bench.restart()
+    },
+    'it is Refused to make it again': async (bench) => {
+      bench.client.before = ({ verb, kind }) => {
+        if (verb === 'create' && kind === 'Secret') throw apiError('Rejected')
+      }
+      ended(bench)
+      await bench.work()
+      expect(told(bench)).toMatchObject({
+        reason: 'SecretLost',
+        message: expect.stringContaining('refuses Secret logins'),
+      })
+      bench.client.before = undefined
+      await bench.clock.advance(600 * SECOND)
+    },
+    'its name was taken in between': async (bench) => {
+      ended(bench)
+      bench.client.cluster.admin.create(SECRET, { metadata: KEY, apiVersion: 'v1', kind: 'Secret' })
+      await bench.work()
+      expect(told(bench).reason).toBe('NameConflict')
+      ended(bench)
+    },
+  }
+  it.for(Object.entries(CASES))('%s', async ([, lose]) => {
+    const bench = await startReady(lab(...BOTH))
+    const before = valuesIn(bench)
+    await lose(bench)
+    await bench.work()
+    await bench.work()
+    expect([bench.status().phase, Object.keys(valuesIn(bench))]).toEqual([
+      'Ready',
+      expect.arrayContaining(Object.keys(before)),
+    ])
+    expect(valuesIn(bench)['password']).not.toBe(before['password'])
+    expect(bench.events().filter((event) => event.startsWith('Warning SecretLost: Secret logins'))).toHaveLength(1)
+    expect(bench.status().conditions?.find(({ type }) => type === 'SecretLost')?.status).toBe('True')
+  })
+})
+
+it('a Secret that is asked for again after it was to go is not lost', async () => {
+  const bench = await startReady(lab(...BOTH))
+  bench.change({})
+  await bench.work()
+  bench.change(lab(...BOTH))
+  await bench.work()
+  expect([bench.status().phase, bench.status().irreplaceable]).toEqual(['Ready', ['Secret logins']])
+  expect(bench.events().join()).not.toContain('SecretLost')
+})
+
 it('a Secret of somebody else is not touched, and its name is a conflict', async () => {
   const theirs = { metadata: KEY, apiVersion: 'v1', kind: 'Secret', data: { password: 'YQ==' } } as KubeObject
   const bench = await start({})
@@ -175,6 +246,47 @@ it('a Secret of somebody else is not touched, and its name is a conflict', async
   expect([bench.status().phase, told(bench)]).toMatchObject(['Failed', { reason: 'NameConflict' }])
   expect(told(bench, 'VirtualMachine').message).toBe('waits for Secret logins, which is not ready (NameConflict)')
   expect([valuesIn(bench), writesTo(bench)]).toEqual([{ password: 'a' }, []])
+})
+
+it('a Secret that somebody tied to the workspace is not one that the operator made', async () => {
+  const bench = await startReady(lab(...BOTH))
+  const { uid = '' } = bench.workspace()?.metadata ?? {}
+  const owner = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', name: 'lab', uid, controller: true }
+  const tied = (name: string) => ({ namespace: 'lab', name, ownerReferences: [owner] })
+  const theirs = (name: string, type: string) =>
+    ({ metadata: tied(name), apiVersion: 'v1', kind: 'Secret', type, data: { password: 'YQ==' } }) as KubeObject
+  bench.client.cluster.admin.create(SECRET, theirs('certificate', 'Opaque'))
+  bench.client.cluster.admin.create(SECRET, theirs('login', 'kubernetes.io/basic-auth'))
+  bench.change({
+    ...lab(...BOTH),
+    secrets: [
+      { name: 'logins', generate: BOTH },
+      { name: 'certificate', generate: BOTH },
+    ],
+  })
+  await bench.work()
+  const conflict = bench.status().components?.find(({ name }) => name === 'certificate')
+  expect([bench.status().phase, conflict]).toMatchObject(['Failed', { reason: 'NameConflict' }])
+  bench.deleteWorkspace()
+  await bench.clock.advance(5 * SECOND)
+  expect(bench.workspace()).toBeUndefined()
+  expect(writesTo(bench).map(({ verb, key }) => `${verb} ${key}`)).toEqual(['create lab/logins', 'delete lab/logins'])
+})
+
+it('a Secret that is not to be made any more stays as long as a member names it', async () => {
+  const { secrets: _, ...spec } = lab(...BOTH)
+  const bench = await startReady({ ...spec, secrets: [{ name: 'logins', generate: BOTH }] })
+  const values = valuesIn(bench)
+  bench.change(spec)
+  await bench.work()
+  expect([bench.status().phase, valuesIn(bench)]).toEqual(['Ready', values])
+  // What is left as it is still has it.
+  bench.change({ containerClusters: [{ ...WEB, ignoreOnDeploy: true }] })
+  await bench.work()
+  expect([bench.status().phase, valuesIn(bench)]).toEqual(['Ready', values])
+  bench.change({})
+  await bench.work()
+  expect([bench.status().phase, bench.client.all('Secret')]).toEqual(['Ready', []])
 })
 
 it('a Secret goes after the members that name it, or with the workspace', async () => {
@@ -196,4 +308,18 @@ it('what the Secret is not made with, or for, is a warning', async () => {
   const warned = bench.status().conditions?.find(({ type }) => type === 'SpecWarning')?.message
   expect(warned).toContain('its key token is not made, and ContainerCluster web needs it')
   expect(warned).toContain('it is no login to a registry, and ContainerCluster web names it in pullSecrets')
+})
+
+it('a value that is longer than a password of Windows is a warning', async () => {
+  const spec = (length?: number) => {
+    const { vms, secrets } = lab({ key: 'password', ...(length !== undefined && { length }) })
+    return { vms: vms.map((vm) => ({ ...vm, os: 'windows' as const })), secrets }
+  }
+  const bench = await start(spec())
+  const warned = () => bench.status().conditions?.find(({ type }) => type === 'SpecWarning')?.message ?? ''
+  const text = 'its key password is made with 24 characters, and VirtualMachine demo needs it as a password of Windows'
+  expect(warned()).toContain(text.replace('demo', VM.name))
+  bench.change(spec(20))
+  await bench.work()
+  expect(warned()).not.toContain('password of Windows')
 })

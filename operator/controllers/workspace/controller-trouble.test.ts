@@ -2,7 +2,7 @@ import { OWNER_ROLES, vmDiskImage } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../kube/kube-object.ts'
-import { DEPLOYMENT, NAMESPACE, SECRET } from '../../kube/resource-types.ts'
+import { DEPLOYMENT, NAMESPACE, PERSISTENT_VOLUME_CLAIM, SECRET } from '../../kube/resource-types.ts'
 import {
   DEPLOYED,
   IMAGE_NAMESPACE,
@@ -177,6 +177,23 @@ describe('the namespace', () => {
     expect([bench.open(), bench.status().phase]).toEqual([[], 'Ready'])
     expect(await bench.volumesLost()).toBe(DEPLOYED.volumes?.length)
   })
+})
+
+it('a volume that goes while the spec cannot be read is told when it can', async () => {
+  const bench = await startReady()
+  bench.change({ vms: 'none' } as never)
+  await bench.clock.advance(10 * SECOND)
+  const { admin } = bench.client.cluster
+  for (const { metadata } of admin.list(PERSISTENT_VOLUME_CLAIM).items) admin.delete(PERSISTENT_VOLUME_CLAIM, metadata)
+  bench.letClaimsGo()
+  await bench.clock.advance(10 * SECOND)
+  bench.change(DEPLOYED)
+  await bench.work()
+  await bench.work()
+  expect([bench.open(), bench.status().phase]).toEqual([[], 'Ready'])
+  expect(bench.events().filter((event) => event.startsWith('Warning VolumeLost: Volume '))).toHaveLength(
+    DEPLOYED.volumes?.length ?? 0,
+  )
 })
 
 it('a Secret that passwords and user data are to come from is waited for, with the command that creates it', async () => {

@@ -2,7 +2,6 @@ import { randomInt } from 'node:crypto'
 import type { Policy, WorkspaceStatus } from '@open-terrain/constructs'
 import { FINALIZERS, WORKSPACE_REASON_HELP } from '@open-terrain/constructs'
 import { type ClusterRange, ClusterRanges } from '../../cluster/cluster-ranges.ts'
-import { isChildOf } from '../../cluster/ownership.ts'
 import { isAsMadeBy } from '../../images/decide/ensure-image.ts'
 import type { ClaimsOn } from '../../images/references.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
@@ -21,7 +20,7 @@ import { hangingPods } from './decide/pod-trouble.ts'
 import { isSpecWarning } from './decide/spec-warnings.ts'
 import { workspacePaceOf } from './decide/status.ts'
 import { type DrawInt, withGeneratedValues } from './generated-values.ts'
-import { observeWorkspace } from './observe.ts'
+import { isChildOfWorkspace, observeWorkspace } from './observe.ts'
 import { PodWarnings } from './pod-warnings.ts'
 import { listenForWorkspaceTriggers } from './triggers.ts'
 import type { WorkspaceMetrics } from './workspace-metrics.ts'
@@ -138,5 +137,5 @@ function rangesFor(
 
 /** No workspace owns an image. An image to be corrected counts as ours if this workspace was the last to write its spec. */
 function isOurs(found: KubeObject, workspace: WorkspaceView): boolean {
-  return isChildOf(found, workspace) || isAsMadeBy(workspace, found)
+  return isChildOfWorkspace(found, workspace) || isAsMadeBy(workspace, found)
 }

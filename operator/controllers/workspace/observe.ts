@@ -1,11 +1,12 @@
 import { ANNOTATIONS, type Policy, type WorkspaceSpec } from '@open-terrain/constructs'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
-import { BY_OWNER, childrenOf, familyKey } from '../../cluster/ownership.ts'
+import { BY_OWNER, familyKey, isChildOf, type Owner } from '../../cluster/ownership.ts'
 import { BY_CONTAINER_CLUSTER, BY_LINK, BY_NODE, BY_REPORTED_NETWORKS } from '../../cluster/workspace-child-caches.ts'
 import { type ContainerPodView, makesPrivileged } from '../../cluster/workspace-views.ts'
 import { type ClaimsOn, hasOthers } from '../../images/references.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import { SECRET } from '../../kube/resource-types.ts'
 import type { AsideChildren } from './aside-children.ts'
 import { parsedWorkspaceSpec, type WorkspaceCaches } from './caches.ts'
 import { type Blueprint, type Component, idOfObject } from './decide/component.ts'
@@ -122,7 +123,7 @@ function childrenIn({ cluster, machines }: WorkspaceCaches, workspace: Workspace
   const { workspaces } = cluster
   const family = familyKey(name, uid)
   const namespace = cluster.namespaces.get(name)
-  return childrenOf<KubeObject>(workspace, [
+  const candidates: readonly KubeObject[] = [
     ...(namespace === undefined ? [] : [namespace]),
     ...workspaces.networkPolicies.find(BY_OWNER, family),
     ...workspaces.roleBindings.find(BY_OWNER, family),
@@ -135,7 +136,14 @@ function childrenIn({ cluster, machines }: WorkspaceCaches, workspace: Workspace
     ...workspaces.deployments.find(BY_OWNER, family),
     ...machines.find(BY_NAMESPACE, name),
     ...workspaces.services.find(BY_OWNER, family),
-  ])
+  ]
+  return candidates.filter((one) => isChildOfWorkspace(one, workspace))
+}
+
+/** Everybody who may create a Secret can give it any owner. Only with the annotation that every version sets is it one that we made. */
+export function isChildOfWorkspace(object: KubeObject, workspace: Owner): boolean {
+  if (!isChildOf(object, workspace)) return false
+  return object.kind !== SECRET.kind || object.metadata.annotations?.[ANNOTATIONS.generatedKeys] !== undefined
 }
 
 const TYPES: ReadonlyMap<string, ResourceType> = new Map(OWNED_TYPES.map(({ type }) => [type.kind, type]))

@@ -39,6 +39,11 @@ export interface ComponentKind {
   readonly refusedForGood?: (wanted: KubeObject, actual: KubeObject, refusal: string) => string | undefined
   /** Returns what to say of data that went, or goes, with an object that is missing or being deleted. */
   readonly loss?: (world: WorkspaceWorld, component: Component) => ComponentStanding | undefined
+  /**
+   * Whether its objects have data that would go with them. Undefined while they are not there. The status remembers it, so that {@link ComponentKind.loss} can
+   * be told after any time.
+   */
+  readonly hasData?: (world: WorkspaceWorld, component: Component) => boolean | undefined
   /** Whether an object that no component asks for any more must stay because another object needs it. */
   readonly isNeeded?: (world: WorkspaceWorld, object: KubeObject) => boolean
   /** Returns what prevents its creation although everything that it needs exists. */

@@ -1,4 +1,11 @@
-import type { NetworksOfBefore, Policy, WorkspacePhase, WorkspaceReason, WorkspaceSpec } from '@open-terrain/constructs'
+import type {
+  NetworksOfBefore,
+  Policy,
+  WorkspacePhase,
+  WorkspaceReason,
+  WorkspaceSpec,
+  WorkspaceStatus,
+} from '@open-terrain/constructs'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 
 /** Everything that components are rendered from, so they are the same as long as this is the same. */
@@ -94,6 +101,11 @@ export const componentWaiting = (why: WorkspaceReason, message: string): Compone
 
 export const componentFailed = (why: WorkspaceReason, message: string): ComponentStanding => {
   return { phase: 'Failed', why, message }
+}
+
+/** Reports whether a component had data when it was last seen, as the status remembers it. */
+export function hadData({ status }: { readonly status: WorkspaceStatus }, { kind, name }: Component): boolean {
+  return status.irreplaceable?.includes(idOf(kind, name)) === true
 }
 
 /** A component with `ignoreOnDeploy` is not created. If it exists, it stays as it is. */

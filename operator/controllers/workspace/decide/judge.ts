@@ -41,8 +41,12 @@ export interface Awaited {
  * @param awaited what must exist before anything is created
  */
 export function judge(...args: Parameters<typeof judgeNow>): Judged {
-  return withKnownRefusal(args[0], judgeNow(...args))
+  const judged = judgeNow(...args)
+  // A loss is told before what is lost is there again.
+  return LOST.has(judged.standing.why) ? judged : withKnownRefusal(args[0], judged)
 }
+
+const LOST: ReadonlySet<string> = new Set<WorkspaceReason>(['VolumeLost', 'SecretLost'])
 
 function judgeNow(
   world: WorkspaceWorld,
@@ -65,7 +69,8 @@ function judgeNow(
   if (obstacle !== undefined) return { component, standing: obstacle, isThere, apply }
   if (!isThere && stays === undefined) {
     const standing = awaited === undefined ? kind.obstacle?.(world, component, now) : waitingFor(awaited)
-    const next = standing === undefined ? creation(parts, kind.loss?.(world, component)) : { standing, apply }
+    const loss = kind.loss?.(world, component)
+    const next = standing === undefined ? creation(parts, loss) : { standing: withLoss(loss, standing), apply }
     return { component, isThere, ...next }
   }
   // Objects that stay as they are can be used as they are.
@@ -88,9 +93,20 @@ function hindrance(
 function creation(parts: readonly Part[], loss: ComponentStanding | undefined): Pick<Judged, 'standing' | 'apply'> {
   const missing = parts.filter(({ actual }) => actual === undefined)
   const titles = missing.map(({ wanted }) => idOfObject(wanted)).join(', ')
-  const standing = refusedIn(missing) ?? loss ?? componentWaiting('Provisioning', `being created: ${titles}`)
+  const refused = refusedIn(missing)
+  const standing =
+    refused === undefined
+      ? (loss ?? componentWaiting('Provisioning', `being created: ${titles}`))
+      : withLoss(loss, refused)
   const write = parts.filter((one) => one.actual === undefined || isToBeChanged(one))
   return { standing, apply: write.map(({ wanted }) => wanted) }
+}
+
+/** Says what went before why it is not made again yet. */
+function withLoss(loss: ComponentStanding | undefined, standing: ComponentStanding): ComponentStanding {
+  if (loss === undefined) return standing
+  const phase = standing.phase === 'Failed' ? 'Failed' : loss.phase
+  return { ...loss, phase, message: `${loss.message}; ${standing.message}` }
 }
 
 /** Judges a component whose objects exist, or stay as they are. */

@@ -57,6 +57,12 @@ function askedByCluster(one: WorkspaceContainerCluster): MemberKey[] {
   ]
 }
 
+/** Reports whether a member names a Secret. One with `ignoreOnDeploy` counts, too: what it was deployed with before is left as it is. */
+export function isSecretNamed({ vms = [], containerClusters = [] }: WorkspaceSpec, secret: string): boolean {
+  const asked = [...vms.flatMap(askedByMachine), ...containerClusters.flatMap(askedByCluster)]
+  return asked.some(({ name }) => name === secret) || vms.some(({ sysprepSecretRef: ref }) => ref?.name === secret)
+}
+
 /** Returns the names of all Secrets that members of a workspace name. */
 export function secretNamesIn(spec: WorkspaceSpec): string[] {
   return [...secretsAskedIn(spec).keys()]

@@ -16,9 +16,10 @@ import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
 import { courseConditions, newCondition, type Standing, withRefusal } from '../../../runtime/standing.ts'
 import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import { type ComponentStanding, idOfObject } from './component.ts'
+import { type ComponentStanding, hadData, idOfObject } from './component.ts'
 import { isolationCondition } from './isolation.ts'
 import { idOfComponent, type Judged } from './judge.ts'
+import { KINDS } from './kinds.ts'
 import { missingSecretsOf, type WorkspaceSecrets } from './missing-secrets.ts'
 import { specWarningsOf } from './spec-warnings.ts'
 
@@ -41,7 +42,7 @@ const MESSAGE_MAX = 4_000
 
 const PASSING: ReadonlySet<string> = new Set([TYPE.NetworksIsolated, TYPE.SpecWarning])
 
-/** Returns the whole status. Of the one before, only the transition times of its conditions are kept. */
+/** Returns the whole status. Of the one before, only the transition times of its conditions are kept, and what had data. */
 export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusFacts, now: number): WorkspaceStatus {
   const { workspace, children } = world
   const { generation, name } = workspace.metadata
@@ -67,6 +68,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   )
   const waitingFor = phase === 'Ready' ? undefined : awaitedIn(facts)
   const hasNamespace = children.has(`Namespace ${name}`)
+  const irreplaceable = irreplaceableIn(world)
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
@@ -78,7 +80,19 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     ...(problem === undefined && figuresOf(judged)),
     ...(warnings !== undefined && { warnings: warnings.count }),
     ...(judged.length > 0 && { components: judged.map((one) => shown(one, mostOf(judged.length))) }),
+    ...(irreplaceable.length > 0 && { irreplaceable }),
   }
+}
+
+/** Returns which components have data that cannot be made again, or had it when they were last seen, also while the spec cannot be read. */
+function irreplaceableIn(world: WorkspaceWorld): string[] {
+  const { workspace, spec, components } = world
+  if (!spec.ok) return workspace.status.irreplaceable ?? []
+  const kept = components.filter((one) => {
+    const hasData = KINDS.find(({ kind }) => kind === one.kind)?.hasData
+    return hasData !== undefined && (hasData(world, one) ?? hadData(workspace, one))
+  })
+  return kept.map(idOfComponent)
 }
 
 function secretsOf(world: WorkspaceWorld, judged: readonly Judged[]): WorkspaceSecrets | undefined {
@@ -285,6 +299,6 @@ function standingIn({ phase, observedGeneration, conditions = [] }: WorkspaceSta
   return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status])]
 }
 
-function componentsIn({ reason, namespace, components: all = [] }: WorkspaceStatus): unknown {
-  return [reason, namespace, all.map(({ kind, name, phase, reason: why }) => [kind, name, phase, why])]
+function componentsIn({ reason, namespace, irreplaceable, components: all = [] }: WorkspaceStatus): unknown {
+  return [reason, namespace, irreplaceable, all.map(({ kind, name, phase, reason: why }) => [kind, name, phase, why])]
 }

@@ -1,4 +1,10 @@
-import { renderGeneratedSecret, type WorkspaceSecret, type WorkspaceSpec } from '@open-terrain/constructs'
+import {
+  GENERATED_LENGTH,
+  renderGeneratedSecret,
+  WINDOWS_PASSWORD_MAX,
+  type WorkspaceSecret,
+  type WorkspaceSpec,
+} from '@open-terrain/constructs'
 import { isTerminating } from '../../../../kube/kube-object.ts'
 import { SECRET } from '../../../../kube/resource-types.ts'
 import { firstFew } from '../../../../runtime/first-few.ts'
@@ -8,11 +14,12 @@ import {
   type ComponentStanding,
   componentReady,
   componentWaiting,
+  hadData,
   idOf,
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
-import { secretNamesOf, secretsAskedIn } from '../missing-secrets.ts'
+import { isSecretNamed, secretNamesOf, secretsAskedIn } from '../missing-secrets.ts'
 
 const KIND = 'Secret'
 /** Keys, or members, that a message names. More are only counted. */
@@ -35,9 +42,13 @@ export const SECRET_KIND: ComponentKind = {
   standing: ({ spec }, { name }) => {
     const secret = spec.ok ? spec.spec.secrets?.find((one) => one.name === name) : undefined
     const keys = (secret?.generate ?? []).map(({ key }) => key)
-    return { standing: componentReady(`${madeText(name)}${firstFew(keys, SHOWN_MAX)}`) }
+    return { standing: componentReady(`Secret ${name} has its random values: ${firstFew(keys, SHOWN_MAX)}`) }
   },
   loss,
+  hasData: ({ children }, { name }) => children.has(idOf(KIND, name)) || undefined,
+  // It is not made any more, but its values are nowhere else.
+  isNeeded: ({ spec }, { kind, metadata }) =>
+    kind === SECRET.kind && spec.ok && isSecretNamed(spec.spec, metadata.name),
 }
 
 /** Returns which of the Secrets that the operator makes a member needs. @param member `idOf` the component */
@@ -52,26 +63,43 @@ export function secretIds(spec: WorkspaceSpec, member: string): string[] {
 function warningsOn(spec: WorkspaceSpec, { name, generate }: WorkspaceSecret): string[] {
   const made = new Set(generate.map(({ key }) => key))
   const asked = (secretsAskedIn(spec).get(name) ?? []).filter(({ key }) => key === undefined || !made.has(key))
-  return [...Map.groupBy(asked, ({ key }) => key)].map(([key, by]) => {
+  const lacking = [...Map.groupBy(asked, ({ key }) => key)].map(([key, by]) => {
     const members = firstFew([...new Set(by.map((one) => one.by))], SHOWN_MAX)
     return key === undefined
       ? `it is no login to a registry, and ${members} names it in pullSecrets: name one of type kubernetes.io/dockerconfigjson there`
       : `its key ${key} is not made, and ${members} needs it: add it to generate of the Secret, or name one that is there`
   })
+  return [...lacking, ...generate.flatMap((one) => warningOnLength(spec, name, one))]
 }
 
-const madeText = (name: string) => `Secret ${name} has its random values: `
+/** No error: people may have put a shorter value there. */
+function warningOnLength(
+  { vms = [] }: WorkspaceSpec,
+  name: string,
+  { key, length = GENERATED_LENGTH }: WorkspaceSecret['generate'][number],
+): string[] {
+  const guests = vms.filter(
+    ({ os, users = [] }) =>
+      os === 'windows' &&
+      users.some(({ passwordSecretRef: ref }) => ref !== undefined && ref.name === name && ref.key === key),
+  )
+  if (length <= WINDOWS_PASSWORD_MAX || guests.length === 0) return []
+  const members = firstFew(
+    guests.map((vm) => idOf('VirtualMachine', vm.name)),
+    SHOWN_MAX,
+  )
+  const most = WINDOWS_PASSWORD_MAX
+  return [
+    `its key ${key} is made with ${length} characters, and ${members} needs it as a password of Windows, which has at most ${most}: give it length: ${most} in generate of the Secret or, once it is made, name another key that has`,
+  ]
+}
 
-/**
- * Says that values are gone, or about to be. They are nowhere else: the operator does not know them. The message of the status is what an operator that
- * starts now knows of a Secret that is gone.
- */
-function loss({ children, workspace }: WorkspaceWorld, { name }: Component): ComponentStanding | undefined {
+/** Says that values are gone, or about to be. They are nowhere else: the operator does not know them. */
+function loss({ children, workspace }: WorkspaceWorld, component: Component): ComponentStanding | undefined {
+  const { name } = component
   const secret = children.get(idOf(KIND, name))
-  const known = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
-  const wasThere = known?.reason === 'SecretLost' || known?.message?.startsWith(madeText(name)) === true
   const isGoing = secret !== undefined && isTerminating(secret)
-  if (!(isGoing || wasThere)) return undefined
+  if (!(isGoing || hadData(workspace, component))) return undefined
   const what = isGoing ? 'is being deleted' : 'is gone'
   return componentWaiting(
     'SecretLost',

@@ -11,6 +11,7 @@ import {
   componentFailed,
   componentReady,
   componentWaiting,
+  hadData,
   idOf,
   idOfObject,
   withWarnings,
@@ -39,6 +40,7 @@ export const VOLUME_KIND: ComponentKind = {
   unchangeable,
   refusedForGood,
   loss,
+  hasData,
   // An existing claim keeps the volume that it is bound to.
   isNeeded: (world, object) => object.kind === PERSISTENT_VOLUME.kind && claimOf(world, object) !== undefined,
   standing: judgeVolume,
@@ -93,13 +95,25 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
 
 const boundText = (name: string) => `volume ${name} has `
 
-/**
- * Says that what was on a volume is gone, or about to be. What is in a folder of a node stays. The message of the status is what an operator that starts
- * now knows of a claim that is gone.
- */
-function loss({ children, workspace }: WorkspaceWorld, { name, objects }: Component): ComponentStanding | undefined {
-  const wanted = objects.find(({ kind }) => kind === PERSISTENT_VOLUME_CLAIM.kind)
-  if (wanted === undefined || objects.some(({ kind }) => kind === PERSISTENT_VOLUME.kind)) return undefined
+/** Returns the claim whose data goes with it. What is in a folder of a node stays. */
+function perishableIn({ objects }: Component): KubeObject | undefined {
+  const isInFolder = objects.some(({ kind }) => kind === PERSISTENT_VOLUME.kind)
+  return isInFolder ? undefined : objects.find(({ kind }) => kind === PERSISTENT_VOLUME_CLAIM.kind)
+}
+
+/** A claim that was never bound has none. One that is Lost has had some. */
+function hasData({ children }: WorkspaceWorld, component: Component): boolean | undefined {
+  const wanted = perishableIn(component)
+  if (wanted === undefined) return false
+  const claim = children.get(idOfObject(wanted)) as ClaimView | undefined
+  return claim && (claim.phase === 'Bound' || claim.phase === 'Lost')
+}
+
+/** Says that what was on a volume is gone, or about to be. */
+function loss({ children, workspace }: WorkspaceWorld, component: Component): ComponentStanding | undefined {
+  const { name } = component
+  const wanted = perishableIn(component)
+  if (wanted === undefined) return undefined
   const which = `PersistentVolumeClaim ${wanted.metadata.name}`
   const claim = children.get(idOfObject(wanted)) as ClaimView | undefined
   if (claim !== undefined)
@@ -109,9 +123,10 @@ function loss({ children, workspace }: WorkspaceWorld, { name, objects }: Compon
           `${which} is being deleted, with what is on it: pods that mount it have it until they end, so copy what is needed from them; after that it is made again, empty`,
         )
       : undefined
+  // Earlier versions remembered it by nothing but the component.
   const known = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
   const wasThere = known?.reason === 'VolumeLost' || known?.message?.startsWith(boundText(name)) === true
-  return wasThere
+  return wasThere || hadData(workspace, component)
     ? componentWaiting('VolumeLost', `${which} is gone, with what was on it: it is made again, empty`)
     : undefined
 }
