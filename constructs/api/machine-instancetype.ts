@@ -28,7 +28,7 @@ export const matcherFields = {
   preference: matcher(PREFERENCE_KINDS, 'Preference', 'It gives the machine what the spec does not say.'),
 }
 
-/** `<kind>/<name>` of what a word names, with the default of KubeVirt. */
+/** Returns the kind of what a word names: without one, the default of KubeVirt. */
 export function matcherKind(word: keyof typeof matcherFields, kind: string | undefined): string {
   return kind ?? (word === 'instancetype' ? INSTANCETYPE_KINDS : PREFERENCE_KINDS)[0]
 }

@@ -54,7 +54,7 @@ function ofImage(user: VirtualMachineUser): string[] {
   ]
 }
 
-/** Nothing is told of a password in a Secret. */
+/** A password in a Secret is not checked here. */
 function weakPassword(user: VirtualMachineUser): string[] {
   const { name, plain_text_passwd: password = '' } = user
   if (password === '' || !hasPassword(user)) return []

@@ -85,7 +85,7 @@ export const workspaceStatus = statusOf(
       .array(z.string().max(317).describe('Kind and name of a component.'))
       .max(WORKSPACE_LIMITS.secrets + WORKSPACE_LIMITS.volumes)
       .describe(
-        'Components with data that the operator cannot make again, such as Secret logins or Volume data: one of these that is gone is told as lost. Absent where there is none.',
+        'Components with data that the operator cannot make again, such as Secret logins or Volume data. When one of them is gone, its message and a condition say so. Absent where there is none.',
       )
       .optional(),
   },

@@ -42,8 +42,8 @@ export interface CloneDataVolumeSpec {
 export type CloneDataVolumeObject = ImageChild<'DataVolume', CloneDataVolumeSpec>
 
 /**
- * The root disk of a machine, or another one that is cloned from an image. It must have the volume mode of its source. It does not request immediate binding: the pod of the machine determines
- * the zone.
+ * The root disk of a machine, or another one that is cloned from an image. It must have the volume mode of its source. It does not request immediate
+ * binding: the pod of the machine determines the zone.
  */
 export class CloneDataVolume extends ApiObject {
   constructor(scope: Construct, id: string, props: CloneDataVolumeProps) {

@@ -59,8 +59,8 @@ function userEntry(user: CloudInitUser) {
 }
 
 /**
- * Returns network data as OpenStack has them, as one line of JSON: of the drives that KubeVirt offers, cloudbase-init looks for that of OpenStack unless it
- * is told otherwise. It finds the cards by MAC address and names them `net0`, `net1`, ... in their order.
+ * Returns network data as OpenStack has them, as one line of JSON: of the drives that KubeVirt offers, cloudbase-init looks for that of OpenStack by default.
+ * It finds the cards by MAC address and names them `net0`, `net1`, ... in their order.
  */
 export function renderCloudbaseNetworkData(interfaces: readonly GuestInterface[]): string {
   const links = interfaces.map(({ macAddress }, at) => ({

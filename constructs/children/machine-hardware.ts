@@ -7,7 +7,7 @@ export interface MachineHardware {
   /** System management mode, without which there is no Secure Boot. */
   readonly smm?: object | undefined
   readonly tpm?: object | undefined
-  /** What only a Windows guest is given. Of KubeVirt's machine, what it has of that, whoever gave it. */
+  /** What only a Windows guest is given. Of a machine that exists: what it has of that, from us or from others. */
   readonly windows?: WindowsHardware | undefined
 }
 

@@ -22,7 +22,10 @@ const BY_SCHEME: Readonly<Record<string, SourceType>> = {
   'oci-archive': 'registry',
 }
 
-/** An image that only disks beside root disks name is not made. Returns the first template among the machines with this image, else what the policy renders for the first of these machines. */
+/**
+ * Returns the first template among the machines with this image as their root disk, else what the policy renders for the first of these machines. An image
+ * that only other disks name is not made.
+ */
 export function imageTemplate({ vms = [] }: WorkspaceSpec, policy: Policy, name: string): ImageTemplate {
   const machines = vms.filter(({ backingVMDiskImage }) => backingVMDiskImage === name)
   const own = machines.find(({ vmDiskImageTemplate }) => vmDiskImageTemplate !== undefined)?.vmDiskImageTemplate
