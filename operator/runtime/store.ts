@@ -205,10 +205,3 @@ export function whenContentChanged<T extends KubeObject>(listener: (change: Chan
 function unversioned({ metadata, ...content }: KubeObject): object {
   return { ...content, metadata: { ...metadata, resourceVersion: undefined } }
 }
-
-/** Passes on only creations and deletions: other changes of Secrets and similar objects are not relevant. */
-export function whenCreatedOrDeleted<T extends KubeObject>(listener: (change: Change<T>) => void) {
-  return (change: Change<T>): void => {
-    if ((change.before === undefined) !== (change.after === undefined)) listener(change)
-  }
-}

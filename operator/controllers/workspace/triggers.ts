@@ -6,7 +6,7 @@ import type { ImageView } from '../../images/image-view.ts'
 import { hasLostReference } from '../../images/references.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
-import { type Change, whenContentChanged, whenCreatedOrDeleted } from '../../runtime/store.ts'
+import { type Change, whenContentChanged } from '../../runtime/store.ts'
 import { BY_IMAGE_NAME, WORKSPACE, type WorkspaceCaches } from './caches.ts'
 import { hasItsDisk } from './decide/machine-disk.ts'
 import { warningOfMachine } from './decide/spec-warnings.ts'
@@ -85,17 +85,8 @@ export function listenForWorkspaceTriggers(
     isolation.onChange(({ before, after }) => {
       if (before?.isReady !== after?.isReady || before?.node !== after?.node) all(workspaces.values())
     }),
-    cluster.secrets.onChange(whenCreatedOrDeleted(within)),
-    cluster.secrets.onChange(
-      whenContentChanged((change) => {
-        const { before, after } = change
-        const isOfWorkspace = (one: KubeObject | undefined) =>
-          one !== undefined && controllerOfKind(one, WORKSPACE) !== undefined
-        // A Secret that came or went is told above.
-        if (before !== undefined && after !== undefined && (isOfWorkspace(before) || isOfWorkspace(after)))
-          within(change)
-      }),
-    ),
+    // Of other people's, the cache keeps hardly anything that changes while they exist.
+    cluster.secrets.onChange(child),
     reflectors.onInstalled(() => all(workspaces.values())),
   ]
 }
