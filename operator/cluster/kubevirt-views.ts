@@ -134,7 +134,7 @@ function windowsIn(domain: Raw): WindowsHardware | undefined {
   const { acpi, apic, hyperv } = domain?.features ?? {}
   const features = withoutUndefined({ acpi, apic, hyperv }) as WindowsHardware['features']
   const { clock } = domain ?? {}
-  return Object.keys(features).length === 0 && clock === undefined ? undefined : { features, clock: clock ?? {} }
+  return Object.keys(features).length === 0 && clock === undefined ? undefined : { features, clock }
 }
 
 /** Annotation on what a restore of KubeVirt has written. */

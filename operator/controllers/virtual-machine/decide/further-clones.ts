@@ -3,7 +3,7 @@ import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE } from '../../../kube/resource-types.ts'
 import { type Removal, removalOf } from '../../../runtime/plan.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
-import { sooner } from '../../../runtime/wake.ts'
+import { sooner, type Wake } from '../../../runtime/wake.ts'
 import type { DiskFacts, MachineWorld } from '../world.ts'
 import { isTrusted } from './absence.ts'
 import { stillInVain } from './disk-loss.ts'
@@ -25,9 +25,8 @@ export function withDiskClones({ world }: Pick<MachineDraft, 'world'>, step: Ste
   const isUnfinished = cloned.some(({ ofImage, claim }) => {
     return ofImage?.clone === undefined ? claim === undefined : ofImage.clone.phase !== 'Succeeded'
   })
-  const wait = awaitedImages(world)
-  const looks = [isUnfinished ? CLONE_LOOK : undefined, wait?.wake].filter((wake) => wake !== undefined)
-  const wake = looks.reduce(sooner, step.wake ?? looks[0] ?? CLONE_LOOK)
+  const wakes = [step.wake, isUnfinished ? CLONE_LOOK : undefined, awaitedImages(world)?.wake]
+  const wake = wakes.filter((one) => one !== undefined).reduce<Wake | undefined>(sooner, undefined)
   const blocking = machineInTheWay(world, cloned)
   const isMachine = ({ kind }: KubeObject) => kind === KUBEVIRT_VIRTUAL_MACHINE.kind
   const apply = [...wantedDiskClones(world), ...(step.apply ?? [])]
@@ -35,7 +34,7 @@ export function withDiskClones({ world }: Pick<MachineDraft, 'world'>, step: Ste
     ...step,
     apply: blocking.length === 0 ? apply : apply.filter((one) => !isMachine(one)),
     remove: [...(step.remove ?? []), ...blocking, ...clonesInVain(world, cloned), ...strays],
-    ...((step.wake ?? looks[0]) !== undefined && { wake }),
+    ...(wake !== undefined && { wake }),
   }
 }
 
@@ -45,7 +44,10 @@ function machineInTheWay(world: MachineWorld, cloned: readonly DiskFacts[]): Rem
   return isGoing && !hasBooted(world) ? removalOf(world.machine) : []
 }
 
-/** A CD-ROM that has lost its volume is cloned again. What is cloned from a source that is gone, or from an image of another namespace than that of the spec, is cloned again, if only CDI has written to it. */
+/**
+ * A CD-ROM that has lost its volume is cloned again. So is a disk that only CDI has written to, if its source is gone, or its image is in another namespace
+ * than that of the spec.
+ */
 function clonesInVain(world: MachineWorld, cloned: readonly DiskFacts[]): Removal[] {
   if (!isTrusted(world, 'CDI')) return []
   return cloned.flatMap((disk): Removal[] => {

@@ -1,5 +1,5 @@
 import { isTerminating } from '../../../kube/kube-object.ts'
-import { sooner } from '../../../runtime/wake.ts'
+import { sooner, type Wake } from '../../../runtime/wake.ts'
 import type { DiskFacts, MachineWorld } from '../world.ts'
 import { isToBeCloned } from './further-disks.ts'
 import { failed, type Step, waiting } from './machine-plan.ts'
@@ -27,11 +27,11 @@ function joined(one: ImageWait, other: ImageWait): ImageWait {
   const isMoving = first.steady !== undefined || second.steady !== undefined
   const steady = [first, second].map((standing) => standing.steady ?? standing.message).join('; ')
   const message = [first, second].map((standing) => standing.message).join('; ')
-  const wakes = [one.wake, other.wake].filter((wake) => wake !== undefined)
-  const [wake] = wakes
+  const wakes = [one.wake, other.wake].filter((each) => each !== undefined)
+  const wake = wakes.reduce<Wake | undefined>(sooner, undefined)
   return {
     standing: { ...first, message, ...(isMoving && { steady }) },
-    ...(wake !== undefined && { wake: wakes.reduce(sooner) }),
+    ...(wake !== undefined && { wake }),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { KubeVirtVirtualMachineObject } from '@open-terrain/constructs'
 import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
+import { withoutUndefined } from '../../../runtime/conditions.ts'
 
 type Domain = KubeVirtVirtualMachineObject['spec']['template']['spec']['domain']
 type Disk = Domain['devices']['disks'][number]
@@ -20,10 +21,13 @@ export function withExpansion(
   const has: Partial<Domain> = spec?.template?.spec?.domain ?? {}
   const { template } = rendered.spec
   const { domain } = template.spec
-  const devices = { ...pick(has.devices, ['autoattachPodInterface']), ...defined(domain.devices) } as Domain['devices']
+  const devices = {
+    ...pick(has.devices, ['autoattachPodInterface']),
+    ...withoutUndefined(domain.devices),
+  } as Domain['devices']
   const completed: Domain = {
     ...pick(has, ['cpu', 'memory', 'resources']),
-    ...(defined(domain) as Domain),
+    ...withoutUndefined(domain),
     devices: {
       ...devices,
       disks: devices.disks.map((disk) => completedDisk(disk, named(has.devices?.disks, disk.name))),
@@ -51,11 +55,5 @@ function named<T extends { readonly name: string }>(list: readonly T[] = [], nam
 }
 
 function pick(object: object = {}, fields: readonly string[]): object {
-  return Object.fromEntries(
-    Object.entries(object).filter(([field, value]) => fields.includes(field) && value !== undefined),
-  )
-}
-
-function defined(object: object): object {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
+  return withoutUndefined(Object.fromEntries(Object.entries(object).filter(([field]) => fields.includes(field))))
 }
