@@ -9,6 +9,7 @@ import {
   type ComponentStanding,
   componentFailed,
   componentWaiting,
+  DATA_LOST,
   idOf,
   idOfObject,
 } from './component.ts'
@@ -46,7 +47,7 @@ export function judge(...args: Parameters<typeof judgeNow>): Judged {
   return LOST.has(judged.standing.why) ? judged : withKnownRefusal(args[0], judged)
 }
 
-const LOST: ReadonlySet<string> = new Set<WorkspaceReason>(['VolumeLost', 'SecretLost'])
+const LOST: ReadonlySet<string> = new Set(DATA_LOST)
 
 function judgeNow(
   world: WorkspaceWorld,

@@ -16,7 +16,7 @@ import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
 import { courseConditions, newCondition, type Standing, withRefusal } from '../../../runtime/standing.ts'
 import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import { type ComponentStanding, hadData, idOfObject } from './component.ts'
+import { type ComponentStanding, DATA_LOST, hadData, idOfObject } from './component.ts'
 import { isolationCondition } from './isolation.ts'
 import { idOfComponent, type Judged } from './judge.ts'
 import { KINDS } from './kinds.ts'
@@ -138,16 +138,11 @@ function standingOf(
 }
 
 /** What cannot be made again comes before all else. */
-const LOSSES: ReadonlySet<string> = new Set<WorkspaceReason>([
-  'DiskBeingDeleted',
-  'DiskLost',
-  'VolumeLost',
-  'SecretLost',
-])
+const LOSSES: ReadonlySet<string> = new Set<WorkspaceReason>(['DiskBeingDeleted', 'DiskLost', ...DATA_LOST])
 
 /** Conditions that stay: nothing else says after a minute that the volume, or the Secret, which is there is not the one that was there. */
 function losses(judged: readonly Judged[]): readonly NewCondition[] {
-  return ([TYPE.VolumeLost, TYPE.SecretLost] as const).flatMap((type) => {
+  return DATA_LOST.flatMap((type) => {
     const lost = judged.find(({ standing }) => standing.why === type)
     if (lost === undefined) return []
     const message = cutTo(MESSAGE_MAX, `${idOfComponent(lost.component)}: ${lost.standing.message}`)

@@ -104,12 +104,12 @@ function judgeImage(world: WorkspaceWorld, name: string): Judgement {
 /** Reports whether every machine of the image has its disk, which is a copy. */
 function isNeededNoMore({ children }: WorkspaceWorld, { vms = [] }: WorkspaceSpec, image: string): boolean {
   return vms.every((vm) => {
-    const isOfDisk = diskImagesOf(vm).includes(image)
-    if (vm.backingVMDiskImage !== image && !isOfDisk) return true
+    const disks = diskImagesOf(vm).filter((one) => one === image).length
+    if (vm.backingVMDiskImage !== image && disks === 0) return true
     const machine = children.get(idOf(virtualMachine.kind, vm.name)) as MachineFacts | undefined
     if (machine === undefined || !isMachineOf(image, machine) || !hasItsDisk(machine)) return false
     // A disk that was added later may still wait.
-    return !isOfDisk || madeOf(machine, image) === diskImagesOf(vm).filter((one) => one === image).length
+    return disks === 0 || madeOf(machine, image) === disks
   })
 }
 
