@@ -50,14 +50,15 @@ it.each(['DiskLost', 'DiskBeingDeleted'])(
   },
 )
 
-it('of a workspace that has lost a volume tells that before what failed', () => {
+it('of a workspace that has lost a volume tells that before what failed, which it does not hide', () => {
   const planned = settledWorld(DEPLOYED)
   const machine = planned.children.get('VirtualMachine demo-vm')
   const status = { observedGeneration: 1, phase: 'Failed', reason: 'CloneFailed', message: 'no room' }
   planned.children.set('VirtualMachine demo-vm', { ...machine, status } as never)
   planned.children.delete('PersistentVolumeClaim dnsconfig')
   const plan = planWorkspace(planned.world, NOW)
-  expect([plan.status.reason, plan.status.waitingFor]).toEqual([
+  expect([plan.status.phase, plan.status.reason, plan.status.waitingFor]).toEqual([
+    'Failed',
     'VolumeLost',
     'Volume dnsconfig (VolumeLost) and 1 more',
   ])

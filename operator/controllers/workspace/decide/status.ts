@@ -132,7 +132,9 @@ function standingOf(
     ignored.length === 0 ? '' : `not deployed: ${firstFew(ignored, SHOWN_MAX)}`,
     leaving.length === 0 ? '' : `being removed: ${firstFew(leaving.map(idOfObject), SHOWN_MAX)}`,
   ].filter((text) => text !== '')
-  const phase = worst?.standing.phase ?? (leaving.length > 0 ? 'Provisioning' : 'Ready')
+  // A loss comes first in words. It does not hide that something else cannot go on.
+  const isFailed = judged.some(({ standing }) => standing.phase === 'Failed')
+  const phase = isFailed ? 'Failed' : (worst?.standing.phase ?? (leaving.length > 0 ? 'Provisioning' : 'Ready'))
   const reason = first?.standing.why ?? (phase === 'Ready' ? 'Ready' : 'Provisioning')
   return { phase, reason, message: message.join('; ') }
 }
