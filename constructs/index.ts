@@ -222,6 +222,7 @@ export {
   type DiskClaimProps,
   diskClaimName,
   type GuestDataDisk,
+  isDiskClaimName,
   renderDiskClaim,
 } from './children/machine-disks.ts'
 export {

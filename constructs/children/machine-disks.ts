@@ -51,6 +51,16 @@ export function diskClaimName(vmName: string, disk: string, image?: string): str
   return childName(vmName, `${disk}-${shortHash([vmName, disk, ...(image === undefined ? [] : [image])])}`)
 }
 
+/** The end of such a name: that of the disk, and the hash. */
+const OF_DISK = /^[a-z0-9][-a-z0-9]{0,19}-[0-9a-f]{8}$/
+
+/** Reports whether a name is one that `diskClaimName` gives to a disk of that machine. */
+export function isDiskClaimName(vmName: string, name: string): boolean {
+  // A machine's name may have hyphens, and may be shortened: where it ends cannot be seen.
+  const ends = [...name.matchAll(/-/g)].map(({ index }) => name.slice(index + 1))
+  return ends.some((end) => OF_DISK.test(end) && childName(vmName, end) === name)
+}
+
 /**
  * An empty disk: a claim that KubeVirt makes a disk in when the guest first starts. It is no DataVolume, because CDI makes a claim again that is gone, and
  * what was on it would be lost silently.

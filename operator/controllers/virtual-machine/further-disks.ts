@@ -1,4 +1,4 @@
-import { ANNOTATIONS, diskClaimName, LABELS, type VirtualMachineDisk } from '@open-terrain/constructs'
+import { ANNOTATIONS, diskClaimName, isDiskClaimName, LABELS, type VirtualMachineDisk } from '@open-terrain/constructs'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
 import type { KubeVirtView } from '../../cluster/kubevirt-views.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'
@@ -30,10 +30,12 @@ export function furtherDisksOf(
   machine: KubeVirtView | undefined,
   caches: DiskCaches,
 ): FurtherDisks {
-  const { namespace = '', uid = '' } = vm.metadata
+  const { namespace = '', name, uid = '' } = vm.metadata
   const family = familyKey(namespace, uid)
-  const diskClaims = childrenOf(vm, caches.claims.find(BY_OWNER, family))
-  const diskClones = childrenOf(vm, caches.dataVolumes.find(BY_OWNER, family))
+  // Everybody who may create a volume can give it any owner.
+  const isOfDisk = ({ metadata }: KubeObject) => isDiskClaimName(name, metadata.name)
+  const diskClaims = childrenOf(vm, caches.claims.find(BY_OWNER, family)).filter(isOfDisk)
+  const diskClones = childrenOf(vm, caches.dataVolumes.find(BY_OWNER, family)).filter(isOfDisk)
   const wanted = spec.ok ? (spec.spec.disks ?? []) : []
   const given = givenTo(machine)
   const found = wanted.map((disk) => diskFacts(vm, disk, { machine, given: given.get(disk.name), caches }))

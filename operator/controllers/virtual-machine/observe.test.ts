@@ -1,4 +1,4 @@
-import { diskClaimName, LABELS, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs'
+import { diskClaimName, isDiskClaimName, LABELS, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { BY_CHILD } from '../../cluster/caches.ts'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
@@ -269,6 +269,24 @@ describe('disks beside the root disk', () => {
     bench.put(bench.caches.machines, vm)
     for (const key of [`team/${DATA}`, 'team/course']) expect(bench.caches.machines.find(BY_CHILD, key)).toHaveLength(1)
   })
+
+  it('are not what somebody else has tied to the machine: its name is none that the operator gives', () => {
+    const { bench, look } = build()
+    for (const name of ['theirs', 'vm-theirs', 'other-data-0123abcd']) {
+      bench.put(bench.claims, aFurtherClaim(name))
+      bench.put(bench.dataVolumes, aDisk({ phase: 'Pending' }, childMeta(name)))
+    }
+    expect(look(vm)).toMatchObject({ diskClaims: [], diskClones: [], strayClones: [] })
+  })
+
+  it.each(['vm', 'a-b-c', 'dotted.name', 'x'.repeat(63), `${'long.'.repeat(50)}name`])(
+    'have names by which they are known: those of %s',
+    (machine) => {
+      for (const disk of ['data', 'a', 'a-b', 'd'.repeat(20)])
+        for (const image of [undefined, 'tools', 'i'.repeat(253)])
+          expect(isDiskClaimName(machine, diskClaimName(machine, disk, image))).toBe(true)
+    },
+  )
 
   it.each<[string, Partial<ObjectMeta>, object]>([
     ['is in the way', theirs(DATA), { conflict: `PersistentVolumeClaim ${DATA}` }],
