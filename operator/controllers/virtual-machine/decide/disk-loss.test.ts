@@ -66,7 +66,7 @@ describe('the disk of a machine that has run', () => {
       'was made again by CDI',
       { ...OFF, claim: aClaim({ uid: 'another' }) },
       'DiskLost',
-      'CDI has made another one from the image; to go on with a new disk',
+      'CDI has made another one from the image; to go on with the new one',
     ],
     [
       'was made again by CDI, and booted',
@@ -265,6 +265,22 @@ describe('a new disk for a machine that has lost its own', () => {
       instance,
       'another',
     ])
+  })
+
+  it('is the one that CDI has made, with all that a guest has written to it before it stopped', () => {
+    const walk = new Walk().deploy()
+    walk.set({ claim: { ...aClaim(), metadata: { ...walk.world.claim?.metadata, name: 'vm-root', uid: 'another' } } })
+    const before = writes(walk.settle()).length
+    off(walk).settle().reap()
+    expect([walk.stand, writes(walk).slice(before)]).toEqual(['Failed/DiskLost', ['delete VirtualMachine vm']])
+    expect(walk.rebuild().start().stand).toBe('Ready/Running')
+    expect([disksOf(walk), walk.status.diskUID]).toEqual([1, 'another'])
+  })
+
+  it('is not the one that CDI has begun to make for a machine that is off', () => {
+    const claim = { ...aClaim({ uid: 'another' }), phase: 'Pending' }
+    const { remove, onlyIf } = planOf({ ...OFF, claim })
+    expect([kindsOf(remove), onlyIf]).toEqual([['DataVolume'], [{ unchanged: expect.anything() }, expect.anything()]])
   })
 
   it('is not needed where somebody puts the volume back', () => {

@@ -8,6 +8,7 @@ import { removalOf, unchanged } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
 import { reasonOf, withMore } from '../../../runtime/standing.ts'
 import type { MachineView, MachineWorld } from '../world.ts'
+import { hasNoData } from './further-disks.ts'
 import { failed, hasDisk, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
 import type { MachineStanding, Remark } from './status.ts'
 
@@ -117,15 +118,28 @@ export function planLoss(
     const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is removed: it would start from any claim of that name`
     return { standing: withMore(standing, why), remove: removalOf(machine), onlyIf: [noDisk(world)] }
   }
+  const isRemadeAndOff = loss.left === 'remade' && world.instance === undefined
+  if (isRemadeAndOff && !hasNoData(world.claim)) return keptOff(world, standing)
   // CDI would make another disk in the place of the claim, and KubeVirt would start the guest from it.
-  const isInVain =
-    world.claim === undefined || isTerminating(world.claim) || (loss.left === 'remade' && world.instance === undefined)
+  const isInVain = world.claim === undefined || isTerminating(world.claim) || isRemadeAndOff
   const remove = isInVain ? removalOf(clone) : []
   if (remove.length > 0)
     return { standing, remove, onlyIf: stillInVain(world, vmChildNames(world.vm.metadata.name).clone, world.claim) }
   // A cache may miss a claim for a moment, so a live read comes before the status says for the first time that it is gone.
   const isNews = world.claim === undefined && reasonOf(world.vm.status) !== loss.reason
   return { standing, remove, ...(isNews && { onlyIf: [noClaim(world)] }) }
+}
+
+/**
+ * Plans a machine that is off, and whose disk CDI has made again. A guest may have run from that disk, so the disk stays. Nobody has asked for a start from
+ * it, so KubeVirt's machine goes, which nothing is lost with.
+ */
+function keptOff(world: MachineWorld, standing: MachineStanding): Step {
+  const { machine, vm, claim } = world
+  if (machine === undefined || isTerminating(machine)) return { standing }
+  const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is removed: it would start from that disk without being asked`
+  const onlyIf = stillInVain(world, vmChildNames(vm.metadata.name).clone, claim)
+  return { standing: withMore(standing, why), remove: removalOf(machine), onlyIf }
 }
 
 /**
@@ -213,7 +227,7 @@ function adviceOn(world: MachineWorld, loss: DiskLoss): string {
     ? `restore the machine again, or, if nothing can be restored, have a disk made from the image by: ${rebuild}`
     : `no new disk is made by itself; if nothing of it can be saved, have one made from the image by: ${rebuild}`
   if (loss.left === 'remade')
-    return `${guestRuns(world) ? ': the guest runs from the new one' : ''}; to go on with a new disk: ${rebuild}`
+    return `${guestRuns(world) ? ': the guest runs from the new one' : ''}; to go on with the new one: ${rebuild}`
   return adviceOnGuest(world, loss, advice)
 }
 
