@@ -117,6 +117,8 @@ export default defineConfig(({ mode }) => {
       hookTimeout: HANGS_AFTER_MS,
       // A failure that happens once has to say what was seen.
       chaiConfig: { truncateThreshold: 4_000 },
+      // Room for young objects, in MiB: with the default of 16, collecting them took a twelfth of the processor time.
+      execArgv: ['--max-semi-space-size=32'],
       ...options,
     },
   }))
