@@ -5,8 +5,9 @@ import { randomWorkspace } from '../../../../constructs/children/random-workspac
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { expectLawful } from '../../../runtime/plan-laws.fixtures.ts'
 import { NOW, PlannedWorld } from '../workspace-world.fixtures.ts'
-import { idOfObject } from './component.ts'
+import { idOf, idOfObject } from './component.ts'
 import { KINDS } from './kinds.ts'
+import { secretNamesIn } from './missing-secrets.ts'
 import { planWorkspace } from './plan.ts'
 
 const RUNS = { numRuns: 60 }
@@ -100,8 +101,11 @@ describe('plans of random workspaces', () => {
           expect([...kinds].filter((kind) => used.includes(kind?.kind ?? ''))).toEqual([])
         }
         const wanted = new Set(planned.world.components.flatMap(({ objects }) => objects.map(idOfObject)))
-        // A cluster that the policy does not allow any more stays as it is, and so do the networks and the files of its pods.
-        const left = [...planned.children.keys()].filter((id) => !wanted.has(id) && !attachedIn(planned).has(id))
+        // A cluster that the policy does not allow any more stays as it is, and so do the networks and the files of its pods. A Secret stays whose members
+        // get its values from somebody else now.
+        const isKept = (id: string) =>
+          attachedIn(planned).has(id) || secretNamesIn(other).some((name) => id === idOf('Secret', name))
+        const left = [...planned.children.keys()].filter((id) => !wanted.has(id) && !isKept(id))
         expect(left).toEqual([])
         expect(wantedIn(planned).filter((id) => !planned.children.has(id))).toEqual([])
       }),
