@@ -243,6 +243,14 @@ export const ALERTS = {
     description:
       'Somebody deletes claims of volumes, or their storage is gone. A claim that was deleted is made again, empty.',
   },
+  SecretLost: {
+    severity: 'warning',
+    expr: `${sum('increase(ot_workspace_secrets_lost_total[1h])')} > 0`,
+    for: '0s',
+    summary: 'Random values of a Secret of a workspace are gone',
+    description:
+      'Somebody deletes Secrets that the operator made, or keys of them. They are made again with other values: what was made with the old ones goes on with those.',
+  },
   MachineWaiting: {
     severity: 'warning',
     expr: 'max by (namespace) (ot_vm_longest_wait_seconds)',

@@ -321,6 +321,17 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
     },
     silent: { none: { [`ot_workspace_volumes_lost_total{${NS},pod="a"}`]: '0x240' } },
   },
+  SecretLost: {
+    fires: {
+      series: { [`ot_workspace_secrets_lost_total{${NS},pod="a"}`]: '0x5 3x240' },
+      at: '6m',
+      labels: OPERATOR,
+      summary: 'Random values of a Secret of a workspace are gone',
+      description:
+        'Somebody deletes Secrets that the operator made, or keys of them. They are made again with other values: what was made with the old ones goes on with those.',
+    },
+    silent: { none: { [`ot_workspace_secrets_lost_total{${NS},pod="a"}`]: '0x240' } },
+  },
   MachineWaiting: {
     fires: {
       ...machines.fires,

@@ -161,6 +161,7 @@ it('a Secret that somebody deletes is made again with other values, which is tol
   expect(bench.events().filter((event) => event.startsWith(`Warning SecretLost: ${gone}`))).toHaveLength(1)
   const lost = bench.status().conditions?.find(({ type }) => type === 'SecretLost')
   expect([lost?.status, lost?.message]).toEqual(['True', expect.stringContaining('RebuildRequired')])
+  expect([await bench.lost('secrets'), await bench.lost('volumes')]).toEqual([1, 0])
   expect(bench.events().join()).not.toContain('create secret')
   expectUntold(bench, ...Object.values(before), ...Object.values(after))
 })
@@ -234,6 +235,7 @@ it('a Secret that is asked for again after it was to go is not lost', async () =
   await bench.work()
   expect([bench.status().phase, bench.status().irreplaceable]).toEqual(['Ready', ['Secret logins']])
   expect(bench.events().join()).not.toContain('SecretLost')
+  expect(await bench.lost('secrets')).toBe(0)
 })
 
 it('a Secret of somebody else is not touched, and its name is a conflict', async () => {

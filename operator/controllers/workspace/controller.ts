@@ -75,7 +75,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
           for (const key of caches.workspaces.keys()) queue.add(key)
         }),
         caches.workspaces.onChange(({ before, after }) => {
-          if (before !== undefined && after !== undefined) metrics.volumesLost(before.status, after.status)
+          if (before !== undefined && after !== undefined) metrics.noteLosses(before.status, after.status)
         }),
       ],
       completed: (wanted, existing, signal) => withGeneratedValues(wanted, existing, { client, draw }, signal),

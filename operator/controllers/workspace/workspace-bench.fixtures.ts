@@ -150,9 +150,10 @@ export class WorkspaceBench {
   }
 
   /** What the counter of the process that leads tells. */
-  async volumesLost(): Promise<number | undefined> {
-    const [, count] = /^ot_workspace_volumes_lost_total (\d+)$/m.exec(await this.#registry.metrics()) ?? []
-    return count === undefined ? undefined : Number(count)
+  async lost(what: 'volumes' | 'secrets'): Promise<number> {
+    const [, count] =
+      new RegExp(`^ot_workspace_${what}_lost_total (\\d+)$`, 'm').exec(await this.#registry.metrics()) ?? []
+    return Number(count)
   }
 
   /** Returns `Kind name: phase reason` of each component that is not Ready. */

@@ -2,10 +2,11 @@ import { WORKSPACE_PHASES, type WorkspaceStatus } from '@open-terrain/constructs
 import type { Counter, Registry } from 'prom-client'
 import type { Clock } from '../../runtime/clock.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
+import { DATA_LOST } from './decide/component.ts'
 
-/** Metrics of workspaces. Gauges are computed when they are scraped. The counter counts what the cache shows, so a lost response does not change it. */
+/** Metrics of workspaces. Gauges are computed when they are scraped. Counters count what the cache shows, so a lost response does not change them. */
 export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { readonly status: WorkspaceStatus }> {
-  readonly #volumesLost: Counter
+  readonly #lost: Readonly<Record<(typeof DATA_LOST)[number], Counter>>
 
   constructor(registry: Registry, clock: Pick<Clock, 'now'>) {
     super(registry, 'ot_workspace_phase', 'Workspaces by phase', Object.keys(WORKSPACE_PHASES))
@@ -14,19 +15,27 @@ export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { re
       'How long the Workspace that has waited longest has not been ready; 0 where none waits',
       clock,
     )
-    this.#volumesLost = this.meters.counter(
-      'ot_workspace_volumes_lost_total',
-      'Volumes of Workspaces whose data is gone, or goes with the pods that mount it',
-    )
+    this.#lost = {
+      VolumeLost: this.meters.counter(
+        'ot_workspace_volumes_lost_total',
+        'Volumes of Workspaces whose data is gone, or goes with the pods that mount it',
+      ),
+      SecretLost: this.meters.counter(
+        'ot_workspace_secrets_lost_total',
+        'Secrets of Workspaces whose random values are gone, or go',
+      ),
+    }
   }
 
-  /** Counts the volumes that a change of a status reports as lost. */
-  volumesLost(before: WorkspaceStatus, after: WorkspaceStatus): void {
-    const known = new Set(lostIn(before))
-    for (const name of lostIn(after)) if (!known.has(name)) this.#volumesLost.inc()
+  /** Counts the components whose data a change of a status reports as lost. */
+  noteLosses(before: WorkspaceStatus, after: WorkspaceStatus): void {
+    for (const why of DATA_LOST) {
+      const known = new Set(lostIn(before, why))
+      for (const name of lostIn(after, why)) if (!known.has(name)) this.#lost[why].inc()
+    }
   }
 }
 
-function lostIn({ components = [] }: WorkspaceStatus): string[] {
-  return components.flatMap(({ name, reason }) => (reason === 'VolumeLost' ? name : []))
+function lostIn({ components = [] }: WorkspaceStatus, why: string): string[] {
+  return components.flatMap(({ name, reason }) => (reason === why ? name : []))
 }
