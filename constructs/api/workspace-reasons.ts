@@ -239,7 +239,7 @@ export const WORKSPACE_REASON_HELP = {
   SecretLost: {
     severity: 'warning',
     meaning:
-      'Somebody has deleted, or deletes, a Secret that the operator made (spec.secrets). It is made again with other values, because the old ones are nowhere else. The condition SecretLost stays.',
+      'Somebody has deleted, or deletes, a Secret that the operator made (spec.secrets), or keys of it. It is made again with other values, because the old ones are nowhere else. The condition SecretLost stays.',
     remedy:
       'Containers that run have the old values until they are restarted. Guests have those of their first start: each such machine has the reason RebuildRequired. Data that was written with the old values, such as the users of a database, keeps them. Use the new values there, or put the old ones into the Secret if you still have them: the operator changes no value.',
   },

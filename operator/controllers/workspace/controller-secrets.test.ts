@@ -227,6 +227,102 @@ describe('that values are lost is told, although', () => {
   })
 })
 
+describe('that a key of a Secret is lost is told before another value is made,', () => {
+  const lose = ({ client }: WorkspaceBench) => {
+    client.cluster.admin.mergePatch(SECRET, KEY, { data: { password: null } })
+  }
+  const CASES: Readonly<Record<string, (bench: WorkspaceBench) => Promise<void> | void>> = {
+    'as the operator sees it': lose,
+    'also by the process that leads later': async (bench) => {
+      const next = bench.restart()
+      lose(bench)
+      await next
+    },
+    'also if the spec changes at the same time': (bench) => {
+      bench.change(lab(...BOTH, { key: 'more' }))
+      lose(bench)
+    },
+    'also if the spec changes first': async (bench) => {
+      bench.change(lab(...BOTH, { key: 'more' }))
+      let isDone = false
+      bench.client.before = ({ verb, kind }) => {
+        if (verb !== 'get' || kind !== 'Secret' || isDone) return
+        isDone = true
+        lose(bench)
+      }
+      await bench.work()
+      expect(isDone).toBe(true)
+    },
+    'also if that is refused': async (bench) => {
+      bench.client.before = ({ verb, kind }) => {
+        if (verb === 'patch' && kind === 'Secret') throw apiError('Rejected')
+      }
+      lose(bench)
+      await bench.work()
+      expect(told(bench)).toMatchObject({
+        phase: 'Provisioning',
+        reason: 'SecretLost',
+        message: expect.stringMatching(/has no value for password any more.*; the API server refuses Secret logins/),
+      })
+      bench.client.before = undefined
+      await bench.clock.advance(600 * SECOND)
+    },
+  }
+  it.for(Object.entries(CASES))('%s', async ([, happen]) => {
+    const bench = await startReady(lab(...BOTH))
+    const before = valuesIn(bench)
+    await happen(bench)
+    await bench.work()
+    await bench.work()
+    const after = valuesIn(bench)
+    expect([bench.status().phase, after['token']]).toEqual(['Ready', before['token']])
+    expect(after['password']).toMatch(/^\w{24}$/)
+    expect(after['password']).not.toBe(before['password'])
+    const lost = 'Warning SecretLost: Secret logins: Secret logins has no value for password any more'
+    expect(bench.events().filter((event) => event.startsWith(lost))).toHaveLength(1)
+    expect(bench.status().conditions?.find(({ type }) => type === 'SecretLost')?.status).toBe('True')
+    expect(await bench.lost('secrets')).toBe(1)
+    const { calls } = bench.client
+    const telling = calls.findIndex(
+      ({ verb, body }) => verb === 'status' && JSON.stringify(body).includes('SecretLost'),
+    )
+    const making = calls.findIndex(({ verb, kind, body }) => {
+      return verb === 'patch' && kind === 'Secret' && (body as Secret).data?.['password'] !== undefined
+    })
+    expect([telling, making]).toEqual([expect.any(Number), expect.any(Number)])
+    expect(telling).toBeLessThan(making)
+    expectUntold(bench, ...Object.values(before), ...Object.values(after))
+  })
+
+  it('and a value that somebody puts back at the same time stays', async () => {
+    const bench = await startReady(lab(...BOTH))
+    lose(bench)
+    let isBack = false
+    bench.client.before = ({ verb, kind }) => {
+      if (verb !== 'patch' || kind !== 'Secret' || isBack) return
+      isBack = true
+      bench.client.cluster.admin.mergePatch(SECRET, KEY, { data: { password: 'YQ==' } })
+    }
+    await bench.work()
+    await bench.work()
+    expect([isBack, bench.status().phase, valuesIn(bench)['password']]).toEqual([true, 'Ready', 'a'])
+  })
+
+  it('and nobody else is read for that', async () => {
+    const bench = await startReady(lab(...BOTH))
+    const reads = () => bench.client.calls.filter(({ verb, kind }) => verb === 'get' && kind === 'Secret').length
+    const before = reads()
+    bench.client.cluster.admin.create(SECRET, {
+      metadata: { namespace: 'lab', name: 'b' },
+      apiVersion: 'v1',
+      kind: 'Secret',
+    })
+    await bench.restart()
+    await bench.work()
+    expect([before, reads()]).toEqual([1, 2])
+  })
+})
+
 it('a Secret that is asked for again after it was to go is not lost', async () => {
   const bench = await startReady(lab(...BOTH))
   bench.change({})

@@ -20,6 +20,7 @@ import { hangingPods } from './decide/pod-trouble.ts'
 import { isSpecWarning } from './decide/spec-warnings.ts'
 import { workspacePaceOf } from './decide/status.ts'
 import { type DrawInt, withGeneratedValues } from './generated-values.ts'
+import { LostKeys } from './lost-keys.ts'
 import { isChildOfWorkspace, observeWorkspace } from './observe.ts'
 import { PodWarnings } from './pod-warnings.ts'
 import { listenForWorkspaceTriggers } from './triggers.ts'
@@ -52,6 +53,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
     const onChange = (key: string) => this.queue.add(key)
     const podWarnings = new PodWarnings({ ...options, onChange })
     const aside = new AsideChildren({ ...options, onChange })
+    const lostKeys = new LostKeys({ ...options, secrets: caches.cluster.secrets, onChange })
     const ranges = new ClusterRanges({
       ...options,
       onChange: () => {
@@ -90,7 +92,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         reasons: WORKSPACE_REASON_HELP,
         more: (workspace, now) => conditionStates(workspace, (one) => isOpenNode(one) || isSpecWarning(one), now),
       },
-      loops: [podWarnings, aside, ranges],
+      loops: [podWarnings, aside, lostKeys, ranges],
       plan: (workspace) => {
         if (!caches.cluster.workspaces.isComplete) return undefined
         const known = rangesFor(policy(), ranges)
@@ -98,6 +100,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         const { uid = '' } = workspace.metadata
         const world = observeWorkspace(workspace, caches, {
           aside,
+          lostKeys,
           claimsOn,
           policy: policy(),
           ranges: known,

@@ -3,6 +3,7 @@ import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
+import { lostKeysIn } from './lost-keys.ts'
 
 const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ'
 /** Nothing that looks like something else in a console, and nothing that means something to YAML, to a shell, or in a URL. */
@@ -32,7 +33,8 @@ interface ValuesOptions {
 
 /**
  * Returns a child as it is to be written: a Secret whose values are to be made with a value for each key that it does not have, any other child as it is.
- * A Secret that exists is read for that, by name. Its values are neither returned nor kept, so nothing can write them again. Throws ApiError.
+ * A Secret that exists is read for that, by name. Its values are neither returned nor kept, so nothing can write them again. A key that it has lost is made
+ * again only for a plan that has told of it: one that names the version which lacks the key. Throws ApiError.
  * @param existing the child as it was observed. The caller writes only to this version of it
  */
 export async function withGeneratedValues(
@@ -44,7 +46,11 @@ export async function withGeneratedValues(
   const keys = wanted.kind === SECRET.kind ? generatedKeysOf(wanted.metadata.annotations) : []
   if (keys.length === 0) return wanted
   const found = existing && (await find<SecretContent>(client, SECRET, wanted.metadata, { signal }))
-  const known = new Set(Object.keys(found?.data ?? {}))
+  const isTold = wanted.metadata.resourceVersion !== undefined
+  const known = new Set([
+    ...Object.keys(found?.data ?? {}),
+    ...(found === undefined || isTold ? [] : lostKeysIn(found)),
+  ])
   const lacking = keys.filter(({ key }) => !known.has(key))
   const data = lacking.map(({ key, length }) => [key, Buffer.from(drawValue(length, draw)).toString('base64')])
   return { ...wanted, data: Object.fromEntries(data) } as KubeObject

@@ -15,16 +15,23 @@ import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
 import { secretNamesIn } from './decide/missing-secrets.ts'
 import { asItStands } from './decide/render.ts'
+import type { LostKeys } from './lost-keys.ts'
 import type { ImageFacts, WorkspaceView, WorkspaceWorld } from './world.ts'
 
 /** Facts that do not come from caches. Events about pods do not either, and are added later. */
 type More = Pick<WorkspaceWorld, 'policy' | 'ranges' | 'refusals' | 'isUndecided' | 'refusal'>
 
+interface Looks {
+  readonly aside: Pick<AsideChildren, 'look'>
+  readonly lostKeys: Pick<LostKeys, 'of'>
+  readonly claimsOn: ClaimsOn
+}
+
 /** Gathers the facts about a workspace from the caches. Sends no request to the API server. */
 export function observeWorkspace(
   workspace: WorkspaceView,
   caches: WorkspaceCaches,
-  { aside, claimsOn, ...more }: More & { readonly aside: Pick<AsideChildren, 'look'>; readonly claimsOn: ClaimsOn },
+  { aside, lostKeys, claimsOn, ...more }: Looks & More,
 ): Omit<WorkspaceWorld, 'podWarnings'> {
   const { name } = workspace.metadata
   const { cluster } = caches
@@ -64,6 +71,11 @@ export function observeWorkspace(
     secrets: new Set(
       secretNamesIn(wanted).filter(
         (secret) => cluster.secrets.get(keyOf({ namespace: name, name: secret })) !== undefined,
+      ),
+    ),
+    lostKeys: new Map(
+      [...kept.values()].flatMap((one) =>
+        one.kind === SECRET.kind ? [[one.metadata.name, lostKeys.of(one)] as const] : [],
       ),
     ),
     pods,

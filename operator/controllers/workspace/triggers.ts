@@ -1,3 +1,4 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import { BY_LINK } from '../../cluster/workspace-child-caches.ts'
@@ -85,10 +86,15 @@ export function listenForWorkspaceTriggers(
     isolation.onChange(({ before, after }) => {
       if (before?.isReady !== after?.isReady || before?.node !== after?.node) all(workspaces.values())
     }),
-    // Of other people's, the cache keeps hardly anything that changes while they exist.
-    cluster.secrets.onChange(child),
+    // Of other people's, the cache keeps hardly anything that changes while they exist. Each version of ours is looked at.
+    cluster.secrets.onChange((change) => (isGenerated(change.after) ? within(change) : child(change))),
     reflectors.onInstalled(() => all(workspaces.values())),
   ]
+}
+
+/** Reports whether it has the annotation of Secrets whose values the operator makes. */
+function isGenerated(secret: KubeObject | undefined): boolean {
+  return secret?.metadata.annotations?.[ANNOTATIONS.generatedKeys] !== undefined
 }
 
 /** Reports whether a network of a workspace waits for another one to go. Before it exists, no index shows it. */

@@ -85,6 +85,7 @@ export class PlannedWorld {
   /** Plans do not change these. */
   readonly namesakes = new Map<string, KubeObject>()
   readonly nodes = new Map<string, boolean | undefined>()
+  readonly lostKeys = new Map<string, readonly string[]>()
   ranges: WorkspaceWorld['ranges'] = []
   readonly namesTaken = new Map<string, string>()
   policy: Policy = POLICY_DEFAULTS
@@ -134,6 +135,7 @@ export class PlannedWorld {
       nodes: this.nodes,
       ranges: this.ranges,
       areNetworksReported: true,
+      lostKeys: this.lostKeys,
       podWarnings: new Map(),
       refusals: new Map(),
       isUndecided: false,

@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
-import { DATA_SYNC, IMAGE, MACHINE, WORKSPACE } from '../../harness/kinds.ts'
+import { DATA_SYNC, IMAGE, MACHINE, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isEnd, isOperator } from '../chronicle.ts'
 import { type Witness, WitnessOracle } from './oracle.ts'
 
@@ -15,8 +15,14 @@ export class SecretsOracle extends WitnessOracle<Witness> {
   /** By uid of a Secret: the values that the operator made for it by key, in base64. They may be in Secrets, and nowhere else. */
   readonly #generated = new Map<string, ReadonlyMap<string, string>>()
 
+  /** By uid of such a Secret: all keys that it has had. */
+  readonly #had = new Map<string, Set<string>>()
+  /** By name of a Workspace: the Secrets whose loss its status tells. */
+  readonly #told = new Map<string, ReadonlySet<string>>()
+
   onCommit(commit: Commit): void {
     const { actor, resource, object, type, revision } = commit
+    if (isOf(resource, WORKSPACE)) this.#told.set(object.metadata.name, lossesIn(object as Workspace))
     this.#noteGenerated(commit)
     // A deletion writes nothing into an object.
     if (!isOperator(actor) || type === 'DELETED' || isEnd(commit) || resource.kind === 'Lease') return
@@ -38,6 +44,14 @@ export class SecretsOracle extends WitnessOracle<Witness> {
     for (const [key, value] of this.#generated.get(uid) ?? [])
       if (data[key] !== value && type !== 'DELETED' && isOperator(actor))
         this.witness.report(9, `revision ${revision}: key ${key} of Secret ${name} has another value`)
+    const had = this.#had.get(uid) ?? new Set()
+    for (const key of Object.keys(data)) {
+      const isMadeAgain = had.has(key) && this.#generated.get(uid)?.has(key) === false && isOperator(actor)
+      if (isMadeAgain && this.#told.get(object.metadata.namespace ?? '')?.has(name) !== true)
+        this.witness.report(9, `revision ${revision}: key ${key} of Secret ${name} is made again, and nobody is told`)
+      had.add(key)
+    }
+    this.#had.set(uid, had)
     this.#generated.set(uid, new Map(Object.entries(data)))
   }
 
@@ -53,6 +67,13 @@ export class SecretsOracle extends WitnessOracle<Witness> {
     for (const secret of [CANARY, PASSWORD, ...(generated === undefined ? [] : [generated])])
       if (text.includes(secret)) this.witness.report(9, `a secret is in ${what}: ${around(text, secret)}`)
   }
+}
+
+function lossesIn({ status }: Workspace): ReadonlySet<string> {
+  const { components = [] } = status ?? {}
+  return new Set(
+    components.flatMap(({ kind, name, reason }) => (kind === 'Secret' && reason === 'SecretLost' ? [name] : [])),
+  )
 }
 
 /** Returns the object without what others wrote into it. */

@@ -21,6 +21,7 @@ export function wrongIn(workspace: Workspace, parts: readonly KubeObject[], held
     ...isolationIn(of('NetworkPolicy')),
     ...namespaceIn(workspace, held, of('Namespace')),
     ...playsIn(workspace, of('ConfigMap')),
+    ...valuesIn(workspace, of('Secret')),
     ...of('Deployment').flatMap((one) =>
       held.has(`Deployment ${one.metadata.name}`) ? [] : clusterIn(workspace, one),
     ),
@@ -46,6 +47,16 @@ function isolationIn(policies: readonly Raw[]): string[] {
     ...(denies ? [] : ['nothing denies all traffic']),
     ...opens.map(({ metadata }) => `${metadata.name} lets everything in`),
   ]
+}
+
+/** Each key has a value that is hard to guess. */
+function valuesIn({ spec: { secrets = [] } }: Workspace, found: readonly Raw[]): string[] {
+  const dataOf = (name: string) => found.find(({ metadata }) => metadata.name === name)?.data ?? {}
+  return secrets.flatMap(({ name, generate }) =>
+    generate.flatMap(({ key }) =>
+      Buffer.from(dataOf(name)[key] ?? '', 'base64').length < 24 ? [`Secret ${name} has no value for ${key}`] : [],
+    ),
+  )
 }
 
 /** Pods may do no more than they need. A container that is not allowed needs nothing. */

@@ -22,7 +22,7 @@ const IMAGES: readonly { readonly nature: SourceNature; readonly downloadSeconds
 ]
 
 /** What the operator makes for labs with an even number. */
-const PASSWORD = { name: 'logins', key: 'password' } as const
+export const PASSWORD = { name: 'logins', key: 'password' } as const
 
 type Spec = Required<WorkspaceSpecInput>
 type Vm = Spec['vms'][number]

@@ -11,6 +11,7 @@ import {
   PERSISTENT_VOLUME_CLAIM,
   POD,
   RESOURCE_QUOTA,
+  SECRET,
 } from '../../../operator/kube/resource-types.ts'
 import { IMAGE, MACHINE, type Machine, WORKSPACE } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'
@@ -20,7 +21,7 @@ import * as objects from '../objects.ts'
 import { ASK_AGAIN_MS, find, leaveRefused } from '../people.ts'
 import type { Action } from '../schedule.ts'
 import type { World } from '../world.ts'
-import { FARM, imageOf, type Lab, labOf, specOf } from './labs.ts'
+import { FARM, imageOf, type Lab, labOf, PASSWORD, specOf } from './labs.ts'
 import type { ClusterOfPlan, Part, VmOfPlan, WorkspaceAction } from './workspace-schedule.ts'
 
 const PART_TYPES: Readonly<Record<Part, ResourceType>> = {
@@ -31,6 +32,7 @@ const PART_TYPES: Readonly<Record<Part, ResourceType>> = {
   ConfigMap: CONFIG_MAP,
   Deployment: DEPLOYMENT,
   VirtualMachine: MACHINE,
+  Secret: SECRET,
 }
 
 /** What somebody writes into a part in place of its content. */
@@ -42,6 +44,7 @@ const SPOILS: Readonly<Record<Part, object>> = {
   ConfigMap: { data: { 'inventory.yaml': 'nobody' } },
   Deployment: { spec: { replicas: 0 } },
   VirtualMachine: { spec: { resources: { cpu: '2' } } },
+  Secret: { data: { [PASSWORD.key]: null } },
 }
 
 /** Names that people take where a workspace needs parts of that kind. */
@@ -51,6 +54,7 @@ const TAKEN: Readonly<Record<Exclude<Part, 'Namespace' | 'NetworkPolicy'>, reado
   ConfigMap: ['ansible'],
   Deployment: ['dns', 'web-front', 'ansible'],
   VirtualMachine: ['router', 'web', 'host'],
+  Secret: [PASSWORD.name],
 }
 
 const NAMESAKE = { metadata: { labels: { owner: 'somebody' } } }

@@ -38,6 +38,7 @@ export const PARTS = [
   'ConfigMap',
   'Deployment',
   'VirtualMachine',
+  'Secret',
 ] as const
 export type Part = (typeof PARTS)[number]
 

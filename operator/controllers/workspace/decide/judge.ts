@@ -103,6 +103,11 @@ function creation(parts: readonly Part[], loss: ComponentStanding | undefined): 
   return { standing, apply: write.map(({ wanted }) => wanted) }
 }
 
+/** Returns the standing if it tells of a loss. */
+function lossIn(standing: ComponentStanding): ComponentStanding | undefined {
+  return LOST.has(standing.why) ? standing : undefined
+}
+
 /** Says what went before why it is not made again yet. */
 function withLoss(loss: ComponentStanding | undefined, standing: ComponentStanding): ComponentStanding {
   if (loss === undefined) return standing
@@ -135,10 +140,14 @@ function judgeThere(
   const notChanged = unchanged.map((message): ComponentRemark => ({ why: 'NotChangeable', message }))
   // Beside trouble they would only be in the way.
   const remarks = [...notChanged, ...((judgement.standing.phase === 'Ready' && component.remarks) || [])]
+  const refused = refusedIn([...parts.filter((part) => !lasting.has(part)), ...beside])
   const standing =
-    refusedIn([...parts.filter((part) => !lasting.has(part)), ...beside]) ??
-    remarks.reduce(withRemark, judgement.standing)
-  return { isThere, ...judgement, standing, component, apply: [...apply, ...(judgement.apply ?? [])] }
+    refused === undefined
+      ? remarks.reduce(withRemark, judgement.standing)
+      : withLoss(lossIn(judgement.standing), refused)
+  const more = judgement.apply ?? []
+  const once = apply.filter((one) => !more.some((other) => idOfObject(other) === idOfObject(one)))
+  return { isThere, ...judgement, standing, component, apply: [...once, ...more] }
 }
 
 /** A refusal that the status reports from before this process led stays until this process has retried the write. */

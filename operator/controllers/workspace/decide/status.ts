@@ -286,14 +286,18 @@ const COMPONENTS_EVERY_MS = 2_000
 /** Messages of others about what a component waits for may change all the time. */
 const WORDS_EVERY_MS = 10_000
 
-/** Decides when a status is written: the state of the workspace at once, the states of its components every 2 s, and their messages every 10 s. */
+/** Decides when a status is written: the state of the workspace, and what data is lost, at once, the states of its components every 2 s, and their messages every 10 s. */
 export function workspacePaceOf(before: WorkspaceStatus, after: WorkspaceStatus, sinceWriteMs?: number): StatusPace {
   const aspects = [[standingIn, 0] as const, [componentsIn, COMPONENTS_EVERY_MS] as const]
   return paceBetween([before, after], aspects, WORDS_EVERY_MS, sinceWriteMs, 'where the components are is written then')
 }
 
-function standingIn({ phase, observedGeneration, conditions = [] }: WorkspaceStatus): unknown {
-  return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status])]
+const MADE_AGAIN: ReadonlySet<string> = new Set(DATA_LOST)
+
+/** What is lost is made again at once, and nothing shows the loss then. */
+function standingIn({ phase, observedGeneration, conditions = [], components = [] }: WorkspaceStatus): unknown {
+  const lost = components.filter(({ reason }) => MADE_AGAIN.has(reason)).map(({ kind, name }) => [kind, name])
+  return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status]), lost]
 }
 
 function componentsIn({ reason, namespace, irreplaceable, components: all = [] }: WorkspaceStatus): unknown {

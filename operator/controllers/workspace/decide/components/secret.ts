@@ -22,6 +22,8 @@ import type { ComponentKind } from '../component-kind.ts'
 import { isSecretNamed, secretNamesOf, secretsAskedIn } from '../missing-secrets.ts'
 
 const KIND = 'Secret'
+const AFTERMATH =
+  'What was started with the old values keeps them: containers until they are restarted, guests until they get a new disk (RebuildRequired), and data such as the users of a database'
 /** Keys, or members, that a message names. More are only counted. */
 const SHOWN_MAX = 4
 
@@ -39,10 +41,17 @@ export const SECRET_KIND: ComponentKind = {
         ...withWarnings(warningsOn(spec, secret)),
       }),
     ),
-  standing: ({ spec }, { name }) => {
+  standing: ({ spec, lostKeys, children }, { name, objects: [wanted] }) => {
     const secret = spec.ok ? spec.spec.secrets?.find((one) => one.name === name) : undefined
     const keys = (secret?.generate ?? []).map(({ key }) => key)
-    return { standing: componentReady(`Secret ${name} has its random values: ${firstFew(keys, SHOWN_MAX)}`) }
+    const lost = keys.filter((key) => lostKeys.get(name)?.includes(key))
+    const { uid, resourceVersion } = children.get(idOf(KIND, name))?.metadata ?? {}
+    if (lost.length === 0 || wanted === undefined)
+      return { standing: componentReady(`Secret ${name} has its random values: ${firstFew(keys, SHOWN_MAX)}`) }
+    // Only what lacks these keys is given other values: people may put the old ones there at the same time.
+    const apply = [{ ...wanted, metadata: { ...wanted.metadata, uid, resourceVersion } }]
+    const what = `Secret ${name} has no value for ${firstFew(lost, SHOWN_MAX)} any more: another one is made`
+    return { standing: componentWaiting('SecretLost', `${what}. ${AFTERMATH}`), isThere: false, apply }
   },
   loss,
   hasData: ({ children }, { name }) => children.has(idOf(KIND, name)) || undefined,
@@ -103,6 +112,6 @@ function loss({ children, workspace }: WorkspaceWorld, component: Component): Co
   const what = isGoing ? 'is being deleted' : 'is gone'
   return componentWaiting(
     'SecretLost',
-    `Secret ${name} ${what}, and with it its values: it is made again with other ones. What was started with the old values keeps them: containers until they are restarted, guests until they get a new disk (RebuildRequired), and data such as the users of a database`,
+    `Secret ${name} ${what}, and with it its values: it is made again with other ones. ${AFTERMATH}`,
   )
 }
