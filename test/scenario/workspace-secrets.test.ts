@@ -44,10 +44,25 @@ it('a lab whose passwords the operator makes is Ready from one apply, and nobody
   )
   expect(writes.map(({ verb }) => verb)).toEqual(['create'])
 
+  // Somebody removes a key: that is told, and then it has another value.
+  await world.client.mergePatch(SECRET, { namespace: name, name: 'database' }, { data: { root: null } })
+  await workspaces.until(
+    name,
+    'told that a value is lost',
+    ({ status }) => status?.conditions?.some(({ type }) => type === 'SecretLost') === true,
+  )
+  await workspaces.untilReady(name)
+  const { data } = await read('database')
+  expect(Object.keys(data)).toEqual(['application', 'root'])
+  expect(data['application']).toBe(made[1]?.data['application'])
+  expect(values).not.toContain(data['root'])
+  values.push(data['root'] ?? '')
+
   const metrics = await world.operator?.operator.metrics.registry.metrics()
   for (const text of [...told, ...world.logs.lines, metrics ?? ''])
     for (const value of [...values, ...values.map(decoded)]) expect(text.includes(value)).toBe(false)
-  expect([...told].filter((text) => text.includes('has its random values'))).not.toEqual([])
+  for (const text of ['has its random values', 'has no value for root any more'])
+    expect([...told].filter((one) => one.includes(text))).not.toEqual([])
   // As an owner can make it to look like one of ours, of a type that the operator may only delete.
   await world.client.create(SECRET, forgery(metadata))
   await workspaces.delete(name)
