@@ -294,6 +294,25 @@ describe('that a key of a Secret is lost is told before another value is made,',
     expectUntold(bench, ...Object.values(before), ...Object.values(after))
   })
 
+  it('however soon it follows another one, and while something else is in progress', async () => {
+    const bench = await startReady(lab(...BOTH))
+    let isNext = true
+    bench.client.after = ({ verb, kind }) => {
+      if (verb !== 'patch' || kind !== 'Secret' || !isNext) return
+      isNext = false
+      bench.client.cluster.admin.mergePatch(SECRET, KEY, { data: { token: null } })
+    }
+    const { vms, ...rest } = lab(...BOTH)
+    bench.change({ ...rest, vms: [...vms, { ...VM, name: 'other', interfaces: [], backingVMDiskImage: 'never' }] })
+    lose(bench)
+    await bench.clock.advance(10 * SECOND)
+    expect([bench.status().phase, told(bench).phase, isNext]).toEqual(['Provisioning', 'Ready', false])
+    const events = ['password', 'token'].map((key) =>
+      bench.events().filter((one) => one.includes(`no value for ${key} any`)),
+    )
+    expect([events.map(({ length }) => length), await bench.lost('secrets')]).toEqual([[1, 1], 2])
+  })
+
   it('and a value that somebody puts back at the same time stays', async () => {
     const bench = await startReady(lab(...BOTH))
     lose(bench)

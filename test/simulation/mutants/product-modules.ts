@@ -67,6 +67,7 @@ export const DATA_SYNCS = {
 export const WORKSPACES = {
   asWanted: () => import('../../../operator/controllers/workspace/decide/as-wanted.ts'),
   kinds: () => import('../../../operator/controllers/workspace/decide/kinds.ts'),
+  lostKeys: () => import('../../../operator/controllers/workspace/lost-keys.ts'),
   planDeletion: () => import('../../../operator/controllers/workspace/decide/plan-deletion.ts'),
   references: () => import('../../../operator/controllers/workspace/references.ts'),
   status: () => import('../../../operator/controllers/workspace/decide/status.ts'),

@@ -179,6 +179,29 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     kind: 'workspacesLate',
   },
   {
+    name: 'a key that a Secret of a workspace has lost is not noticed',
+    invariant: 7,
+    seam: seam(
+      WORKSPACES.lostKeys,
+      'LostKeys',
+      (LostKeys) =>
+        class extends LostKeys {
+          override of() {
+            return []
+          }
+        },
+    ),
+    kind: 'workspaces',
+    seed: 43,
+  },
+  {
+    name: 'a key that a Secret of a workspace has lost is made again, and nobody is told',
+    invariant: 9,
+    seam: alwaysReady('Secret'),
+    kind: 'workspacesCalm',
+    seed: 21,
+  },
+  {
     name: 'a workspace does not keep its images',
     invariant: 5,
     alsoCaughtAs: [7],
