@@ -105,7 +105,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     [...CACHE, 'patch', 'delete'],
   ),
   grant(
-    'keeps the cloud-init data of machines, makes the Secrets of Workspaces, and reads single Secrets: passwords and user data of machines, those of a Workspace to which a key is to be added, and those waiting images name, to see whether they have the keys that CDI reads. Its watch of all Secrets receives their metadata only, to see which exist and which have changed',
+    'keeps the cloud-init data of machines, makes the Secrets of Workspaces, and reads single Secrets: passwords and user data of machines, those that it made for Workspaces, each version once, to see whether they have lost a key, and those waiting images name, to see whether they have the keys that CDI reads. Its watch of all Secrets receives their metadata only, to see which exist and which have changed',
     '',
     ['secrets'],
     OWN,
