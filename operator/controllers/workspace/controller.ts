@@ -76,6 +76,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         onPolicyChange(() => {
           for (const key of caches.workspaces.keys()) queue.add(key)
         }),
+        lostKeys.listen(),
         caches.workspaces.onChange(({ before, after }) => {
           if (before !== undefined && after !== undefined) metrics.noteLosses(before.status, after.status)
         }),

@@ -60,8 +60,8 @@ export interface WorkspaceWorld {
   readonly imageNamespace: NamespaceState
   /** Names of those Secrets that its members name and that exist in the namespace of the workspace. */
   readonly secrets: ReadonlySet<string>
-  /** By name of a Secret whose values the operator makes: the keys that it has lost, as far as its present version has been read. */
-  readonly lostKeys: ReadonlyMap<string, readonly string[]>
+  /** By name of a Secret whose values the operator makes: the keys that it has lost. Undefined until it has been read once. */
+  readonly lostKeys: ReadonlyMap<string, readonly string[] | undefined>
   /** By name of the container cluster. */
   readonly pods: ReadonlyMap<string, readonly ContainerPodView[]>
   /** Ranges of Services and pods, as far as they are known. */

@@ -41,7 +41,11 @@ export const SECRET_KIND: ComponentKind = {
         ...withWarnings(warningsOn(spec, secret)),
       }),
     ),
-  standing: ({ spec, lostKeys, children }, { name, objects: [wanted] }) => {
+  standing: ({ workspace, spec, lostKeys, children }, { name, objects: [wanted] }) => {
+    const told = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
+    // Only one that was read is known to have all its values again.
+    if (lostKeys.get(name) === undefined && told?.reason === 'SecretLost')
+      return { standing: componentWaiting('SecretLost', told.message ?? ''), isThere: false }
     const secret = spec.ok ? spec.spec.secrets?.find((one) => one.name === name) : undefined
     const keys = (secret?.generate ?? []).map(({ key }) => key)
     const lost = keys.filter((key) => lostKeys.get(name)?.includes(key))
