@@ -38,6 +38,21 @@ export { ANNOTATIONS, FINALIZERS, LAB_ISOLATION, LABELS, MANAGER, PLACEMENT_GATE
 export { INSTANCETYPE_KINDS, PREFERENCE_KINDS } from './api/machine-instancetype.ts'
 export { OPERATING_SYSTEMS, type OperatingSystem, WINDOWS_PASSWORD_MAX } from './api/machine-os.ts'
 export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
+export { type OverrideNode, verdictOn, verdictOnField } from './api/override-verdicts.ts'
+export {
+  notAllowedOverride,
+  OVERRIDE_ROOTS,
+  OVERRIDES_MAX,
+  type OverriddenValue,
+  type OverrideRoot,
+  type OverrideStep,
+  overridePath,
+  overrideSteps,
+  type ReadOverrides,
+  type RefusedOverride,
+  readOverrides,
+  whyNotAllowed,
+} from './api/overrides.ts'
 export { problemsText, type SpecProblem } from './api/parse-spec.ts'
 export {
   CONCURRENCY_MAX,
@@ -207,6 +222,7 @@ export {
 } from './children/fields-from-spec.ts'
 export type { ChildMetadata, ChildOwnerReference, ImageChild, ImageRef } from './children/image-child.ts'
 export {
+  guestNames,
   KubeVirtVirtualMachine,
   type KubeVirtVirtualMachineObject,
   type KubeVirtVirtualMachineProps,
@@ -249,6 +265,7 @@ export {
   type VolumeSnapshotProps,
   type VolumeSnapshotSpec,
 } from './children/volume-snapshot.ts'
+export { valueAtSteps, withOverrides, withoutValues } from './children/with-overrides.ts'
 export {
   type AnsibleObject,
   areVariablesTooLarge,

@@ -1,6 +1,8 @@
 import {
   DATA_SYNC_REASON_HELP,
   dataSync,
+  OVERRIDE_ROOTS,
+  type OverrideNode,
   POLICY_KEYS,
   POLICY_NAME,
   POLICY_SCHEMA,
@@ -47,6 +49,11 @@ export function apiReference(resources: readonly Resource[]): string {
     `ConfigMap \`${POLICY_NAME}\` in the namespace of the operator. Every value is a text. A change is in force at once; a bad value ` +
       'keeps the last good one of its key and is reported as a Warning Event; a key that is left out has its default.',
     table(['Key', 'Default', 'Meaning'], policyRows()),
+    '## Overrides',
+    'What `overrides` may set. The policy key `allowedOverrides` lists paths of the first table, or paths above them. Paths of the second table are refused, whatever ' +
+      'the policy says, with all below them. So is every path that is in neither table. Items of lists are left out of paths.',
+    table(['Can be allowed', 'What it is'], overrideRows('allowed')),
+    table(['Never', 'Because'], overrideRows('never')),
   ]
   return `${sections.join('\n\n')}\n`
 }
@@ -115,6 +122,31 @@ function policyRows(): string[][] {
     const text = policyDefaultText(name)
     return [code(name), text === undefined ? 'none' : code(text), POLICY_SCHEMA[name].meaning]
   })
+}
+
+const NATURES: Readonly<Record<Exclude<OverrideNode['kind'], 'never'>, string>> = {
+  value: 'text, number or boolean',
+  quantity: 'quantity',
+  fields: 'object',
+  list: 'list, replaced as a whole',
+  items: 'list',
+}
+
+/** Returns a row for each path at which a verdict ends. */
+function overrideRows(verdict: 'allowed' | 'never'): string[][] {
+  return Object.entries(OVERRIDE_ROOTS).flatMap(([root, node]) =>
+    verdictsBelow(node, '').flatMap(([path, one]) => {
+      if ((one.kind === 'never') !== (verdict === 'never')) return []
+      return [[code(`${root}:${path}`), one.kind === 'never' ? one.because : NATURES[one.kind]]]
+    }),
+  )
+}
+
+function verdictsBelow(node: OverrideNode, path: string): (readonly [string, OverrideNode])[] {
+  if (node.kind === 'items') return verdictsBelow(node.item, path)
+  const fields = node.kind === 'fields' ? Object.entries(node.fields) : []
+  if (fields.length === 0) return [[path, node]]
+  return fields.flatMap(([name, one]) => verdictsBelow(one, path === '' ? name : `${path}.${name}`))
 }
 
 /** Escapes texts of the API, which are not Markdown: `<host>` must not become a tag, and a bar must not end a cell. */

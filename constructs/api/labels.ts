@@ -90,6 +90,11 @@ export const ANNOTATIONS = {
   matchers: 'pelotech.ot/matchers',
   /** On the VirtualMachine of KubeVirt: `<disk>=<claim>` of each further disk that the operator gave it, separated by commas. */
   disks: 'pelotech.ot/disks',
+  /**
+   * On the VirtualMachine of KubeVirt: paths of the values that `overrides` of the spec has set, separated by commas. It tells them from what others have set.
+   * Absent until one was.
+   */
+  overrides: 'pelotech.ot/overrides',
   /** On the VirtualMachine of KubeVirt or its instance: when the operator last made KubeVirt retry what was refused. */
   retriedAt: 'pelotech.ot/retried-at',
 } as const

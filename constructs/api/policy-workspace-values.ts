@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isAttachment } from './interface-words.ts'
 import { parseCidr } from './ip-address.ts'
+import { isOverrideEntry } from './overrides.ts'
 import { QUANTITY_PATTERN } from './quantity.ts'
 
 /** Schemas for the policy values about workspaces, which are strings in a ConfigMap. */
@@ -43,6 +44,12 @@ export const capabilities = namesThat(
 export const attachments = namesThat(
   isAttachment,
   'namespaces and names of NetworkAttachmentDefinitions, such as vlans/vlan-100,vlans/vlan-200',
+)
+
+/** Paths that `overrides` may set, as `<root>:<path>`. Something at or below each can be allowed. */
+export const overrideEntries = namesThat(
+  isOverrideEntry,
+  'paths that can be overridden, such as vm:template.spec.domain.cpu.model,vm:template.spec.domain.features',
 )
 
 /** How a Service of a workspace can be reached. Nobody can have one with a name or an address elsewhere. */

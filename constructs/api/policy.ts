@@ -18,6 +18,7 @@ import {
   BASELINE_CAPABILITIES,
   capabilities,
   cidrs,
+  overrideEntries,
   quota,
   type ServiceType,
   serviceTypes,
@@ -74,6 +75,8 @@ export interface Policy {
   readonly networkDriver: NetworkDriver
   /** NetworkAttachmentDefinitions that machines and workspaces may name, as `<namespace>/<name>`. */
   readonly attachableNetworks: readonly string[]
+  /** Paths that `overrides` may set, with all below them, as `<root>:<path>`. */
+  readonly allowedOverrides: readonly string[]
   readonly localVolumeRoot: string | undefined
   readonly allowHostPorts: boolean
   readonly allowPrivileged: boolean
@@ -119,6 +122,7 @@ export const POLICY_DEFAULTS: Policy = {
   requireChecksum: false,
   networkDriver: 'bridge',
   attachableNetworks: [],
+  allowedOverrides: [],
   localVolumeRoot: undefined,
   allowHostPorts: true,
   allowPrivileged: false,
@@ -239,6 +243,11 @@ export const POLICY_SCHEMA = {
     'attachableNetworks',
     attachments,
     'Existing NetworkAttachmentDefinitions, such as vlans/vlan-100, that networks of workspaces and interfaces of virtual machines may name with attach, separated by commas, blanks or line ends. An empty text allows none. No machine or pod that is not on it yet is attached to what is not listed; what runs on it stays.',
+  ),
+  allowedOverrides: key(
+    'allowedOverrides',
+    overrideEntries,
+    "What overrides of members may set: paths below spec of KubeVirt's VirtualMachine, such as vm:template.spec.domain.cpu.model, each with all below it, separated by commas, blanks or line ends. An empty text allows none. Some paths are never allowed: see Overrides. A member with another path in overrides is not created or changed.",
   ),
   localVolumeRoot: key(
     'localVolumeRoot',

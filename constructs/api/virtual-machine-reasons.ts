@@ -107,6 +107,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy:
       'Remove attach from the interface that the message names, or have the NetworkAttachmentDefinition added to attachableNetworks. The machine then continues by itself.',
   },
+  /** Refused by the policy, or by all of them. */
+  OverrideNotAllowed: {
+    meaning:
+      'Something in overrides is not allowed by the policy key allowedOverrides, or cannot be overridden at all. The message names the path. The machine is not created or changed. What runs already stays.',
+    remedy:
+      'Remove the path that the message names from overrides. If the message says so, have it added to allowedOverrides instead. The machine then continues by itself.',
+  },
   /** An interface names a NetworkAttachmentDefinition that does not exist. */
   NetworkMissing: {
     meaning:
@@ -339,6 +346,11 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning:
       'A user has a password that cannot be used, because lock_passwd is true, which is the default of cloud-init.',
     remedy: 'Set lock_passwd to false for that user in spec.users, or remove the password.',
+  },
+  /** Warning: overrides win over the spec. */
+  Overridden: {
+    meaning: 'overrides replaces values that follow from the rest of the spec. The message names their paths.',
+    remedy: 'Do nothing if that is meant. Otherwise remove the paths from overrides.',
   },
   /** Warning: a login that Windows may refuse. */
   WindowsLogin: {

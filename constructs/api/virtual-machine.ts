@@ -7,6 +7,7 @@ import { matcherFields, sizedOnce } from './machine-instancetype.ts'
 import { osFields, osRules } from './machine-os.ts'
 import { placementFields } from './machine-placement.ts'
 import { readinessField, readinessRule } from './machine-readiness.ts'
+import { MACHINE_OVERRIDES_HELP, overridesField } from './overrides.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { cel, DNS_LABEL, dnsLabel, GROUP, labelTextField, maybeFlag, objectName, VERSION } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
@@ -102,6 +103,7 @@ const specFields = z.object({
     MACHINE_DISKS_MAX,
   ).optional(),
   interfaces: interfaces.optional(),
+  overrides: overridesField(MACHINE_OVERRIDES_HELP),
   nodeGroup: dnsLabel()
     .describe(
       'Machines and pods of the namespace with the same node group run on one node, as networks that are Linux bridges of a node need it. Default: ' +

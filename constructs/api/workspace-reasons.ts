@@ -102,6 +102,14 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'Remove attach from the network that the message names, so that the workspace gets a network of its own, or have the NetworkAttachmentDefinition added to attachableNetworks.',
   },
+  /** Refused by the policy, or by all of them. */
+  OverrideNotAllowed: {
+    severity: 'warning',
+    meaning:
+      'Something in overrides of a member is not allowed by the policy key allowedOverrides, or cannot be overridden at all. The member is not created. One that exists stays as it is.',
+    remedy:
+      'Remove the path that the message names from overrides. If the message says so, have it added to allowedOverrides instead.',
+  },
   /** Refused by the policy. */
   PrivilegedNotAllowed: {
     severity: 'warning',

@@ -6,6 +6,7 @@ import { matcherFields, sizedOnce } from './machine-instancetype.ts'
 import { osFields, osRules } from './machine-os.ts'
 import { placementFields } from './machine-placement.ts'
 import { readinessField, readinessRule } from './machine-readiness.ts'
+import { MACHINE_OVERRIDES_HELP, overridesField } from './overrides.ts'
 import { cel, labelTextField, listMap, matching, maybeFlag, objectName } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
 import { userDataFields, withOneUserData } from './user-data.ts'
@@ -107,6 +108,7 @@ const vmFields = z.object({
   users: usersField(WORKSPACE_LIMITS.vmUsers).optional(),
   ...userDataFields,
   interfaces: machineInterfaces.optional(),
+  overrides: overridesField(MACHINE_OVERRIDES_HELP),
   ansible: ansible.optional(),
 })
 

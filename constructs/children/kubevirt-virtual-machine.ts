@@ -5,7 +5,7 @@ import { ANNOTATIONS, LABELS } from '../api/labels.ts'
 import type { DiskBus } from '../api/machine-disks.ts'
 import type { OperatingSystem } from '../api/machine-os.ts'
 import { labelValue } from '../api/names.ts'
-import type { RunStrategy } from '../api/virtual-machine.ts'
+import type { RunStrategy, VirtualMachineSpec } from '../api/virtual-machine.ts'
 import { cpuShape } from '../api/virtual-machine-cpu.ts'
 import type { FieldsFromSpec, MaybeFromSpec } from './fields-from-spec.ts'
 import { guestMemory } from './guest-memory.ts'
@@ -156,8 +156,23 @@ const CLOUD_INIT_DISK = 'cloudinit'
 /** The CD-ROM with the answer file. */
 export const SYSPREP_DISK = 'sysprep'
 const POD_NETWORK = 'default'
+const DEVICES_PATH = 'template.spec.domain.devices'
 /** Time that a guest has to shut down before it is switched off. */
 const GRACE_SECONDS = 60
+
+/** Returns the paths of the disks and interfaces that the machine is to have, as `overridePath` writes them. */
+export function guestNames({
+  disks: further = [],
+  interfaces = [],
+  sysprepSecretRef,
+}: Pick<VirtualMachineSpec, 'disks' | 'interfaces' | 'sysprepSecretRef'>): ReadonlySet<string> {
+  const disksOfGuest = [ROOT_DISK, CLOUD_INIT_DISK, ...(sysprepSecretRef === undefined ? [] : [SYSPREP_DISK])]
+  const cards = interfaces.length === 0 ? [POD_NETWORK] : interfaces.map(({ network }) => network)
+  return new Set([
+    ...[...disksOfGuest, ...further.map(({ name }) => name)].map((name) => `${DEVICES_PATH}.disks[${name}]`),
+    ...cards.map((name) => `${DEVICES_PATH}.interfaces[${name}]`),
+  ])
+}
 
 /** The machine itself. Its disk must exist before it: until then, KubeVirt shows misleading states. */
 export class KubeVirtVirtualMachine extends ApiObject {

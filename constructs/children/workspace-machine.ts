@@ -64,6 +64,7 @@ const SAME_FIELDS = [
   'users',
   'userData',
   'userDataSecretRef',
+  'overrides',
 ] as const satisfies readonly (keyof WorkspaceVm & keyof VirtualMachineSpec)[]
 
 function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceMachineProps): VirtualMachineSpec {

@@ -4,10 +4,16 @@ import {
   LABELS,
   type MachineHardware,
   namesFromSpec,
+  type OverrideStep,
+  overridePath,
+  overrideSteps,
   type PresentMatchers,
   ROOT_DISK,
+  valueAtSteps,
   WINDOWS_FROM_SPEC,
   type WindowsHardware,
+  withOverrides,
+  withoutValues,
 } from '@open-terrain/constructs'
 import type { KubeObject, Raw } from '../kube/kube-object.ts'
 import { fromTime, withoutUndefined } from '../runtime/conditions.ts'
@@ -38,8 +44,11 @@ export interface KubeVirtView extends KubeObject {
   readonly retryAt: number | undefined
   /** Firmware UUID by which the guest identifies itself. */
   readonly firmwareUuid: string | undefined
+  /** Without what the operator has overridden, as matchers. */
   readonly hardware: MachineHardware
   readonly matchers: PresentMatchers
+  /** What the operator has overridden in its spec; undefined if nothing. */
+  readonly overridden?: OverriddenPaths | undefined
   /** Why a change of its spec waits for a restart; empty if no change waits. */
   readonly restartRequired: string
   /** Name of the VirtualMachineRestore that is at work on it; empty if none is. */
@@ -50,6 +59,13 @@ export interface KubeVirtView extends KubeObject {
   readonly rootClaim: string
   /** Why a change of its spec waits for a migration, or a restart; empty if no change waits for that. */
   readonly migrationRequired: string
+}
+
+export interface OverriddenPaths {
+  /** As `overridePath` writes them. */
+  readonly paths: readonly string[]
+  /** Paths of the objects above them that have something else in them, too. */
+  readonly shared: readonly string[]
 }
 
 /** Facts about a guest whose CPUs are paused. */
@@ -87,11 +103,13 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
   const refused = conditionIn(refusals, 'Failure', 'True')
   const refusedPod = conditionIn(refusals, 'Synchronized', 'False')
   const failed = text('Failure', 'True')
+  const overridden = overriddenSteps(object)
+  const rest = withoutValues<Raw>(raw.spec, overridden)
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
     metadata: keptMetadata(object.metadata, KUBEVIRT),
-    spec: ownedSpec(raw),
+    spec: withOverrides(ownedSpec(raw), valuesAt(raw.spec, overridden)),
     printableStatus: upTo(64, raw.status?.printableStatus),
     runStrategy: raw.spec?.runStrategy ?? '',
     isStartAsked: (raw.status?.stateChangeRequests ?? []).some(({ action }: Raw) => action === 'Start'),
@@ -104,7 +122,8 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     refusedSince: fromTime((refused ?? refusedPod)?.lastTransitionTime),
     retryAt: fromTime(raw.status?.startFailure?.retryAfterTimestamp),
     firmwareUuid: raw.spec?.template?.spec?.domain?.firmware?.uuid,
-    hardware: hardwareIn(raw.spec?.template?.spec?.domain),
+    hardware: hardwareIn(rest?.template?.spec?.domain),
+    overridden: overriddenPaths(overridden, rest),
     matchers: {
       ...matchersIn(raw.spec),
       hasMemory: raw.spec?.template?.spec?.domain?.memory?.guest !== undefined,
@@ -115,6 +134,35 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     lastRestore: upTo(317, object.metadata.annotations?.[LAST_RESTORE]),
     rootClaim: upTo(253, rootVolume(raw.spec)?.persistentVolumeClaim?.claimName),
   }
+}
+
+/** Characters of the annotation that are read. The operator writes no more. */
+const OVERRIDES_NOTE_MAX = 16_000
+
+function overriddenSteps({ metadata }: KubeObject): (readonly OverrideStep[])[] {
+  const note = metadata.annotations?.[ANNOTATIONS.overrides] ?? ''
+  if (note === '' || note.length > OVERRIDES_NOTE_MAX) return []
+  return note.split(',').flatMap((path) => {
+    const steps = overrideSteps('vm', path)
+    return steps === undefined ? [] : [steps]
+  })
+}
+
+/** The lists with items are in the view as a whole. */
+function valuesAt(spec: Raw, places: readonly (readonly OverrideStep[])[]) {
+  return places.flatMap((steps) => {
+    const value = valueAtSteps(spec, steps)
+    const isInView = value === undefined || steps.some((step) => typeof step !== 'string')
+    return isInView ? [] : [{ steps, value, isQuantity: false, among: undefined }]
+  })
+}
+
+function overriddenPaths(places: readonly (readonly OverrideStep[])[], rest: Raw): OverriddenPaths | undefined {
+  if (places.length === 0) return undefined
+  const above = places.flatMap((steps) => steps.slice(1).map((_step, index) => steps.slice(0, index + 1)))
+  const objects = above.filter((steps) => steps.every((step) => typeof step === 'string'))
+  const shared = objects.filter((steps) => valueAtSteps(rest, steps) !== undefined)
+  return { paths: places.map(overridePath), shared: [...new Set(shared.map(overridePath))] }
 }
 
 function hardwareIn(domain: Raw): MachineHardware {
@@ -155,7 +203,7 @@ const KUBEVIRT: Matters = {
   labels: [...TEMPLATE_LABELS, LABELS.managedBy],
   annotations: [ANNOTATIONS.cloudInit, ANNOTATIONS.fieldsFromSpec, ANNOTATIONS.retriedAt],
   // Each is a list of names. Cut, it would never be as wanted.
-  whole: [ANNOTATIONS.disks, ANNOTATIONS.givenMacAddresses, ANNOTATIONS.matchers],
+  whole: [ANNOTATIONS.disks, ANNOTATIONS.givenMacAddresses, ANNOTATIONS.matchers, ANNOTATIONS.overrides],
 }
 const INSTANCE: Matters = { labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
 
@@ -253,7 +301,7 @@ function rootVolume(spec: Raw): Raw {
 }
 
 /** The members that we render; what KubeVirt fills in (architecture, machine type, firmware) is its own. */
-function ownedSpec({ metadata, spec }: Raw): unknown {
+function ownedSpec({ metadata, spec }: Raw): object {
   const { hostname, terminationGracePeriodSeconds, networks, volumes, domain } = spec?.template?.spec ?? {}
   const { affinity, nodeSelector, tolerations, readinessProbe } = spec?.template?.spec ?? {}
   const { cpu, memory, resources, devices, firmware } = domain ?? {}

@@ -19,6 +19,17 @@ const SENT: Readonly<Record<string, readonly [kind: string, sent: (secret: strin
       spec: { vms: [{ ansible: { roles: { deploy: [{ variables: { nested: { api_token: secret } } }] } } }] },
     }),
   ],
+  'overrides of a machine': [
+    'Workspace',
+    (secret) => ({ spec: { vms: [{ overrides: { template: { spec: { list: [{ serial: secret }] } } } }] } }),
+  ],
+  'a value of KubeVirt’s machine that is overridden': [
+    'VirtualMachine',
+    (secret) => ({
+      metadata: { annotations: { 'pelotech.ot/overrides': 'a.b,domain.disks[root].serial' } },
+      spec: { domain: { disks: [{ name: 'other' }, { name: 'root', serial: secret }] } },
+    }),
+  ],
   'an environment variable': [
     'Deployment',
     (secret) => ({ spec: { template: { spec: { containers: [{ env: [{ name: 'API_TOKEN', value: secret }] }] } } } }),

@@ -6,6 +6,8 @@ const SECRET_FIELD = /passw(or)?d$|^(user|network)data(base64)?$/i
 const SECRET_NAME = /passw|secret|token|credential|key/i
 /** A line of cloud-init data, of a play, or of any other list of names and values. */
 const SECRET_LINE = /(?:passw|secret|token|credential|key)\w{0,64}["']?\s*[:=]\s*(\S.*)$/i
+/** Annotation of an object: paths below its spec, such as `a.b[item].c`, at which values are as somebody wrote them. */
+const WRITTEN_BY_SOMEBODY = /\/overrides$/
 /** In YAML, the value is in the lines below, which begin further to the right. */
 const BELOW = /^[|>][-+0-9]*$/
 /** A shorter value is part of ordinary words: it is removed only where it stands in quotes. */
@@ -22,7 +24,7 @@ const HIDDEN = '…'
  */
 export function withoutSecretsOf(text: string, kind: string, object: object | undefined): string {
   if (object === undefined || text === '') return text
-  const secrets = new Set(secretsIn(object, { kind }))
+  const secrets = new Set([...secretsIn(object, { kind }), ...writtenBySomebody(object)])
   if (secrets.size * text.length > SEARCH_MAX) return TOO_MUCH
   // The longest first: one may be the beginning of another.
   const values = [...secrets].filter((value) => value !== '').sort((a, b) => b.length - a.length)
@@ -59,12 +61,41 @@ function* secretsIn(value: unknown, place: Place): Generator<string> {
 function* secretsOfField(field: string, value: unknown, { kind, areVariables = false }: Place): Generator<string> {
   if (kind === 'Secret' && (field === 'data' || field === 'stringData')) yield* valuesOf(value, field === 'data')
   else if (hasLines(kind, field)) for (const text of textsOf(value)) yield* secretLines(text)
+  else if (field === 'overrides') yield* allTexts(value)
   else if (typeof value !== 'string')
     yield* secretsIn(value, { kind, areVariables: areVariables || field === 'variables' })
   else if (SECRET_FIELD.test(field) || (areVariables && SECRET_NAME.test(field))) {
     yield value
     if (USER_DATA.test(field)) yield* allLines(value)
   }
+}
+
+function* allTexts(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value
+  if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) yield* allTexts(one)
+}
+
+/** @param object of which annotations name such values */
+function* writtenBySomebody(object: object): Generator<string> {
+  const { metadata, spec } = object as {
+    readonly metadata?: { readonly annotations?: object }
+    readonly spec?: unknown
+  }
+  for (const [annotation, paths] of Object.entries(metadata?.annotations ?? {})) {
+    if (!WRITTEN_BY_SOMEBODY.test(annotation) || typeof paths !== 'string') continue
+    for (const path of paths.split(',').slice(0, PATHS_MAX)) yield* allTexts(valueAt(spec, path))
+  }
+}
+
+/** More are none of ours. */
+const PATHS_MAX = 64
+
+function valueAt(spec: unknown, path: string): unknown {
+  return path.split(/[.[]/).reduce<unknown>((value, step) => {
+    if (typeof value !== 'object' || value === null) return undefined
+    if (!step.endsWith(']')) return Object.hasOwn(value, step) ? (value as Record<string, unknown>)[step] : undefined
+    return Object.values(value).find((item) => Object.values(item ?? {}).includes(step.slice(0, -1)))
+  }, spec)
 }
 
 /** Plays, and what a program is told. */

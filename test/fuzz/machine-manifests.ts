@@ -1,7 +1,17 @@
 import { USER_DATA_BEGINNINGS, VM_DISK_IMAGE_MODES, WINDOWS_USER_DATA_BEGINNINGS } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { at, type Change, changedSpecs, type Path } from './changes.ts'
-import { diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
+import {
+  anyObject,
+  diskSize,
+  noObject,
+  objectName,
+  oddName,
+  oddQuantity,
+  oddText,
+  slipOf,
+  textAround,
+} from './odd-values.ts'
 import { oddNodeSelector, oddReadiness, oddTolerations, placement, readiness } from './placement-manifests.ts'
 import { manifestsOf, nearValidImageSpec, rawNumber, validImageSpec } from './spec-manifests.ts'
 
@@ -181,6 +191,15 @@ const disksOf = (volumes: readonly string[]) =>
       }),
     )
 
+/** Overrides are kept as they are, whatever is in them: the operator judges them later. */
+export const overrides: fc.Arbitrary<object> = fc.oneof(
+  fc.constantFrom(
+    { template: { spec: { domain: { cpu: { model: 'host-model' }, devices: { disks: [{ name: 'rootdisk' }] } } } } },
+    { template: { spec: { volumes: [null], hostname: null } } },
+  ),
+  anyObject,
+)
+
 const specWithoutUserData = fc.record({
   baseVm: maybe(labelValue),
   baseVmVersion: maybe(labelValue),
@@ -195,6 +214,7 @@ const specWithoutUserData = fc.record({
   users: maybe(fc.uniqueArray(user, { maxLength: 3, selector: ({ name }) => name })),
   resources: fc.record({ cpu, memory, diskSize: maybe(diskSize) }),
   disks: maybe(disksOf(['v', 'a.b', 'a'.repeat(253)])),
+  overrides: maybe(overrides),
   interfaces: maybe(fc.uniqueArray(networkInterface, { maxLength: 4, selector: ({ network }) => network })),
   vmDiskImageRef: fc.record({ name: objectName, namespace: maybe(label) }),
   vmDiskImageTemplate: maybe(validImageSpec),
@@ -367,6 +387,7 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
   at(['nodeSelector'], oddNodeSelector),
   at(['readiness'], oddReadiness),
   { arbitrary: at(['tolerations'], oddTolerations), weight: 2 },
+  at(['overrides'], noObject),
   at(['ignoreOnDeploy'], fc.constantFrom<unknown>('true', 0, null, '')),
   { arbitrary: at(['resources', 'cpu'], oddCpu), weight: 3 },
   { arbitrary: at(['resources', 'memory'], oddMemory), weight: 3 },

@@ -5,6 +5,14 @@ export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, 0, 1, -1, 1.5, 2 ** 53, [], {}, '', 'true', '1', [''], { a: null }),
   fc.jsonValue({ maxDepth: 2 }),
 )
+/** JSON omits undefined. A key may be anything, even `__proto__`. */
+export const anyObject = fc
+  .array(fc.tuple(fc.oneof(fc.constantFrom('__proto__', 'constructor', ''), fc.string({ maxLength: 5 })), anyJson), {
+    maxLength: 3,
+  })
+  .map((entries): object => Object.fromEntries(entries))
+/** No object. */
+export const noObject = fc.constantFrom<unknown>('a', 1, true, [], [{}])
 
 const UNITS = [
   'a',

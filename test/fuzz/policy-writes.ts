@@ -224,6 +224,22 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
     fc.constantFrom(good('', []), good('vlans/v-1 , vlans/v.2\nvlans/v-1', ['vlans/v-1', 'vlans/v.2'])),
     fc.constantFrom('v-1', 'vlans/', 'Vlans/v-1', 'vlans/v-1;vlans/v-2', 'a/b/c').map(bad),
   ),
+  allowedOverrides: goodAndBad(
+    fc.constantFrom(
+      good('', []),
+      good('vm:template.spec.domain.cpu , vm:template\nvm:template', ['vm:template.spec.domain.cpu', 'vm:template']),
+    ),
+    fc
+      .constantFrom(
+        'template.spec',
+        'vm:',
+        'vm:template.spec.volumes',
+        'vm:spec',
+        'host:template',
+        'vm:template;vm:template',
+      )
+      .map(bad),
+  ),
   localVolumeRoot: hostPath,
   allowHostPorts: flag,
   allowPrivileged: flag,

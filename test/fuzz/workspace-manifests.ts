@@ -15,10 +15,22 @@ import {
   oddSize,
   oddUserData,
   oddWindowsWords,
+  overrides,
   ownUserData,
   user,
 } from './machine-manifests.ts'
-import { anyJson, diskSize, objectName, oddName, oddQuantity, oddText, slipOf, textAround } from './odd-values.ts'
+import {
+  anyJson,
+  anyObject,
+  diskSize,
+  noObject,
+  objectName,
+  oddName,
+  oddQuantity,
+  oddText,
+  slipOf,
+  textAround,
+} from './odd-values.ts'
 import { oddNodeSelector, oddReadiness, oddTolerations, placement, readiness } from './placement-manifests.ts'
 import { manifestsOf, nearValidImageSpec, rawNumber, validImageSpec } from './spec-manifests.ts'
 
@@ -39,15 +51,7 @@ const GATEWAY = 14
 const path = fc.constantFrom('/config', '/a/.ssh', '/var/lib/app_1', '/a/')
 const role = fc.record({
   role: fc.constantFrom('specialize', 'lab.net.router', 'a-b_c'),
-  // JSON omits undefined. A key may be anything, even `__proto__`.
-  variables: maybe(
-    fc
-      .array(
-        fc.tuple(fc.oneof(fc.constantFrom('__proto__', 'constructor', ''), fc.string({ maxLength: 5 })), anyJson),
-        { maxLength: 3 },
-      )
-      .map((entries) => Object.fromEntries(entries)),
-  ),
+  variables: maybe(anyObject),
 })
 const roles = fc.array(role, { maxLength: 2 })
 const capability = fc.constantFrom('ALL', 'NET_ADMIN', 'NET_BIND_SERVICE')
@@ -140,6 +144,7 @@ const vm = fc.record({
   diskSize: maybe(diskSize),
   ...placement,
   readiness,
+  overrides: maybe(overrides),
   users: maybe(
     fc.uniqueArray(
       user.map(({ ssh_authorized_keys: _keys, ...one }) => one),
@@ -601,6 +606,7 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
   at([...VM, 'resources', 'cpu'], oddCpu),
   at([...VM, 'resources', 'memory'], oddMemory),
   at([...VM, 'diskSize'], fc.oneof(oddQuantity, rawNumber)),
+  at([...VM, 'overrides'], noObject),
   at([...VM, 'vmDiskImageTemplate'], nearValidImageSpec),
   at(
     [...VM, 'users'],

@@ -40,6 +40,7 @@ it('the labs of the examples become Ready as they are, with the Secrets that the
   await using workspaces = await Workspaces.start(cluster(), {
     allowedCapabilities: 'NET_ADMIN,NET_RAW,SYS_ADMIN',
     attachableNetworks: 'vlans/vlan-100',
+    allowedOverrides: 'vm:template.spec.domain.cpu vm:template.spec.domain.devices.disks.cache',
   })
   const { world } = workspaces
   await makeNetwork(world.client, 'vlans', 'vlan-100')

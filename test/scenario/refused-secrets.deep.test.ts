@@ -11,7 +11,11 @@ const cluster = useOwnCluster()
 const CANARY = 'canary-5ec2e7'
 
 it('what is secret is in no status, Event, log or metric when a webhook quotes each object that it refuses', async () => {
-  await using workspaces = await Workspaces.start(cluster(), {}, { idle: true })
+  await using workspaces = await Workspaces.start(
+    cluster(),
+    { allowedOverrides: 'vm:template.spec.domain.chassis' },
+    { idle: true },
+  )
   const { world } = workspaces
   const account = `system:serviceaccount:${world.operatorNamespace}:open-terrain-operator`
   await using webhook = await QuotingWebhook.start(world.client, account, CANARY)
@@ -68,6 +72,7 @@ const SPEC = (url: string): WorkspaceSpecInput => {
         vmDiskImageTemplate: { url: `${url}?X-Amz-Signature=${CANARY}` },
         users: [{ name: 'demo', plain_text_passwd: CANARY, lock_passwd: false }],
         ansible: { roles: { deploy: [{ role: 'runtimeChecks', variables }] } },
+        overrides: { template: { spec: { domain: { chassis: { serial: CANARY } } } } },
       },
       {
         name: 'setup',

@@ -297,6 +297,28 @@ it('an existing network needs the policy, and what is on it stays without', asyn
   )
 })
 
+it('overrides of a machine need the policy, and it stays as it is without', async () => {
+  const overrides = { template: { spec: { domain: { cpu: { model: 'canary-model' } } } } }
+  const vm = { name: 'vm', backingVMDiskImage: 'ubuntu', resources: { cpu: 1, memory: '1Gi' } }
+  const template = { url: 'https://images.example.com/u.qcow2', sourceType: 'http', diskSize: '1Gi' } as const
+  const bench = await start({ vms: [{ ...vm, vmDiskImageTemplate: template, overrides }] })
+  const made = () =>
+    bench.client.all('VirtualMachine').map((machine) => (machine as { spec?: { overrides?: unknown } }).spec?.overrides)
+  await bench.work()
+  expect([bench.status().reason, made()]).toEqual(['OverrideNotAllowed', []])
+  bench.setPolicy({ allowedOverrides: ['vm:template.spec.domain.cpu'] })
+  await bench.work()
+  expect([bench.status().phase, made()]).toEqual(['Ready', [overrides]])
+  bench.setPolicy({ allowedOverrides: [] })
+  await bench.work()
+  expect([bench.status().reason, made()]).toEqual(['OverrideNotAllowed', [overrides]])
+  const [machine] = bench.status().components?.filter(({ kind }) => kind === 'VirtualMachine') ?? []
+  expect(machine?.message).toMatch(
+    /overrides: template.spec.domain.cpu.model is not allowed: .* the VirtualMachine of that name exists and stays/,
+  )
+  expect(JSON.stringify(bench.status())).not.toContain('canary')
+})
+
 it('a privileged container needs the policy, and owners have no shells as long as one may run', async () => {
   const withPrivileges = (more: object) => ({
     owners: [{ kind: 'User' as const, name: 'alice' }],

@@ -6,10 +6,12 @@ import {
   type FieldsFromSpec,
   fieldsFromSpec,
   hardwareOf,
+  type KubeVirtVirtualMachineObject,
   LABELS,
   type MaybeFromSpec,
   matchersOf,
   namesFromSpec,
+  overrideSteps,
   renderCloneDataVolume,
   renderCloudInitSecret,
   renderDiskClaim,
@@ -18,6 +20,7 @@ import {
   type VirtualMachineSpec,
   type VirtualMachineStatus,
   withMacAddresses,
+  withoutValues,
 } from '@open-terrain/constructs'
 import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { isSameValue } from '../../../images/decide/image-meaning.ts'
@@ -26,6 +29,7 @@ import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
 import type { MachineWorld } from '../world.ts'
 import { guestDisks, isMade, isToBeCloned } from './further-disks.ts'
+import { withMachineOverrides } from './machine-overrides.ts'
 import { type MachineDraft, runStrategyOf } from './machine-plan.ts'
 import { withExpansion } from './plan-expanded.ts'
 import { artifactOf, type ImageState, imageKeyOf } from './plan-image.ts'
@@ -125,7 +129,13 @@ export function wantedClaims(world: MachineWorld): KubeObject[] {
   })
 }
 
-export function wantedMachine({ world, spec }: MachineDraft) {
+/** Returns KubeVirt's machine as wanted. Whoever calls it has checked that no override of the spec is refused. */
+export function wantedMachine(draft: MachineDraft): KubeVirtVirtualMachineObject {
+  return withMachineOverrides(renderedMachine(draft), draft.spec, draft.world.machine)
+}
+
+/** Returns what overrides are merged over. */
+export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualMachineObject {
   const { vm, cloudInit, secret, machine, claim, restoredClaim } = world
   const ref = refOf(world)
   const hash =
@@ -163,7 +173,13 @@ export function wantedMachine({ world, spec }: MachineDraft) {
       hasNetworkData: (spec.interfaces ?? []).length > 0,
     },
   })
-  return matchers.isExpanded ? withExpansion(rendered, machine) : rendered
+  return matchers.isExpanded ? withExpansion(rendered, machine && withoutOverrides(machine)) : rendered
+}
+
+/** What was overridden is no part of what an instance type or a preference gave the machine. */
+function withoutOverrides(machine: KubeVirtView): KubeVirtView {
+  const places = machine.overridden?.paths.flatMap((path) => [overrideSteps('vm', path) ?? []]) ?? []
+  return places.length === 0 ? machine : { ...machine, spec: withoutValues(machine.spec, places) }
 }
 
 /** Returns the names to record; undefined if there never were any. */

@@ -16,6 +16,7 @@ import { planDiskClones, withDiskClones } from './further-clones.ts'
 import { planLostDisks, planNewDisks } from './further-disk-loss.ts'
 import { diskRecords, missingDisks, sharedDisk, titleOfDisk, unfinishedDisk } from './further-disks.ts'
 import { nodeOf, standingOfDisk, standingOfMachine, waitsForConsumer } from './judge.ts'
+import { refusedOverride } from './machine-overrides.ts'
 import type { MachineDraft, Step } from './machine-plan.ts'
 import { failed, hasBooted, hasDisk, NOT_BOOTED, ready, runStrategyOf, waiting } from './machine-plan.ts'
 import { wantedClaims, wantedMachine, wantedSecret } from './plan-children.ts'
@@ -114,6 +115,8 @@ function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
     const message = `interface ${refused.network} is to be attached to NetworkAttachmentDefinition ${refused.attach}, which the policy key attachableNetworks does not list: remove attach, or have the policy allow it`
     return failed('NetworkNotAllowed', message)
   }
+  const override = refusedOverride(draft)
+  if (override !== undefined) return failed('OverrideNotAllowed', `spec.overrides: ${override.path} ${override.why}`)
   const isKnown = cloudInit.kind === 'rendered' || secret !== undefined
   return isKnown ? undefined : waiting(cloudInit.reason, cloudInit.message)
 }

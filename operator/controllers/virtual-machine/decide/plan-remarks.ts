@@ -2,16 +2,18 @@ import { compareQuantities, type VirtualMachineSpec, warningsOf } from '@open-te
 import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { whoMade } from '../../../images/decide/image-creator.ts'
 import { isOtherContent, mismatches } from '../../../images/decide/image-meaning.ts'
+import { firstFew } from '../../../runtime/first-few.ts'
 import type { MachineWorld } from '../world.ts'
 import { warningsOnDisks } from './further-disks.ts'
+import { refusedOverride, replacedByOverrides } from './machine-overrides.ts'
 import type { MachineDraft, Step } from './machine-plan.ts'
-import { CLONE_TYPE, changedSince, imageSizeOf, storageClassOf, wantsOf } from './plan-children.ts'
+import { CLONE_TYPE, changedSince, imageSizeOf, renderedMachine, storageClassOf, wantsOf } from './plan-children.ts'
 import type { Remark } from './status.ts'
 
 const REBUILD = 'undo it, or delete the VirtualMachine and create it again, which loses the data on its disk'
 
 /** Returns what people should know about a valid spec. */
-export function remarksOnSpec({ world, spec }: MachineDraft, { apply = [] }: Step): Remark[] {
+export function remarksOnSpec({ world, spec, now }: MachineDraft, { apply = [] }: Step): Remark[] {
   const { image } = world
   const imageSize = imageSizeOf(image)
   const ofUserData = world.cloudInit.kind === 'rendered' ? (world.cloudInit.warnings ?? []) : []
@@ -21,6 +23,7 @@ export function remarksOnSpec({ world, spec }: MachineDraft, { apply = [] }: Ste
     ...expansionWarnings(world, spec, imageSize),
     ...warningsOnDisks(world),
     ...smallDisks(world),
+    ...overrideWarnings({ world, spec, now }),
   ]
   const { vmDiskImageTemplate: template } = spec
   const isCorrected = apply.some(({ kind }) => kind === image?.kind)
@@ -38,6 +41,17 @@ export function remarksOnSpec({ world, spec }: MachineDraft, { apply = [] }: Ste
     remarks.push({ type: 'ImageMismatch', reason: 'ImageMismatch', message, ...(isAside && { isAside }) })
   }
   return remarks
+}
+
+/** Paths that are named; more are only counted. */
+const OVERRIDES_SHOWN = 10
+
+function overrideWarnings(draft: MachineDraft): ReturnType<typeof warningsOf> {
+  if (draft.spec.overrides === undefined || refusedOverride(draft) !== undefined) return []
+  const paths = replacedByOverrides(renderedMachine(draft), draft.spec)
+  if (paths.length === 0) return []
+  const message = `spec.overrides replaces what the rest of the spec says: ${firstFew(paths, OVERRIDES_SHOWN)}`
+  return [{ reason: 'Overridden' as const, message }]
 }
 
 /** The same of the disks beside the root disk as of the root disk itself. */

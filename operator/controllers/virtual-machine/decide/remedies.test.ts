@@ -133,6 +133,12 @@ const ROWS: readonly Row[] = [
     remedy: { policy: { attachableNetworks: ['vlans/v-100'] } },
   },
   {
+    reason: 'OverrideNotAllowed',
+    wrong: { spec: { overrides: { template: { spec: { domain: { cpu: { model: 'host-model' } } } } } } },
+    text: 'does not list vm:template.spec.domain.cpu.model; remove it, or have the policy allow it',
+    remedy: { policy: { allowedOverrides: ['vm:template.spec.domain.cpu'] } },
+  },
+  {
     reason: 'NetworkMissing',
     isDeployed: true,
     wrong: { ...STARTING, obstacle: { ...FOUND, missingNetworks: ['control-net'] } },
@@ -374,6 +380,19 @@ const ROWS: readonly Row[] = [
       ...aFurtherDisk({ size: '8Gi' }),
       instance: undefined,
       metadata: { annotations: { [ANNOTATIONS.rebuildRequestedAt]: 'now' } },
+    },
+  },
+  {
+    reason: 'Overridden',
+    isDeployed: true,
+    wrong: {
+      spec: { overrides: { template: { spec: { domain: { cpu: { cores: 2 } } } } } },
+      policy: { allowedOverrides: ['vm:template'] },
+    },
+    text: 'replaces what the rest of the spec says: template.spec.domain.cpu.cores',
+    remedy: {
+      spec: { overrides: { template: { spec: { domain: { cpu: { model: 'host-model' } } } } } },
+      policy: { allowedOverrides: ['vm:template'] },
     },
   },
   {

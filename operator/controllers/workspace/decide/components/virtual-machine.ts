@@ -21,6 +21,7 @@ import {
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { missingSecrets } from '../missing-secrets.ts'
+import { refusedOverrides } from '../overrides.ts'
 import { placedBefore } from '../placement.ts'
 import { imageIdsOf } from './image.ts'
 import { networkIds, refusedAttachment, refusedMove } from './network.ts'
@@ -37,7 +38,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   uses: ['Secret', 'Network', 'Volume'],
   children: ({ workspace, spec, policy, rebuildRequestedAt }) =>
     (spec.vms ?? []).map((vm): Component => {
-      const refused = refusedAttachment({ spec, policy }, vm.interfaces)
+      const refused = refusedAttachment({ spec, policy }, vm.interfaces) ?? refusedOverrides('vm', vm.overrides, policy)
       const { imageNamespace, networkDriver: driver } = policy
       const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver, rebuildRequestedAt })
       return {
@@ -88,6 +89,7 @@ const SAME: ReadonlySet<string> = new Set([
   'NamespaceTerminating',
   'Refused',
   'NetworkNotAllowed',
+  'OverrideNotAllowed',
   'ImageFailed',
   'DiskLost',
   'DiskBeingDeleted',

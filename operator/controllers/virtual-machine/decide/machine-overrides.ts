@@ -1,0 +1,126 @@
+import {
+  ANNOTATIONS,
+  compareQuantities,
+  guestNames,
+  type KubeVirtVirtualMachineObject,
+  notAllowedOverride,
+  type OverriddenValue,
+  overridePath,
+  type ReadOverrides,
+  type RefusedOverride,
+  readOverrides,
+  valueAtSteps,
+  whyNotAllowed,
+  withOverrides,
+} from '@open-terrain/constructs'
+import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
+import { isSame } from '../../../runtime/owned-fields.ts'
+import type { MachineDraft } from './machine-plan.ts'
+
+type Spec = MachineDraft['spec']
+
+/** Returns what the spec overrides. */
+export function overridesOf({ overrides = {} }: Pick<Spec, 'overrides'>): ReadOverrides {
+  return readOverrides('vm', overrides)
+}
+
+/** Returns an override that keeps the machine from being made or changed. What KubeVirt's machine has from this spec already stays. */
+export function refusedOverride({ world, spec }: Pick<MachineDraft, 'world' | 'spec'>): RefusedOverride | undefined {
+  const read = overridesOf(spec)
+  if (!read.ok) return read.refused
+  const names = guestNames(spec)
+  const missing = read.values.find(({ among }) => among !== undefined && !names.has(overridePath(among)))
+  if (missing?.among !== undefined)
+    return { path: overridePath(missing.among), why: 'is not there: the machine has no item of that name' }
+  const changed = read.values.filter((one) => !isApplied(world.machine, one))
+  const refused = notAllowedOverride('vm', changed, world.policy.allowedOverrides)
+  return refused && whyNotAllowed('vm', refused)
+}
+
+/**
+ * Returns KubeVirt's machine with the overrides of the spec, none of which is refused. What was overridden before, and is not any more, is as it is rendered,
+ * or gone.
+ */
+export function withMachineOverrides(
+  rendered: KubeVirtVirtualMachineObject,
+  spec: Pick<Spec, 'overrides'>,
+  machine: KubeVirtView | undefined,
+): KubeVirtVirtualMachineObject {
+  const read = overridesOf(spec)
+  const values = read.ok ? read.values.filter((one) => isRendered(rendered, one)) : []
+  const had = machine?.metadata.annotations?.[ANNOTATIONS.overrides]
+  if (values.length === 0 && had === undefined) return rendered
+  const paths = values.map(({ steps }) => overridePath(steps))
+  const stored = values.flatMap((one) => asStored(rendered, machine, one))
+  const { metadata } = rendered
+  return {
+    ...rendered,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, [ANNOTATIONS.overrides]: paths.join(',') } },
+    spec: withOverrides(withOverrides(rendered.spec, stored), objectsToKeep(machine, paths)),
+  }
+}
+
+/** Returns the paths at which overrides replace a value that the operator renders. */
+export function replacedByOverrides(
+  rendered: KubeVirtVirtualMachineObject,
+  spec: Pick<Spec, 'overrides'>,
+): readonly string[] {
+  const read = overridesOf(spec)
+  if (!read.ok) return []
+  const replaced = read.values.filter(({ steps, value }) => {
+    const ours = valueAtSteps(rendered.spec, steps)
+    return ours !== undefined && !isSame(ours, value) && !isEmptyObject(value)
+  })
+  return replaced.map(({ steps }) => overridePath(steps))
+}
+
+/** A disk whose claim does not exist yet is not rendered. */
+function isRendered({ spec }: KubeVirtVirtualMachineObject, { among }: OverriddenValue): boolean {
+  return among === undefined || valueAtSteps(spec, among) !== undefined
+}
+
+/** Reports whether KubeVirt's machine has a value from overrides, as far as KubeVirt keeps it. */
+function isApplied(machine: KubeVirtView | undefined, one: OverriddenValue): boolean {
+  if (!wasOverridden(machine, one)) return false
+  const present = valueAtSteps(machine?.spec, one.steps)
+  return present === undefined ? isZero(one.value) : isSameAs(present, one)
+}
+
+/**
+ * KubeVirt rewrites quantities, and leaves out what is as if it was not set: the value is written once, and is as wanted then. Otherwise the machine would be
+ * written at each look.
+ */
+function asStored(
+  rendered: KubeVirtVirtualMachineObject,
+  machine: KubeVirtView | undefined,
+  one: OverriddenValue,
+): OverriddenValue[] {
+  const present = valueAtSteps(machine?.spec, one.steps)
+  if (present !== undefined && isSameAs(present, one)) return [{ ...one, value: present }]
+  const isLeftOut = present === undefined && isZero(one.value) && wasOverridden(machine, one)
+  return isLeftOut && valueAtSteps(rendered.spec, one.steps) === undefined ? [] : [one]
+}
+
+function wasOverridden(machine: KubeVirtView | undefined, { steps }: OverriddenValue): boolean {
+  return machine?.overridden?.paths.includes(overridePath(steps)) ?? false
+}
+
+function isSameAs(present: unknown, { value, isQuantity }: OverriddenValue): boolean {
+  return isSame(present, value) || (isQuantity && compareQuantities(String(present), String(value)) === 0)
+}
+
+/** A patch takes away whole objects. Those with something of others stay when a value in them is not overridden any more. */
+function objectsToKeep(machine: KubeVirtView | undefined, paths: readonly string[]): OverriddenValue[] {
+  const { paths: had, shared } = machine?.overridden ?? { paths: [], shared: [] }
+  const gone = had.filter((path) => !paths.includes(path))
+  const kept = shared.filter((object) => gone.some((path) => path.startsWith(`${object}.`)))
+  return kept.map((object) => ({ steps: object.split('.'), value: {}, isQuantity: false, among: undefined }))
+}
+
+function isZero(value: unknown): boolean {
+  return value === false || value === 0 || value === '' || (Array.isArray(value) && value.length === 0)
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
