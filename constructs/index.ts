@@ -265,7 +265,7 @@ export {
   type VolumeSnapshotProps,
   type VolumeSnapshotSpec,
 } from './children/volume-snapshot.ts'
-export { valueAtSteps, withOverrides, withoutValues } from './children/with-overrides.ts'
+export { replacedBy, valueAtSteps, withOverrides, withoutValues } from './children/with-overrides.ts'
 export {
   type AnsibleObject,
   areVariablesTooLarge,
@@ -281,6 +281,7 @@ export {
   type ContainerSpec,
   type DeploymentObject,
   type PodSpec,
+  podNames,
   renderContainerCluster,
 } from './children/workspace-containers.ts'
 export {
@@ -378,6 +379,7 @@ export {
   machineDiskWarnings,
   machineNetworkWarnings,
   networkWarnings,
+  podOverrideWarnings,
   serviceWarnings,
   volumeWarnings,
 } from './children/workspace-warnings.ts'

@@ -126,6 +126,7 @@ function policyRows(): string[][] {
 
 const NATURES: Readonly<Record<Exclude<OverrideNode['kind'], 'never'>, string>> = {
   value: 'text, number or boolean',
+  switch: 'true',
   quantity: 'quantity',
   fields: 'object',
   list: 'list, replaced as a whole',

@@ -91,8 +91,8 @@ export const ANNOTATIONS = {
   /** On the VirtualMachine of KubeVirt: `<disk>=<claim>` of each further disk that the operator gave it, separated by commas. */
   disks: 'pelotech.ot/disks',
   /**
-   * On the VirtualMachine of KubeVirt: paths of the values that `overrides` of the spec has set, separated by commas. It tells them from what others have set.
-   * Absent until one was.
+   * On the VirtualMachine of KubeVirt, and on the Deployment of a container cluster: paths, below its spec, of the values that `overrides` has set, separated by
+   * commas. It tells them from what others have set. Absent until one was.
    */
   overrides: 'pelotech.ot/overrides',
   /** On the VirtualMachine of KubeVirt or its instance: when the operator last made KubeVirt retry what was refused. */

@@ -5,6 +5,8 @@
 export type OverrideNode =
   /** A text, a number or a boolean. */
   | { readonly kind: 'value' }
+  /** True: false is the same as nothing, and Kubernetes leaves it out. */
+  | { readonly kind: 'switch' }
   /** A value that is a quantity: `2048Mi` and `2Gi` are the same. */
   | { readonly kind: 'quantity' }
   /** Refused with all that is below it, whatever the policy says. */
@@ -24,6 +26,7 @@ export type OverrideNode =
 type OverrideFields = Extract<OverrideNode, { kind: 'fields' }>
 
 export const VALUE: OverrideNode = { kind: 'value' }
+export const SWITCH: OverrideNode = { kind: 'switch' }
 export const AMOUNT: OverrideNode = { kind: 'quantity' }
 
 export function never(because: string): OverrideNode {

@@ -39,6 +39,8 @@ describe('overrides are refused', () => {
     [`${DOMAIN}.cpu.model`, { text: 'a' }, 'must be a text, a number, true or false'],
     [`${DOMAIN}.cpu`, 'host', 'must be an object with fields'],
     [`${DOMAIN}.cpu.features`, 'svm', 'must be a list'],
+    [`${DOMAIN}.cpu.features`, [], 'is empty: remove it'],
+    [`${DOMAIN}.cpu.model`, '', 'is empty: remove it'],
     [`${DOMAIN}.cpu.features`, [{ name: 'svm', more: 1 }], 'is no field that can be overridden'],
     [`${DOMAIN}.devices.disks`, {}, 'must be a list'],
     [`${DOMAIN}.devices.disks`, [{ cache: 'none' }], 'must have items with a name'],

@@ -1,11 +1,14 @@
 import { type JsonObject, jsonObject } from '../schema/json-object.ts'
 import { MACHINE_OVERRIDES } from './machine-override-verdicts.ts'
 import { type OverrideNode, verdictOn, verdictOnField } from './override-verdicts.ts'
+import { POD_OVERRIDES } from './pod-override-verdicts.ts'
 
 /** What is overridden, as the policy names it, with the verdicts on it. */
 export const OVERRIDE_ROOTS = {
   /** `spec` of KubeVirt's VirtualMachine. */
   vm: MACHINE_OVERRIDES,
+  /** The pod template of a container cluster. */
+  pod: POD_OVERRIDES,
 } as const satisfies Readonly<Record<string, OverrideNode>>
 
 export type OverrideRoot = keyof typeof OVERRIDE_ROOTS
@@ -21,6 +24,11 @@ const ENTRY_MAX = 256
 export const MACHINE_OVERRIDES_HELP =
   "A part of spec of KubeVirt's VirtualMachine, merged over what the operator renders, such as template.spec.domain.cpu.model. The policy key " +
   'allowedOverrides must list each path. Default: none.'
+
+/** Description of the field of a container cluster. */
+export const POD_OVERRIDES_HELP =
+  'A part of the pod template, merged over what the operator renders, such as spec.hostAliases. The policy key allowedOverrides must list each path. A change ' +
+  'replaces the pod. Default: none.'
 
 /** The schema of `overrides`. Only the operator judges what is in it: the API server keeps it as it is written. */
 export const overridesField = (description: string) => jsonObject(description).optional()
@@ -107,7 +115,7 @@ export function whyNotAllowed(root: OverrideRoot, { steps }: Pick<OverriddenValu
 
 /** Reports whether a text can be an entry of the policy key allowedOverrides: something at or below it can be overridden. */
 export function isOverrideEntry(text: string): boolean {
-  const [, root = '', path = ''] = /^([a-z]+):([A-Za-z0-9.]+)$/.exec(text) ?? []
+  const [, root = '', path = ''] = /^([a-z]+):([-A-Za-z0-9.]+)$/.exec(text) ?? []
   if (text.length > ENTRY_MAX || !Object.hasOwn(OVERRIDE_ROOTS, root)) return false
   const verdict = verdictOn(OVERRIDE_ROOTS[root as OverrideRoot], path)
   return verdict !== undefined && verdict.kind !== 'never'
@@ -118,8 +126,8 @@ interface Place {
   readonly among: readonly OverrideStep[] | undefined
 }
 
-/** A name of an item that a path can show. */
-const ITEM = /^[A-Za-z0-9]([-A-Za-z0-9._]{0,61}[A-Za-z0-9])?$/
+/** A name of an item that a path can show: of a container or a variable, an address, or a path of a file. */
+const ITEM = /^[-A-Za-z0-9._:/]{1,253}$/
 /** A name of a field that a path can show. Others are nobody's fields. */
 const FIELD = /^[A-Za-z0-9][-A-Za-z0-9._/]{0,62}$/
 
@@ -173,6 +181,7 @@ class OverridesReader {
       return firstRefused(value, (one) => this.#takes('', place) ?? this.#refusedIn(node.item, one, place))
     }
     if (node.kind !== 'fields') {
+      if (node.kind === 'switch' && value !== true) return refusal(place, 'must be true, or left out')
       const isPlain = ['string', 'number', 'boolean'].includes(typeof value)
       return isPlain ? this.#takes(String(value), place) : refusal(place, 'must be a text, a number, true or false')
     }
@@ -194,6 +203,8 @@ class OverridesReader {
   }
 
   #add(node: OverrideNode, value: unknown, place: Place): RefusedOverride | undefined {
+    // It would not be stored: the object would never be as wanted.
+    if (value === '' || (Array.isArray(value) && value.length === 0)) return refusal(place, 'is empty: remove it')
     if (this.values.length >= OVERRIDE_VALUES_MAX)
       return refusal(place, `is beyond the ${OVERRIDE_VALUES_MAX} values that overrides may set`)
     this.values.push({ ...place, value, isQuantity: node.kind === 'quantity' })

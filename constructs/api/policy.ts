@@ -247,7 +247,7 @@ export const POLICY_SCHEMA = {
   allowedOverrides: key(
     'allowedOverrides',
     overrideEntries,
-    "What overrides of members may set: paths below spec of KubeVirt's VirtualMachine, such as vm:template.spec.domain.cpu.model, each with all below it, separated by commas, blanks or line ends. An empty text allows none. Some paths are never allowed: see Overrides. A member with another path in overrides is not created or changed.",
+    "What overrides of members may set: paths below spec of KubeVirt's VirtualMachine, such as vm:template.spec.domain.cpu.model, and below the pod template of a container cluster, such as pod:spec.hostAliases, each with all below it, separated by commas, blanks or line ends. An empty text allows none. Some paths are never allowed: see Overrides. A member with another path in overrides is not created or changed.",
   ),
   localVolumeRoot: key(
     'localVolumeRoot',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type CelRule, celMatches } from '../schema/cel.ts'
 import { placementFields } from './machine-placement.ts'
+import { overridesField, POD_OVERRIDES_HELP } from './overrides.ts'
 import { parseMilliQuantity, QUANTITY_PATTERN } from './quantity.ts'
 import { cel, dataKey, dnsLabel, listMap, matching, maybeFlag, maybeText, objectName, oneOf } from './shared.ts'
 import { containerMemoryField } from './sizes.ts'
@@ -312,6 +313,7 @@ const containerClusterFields = z.object({
     'name',
     'Containers of the cluster: one pod.',
   ),
+  overrides: overridesField(POD_OVERRIDES_HELP),
 })
 
 const containerCluster = cel(containerClusterFields, {

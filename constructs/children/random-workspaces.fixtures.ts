@@ -85,6 +85,31 @@ const tolerations = optional(
   ),
 )
 
+const machineOverrides = optional(
+  fc.constantFrom<NonNullable<NonNullable<WorkspaceSpec['vms']>[number]['overrides']>>(
+    {},
+    {
+      template: {
+        spec: { domain: { cpu: { model: 'host-model' }, devices: { disks: [{ name: 'rootdisk', io: 'native' }] } } },
+      },
+    },
+    { template: { spec: { volumes: [] } } },
+  ),
+)
+const podOverrides = optional(
+  fc.constantFrom<NonNullable<NonNullable<WorkspaceSpec['containerClusters']>[number]['overrides']>>(
+    {},
+    {
+      spec: {
+        hostAliases: [{ ip: '10.0.0.9', hostnames: ['web'] }],
+        containers: [{ name: 'c0', volumeMounts: [{ mountPath: '/dev/shm', name: 'shm' }] }],
+        volumes: [{ name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: '2048Mi' } }],
+      },
+    },
+    { spec: { hostNetwork: true } },
+  ),
+)
+
 const vmDraw = fc.record({
   attached,
   nic: nicDraw,
@@ -95,6 +120,7 @@ const vmDraw = fc.record({
   isSizedByType: fc.boolean(),
   nodeSelector: selector,
   tolerations,
+  overrides: machineOverrides,
   readiness: optional(fc.constantFrom({ guestAgent: true }, { cloudInit: true, timeoutSeconds: 60 })),
   disks: fc.array(fc.constantFrom('volume', '8Gi', '8192Mi'), { maxLength: 2 }),
   roles: optional(fc.record({ build: roles, deploy: roles })),
@@ -139,6 +165,7 @@ const clusterDraw = fc.record({
   nic: nicDraw,
   nodeSelector: selector,
   tolerations,
+  overrides: podOverrides,
   containers: fc.array(containerDraw, { minLength: 1, maxLength: 2 }),
   initContainers: fc.array(containerDraw, { maxLength: 1 }),
 })
@@ -307,7 +334,7 @@ type InterfacesOf = (
 
 function vmOf(name: string, drawn: Draws['members'][1][number], interfacesOf: InterfacesOf) {
   const { ignoreOnDeploy, firmware, tpm, version, roles: asked, hasUser, userData } = drawn
-  const { nodeSelector, tolerations, readiness } = drawn
+  const { nodeSelector, tolerations, readiness, overrides } = drawn
   return {
     name,
     version,
@@ -321,6 +348,7 @@ function vmOf(name: string, drawn: Draws['members'][1][number], interfacesOf: In
       readiness?.cloudInit === undefined && { os: 'windows' as const }),
     nodeSelector,
     tolerations,
+    overrides,
     readiness,
     backingVMDiskImage: 'golden',
     ...(drawn.isSizedByType
@@ -356,6 +384,7 @@ function clusterOf(
     name,
     nodeSelector: drawn.nodeSelector,
     tolerations: drawn.tolerations,
+    overrides: drawn.overrides,
     interfaces: interfacesOf(drawn.attached, drawn.nic, false),
     initContainers: drawn.initContainers.map((container, index) => ({
       name: `i${index}`,

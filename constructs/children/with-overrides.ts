@@ -1,4 +1,4 @@
-import type { OverriddenValue, OverrideStep } from '../api/overrides.ts'
+import { type OverriddenValue, type OverrideStep, overridePath } from '../api/overrides.ts'
 
 /**
  * Returns an object with other values in it. Lists with keys are merged: an item keeps its place and its other fields, and a new item follows those that
@@ -26,6 +26,15 @@ export function valueAtSteps(target: unknown, steps: readonly OverrideStep[]): u
     if (typeof step === 'string') return isRecord(value) ? value[step] : undefined
     return Array.isArray(value) ? value.find((item) => isRecord(item) && item[step.key] === step.item) : undefined
   }, target)
+}
+
+/** Returns the paths at which values replace others that are there. */
+export function replacedBy(object: object, values: readonly OverriddenValue[]): string[] {
+  const replaced = values.filter(({ steps, value }) => {
+    const before = valueAtSteps(object, steps)
+    return before !== undefined && !isEmptyObject(value) && JSON.stringify(before) !== JSON.stringify(value)
+  })
+  return replaced.map(({ steps }) => overridePath(steps))
 }
 
 /** Returns an object without the values at some places, and without the objects that have nothing else. Items of lists stay. */

@@ -1,10 +1,12 @@
 import type { Construct } from 'constructs'
-import { LABELS, PLACEMENT_GATE } from '../api/labels.ts'
+import { ANNOTATIONS, LABELS, PLACEMENT_GATE } from '../api/labels.ts'
+import { type OverriddenValue, overridePath, readOverrides } from '../api/overrides.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceContainer, WorkspaceContainerCluster, WorkspaceSpec } from '../api/workspace.ts'
 import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
 import { type NodePlacement, placementOf } from './placement.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
+import { withOverrides } from './with-overrides.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata, workspaceLabels } from './workspace-child.ts'
 import { type FileMount, type FilesVolume, fileMounts, filesVolume } from './workspace-files.ts'
 import { ansibleName, claimName } from './workspace-names.ts'
@@ -116,7 +118,35 @@ export function renderContainerCluster(props: ContainerClusterProps): Deployment
   return renderOne((chart) => new ContainerCluster(chart, 'Deployment', props))
 }
 
+/** Returns the paths of the containers of a cluster, as `overridePath` writes them. */
+export function podNames({ containers, initContainers = [] }: WorkspaceContainerCluster): ReadonlySet<string> {
+  return new Set([
+    ...containers.map(({ name }) => `spec.containers[${name}]`),
+    ...initContainers.map(({ name }) => `spec.initContainers[${name}]`),
+  ])
+}
+
+/** Returns what a container cluster overrides, as far as it can be overridden at all. */
+export function podOverrides({ overrides = {} }: WorkspaceContainerCluster): readonly OverriddenValue[] {
+  const read = readOverrides('pod', overrides)
+  return read.ok ? read.values : []
+}
+
 function deploymentOf(props: ContainerClusterProps): DeploymentObject {
+  const deployment = deploymentWithout(props)
+  const values = podOverrides(props.cluster)
+  if (values.length === 0) return deployment
+  const { metadata, spec } = deployment
+  const paths = values.map(({ steps }) => overridePath(['template', ...steps]))
+  return {
+    ...deployment,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, [ANNOTATIONS.overrides]: paths.join(',') } },
+    spec: { ...spec, template: withOverrides(spec.template, values) },
+  }
+}
+
+/** Returns the cluster without its overrides. */
+export function deploymentWithout(props: ContainerClusterProps): DeploymentObject {
   const { workspace, spec, cluster, driver } = props
   const nodeGroup = clusterNodeGroup(workspace, spec, cluster, driver)
   const own = { [LABELS.containerCluster]: cluster.name }

@@ -333,6 +333,40 @@ describe('renderContainerCluster', () => {
     )
   })
 
+  it('has the overrides of the spec, merged by the keys of lists, and nothing of those that cannot be', () => {
+    const app = cluster('app', { files: [{ path: '/b', content: 'b' }], env: [{ name: 'A', value: 'a' }] })
+    const one = { name: 'c', env: [{ name: 'B', value: 'b' }], volumeMounts: [{ mountPath: '/dev/shm', name: 'shm' }] }
+    const fragment = {
+      containers: [{ ...one, lifecycle: { preStop: { sleep: { seconds: 5 } } } }],
+      volumes: [{ name: 'shm', emptyDir: { medium: 'Memory' } }],
+      terminationGracePeriodSeconds: 5,
+    }
+    const of = (overrides: object) => ({
+      containerClusters: [{ ...app, overrides: overrides as Record<string, unknown> }],
+    })
+    const pod = deployment(of({ spec: fragment })).spec
+    expect(pod).toMatchObject({ hostname: 'app', terminationGracePeriodSeconds: 5 })
+    expect(pod.containers).toEqual([
+      {
+        name: 'c',
+        image: 'registry.example/app:1',
+        env: [
+          { name: 'A', value: 'a' },
+          { name: 'B', value: 'b' },
+        ],
+        volumeMounts: [
+          { name: 'files', mountPath: '/b', subPath: 'c.0', readOnly: true },
+          { mountPath: '/dev/shm', name: 'shm' },
+        ],
+        lifecycle: { preStop: { sleep: { seconds: 5 } } },
+      },
+    ])
+    expect(pod.volumes?.map(({ name }) => name)).toEqual(['files', 'shm'])
+    const without = { containerClusters: [app] }
+    expect(deployment(of({ spec: { ...fragment, hostNetwork: true } }))).toEqual(deployment(without))
+    expect(JSON.stringify(deployment(of({})))).toBe(JSON.stringify(deployment(without)))
+  })
+
   it('has the probes of the spec, as the API server stores them', () => {
     const probes = {
       startupProbe: { exec: { command: ['true'] }, failureThreshold: 60, initialDelaySeconds: 0 },

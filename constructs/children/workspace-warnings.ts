@@ -8,6 +8,8 @@ import type {
   WorkspaceVm,
 } from '../api/workspace.ts'
 import { usableRoutes } from './cloud-init-network-data.ts'
+import { replacedBy } from './with-overrides.ts'
+import { type ContainerClusterProps, deploymentWithout, podOverrides } from './workspace-containers.ts'
 import { isDefaultRoute, routesOf, type WorkspaceNetworkProps } from './workspace-network.ts'
 import { mountedVolumes } from './workspace-node-group.ts'
 import {
@@ -123,6 +125,16 @@ export function clusterWarnings(props: PodNetworkProps): string[] {
     ...routesOfOverlays(props),
     ...lostReplies(cluster, attached.find(hasGateway)?.network),
   ]
+}
+
+/** Returns what an author should know about the overrides of a container cluster. */
+export function podOverrideWarnings(props: ContainerClusterProps): string[] {
+  const values = podOverrides(props.cluster)
+  if (values.length === 0) return []
+  const paths = replacedBy(deploymentWithout(props).spec.template, values)
+  return paths.length === 0
+    ? []
+    : [`overrides replaces what the rest of the container cluster says: ${paths.join(', ')}`]
 }
 
 /** Returns what an author should know about the networks of a machine. */

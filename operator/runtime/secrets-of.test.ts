@@ -26,8 +26,8 @@ const SENT: Readonly<Record<string, readonly [kind: string, sent: (secret: strin
   'a value of KubeVirt’s machine that is overridden': [
     'VirtualMachine',
     (secret) => ({
-      metadata: { annotations: { 'pelotech.ot/overrides': 'a.b,domain.disks[root].serial' } },
-      spec: { domain: { disks: [{ name: 'other' }, { name: 'root', serial: secret }] } },
+      metadata: { annotations: { 'pelotech.ot/overrides': 'a.b,domain.disks[/r.oot].serial' } },
+      spec: { domain: { disks: [{ name: 'other' }, { name: '/r.oot', serial: secret }] } },
     }),
   ],
   'an environment variable': [

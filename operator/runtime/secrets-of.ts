@@ -91,10 +91,11 @@ function* writtenBySomebody(object: object): Generator<string> {
 const PATHS_MAX = 64
 
 function valueAt(spec: unknown, path: string): unknown {
-  return path.split(/[.[]/).reduce<unknown>((value, step) => {
+  const steps = [...path.matchAll(/\[([^\]]*)\]|[^.[]+/g)]
+  return steps.reduce<unknown>((value, [step, item]) => {
     if (typeof value !== 'object' || value === null) return undefined
-    if (!step.endsWith(']')) return Object.hasOwn(value, step) ? (value as Record<string, unknown>)[step] : undefined
-    return Object.values(value).find((item) => Object.values(item ?? {}).includes(step.slice(0, -1)))
+    if (item !== undefined) return Object.values(value).find((one) => Object.values(one ?? {}).includes(item))
+    return Object.hasOwn(value, step) ? (value as Record<string, unknown>)[step] : undefined
   }, spec)
 }
 

@@ -191,7 +191,7 @@ const validSpec = fc
     nets: names,
     starts: fc.nat(3),
     vms: fc.array(vmWithUserData, { minLength: 1, maxLength: 2 }),
-    place: fc.record(placement),
+    place: fc.record({ ...placement, overrides: maybe(overrides) }),
     container,
     first: maybe(initContainer),
     volumes: names,
@@ -607,6 +607,7 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
   at([...VM, 'resources', 'memory'], oddMemory),
   at([...VM, 'diskSize'], fc.oneof(oddQuantity, rawNumber)),
   at([...VM, 'overrides'], noObject),
+  at([...CLUSTER, 'overrides'], noObject),
   at([...VM, 'vmDiskImageTemplate'], nearValidImageSpec),
   at(
     [...VM, 'users'],

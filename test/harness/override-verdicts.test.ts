@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import * as kubernetes from '@kubernetes/client-node'
 import { OVERRIDE_ROOTS, type OverrideNode, verdictOnField } from '@open-terrain/constructs'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
@@ -70,6 +71,21 @@ function pathsOf(node: OverrideNode, path = ''): string[] {
   })
 }
 
+/** A type of Kubernetes as its client has it. */
+function attributeOf(type: string): SchemaType {
+  const [, item] = /^Array<(.*)>$/.exec(type) ?? /^Set<(.*)>$/.exec(type) ?? []
+  if (item !== undefined) return attributeOf(item)
+  const [, value] = /^\{ \[key: string\]: (.*); \}$/.exec(type) ?? []
+  if (value !== undefined) return { fields: (): Fields => ({ '*': attributeOf(value) }) }
+  const model = (kubernetes as Readonly<Record<string, unknown>>)[type] as Model | undefined
+  const attributes = model?.getAttributeTypeMap?.() ?? []
+  return { fields: () => Object.fromEntries(attributes.map((one) => [one.baseName, attributeOf(one.type)])) }
+}
+
+interface Model {
+  readonly getAttributeTypeMap?: () => readonly { readonly baseName: string; readonly type: string }[]
+}
+
 describe('verdicts on what may be overridden', () => {
   it('are given for every path of KubeVirt’s VirtualMachine, and for no other', async () => {
     const seen = new Set<string>()
@@ -86,5 +102,12 @@ describe('verdicts on what may be overridden', () => {
     expect(walk(structural(spec), OVERRIDE_ROOTS.vm, '', seen)).toEqual([])
     // Our small CRD has only what we use.
     if (source === 'real') expect(pathsOf(OVERRIDE_ROOTS.vm).filter((path) => !seen.has(path))).toEqual([])
+  })
+
+  it('are given for every path of a pod template, and for no other', () => {
+    const seen = new Set<string>()
+    expect(walk(attributeOf('V1PodTemplateSpec'), OVERRIDE_ROOTS.pod, '', seen)).toEqual([])
+    expect(seen.size).toBeGreaterThan(150)
+    expect(pathsOf(OVERRIDE_ROOTS.pod).filter((path) => !seen.has(path))).toEqual([])
   })
 })

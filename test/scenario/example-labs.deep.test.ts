@@ -40,7 +40,8 @@ it('the labs of the examples become Ready as they are, with the Secrets that the
   await using workspaces = await Workspaces.start(cluster(), {
     allowedCapabilities: 'NET_ADMIN,NET_RAW,SYS_ADMIN',
     attachableNetworks: 'vlans/vlan-100',
-    allowedOverrides: 'vm:template.spec.domain.cpu vm:template.spec.domain.devices.disks.cache',
+    allowedOverrides:
+      'vm:template.spec.domain.cpu vm:template.spec.domain.devices.disks.cache pod:spec.hostAliases pod:spec.volumes.emptyDir pod:spec.containers.volumeMounts',
   })
   const { world } = workspaces
   await makeNetwork(world.client, 'vlans', 'vlan-100')

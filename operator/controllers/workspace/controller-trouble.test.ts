@@ -319,6 +319,48 @@ it('overrides of a machine need the policy, and it stays as it is without', asyn
   expect(JSON.stringify(bench.status())).not.toContain('canary')
 })
 
+it('overrides of a container cluster need the policy, replace its pod, and are gone when the spec has them no more', async () => {
+  const withPod = (spec: object | undefined) => ({
+    containerClusters: [
+      {
+        name: 'web',
+        containers: [{ name: 'web', image: 'registry.example/web:1' }],
+        ...(spec !== undefined && { overrides: { spec } as Record<string, unknown> }),
+      },
+    ],
+  })
+  const aliases = [{ ip: '10.0.0.9', hostnames: ['canary.example.com'] }]
+  const bench = await start(withPod({ hostAliases: aliases, hostname: 'canary' }))
+  const pods = () =>
+    bench.client
+      .all('Deployment')
+      .map((one) => (one as unknown as { spec: { template: { spec: Record<string, unknown> } } }).spec.template.spec)
+  const said = async () => {
+    await bench.work()
+    expect(JSON.stringify(bench.status())).not.toContain('canary')
+    return [bench.status().reason, bench.status().components?.find(({ kind }) => kind === 'ContainerCluster')?.message]
+  }
+  expect(await said()).toEqual([
+    'OverrideNotAllowed',
+    'overrides: spec.hostname cannot be overridden: name of the container cluster says that',
+  ])
+  bench.change(withPod({ hostAliases: aliases, containers: [{ name: 'db', imagePullPolicy: 'Always' }] }))
+  bench.setPolicy({ allowedOverrides: ['pod:spec.hostAliases', 'pod:spec.containers'] })
+  expect((await said())[1]).toBe('overrides: spec.containers[db] is not there: the member has no item of that name')
+  expect(pods()).toEqual([])
+  bench.change(withPod({ hostAliases: aliases, containers: [{ name: 'web', imagePullPolicy: 'Always' }] }))
+  expect(await said()).toEqual(['Ready', 'the containers of web run'])
+  expect(pods()).toMatchObject([{ hostAliases: aliases, containers: [{ name: 'web', imagePullPolicy: 'Always' }] }])
+  bench.setPolicy({ allowedOverrides: [] })
+  expect((await said())[1]).toMatch(
+    /spec.hostAliases\[10.0.0.9\].hostnames is not allowed: .* the Deployment of that name exists and stays as it is/,
+  )
+  expect(pods()).toMatchObject([{ hostAliases: aliases }])
+  bench.change(withPod(undefined))
+  expect((await said())[0]).toBe('Ready')
+  expect(pods()).not.toMatchObject([{ hostAliases: aliases }])
+})
+
 it('a privileged container needs the policy, and owners have no shells as long as one may run', async () => {
   const withPrivileges = (more: object) => ({
     owners: [{ kind: 'User' as const, name: 'alice' }],

@@ -60,20 +60,6 @@ export function withMachineOverrides(
   }
 }
 
-/** Returns the paths at which overrides replace a value that the operator renders. */
-export function replacedByOverrides(
-  rendered: KubeVirtVirtualMachineObject,
-  spec: Pick<Spec, 'overrides'>,
-): readonly string[] {
-  const read = overridesOf(spec)
-  if (!read.ok) return []
-  const replaced = read.values.filter(({ steps, value }) => {
-    const ours = valueAtSteps(rendered.spec, steps)
-    return ours !== undefined && !isSame(ours, value) && !isEmptyObject(value)
-  })
-  return replaced.map(({ steps }) => overridePath(steps))
-}
-
 /** A disk whose claim does not exist yet is not rendered. */
 function isRendered({ spec }: KubeVirtVirtualMachineObject, { among }: OverriddenValue): boolean {
   return among === undefined || valueAtSteps(spec, among) !== undefined
@@ -118,9 +104,5 @@ function objectsToKeep(machine: KubeVirtView | undefined, paths: readonly string
 }
 
 function isZero(value: unknown): boolean {
-  return value === false || value === 0 || value === '' || (Array.isArray(value) && value.length === 0)
-}
-
-function isEmptyObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+  return value === false || value === 0
 }

@@ -1,11 +1,11 @@
-import { compareQuantities, type VirtualMachineSpec, warningsOf } from '@open-terrain/constructs'
+import { compareQuantities, replacedBy, type VirtualMachineSpec, warningsOf } from '@open-terrain/constructs'
 import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { whoMade } from '../../../images/decide/image-creator.ts'
 import { isOtherContent, mismatches } from '../../../images/decide/image-meaning.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
 import type { MachineWorld } from '../world.ts'
 import { warningsOnDisks } from './further-disks.ts'
-import { refusedOverride, replacedByOverrides } from './machine-overrides.ts'
+import { overridesOf, refusedOverride } from './machine-overrides.ts'
 import type { MachineDraft, Step } from './machine-plan.ts'
 import { CLONE_TYPE, changedSince, imageSizeOf, renderedMachine, storageClassOf, wantsOf } from './plan-children.ts'
 import type { Remark } from './status.ts'
@@ -48,7 +48,8 @@ const OVERRIDES_SHOWN = 10
 
 function overrideWarnings(draft: MachineDraft): ReturnType<typeof warningsOf> {
   if (draft.spec.overrides === undefined || refusedOverride(draft) !== undefined) return []
-  const paths = replacedByOverrides(renderedMachine(draft), draft.spec)
+  const read = overridesOf(draft.spec)
+  const paths = read.ok ? replacedBy(renderedMachine(draft).spec, read.values) : []
   if (paths.length === 0) return []
   const message = `spec.overrides replaces what the rest of the spec says: ${firstFew(paths, OVERRIDES_SHOWN)}`
   return [{ reason: 'Overridden' as const, message }]

@@ -61,6 +61,8 @@ function pickRendered(annotations: KubeObject['metadata']['annotations'] = {}): 
 
 /** Maps of quantities. The API server writes quantities in its own form: 2048Mi becomes 2Gi. */
 const AMOUNTS: ReadonlySet<string> = new Set(['requests', 'limits', 'hard', 'capacity'])
+/** Single quantities. */
+const AMOUNT_FIELDS: ReadonlySet<string> = new Set(['sizeLimit', 'divisor'])
 /** Maps in which any addition changes the meaning. */
 const OURS_ALONE: ReadonlySet<string> = new Set([
   ...AMOUNTS,
@@ -105,6 +107,7 @@ function contains(actual: unknown, wanted: unknown, key: string): boolean {
       actual.length === wanted.length &&
       wanted.every((item, at) => contains(actual[at], item, key))
     )
+  if (AMOUNT_FIELDS.has(key)) return isSameAmount(actual, wanted)
   if (!isRecord(wanted)) return isSame(actual, wanted)
   // The API server omits empty maps.
   const has = isRecord(actual) ? actual : actual === undefined ? {} : undefined

@@ -1,21 +1,39 @@
 import {
   notAllowedOverride,
   type OverrideRoot,
+  overridePath,
   type Policy,
+  type RefusedOverride,
   readOverrides,
   whyNotAllowed,
 } from '@open-terrain/constructs'
 import { type ComponentStanding, componentFailed } from './component.ts'
 
-/** Returns the standing of a member whose overrides are refused. */
+/**
+ * Returns the standing of a member whose overrides are refused.
+ * @param names paths of the items that the member has, where only these can be overridden. Default: whoever renders it knows them.
+ */
 export function refusedOverrides(
   root: OverrideRoot,
   overrides: Readonly<Record<string, unknown>> | undefined,
   { allowedOverrides }: Pick<Policy, 'allowedOverrides'>,
+  names?: ReadonlySet<string>,
 ): ComponentStanding | undefined {
-  if (overrides === undefined) return undefined
-  const read = readOverrides(root, overrides)
-  const value = read.ok ? notAllowedOverride(root, read.values, allowedOverrides) : undefined
-  const refused = read.ok ? value && whyNotAllowed(root, value) : read.refused
+  const refused = overrides && refusedIn(root, overrides, allowedOverrides, names)
   return refused && componentFailed('OverrideNotAllowed', `overrides: ${refused.path} ${refused.why}`)
+}
+
+function refusedIn(
+  root: OverrideRoot,
+  overrides: Readonly<Record<string, unknown>>,
+  allowed: readonly string[],
+  names: ReadonlySet<string> | undefined,
+): RefusedOverride | undefined {
+  const read = readOverrides(root, overrides)
+  if (!read.ok) return read.refused
+  const refused = notAllowedOverride(root, read.values, allowed)
+  if (refused !== undefined) return whyNotAllowed(root, refused)
+  const items = read.values.flatMap(({ among }) => (among === undefined ? [] : [overridePath(among)]))
+  const missing = names && items.find((item) => !names.has(item))
+  return missing === undefined ? undefined : { path: missing, why: 'is not there: the member has no item of that name' }
 }

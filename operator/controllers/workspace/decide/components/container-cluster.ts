@@ -4,7 +4,9 @@ import {
   containersOf,
   hasHostPort,
   DEFAULT_ROUTE_LEFT_OUT as LEFT_OUT,
+  podNames,
   podNetworksIn,
+  podOverrideWarnings,
   renderClusterFiles,
   renderClusterNetworks,
   renderContainerCluster,
@@ -29,6 +31,7 @@ import {
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { missingSecrets } from '../missing-secrets.ts'
 import { memberOf } from '../node-group.ts'
+import { refusedOverrides } from '../overrides.ts'
 import { forgotten, judgePlacement, type Placement } from '../placement.ts'
 import { judgeNetworks } from '../pod-networks.ts'
 import { livePod, podTrouble } from '../pod-trouble.ts'
@@ -61,7 +64,7 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
           ...volumeIds(blueprint, cluster),
         ],
         ...(warnings.includes(LEFT_OUT) && { remarks: [DEFAULT_ROUTE_LEFT_OUT] }),
-        ...withWarnings(warnings),
+        ...withWarnings([...warnings, ...podOverrideWarnings(props)]),
         earlier: [
           {
             objects: [renderContainerCluster({ ...props, defaultRoute: 'requested', placement: 'free' })],
@@ -123,6 +126,8 @@ function heldByPolicy(cluster: WorkspaceContainerCluster, blueprint: Blueprint):
   const { allowHostPorts, allowedCapabilities, allowPrivileged } = blueprint.policy
   const attachment = refusedAttachment(blueprint, cluster.interfaces)
   if (attachment !== undefined) return held(attachment)
+  const override = refusedOverrides('pod', cluster.overrides, blueprint.policy, podNames(cluster))
+  if (override !== undefined) return held(override)
   for (const { name, portMappings = [], capabilities, privileged } of containersOf(cluster)) {
     if (privileged === true && !allowPrivileged)
       return held(
