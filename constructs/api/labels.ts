@@ -92,7 +92,8 @@ export const ANNOTATIONS = {
   disks: 'pelotech.ot/disks',
   /**
    * On the VirtualMachine of KubeVirt, and on the Deployment of a container cluster: paths, below its spec, of the values that `overrides` has set, separated by
-   * commas. It tells them from what others have set. Absent until one was.
+   * commas. It tells them from what others have set. Absent until one was; on a Deployment
+   * it is left over when none is any more.
    */
   overrides: 'pelotech.ot/overrides',
   /** On the VirtualMachine of KubeVirt or its instance: when the operator last made KubeVirt retry what was refused. */

@@ -72,6 +72,8 @@ function* secretsOfField(field: string, value: unknown, { kind, areVariables = f
 
 function* allTexts(value: unknown): Generator<string> {
   if (typeof value === 'string') yield value
+  // A shorter one is part of ordinary words, and never stands in quotes.
+  if (typeof value === 'number' && String(value).length >= SHORT) yield String(value)
   if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) yield* allTexts(one)
 }
 
