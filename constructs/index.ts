@@ -36,7 +36,7 @@ export {
 export { ipText, isOverlapping, parseCidr, parseIp } from './api/ip-address.ts'
 export { ANNOTATIONS, FINALIZERS, LAB_ISOLATION, LABELS, MANAGER, PLACEMENT_GATE } from './api/labels.ts'
 export { INSTANCETYPE_KINDS, PREFERENCE_KINDS } from './api/machine-instancetype.ts'
-export { OPERATING_SYSTEMS, type OperatingSystem, WINDOWS_PASSWORD_MAX } from './api/machine-os.ts'
+export { isWindows, OPERATING_SYSTEMS, type OperatingSystem, WINDOWS_PASSWORD_MAX } from './api/machine-os.ts'
 export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
 export { type OverrideNode, verdictOn, verdictOnField } from './api/override-verdicts.ts'
 export {
@@ -220,6 +220,7 @@ export {
   namesFromSpec,
   SYSPREP_FROM_SPEC,
 } from './children/fields-from-spec.ts'
+export { guestHostsHash, withGuestHosts } from './children/guest-hosts.ts'
 export type { ChildMetadata, ChildOwnerReference, ImageChild, ImageRef } from './children/image-child.ts'
 export {
   guestNames,
@@ -290,6 +291,15 @@ export {
   ContainerClusterFiles,
   renderClusterFiles,
 } from './children/workspace-files.ts'
+export {
+  type ClusterHostsObject,
+  type ClusterHostsProps,
+  ContainerClusterHosts,
+  clusterHostsName,
+  HOSTS_KEY,
+  hostsVolume,
+  renderClusterHosts,
+} from './children/workspace-hosts.ts'
 export {
   renderWorkspaceMachine,
   WorkspaceMachine,

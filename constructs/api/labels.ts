@@ -28,6 +28,8 @@ export const LABELS = {
   baseVm: 'pelotech.ot/base-vm',
   baseVmVersion: 'pelotech.ot/base-vm-version',
   version: 'pelotech.ot/version',
+  /** On the instance of KubeVirt: hash of the host names that its guest started with. In the template of the KubeVirt VirtualMachine: of those for its next start. */
+  hosts: 'pelotech.ot/hosts',
 } as const
 
 /**
@@ -72,6 +74,8 @@ export const ANNOTATIONS = {
   rendered: 'pelotech.ot/rendered',
   /** On a Secret of a Workspace whose values the operator makes: `<key>=<length>` of each, separated by commas. */
   generatedKeys: 'pelotech.ot/generated-keys',
+  /** On the pod of a container cluster: hash of the host names that it started with. On a machine's cloud-init Secret: of those for its next start. */
+  hosts: 'pelotech.ot/hosts',
   /** On the Deployment of a container cluster whose pod fitted no node beside the others: nodes on which all of them were tried, separated by commas. */
   avoidedNodes: 'pelotech.ot/avoided-nodes',
   /**

@@ -323,6 +323,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning: 'A change of the spec takes effect when the machine restarts.',
     remedy: 'Restart the machine, for instance with virtctl restart, or undo the change.',
   },
+  /** The guest started with other host names. */
+  NamesNotCurrent: {
+    meaning:
+      'spec.hostAliases, or in a Workspace the names of the members, changed after the guest was started, so its /etc/hosts has the names of then, or none. Nothing is restarted for that.',
+    remedy:
+      'No action needed unless the guest has to know the names of now: then restart the machine, for instance with virtctl restart.',
+  },
   /** A change takes effect only on a new disk. */
   RebuildRequired: {
     meaning:

@@ -29,6 +29,8 @@ export const VIRTUAL_MACHINE_CONDITIONS = {
   FullCopy: 'FullCopy',
   /** A change of the spec takes effect at the next restart. */
   RestartRequired: 'RestartRequired',
+  /** The guest started with other host names than those of the spec. */
+  NamesNotCurrent: 'NamesNotCurrent',
   /** A change of the spec takes effect only on a new disk. */
   RebuildRequired: 'RebuildRequired',
   /** A restore of KubeVirt has replaced the root disk. */
@@ -127,7 +129,7 @@ export const virtualMachineStatus = statusOf(
     conditions:
       'Ready: the machine runs, is off as spec.runStrategy allows, or is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work is in progress, or ' +
       'cannot continue without a change. Settled: the machine is Ready or Failed with this spec: processing of this spec has ended. SpecWarning: a field of the spec cannot be applied exactly as written. ImageMismatch: the image differs from the ' +
-      'template. FullCopy: CDI copied the disk instead of cloning it. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk. ' +
+      'template. FullCopy: CDI copied the disk instead of cloning it. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk. NamesNotCurrent: the guest started with other hostAliases. ' +
       'DiskLost: the disk that the guest ran from is gone or is being deleted, and no other one is made before somebody asks for it. ' +
       'DiskRestored: a restore of KubeVirt has replaced the root disk. RestoredDiskLost: that disk is gone. AddedByOthers: the VirtualMachine of KubeVirt has parts that others have added. ' +
       'ChangeUndone: somebody had changed its root disk without a restore.',

@@ -76,10 +76,11 @@ function keysOfAdministrator(user: VirtualMachineUser): string[] {
 }
 
 /** Returns what is not in a Windows guest as the spec says. */
-export function windowsGuest({ name, interfaces = [] }: VirtualMachineSpec): SpecWarning[] {
+export function windowsGuest({ name, interfaces = [], hostAliases = [] }: VirtualMachineSpec): SpecWarning[] {
   const silent = interfaces.filter((nic) => addressingOf(nic) === 'none').map(({ network }) => network)
   return [
     ...hostNameWarnings(name),
+    ...(hostAliases.length > 0 ? ['hostAliases do not reach Windows: write the names by userData'] : []),
     ...(silent.length === 0
       ? []
       : [

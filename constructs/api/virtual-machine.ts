@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
 import { ageColumn, MESSAGE_COLUMN, phaseColumn, queueColumns, reasonColumn, WARNINGS_COLUMN } from './columns.ts'
+import { hostAliasesField } from './host-aliases.ts'
 import { disksField, MACHINE_DISKS_MAX } from './machine-disks.ts'
 import { hardwareFields } from './machine-hardware.ts'
 import { matcherFields, sizedOnce } from './machine-instancetype.ts'
@@ -104,6 +105,7 @@ const specFields = z.object({
   ).optional(),
   interfaces: interfaces.optional(),
   overrides: overridesField(MACHINE_OVERRIDES_HELP),
+  hostAliases: hostAliasesField,
   nodeGroup: dnsLabel()
     .describe(
       'Machines and pods of the namespace with the same node group run on one node, as networks that are Linux bridges of a node need it. Default: ' +

@@ -302,6 +302,14 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'When an interruption is acceptable, run the command in the message: the operator makes it again. A change of its part of the spec does the same.',
   },
+  /** With names: hosts. */
+  NamesNotCurrent: {
+    severity: 'silent',
+    meaning:
+      'The names of the members were changed after it started, so what runs in it has those of then in /etc/hosts, or none. Nothing is restarted for that.',
+    remedy:
+      'No action needed unless it has to know the others by the names of now: then run the command in the message, which restarts it.',
+  },
   /** Of the condition NetworksIsolated. */
   NodeIsolated: {
     severity: 'silent',

@@ -31,6 +31,12 @@ const specFields = z.object({
   owners: owners.optional(),
   services: services.optional(),
   secrets: secrets.optional(),
+  names: z
+    .enum(['hosts'])
+    .describe(
+      'hosts: containers and Linux machines have the static addresses of all members on their networks in /etc/hosts, by their names, as they are when they start. Default: not set.',
+    )
+    .optional(),
 })
 
 const spec = cel(specFields, ...workspaceRules).describe('What the workspace is made of.')

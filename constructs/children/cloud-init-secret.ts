@@ -1,11 +1,13 @@
 import { ApiObject } from 'cdk8s'
 import type { Construct } from 'constructs'
+import type { HostAlias } from '../api/host-aliases.ts'
 import { ANNOTATIONS } from '../api/labels.ts'
 import type { OperatingSystem } from '../api/machine-os.ts'
 import { sha256Hex } from '../api/sha256.ts'
 import { type GuestInterface, renderNetworkData } from './cloud-init-network-data.ts'
 import { renderUserData, type UserDataProps } from './cloud-init-user-data.ts'
 import { renderCloudbaseNetworkData, renderCloudbaseUserData } from './cloudbase-init-data.ts'
+import { guestHostsHash, withGuestHosts } from './guest-hosts.ts'
 import type { ChildMetadata } from './image-child.ts'
 import { render } from './render.ts'
 import { type VMRef, vmChildMetadata, vmChildNames } from './virtual-machine-child.ts'
@@ -25,7 +27,10 @@ export interface CloudInitData {
 
 export interface CloudInitSecretProps {
   readonly vm: VMRef
+  /** From `renderCloudInit`. */
   readonly data: CloudInitData
+  /** Names for /etc/hosts of a Linux guest, which are no part of the hash of `data`. Default: none. */
+  readonly hostAliases?: readonly HostAlias[] | undefined
 }
 
 /** The object as it is sent. The API server converts `stringData` to `data`. */
@@ -42,17 +47,21 @@ export interface CloudInitSecretObject {
  * whether it is up to date; only those who may read the Secret see it.
  */
 export class CloudInitSecret extends ApiObject {
-  constructor(scope: Construct, id: string, { vm, data }: CloudInitSecretProps) {
+  constructor(scope: Construct, id: string, { vm, data, hostAliases }: CloudInitSecretProps) {
+    const hosts = guestHostsHash(hostAliases)
     super(scope, id, {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: vmChildMetadata({
         vm,
         name: vmChildNames(vm.name).cloudInit,
-        annotations: { [ANNOTATIONS.cloudInit]: cloudInitHash(data) },
+        annotations: {
+          [ANNOTATIONS.cloudInit]: cloudInitHash(data),
+          ...(hosts !== undefined && { [ANNOTATIONS.hosts]: hosts }),
+        },
       }),
       type: 'Opaque',
-      stringData: data,
+      stringData: { ...data, userdata: withGuestHosts(data.userdata, hostAliases) },
     })
   }
 }

@@ -46,6 +46,8 @@ export interface KubeVirtVirtualMachineProps {
     readonly fingerprint: string
     /** Whether the Secret has `networkdata`. */
     readonly hasNetworkData: boolean
+    /** Hash of the host names in the Secret. Default: it has none. */
+    readonly hosts?: string | undefined
   }
   /** System of the guest. Default: linux. */
   readonly os?: OperatingSystem | undefined
@@ -216,7 +218,7 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
     ...(preference !== undefined && { preference }),
     runStrategy: props.runStrategy ?? 'Always',
     template: {
-      metadata: { labels: { ...vmLabels(vm), ...placeLabels(props) } },
+      metadata: { labels: { ...vmLabels(vm), ...placeLabels(props), ...hostsLabel(props) } },
       spec: {
         hostname: props.hostname,
         terminationGracePeriodSeconds: GRACE_SECONDS,
@@ -245,6 +247,11 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
       },
     },
   }
+}
+
+/** KubeVirt gives it to the next instance. It asks for no restart because of a label. */
+function hostsLabel({ cloudInit: { hosts } }: KubeVirtVirtualMachineProps): Readonly<Record<string, string>> {
+  return hosts === undefined ? {} : { [LABELS.hosts]: hosts }
 }
 
 /** Where the spec says nothing. Windows has drivers for these in itself. */

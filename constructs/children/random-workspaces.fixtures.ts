@@ -205,6 +205,7 @@ const draws = fc.record({
   volumes: fc.tuple(labels(4), fc.array(volumeDraw, { minLength: 4, maxLength: 4 })),
   services: fc.tuple(labels(3), fc.array(serviceDraw, { minLength: 3, maxLength: 3 })),
   secrets: fc.tuple(labels(2), fc.array(secretDraw, { minLength: 2, maxLength: 2 })),
+  names: optional(fc.constant('hosts' as const)),
 })
 type Draws = typeof draws extends fc.Arbitrary<infer T> ? T : never
 
@@ -221,6 +222,7 @@ function specOf({
   volumes: [volumeNames, drawnVolumes],
   services: drawnServices,
   secrets: [secretNames, generated],
+  names: asked,
 }: Draws): WorkspaceSpecInput {
   const networks = names.map((name, at) => ({ name, at, drawn: drawnNetworks[at] as NetworkDraw }))
   const [memberNames, vms, clusters] = members
@@ -271,6 +273,7 @@ function specOf({
       ),
     services: servicesOf(drawnServices, memberNames, machines),
     secrets: secretNames.map((name, at) => ({ name, generate: generated[at] as never })),
+    names: asked,
   }
 }
 

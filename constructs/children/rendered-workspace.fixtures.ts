@@ -3,6 +3,7 @@ import type { RandomWorkspace } from './random-workspaces.fixtures.ts'
 import { renderWorkspaceAnsible } from './workspace-ansible.ts'
 import { renderContainerCluster } from './workspace-containers.ts'
 import { renderClusterFiles } from './workspace-files.ts'
+import { renderClusterHosts } from './workspace-hosts.ts'
 import { renderWorkspaceMachine } from './workspace-machine.ts'
 import { podSecurityLevel, renderWorkspaceNamespace, renderWorkspaceQuota } from './workspace-namespace.ts'
 import { type NetworksOfBefore, renderWorkspaceNetwork } from './workspace-network.ts'
@@ -43,7 +44,10 @@ export function renderAll(
     ),
     secrets: secrets.map((secret) => renderGeneratedSecret({ workspace, secret })),
     services: services.map((service) => renderExposedMember({ workspace, spec, service })),
-    files: containerClusters.flatMap((cluster) => renderClusterFiles({ workspace, cluster })),
+    files: containerClusters.flatMap((cluster) => [
+      ...renderClusterFiles({ workspace, cluster }),
+      ...renderClusterHosts({ workspace, spec, cluster }),
+    ]),
     clusters: containerClusters.map((cluster) =>
       renderContainerCluster({ workspace, spec, cluster, driver, quota: QUOTA, networksOfBefore }),
     ),

@@ -9,6 +9,7 @@ import { RenderedObject, renderOne } from './rendered-object.ts'
 import { withOverrides } from './with-overrides.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata, workspaceLabels } from './workspace-child.ts'
 import { type FileMount, type FilesVolume, fileMounts, filesVolume } from './workspace-files.ts'
+import { hostsMounts, hostsVolume } from './workspace-hosts.ts'
 import { ansibleName, claimName } from './workspace-names.ts'
 import type { NetworksOfBefore } from './workspace-network.ts'
 import { protocolOf } from './workspace-network-policies.ts'
@@ -180,11 +181,11 @@ function podSpec(
 ): PodSpec {
   const { pullSecrets = [], initContainers = [] } = cluster
   const nameservers = podNameservers(spec, cluster)
-  const files = filesVolume(cluster)
   const mounted = [...mountedVolumes(cluster)].map((name) => volumeOf(workspace, name))
-  const volumes = files === undefined ? mounted : [...mounted, files]
+  const volumes = [...mounted, ...[filesVolume(cluster), hostsVolume(spec, cluster)].filter((one) => one !== undefined)]
   const hasCpuLimit = quota?.['limits.cpu'] !== undefined
-  const specOf = (container: WorkspaceContainer) => containerSpec(cluster, container, hasCpuLimit)
+  const specOf = (container: WorkspaceContainer) =>
+    containerSpec(container, hasCpuLimit, mountsOf(spec, cluster, container))
   return {
     hostname: cluster.name,
     automountServiceAccountToken: false,
@@ -207,12 +208,11 @@ function volumeOf(workspace: WorkspaceRef, name: string) {
 
 /** Leaves out members that the API server drops, such as an empty list, or false. */
 function containerSpec(
-  cluster: WorkspaceContainerCluster,
   container: WorkspaceContainer,
   hasCpuLimit: boolean,
+  volumeMounts: NonNullable<ContainerSpec['volumeMounts']>,
 ): ContainerSpec {
-  const { name, image, resources, env = [], volumeMounts = [], portMappings = [] } = container
-  const files = fileMounts(cluster, name)
+  const { name, image, resources, env = [], portMappings = [] } = container
   const { command = [], args = [], workingDir, stdin, tty } = container
   return {
     name,
@@ -233,17 +233,21 @@ function containerSpec(
         protocol: protocolOf(protocol),
       })),
     }),
-    ...(volumeMounts.length + files.length > 0 && {
-      volumeMounts: [
-        ...volumeMounts.map((mount) => ({
-          name: mount.name,
-          mountPath: mount.containerPath,
-          ...((mount.readOnly || mount.name === ANSIBLE_VOLUME) && { readOnly: true as const }),
-        })),
-        ...files,
-      ],
-    }),
+    ...(volumeMounts.length > 0 && { volumeMounts }),
   }
+}
+
+function mountsOf(
+  spec: WorkspaceSpec,
+  cluster: WorkspaceContainerCluster,
+  container: WorkspaceContainer,
+): NonNullable<ContainerSpec['volumeMounts']> {
+  const volumes = (container.volumeMounts ?? []).map((mount) => ({
+    name: mount.name,
+    mountPath: mount.containerPath,
+    ...((mount.readOnly || mount.name === ANSIBLE_VOLUME) && { readOnly: true as const }),
+  }))
+  return [...volumes, ...fileMounts(cluster, container.name), ...hostsMounts(spec, cluster, container)]
 }
 
 function envVar({ name, value, valueFrom }: EnvVar): EnvVar {

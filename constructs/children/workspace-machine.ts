@@ -1,11 +1,13 @@
 import type { Construct } from 'constructs'
 import { isOnPodNetwork, staticAddresses } from '../api/interface-words.ts'
 import { ANNOTATIONS } from '../api/labels.ts'
+import { isWindows } from '../api/machine-os.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import { type VirtualMachineInterface, type VirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
 import type { WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
+import { hostAliasesOf } from './workspace-hosts.ts'
 import { claimName, networkNames } from './workspace-names.ts'
 import { routesOf } from './workspace-network.ts'
 import { machineNodeGroup } from './workspace-node-group.ts'
@@ -87,9 +89,16 @@ function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceM
     ...(interfaces.length > 0 && {
       interfaces: interfaces.map((nic) => interfaceOf(nic, networks.get(nic.network))),
     }),
+    ...hostAliasesIn(spec, vm),
     ...(nodeGroup !== undefined && { nodeGroup }),
     vmDiskImageRef: { name: vm.backingVMDiskImage, namespace: imageNamespace },
   }
+}
+
+/** Windows does not get them. */
+function hostAliasesIn(spec: WorkspaceSpec, vm: WorkspaceVm): Pick<VirtualMachineSpec, 'hostAliases'> {
+  const hostAliases = spec.names === 'hosts' && !isWindows(vm) ? hostAliasesOf(spec, vm) : []
+  return hostAliases.length > 0 ? { hostAliases } : {}
 }
 
 function interfaceOf(nic: MachineInterface, network: WorkspaceNetwork | undefined): VirtualMachineInterface {

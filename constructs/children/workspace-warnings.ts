@@ -1,15 +1,18 @@
 import { staticAddresses } from '../api/interface-words.ts'
 import { parseIp } from '../api/ip-address.ts'
-import type {
-  WorkspaceContainerCluster,
-  WorkspaceNetwork,
-  WorkspaceService,
-  WorkspaceSpec,
-  WorkspaceVm,
+import { isWindows } from '../api/machine-os.ts'
+import {
+  containersOf,
+  type WorkspaceContainerCluster,
+  type WorkspaceNetwork,
+  type WorkspaceService,
+  type WorkspaceSpec,
+  type WorkspaceVm,
 } from '../api/workspace.ts'
 import { usableRoutes } from './cloud-init-network-data.ts'
 import { replacedBy } from './with-overrides.ts'
 import { type ContainerClusterProps, deploymentWithout, podOverrides } from './workspace-containers.ts'
+import { HOSTS_PATH, hasOwnHosts, hostAliasesOf, hostAliasWarnings } from './workspace-hosts.ts'
 import { isDefaultRoute, routesOf, type WorkspaceNetworkProps } from './workspace-network.ts'
 import { mountedVolumes } from './workspace-node-group.ts'
 import {
@@ -124,6 +127,8 @@ export function clusterWarnings(props: PodNetworkProps): string[] {
       : []),
     ...routesOfOverlays(props),
     ...lostReplies(cluster, attached.find(hasGateway)?.network),
+    ...withoutNames(spec, cluster),
+    ...hostAliasWarnings(spec, cluster),
   ]
 }
 
@@ -139,7 +144,16 @@ export function podOverrideWarnings(props: ContainerClusterProps): string[] {
 
 /** Returns what an author should know about the networks of a machine. */
 export function machineNetworkWarnings(spec: WorkspaceSpec, vm: WorkspaceVm): string[] {
-  return unusedDefaultRoutes(spec, vm)
+  return [...unusedDefaultRoutes(spec, vm), ...unnamedGuest(spec, vm)]
+}
+
+function unnamedGuest(spec: WorkspaceSpec, vm: WorkspaceVm): string[] {
+  if (!isWindows(vm)) return hostAliasWarnings(spec, vm)
+  return spec.names === 'hosts' && hostAliasesOf(spec, vm).length > 0
+    ? [
+        'names: hosts does not reach Windows, so its guest does not get the names of the members: write them by userData',
+      ]
+    : []
 }
 
 /** Returns what an author should know about the disks of a machine that are volumes. Who is not deployed uses none. */
@@ -193,6 +207,14 @@ function unusedDefaultRoutes(
         : [`the default route of network ${network} (${via}) is not used, since that of network ${winner} comes first`]
     })
   })
+}
+
+/** What a container has at a path of its own stays there. */
+function withoutNames({ names }: WorkspaceSpec, cluster: WorkspaceContainerCluster): string[] {
+  if (names !== 'hosts' || (cluster.interfaces ?? []).length === 0) return []
+  return containersOf(cluster)
+    .filter(hasOwnHosts)
+    .map(({ name }) => `container ${name} has a ${HOSTS_PATH} of its own, so it does not get the names of the members`)
 }
 
 /** The plug-in has no place for them. */

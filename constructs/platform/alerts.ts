@@ -52,6 +52,7 @@ const QUIET: {
     ...(['ImageTerminating', 'Cloning', 'CloneSourceGone', 'WaitingForVolumeBinding', 'Starting', 'NotReady'] as const),
     ...(['NamesakeTerminating', 'GuestStopped', 'Stopping', 'Kicked', 'Restoring', 'Running', 'Halted'] as const),
     ...(['Paused', 'IgnoredOnDeploy', 'NotDeployedAnyMore', 'DiskRestored', 'AddedByOthers', 'ChangeUndone'] as const),
+    ...(['NamesNotCurrent'] as const),
     ...(['InterfaceRemoved', 'NoVolumeExpansion', 'DiskKept', 'DiskImageKept', 'WaitingForGuest', 'Deleting'] as const),
   ],
   Workspace: [
@@ -64,7 +65,7 @@ const QUIET: {
       'LoadBalancerPending',
     ] as const),
     ...(['NamespaceTerminating', 'Ready', 'UpToDate', 'ImageNotNeeded', 'DefaultRouteLeftOut'] as const),
-    ...(['Outdated', 'SpecWarning'] as const),
+    ...(['Outdated', 'SpecWarning', 'NamesNotCurrent'] as const),
     ...(['IgnoredOnDeploy', 'NotDeployedAnyMore', 'NodeIsolated', 'IsolationUnknown', 'Deleting'] as const),
   ],
 }

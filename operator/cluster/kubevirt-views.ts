@@ -197,6 +197,7 @@ const TEMPLATE_LABELS = [
   LABELS.baseVm,
   LABELS.baseVmVersion,
   LABELS.version,
+  LABELS.hosts,
 ]
 
 const KUBEVIRT: Matters = {
@@ -205,7 +206,7 @@ const KUBEVIRT: Matters = {
   // Each is a list of names. Cut, it would never be as wanted.
   whole: [ANNOTATIONS.disks, ANNOTATIONS.givenMacAddresses, ANNOTATIONS.matchers, ANNOTATIONS.overrides],
 }
-const INSTANCE: Matters = { labels: [LABELS.vmUid], annotations: [ANNOTATIONS.retriedAt] }
+const INSTANCE: Matters = { labels: [LABELS.vmUid, LABELS.hosts], annotations: [ANNOTATIONS.retriedAt] }
 
 /** Reasons of KubeVirt why it creates nothing: what is to be created is refused, or it names what does not exist. */
 const REFUSALS: ReadonlySet<string> = new Set(['FailedCreate', 'FailedFindInstancetype', 'FailedFindPreference'])

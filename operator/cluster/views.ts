@@ -176,7 +176,7 @@ const POD_SECURITY = ['pod-security.kubernetes.io/enforce', 'pod-security.kubern
 const OF_NAMESPACE: Matters = { ...OF_WORKSPACE, labels: [...OF_WORKSPACE.labels, ...POD_SECURITY] }
 const OF_SECRET = {
   labels: [LABELS.vmUid, LABELS.vmName, ...OF_WORKSPACE.labels],
-  annotations: [ANNOTATIONS.cloudInit, ANNOTATIONS.generatedKeys, ...OF_WORKSPACE.annotations],
+  annotations: [ANNOTATIONS.cloudInit, ANNOTATIONS.hosts, ANNOTATIONS.generatedKeys, ...OF_WORKSPACE.annotations],
 }
 
 /** Keeps the owner of a namespace and its Pod Security level. */

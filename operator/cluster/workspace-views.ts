@@ -102,7 +102,7 @@ export interface ConfigMapView extends KubeObject {
 
 const OURS = {
   labels: Object.values(LABELS),
-  annotations: [ANNOTATIONS.rendered],
+  annotations: [ANNOTATIONS.rendered, ANNOTATIONS.hosts],
   // Nodes that do not fit in would be tried again and again.
   whole: [ANNOTATIONS.avoidedNodes],
 }

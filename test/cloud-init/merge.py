@@ -1,7 +1,7 @@
 """Lets cloud-init take user data apart, and merge the cloud-configs in it.
 
 Standard input: a JSON list of {"userdata": text} and of {"make": [[type, text], ...]}. Standard output: a JSON list in the same order of {"config": the
-merged cloud-config, "scripts": {name: text}, "warnings": [text], "hostnames": {distribution: name}}, and of the archive that its make-mime writes.
+merged cloud-config, "scripts": {name: text}, "warnings": [text], "hostnames": {distribution: name}, "hooks": [text]}, and of the archive that its make-mime writes.
 """
 
 import importlib
@@ -14,7 +14,7 @@ from inspect import signature
 from pathlib import Path
 from unittest import mock
 
-from cloudinit import handlers, helpers, user_data, util
+from cloudinit import handlers, helpers, subp, user_data, util
 from cloudinit.cmd.devel.make_mime import create_mime_message
 from cloudinit.config import cc_set_hostname
 from cloudinit.handlers import boot_hook, cloud_config, jinja_template, shell_script
@@ -43,7 +43,9 @@ def merge(text, folder):
     # As it is kept in the guest.
     message = user_data.convert_string(user_data.UserDataProcessor(paths).process(text.encode()).as_string())
     config_handler = cloud_config.CloudConfigPartHandler(paths)
-    parts = [config_handler, shell_script.ShellScriptPartHandler(paths)]
+    hooks = []
+    hook_handler = boot_hook.BootHookPartHandler(paths, mock.Mock(get_instance_id=lambda: "i-1"))
+    parts = [config_handler, shell_script.ShellScriptPartHandler(paths), hook_handler]
     with mock.patch.object(boot_hook, "BootHookPartHandler", mock.Mock()):
         parts.append(jinja_template.JinjaTemplatePartHandler(paths, sub_handlers=list(parts)))
     known = helpers.ContentHandlers()
@@ -51,14 +53,15 @@ def merge(text, folder):
         known.register(part)
         handlers.call_begin(part, None, PER_INSTANCE)
     data = {"handlers": known, "handlerdir": f"{folder}/cloud/handlers", "data": None, "frequency": PER_INSTANCE, "handlercount": 0, "excluded": []}
-    handlers.walk(message, handlers.walker_callback, data)
+    with mock.patch.object(subp, "subp", lambda args, **_more: hooks.append(Path(args[0]).read_text())):
+        handlers.walk(message, handlers.walker_callback, data)
     for part in parts:
         handlers.call_end(part, None, PER_INSTANCE)
     log.removeHandler(warnings)
     config = util.load_yaml(Path(paths.get_ipath("cloud_config")).read_text())
     scripts = {file.name: file.read_text() for file in Path(folder, "cloud/instance/scripts").iterdir()}
     names = {name: hostname(config, name, paths) for name in DISTRIBUTIONS}
-    return {"config": config, "scripts": scripts, "warnings": warnings.texts, "hostnames": names}
+    return {"config": config, "scripts": scripts, "warnings": warnings.texts, "hostnames": names, "hooks": hooks}
 
 
 def hostname(config, name, paths):

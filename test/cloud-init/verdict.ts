@@ -48,6 +48,8 @@ export interface Merged {
   readonly warnings: readonly string[]
   /** The host name that the guest would get, by distribution. */
   readonly hostnames: Readonly<Record<string, string>>
+  /** The boothooks that it would run. */
+  readonly hooks: readonly string[]
 }
 
 export function merged(cloudInit: CloudInit, texts: readonly string[]): Promise<Merged[]> {

@@ -216,6 +216,15 @@ const specWithoutUserData = fc.record({
   disks: maybe(disksOf(['v', 'a.b', 'a'.repeat(253)])),
   overrides: maybe(overrides),
   interfaces: maybe(fc.uniqueArray(networkInterface, { maxLength: 4, selector: ({ network }) => network })),
+  hostAliases: maybe(
+    fc.array(
+      fc.record({
+        ip: fc.constantFrom('10.0.0.1', 'fd00::1', '127.0.0.1'),
+        hostnames: fc.array(objectName, { minLength: 1, maxLength: 4 }),
+      }),
+      { maxLength: 3 },
+    ),
+  ),
   vmDiskImageRef: fc.record({ name: objectName, namespace: maybe(label) }),
   vmDiskImageTemplate: maybe(validImageSpec),
   vmDiskImageMode: maybe(fc.constantFrom(...VM_DISK_IMAGE_MODES)),
@@ -374,7 +383,7 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
       [],
       oddWindowsWords.map((words) => ({ ...LEAST, ...words })),
     ),
-    weight: 4,
+    weight: 8,
   },
   {
     arbitrary: at(
@@ -422,6 +431,31 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
     fc.oneof(oddAddress, oddText).map((one) => [one]),
   ),
   { arbitrary: at(['disks'], oddDisks), weight: 3 },
+  {
+    arbitrary: at(
+      ['hostAliases'],
+      fc
+        .oneof(oddAddress, fc.constantFrom('FD00::1', 'fd00:0::1', '10.0.0.01', '10.0.0.1/24', ''))
+        .map((ip) => [{ ip, hostnames: ['a'] }]),
+    ),
+    weight: 3,
+  },
+  {
+    arbitrary: at(
+      ['hostAliases'],
+      fc
+        .oneof(oddName, textAround(253, ['a', '.']), fc.constantFrom('A', 'a_b', '-a', 'a..b', 'a b'))
+        .map((name) => [{ ip: '10.0.0.1', hostnames: ['a', name] }]),
+    ),
+    weight: 3,
+  },
+  at(
+    ['hostAliases'],
+    fc.oneof(
+      fc.constantFrom<unknown>([], ['a', 'b', 'c', 'd', 'e'], null).map((hostnames) => [{ ip: '10.0.0.1', hostnames }]),
+      many(513, (index) => ({ ip: '10.0.0.1', hostnames: [`h${index}`] })),
+    ),
+  ),
   at(['interfaces'], twice(networkInterface)),
   at(
     ['interfaces'],

@@ -201,6 +201,7 @@ const validSpec = fc
     size: diskSize,
     services: maybe(services),
     secrets: maybe(secrets),
+    lookup: maybe(fc.constant('hosts')),
     words: fc.record({ isLayer2: fc.boolean(), isOnPods: fc.boolean(), card: cardWords, asks: maybe(addressing) }),
   })
   .map(
@@ -219,6 +220,7 @@ const validSpec = fc
       size,
       services: served,
       secrets: kept,
+      lookup,
     }) => {
       const kindOf = (at: number) => NETS[(starts + at) % NETS.length] as (typeof NETS)[number]
       const nicsOf = (host: number) =>
@@ -267,6 +269,7 @@ const validSpec = fc
         ],
         services: served,
         secrets: kept,
+        names: lookup,
         volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
         networks: nets.map((name, at) => ({
           name,

@@ -32,6 +32,7 @@ describe('a lab on nodes that run its containers', () => {
     await using stage = await start()
     await makeSiteNetwork(cluster())
     const lab = await Lab.create(stage, {
+      names: 'hosts',
       networks: [
         {
           name: 'front',
@@ -116,6 +117,13 @@ describe('a lab on nodes that run its containers', () => {
     for (const far of ['8.8.8.8', '192.0.2.1']) expect(await way(place, far)).toEqual(['net1', '10.77.0.1'])
     expect(await way(place, '172.27.3.4')).toEqual(['net1', '10.77.0.20'])
     expect(await inside.fileOf(member, '/etc/resolv.conf')).toBe('nameserver 10.77.0.53\n')
+    // The kubelet leaves the file alone that the operator has mounted there.
+    const hosts = (await inside.fileOf(member, '/etc/hosts')).split('\n')
+    expect(hosts.filter((line) => /^10\./.test(line))).toEqual([
+      '10.77.0.20 door',
+      ...['10.78.0.30 inner', '10.81.0.30 inner', '10.77.0.10 member', '10.78.0.10 member', '10.81.0.10 member'],
+      '10.77.0.1 router',
+    ])
     expect(await inside.fileOf(inner, '/etc/motd')).toBe('welcome\n')
     expect(await inside.fileOf(inner, '/run/key')).toBe('not for everybody')
     const variables = (await inside.fileOf(inner, '/proc/1/environ')).split('\0')

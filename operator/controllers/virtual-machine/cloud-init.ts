@@ -5,6 +5,7 @@ import {
   renderCloudInit,
   userDataWarnings,
   WINDOWS_PASSWORD_MAX,
+  withGuestHosts,
   withMacAddresses,
 } from '@open-terrain/constructs'
 import { type AskedKey, type AwaitedSecret, secretRemedy } from '../../cluster/secret-remedies.ts'
@@ -115,7 +116,8 @@ export class CloudInitSource {
     if (tooLong !== undefined) return tooLong
     if (userData === undefined) return { kind: 'rendered', data: renderCloudInit(props) }
     const data = renderCloudInit({ ...props, userData })
-    const bytes = Buffer.byteLength(data.userdata) + Buffer.byteLength(data.networkdata ?? '')
+    const bytes =
+      Buffer.byteLength(withGuestHosts(data.userdata, spec.hostAliases)) + Buffer.byteLength(data.networkdata ?? '')
     if (bytes > SECRET_MAX) {
       const message = `the user data is too large: with what the operator adds to it the guest would get ${bytes} bytes, and a Secret holds ${SECRET_MAX}; have the guest fetch a part of it, with #include or in a script`
       return { kind: 'missing', reason: 'MissingUserDataSecret', message }

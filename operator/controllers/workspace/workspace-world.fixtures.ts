@@ -23,6 +23,7 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import { type Component, idOfObject } from './decide/component.ts'
 import { imageNames } from './decide/components/image.ts'
 import { networksOfBefore } from './decide/components/network.ts'
+import { startingHosts } from './decide/host-names.ts'
 import { imageTemplate } from './decide/image-template.ts'
 import { secretNamesIn } from './decide/missing-secrets.ts'
 import { planWorkspace } from './decide/plan.ts'
@@ -160,7 +161,11 @@ export class PlannedWorld {
 
   #pods(): [string, ContainerPodView[]][] {
     const deployments = [...this.children.values()].filter(({ kind }) => kind === 'Deployment')
-    return deployments.map((one) => [one.metadata.name, [viewContainerPod(podOf(one as never))]])
+    return deployments.map((one) => {
+      const pod = podOf(one as never)
+      const annotations = { ...pod.metadata.annotations, ...startingHosts(this, one.metadata.name) }
+      return [one.metadata.name, [viewContainerPod({ ...pod, metadata: { ...pod.metadata, annotations } })]]
+    })
   }
 
   /** Carries out a plan. */

@@ -122,7 +122,7 @@ export function lossOf(world: World, { metadata: { name, namespace }, status }: 
 }
 
 /** Reasons of a machine that runs: it may wait for a restart or for a new disk, or run from another image than it asks for. */
-const RUNNING = ['Running', 'ImageMismatch', 'RestartRequired', 'RebuildRequired']
+const RUNNING = ['Running', 'ImageMismatch', 'RestartRequired', 'RebuildRequired', 'NamesNotCurrent']
 
 /** Returns the reasons that a machine at rest may have. */
 function restsOf({ ignoreOnDeploy, runStrategy }: Subject['spec']): readonly string[] {

@@ -20,8 +20,12 @@ export function wrongIn(workspace: Workspace, parts: readonly KubeObject[], held
   const wrong = [
     ...isolationIn(of('NetworkPolicy')),
     ...namespaceIn(workspace, held, of('Namespace')),
-    ...playsIn(workspace, of('ConfigMap')),
+    ...playsIn(
+      workspace,
+      of('ConfigMap').filter(({ data }) => data?.hosts === undefined),
+    ),
     ...valuesIn(workspace, of('Secret')),
+    ...of('ConfigMap').flatMap((one) => hostsIn(workspace, held, one)),
     ...of('Deployment').flatMap((one) =>
       held.has(`Deployment ${one.metadata.name}`) ? [] : clusterIn(workspace, one),
     ),
@@ -83,6 +87,21 @@ function playsIn({ spec: { vms = [], containerClusters = [] } }: Workspace, [map
       played.toSorted().join() === namesOf(vms.filter(({ ansible }) => ansible?.roles?.build !== undefined)).join(),
   }
   return failing(checks, `ConfigMap ${map.metadata.name}`)
+}
+
+/** A cluster that is held keeps its file as it is. */
+function hostsIn({ spec }: Workspace, held: ReadonlySet<string>, { metadata: { name }, data }: Raw): string[] {
+  const { vms = [], containerClusters = [] } = spec
+  const own = containerClusters.find((one) => `${one.name}-hosts` === name)
+  if (own === undefined || own.ignoreOnDeploy === true || held.has(`ConfigMap ${name}`)) return []
+  const networks = (own.interfaces ?? []).map(({ network }) => network)
+  const wanted = [...vms, ...containerClusters].flatMap((one) =>
+    (one.interfaces ?? []).flatMap(({ network, ipAddress }) =>
+      networks.includes(network) ? [`${ipAddress?.split('/')[0]} ${one.name}`] : [],
+    ),
+  )
+  const lines: string[] = data.hosts.split('\n').filter((line: string) => line.startsWith('10.'))
+  return lines.toSorted().join() === wanted.toSorted().join() ? [] : [`ConfigMap ${name} has ${lines}, not ${wanted}`]
 }
 
 function clusterIn({ spec }: Workspace, deployment: Raw): string[] {

@@ -40,6 +40,8 @@ export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: bo
   const { vms = [], containerClusters = [], networks = [], volumes = [], services = [], secrets = [] } = spec
   const deployed = <T extends { readonly ignoreOnDeploy?: boolean }>(all: readonly T[]) =>
     all.filter(({ ignoreOnDeploy }) => ignoreOnDeploy !== true)
+  const hostsOf = (one: (typeof containerClusters)[number]) =>
+    spec.names === 'hosts' && (one.interfaces ?? []).length > 0 ? [`ConfigMap ${one.name}-hosts`] : []
   const must = [
     `Namespace ${name}`,
     ...networks.flatMap((one) => {
@@ -50,12 +52,12 @@ export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: bo
     ...(isLocal ? volumes.map((one) => `PersistentVolume ${persistentVolumeName(name, one.name)}`) : []),
     ...secrets.map((one) => `Secret ${one.name}`),
     `ConfigMap ${ansibleName(name)}`,
-    ...deployed(containerClusters).map((one) => `Deployment ${one.name}`),
+    ...deployed(containerClusters).flatMap((one) => [...hostsOf(one), `Deployment ${one.name}`]),
     ...deployed(vms).map((one) => `VirtualMachine ${one.name}`),
     ...services.map((one) => `Service ${one.name}`),
   ]
   const may = [
-    ...containerClusters.map((one) => `Deployment ${one.name}`),
+    ...containerClusters.flatMap((one) => [...hostsOf(one), `Deployment ${one.name}`]),
     ...vms.map((one) => `VirtualMachine ${one.name}`),
   ]
   return { must, may: new Set([...must, ...may]) }

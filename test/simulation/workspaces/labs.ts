@@ -85,6 +85,7 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
     volumes: volumes.map((number) => ({ name: pick(VOLUMES, number), size: '1Gi', localPath: `/${number}` })),
     ...servicesOf(lab),
     ...(lab.number % 2 === 0 && { secrets: [{ name: PASSWORD.name, generate: [{ key: PASSWORD.key }] }] }),
+    ...(lab.number % 2 === 1 && { names: 'hosts' as const }),
     // As stored before there was a schema.
     ...(lab.isSpoiled && { volumes: [{ name: 'Data!', size: 'huge' }] }),
   }

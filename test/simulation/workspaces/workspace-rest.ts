@@ -14,6 +14,7 @@ import type { Ends, Rest } from '../kind.ts'
 import { lossOf } from '../machines/machine-rest.ts'
 import { find } from '../people.ts'
 import type { World } from '../world.ts'
+import type { HostsOracle } from './hosts-oracle.ts'
 import { wrongIn } from './lab-content.ts'
 import { partsOf, wantedComponents, wantedParts } from './lab-parts.ts'
 import { FARM, type Lab } from './labs.ts'
@@ -29,9 +30,11 @@ interface Component {
 export class WorkspaceRest implements Rest {
   readonly #world: World
   readonly #labs: readonly Lab[]
+  readonly #hosts: HostsOracle
 
-  constructor(world: World, labs: readonly Lab[]) {
+  constructor(world: World, labs: readonly Lab[], hosts: HostsOracle) {
     this.#world = world
+    this.#hosts = hosts
     this.#labs = labs
   }
 
@@ -96,9 +99,23 @@ export class WorkspaceRest implements Rest {
     const isSettled = conditionOf(workspace, 'Settled')?.status === (phase === 'Provisioning' ? 'False' : 'True')
     return [
       ...wrong,
+      ...this.#wrongNames(workspace, components),
       ...(workspace.status?.phase === phase ? [] : [`it is ${workspace.status?.phase}, expected ${phase}`]),
       ...(isSettled ? [] : ['Settled is wrong']),
     ]
+  }
+
+  /** What is said not to know the others by their names is exactly what does not. */
+  #wrongNames({ metadata: { name: namespace } }: Workspace, components: readonly Component[]): string[] {
+    const told = components.filter(
+      ({ kind, reason }) => kind === 'ContainerCluster' && (reason === 'Ready' || reason === 'NamesNotCurrent'),
+    )
+    return told.flatMap(({ name, reason }) => {
+      const isStale = this.#hosts.isStale(namespace, name)
+      return isStale === (reason === 'NamesNotCurrent')
+        ? []
+        : [`${name} is ${reason}, and has ${isStale ? 'other names' : 'the names of now'}`]
+    })
   }
 
   #failedImages({ spec }: Workspace): readonly string[] {
@@ -161,7 +178,7 @@ export class WorkspaceRest implements Rest {
       const ports = containers.flatMap(({ portMappings = [] }) => portMappings)
       const adds = containers.some(({ capabilities }) => (capabilities?.add ?? []).length > 0)
       const isHeld = adds || (areHostPortsForbidden && ports.some(({ hostPort }) => hostPort !== undefined))
-      return isHeld ? [`Deployment ${name}`] : []
+      return isHeld ? [`Deployment ${name}`, `ConfigMap ${name}-hosts`] : []
     })
   }
 

@@ -11,6 +11,7 @@ import type { Oracle } from '../oracle/oracle.ts'
 import { decidedWithinMs, isForTemplateOf } from '../traces.ts'
 import type { World } from '../world.ts'
 import { AddressOracle } from './address-oracle.ts'
+import { HostsOracle } from './hosts-oracle.ts'
 import { IsolationOracle } from './isolation-oracle.ts'
 import { labFaults } from './lab-faults.ts'
 import { isPartOf, isType, PART_TYPES } from './lab-parts.ts'
@@ -34,11 +35,13 @@ export class Workspaces implements Kind {
     this.#world = world
     this.people = new WorkspacePeople(world)
     this.actors = [labFaults(world, this.people.labs)]
-    this.rest = new WorkspaceRest(world, this.people.labs)
+    const hosts = new HostsOracle()
+    this.rest = new WorkspaceRest(world, this.people.labs, hosts)
     const status = new WorkspaceStatusOracle(world)
     this.oracles = [
       { onCommit: (commit) => this.#noteHarm(commit, status) },
       status,
+      hosts,
       new WorkspaceOrderOracle(world),
       new IsolationOracle(world),
       new RefusalOracle(world),

@@ -5,7 +5,9 @@ import {
   compareQuantities,
   type FieldsFromSpec,
   fieldsFromSpec,
+  guestHostsHash,
   hardwareOf,
+  isWindows,
   type KubeVirtVirtualMachineObject,
   LABELS,
   type MaybeFromSpec,
@@ -109,13 +111,21 @@ export function wantedDiskClones(world: MachineWorld): KubeObject[] {
   })
 }
 
+/** Returns the host names that the guest is to have. */
+export function guestHosts({ spec }: Pick<MachineWorld, 'spec'>): VirtualMachineSpec['hostAliases'] {
+  return spec.ok && !isWindows(spec.spec) ? spec.spec.hostAliases : undefined
+}
+
 /** Returns the desired Secret; empty if it is up to date, or its data cannot be rendered. */
 export function wantedSecret(world: MachineWorld): KubeObject[] {
   const { cloudInit, secret } = world
   if (cloudInit.kind !== 'rendered') return []
-  const has = secret?.metadata.annotations?.[ANNOTATIONS.cloudInit]
-  if (has === cloudInitHash(cloudInit.data)) return []
-  return [renderCloudInitSecret({ vm: refOf(world), data: cloudInit.data })]
+  const hostAliases = guestHosts(world)
+  const has = secret?.metadata.annotations
+  const isCurrent =
+    has?.[ANNOTATIONS.cloudInit] === cloudInitHash(cloudInit.data) &&
+    has[ANNOTATIONS.hosts] === guestHostsHash(hostAliases)
+  return isCurrent ? [] : [renderCloudInitSecret({ vm: refOf(world), data: cloudInit.data, hostAliases })]
 }
 
 /** Returns the claims of empty disks that do not exist. Whoever calls it has checked that none of them is lost. */
@@ -171,6 +181,8 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
     cloudInit: {
       fingerprint: cloudInitFingerprint(secret?.metadata.uid ?? '', hash ?? ''),
       hasNetworkData: (spec.interfaces ?? []).length > 0,
+      // Not those of the spec: the Secret may not be written yet.
+      hosts: secret?.metadata.annotations?.[ANNOTATIONS.hosts],
     },
   })
   return matchers.isExpanded ? withExpansion(rendered, machine && withoutOverrides(machine)) : rendered

@@ -1,4 +1,11 @@
-import { compareQuantities, replacedBy, type VirtualMachineSpec, warningsOf } from '@open-terrain/constructs'
+import {
+  compareQuantities,
+  guestHostsHash,
+  LABELS,
+  replacedBy,
+  type VirtualMachineSpec,
+  warningsOf,
+} from '@open-terrain/constructs'
 import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { whoMade } from '../../../images/decide/image-creator.ts'
 import { isOtherContent, mismatches } from '../../../images/decide/image-meaning.ts'
@@ -7,7 +14,15 @@ import type { MachineWorld } from '../world.ts'
 import { warningsOnDisks } from './further-disks.ts'
 import { overridesOf, refusedOverride } from './machine-overrides.ts'
 import type { MachineDraft, Step } from './machine-plan.ts'
-import { CLONE_TYPE, changedSince, imageSizeOf, renderedMachine, storageClassOf, wantsOf } from './plan-children.ts'
+import {
+  CLONE_TYPE,
+  changedSince,
+  guestHosts,
+  imageSizeOf,
+  renderedMachine,
+  storageClassOf,
+  wantsOf,
+} from './plan-children.ts'
 import type { Remark } from './status.ts'
 
 const REBUILD = 'undo it, or delete the VirtualMachine and create it again, which loses the data on its disk'
@@ -106,6 +121,15 @@ function readable(size: string): string {
   return /^\d{7,}$/.test(size) ? `${Math.floor(Number(size) / 2 ** 20)}Mi` : size
 }
 
+/** The instance has the hash of what was on its drive when it was made, or of what was there shortly before. */
+function staleNames(world: MachineWorld): string | undefined {
+  const { vm, instance } = world
+  const has = instance?.metadata.labels?.[LABELS.hosts]
+  if (instance === undefined || has === guestHostsHash(guestHosts(world))) return undefined
+  const { namespace, name } = vm.metadata
+  return `spec.hostAliases changed after the guest was started: its /etc/hosts has the names of then, until it is restarted (virtctl restart -n ${namespace} ${name})`
+}
+
 /** Returns what people should know about a machine and its disk. @param fingerprint of the desired cloud-init data */
 export function remarksOnRun(draft: MachineDraft, specHash?: string, fingerprint?: string): Remark[] {
   const { vm, machine, clone } = draft.world
@@ -116,6 +140,8 @@ export function remarksOnRun(draft: MachineDraft, specHash?: string, fingerprint
   }
   const waits = machine && changeThatWaits(vm.metadata.name, machine)
   if (waits !== undefined) remarks.push({ type: 'RestartRequired', reason: 'RestartRequired', message: waits })
+  const names = staleNames(draft.world)
+  if (names !== undefined) remarks.push({ type: 'NamesNotCurrent', reason: 'NamesNotCurrent', message: names })
   const rebuild = changedSince(vm.status.clone, wantsOf(draft)).map(
     (field) => `${field} changed after the disk was made: the change needs a new disk`,
   )

@@ -42,6 +42,7 @@ const REMARKS = [
   'ImageMismatch',
   'FullCopy',
   'RestartRequired',
+  'NamesNotCurrent',
   'RebuildRequired',
   'DiskRestored',
   'DiskLost',
@@ -51,7 +52,7 @@ const REMARKS = [
 ] as const
 
 /** Remarks that report no trouble. */
-const NEWS: ReadonlySet<string> = new Set(['DiskRestored', 'AddedByOthers'])
+const NEWS: ReadonlySet<string> = new Set(['DiskRestored', 'AddedByOthers', 'NamesNotCurrent'])
 
 function isRemark({ type }: { readonly type: string }): boolean {
   return REMARKS.some((one) => one === type)
@@ -63,7 +64,12 @@ export function isWarning({ type, status }: Pick<NewCondition, 'type' | 'status'
 }
 
 /** What a running machine may wait for, the costlier first. */
-const PENDING: ReadonlySet<string | undefined> = new Set(['ImageMismatch', 'RebuildRequired', 'RestartRequired'])
+const PENDING: ReadonlySet<string | undefined> = new Set([
+  'ImageMismatch',
+  'RebuildRequired',
+  'RestartRequired',
+  'NamesNotCurrent',
+])
 
 /**
  * Adds to the standing of a running machine what it waits for. The first of these gives the reason. That its image is not the one that was asked for

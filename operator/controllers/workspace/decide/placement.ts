@@ -7,6 +7,7 @@ import { type ObjectPlan, referTo, removalOf, type Touch } from '../../../runtim
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, componentFailed, componentWaiting, idOf } from './component.ts'
 import type { Judgement } from './component-kind.ts'
+import { startingHosts } from './host-names.ts'
 import {
   constraintOf,
   type GroupMember,
@@ -78,7 +79,7 @@ function judgeGated(
   const awaited = group && awaitedBy(world, { member, pod, group }, now)
   if (awaited !== undefined) return awaited
   const standing = componentWaiting('ContainersPending', `the pod of ${member.name} is being placed on a node`)
-  return { standing, touch: [ungated(world, pod, group)] }
+  return { standing, touch: [ungated(world, member.name, { pod, group })] }
 }
 
 /** Only one pod at a time has an address. A pod that nobody can ask is not known to have ended. */
@@ -133,7 +134,11 @@ function firstOf(world: WorkspaceWorld, { members }: NodeGroup, now: number): st
 }
 
 /** What is not known to be mounted elsewhere may be anywhere. The scheduler knows only of the volumes of this pod. */
-function ungated(world: WorkspaceWorld, pod: ContainerPodView, group: NodeGroup | undefined): Touch {
+function ungated(
+  world: WorkspaceWorld,
+  cluster: string,
+  { pod, group }: Pick<Case<NodeGroup | undefined>, 'pod' | 'group'>,
+): Touch {
   const isFirst = group !== undefined && group.placed.length + group.machines.length === 0
   const matchExpressions = isFirst ? volumeRequirements(world, group) : []
   // A node field takes one value.
@@ -150,7 +155,7 @@ function ungated(world: WorkspaceWorld, pod: ContainerPodView, group: NodeGroup 
   return {
     ...referTo(pod),
     ...(resourceVersion !== undefined && { resourceVersion }),
-    annotations: {},
+    annotations: startingHosts(world, cluster),
     spec: {
       schedulingGates: others.length === 0 ? null : others.map((name) => ({ name })),
       ...(Object.keys(term).length > 0 && { affinity: { nodeAffinity: required } }),

@@ -12,7 +12,7 @@ import { planWorkspace } from './plan.ts'
 
 const RUNS = { numRuns: 60 }
 /** More than any of them needs: namespace and images; networks, volumes and plays; what runs; removals kind by kind; and an empty plan. */
-const ROUNDS_MAX = 8
+const ROUNDS_MAX = 10
 
 const ORDER: ReadonlyMap<string, number> = new Map(
   KINDS.flatMap(({ types }, at) => types.map(({ type }) => [type.kind, at] as const)),

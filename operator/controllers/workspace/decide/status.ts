@@ -170,7 +170,7 @@ function remarkableIn(judged: readonly Judged[]): Judged | undefined {
 
 /** Whether everything is as the spec says. What an earlier version made counts, too. */
 function upToDate(judged: readonly Judged[], { phase, reason, message }: Standing<WorkspacePhase, WorkspaceReason>) {
-  const whys: readonly WorkspaceReason[] = [...NOT_AS_WANTED, 'Outdated']
+  const whys: readonly WorkspaceReason[] = [...NOT_AS_WANTED, 'Outdated', 'NamesNotCurrent']
   const behind = judged.filter(({ standing }) => whys.includes(standing.why))
   const [first] = whys.flatMap((why) => behind.filter(({ standing }) => standing.why === why))
   if (first === undefined)

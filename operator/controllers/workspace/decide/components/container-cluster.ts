@@ -1,18 +1,21 @@
 import {
   ANSIBLE_VOLUME,
+  type ContainerClusterProps,
   clusterWarnings,
   containersOf,
   hasHostPort,
+  hostsVolume,
   DEFAULT_ROUTE_LEFT_OUT as LEFT_OUT,
   podNames,
   podNetworksIn,
   podOverrideWarnings,
   renderClusterFiles,
+  renderClusterHosts,
   renderClusterNetworks,
   renderContainerCluster,
   type WorkspaceContainerCluster,
 } from '@open-terrain/constructs'
-import { configMapsOf, type DeploymentView } from '../../../../cluster/workspace-views.ts'
+import { type ContainerPodView, configMapsOf, type DeploymentView } from '../../../../cluster/workspace-views.ts'
 import { CONFIG_MAP, DEPLOYMENT } from '../../../../kube/resource-types.ts'
 import { redactUrls } from '../../../../runtime/redact.ts'
 import { withoutSecretsOf } from '../../../../runtime/secrets-of.ts'
@@ -21,14 +24,18 @@ import {
   type Blueprint,
   type Component,
   type ComponentRemark,
+  type ComponentStanding,
   componentFailed,
   componentReady,
   componentWaiting,
+  type EarlierRendering,
   heldByDeploy,
   idOf,
+  withRemark,
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
+import { staleHosts, unnamed } from '../host-names.ts'
 import { missingSecrets } from '../missing-secrets.ts'
 import { memberOf } from '../node-group.ts'
 import { refusedOverrides } from '../overrides.ts'
@@ -57,7 +64,12 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
         kind: KIND,
         name: cluster.name,
         // The pod is replaced when its Deployment changes, and needs its networks and files then.
-        objects: [...renderClusterNetworks(props), ...renderClusterFiles(props), renderContainerCluster(props)],
+        objects: [
+          ...renderClusterNetworks(props),
+          ...renderClusterFiles(props),
+          ...renderClusterHosts(props),
+          renderContainerCluster(props),
+        ],
         needs: [
           ...secretIds(blueprint.spec, idOf(KIND, cluster.name)),
           ...networkIds(cluster.interfaces),
@@ -65,12 +77,7 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
         ],
         ...(warnings.includes(LEFT_OUT) && { remarks: [DEFAULT_ROUTE_LEFT_OUT] }),
         ...withWarnings([...warnings, ...podOverrideWarnings(props)]),
-        earlier: [
-          {
-            objects: [renderContainerCluster({ ...props, defaultRoute: 'requested', placement: 'free' })],
-            remark: outdated(blueprint, cluster),
-          },
-        ],
+        earlier: earlierRenderings(blueprint, props),
         ...(heldByPolicy(cluster, blueprint) ?? heldByDeploy(cluster)),
       }
     }),
@@ -86,6 +93,25 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
     const { touch, remove, wake } = judgePlacement(world, name, now) ?? {}
     return { touch, remove, wake }
   },
+}
+
+/** What runs is not replaced for the names of the members. */
+function earlierRenderings({ workspace, spec }: Blueprint, props: ContainerClusterProps): EarlierRendering[] {
+  const { cluster } = props
+  const ofBefore = (plain: ContainerClusterProps, more = ''): EarlierRendering => {
+    const remark = outdated(workspace.name, cluster)
+    return {
+      objects: [renderContainerCluster({ ...plain, defaultRoute: 'requested', placement: 'free' })],
+      remark: { ...remark, message: `${more}${remark.message}` },
+    }
+  }
+  if (hostsVolume(spec, cluster) === undefined) return [ofBefore(props)]
+  const plain = { ...props, spec: { ...spec, names: undefined } }
+  const withoutNames = [...renderClusterNetworks(plain), ...renderClusterFiles(plain), renderContainerCluster(plain)]
+  return [
+    { objects: withoutNames, remark: unnamed(workspace.name, cluster.name) },
+    ofBefore(plain, 'its containers do not have the names of the members; '),
+  ]
 }
 
 function isMounted(children: WorkspaceWorld['children'], configMap: string): boolean {
@@ -105,9 +131,9 @@ const DEFAULT_ROUTE_LEFT_OUT: ComponentRemark = {
 }
 
 /** What the pod lacks depends on the version of Multus. */
-function outdated({ workspace }: Blueprint, cluster: WorkspaceContainerCluster): ComponentRemark {
+function outdated(workspace: string, cluster: WorkspaceContainerCluster): ComponentRemark {
   const lacks = hasHostPort(cluster) ? 'its default route or its hostPort does' : 'its default route may'
-  const command = `kubectl delete deployment -n ${workspace.name} ${cluster.name}`
+  const command = `kubectl delete deployment -n ${workspace} ${cluster.name}`
   return {
     why: 'Outdated',
     message: `made by an earlier version: ${lacks} not work, and two pods may have its addresses at once; to have it made again: ${command}`,
@@ -174,11 +200,17 @@ function judgeCluster(world: WorkspaceWorld, component: Component, now: number):
   if (unconnected !== undefined) return unconnected
   const isConnected = networks.length === 0 || pod?.isReady === true
   if (isCurrent && isConnected && available > 0)
-    return { standing: componentReady(`the containers of ${name} run`), touch: forgotten(world, name) }
+    return { standing: running(component, pod), touch: forgotten(world, name) }
   const placement = judgePlacement(world, name, now)
   return placement?.standing === undefined
     ? judgeDown(world, component, deployment, placement ?? {})
     : { ...placement, standing: placement.standing }
+}
+
+function running(component: Component, pod: ContainerPodView | undefined): ComponentStanding {
+  const standing = componentReady(`the containers of ${component.name} run`)
+  const stale = pod && staleHosts(component, pod)
+  return stale === undefined ? standing : withRemark(standing, stale)
 }
 
 function isSeen({ metadata, observedGeneration }: DeploymentView): boolean {

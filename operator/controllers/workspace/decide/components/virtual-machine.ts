@@ -95,7 +95,12 @@ const SAME: ReadonlySet<string> = new Set([
   'DiskBeingDeleted',
 ])
 /** Reasons of a machine that runs, and that is not as the spec says. */
-const WAITS: ReadonlySet<string> = new Set<WorkspaceReason>(['ImageMismatch', 'RebuildRequired', 'RestartRequired'])
+const WAITS: ReadonlySet<string> = new Set<WorkspaceReason>([
+  'ImageMismatch',
+  'RebuildRequired',
+  'RestartRequired',
+  'NamesNotCurrent',
+])
 /** Reasons whose messages contain progress. */
 const MOVING: ReadonlySet<string> = new Set(['Cloning', 'ImageSyncing', 'WaitingForImage'])
 

@@ -1,0 +1,57 @@
+import type { HostAlias } from '../api/host-aliases.ts'
+import { sha256Hex } from '../api/sha256.ts'
+import { archiveOf, isMimeArchive, partOf } from './user-data-archive.ts'
+
+/** At the end of each line of ours in the guest's /etc/hosts. The lines that end otherwise are the guest's own. */
+const MARK = ' # open-terrain'
+const BOOT_ID = 'cat /proc/sys/kernel/random/boot_id 2>/dev/null'
+
+/**
+ * Returns cloud-init user data that also writes these names into /etc/hosts, at each start of the guest: the names of now, as the drive with this data is
+ * made anew for each start, and cloud-init reads it each time.
+ * @param userData from `renderUserData`
+ */
+export function withGuestHosts(userData: string, aliases: readonly HostAlias[] = []): string {
+  if (aliases.length === 0) return userData
+  return archiveOf(userData, [
+    isMimeArchive(userData) ? userData : partOf('text/cloud-config', userData),
+    partOf('text/cloud-boothook', guestHostsScript(aliases)),
+  ])
+}
+
+/** Returns a hash of the names (16 hexadecimal digits); undefined without any. */
+export function guestHostsHash(aliases: readonly HostAlias[] = []): string | undefined {
+  if (aliases.length === 0) return undefined
+  return sha256Hex(JSON.stringify(aliases.map(({ ip, hostnames }) => [ip, ...hostnames]))).slice(0, 16)
+}
+
+/**
+ * The script that runs at each start, early. With `manage_etc_hosts`, cloud-init writes the file again after that, so it leaves a script that runs late as well. That
+ * one takes our lines away, and itself, in a start at which it was not written anew: the names are not wanted any more.
+ */
+function guestHostsScript(aliases: readonly HostAlias[]): string {
+  return [
+    '#!/bin/sh',
+    '# Written by Open Terrain, for hostAliases of the VirtualMachine.',
+    'mkdir -p /var/lib/cloud/scripts/per-boot',
+    'run=/var/lib/cloud/scripts/per-boot/open-terrain-hosts',
+    '{',
+    `printf '#!/bin/sh\\nboot=%s\\n' "$(${BOOT_ID})"`,
+    "cat <<'SCRIPT'",
+    '# Written by Open Terrain at each start. Replaces the lines of /etc/hosts that end with its mark.',
+    'names() {',
+    "cat <<'NAMES'",
+    ...aliases.map(({ ip, hostnames }) => `${[ip, ...hostnames].join(' ')}${MARK}`),
+    'NAMES',
+    '}',
+    `if [ "$boot" != "$(${BOOT_ID})" ]; then rm -f "$0"; names() { :; }; fi`,
+    // It ends the last line, too, which sed would not.
+    `hosts=$(grep -v '${MARK}$' /etc/hosts; names)`,
+    `[ "$hosts" = "$(cat /etc/hosts)" ] || printf '%s\\n' "$hosts" > /etc/hosts`,
+    'SCRIPT',
+    '} > "$run"',
+    'chmod 755 "$run"',
+    '"$run"',
+    '',
+  ].join('\n')
+}

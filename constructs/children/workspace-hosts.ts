@@ -1,0 +1,155 @@
+import type { Construct } from 'constructs'
+import { HOST_ALIASES_MAX, type HostAlias } from '../api/host-aliases.ts'
+import { staticAddresses } from '../api/interface-words.ts'
+import { LABELS } from '../api/labels.ts'
+import { childName } from '../api/names.ts'
+import {
+  containersOf,
+  type WorkspaceContainer,
+  type WorkspaceContainerCluster,
+  type WorkspaceSpec,
+  type WorkspaceVm,
+} from '../api/workspace.ts'
+import { RenderedObject, renderOne } from './rendered-object.ts'
+import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
+import type { FileMount, FilesVolume } from './workspace-files.ts'
+import { mountedVolumes } from './workspace-node-group.ts'
+
+export interface ClusterHostsProps {
+  readonly workspace: WorkspaceRef
+  readonly spec: WorkspaceSpec
+  readonly cluster: WorkspaceContainerCluster
+}
+
+export interface ClusterHostsObject {
+  readonly apiVersion: 'v1'
+  readonly kind: 'ConfigMap'
+  readonly metadata: WorkspaceChildMetadata
+  readonly data: { readonly [HOSTS_KEY]: string }
+}
+
+/** Key of the file in its ConfigMap, and its path in the volume. */
+export const HOSTS_KEY = 'hosts'
+export const HOSTS_PATH = '/etc/hosts'
+
+/** These are names of the host itself, in every hosts file. */
+const LOCAL_NAMES: ReadonlySet<string> = new Set(['localhost', 'ip6-localhost', 'ip6-loopback'])
+const LOCAL_LINES = [
+  '127.0.0.1 localhost',
+  '::1 localhost ip6-localhost ip6-loopback',
+  'ff02::1 ip6-allnodes',
+  'ff02::2 ip6-allrouters',
+]
+
+type Member = Pick<WorkspaceVm | WorkspaceContainerCluster, 'name' | 'interfaces'>
+type Members = Pick<WorkspaceSpec, 'vms' | 'containerClusters'>
+
+/**
+ * Returns the static addresses of all members, its own included, on the networks that a member is on, by their names: the first {@link HOST_ALIASES_MAX}. Members whose
+ * addresses only a DHCP server or the guest knows are not among them. The order depends on names alone, and for the addresses of one member on the order
+ * of the interfaces: a spec that is sorted in another way has the same result.
+ */
+export function hostAliasesOf(spec: Members, viewer: Pick<Member, 'interfaces'>): HostAlias[] {
+  const found: HostAlias[] = []
+  for (const member of namedMembers(spec).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (found.length >= HOST_ALIASES_MAX) break
+    const addresses = addressesSeen(viewer, member)
+    found.push(...addresses.map((address) => ({ ip: address.replace(/\/.*/, ''), hostnames: [member.name] })))
+  }
+  return found.slice(0, HOST_ALIASES_MAX)
+}
+
+/** Returns what an author should know about the names that a member gets. */
+export function hostAliasWarnings(spec: WorkspaceSpec, viewer: Pick<Member, 'interfaces'>): string[] {
+  if (spec.names !== 'hosts') return []
+  const count = namedMembers(spec).reduce((sum, member) => sum + addressesSeen(viewer, member).length, 0)
+  return count > HOST_ALIASES_MAX
+    ? [`it gets the first ${HOST_ALIASES_MAX} of ${count} addresses of members by name, in the order of the names`]
+    : []
+}
+
+function namedMembers({ vms = [], containerClusters = [] }: Members): readonly Member[] {
+  return [...vms, ...containerClusters].filter(({ name }) => !LOCAL_NAMES.has(name))
+}
+
+function addressesSeen({ interfaces: own = [] }: Pick<Member, 'interfaces'>, { interfaces = [] }: Member): string[] {
+  return own.flatMap(({ network }) => interfaces.filter((nic) => nic.network === network)).flatMap(staticAddresses)
+}
+
+/**
+ * The file /etc/hosts of a container cluster. Its name does not depend on its content: other names do not replace the pod, which reads them at its next
+ * start.
+ */
+export class ContainerClusterHosts extends RenderedObject<ClusterHostsObject> {
+  constructor(scope: Construct, id: string, { workspace, spec, cluster }: ClusterHostsProps) {
+    super(scope, id, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: workspaceChildMetadata({
+        workspace,
+        name: clusterHostsName(cluster.name),
+        labels: { [LABELS.containerCluster]: cluster.name },
+      }),
+      data: { [HOSTS_KEY]: hostsFile(cluster.name, hostAliasesOf(spec, cluster)) },
+    })
+  }
+}
+
+/** Returns no object for a cluster whose containers do not mount it. */
+export function renderClusterHosts(props: ClusterHostsProps): ClusterHostsObject[] {
+  if (hostsVolume(props.spec, props.cluster) === undefined) return []
+  return [renderOne((chart) => new ContainerClusterHosts(chart, 'Hosts', props))]
+}
+
+/** Returns the name of the ConfigMap, which no ConfigMap with files of a cluster has. */
+export function clusterHostsName(cluster: string): string {
+  return childName(cluster, 'hosts')
+}
+
+/** Without an address of its own, the name of the pod leads to the host itself, as in Debian. */
+function hostsFile(name: string, aliases: readonly HostAlias[]): string {
+  const hasOwn = LOCAL_NAMES.has(name) || aliases.some(({ hostnames }) => hostnames.includes(name))
+  const own = hasOwn ? [] : [`127.0.1.1 ${name}`]
+  const others = aliases.map(({ ip, hostnames }) => [ip, ...hostnames].join(' '))
+  return `${['# Members of the workspace, because of its names: hosts.', ...LOCAL_LINES, ...own, ...others].join('\n')}\n`
+}
+
+/** Returns the volume of the file. A cluster that is on no network of the workspace has none. */
+export function hostsVolume(
+  { names }: Pick<WorkspaceSpec, 'names'>,
+  cluster: WorkspaceContainerCluster,
+): FilesVolume | undefined {
+  const { interfaces = [] } = cluster
+  const isSomewhere = containersOf(cluster).some((one) => !hasOwnHosts(one))
+  if (names !== 'hosts' || interfaces.length === 0 || !isSomewhere) return undefined
+  const items = [{ key: HOSTS_KEY, path: HOSTS_KEY, mode: 0o644 }]
+  return {
+    name: volumeName(cluster),
+    projected: { sources: [{ configMap: { name: clusterHostsName(cluster.name), items } }] },
+  }
+}
+
+/** Not that of a volume of the spec. That of its files begins otherwise. */
+function volumeName(cluster: WorkspaceContainerCluster): string {
+  const taken = mountedVolumes(cluster)
+  let name = HOSTS_KEY
+  while (taken.has(name)) name = `${name}-of-ot`
+  return name
+}
+
+/** The kubelet writes no /etc/hosts into a container that has a mount at that path. */
+export function hostsMounts(
+  spec: Pick<WorkspaceSpec, 'names'>,
+  cluster: WorkspaceContainerCluster,
+  container: WorkspaceContainer,
+): FileMount[] {
+  const volume = hostsVolume(spec, cluster)
+  if (volume === undefined || hasOwnHosts(container)) return []
+  return [{ name: volume.name, mountPath: HOSTS_PATH, subPath: HOSTS_KEY, readOnly: true }]
+}
+
+/** Reports whether a container has something else at the path. */
+export function hasOwnHosts({ files = [], volumeMounts = [] }: WorkspaceContainer): boolean {
+  const paths = [...files.map(({ path }) => path), ...volumeMounts.map(({ containerPath }) => containerPath)]
+  return paths.some((path) => path.replace(/\/+/g, '/').replace(/\/$/, '') === HOSTS_PATH)
+}

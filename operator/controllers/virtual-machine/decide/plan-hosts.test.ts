@@ -1,0 +1,69 @@
+import { ANNOTATIONS, guestHostsHash, LABELS } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { DISK } from '../machine-disks.fixtures.ts'
+import { anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
+import { Walk } from '../machine-walk.fixtures.ts'
+
+const WEB = [{ ip: '10.10.0.2', hostnames: ['web'] }]
+const DB = [{ ip: '10.10.0.3', hostnames: ['db'] }]
+
+/** Its guest was started with these names. */
+function started(hostAliases: typeof WEB | undefined): Walk {
+  const hash = guestHostsHash(hostAliases)
+  const walk = new Walk().edit({ hostAliases }).settle().disk(DISK.succeeded)
+  return walk
+    .set({ instance: anInstance({}, hash === undefined ? {} : { labels: { [LABELS.hosts]: hash } }) })
+    .kubevirt(KUBEVIRT.running)
+}
+const hostsOf = (object: KubeObject | undefined) => object?.metadata.annotations?.[ANNOTATIONS.hosts]
+const nextOf = ({ world: { machine } }: Walk): unknown => {
+  const spec = machine?.spec as { template: { metadata: { labels: Record<string, string> } } } | undefined
+  return spec?.template.metadata.labels[LABELS.hosts]
+}
+
+describe('the host names of a guest', () => {
+  it.each([
+    ['none', undefined],
+    ['some', WEB],
+  ])('that it started with are no news: %s', (_what, hostAliases) => {
+    const walk = started(hostAliases)
+    expect([walk.stand, walk.condition('NamesNotCurrent')]).toEqual(['Ready/Running', undefined])
+    const hash = guestHostsHash(hostAliases)
+    expect([hostsOf(walk.world.secret), nextOf(walk)]).toEqual([hash, hash])
+  })
+
+  it.each([
+    ['the first', undefined, WEB],
+    ['others', WEB, DB],
+    ['none any more', WEB, undefined],
+  ])(
+    'that are new restart nothing, are on its drive at its next start, and are told until then: %s',
+    (_what, before, after) => {
+      const walk = started(before)
+      const { specHash } = walk.status
+      const from = walk.log.length
+      walk.edit({ hostAliases: after }).settle()
+      expect(walk.log.slice(from).filter((line) => line.startsWith('delete'))).toEqual([])
+      const hash = guestHostsHash(after)
+      expect([hostsOf(walk.world.secret), nextOf(walk), walk.status.specHash]).toEqual([hash, hash, specHash])
+      expect([walk.stand, walk.message]).toEqual([
+        'Ready/NamesNotCurrent',
+        expect.stringMatching(/virtctl restart -n team vm\)$/),
+      ])
+      expect(walk.condition('RestartRequired') ?? walk.condition('RebuildRequired')).toBeUndefined()
+      expect(walk.events.at(-1)).toBe('Normal NamesNotCurrent')
+      const labels = hash === undefined ? {} : { labels: { [LABELS.hosts]: hash } }
+      walk.set({ instance: anInstance({}, { uid: 'instance-2', ...labels }) }).settle()
+      expect([walk.stand, walk.condition('NamesNotCurrent')]).toEqual(['Ready/Running', undefined])
+    },
+  )
+
+  it('do not reach Windows, which is said', () => {
+    const walk = new Walk().edit({ os: 'windows', users: [], hostAliases: WEB }).settle().disk(DISK.succeeded)
+    expect([hostsOf(walk.world.secret), nextOf(walk)]).toEqual([undefined, undefined])
+    expect(walk.condition('SpecWarning')?.message).toContain('hostAliases do not reach Windows')
+    walk.instance({}).kubevirt(KUBEVIRT.running)
+    expect(walk.condition('NamesNotCurrent')).toBeUndefined()
+  })
+})

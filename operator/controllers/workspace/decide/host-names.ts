@@ -1,0 +1,48 @@
+import { ANNOTATIONS, clusterHostsName, HOSTS_KEY, LABELS } from '@open-terrain/constructs'
+import { type ConfigMapView, type ContainerPodView, fingerprints } from '../../../cluster/workspace-views.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { CONFIG_MAP } from '../../../kube/resource-types.ts'
+import type { WorkspaceWorld } from '../world.ts'
+import { type Component, type ComponentRemark, idOf } from './component.ts'
+
+/** Digits of the hash: whoever would look for two files with the same one writes both of them. */
+const HASH_LENGTH = 16
+
+/**
+ * Returns what is noted on the pod of a cluster when it may start: which names its containers start with. The kubelet reads the file after that, so
+ * they have these names or newer ones.
+ */
+export function startingHosts(
+  { children }: Pick<WorkspaceWorld, 'children'>,
+  cluster: string,
+): Readonly<Record<string, string>> {
+  const file = children.get(idOf(CONFIG_MAP.kind, clusterHostsName(cluster))) as ConfigMapView | undefined
+  const hash = file?.data[HOSTS_KEY]?.slice(0, HASH_LENGTH)
+  return hash === undefined ? {} : { [ANNOTATIONS.hosts]: hash }
+}
+
+/** Returns what to say of a pod that was started with other names than those of now. */
+export function staleHosts(
+  { name, objects }: Pick<Component, 'name' | 'objects'>,
+  pod: ContainerPodView,
+): ComponentRemark | undefined {
+  const file = objects.find(
+    ({ kind, metadata }) => kind === CONFIG_MAP.kind && metadata.name === clusterHostsName(name),
+  )
+  if (file === undefined) return undefined
+  const { data } = file as KubeObject & { readonly data: Readonly<Record<string, string>> }
+  const hash = fingerprints(data)[HOSTS_KEY]?.slice(0, HASH_LENGTH)
+  if (pod.metadata.annotations?.[ANNOTATIONS.hosts] === hash) return undefined
+  return {
+    why: 'NamesNotCurrent',
+    message: `the names of the members were changed after its pod was started: its containers have those of then, until they end and start again; to start them now: kubectl delete pod -n ${pod.metadata.namespace} -l ${LABELS.containerCluster}=${name}`,
+  }
+}
+
+/** What to say of a cluster that was made without the names of the members: to mount them would replace its pod. */
+export function unnamed(workspace: string, cluster: string): ComponentRemark {
+  return {
+    why: 'NamesNotCurrent',
+    message: `it was made before names: hosts, so its containers do not have the names of the members; to have it made again: kubectl delete deployment -n ${workspace} ${cluster}`,
+  }
+}
