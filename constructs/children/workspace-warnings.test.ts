@@ -6,6 +6,7 @@ import {
   machineDiskWarnings,
   machineNetworkWarnings,
   networkWarnings,
+  podOverrideWarnings,
   serviceWarnings,
   volumeWarnings,
 } from './workspace-warnings.ts'
@@ -187,6 +188,25 @@ it('replies that may be lost, and with a port of the node the default route', ()
   expect(warnings(of({ ...more, portMappings: [{ containerPort: 80, hostPort: 80 }] }))).toEqual([
     'pod: because of its hostPort its networks give it routes to each other, but no default route',
   ])
+})
+
+it('overrides that replace what the spec says, and names that nobody reads', () => {
+  const overrides = {
+    spec: {
+      hostAliases: [{ ip: '10.0.0.9', hostnames: ['db'] }],
+      containers: [{ name: 'pod', imagePullPolicy: 'Always', env: [{ name: 'MODE', value: 'b' }] }],
+    },
+  }
+  const of = (more: Partial<WorkspaceSpec>) => {
+    const spec = lab({ pods: [{ name: 'pod', at: ['10.0.0.5'], more: { env: [{ name: 'MODE', value: 'a' }] } }] })
+    const clusters = (spec.containerClusters ?? []).map((cluster) => ({ ...cluster, overrides }))
+    const whole = { ...spec, ...more, containerClusters: clusters }
+    return clusters.flatMap((cluster) => podOverrideWarnings({ workspace, spec: whole, cluster, driver: 'bridge' }))
+  }
+  const replaced =
+    'overrides replaces what the rest of the container cluster says: spec.containers[pod].env[MODE].value'
+  expect(of({})).toEqual([replaced])
+  expect(of({ names: 'hosts' })).toEqual([replaced, expect.stringContaining('hostAliases in overrides has no effect')])
 })
 
 it('a volume that several members use, one of them as a disk', () => {

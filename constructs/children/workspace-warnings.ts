@@ -12,7 +12,7 @@ import {
 import { usableRoutes } from './cloud-init-network-data.ts'
 import { replacedBy } from './with-overrides.ts'
 import { type ContainerClusterProps, deploymentWithout, podOverrides } from './workspace-containers.ts'
-import { HOSTS_PATH, hasOwnHosts, hostAliasesOf, hostAliasWarnings } from './workspace-hosts.ts'
+import { HOSTS_PATH, hasOwnHosts, hostAliasesOf, hostAliasWarnings, hostsVolume } from './workspace-hosts.ts'
 import { isDefaultRoute, routesOf, type WorkspaceNetworkProps } from './workspace-network.ts'
 import { mountedVolumes } from './workspace-node-group.ts'
 import {
@@ -134,12 +134,21 @@ export function clusterWarnings(props: PodNetworkProps): string[] {
 
 /** Returns what an author should know about the overrides of a container cluster. */
 export function podOverrideWarnings(props: ContainerClusterProps): string[] {
-  const values = podOverrides(props.cluster)
+  const { spec, cluster } = props
+  const values = podOverrides(cluster)
   if (values.length === 0) return []
   const paths = replacedBy(deploymentWithout(props).spec.template, values)
-  return paths.length === 0
-    ? []
-    : [`overrides replaces what the rest of the container cluster says: ${paths.join(', ')}`]
+  const hasAliases = values.some(({ steps }) => steps[1] === 'hostAliases')
+  return [
+    ...(paths.length === 0
+      ? []
+      : [`overrides replaces what the rest of the container cluster says: ${paths.join(', ')}`]),
+    ...(hasAliases && hostsVolume(spec, cluster) !== undefined
+      ? [
+          'hostAliases in overrides has no effect with names: hosts, which gives the containers a file /etc/hosts of its own',
+        ]
+      : []),
+  ]
 }
 
 /** Returns what an author should know about the networks of a machine. */
