@@ -67,11 +67,15 @@ function pathsOf(verdict: Verdict): string[] {
 }
 
 function changeWhileStored({ kind, body }: Manifest, stored: unknown): string | undefined {
-  const sent = JSON.parse(body, (_key, value: unknown) =>
-    typeof value === 'string' ? value.toWellFormed() : value === 0 ? 0 : value,
-  ) as { spec: unknown }
+  const sent = JSON.parse(body, (_key, value: unknown) => asStored(value)) as { spec: unknown }
   const [before, after] = [readSpec(kind, sent.spec), readSpec(kind, stored)]
   return isDeepStrictEqual(before, after) ? undefined : `stored as ${JSON.stringify(stored)}`
+}
+
+function asStored(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value === 0 ? 0 : value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key.toWellFormed(), member]))
 }
 
 const LOCAL = new BlockList()
