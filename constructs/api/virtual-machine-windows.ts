@@ -62,7 +62,7 @@ function weakPassword(user: VirtualMachineUser): string[] {
   const hasName = name.length > 2 && password.toLowerCase().includes(name.toLowerCase())
   if ([...password].length >= PASSWORD_MIN && kinds >= 3 && !hasName) return []
   return [
-    `${who(user)} has a password that Windows Server refuses by default, so there is no such user: it must have ${PASSWORD_MIN} characters, of three of the kinds capitals, small letters, digits and others, and not the name of the user`,
+    `${who(user)} has a password that Windows Server refuses by default, and then there is no such user: it must have ${PASSWORD_MIN} characters, of three of the kinds capitals, small letters, digits and others, and not the name of the user`,
   ]
 }
 

@@ -252,9 +252,11 @@ it('a file with other content is in another ConfigMap, and the one of before goe
   await bench.work()
   await bench.work()
   expect([bench.status().phase, contents()]).toEqual(['Ready', ['b']])
-  bench.change(withFile('c', { capabilities: { add: ['SYS_ADMIN'] } }))
+  bench.change(withFile('c', { capabilities: { add: ['SYS_ADMIN', 'CHOWN', 'SYS_PTRACE'] } }))
   await bench.work()
   expect([bench.status().reason, contents()]).toEqual(['CapabilityNotAllowed', ['b']])
+  // All of them at once, so that the policy is changed once.
+  expect(bench.status().message).toContain('adds SYS_ADMIN, SYS_PTRACE, which')
 })
 
 it('an existing network needs the policy, and what is on it stays without', async () => {

@@ -170,12 +170,12 @@ function heldByPolicy(cluster: WorkspaceContainerCluster, blueprint: Blueprint):
           `container ${name} asks for port ${port.hostPort} of its node, and the policy key allowHostPorts is false: remove hostPort, or have the policy allow it`,
         ),
       )
-    const capability = capabilities?.add?.find((one) => !allowedCapabilities.includes(one))
-    if (capability !== undefined)
+    const others = capabilities?.add?.filter((one) => !allowedCapabilities.includes(one)) ?? []
+    if (others.length > 0)
       return held(
         componentFailed(
           'CapabilityNotAllowed',
-          `container ${name} adds ${capability}, which the policy key allowedCapabilities does not name: remove it from capabilities.add, or have the policy allow it`,
+          `container ${name} adds ${others.join(', ')}, which the policy key allowedCapabilities does not name: remove that from capabilities.add, or have the policy allow it`,
         ),
       )
   }
