@@ -42,6 +42,7 @@ export { type OverrideNode, verdictOn, verdictOnField } from './api/override-ver
 export {
   notAllowedOverride,
   OVERRIDE_ROOTS,
+  OVERRIDE_VALUES_MAX,
   OVERRIDES_MAX,
   type OverriddenValue,
   type OverrideRoot,

@@ -124,7 +124,7 @@ function policyRows(): string[][] {
   })
 }
 
-const NATURES: Readonly<Record<Exclude<OverrideNode['kind'], 'never'>, string>> = {
+const NATURES: Readonly<Record<Exclude<OverrideNode['kind'], 'never' | 'number'>, string>> = {
   value: 'text, number or boolean',
   switch: 'true',
   quantity: 'quantity',
@@ -138,9 +138,14 @@ function overrideRows(verdict: 'allowed' | 'never'): string[][] {
   return Object.entries(OVERRIDE_ROOTS).flatMap(([root, node]) =>
     verdictsBelow(node, '').flatMap(([path, one]) => {
       if ((one.kind === 'never') !== (verdict === 'never')) return []
-      return [[code(`${root}:${path}`), one.kind === 'never' ? one.because : NATURES[one.kind]]]
+      return [[code(`${root}:${path}`), natureOf(one)]]
     }),
   )
+}
+
+function natureOf(node: OverrideNode): string {
+  if (node.kind === 'never') return node.because
+  return node.kind === 'number' ? `number from ${node.least} to ${node.most}` : NATURES[node.kind]
 }
 
 function verdictsBelow(node: OverrideNode, path: string): (readonly [string, OverrideNode])[] {

@@ -1,4 +1,4 @@
-import { AMOUNT, each, fieldsOf, itemsBy, listOf, never, VALUE } from './override-verdicts.ts'
+import { AMOUNT, between, each, fieldsOf, itemsBy, listOf, never, presenceOf, VALUE } from './override-verdicts.ts'
 
 const WORD = (field: string) => never(`spec.${field} says that`)
 const DEVICE = never('it takes a device or a privilege of the node')
@@ -10,7 +10,7 @@ const FOREIGN = never(
 )
 const OTHERS = never('it takes from other machines on the node what nobody counts')
 
-const switched = fieldsOf({ enabled: VALUE })
+const switched = presenceOf({ enabled: VALUE })
 
 const NUMBERS_OF_PROBE = each('failureThreshold initialDelaySeconds periodSeconds successThreshold timeoutSeconds')
 
@@ -27,7 +27,8 @@ const clock = fieldsOf({
 })
 
 const cpu = fieldsOf({
-  ...each('cores dedicatedCpuPlacement isolateEmulatorThread maxSockets model sockets threads'),
+  ...each('cores maxSockets sockets threads', between(1, 1_024)),
+  ...each('dedicatedCpuPlacement isolateEmulatorThread model'),
   features: listOf(fieldsOf(each('name policy'))),
   numa: OTHERS,
   realtime: OTHERS,
@@ -67,7 +68,7 @@ const devices = fieldsOf({
   inputs: listOf(fieldsOf(each('bus name type'))),
   interfaces,
   panicDevices: listOf(fieldsOf(each('model'))),
-  rng: fieldsOf(),
+  rng: presenceOf(),
   sound: fieldsOf(each('model name')),
   video: fieldsOf(each('type')),
   watchdog: fieldsOf({
@@ -88,7 +89,7 @@ const devices = fieldsOf({
 
 const features = fieldsOf({
   ...each('acpi hypervPassthrough pvspinlock smm', switched),
-  apic: fieldsOf(each('enabled endOfInterrupt')),
+  apic: presenceOf(each('enabled endOfInterrupt')),
   hyperv: fieldsOf({
     ...each('evmcs frequencies ipi reenlightenment relaxed reset runtime synic vapic vpindex', switched),
     spinlocks: fieldsOf(each('enabled spinlocks')),
@@ -102,8 +103,8 @@ const features = fieldsOf({
 const firmware = fieldsOf({
   serial: VALUE,
   bootloader: fieldsOf({
-    bios: fieldsOf(each('useSerial')),
-    efi: fieldsOf({ secureBoot: VALUE, persistent: CLAIMS }),
+    bios: presenceOf(each('useSerial')),
+    efi: presenceOf({ secureBoot: VALUE, persistent: CLAIMS }),
   }),
   acpi: FOREIGN,
   kernelBoot: QUEUE,
@@ -123,19 +124,23 @@ const domain = fieldsOf({
   ...each('ioThreadsPolicy rebootPolicy'),
   machine: fieldsOf(each('type')),
   memory: fieldsOf({
-    hugepages: fieldsOf(each('pageSize')),
+    hugepages: OTHERS,
     maxGuest: AMOUNT,
     guest: WORD('resources.memory'),
     reservedOverhead: fieldsOf({ addedOverhead: AMOUNT, memLock: OTHERS }),
   }),
-  resources: fieldsOf({ limits: amounts, requests: amounts, overcommitGuestOverhead: OTHERS }),
+  resources: fieldsOf({
+    limits: amounts,
+    requests: fieldsOf({ cpu: AMOUNT, memory: OTHERS, '*': DEVICE }),
+    overcommitGuestOverhead: OTHERS,
+  }),
   launchSecurity: DEVICE,
 })
 
 const livenessProbe = fieldsOf({
   ...NUMBERS_OF_PROBE,
   exec: fieldsOf({ command: listOf(VALUE) }),
-  guestAgentPing: fieldsOf(),
+  guestAgentPing: presenceOf(),
   httpGet: fieldsOf({
     ...each('path port scheme'),
     httpHeaders: listOf(fieldsOf(each('name value'))),
@@ -145,7 +150,8 @@ const livenessProbe = fieldsOf({
 })
 
 const guest = fieldsOf({
-  ...each('architecture dnsPolicy subdomain terminationGracePeriodSeconds'),
+  ...each('architecture dnsPolicy subdomain'),
+  terminationGracePeriodSeconds: between(0, 3_600),
   dnsConfig: fieldsOf({
     nameservers: listOf(VALUE),
     options: listOf(fieldsOf(each('name value'))),

@@ -9,10 +9,16 @@ export type OverrideNode =
   | { readonly kind: 'switch' }
   /** A value that is a quantity: `2048Mi` and `2Gi` are the same. */
   | { readonly kind: 'quantity' }
+  /** A whole number within these bounds. */
+  | { readonly kind: 'number'; readonly least: number; readonly most: number }
   /** Refused with all that is below it, whatever the policy says. */
   | { readonly kind: 'never'; readonly because: string }
-  /** An object. One without fields stands for itself. */
-  | { readonly kind: 'fields'; readonly fields: Readonly<Record<string, OverrideNode>> }
+  /** An object. Without fields it sets nothing and is refused, unless its presence says something. */
+  | {
+      readonly kind: 'fields'
+      readonly fields: Readonly<Record<string, OverrideNode>>
+      readonly mayBeEmpty?: true
+    }
   /** A list that is overridden as a whole. */
   | { readonly kind: 'list'; readonly item: OverrideNode }
   /** A list whose items are known by one of their fields, and are merged over those of the operator. An override adds none to `rendered` ones. */
@@ -35,6 +41,15 @@ export function never(because: string): OverrideNode {
 
 export function fieldsOf(fields: Readonly<Record<string, OverrideNode>> = {}): OverrideFields {
   return { kind: 'fields', fields }
+}
+
+/** An object that says something by being there. */
+export function presenceOf(fields: Readonly<Record<string, OverrideNode>> = {}): OverrideFields {
+  return { kind: 'fields', fields, mayBeEmpty: true }
+}
+
+export function between(least: number, most: number): OverrideNode {
+  return { kind: 'number', least, most }
 }
 
 /** @param names separated by blanks, all with the same verdict */
@@ -62,7 +77,13 @@ export function verdictOnField(node: OverrideNode | undefined, name: string): Ov
   return node?.kind === 'fields' && Object.hasOwn(node.fields, name) ? node.fields[name] : undefined
 }
 
-/** Returns the verdict on a path such as `template.spec.domain.devices.disks.cache`; undefined if there is none. */
+/**
+ * Returns the verdict on a path such as `template.spec.domain.devices.disks.cache`; undefined if there is none, or if nothing is overridden there alone: what
+ * is in a list that is overridden as a whole, and the field that items are known by.
+ */
 export function verdictOn(root: OverrideNode, path: string): OverrideNode | undefined {
-  return path.split('.').reduce<OverrideNode | undefined>(verdictOnField, root)
+  return path.split('.').reduce<OverrideNode | undefined>((node, name) => {
+    const isPart = node?.kind === 'list' || (node?.kind === 'items' && node.key === name)
+    return isPart ? undefined : verdictOnField(node, name)
+  }, root)
 }

@@ -42,6 +42,13 @@ describe('overrides are refused', () => {
     [`${DOMAIN}.cpu.features`, [], 'is empty: remove it'],
     [`${DOMAIN}.cpu.model`, '', 'is empty: remove it'],
     [`${DOMAIN}.cpu.features`, [{ name: 'svm', more: 1 }], 'is no field that can be overridden'],
+    ['template.spec', {}, 'sets nothing: remove it'],
+    [DOMAIN, {}, 'sets nothing: remove it'],
+    [`${DOMAIN}.resources.limits`, {}, 'sets nothing: remove it'],
+    [`${DOMAIN}.cpu.features`, [{ name: 'svm', policy: '' }], 'is empty: remove it'],
+    [`${DOMAIN}.cpu.cores`, 0, 'must be a whole number from 1 to 1024'],
+    ['template.spec.terminationGracePeriodSeconds', 3_601, 'must be a whole number from 0 to 3600'],
+    [`${DOMAIN}.resources.requests`, { memory: '1Mi' }, 'cannot be overridden: it takes from other machines'],
     [`${DOMAIN}.devices.disks`, {}, 'must be a list'],
     [`${DOMAIN}.devices.disks`, [{ cache: 'none' }], 'must have items with a name'],
     [`${DOMAIN}.devices.disks`, [{ name: 'rootdisk' }], 'sets nothing'],
@@ -131,6 +138,10 @@ describe('overrides are read', () => {
     (path) => expect(overrideSteps('vm', path)).toBeUndefined(),
   )
 
+  it('in a time that does not grow with the square of a path', () => {
+    expect(overrideSteps('vm', `${'a'.repeat(4_000_000)}[`)).toBeUndefined()
+  })
+
   it('and each needs an entry of the policy at it or above it', () => {
     expect(notAllowedOverride('vm', values, ['vm:template'])).toBeUndefined()
     const most = ['vm:template.spec.domain', 'vm:template.spec.termination']
@@ -154,5 +165,9 @@ it.each([
   ['vm:template.spec.volumes', false],
   ['vm:template.spec.volumes.hostDisk', false],
   [`vm:${DOMAIN}.cpu.modell`, false],
+  [`vm:${DOMAIN}.cpu.features`, true],
+  [`vm:${DOMAIN}.cpu.features.name`, false],
+  [`vm:${DOMAIN}.devices.disks.name`, false],
+  ['pod:spec.runtimeClassName', false],
   ['constructor:template', false],
 ])('the policy may list %s: %s', (entry, may) => expect(isOverrideEntry(entry)).toBe(may))

@@ -69,7 +69,7 @@ export function overridePath(steps: readonly OverrideStep[]): string {
 export function overrideSteps(root: OverrideRoot, path: string): readonly OverrideStep[] | undefined {
   const steps: OverrideStep[] = []
   let node: OverrideNode | undefined = OVERRIDE_ROOTS[root]
-  for (const [, name = '', item] of path.matchAll(/([^.[]+)(?:\[([^\]]*)\])?(?:\.|$)/g)) {
+  for (const [, name = '', item] of path.matchAll(/([^.[]+)(?:\[([^\]]*)\])?(?:\.|$)/gy)) {
     node = verdictOnField(node, name)
     steps.push(name)
     if (item === undefined) continue
@@ -131,6 +131,8 @@ const ITEM = /^[-A-Za-z0-9._:/]{1,253}$/
 /** A name of a field that a path can show. Others are nobody's fields. */
 const FIELD = /^[A-Za-z0-9][-A-Za-z0-9._/]{0,62}$/
 
+const EMPTY = 'is empty: remove it'
+
 class OverridesReader {
   readonly values: OverriddenValue[] = []
   #length = 0
@@ -142,7 +144,7 @@ class OverridesReader {
     if (node.kind !== 'fields') return this.#refusedIn(node, value, place) ?? this.#add(node, value, place)
     if (!isObject(value)) return refusal(place, 'must be an object with fields')
     const names = Object.keys(value)
-    if (names.length === 0) return place.steps.length === 0 ? undefined : this.#add(node, value, place)
+    if (names.length === 0) return this.#addEmpty(node, value, place)
     return firstRefused(names, (name) => this.#readField(node, value, place, name))
   }
 
@@ -182,6 +184,8 @@ class OverridesReader {
     }
     if (node.kind !== 'fields') {
       if (node.kind === 'switch' && value !== true) return refusal(place, 'must be true, or left out')
+      if (node.kind === 'number' && !isWithin(node, value))
+        return refusal(place, `must be a whole number from ${node.least} to ${node.most}`)
       const isPlain = ['string', 'number', 'boolean'].includes(typeof value)
       return isPlain ? this.#takes(String(value), place) : refusal(place, 'must be a text, a number, true or false')
     }
@@ -190,6 +194,8 @@ class OverridesReader {
       const within = { ...place, steps: [...place.steps, FIELD.test(name) ? name : '?'] }
       const verdict = verdictOnField(node, name)
       if (verdict === undefined) return refusal(within, 'is no field that can be overridden')
+      // It would not be stored, as in `#add`.
+      if (value[name] === '') return refusal(within, EMPTY)
       return this.#takes(name, within) ?? this.#refusedIn(verdict, value[name], within)
     })
   }
@@ -202,14 +208,23 @@ class OverridesReader {
       : undefined
   }
 
+  #addEmpty(node: Extract<OverrideNode, { kind: 'fields' }>, value: object, place: Place): RefusedOverride | undefined {
+    if (place.steps.length === 0) return undefined
+    return node.mayBeEmpty ? this.#add(node, value, place) : refusal(place, 'sets nothing: remove it')
+  }
+
   #add(node: OverrideNode, value: unknown, place: Place): RefusedOverride | undefined {
     // It would not be stored: the object would never be as wanted.
-    if (value === '' || (Array.isArray(value) && value.length === 0)) return refusal(place, 'is empty: remove it')
+    if (value === '' || (Array.isArray(value) && value.length === 0)) return refusal(place, EMPTY)
     if (this.values.length >= OVERRIDE_VALUES_MAX)
       return refusal(place, `is beyond the ${OVERRIDE_VALUES_MAX} values that overrides may set`)
     this.values.push({ ...place, value, isQuantity: node.kind === 'quantity' })
     return undefined
   }
+}
+
+function isWithin({ least, most }: Extract<OverrideNode, { kind: 'number' }>, value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
 }
 
 function firstRefused<T>(

@@ -1,11 +1,13 @@
 import {
   AMOUNT,
+  between,
   each,
   fieldsOf,
   itemsBy,
   listOf,
   never,
   type OverrideNode,
+  presenceOf,
   SWITCH,
   VALUE,
 } from './override-verdicts.ts'
@@ -64,7 +66,11 @@ const container: Readonly<Record<string, OverrideNode>> = {
   imagePullPolicy: VALUE,
   stdinOnce: SWITCH,
   env: environment,
-  lifecycle: fieldsOf({ postStart: hook, preStop: hook, stopSignal: VALUE }),
+  lifecycle: fieldsOf({
+    postStart: hook,
+    preStop: hook,
+    stopSignal: never('Kubernetes wants the operating system of the pod with it'),
+  }),
   resizePolicy: listOf(fieldsOf(each('resourceName restartPolicy'))),
   resources: fieldsOf({ limits: amounts, requests: amounts, claims: NODE }),
   securityContext: confinement,
@@ -94,7 +100,9 @@ const VOLUMES_OF_OTHERS =
 export const POD_OVERRIDES = fieldsOf({
   metadata: never('labels and annotations decide which networks, policies and owners count'),
   spec: fieldsOf({
-    ...each('dnsPolicy enableServiceLinks runtimeClassName setHostnameAsFQDN subdomain terminationGracePeriodSeconds'),
+    ...each('dnsPolicy enableServiceLinks setHostnameAsFQDN subdomain'),
+    terminationGracePeriodSeconds: between(0, 3_600),
+    runtimeClassName: NODE,
     containers: itemsBy('name', 'rendered', {
       ...container,
       restartPolicy: never('the operator tells by restarts what is wrong with a container'),
@@ -105,7 +113,10 @@ export const POD_OVERRIDES = fieldsOf({
       searches: listOf(VALUE),
     }),
     hostAliases: itemsBy('ip', 'any', { hostnames: listOf(VALUE) }),
-    initContainers: itemsBy('name', 'rendered', { ...container, restartPolicy: VALUE }),
+    initContainers: itemsBy('name', 'rendered', {
+      ...container,
+      restartPolicy: never('one that goes on belongs into containers[] of the container cluster'),
+    }),
     securityContext: fieldsOf({
       ...each('fsGroup fsGroupChangePolicy runAsNonRoot supplementalGroupsPolicy'),
       supplementalGroups: listOf(VALUE),
@@ -115,7 +126,7 @@ export const POD_OVERRIDES = fieldsOf({
       runAsUser: WORD('containers[].runAsUser'),
     }),
     volumes: itemsBy('name', 'any', {
-      emptyDir: fieldsOf({ medium: VALUE, sizeLimit: AMOUNT }),
+      emptyDir: presenceOf({ medium: VALUE, sizeLimit: AMOUNT }),
       ...each(VOLUMES_OF_OTHERS, FOREIGN),
     }),
     activeDeadlineSeconds: never('a Deployment cannot have it'),

@@ -50,9 +50,10 @@ export function hasWindowsHardware(spec: Pick<VirtualMachineSpec, 'os' | 'prefer
 /** Each of it that people have set themselves stays. */
 function windowsOf({ features, clock = {} }: WindowsHardware = FORMER): WindowsHardware {
   const offset = 'timezone' in clock ? {} : { utc: {} }
+  const { timer } = clock as { readonly timer?: object }
   return {
     features: { acpi: {}, apic: {}, ...features, hyperv: { ...HYPERV, ...features['hyperv'] } },
-    clock: { ...offset, timer: TIMER, ...clock },
+    clock: { ...offset, ...clock, timer: { ...TIMER, ...timer } },
   }
 }
 

@@ -100,7 +100,8 @@ describe('withOverrides', () => {
 })
 
 function isOpen(step: OverrideStep, value: unknown, isLast: boolean): boolean {
-  if (isLast) return true
+  // Of an object only the presence is ever overridden: its fields stay.
+  if (isLast) return !isObject(value) || Array.isArray(value)
   return typeof step === 'string' ? value === undefined || isObject(value) : value !== undefined
 }
 
@@ -117,4 +118,10 @@ it('withoutValues leaves out objects that have nothing else, and keeps items', (
     ['no', 'where'],
   ]
   expect(withoutValues(object, places)).toEqual({ a: { b: 1 }, list: [{ name: 'x' }] })
+  expect(
+    withoutValues({ a: { b: {} }, c: { d: { e: 1 } } }, [
+      ['a', 'b'],
+      ['c', 'd'],
+    ]),
+  ).toEqual({ c: { d: { e: 1 } } })
 })

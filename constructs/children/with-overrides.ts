@@ -37,13 +37,16 @@ export function replacedBy(object: object, values: readonly OverriddenValue[]): 
   return replaced.map(({ steps }) => overridePath(steps))
 }
 
-/** Returns an object without the values at some places, and without the objects that have nothing else. Items of lists stay. */
+/**
+ * Returns an object without the values at some places, and without the objects that have nothing else. Items of lists stay, and so does an object that has
+ * fields at such a place: only its presence was the value.
+ */
 export function withoutValues<T>(target: T, places: readonly (readonly OverrideStep[])[]): T {
   return places.reduce<unknown>((left, steps) => valueRemoved(left, steps) ?? {}, target) as T
 }
 
 function valueRemoved(target: unknown, [step, ...rest]: readonly OverrideStep[]): unknown {
-  if (step === undefined) return undefined
+  if (step === undefined) return isRecord(target) && !isEmptyObject(target) ? target : undefined
   if (typeof step !== 'string') {
     if (!Array.isArray(target)) return target
     const isMeant = (item: unknown) => isRecord(item) && item[step.key] === step.item

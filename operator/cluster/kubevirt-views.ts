@@ -4,6 +4,7 @@ import {
   LABELS,
   type MachineHardware,
   namesFromSpec,
+  OVERRIDE_VALUES_MAX,
   type OverrideStep,
   overridePath,
   overrideSteps,
@@ -64,7 +65,7 @@ export interface KubeVirtView extends KubeObject {
 export interface OverriddenPaths {
   /** As `overridePath` writes them. */
   readonly paths: readonly string[]
-  /** Paths of the objects above them that have something else in them, too. */
+  /** Paths of the objects above or at them that have something else in them, too. */
   readonly shared: readonly string[]
 }
 
@@ -142,25 +143,26 @@ const OVERRIDES_NOTE_MAX = 16_000
 function overriddenSteps({ metadata }: KubeObject): (readonly OverrideStep[])[] {
   const note = metadata.annotations?.[ANNOTATIONS.overrides] ?? ''
   if (note === '' || note.length > OVERRIDES_NOTE_MAX) return []
-  return note.split(',').flatMap((path) => {
+  return note.split(',', OVERRIDE_VALUES_MAX).flatMap((path) => {
     const steps = overrideSteps('vm', path)
     return steps === undefined ? [] : [steps]
   })
 }
 
-/** The lists with items are in the view as a whole. */
+/** The lists with items are in the view as a whole. Of an object only its presence was overridden. */
 function valuesAt(spec: Raw, places: readonly (readonly OverrideStep[])[]) {
   return places.flatMap((steps) => {
     const value = valueAtSteps(spec, steps)
     const isInView = value === undefined || steps.some((step) => typeof step !== 'string')
-    return isInView ? [] : [{ steps, value, isQuantity: false, among: undefined }]
+    const own = typeof value === 'object' && value !== null && !Array.isArray(value) ? {} : value
+    return isInView ? [] : [{ steps, value: own, isQuantity: false, among: undefined }]
   })
 }
 
 function overriddenPaths(places: readonly (readonly OverrideStep[])[], rest: Raw): OverriddenPaths | undefined {
   if (places.length === 0) return undefined
-  const above = places.flatMap((steps) => steps.slice(1).map((_step, index) => steps.slice(0, index + 1)))
-  const objects = above.filter((steps) => steps.every((step) => typeof step === 'string'))
+  const upTo = places.flatMap((steps) => steps.map((_step, index) => steps.slice(0, index + 1)))
+  const objects = upTo.filter((steps) => steps.every((step) => typeof step === 'string'))
   const shared = objects.filter((steps) => valueAtSteps(rest, steps) !== undefined)
   return { paths: places.map(overridePath), shared: [...new Set(shared.map(overridePath))] }
 }

@@ -27,7 +27,14 @@ const SENT: Readonly<Record<string, readonly [kind: string, sent: (secret: strin
     'VirtualMachine',
     (secret) => ({
       metadata: { annotations: { 'pelotech.ot/overrides': 'a.b,domain.disks[/r.oot].serial' } },
-      spec: { domain: { disks: [{ name: 'other' }, { name: '/r.oot', serial: secret }] } },
+      spec: {
+        domain: {
+          disks: [
+            { name: 'other', serial: '/r.oot' },
+            { name: '/r.oot', serial: secret },
+          ],
+        },
+      },
     }),
   ],
   'an environment variable': [

@@ -85,18 +85,22 @@ function* writtenBySomebody(object: object): Generator<string> {
   }
   for (const [annotation, paths] of Object.entries(metadata?.annotations ?? {})) {
     if (!WRITTEN_BY_SOMEBODY.test(annotation) || typeof paths !== 'string') continue
-    for (const path of paths.split(',').slice(0, PATHS_MAX)) yield* allTexts(valueAt(spec, path))
+    // A longer one is none of ours.
+    if (paths.length > NOTE_MAX) continue
+    for (const path of new Set(paths.split(',', PATHS_MAX))) yield* allTexts(valueAt(spec, path))
   }
 }
 
 /** More are none of ours. */
 const PATHS_MAX = 64
+const NOTE_MAX = 16_000
 
 function valueAt(spec: unknown, path: string): unknown {
-  const steps = [...path.matchAll(/\[([^\]]*)\]|[^.[]+/g)]
+  const steps = [...path.matchAll(/\[([^[\]]*)\]|[^.[\]]+/g)]
   return steps.reduce<unknown>((value, [step, item]) => {
     if (typeof value !== 'object' || value === null) return undefined
-    if (item !== undefined) return Object.values(value).find((one) => Object.values(one ?? {}).includes(item))
+    if (item !== undefined)
+      return Object.values(value).find((one) => [one?.name, one?.mountPath, one?.ip].includes(item))
     return Object.hasOwn(value, step) ? (value as Record<string, unknown>)[step] : undefined
   }, spec)
 }

@@ -1,11 +1,11 @@
 import {
   ANNOTATIONS,
-  compareQuantities,
   guestNames,
   type KubeVirtVirtualMachineObject,
   notAllowedOverride,
   type OverriddenValue,
   overridePath,
+  parseMilliQuantity,
   type ReadOverrides,
   type RefusedOverride,
   readOverrides,
@@ -92,15 +92,21 @@ function wasOverridden(machine: KubeVirtView | undefined, { steps }: OverriddenV
 }
 
 function isSameAs(present: unknown, { value, isQuantity }: OverriddenValue): boolean {
-  return isSame(present, value) || (isQuantity && compareQuantities(String(present), String(value)) === 0)
+  return isSame(present, value) || (isQuantity && isSameAmount(present, value))
 }
 
 /** A patch takes away whole objects. Those with something of others stay when a value in them is not overridden any more. */
 function objectsToKeep(machine: KubeVirtView | undefined, paths: readonly string[]): OverriddenValue[] {
   const { paths: had, shared } = machine?.overridden ?? { paths: [], shared: [] }
   const gone = had.filter((path) => !paths.includes(path))
-  const kept = shared.filter((object) => gone.some((path) => path.startsWith(`${object}.`)))
+  const kept = shared.filter((object) => gone.some((path) => path === object || path.startsWith(`${object}.`)))
   return kept.map((object) => ({ steps: object.split('.'), value: {}, isQuantity: false, among: undefined }))
+}
+
+/** Exact to a thousandth, as Kubernetes is. */
+function isSameAmount(one: unknown, other: unknown): boolean {
+  const amount = parseMilliQuantity(String(one))
+  return amount !== undefined && amount === parseMilliQuantity(String(other))
 }
 
 function isZero(value: unknown): boolean {

@@ -94,6 +94,42 @@ describe('overrides of a machine', () => {
     ])
   })
 
+  it('of an amount are changed by less than a whole, too', () => {
+    const limit = (cpu: string) => domain({ resources: { limits: { cpu } } })
+    const walk = deployed(limit('500m'))
+    walk.edit({ overrides: limit('900m') }).settle()
+    expect(has(walk, 'resources.limits.cpu')).toBe('900m')
+    expect(
+      withPolicy(walk, [])
+        .edit({ overrides: limit('700m') })
+        .settle().stand,
+    ).toBe('Failed/OverrideNotAllowed')
+  })
+
+  it('that are the presence of an object leave its fields to others', () => {
+    const walk = deployed(domain({ features: { acpi: {} } }))
+    const spec = walk.world.machine?.spec as { template: { spec: { domain: object } } }
+    walk.tamper({ template: { domain: { ...spec.template.spec.domain, features: { acpi: { enabled: true } } } } })
+    expect(walk.plan().apply).toEqual([])
+    walk.edit({ overrides: undefined })
+    const [rendered] = walk.plan().apply
+    const { machine } = walk.world
+    const change = rendered && machine && changeTo(rendered, machine)
+    expect(at(change as { spec: object }, 'features')).not.toBe(null)
+  })
+
+  it('of the clock of Windows leave the rest of it, and it is back without them', () => {
+    const rendered = has(new Walk({ spec: { os: 'windows' } }).deploy(), 'clock')
+    const overrides = domain({ clock: { timer: { hpet: { present: true } } } })
+    const walk = new Walk({ spec: { os: 'windows', overrides }, policy: ALLOWED }).deploy()
+    expect(has(walk, 'clock')).toEqual({
+      ...(rendered as object),
+      timer: expect.objectContaining({ hpet: { present: true } }),
+    })
+    walk.edit({ overrides: undefined }).settle()
+    expect(has(walk, 'clock')).toEqual(rendered)
+  })
+
   it('may be taken away whatever the policy says, and what was rendered is back', () => {
     const walk = withPolicy(deployed(OVERRIDES), []).edit({ overrides: undefined }).settle()
     expect(walk.world.machine?.spec).toEqual(deployed(undefined).world.machine?.spec)

@@ -25,6 +25,7 @@ describe('a child', () => {
       { requests: { cpu: '1', memory: '2Gi' } },
       true,
     ],
+    ['with a fraction of an amount', { sizeLimit: '0.1Gi' }, { sizeLimit: '107374182400m' }, true],
     ['with small amounts that differ', { requests: { cpu: '128m' } }, { requests: { cpu: '384m' } }, false],
     [
       'with a variable that nobody asked for',

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, parseQuantity, shortHash } from '@open-terrain/constructs'
+import { ANNOTATIONS, parseMilliQuantity, shortHash } from '@open-terrain/constructs'
 import { fingerprints } from '../../../cluster/workspace-views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
@@ -122,15 +122,9 @@ function contains(actual: unknown, wanted: unknown, key: string): boolean {
 }
 
 function isSameAmount(one: unknown, other: unknown): boolean {
-  return one !== undefined && (one === other || thousandthsOf(String(one)) === thousandthsOf(String(other)))
-}
-
-/** Converts a quantity such as 0.5, 500m or 1Gi. Returns NaN, which equals nothing, for anything else. */
-function thousandthsOf(amount: string): number {
-  const [, figure, thousandth] = /^([0-9.]+)(m?)$/.exec(amount) ?? []
-  if (figure !== undefined) return Math.round(Number(figure) * (thousandth === 'm' ? 1 : 1_000))
-  const whole = parseQuantity(amount)
-  return whole === undefined ? Number.NaN : Number(whole) * 1_000
+  if (one === undefined || one === other) return one !== undefined
+  const amount = parseMilliQuantity(String(one))
+  return amount !== undefined && amount === parseMilliQuantity(String(other))
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
