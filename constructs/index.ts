@@ -256,6 +256,7 @@ export {
   matchersOf,
   type PresentMatchers,
 } from './children/machine-matchers.ts'
+export { podNames } from './children/pod-overrides.ts'
 export { render } from './children/render.ts'
 export { RenderedObject } from './children/rendered-object.ts'
 export { userDataWarnings } from './children/user-data-warnings.ts'
@@ -283,7 +284,6 @@ export {
   type ContainerSpec,
   type DeploymentObject,
   type PodSpec,
-  podNames,
   renderContainerCluster,
 } from './children/workspace-containers.ts'
 export {

@@ -1,10 +1,11 @@
 import type { Construct } from 'constructs'
 import { ANNOTATIONS, LABELS, PLACEMENT_GATE } from '../api/labels.ts'
-import { type OverriddenValue, overridePath, readOverrides } from '../api/overrides.ts'
+import { overridePath } from '../api/overrides.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceContainer, WorkspaceContainerCluster, WorkspaceSpec } from '../api/workspace.ts'
 import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
 import { type NodePlacement, placementOf } from './placement.ts'
+import { podOverrides } from './pod-overrides.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { withOverrides } from './with-overrides.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata, workspaceLabels } from './workspace-child.ts'
@@ -117,20 +118,6 @@ export class ContainerCluster extends RenderedObject<DeploymentObject> {
 
 export function renderContainerCluster(props: ContainerClusterProps): DeploymentObject {
   return renderOne((chart) => new ContainerCluster(chart, 'Deployment', props))
-}
-
-/** Returns the paths of the containers of a cluster, as `overridePath` writes them. */
-export function podNames({ containers, initContainers = [] }: WorkspaceContainerCluster): ReadonlySet<string> {
-  return new Set([
-    ...containers.map(({ name }) => `spec.containers[${name}]`),
-    ...initContainers.map(({ name }) => `spec.initContainers[${name}]`),
-  ])
-}
-
-/** Returns what a container cluster overrides, as far as it can be overridden at all. */
-export function podOverrides({ overrides = {} }: WorkspaceContainerCluster): readonly OverriddenValue[] {
-  const read = readOverrides('pod', overrides)
-  return read.ok ? read.values : []
 }
 
 function deploymentOf(props: ContainerClusterProps): DeploymentObject {

@@ -2,9 +2,9 @@ import type { Construct } from 'constructs'
 import { LABELS } from '../api/labels.ts'
 import { childName, shortHash } from '../api/names.ts'
 import { containersOf, type WorkspaceContainerCluster } from '../api/workspace.ts'
+import { freeVolumeName } from './pod-overrides.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
-import { mountedVolumes } from './workspace-node-group.ts'
 
 export interface ClusterFilesProps {
   readonly workspace: WorkspaceRef
@@ -91,6 +91,8 @@ function contentsOf(cluster: WorkspaceContainerCluster): Record<string, string> 
 
 /** Read by everybody, as in Kubernetes. */
 const MODE = '0644'
+/** Name of the volume, where nobody else has it. */
+const FILES = 'files'
 
 /** Returns the one volume that all files of a cluster are in. */
 export function filesVolume(cluster: WorkspaceContainerCluster): FilesVolume | undefined {
@@ -106,22 +108,14 @@ export function filesVolume(cluster: WorkspaceContainerCluster): FilesVolume | u
     return ref === undefined ? [] : [{ secret: { name: ref.name, items: [itemOf(one, ref.key)] } }]
   })
   return {
-    name: volumeName(cluster),
+    name: freeVolumeName(cluster, FILES),
     projected: { sources: [...(written.length > 0 ? [{ configMap }] : []), ...secrets] },
   }
 }
 
-/** Not that of a volume of the spec. */
-function volumeName(cluster: WorkspaceContainerCluster): string {
-  const taken = mountedVolumes(cluster)
-  let name = 'files'
-  while (taken.has(name)) name = `${name}-of-ot`
-  return name
-}
-
 /** Each file is mounted alone, so that what the image has beside it stays. Such a mount does not follow changes: the pod is replaced. */
 export function fileMounts(cluster: WorkspaceContainerCluster, container: string): FileMount[] {
-  const name = volumeName(cluster)
+  const name = freeVolumeName(cluster, FILES)
   return filesOf(cluster).flatMap(({ container: of, path, key }) =>
     of === container ? [{ name, mountPath: path, subPath: key, readOnly: true }] : [],
   )

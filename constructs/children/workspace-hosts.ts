@@ -10,10 +10,10 @@ import {
   type WorkspaceSpec,
   type WorkspaceVm,
 } from '../api/workspace.ts'
+import { freeVolumeName } from './pod-overrides.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
 import type { FileMount, FilesVolume } from './workspace-files.ts'
-import { mountedVolumes } from './workspace-node-group.ts'
 
 export interface ClusterHostsProps {
   readonly workspace: WorkspaceRef
@@ -124,17 +124,9 @@ export function hostsVolume(
   if (names !== 'hosts' || interfaces.length === 0 || !isSomewhere) return undefined
   const items = [{ key: HOSTS_KEY, path: HOSTS_KEY, mode: 0o644 }]
   return {
-    name: volumeName(cluster),
+    name: freeVolumeName(cluster, HOSTS_KEY),
     projected: { sources: [{ configMap: { name: clusterHostsName(cluster.name), items } }] },
   }
-}
-
-/** Not that of a volume of the spec. That of its files begins otherwise. */
-function volumeName(cluster: WorkspaceContainerCluster): string {
-  const taken = mountedVolumes(cluster)
-  let name = HOSTS_KEY
-  while (taken.has(name)) name = `${name}-of-ot`
-  return name
 }
 
 /** The kubelet writes no /etc/hosts into a container that has a mount at that path. */

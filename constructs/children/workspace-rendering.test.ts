@@ -362,6 +362,11 @@ describe('renderContainerCluster', () => {
       },
     ])
     expect(pod.volumes?.map(({ name }) => name)).toEqual(['files', 'shm'])
+    const ofThatName = deployment(of({ spec: { volumes: [{ name: 'files', emptyDir: {} }] } })).spec
+    expect(ofThatName.volumes).toEqual([
+      expect.objectContaining({ name: 'files-of-ot' }),
+      { name: 'files', emptyDir: {} },
+    ])
     const without = { containerClusters: [app] }
     expect(deployment(of({ spec: { ...fragment, hostNetwork: true } }))).toEqual(deployment(without))
     expect(JSON.stringify(deployment(of({})))).toBe(JSON.stringify(deployment(without)))

@@ -10,8 +10,9 @@ import {
   type WorkspaceVm,
 } from '../api/workspace.ts'
 import { usableRoutes } from './cloud-init-network-data.ts'
+import { podOverrides } from './pod-overrides.ts'
 import { replacedBy } from './with-overrides.ts'
-import { type ContainerClusterProps, deploymentWithout, podOverrides } from './workspace-containers.ts'
+import { type ContainerClusterProps, deploymentWithout } from './workspace-containers.ts'
 import { HOSTS_PATH, hasOwnHosts, hostAliasesOf, hostAliasWarnings, hostsVolume } from './workspace-hosts.ts'
 import { isDefaultRoute, routesOf, type WorkspaceNetworkProps } from './workspace-network.ts'
 import { mountedVolumes } from './workspace-node-group.ts'
