@@ -135,6 +135,11 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
     const isDiskless = plan.onlyIf?.some((one) => 'absent' in one && one.whose === 'ours')
     if (isDiskless && hasDisk(this.world)) throw new Error('it has a disk')
     for (const removal of plan.remove) this.#remove(removal)
+    for (const { kind, name, spec } of plan.touch ?? []) {
+      if (kind !== 'VirtualMachine' || spec === undefined) continue
+      this.log.push(`change ${kind} ${name}`)
+      this.tamper({ spec })
+    }
   }
 
   after(ms: number): this {

@@ -271,9 +271,14 @@ describe('a new disk for a machine that has lost its own', () => {
     const walk = new Walk().deploy()
     walk.set({ claim: { ...aClaim(), metadata: { ...walk.world.claim?.metadata, name: 'vm-root', uid: 'another' } } })
     const before = writes(walk.settle()).length
+    const uuid = walk.world.machine?.firmwareUuid
     off(walk).settle().reap()
-    expect([walk.stand, writes(walk).slice(before)]).toEqual(['Failed/DiskLost', ['delete VirtualMachine vm']])
+    expect([walk.stand, writes(walk).slice(before)]).toEqual(['Failed/DiskLost', ['change VirtualMachine vm']])
+    expect(walk.world.machine?.runStrategy).toBe('Halted')
     expect(walk.rebuild().start().stand).toBe('Ready/Running')
+    // With another UUID, cloud-init would take the guest for a new machine.
+    const { machine } = walk.world
+    expect([machine?.runStrategy, machine?.firmwareUuid]).toEqual(['Always', uuid])
     expect([disksOf(walk), walk.status.diskUID]).toEqual([1, 'another'])
   })
 

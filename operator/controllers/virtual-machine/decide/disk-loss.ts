@@ -4,7 +4,7 @@ import { isChildOf } from '../../../cluster/ownership.ts'
 import { POPULATED_FOR, PRE_POPULATED } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
-import { removalOf, unchanged } from '../../../runtime/plan.ts'
+import { referTo, removalOf, unchanged } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
 import { reasonOf, withMore } from '../../../runtime/standing.ts'
 import type { MachineView, MachineWorld } from '../world.ts'
@@ -130,16 +130,30 @@ export function planLoss(
   return { standing, remove, ...(isNews && { onlyIf: [noClaim(world)] }) }
 }
 
+/** KubeVirt starts a machine with one of these by itself. */
+const STARTS_BY_ITSELF: ReadonlySet<string> = new Set(['Always', 'RerunOnFailure', 'Once'])
+
 /**
- * Plans a machine that is off, and whose disk CDI has made again. A guest may have run from that disk, so the disk stays. Nobody has asked for a start from
- * it, so KubeVirt's machine goes, which nothing is lost with.
+ * Plans a machine that is off, and whose disk CDI has made again. A guest may have run from that disk, so the disk stays, and so does KubeVirt's machine with
+ * what the guest knows itself by. Nobody has asked for a start from it, so the machine is halted.
  */
 function keptOff(world: MachineWorld, standing: MachineStanding): Step {
   const { machine, vm, claim } = world
-  if (machine === undefined || isTerminating(machine)) return { standing }
-  const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is removed: it would start from that disk without being asked`
-  const onlyIf = stillInVain(world, vmChildNames(vm.metadata.name).clone, claim)
-  return { standing: withMore(standing, why), remove: removalOf(machine), onlyIf }
+  if (machine === undefined || isTerminating(machine) || !STARTS_BY_ITSELF.has(machine.runStrategy)) return { standing }
+  const { resourceVersion } = machine.metadata
+  const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is halted: it would start from that disk without being asked`
+  return {
+    standing: withMore(standing, why),
+    touch: [
+      {
+        ...referTo(machine),
+        ...(resourceVersion !== undefined && { resourceVersion }),
+        annotations: {},
+        spec: { runStrategy: 'Halted' },
+      },
+    ],
+    onlyIf: stillInVain(world, vmChildNames(vm.metadata.name).clone, claim),
+  }
 }
 
 /**
