@@ -1,11 +1,13 @@
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { ChildType, ObjectPlan } from '../../../runtime/plan.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import type { Blueprint, Component, ComponentStanding } from './component.ts'
+import type { Blueprint, Component, ComponentRemark, ComponentStanding } from './component.ts'
 
 /** What to report and do about a component whose objects all exist. */
 export interface Judgement extends Pick<ObjectPlan, 'applyIf' | 'touch' | 'wake'> {
   readonly standing: ComponentStanding
+  /** What to say beside a standing that is Ready, after what could not be changed. */
+  readonly remarks?: readonly ComponentRemark[]
   /** Whether components that need it can be created. Default: whether its objects exist. */
   readonly isThere?: boolean
   readonly apply?: readonly KubeObject[]

@@ -74,6 +74,8 @@ export interface EarlierRendering {
   readonly objects: readonly KubeObject[]
   /** What such objects lack, and how to have them made again. */
   readonly remark: ComponentRemark
+  /** They lack nothing else: what is said of the present ones holds of them, too. */
+  readonly lacksOneThing?: true
 }
 
 /** A sentence that follows the message of a component. Its reason shows where the component is Ready. */

@@ -97,6 +97,40 @@ describe('names: hosts', () => {
     expect(noted(world, MOVED)).toBe(noted(world, NAMED))
   })
 
+  it('does not hide that a cluster cannot have its new addresses, nor asks for a pod that would read the same file', () => {
+    const world = settledWorld(NAMED)
+    const hash = noted(world, NAMED)
+    world.ranges = [{ cidr: '10.10.1.0/24', what: 'the Services of the cluster' }]
+    const moved = NAMED.containerClusters.map((cluster) =>
+      cluster.name === 'ansible'
+        ? { ...cluster, interfaces: [{ network: 'capture-net', ipAddress: '10.10.1.201/24' }] }
+        : cluster,
+    )
+    const spec = { ...NAMED, containerClusters: moved }
+    expect(told(planned(world, spec, started(hash)))).toEqual([
+      'Ready',
+      'NotChangeable',
+      'False',
+      expect.not.stringContaining('kubectl delete pod'),
+    ])
+  })
+
+  it('lets no pod start whose file is not seen yet', () => {
+    const world = settledWorld(NAMED)
+    world.children.delete('ConfigMap ansible-hosts')
+    expect(planned(world, NAMED, gated).touch).toBeUndefined()
+  })
+
+  it('keeps what is said of a cluster that was made before it', () => {
+    const world = settledWorld(DEPLOYED)
+    const said = (spec: WorkspaceSpecInput) =>
+      planned(world, spec).status.components?.find(
+        ({ kind, name }) => kind === 'ContainerCluster' && name === 'demo-app',
+      )?.message
+    expect(said(DEPLOYED)).toContain('default route')
+    expect(said(NAMED)).toMatch(/made before names: hosts.*default route/)
+  })
+
   it('notes nothing on pods without it', () => {
     expect(planned(settledWorld(DEPLOYED), DEPLOYED, gated).touch?.[0]?.annotations).toEqual({})
   })

@@ -1,6 +1,5 @@
 import { ANNOTATIONS, clusterHostsName, HOSTS_KEY, LABELS } from '@open-terrain/constructs'
-import { type ConfigMapView, type ContainerPodView, fingerprints } from '../../../cluster/workspace-views.ts'
-import type { KubeObject } from '../../../kube/kube-object.ts'
+import type { ConfigMapView, ContainerPodView } from '../../../cluster/workspace-views.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type Component, type ComponentRemark, idOf } from './component.ts'
@@ -21,18 +20,30 @@ export function startingHosts(
   return hash === undefined ? {} : { [ANNOTATIONS.hosts]: hash }
 }
 
-/** Returns what to say of a pod that was started with other names than those of now. */
+function hasHosts({ name, objects }: Pick<Component, 'name' | 'objects'>): boolean {
+  const file = clusterHostsName(name)
+  return objects.some(({ kind, metadata }) => kind === CONFIG_MAP.kind && metadata.name === file)
+}
+
+/** Reports whether the file of a cluster is not seen yet: what its pod starts with could not be noted. */
+export function isHostsAwaited(world: WorkspaceWorld, cluster: string): boolean {
+  const component = world.components.find(({ kind, name }) => kind === 'ContainerCluster' && name === cluster)
+  return (
+    component !== undefined && hasHosts(component) && startingHosts(world, cluster)[ANNOTATIONS.hosts] === undefined
+  )
+}
+
+/** Returns what to say of a pod that was started with other names than the next one would be. */
 export function staleHosts(
-  { name, objects }: Pick<Component, 'name' | 'objects'>,
+  world: Pick<WorkspaceWorld, 'children'>,
+  component: Pick<Component, 'name' | 'objects'>,
   pod: ContainerPodView,
 ): ComponentRemark | undefined {
-  const file = objects.find(
-    ({ kind, metadata }) => kind === CONFIG_MAP.kind && metadata.name === clusterHostsName(name),
-  )
-  if (file === undefined) return undefined
-  const { data } = file as KubeObject & { readonly data: Readonly<Record<string, string>> }
-  const hash = fingerprints(data)[HOSTS_KEY]?.slice(0, HASH_LENGTH)
-  if (pod.metadata.annotations?.[ANNOTATIONS.hosts] === hash) return undefined
+  const { name } = component
+  // Not what the spec says now: a cluster that cannot be changed keeps its file, and another pod would have the same.
+  const next = startingHosts(world, name)[ANNOTATIONS.hosts]
+  const isCurrent = next === undefined || pod.metadata.annotations?.[ANNOTATIONS.hosts] === next
+  if (isCurrent || !hasHosts(component)) return undefined
   return {
     why: 'NamesNotCurrent',
     message: `the names of the members were changed after its pod was started: its containers have those of then, until they end and start again; to start them now: kubectl delete pod -n ${pod.metadata.namespace} -l ${LABELS.containerCluster}=${name}`,

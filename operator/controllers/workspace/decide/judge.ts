@@ -140,7 +140,8 @@ function judgeThere(
   const unchanged = stays === undefined ? [...lasting.values()] : [stays]
   const notChanged = unchanged.map((message): ComponentRemark => ({ why: 'NotChangeable', message }))
   // Beside trouble they would only be in the way.
-  const remarks = [...notChanged, ...((judgement.standing.phase === 'Ready' && component.remarks) || [])]
+  const asides = [...(judgement.remarks ?? []), ...(component.remarks ?? [])]
+  const remarks = [...notChanged, ...(judgement.standing.phase === 'Ready' ? asides : [])]
   const refused = refusedIn([...parts.filter((part) => !lasting.has(part)), ...beside])
   const standing =
     refused === undefined

@@ -7,7 +7,7 @@ import { type ObjectPlan, referTo, removalOf, type Touch } from '../../../runtim
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, componentFailed, componentWaiting, idOf } from './component.ts'
 import type { Judgement } from './component-kind.ts'
-import { startingHosts } from './host-names.ts'
+import { isHostsAwaited, startingHosts } from './host-names.ts'
 import {
   constraintOf,
   type GroupMember,
@@ -79,6 +79,7 @@ function judgeGated(
   const awaited = group && awaitedBy(world, { member, pod, group }, now)
   if (awaited !== undefined) return awaited
   const standing = componentWaiting('ContainersPending', `the pod of ${member.name} is being placed on a node`)
+  if (isHostsAwaited(world, member.name)) return { standing }
   return { standing, touch: [ungated(world, member.name, { pod, group })] }
 }
 

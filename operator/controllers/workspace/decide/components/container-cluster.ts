@@ -24,14 +24,12 @@ import {
   type Blueprint,
   type Component,
   type ComponentRemark,
-  type ComponentStanding,
   componentFailed,
   componentReady,
   componentWaiting,
   type EarlierRendering,
   heldByDeploy,
   idOf,
-  withRemark,
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
@@ -109,7 +107,7 @@ function earlierRenderings({ workspace, spec }: Blueprint, props: ContainerClust
   const plain = { ...props, spec: { ...spec, names: undefined } }
   const withoutNames = [...renderClusterNetworks(plain), ...renderClusterFiles(plain), renderContainerCluster(plain)]
   return [
-    { objects: withoutNames, remark: unnamed(workspace.name, cluster.name) },
+    { objects: withoutNames, remark: unnamed(workspace.name, cluster.name), lacksOneThing: true },
     ofBefore(plain, 'its containers do not have the names of the members; '),
   ]
 }
@@ -200,17 +198,21 @@ function judgeCluster(world: WorkspaceWorld, component: Component, now: number):
   if (unconnected !== undefined) return unconnected
   const isConnected = networks.length === 0 || pod?.isReady === true
   if (isCurrent && isConnected && available > 0)
-    return { standing: running(component, pod), touch: forgotten(world, name) }
+    return { ...running(world, component, pod), touch: forgotten(world, name) }
   const placement = judgePlacement(world, name, now)
   return placement?.standing === undefined
     ? judgeDown(world, component, deployment, placement ?? {})
     : { ...placement, standing: placement.standing }
 }
 
-function running(component: Component, pod: ContainerPodView | undefined): ComponentStanding {
+function running(
+  world: WorkspaceWorld,
+  component: Component,
+  pod: ContainerPodView | undefined,
+): Pick<Judgement, 'standing' | 'remarks'> {
   const standing = componentReady(`the containers of ${component.name} run`)
-  const stale = pod && staleHosts(component, pod)
-  return stale === undefined ? standing : withRemark(standing, stale)
+  const stale = pod && staleHosts(world, component, pod)
+  return { standing, ...(stale !== undefined && { remarks: [stale] }) }
 }
 
 function isSeen({ metadata, observedGeneration }: DeploymentView): boolean {
