@@ -26,6 +26,7 @@ const lab = (...generate: Generate) =>
     containerClusters: [WEB],
     secrets: [{ name: 'logins', generate }],
   }) satisfies WorkspaceSpecInput
+const MADE = 'pelotech.ot/generated-keys'
 const BOTH = [{ key: 'password' }, { key: 'token', length: 40 }]
 
 function valuesIn(bench: WorkspaceBench): Record<string, string> {
@@ -227,6 +228,39 @@ describe('that values are lost is told, although', () => {
   })
 })
 
+it('a key that was added is not made again without a word when a version from before it is put back', async () => {
+  const bench = await startReady(lab({ key: 'password' }))
+  const backup = bench.client.peek<Secret>('Secret', 'lab/logins') as Secret
+  bench.change(lab(...BOTH))
+  await bench.work()
+  const before = valuesIn(bench)
+  expect(bench.status().generatedKeys).toEqual([{ name: 'logins', keys: ['password', 'token'] }])
+  const { resourceVersion } = bench.client.peek<Secret>('Secret', 'lab/logins')?.metadata ?? {}
+  bench.client.cluster.admin.replace(SECRET, { ...backup, metadata: { ...backup.metadata, resourceVersion } } as Secret)
+  await bench.work()
+  const after = valuesIn(bench)
+  expect([bench.status().phase, after['password']]).toEqual(['Ready', before['password']])
+  expect(after['token']).toMatch(/^\w{40}$/)
+  expect(after['token']).not.toBe(before['token'])
+  const lost = 'Warning SecretLost: Secret logins: Secret logins has no value for token any more'
+  expect(bench.events().filter((event) => event.startsWith(lost))).toHaveLength(1)
+  expect(await bench.lost('secrets')).toBe(1)
+  expectUntold(bench, ...Object.values(before), ...Object.values(after))
+})
+
+it('a key that is not asked for any more is not lost when it goes, nor when it is asked for again', async () => {
+  const bench = await startReady(lab(...BOTH))
+  bench.change(lab({ key: 'token', length: 40 }))
+  await bench.work()
+  expect(bench.status().generatedKeys).toEqual([{ name: 'logins', keys: ['token'] }])
+  bench.client.cluster.admin.mergePatch(SECRET, KEY, { data: { password: null } })
+  await bench.work()
+  bench.change(lab(...BOTH))
+  await bench.work()
+  expect([bench.status().phase, Object.keys(valuesIn(bench)).toSorted()]).toEqual(['Ready', ['password', 'token']])
+  expect(bench.events().join()).not.toContain('SecretLost')
+})
+
 describe('that a key of a Secret is lost is told before another value is made,', () => {
   const lose = ({ client }: WorkspaceBench) => {
     client.cluster.admin.mergePatch(SECRET, KEY, { data: { password: null } })
@@ -264,6 +298,22 @@ describe('that a key of a Secret is lost is told before another value is made,',
       }
       await bench.work()
       expect(isDone).toBe(true)
+    },
+    'also if an earlier version of it is put back': async ({ client }) => {
+      const { metadata, data, ...rest } = client.peek<Secret>('Secret', 'lab/logins') ?? ({} as Secret)
+      const { [MADE]: _, ...annotations } = metadata.annotations ?? {}
+      const earlier = { ...metadata, annotations: { ...annotations, [MADE]: 'token=40', 'pelotech.ot/rendered': 'x' } }
+      client.cluster.admin.replace(SECRET, { ...rest, metadata: earlier, data: { token: data?.['token'] } } as Secret)
+    },
+    'also if its annotation does not name it any more': ({ client }) => {
+      const annotations = { [MADE]: 'token=40' }
+      client.cluster.admin.mergePatch(SECRET, KEY, { metadata: { annotations }, data: { password: null } })
+    },
+    'also if an earlier version of it is put back while another process begins to lead': async (bench) => {
+      const next = bench.restart()
+      const annotations = { [MADE]: 'token=40', 'pelotech.ot/rendered': 'earlier' }
+      bench.client.cluster.admin.mergePatch(SECRET, KEY, { metadata: { annotations }, data: { password: null } })
+      await next
     },
     'also if that is refused': async (bench) => {
       bench.client.before = ({ verb, kind }) => {

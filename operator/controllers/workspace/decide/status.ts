@@ -17,6 +17,7 @@ import { courseConditions, newCondition, type Standing, withRefusal } from '../.
 import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, DATA_LOST, hadData, idOfObject } from './component.ts'
+import { generatedKeysIn } from './generated-keys.ts'
 import { isolationCondition } from './isolation.ts'
 import { idOfComponent, type Judged } from './judge.ts'
 import { KINDS } from './kinds.ts'
@@ -69,6 +70,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const waitingFor = phase === 'Ready' ? undefined : awaitedIn(facts)
   const hasNamespace = children.has(`Namespace ${name}`)
   const irreplaceable = irreplaceableIn(world)
+  const generatedKeys = generatedKeysIn(world)
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
@@ -81,6 +83,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     ...(warnings !== undefined && { warnings: warnings.count }),
     ...(judged.length > 0 && { components: judged.map((one) => shown(one, mostOf(judged.length))) }),
     ...(irreplaceable.length > 0 && { irreplaceable }),
+    ...(generatedKeys.length > 0 && { generatedKeys: [...generatedKeys] }),
   }
 }
 
@@ -300,6 +303,13 @@ function standingIn({ phase, observedGeneration, conditions = [], components = [
   return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status]), lost]
 }
 
-function componentsIn({ reason, namespace, irreplaceable, components: all = [] }: WorkspaceStatus): unknown {
-  return [reason, namespace, irreplaceable, all.map(({ kind, name, phase, reason: why }) => [kind, name, phase, why])]
+function componentsIn({ reason, namespace, irreplaceable, generatedKeys, ...rest }: WorkspaceStatus): unknown {
+  const all = rest.components ?? []
+  return [
+    reason,
+    namespace,
+    irreplaceable,
+    generatedKeys,
+    all.map(({ kind, name, phase, reason: why }) => [kind, name, phase, why]),
+  ]
 }

@@ -19,6 +19,7 @@ import {
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
+import { keysLostOf } from '../generated-keys.ts'
 import { isSecretNamed, secretNamesOf, secretsAskedIn } from '../missing-secrets.ts'
 
 const KIND = 'Secret'
@@ -41,14 +42,15 @@ export const SECRET_KIND: ComponentKind = {
         ...withWarnings(warningsOn(spec, secret)),
       }),
     ),
-  standing: ({ workspace, spec, lostKeys, children }, { name, objects: [wanted] }) => {
+  standing: (world, { name, objects: [wanted] }) => {
+    const { workspace, spec, secretKeys, children } = world
     const told = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
     // Only one that was read is known to have all its values again.
-    if (lostKeys.get(name) === undefined && told?.reason === 'SecretLost')
+    if (secretKeys.get(name) === undefined && told?.reason === 'SecretLost')
       return { standing: componentWaiting('SecretLost', told.message ?? ''), isThere: false }
     const secret = spec.ok ? spec.spec.secrets?.find((one) => one.name === name) : undefined
     const keys = (secret?.generate ?? []).map(({ key }) => key)
-    const lost = keys.filter((key) => lostKeys.get(name)?.includes(key))
+    const lost = secret === undefined ? [] : keysLostOf(world, secret)
     const { uid, resourceVersion } = children.get(idOf(KIND, name))?.metadata ?? {}
     if (lost.length === 0 || wanted === undefined)
       return { standing: componentReady(`Secret ${name} has its random values: ${firstFew(keys, SHOWN_MAX)}`) }
