@@ -52,6 +52,7 @@ const generatedKeys = z
   .object({
     name: z.string().max(253).describe('Name of the Secret.'),
     keys: keysOfSecret.describe('Names of its keys.'),
+    lost: keysOfSecret.describe('Those of them that are gone now. Absent where there is none.').optional(),
   })
   .describe('Keys of one Secret.')
 

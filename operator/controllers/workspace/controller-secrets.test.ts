@@ -374,6 +374,51 @@ describe('that a key of a Secret is lost is told before another value is made,',
     expect([events.map(({ length }) => length), await bench.lost('secrets')]).toEqual([[1, 1], 2])
   })
 
+  it('once, however often somebody writes to the Secret while no other value can be made', async () => {
+    const bench = await startReady(lab(...BOTH))
+    bench.client.before = ({ verb, kind }) => {
+      if (verb === 'patch' && kind === 'Secret') throw apiError('Rejected')
+    }
+    lose(bench)
+    await bench.clock.advance(5 * SECOND)
+    const from = bench.client.calls.length
+    for (let touch = 0; touch < 20; touch += 1) {
+      const annotations = { 'example.org/touched': String(touch) }
+      bench.client.cluster.admin.mergePatch(SECRET, KEY, { metadata: { annotations } })
+      await bench.clock.advance(SECOND)
+    }
+    const written = bench.client.calls.slice(from).filter(({ verb }) => verb === 'status')
+    const reasons = written.map(({ body }) => {
+      const { status } = body as { readonly status: { readonly components?: readonly WorkspaceComponent[] } }
+      return status.components?.find(({ kind }) => kind === 'Secret')?.reason
+    })
+    expect(new Set([told(bench).reason, ...reasons])).toEqual(new Set(['SecretLost']))
+    expect(written.length).toBeLessThanOrEqual(3)
+    expect(told(bench).message?.split('refuses Secret logins')).toHaveLength(2)
+    const events = bench.events().filter((one) => one.startsWith('Warning SecretLost'))
+    expect([events.length, await bench.lost('secrets')]).toEqual([1, 1])
+    // Another loss is told, and nothing more is lost when one of the two values is put back.
+    bench.client.cluster.admin.mergePatch(SECRET, KEY, { data: { token: null } })
+    await bench.clock.advance(5 * SECOND)
+    bench.client.cluster.admin.mergePatch(SECRET, KEY, { data: { password: 'YQ==' } })
+    await bench.clock.advance(5 * SECOND)
+    const all = bench.events().filter((one) => one.startsWith('Warning SecretLost'))
+    expect([all.length, await bench.lost('secrets')]).toEqual([2, 2])
+    expect(told(bench).message).toContain('no value for token any more')
+  })
+
+  it('although somebody writes to the Secret faster than it is read', async () => {
+    const bench = await startReady(lab(...BOTH))
+    bench.client.before = ({ verb, kind }) => {
+      if (verb !== 'get' || kind !== 'Secret') return
+      const annotations = { 'example.org/touched': String(bench.client.calls.length) }
+      bench.client.cluster.admin.mergePatch(SECRET, KEY, { metadata: { annotations } })
+    }
+    lose(bench)
+    await bench.clock.advance(5 * SECOND)
+    expect(told(bench).reason).toBe('SecretLost')
+  })
+
   it('and a value that somebody puts back at the same time stays', async () => {
     const bench = await startReady(lab(...BOTH))
     lose(bench)

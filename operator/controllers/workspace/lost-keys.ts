@@ -23,7 +23,7 @@ export class LostKeys extends LookLoop {
   readonly #read = new WeakMap<Stored, SecretKeys>()
   /** The keys to look for in a version. */
   readonly #asked = new WeakMap<Stored, readonly string[]>()
-  /** Versions that followed one that was read. */
+  /** Versions that followed one which had all its keys. */
   readonly #followed = new WeakSet<Stored>()
   readonly #secrets: Readable<Stored>
 
@@ -34,9 +34,14 @@ export class LostKeys extends LookLoop {
       const asked = known && this.#asked.get(known)
       if (known === undefined || asked === undefined || covers(this.#read.get(known), asked)) return undefined
       const found = await find(client, SECRET, known.metadata, { signal })
-      // The watch reports what is newer, and what is gone.
-      if (found?.metadata.resourceVersion !== known.metadata.resourceVersion) return undefined
-      this.#read.set(known, keysIn(found as KubeObject, asked))
+      // The watch reports what is gone.
+      if (found === undefined || found.metadata.uid !== known.metadata.uid) return undefined
+      const keys = keysIn(found, asked)
+      const now = secrets.get(key)
+      // A newer answer counts for the version that was asked about, or else somebody who writes again and again would never be caught up with.
+      this.#read.set(known, keys)
+      if (now !== undefined && now.metadata.resourceVersion === found.metadata.resourceVersion)
+        this.#read.set(now, keys)
       onChange(namespaceOf(key))
       return undefined
     })
@@ -47,11 +52,16 @@ export class LostKeys extends LookLoop {
   listen(): () => void {
     return this.#secrets.onChange(({ before, after }) => {
       if (before === undefined || after === undefined) return
-      if (this.#read.has(before) || this.#followed.has(before)) this.#followed.add(after)
+      if (this.#hasAll(before)) this.#followed.add(after)
     })
   }
 
-  /** Returns which of these keys the Secret has, as far as this version of it has been read, which it is soon. Undefined: no version has been. */
+  #hasAll(version: Stored): boolean {
+    const read = this.#read.get(version)
+    return read === undefined ? this.#followed.has(version) : read.lacks.length === 0
+  }
+
+  /** Returns which of these keys the Secret has, as far as this version of it has been read, which it is soon. Undefined: nothing is known of it. */
   of(secret: KubeObject, asked: readonly string[]): SecretKeys | undefined {
     const read = this.#read.get(secret)
     if (!covers(read, asked)) {

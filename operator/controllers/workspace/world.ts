@@ -68,7 +68,7 @@ export interface WorkspaceWorld {
   readonly imageNamespace: NamespaceState
   /** Names of those Secrets that its members name and that exist in the namespace of the workspace. */
   readonly secrets: ReadonlySet<string>
-  /** By name of a Secret whose values the operator makes, and that is there. Undefined until it has been read once. */
+  /** By name of a Secret whose values the operator makes, and that is there. Undefined until it has been read once, and again after it lacked a key. */
   readonly secretKeys: ReadonlyMap<string, SecretKeys | undefined>
   /** By name of the container cluster. */
   readonly pods: ReadonlyMap<string, readonly ContainerPodView[]>

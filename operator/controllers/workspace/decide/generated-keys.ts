@@ -1,5 +1,8 @@
 import type { WorkspaceSecret, WorkspaceStatus } from '@open-terrain/constructs'
+import { isTerminating } from '../../../kube/kube-object.ts'
+import { SECRET } from '../../../kube/resource-types.ts'
 import type { WorkspaceWorld } from '../world.ts'
+import { idOf } from './component.ts'
 
 type GeneratedKeys = NonNullable<WorkspaceStatus['generatedKeys']>[number]
 
@@ -15,6 +18,30 @@ export function keysLostOf({ workspace, secretKeys }: WorkspaceWorld, { name, ge
   return generate.flatMap(({ key }) => (lacks.includes(key) && had.has(key) ? [key] : []))
 }
 
+/** Returns the keys that are told as lost. What is not known stays told. */
+function keysToldIn(world: WorkspaceWorld, secret: WorkspaceSecret, keys: readonly string[]): readonly string[] {
+  const child = world.children.get(idOf(SECRET.kind, secret.name))
+  if (child === undefined || isTerminating(child)) return keys
+  if (world.secretKeys.get(secret.name) !== undefined) return keysLostOf(world, secret)
+  const told = keysToldOf(world.workspace.status).get(secret.name) ?? []
+  return keys.filter((key) => told.includes(key))
+}
+
+/** By name of a Secret. One that the status before knew nothing of has none. */
+function keysToldOf({ generatedKeys = [] }: WorkspaceStatus): ReadonlyMap<string, readonly string[]> {
+  return new Map(generatedKeys.map(({ name, lost = [] }) => [name, lost]))
+}
+
+/** Returns the names of the Secrets of which another key is lost than the status before tells. Its message tells more than that, and changes without a loss. */
+export function secretsLosingMore(before: WorkspaceStatus, after: WorkspaceStatus): ReadonlySet<string> {
+  const told = keysToldOf(before)
+  const more = (after.generatedKeys ?? []).filter(({ name, lost = [] }) => {
+    const known = told.get(name)
+    return known !== undefined && lost.some((key) => !known.includes(key))
+  })
+  return new Set(more.map(({ name }) => name))
+}
+
 /** Returns what the status is to remember, also while the spec cannot be read. A key that is not asked for any more is nobody's loss. */
 export function generatedKeysIn(world: WorkspaceWorld): readonly GeneratedKeys[] {
   const { workspace, spec, secretKeys } = world
@@ -27,6 +54,7 @@ export function generatedKeysIn(world: WorkspaceWorld): readonly GeneratedKeys[]
       ...keysLostOf(world, secret),
     ])
     const keys = generate.flatMap(({ key }) => (had.has(key) ? [key] : []))
-    return keys.length === 0 ? [] : [{ name, keys }]
+    const lost = keysToldIn(world, secret, keys)
+    return keys.length === 0 ? [] : [{ name, keys, ...(lost.length > 0 && { lost: [...lost] }) }]
   })
 }
