@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { NAMESPACE, SECRET } from '../../kube/resource-types.ts'
+import { WORKSPACE } from './caches.ts'
 import { SECOND, start, startReady, VM, type WorkspaceBench } from './workspace-bench.fixtures.ts'
 
 type Generate = NonNullable<WorkspaceSpecInput['secrets']>[number]['generate']
@@ -405,6 +406,30 @@ describe('that a key of a Secret is lost is told before another value is made,',
     const all = bench.events().filter((one) => one.startsWith('Warning SecretLost'))
     expect([all.length, await bench.lost('secrets')]).toEqual([2, 2])
     expect(told(bench).message).toContain('no value for token any more')
+  })
+
+  it('once, also where an earlier operator told it, whose status knows no keys', async () => {
+    const bench = await startReady(lab(...BOTH))
+    bench.client.before = ({ verb, kind }) => {
+      if (verb === 'patch' && kind === 'Secret') throw apiError('Rejected')
+    }
+    lose(bench)
+    await bench.work()
+    expect(bench.status().generatedKeys).toEqual([{ name: 'logins', keys: ['password', 'token'], lost: ['password'] }])
+    const { generatedKeys: _, ...earlier } = bench.status()
+    const next = bench.restart()
+    bench.client.cluster.admin.replaceStatus(WORKSPACE, { ...bench.workspace(), status: earlier } as never)
+    await next
+    await bench.work()
+    expect(bench.status().generatedKeys).toEqual([{ name: 'logins', keys: ['password', 'token'], lost: ['password'] }])
+    expect(bench.events().filter((one) => one.startsWith('Warning SecretLost'))).toHaveLength(1)
+    bench.client.before = undefined
+    await bench.clock.advance(600 * SECOND)
+    await bench.work()
+    expect([bench.status().phase, bench.status().generatedKeys]).toEqual([
+      'Ready',
+      [{ name: 'logins', keys: ['password', 'token'] }],
+    ])
   })
 
   it('although somebody writes to the Secret faster than it is read', async () => {
