@@ -46,6 +46,16 @@ const component = z
   })
   .describe('One component.')
 
+const keysOfSecret = z.array(z.string().max(253).describe('Name of a key.')).max(WORKSPACE_LIMITS.secretKeys)
+
+const generatedKeys = z
+  .object({
+    name: z.string().max(253).describe('Name of the Secret.'),
+    keys: keysOfSecret.describe('Names of its keys.'),
+    lost: keysOfSecret.describe('Those of them that are gone now. Absent where there is none.').optional(),
+  })
+  .describe('Keys of one Secret.')
+
 export const workspaceStatus = statusOf(
   phase,
   'workspace',
@@ -87,6 +97,16 @@ export const workspaceStatus = statusOf(
       .describe(
         'Components with data that the operator cannot make again, such as Secret logins or Volume data. When one of them is gone, its message and a condition say so. Absent where there is none.',
       )
+      .optional(),
+    generatedKeys: z
+      .array(generatedKeys)
+      .max(WORKSPACE_LIMITS.secrets)
+      .meta({
+        description:
+          'Keys of spec.secrets that have had a value, without the values. That one of them is gone is told before it gets another value, also if an earlier version of the Secret was put back. Absent where there is none.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['name'],
+      })
       .optional(),
   },
 )

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { NAMESPACE, SECRET } from '../../kube/resource-types.ts'
+import { WORKSPACE } from './caches.ts'
 import { SECOND, start, startReady, VM, type WorkspaceBench } from './workspace-bench.fixtures.ts'
 
 type Generate = NonNullable<WorkspaceSpecInput['secrets']>[number]['generate']
@@ -26,6 +27,7 @@ const lab = (...generate: Generate) =>
     containerClusters: [WEB],
     secrets: [{ name: 'logins', generate }],
   }) satisfies WorkspaceSpecInput
+const MADE = 'pelotech.ot/generated-keys'
 const BOTH = [{ key: 'password' }, { key: 'token', length: 40 }]
 
 function valuesIn(bench: WorkspaceBench): Record<string, string> {
@@ -227,6 +229,39 @@ describe('that values are lost is told, although', () => {
   })
 })
 
+it('a key that was added is not made again without a word when a version from before it is put back', async () => {
+  const bench = await startReady(lab({ key: 'password' }))
+  const backup = bench.client.peek<Secret>('Secret', 'lab/logins') as Secret
+  bench.change(lab(...BOTH))
+  await bench.work()
+  const before = valuesIn(bench)
+  expect(bench.status().generatedKeys).toEqual([{ name: 'logins', keys: ['password', 'token'] }])
+  const { resourceVersion } = bench.client.peek<Secret>('Secret', 'lab/logins')?.metadata ?? {}
+  bench.client.cluster.admin.replace(SECRET, { ...backup, metadata: { ...backup.metadata, resourceVersion } } as Secret)
+  await bench.work()
+  const after = valuesIn(bench)
+  expect([bench.status().phase, after['password']]).toEqual(['Ready', before['password']])
+  expect(after['token']).toMatch(/^\w{40}$/)
+  expect(after['token']).not.toBe(before['token'])
+  const lost = 'Warning SecretLost: Secret logins: Secret logins has no value for token any more'
+  expect(bench.events().filter((event) => event.startsWith(lost))).toHaveLength(1)
+  expect(await bench.lost('secrets')).toBe(1)
+  expectUntold(bench, ...Object.values(before), ...Object.values(after))
+})
+
+it('a key that is not asked for any more is not lost when it goes, nor when it is asked for again', async () => {
+  const bench = await startReady(lab(...BOTH))
+  bench.change(lab({ key: 'token', length: 40 }))
+  await bench.work()
+  expect(bench.status().generatedKeys).toEqual([{ name: 'logins', keys: ['token'] }])
+  bench.client.cluster.admin.mergePatch(SECRET, KEY, { data: { password: null } })
+  await bench.work()
+  bench.change(lab(...BOTH))
+  await bench.work()
+  expect([bench.status().phase, Object.keys(valuesIn(bench)).toSorted()]).toEqual(['Ready', ['password', 'token']])
+  expect(bench.events().join()).not.toContain('SecretLost')
+})
+
 describe('that a key of a Secret is lost is told before another value is made,', () => {
   const lose = ({ client }: WorkspaceBench) => {
     client.cluster.admin.mergePatch(SECRET, KEY, { data: { password: null } })
@@ -264,6 +299,22 @@ describe('that a key of a Secret is lost is told before another value is made,',
       }
       await bench.work()
       expect(isDone).toBe(true)
+    },
+    'also if an earlier version of it is put back': async ({ client }) => {
+      const { metadata, data, ...rest } = client.peek<Secret>('Secret', 'lab/logins') ?? ({} as Secret)
+      const { [MADE]: _, ...annotations } = metadata.annotations ?? {}
+      const earlier = { ...metadata, annotations: { ...annotations, [MADE]: 'token=40', 'pelotech.ot/rendered': 'x' } }
+      client.cluster.admin.replace(SECRET, { ...rest, metadata: earlier, data: { token: data?.['token'] } } as Secret)
+    },
+    'also if its annotation does not name it any more': ({ client }) => {
+      const annotations = { [MADE]: 'token=40' }
+      client.cluster.admin.mergePatch(SECRET, KEY, { metadata: { annotations }, data: { password: null } })
+    },
+    'also if an earlier version of it is put back while another process begins to lead': async (bench) => {
+      const next = bench.restart()
+      const annotations = { [MADE]: 'token=40', 'pelotech.ot/rendered': 'earlier' }
+      bench.client.cluster.admin.mergePatch(SECRET, KEY, { metadata: { annotations }, data: { password: null } })
+      await next
     },
     'also if that is refused': async (bench) => {
       bench.client.before = ({ verb, kind }) => {
@@ -322,6 +373,75 @@ describe('that a key of a Secret is lost is told before another value is made,',
       bench.events().filter((one) => one.includes(`no value for ${key} any`)),
     )
     expect([events.map(({ length }) => length), await bench.lost('secrets')]).toEqual([[1, 1], 2])
+  })
+
+  it('once, however often somebody writes to the Secret while no other value can be made', async () => {
+    const bench = await startReady(lab(...BOTH))
+    bench.client.before = ({ verb, kind }) => {
+      if (verb === 'patch' && kind === 'Secret') throw apiError('Rejected')
+    }
+    lose(bench)
+    await bench.clock.advance(5 * SECOND)
+    const from = bench.client.calls.length
+    for (let touch = 0; touch < 20; touch += 1) {
+      const annotations = { 'example.org/touched': String(touch) }
+      bench.client.cluster.admin.mergePatch(SECRET, KEY, { metadata: { annotations } })
+      await bench.clock.advance(SECOND)
+    }
+    const written = bench.client.calls.slice(from).filter(({ verb }) => verb === 'status')
+    const reasons = written.map(({ body }) => {
+      const { status } = body as { readonly status: { readonly components?: readonly WorkspaceComponent[] } }
+      return status.components?.find(({ kind }) => kind === 'Secret')?.reason
+    })
+    expect(new Set([told(bench).reason, ...reasons])).toEqual(new Set(['SecretLost']))
+    expect(written.length).toBeLessThanOrEqual(3)
+    expect(told(bench).message?.split('refuses Secret logins')).toHaveLength(2)
+    const events = bench.events().filter((one) => one.startsWith('Warning SecretLost'))
+    expect([events.length, await bench.lost('secrets')]).toEqual([1, 1])
+    // Another loss is told, and nothing more is lost when one of the two values is put back.
+    bench.client.cluster.admin.mergePatch(SECRET, KEY, { data: { token: null } })
+    await bench.clock.advance(5 * SECOND)
+    bench.client.cluster.admin.mergePatch(SECRET, KEY, { data: { password: 'YQ==' } })
+    await bench.clock.advance(5 * SECOND)
+    const all = bench.events().filter((one) => one.startsWith('Warning SecretLost'))
+    expect([all.length, await bench.lost('secrets')]).toEqual([2, 2])
+    expect(told(bench).message).toContain('no value for token any more')
+  })
+
+  it('once, also where an earlier operator told it, whose status knows no keys', async () => {
+    const bench = await startReady(lab(...BOTH))
+    bench.client.before = ({ verb, kind }) => {
+      if (verb === 'patch' && kind === 'Secret') throw apiError('Rejected')
+    }
+    lose(bench)
+    await bench.work()
+    expect(bench.status().generatedKeys).toEqual([{ name: 'logins', keys: ['password', 'token'], lost: ['password'] }])
+    const { generatedKeys: _, ...earlier } = bench.status()
+    const next = bench.restart()
+    bench.client.cluster.admin.replaceStatus(WORKSPACE, { ...bench.workspace(), status: earlier } as never)
+    await next
+    await bench.work()
+    expect(bench.status().generatedKeys).toEqual([{ name: 'logins', keys: ['password', 'token'], lost: ['password'] }])
+    expect(bench.events().filter((one) => one.startsWith('Warning SecretLost'))).toHaveLength(1)
+    bench.client.before = undefined
+    await bench.clock.advance(600 * SECOND)
+    await bench.work()
+    expect([bench.status().phase, bench.status().generatedKeys]).toEqual([
+      'Ready',
+      [{ name: 'logins', keys: ['password', 'token'] }],
+    ])
+  })
+
+  it('although somebody writes to the Secret faster than it is read', async () => {
+    const bench = await startReady(lab(...BOTH))
+    bench.client.before = ({ verb, kind }) => {
+      if (verb !== 'get' || kind !== 'Secret') return
+      const annotations = { 'example.org/touched': String(bench.client.calls.length) }
+      bench.client.cluster.admin.mergePatch(SECRET, KEY, { metadata: { annotations } })
+    }
+    lose(bench)
+    await bench.clock.advance(5 * SECOND)
+    expect(told(bench).reason).toBe('SecretLost')
   })
 
   it('and a value that somebody puts back at the same time stays', async () => {

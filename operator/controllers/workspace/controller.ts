@@ -13,6 +13,7 @@ import type { Services } from '../../runtime/services.ts'
 import { conditionStates } from '../../runtime/state-gauges.ts'
 import { AsideChildren } from './aside-children.ts'
 import { viewWorkspace, WORKSPACE, type WorkspaceCaches } from './caches.ts'
+import { keysKnownOf } from './decide/generated-keys.ts'
 import { isOpenNode } from './decide/isolation.ts'
 import { WRITTEN_TYPES } from './decide/kinds.ts'
 import { planWorkspace } from './decide/plan.ts'
@@ -54,6 +55,8 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
     const podWarnings = new PodWarnings({ ...options, onChange })
     const aside = new AsideChildren({ ...options, onChange })
     const lostKeys = new LostKeys({ ...options, secrets: caches.cluster.secrets, onChange })
+    const keysKnown = ({ metadata: { namespace = '', name } }: KubeObject) =>
+      keysKnownOf(caches.workspaces.get(namespace)?.status ?? {}, name)
     const ranges = new ClusterRanges({
       ...options,
       onChange: () => {
@@ -81,7 +84,8 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
           if (before !== undefined && after !== undefined) metrics.noteLosses(before.status, after.status)
         }),
       ],
-      completed: (wanted, existing, signal) => withGeneratedValues(wanted, existing, { client, draw }, signal),
+      completed: (wanted, existing, signal) =>
+        withGeneratedValues(wanted, existing, { client, draw, keysKnown }, signal),
       alsoEventsIn,
       onGone: ({ metadata }) => {
         podWarnings.forget(keyOf(metadata))

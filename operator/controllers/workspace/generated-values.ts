@@ -3,7 +3,6 @@ import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
-import { lostKeysIn } from './lost-keys.ts'
 
 const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ'
 /** Nothing that looks like something else in a console, and nothing that means something to YAML, to a shell, or in a URL. */
@@ -29,6 +28,8 @@ interface SecretContent extends KubeObject {
 interface ValuesOptions {
   readonly client: KubeClient
   readonly draw: DrawInt
+  /** Returns the keys that a Secret has had, whatever the Secret itself says. */
+  readonly keysKnown: (secret: KubeObject) => readonly string[]
 }
 
 /**
@@ -40,7 +41,7 @@ interface ValuesOptions {
 export async function withGeneratedValues(
   wanted: KubeObject,
   existing: KubeObject | undefined,
-  { client, draw }: ValuesOptions,
+  { client, draw, keysKnown }: ValuesOptions,
   signal: AbortSignal,
 ): Promise<KubeObject> {
   const keys = wanted.kind === SECRET.kind ? generatedKeysOf(wanted.metadata.annotations) : []
@@ -49,9 +50,13 @@ export async function withGeneratedValues(
   const isTold = wanted.metadata.resourceVersion !== undefined
   const known = new Set([
     ...Object.keys(found?.data ?? {}),
-    ...(found === undefined || isTold ? [] : lostKeysIn(found)),
+    ...(found === undefined || isTold ? [] : [...keysMarkedIn(found), ...keysKnown(wanted)]),
   ])
   const lacking = keys.filter(({ key }) => !known.has(key))
   const data = lacking.map(({ key, length }) => [key, Buffer.from(drawValue(length, draw)).toString('base64')])
   return { ...wanted, data: Object.fromEntries(data) } as KubeObject
+}
+
+function keysMarkedIn({ metadata }: KubeObject): string[] {
+  return generatedKeysOf(metadata.annotations).map(({ key }) => key)
 }

@@ -9,7 +9,7 @@ import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-objec
 import { SECRET } from '../../kube/resource-types.ts'
 import type { AsideChildren } from './aside-children.ts'
 import { parsedWorkspaceSpec, type WorkspaceCaches } from './caches.ts'
-import { type Blueprint, type Component, idOfObject } from './decide/component.ts'
+import { type Blueprint, type Component, idOf, idOfObject } from './decide/component.ts'
 import { imageNames, ownReferences } from './decide/components/image.ts'
 import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
@@ -73,10 +73,12 @@ export function observeWorkspace(
         (secret) => cluster.secrets.get(keyOf({ namespace: name, name: secret })) !== undefined,
       ),
     ),
-    lostKeys: new Map(
-      [...kept.values()].flatMap((one) =>
-        one.kind === SECRET.kind ? [[one.metadata.name, lostKeys.of(one)] as const] : [],
-      ),
+    secretKeys: new Map(
+      (wanted.secrets ?? []).flatMap(({ name: secret, generate }) => {
+        const child = kept.get(idOf(SECRET.kind, secret))
+        const keys = generate.map(({ key }) => key)
+        return child === undefined ? [] : [[secret, lostKeys.of(child, keys)] as const]
+      }),
     ),
     pods,
     nodes: nodesOf(caches, name, [...pods.values()].flat()),

@@ -3,6 +3,9 @@ import type { Counter, Registry } from 'prom-client'
 import type { Clock } from '../../runtime/clock.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
 import { DATA_LOST } from './decide/component.ts'
+import { secretsLosingMore } from './decide/generated-keys.ts'
+
+const NONE: ReadonlySet<string> = new Set()
 
 /** Metrics of workspaces. Gauges are computed when they are scraped. Counters count what the cache shows, so a lost response does not change them. */
 export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { readonly status: WorkspaceStatus }> {
@@ -31,7 +34,8 @@ export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { re
   noteLosses(before: WorkspaceStatus, after: WorkspaceStatus): void {
     for (const why of DATA_LOST) {
       const known = new Set(lostIn(before, why))
-      for (const name of lostIn(after, why)) if (!known.has(name)) this.#lost[why].inc()
+      const losing = why === 'SecretLost' ? secretsLosingMore(before, after) : NONE
+      for (const name of lostIn(after, why)) if (!known.has(name) || losing.has(name)) this.#lost[why].inc()
     }
   }
 }

@@ -28,7 +28,7 @@ import { imageTemplate } from './decide/image-template.ts'
 import { secretNamesIn } from './decide/missing-secrets.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { asItStands, renderComponents } from './decide/render.ts'
-import type { ImageFacts, WorkspacePlan, WorkspaceView, WorkspaceWorld } from './world.ts'
+import type { ImageFacts, SecretKeys, WorkspacePlan, WorkspaceView, WorkspaceWorld } from './world.ts'
 
 export const NOW = Date.parse('2026-01-31T12:00:00Z')
 /** One round for namespace and images, one for networks, volumes and plays, one for what runs, and as many again. */
@@ -86,7 +86,7 @@ export class PlannedWorld {
   /** Plans do not change these. */
   readonly namesakes = new Map<string, KubeObject>()
   readonly nodes = new Map<string, boolean | undefined>()
-  readonly lostKeys = new Map<string, readonly string[]>()
+  readonly secretKeys = new Map<string, SecretKeys>()
   ranges: WorkspaceWorld['ranges'] = []
   readonly namesTaken = new Map<string, string>()
   policy: Policy = POLICY_DEFAULTS
@@ -136,7 +136,7 @@ export class PlannedWorld {
       nodes: this.nodes,
       ranges: this.ranges,
       areNetworksReported: true,
-      lostKeys: this.lostKeys,
+      secretKeys: this.secretKeys,
       podWarnings: new Map(),
       refusals: new Map(),
       isUndecided: false,

@@ -42,6 +42,14 @@ export interface ImageFacts {
   readonly claims: readonly ImageClaim[]
 }
 
+/** What is known of the keys of a Secret that the spec asks for: their names alone. */
+export interface SecretKeys {
+  readonly has: readonly string[]
+  readonly lacks: readonly string[]
+  /** Keys that were made, as its annotation says. */
+  readonly marked: readonly string[]
+}
+
 /** Everything that is known about one workspace at one moment. A plan is a function of this and of the time. */
 export interface WorkspaceWorld {
   readonly workspace: WorkspaceView
@@ -60,8 +68,8 @@ export interface WorkspaceWorld {
   readonly imageNamespace: NamespaceState
   /** Names of those Secrets that its members name and that exist in the namespace of the workspace. */
   readonly secrets: ReadonlySet<string>
-  /** By name of a Secret whose values the operator makes: the keys that it has lost. Undefined until it has been read once. */
-  readonly lostKeys: ReadonlyMap<string, readonly string[] | undefined>
+  /** By name of a Secret whose values the operator makes, and that is there. Undefined until it has been read once, and again after it lacked a key. */
+  readonly secretKeys: ReadonlyMap<string, SecretKeys | undefined>
   /** By name of the container cluster. */
   readonly pods: ReadonlyMap<string, readonly ContainerPodView[]>
   /** Ranges of Services and pods, as far as they are known. */

@@ -187,7 +187,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
       (LostKeys) =>
         class extends LostKeys {
           override of() {
-            return []
+            return { has: [], lacks: [], marked: [] }
           }
         },
     ),

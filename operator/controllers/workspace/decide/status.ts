@@ -17,6 +17,7 @@ import { courseConditions, newCondition, type Standing, withRefusal } from '../.
 import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, DATA_LOST, hadData, idOfObject } from './component.ts'
+import { generatedKeysIn, secretsLosingMore } from './generated-keys.ts'
 import { isolationCondition } from './isolation.ts'
 import { idOfComponent, type Judged } from './judge.ts'
 import { KINDS } from './kinds.ts'
@@ -69,6 +70,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const waitingFor = phase === 'Ready' ? undefined : awaitedIn(facts)
   const hasNamespace = children.has(`Namespace ${name}`)
   const irreplaceable = irreplaceableIn(world)
+  const generatedKeys = generatedKeysIn(world)
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
@@ -81,6 +83,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     ...(warnings !== undefined && { warnings: warnings.count }),
     ...(judged.length > 0 && { components: judged.map((one) => shown(one, mostOf(judged.length))) }),
     ...(irreplaceable.length > 0 && { irreplaceable }),
+    ...(generatedKeys.length > 0 && { generatedKeys: [...generatedKeys] }),
   }
 }
 
@@ -248,10 +251,12 @@ export function workspaceEventsBetween(
   judged: readonly Judged[],
 ): EventNote[] {
   const known = new Map((before.components ?? []).map((one) => [`${one.kind} ${one.name}`, one]))
+  const losing = secretsLosingMore(before, after)
   const changed = judged.filter((one) => {
     const was = known.get(idOfComponent(one.component))
     const { phase, why, reason = why } = one.standing
-    return (phase === 'Failed' || isTrouble(one)) && (was?.phase !== phase || was.reason !== reason)
+    const isMore = why === 'SecretLost' && losing.has(one.component.name)
+    return (phase === 'Failed' || isTrouble(one)) && (was?.phase !== phase || was.reason !== reason || isMore)
   })
   const troubles = changed.slice(0, EVENTS_MAX).map(({ component, standing }): EventNote => {
     return { type: 'Warning', reason: standing.why, message: `${idOfComponent(component)}: ${standing.message}` }
@@ -295,11 +300,20 @@ export function workspacePaceOf(before: WorkspaceStatus, after: WorkspaceStatus,
 const MADE_AGAIN: ReadonlySet<string> = new Set(DATA_LOST)
 
 /** What is lost is made again at once, and nothing shows the loss then. */
-function standingIn({ phase, observedGeneration, conditions = [], components = [] }: WorkspaceStatus): unknown {
+function standingIn({ phase, observedGeneration, conditions = [], ...rest }: WorkspaceStatus): unknown {
+  const { components = [], generatedKeys = [] } = rest
+  const keys = generatedKeys.flatMap(({ name, lost }) => (lost === undefined ? [] : [[name, lost]]))
   const lost = components.filter(({ reason }) => MADE_AGAIN.has(reason)).map(({ kind, name }) => [kind, name])
-  return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status]), lost]
+  return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status]), lost, keys]
 }
 
-function componentsIn({ reason, namespace, irreplaceable, components: all = [] }: WorkspaceStatus): unknown {
-  return [reason, namespace, irreplaceable, all.map(({ kind, name, phase, reason: why }) => [kind, name, phase, why])]
+function componentsIn({ reason, namespace, irreplaceable, generatedKeys, ...rest }: WorkspaceStatus): unknown {
+  const all = rest.components ?? []
+  return [
+    reason,
+    namespace,
+    irreplaceable,
+    generatedKeys,
+    all.map(({ kind, name, phase, reason: why }) => [kind, name, phase, why]),
+  ]
 }

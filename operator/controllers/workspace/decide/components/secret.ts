@@ -5,8 +5,9 @@ import {
   type WorkspaceSecret,
   type WorkspaceSpec,
 } from '@open-terrain/constructs'
-import { isTerminating } from '../../../../kube/kube-object.ts'
+import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'
 import { SECRET } from '../../../../kube/resource-types.ts'
+import { childId } from '../../../../runtime/child-refusals.ts'
 import { firstFew } from '../../../../runtime/first-few.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import {
@@ -19,6 +20,7 @@ import {
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
+import { keysLostOf } from '../generated-keys.ts'
 import { isSecretNamed, secretNamesOf, secretsAskedIn } from '../missing-secrets.ts'
 
 const KIND = 'Secret'
@@ -41,27 +43,41 @@ export const SECRET_KIND: ComponentKind = {
         ...withWarnings(warningsOn(spec, secret)),
       }),
     ),
-  standing: ({ workspace, spec, lostKeys, children }, { name, objects: [wanted] }) => {
+  standing: (world, { name, objects: [wanted] }) => {
+    const { workspace, spec, secretKeys, children } = world
     const told = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
+    const lostWith = (text: string) => ({
+      standing: componentWaiting('SecretLost', lossText(world, wanted, text, told?.message)),
+      isThere: false,
+    })
     // Only one that was read is known to have all its values again.
-    if (lostKeys.get(name) === undefined && told?.reason === 'SecretLost')
-      return { standing: componentWaiting('SecretLost', told.message ?? ''), isThere: false }
+    if (secretKeys.get(name) === undefined && told?.reason === 'SecretLost')
+      return lostWith(told.message?.split(';', 1)[0] ?? '')
     const secret = spec.ok ? spec.spec.secrets?.find((one) => one.name === name) : undefined
     const keys = (secret?.generate ?? []).map(({ key }) => key)
-    const lost = keys.filter((key) => lostKeys.get(name)?.includes(key))
+    const lost = secret === undefined ? [] : keysLostOf(world, secret)
     const { uid, resourceVersion } = children.get(idOf(KIND, name))?.metadata ?? {}
     if (lost.length === 0 || wanted === undefined)
       return { standing: componentReady(`Secret ${name} has its random values: ${firstFew(keys, SHOWN_MAX)}`) }
     // Only what lacks these keys is given other values: people may put the old ones there at the same time.
     const apply = [{ ...wanted, metadata: { ...wanted.metadata, uid, resourceVersion } }]
     const what = `Secret ${name} has no value for ${firstFew(lost, SHOWN_MAX)} any more: another one is made`
-    return { standing: componentWaiting('SecretLost', `${what}. ${AFTERMATH}`), isThere: false, apply }
+    return { ...lostWith(`${what}. ${AFTERMATH}`), apply }
   },
   loss,
   hasData: ({ children }, { name }) => children.has(idOf(KIND, name)) || undefined,
   // It is not made any more, but its values are nowhere else.
   isNeeded: ({ spec }, { kind, metadata }) =>
     kind === SECRET.kind && spec.ok && isSecretNamed(spec.spec, metadata.name),
+}
+
+/**
+ * Returns what to say of a loss. What was told behind it, why it is not mended, stays until it is tried again: that is for each version of the Secret, and
+ * is not known in between. If it is known, it is said behind that anyway.
+ */
+function lossText({ refusals }: WorkspaceWorld, wanted: KubeObject | undefined, text: string, told = ''): string {
+  const isRefused = wanted !== undefined && refusals.has(childId(wanted))
+  return !isRefused && told.startsWith(text) ? told : text
 }
 
 /** Returns which of the Secrets that the operator makes a member needs. @param member `idOf` the component */
