@@ -16,7 +16,8 @@ function started(hostAliases: typeof WEB | undefined): Walk {
     .set({ instance: anInstance({}, hash === undefined ? {} : { labels: { [LABELS.hosts]: hash } }) })
     .kubevirt(KUBEVIRT.running)
 }
-const hostsOf = (object: KubeObject | undefined) => object?.metadata.annotations?.[ANNOTATIONS.hosts]
+/** An empty annotation stands for none. */
+const hostsOf = (object: KubeObject | undefined) => object?.metadata.annotations?.[ANNOTATIONS.hosts] || undefined
 const nextOf = ({ world: { machine } }: Walk): unknown => {
   const spec = machine?.spec as { template: { metadata: { labels: Record<string, string> } } } | undefined
   return spec?.template.metadata.labels[LABELS.hosts]
@@ -58,6 +59,19 @@ describe('the host names of a guest', () => {
       expect([walk.stand, walk.condition('NamesNotCurrent')]).toEqual(['Ready/Running', undefined])
     },
   )
+
+  it('that are taken away and put back are written each time, and once', () => {
+    const walk = started(WEB)
+    for (const hostAliases of [undefined, WEB, undefined]) {
+      const from = walk.log.length
+      walk.edit({ hostAliases }).settle()
+      const written = walk.log.slice(from).filter((line) => line.startsWith('apply Secret'))
+      expect(written).toHaveLength(1)
+      expect([hostsOf(walk.world.secret), nextOf(walk)]).toEqual(Array(2).fill(guestHostsHash(hostAliases)))
+    }
+    const { annotations } = new Walk().settle().disk(DISK.succeeded).world.secret?.metadata ?? {}
+    expect(annotations).not.toHaveProperty([ANNOTATIONS.hosts])
+  })
 
   it('do not reach Windows, which is said', () => {
     const walk = new Walk().edit({ os: 'windows', users: [], hostAliases: WEB }).settle().disk(DISK.succeeded)
