@@ -328,7 +328,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning:
       'spec.hostAliases, or in a Workspace the names of the members, changed after the guest was started, so its /etc/hosts has the names of then, or none. Nothing is restarted for that.',
     remedy:
-      'No action needed unless the guest has to know the names of now: then restart the machine, for instance with virtctl restart.',
+      'No action needed unless the guest has to know the names of now: then restart the machine, for instance with virtctl restart. Where the message says that they cannot be written yet, do first what it asks for: a restart before does not help.',
   },
   /** A change takes effect only on a new disk. */
   RebuildRequired: {

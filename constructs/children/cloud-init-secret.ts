@@ -31,6 +31,8 @@ export interface CloudInitSecretProps {
   readonly data: CloudInitData
   /** Names for /etc/hosts of a Linux guest, which are no part of the hash of `data`. Default: none. */
   readonly hostAliases?: readonly HostAlias[] | undefined
+  /** Whether the annotation of names is there already. It is emptied then where there are none any more: a patch would leave it. Default: false. */
+  readonly hasHostsAnnotation?: boolean
 }
 
 /** The object as it is sent. The API server converts `stringData` to `data`. */
@@ -47,8 +49,8 @@ export interface CloudInitSecretObject {
  * whether it is up to date; only those who may read the Secret see it.
  */
 export class CloudInitSecret extends ApiObject {
-  constructor(scope: Construct, id: string, { vm, data, hostAliases }: CloudInitSecretProps) {
-    const hosts = guestHostsHash(hostAliases)
+  constructor(scope: Construct, id: string, { vm, data, hostAliases, hasHostsAnnotation }: CloudInitSecretProps) {
+    const hosts = guestHostsHash(hostAliases) ?? (hasHostsAnnotation === true ? '' : undefined)
     super(scope, id, {
       apiVersion: 'v1',
       kind: 'Secret',

@@ -7,6 +7,33 @@ const MARK = ' # open-terrain'
 const BOOT_ID = 'cat /proc/sys/kernel/random/boot_id 2>/dev/null'
 
 /**
+ * Writes the whole text beside the file first. What stays there until the file is complete is what the next start reads, after a power cut for instance. The
+ * file is written over, not replaced: it may be a mount, or a link. A failure is no failure of cloud-init: all else in the guest is as it should be.
+ */
+const REPLACE_LINES: readonly string[] = [
+  'from=/etc/hosts',
+  'copy=/etc/hosts.open-terrain',
+  'if [ -e "$copy" ]; then from=$copy; fi',
+  // Lines of the guest may have bytes of any encoding. grep ends the last line, too, which sed would not, and says with 1 that there are none.
+  `own() { [ ! -e "$from" ] || LC_ALL=C grep -av '${MARK}$' "$from" || [ $? -eq 1 ]; }`,
+  'replace() {',
+  '{ own && names; } > "$copy.part" || return 1',
+  'was=$(cat /etc/hosts 2>/dev/null)',
+  'if [ "$(cat "$copy.part")" = "$was" ]; then rm -f "$copy"; return 0; fi',
+  'mv -f "$copy.part" "$copy" || return 1',
+  'sync "$copy"',
+  'cat "$copy" > /etc/hosts',
+  'failed=$?',
+  'sync /etc/hosts',
+  'if [ $failed -eq 0 ] || [ "$(cat /etc/hosts 2>/dev/null)" = "$was" ]; then rm -f "$copy"; fi',
+  'return $failed',
+  '}',
+  "replace || echo 'open-terrain: /etc/hosts cannot be written' >&2",
+  'rm -f "$copy.part"',
+  'exit 0',
+]
+
+/**
  * Returns cloud-init user data that also writes these names into /etc/hosts, at each start of the guest: the names of now, as the drive with this data is
  * made anew for each start, and cloud-init reads it each time.
  * @param userData from `renderUserData`
@@ -45,9 +72,7 @@ function guestHostsScript(aliases: readonly HostAlias[]): string {
     'NAMES',
     '}',
     `if [ "$boot" != "$(${BOOT_ID})" ]; then rm -f "$0"; names() { :; }; fi`,
-    // It ends the last line, too, which sed would not.
-    `hosts=$(grep -v '${MARK}$' /etc/hosts; names)`,
-    `[ "$hosts" = "$(cat /etc/hosts)" ] || printf '%s\\n' "$hosts" > /etc/hosts`,
+    ...REPLACE_LINES,
     'SCRIPT',
     '} > "$run"',
     'chmod 755 "$run"',

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -48,6 +48,8 @@ describe.skipIf(cloudInit === undefined)('host names of guests', () => {
   /** Each start of a guest has another id. */
   const start = async (id: string) => await writeFile(join(folder, 'boot'), id)
   const lines = async () => (await readFile(join(folder, 'hosts'), 'utf8')).split('\n')
+  /** What is left beside the file would be there for ever. */
+  const beside = async () => (await readdir(folder)).filter((name) => name.startsWith('hosts'))
   const late = () => join(folder, 'cloud/scripts/per-boot/open-terrain-hosts')
 
   /** Runs what cloud-init would run early, in a folder in place of the root of the guest. */
@@ -58,7 +60,8 @@ describe.skipIf(cloudInit === undefined)('host names of guests', () => {
       .replaceAll('/proc/sys/kernel/random/boot_id', join(folder, 'boot'))
     const file = join(folder, 'hook')
     await writeFile(file, script, { mode: 0o755 })
-    await run(file)
+    // As in a guest whose texts are in UTF-8.
+    await run(file, { env: { ...process.env, LC_ALL: 'C.UTF-8' } })
   }
 
   it('are a boothook beside user data of each kind, which means what it meant without', async () => {
@@ -101,5 +104,41 @@ describe.skipIf(cloudInit === undefined)('host names of guests', () => {
     await run(late())
     expect(await lines()).toEqual([...OWN.split('\n'), ''])
     expect(existsSync(late())).toBe(false)
+    expect(await beside()).toEqual(['hosts'])
+  })
+
+  it('leave lines of the guest alone that are not UTF-8', async () => {
+    const own = Buffer.concat([Buffer.from('10.9.9.9 mirror # b'), Buffer.of(0xfc), Buffer.from('ro\n\n')])
+    await writeFile(join(folder, 'hosts'), own)
+    await early(await hookOf(ALIASES))
+    await start('second')
+    await early(await hookOf(ALIASES))
+    const expected = Buffer.concat([own, Buffer.from(`${LINES.join('\n')}\n`)])
+    expect((await readFile(join(folder, 'hosts'))).toString('hex')).toBe(expected.toString('hex'))
+  })
+
+  it.each(['early', 'late'])('that cannot be written are no failure of cloud-init: %s', async (when) => {
+    const hook = await hookOf(ALIASES)
+    if (when === 'late') await early(hook)
+    await rm(join(folder, 'hosts'))
+    await symlink('/proc/version', join(folder, 'hosts'))
+    if (when === 'early') await early(hook)
+    await expect(run(late())).resolves.toMatchObject({ stderr: expect.stringContaining('cannot be written') })
+    expect(await beside()).toEqual(['hosts'])
+  })
+
+  it('are not written where the file cannot be read', async () => {
+    await rm(join(folder, 'hosts'))
+    await symlink(folder, join(folder, 'hosts'))
+    await early(await hookOf(ALIASES))
+    expect(await beside()).toEqual(['hosts'])
+  })
+
+  it('are made from the copy where the last start was cut off while it wrote', async () => {
+    await writeFile(join(folder, 'hosts'), '')
+    await writeFile(join(folder, 'hosts.open-terrain'), [...OWN.split('\n'), LINES[0], ''].join('\n'))
+    await early(await hookOf(ALIASES))
+    expect(await lines()).toEqual([...OWN.split('\n'), ...LINES, ''])
+    expect(await beside()).toEqual(['hosts'])
   })
 })

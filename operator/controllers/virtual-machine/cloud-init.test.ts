@@ -283,8 +283,27 @@ describe('user data', () => {
     bench.put(value('#!/bin/sh\n'.padEnd(776_000, 'x')))
     expect(await bench.render()).toMatchObject({
       reason: 'MissingUserDataSecret',
-      message: expect.stringMatching(/^the user data is too large: .* a Secret holds 1048576;/),
+      message: expect.stringMatching(/^the user data is too large: .* a Secret holds 1048576; have the guest fetch/),
     })
+  })
+
+  it('that does not fit only together with the host names is told, with those as what to leave out', async () => {
+    const hostAliases = Array.from({ length: 512 }, (_, at) => ({
+      ip: `10.0.${at >> 8}.${at & 255}`,
+      hostnames: ['a', 'b', 'c', 'd'].map((name) => `${name}${'x'.repeat(60)}.${'y'.repeat(60)}`),
+    }))
+    const [linux, windows] = (['linux', 'windows'] as const).map((os) =>
+      buildWith({ os, hostAliases, userDataSecretRef: REF, ...(os === 'windows' && { users: [] }) }),
+    )
+    linux?.put(value('#!/bin/sh\n'.padEnd(700_000, 'x')))
+    expect(await linux?.render()).toMatchObject({
+      reason: 'MissingUserDataSecret',
+      message: expect.stringMatching(
+        / a Secret holds 1048576; leave out names of spec.hostAliases, which are \d+ of these bytes$/,
+      ),
+    })
+    windows?.put(value('#ps1\n'.padEnd(700_000, 'x')))
+    expect(await windows?.render()).toMatchObject({ kind: 'rendered' })
   })
 })
 

@@ -1,7 +1,14 @@
-import type { CloudInitProps, CloudInitUser, SpecWarning, VirtualMachineSpec } from '@open-terrain/constructs'
+import type {
+  CloudInitData,
+  CloudInitProps,
+  CloudInitUser,
+  SpecWarning,
+  VirtualMachineSpec,
+} from '@open-terrain/constructs'
 import {
   asUserDataBegins,
   isUserData,
+  isWindows,
   renderCloudInit,
   userDataWarnings,
   WINDOWS_PASSWORD_MAX,
@@ -116,12 +123,8 @@ export class CloudInitSource {
     if (tooLong !== undefined) return tooLong
     if (userData === undefined) return { kind: 'rendered', data: renderCloudInit(props) }
     const data = renderCloudInit({ ...props, userData })
-    const bytes =
-      Buffer.byteLength(withGuestHosts(data.userdata, spec.hostAliases)) + Buffer.byteLength(data.networkdata ?? '')
-    if (bytes > SECRET_MAX) {
-      const message = `the user data is too large: with what the operator adds to it the guest would get ${bytes} bytes, and a Secret holds ${SECRET_MAX}; have the guest fetch a part of it, with #include or in a script`
-      return { kind: 'missing', reason: 'MissingUserDataSecret', message }
-    }
+    const tooLarge = tooMuchFor(spec, data)
+    if (tooLarge !== undefined) return tooLarge
     return { kind: 'rendered', data, warnings: warnings ?? userDataWarnings({ ...props, userData }) }
   }
 
@@ -237,6 +240,21 @@ function longPassword(
   const { name, key } = found.passwordSecretRef
   const message = `the password of user ${JSON.stringify(found.name)}, key ${key} of Secret ${keyOf({ namespace, name })}, has more than ${WINDOWS_PASSWORD_MAX} characters: cloudbase-init makes no such user, so put a shorter one there, or, where spec.secrets of a Workspace makes it, name another key that has length: ${WINDOWS_PASSWORD_MAX} there`
   return { kind: 'missing', reason: 'MissingPasswordSecret', message }
+}
+
+/** Returns that the data, with the host names, does not fit into a Secret, and what to leave out; undefined if it fits. */
+function tooMuchFor(spec: VirtualMachineSpec, { userdata, networkdata = '' }: CloudInitData): Missing | undefined {
+  const without = Buffer.byteLength(userdata) + Buffer.byteLength(networkdata)
+  // Windows does not get them.
+  const whole = isWindows(spec) ? userdata : withGuestHosts(userdata, spec.hostAliases)
+  const bytes = Buffer.byteLength(whole) + Buffer.byteLength(networkdata)
+  if (bytes <= SECRET_MAX) return undefined
+  const remedy =
+    without <= SECRET_MAX
+      ? `leave out names of spec.hostAliases, which are ${bytes - without} of these bytes`
+      : 'have the guest fetch a part of it, with #include or in a script'
+  const message = `the user data is too large: with what the operator adds to it the guest would get ${bytes} bytes, and a Secret holds ${SECRET_MAX}; ${remedy}`
+  return { kind: 'missing', reason: 'MissingUserDataSecret', message }
 }
 
 function textIn(value: Buffer, os: VirtualMachineSpec['os']): string | { readonly why: string } {

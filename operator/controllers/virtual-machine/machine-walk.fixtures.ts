@@ -230,8 +230,10 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
     if (child.kind === 'VMDiskImage') this.set({ image: { ...anImage({}), metadata: { ...child.metadata, ...made } } })
     else if (child.kind === 'DataVolume') this.#clone(child as CloneDataVolumeObject, made)
     else if (child.kind === 'Secret') {
-      const { uid, creationTimestamp } = this.world.secret?.metadata ?? made
-      const metadata = { ...child.metadata, ...made, uid, creationTimestamp }
+      const { uid, creationTimestamp, annotations } = { ...made, ...this.world.secret?.metadata }
+      // A patch leaves what it does not name.
+      const merged = { ...annotations, ...child.metadata.annotations }
+      const metadata = { ...child.metadata, ...made, uid, creationTimestamp, annotations: merged }
       this.set({ secret: { apiVersion: 'v1', kind: 'Secret', metadata } })
     } else if (child.kind === 'PersistentVolumeClaim') {
       if (this.claims.has(child.metadata.name)) throw new Error('a disk is written over')

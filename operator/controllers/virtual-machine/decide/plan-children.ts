@@ -121,11 +121,17 @@ export function wantedSecret(world: MachineWorld): KubeObject[] {
   const { cloudInit, secret } = world
   if (cloudInit.kind !== 'rendered') return []
   const hostAliases = guestHosts(world)
+  const { data } = cloudInit
   const has = secret?.metadata.annotations
-  const isCurrent =
-    has?.[ANNOTATIONS.cloudInit] === cloudInitHash(cloudInit.data) &&
-    has[ANNOTATIONS.hosts] === guestHostsHash(hostAliases)
-  return isCurrent ? [] : [renderCloudInitSecret({ vm: refOf(world), data: cloudInit.data, hostAliases })]
+  const isSameData = has?.[ANNOTATIONS.cloudInit] === cloudInitHash(data)
+  if (isSameData && writtenHosts(world) === guestHostsHash(hostAliases)) return []
+  const hasHostsAnnotation = has?.[ANNOTATIONS.hosts] !== undefined
+  return [renderCloudInitSecret({ vm: refOf(world), data, hostAliases, hasHostsAnnotation })]
+}
+
+/** Returns the hash of the host names in the Secret; undefined if it has none. An empty annotation is what is left of those that were taken away. */
+export function writtenHosts({ secret }: Pick<MachineWorld, 'secret'>): string | undefined {
+  return secret?.metadata.annotations?.[ANNOTATIONS.hosts] || undefined
 }
 
 /** Returns the claims of empty disks that do not exist. Whoever calls it has checked that none of them is lost. */
@@ -182,7 +188,7 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
       fingerprint: cloudInitFingerprint(secret?.metadata.uid ?? '', hash ?? ''),
       hasNetworkData: (spec.interfaces ?? []).length > 0,
       // Not those of the spec: the Secret may not be written yet.
-      hosts: secret?.metadata.annotations?.[ANNOTATIONS.hosts],
+      hosts: writtenHosts(world),
     },
   })
   return matchers.isExpanded ? withExpansion(rendered, machine && withoutOverrides(machine)) : rendered

@@ -159,7 +159,7 @@ function planRun(draft: MachineDraft): Step {
   }
   const stands = standing(world)
   const remarks = [
-    ...remarksOnRun(draft, status.specHash, fingerprint),
+    ...remarksOnRun(draft, { specHash: status.specHash, fingerprint, isTooLarge }),
     ...remarksOnRestore(world),
     ...remarksOnOthers(machine, others, isTooLarge),
   ]

@@ -4,6 +4,7 @@ import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
 import { Walk } from '../machine-walk.fixtures.ts'
+import { NO_PASSWORD } from '../machine-world.fixtures.ts'
 
 const WEB = [{ ip: '10.10.0.2', hostnames: ['web'] }]
 const DB = [{ ip: '10.10.0.3', hostnames: ['db'] }]
@@ -16,7 +17,8 @@ function started(hostAliases: typeof WEB | undefined): Walk {
     .set({ instance: anInstance({}, hash === undefined ? {} : { labels: { [LABELS.hosts]: hash } }) })
     .kubevirt(KUBEVIRT.running)
 }
-const hostsOf = (object: KubeObject | undefined) => object?.metadata.annotations?.[ANNOTATIONS.hosts]
+/** An empty annotation stands for none. */
+const hostsOf = (object: KubeObject | undefined) => object?.metadata.annotations?.[ANNOTATIONS.hosts] || undefined
 const nextOf = ({ world: { machine } }: Walk): unknown => {
   const spec = machine?.spec as { template: { metadata: { labels: Record<string, string> } } } | undefined
   return spec?.template.metadata.labels[LABELS.hosts]
@@ -58,6 +60,38 @@ describe('the host names of a guest', () => {
       expect([walk.stand, walk.condition('NamesNotCurrent')]).toEqual(['Ready/Running', undefined])
     },
   )
+
+  it('that are taken away and put back are written each time, and once', () => {
+    const walk = started(WEB)
+    for (const hostAliases of [undefined, WEB, undefined]) {
+      const from = walk.log.length
+      walk.edit({ hostAliases }).settle()
+      const written = walk.log.slice(from).filter((line) => line.startsWith('apply Secret'))
+      expect(written).toHaveLength(1)
+      expect([hostsOf(walk.world.secret), nextOf(walk)]).toEqual(Array(2).fill(guestHostsHash(hostAliases)))
+    }
+    const { annotations } = new Walk().settle().disk(DISK.succeeded).world.secret?.metadata ?? {}
+    expect(annotations).not.toHaveProperty([ANNOTATIONS.hosts])
+  })
+
+  it('that cannot be written yet are told with the cause, and no restart is asked for that would not help', () => {
+    const walk = started(undefined).edit({ hostAliases: WEB })
+    const { cloudInit } = walk.world
+    walk.set({ cloudInit: NO_PASSWORD }).settle()
+    expect(walk.stand).toBe('Ready/NamesNotCurrent')
+    expect(walk.message).toContain(NO_PASSWORD.message)
+    expect(walk.condition('NamesNotCurrent')?.message).toContain(`cannot be written yet: ${NO_PASSWORD.message}`)
+    expect(walk.message).not.toContain('virtctl restart')
+    walk.set({ cloudInit }).settle()
+    expect(walk.message).toContain('virtctl restart -n team vm')
+  })
+
+  it('are no news where the machine of KubeVirt cannot be changed any more', () => {
+    const tolerations = Array.from({ length: 2_000 }, (_, at) => ({ key: `key-${at}-${'x'.repeat(40)}` }))
+    const walk = started(undefined).tamper({ template: { tolerations } }).edit({ hostAliases: WEB }).settle()
+    expect(walk.condition('AddedByOthers')?.message).toContain('it is so large')
+    expect([walk.stand, walk.condition('NamesNotCurrent')]).toEqual(['Ready/Running', undefined])
+  })
 
   it('do not reach Windows, which is said', () => {
     const walk = new Walk().edit({ os: 'windows', users: [], hostAliases: WEB }).settle().disk(DISK.succeeded)

@@ -22,6 +22,7 @@ import {
   renderedMachine,
   storageClassOf,
   wantsOf,
+  writtenHosts,
 } from './plan-children.ts'
 import type { Remark } from './status.ts'
 
@@ -121,17 +122,35 @@ function readable(size: string): string {
   return /^\d{7,}$/.test(size) ? `${Math.floor(Number(size) / 2 ** 20)}Mi` : size
 }
 
-/** The instance has the hash of what was on its drive when it was made, or of what was there shortly before. */
+/**
+ * The instance has the hash of what was on its drive when it was made, or of what was there shortly before. The drive of the next one is made from the
+ * Secret: no restart helps before that has the names.
+ */
 function staleNames(world: MachineWorld): string | undefined {
-  const { vm, instance } = world
-  const has = instance?.metadata.labels?.[LABELS.hosts]
-  if (instance === undefined || has === guestHostsHash(guestHosts(world))) return undefined
+  const { vm, instance, cloudInit } = world
+  const wanted = guestHostsHash(guestHosts(world))
+  if (instance === undefined || instance.metadata.labels?.[LABELS.hosts] === wanted) return undefined
+  const changed = 'spec.hostAliases changed after the guest was started'
+  if (writtenHosts(world) !== wanted) {
+    const why = cloudInit.kind === 'missing' ? `cannot be written yet: ${cloudInit.message}` : 'are being written'
+    return `${changed}, and the names of now ${why}`
+  }
   const { namespace, name } = vm.metadata
-  return `spec.hostAliases changed after the guest was started: its /etc/hosts has the names of then, until it is restarted (virtctl restart -n ${namespace} ${name})`
+  return `${changed}: its /etc/hosts has the names of then, until it is restarted (virtctl restart -n ${namespace} ${name})`
 }
 
-/** Returns what people should know about a machine and its disk. @param fingerprint of the desired cloud-init data */
-export function remarksOnRun(draft: MachineDraft, specHash?: string, fingerprint?: string): Remark[] {
+/** What the operator wants of the machine, beside the spec. */
+interface WantedRun {
+  /** Of the cloud-init data of the first start. */
+  readonly specHash?: string | undefined
+  /** Of the desired cloud-init data. */
+  readonly fingerprint?: string | undefined
+  /** Whether KubeVirt's machine cannot be changed any more, so that no instance ever has the hash of the names of now. */
+  readonly isTooLarge?: boolean
+}
+
+/** Returns what people should know about a machine and its disk. */
+export function remarksOnRun(draft: MachineDraft, { specHash, fingerprint, isTooLarge }: WantedRun): Remark[] {
   const { vm, machine, clone } = draft.world
   const remarks: Remark[] = []
   if (clone?.metadata.annotations?.[CLONE_TYPE] === 'copy') {
@@ -140,7 +159,7 @@ export function remarksOnRun(draft: MachineDraft, specHash?: string, fingerprint
   }
   const waits = machine && changeThatWaits(vm.metadata.name, machine)
   if (waits !== undefined) remarks.push({ type: 'RestartRequired', reason: 'RestartRequired', message: waits })
-  const names = staleNames(draft.world)
+  const names = isTooLarge === true ? undefined : staleNames(draft.world)
   if (names !== undefined) remarks.push({ type: 'NamesNotCurrent', reason: 'NamesNotCurrent', message: names })
   const rebuild = changedSince(vm.status.clone, wantsOf(draft)).map(
     (field) => `${field} changed after the disk was made: the change needs a new disk`,
