@@ -103,7 +103,7 @@ export const workspaceStatus = statusOf(
       .max(WORKSPACE_LIMITS.secrets)
       .meta({
         description:
-          'Keys of spec.secrets that have had a value, without the values. That one of them is gone is told before it gets another value, also if an earlier version of the Secret was put back. Absent where there is none.',
+          'Names of the keys of spec.secrets that have had a value. If one of them is gone, the status says so before the key gets another value, even if an earlier version of the Secret was restored. Absent where there is none.',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['name'],
       })

@@ -34,8 +34,8 @@ const REPLACE_LINES: readonly string[] = [
 ]
 
 /**
- * Returns cloud-init user data that also writes these names into /etc/hosts, at each start of the guest: the names of now, as the drive with this data is
- * made anew for each start, and cloud-init reads it each time.
+ * Returns cloud-init user data that also writes these names into /etc/hosts, at each start of the guest. KubeVirt makes the drive with this data for each
+ * start, and cloud-init reads it each time, so a guest that starts has the present names.
  * @param userData from `renderUserData`
  */
 export function withGuestHosts(userData: string, aliases: readonly HostAlias[] = []): string {
@@ -53,8 +53,8 @@ export function guestHostsHash(aliases: readonly HostAlias[] = []): string | und
 }
 
 /**
- * The script that runs at each start, early. With `manage_etc_hosts`, cloud-init writes the file again after that, so it leaves a script that runs late as well. That
- * one takes our lines away, and itself, in a start at which it was not written anew: the names are not wanted any more.
+ * The script that runs at each start, early. With `manage_etc_hosts`, cloud-init writes the file again after that, so it leaves a script that runs late as well.
+ * If that script was not written in the present start, nobody wants the names any more: it removes our lines and itself.
  */
 function guestHostsScript(aliases: readonly HostAlias[]): string {
   return [
