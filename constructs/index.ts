@@ -74,7 +74,7 @@ export {
   policyDefaultText,
   policyTexts,
 } from './api/policy.ts'
-export { compareQuantities, parseMilliQuantity, parseQuantity } from './api/quantity.ts'
+export { compareQuantities, isSameAmount, parseMilliQuantity, parseQuantity } from './api/quantity.ts'
 export type { ReasonHelp } from './api/reason-help.ts'
 export { RESOURCES } from './api/resources.ts'
 export { type Condition, dnsLabel, GROUP, objectName, VERSION } from './api/shared.ts'

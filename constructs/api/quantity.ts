@@ -42,6 +42,13 @@ function unitsOf(text: string, digitsOfUnit: number): bigint | undefined {
   return sign === '-' ? -size : size
 }
 
+/** Reports whether two values are one amount, to a thousandth, as Kubernetes has it: 1000m is 1. What is no quantity has to be the same value. */
+export function isSameAmount(one: unknown, other: unknown): boolean {
+  if (one === undefined || one === other) return one !== undefined
+  const amount = parseMilliQuantity(String(one))
+  return amount !== undefined && amount === parseMilliQuantity(String(other))
+}
+
 /** Returns a negative number, 0 or a positive number if `a` is less than, equal to or greater than `b`, or undefined if one is not a quantity. */
 export function compareQuantities(a: string, b: string): number | undefined {
   const [left, right] = [parseQuantity(a), parseQuantity(b)]

@@ -1,11 +1,11 @@
 import {
   ANNOTATIONS,
   guestNames,
+  isSameAmount,
   type KubeVirtVirtualMachineObject,
   notAllowedOverride,
   type OverriddenValue,
   overridePath,
-  parseMilliQuantity,
   type ReadOverrides,
   type RefusedOverride,
   readOverrides,
@@ -101,12 +101,6 @@ function objectsToKeep(machine: KubeVirtView | undefined, paths: readonly string
   const gone = had.filter((path) => !paths.includes(path))
   const kept = shared.filter((object) => gone.some((path) => path === object || path.startsWith(`${object}.`)))
   return kept.map((object) => ({ steps: object.split('.'), value: {}, isQuantity: false, among: undefined }))
-}
-
-/** Exact to a thousandth, as Kubernetes is. */
-function isSameAmount(one: unknown, other: unknown): boolean {
-  const amount = parseMilliQuantity(String(one))
-  return amount !== undefined && amount === parseMilliQuantity(String(other))
 }
 
 function isZero(value: unknown): boolean {

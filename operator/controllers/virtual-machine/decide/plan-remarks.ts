@@ -29,7 +29,8 @@ import type { Remark } from './status.ts'
 const REBUILD = 'undo it, or delete the VirtualMachine and create it again, which loses the data on its disk'
 
 /** Returns what people should know about a valid spec. */
-export function remarksOnSpec({ world, spec, now }: MachineDraft, { apply = [] }: Step): Remark[] {
+export function remarksOnSpec(draft: MachineDraft, { apply = [] }: Step): Remark[] {
+  const { world, spec } = draft
   const { image } = world
   const imageSize = imageSizeOf(image)
   const ofUserData = world.cloudInit.kind === 'rendered' ? (world.cloudInit.warnings ?? []) : []
@@ -39,7 +40,7 @@ export function remarksOnSpec({ world, spec, now }: MachineDraft, { apply = [] }
     ...expansionWarnings(world, spec, imageSize),
     ...warningsOnDisks(world),
     ...smallDisks(world),
-    ...overrideWarnings({ world, spec, now }),
+    ...overrideWarnings(draft),
   ]
   const { vmDiskImageTemplate: template } = spec
   const isCorrected = apply.some(({ kind }) => kind === image?.kind)

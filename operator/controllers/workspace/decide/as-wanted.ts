@@ -1,4 +1,4 @@
-import { ANNOTATIONS, parseMilliQuantity, shortHash } from '@open-terrain/constructs'
+import { ANNOTATIONS, isSameAmount, shortHash } from '@open-terrain/constructs'
 import { fingerprints } from '../../../cluster/workspace-views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
@@ -119,12 +119,6 @@ function contains(actual: unknown, wanted: unknown, key: string): boolean {
   return Object.entries(wanted).every(([one, value]) =>
     AMOUNTS.has(key) ? isSameAmount(has[one], value) : contains(has[one], value, one),
   )
-}
-
-function isSameAmount(one: unknown, other: unknown): boolean {
-  if (one === undefined || one === other) return one !== undefined
-  const amount = parseMilliQuantity(String(one))
-  return amount !== undefined && amount === parseMilliQuantity(String(other))
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

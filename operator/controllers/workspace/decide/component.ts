@@ -105,12 +105,6 @@ export const componentFailed = (why: WorkspaceReason, message: string): Componen
   return { phase: 'Failed', why, message }
 }
 
-/** Adds a remark, which is the reason only of what is Ready and has no other. The phase stays. */
-export function withRemark(standing: ComponentStanding, { why: reason, message }: ComponentRemark): ComponentStanding {
-  const why = standing.phase === 'Ready' && standing.why === 'Ready' ? reason : standing.why
-  return { ...standing, why, message: `${standing.message}; ${message}` }
-}
-
 /** Why a component is not ready that had data: what is there again does not bring it back. Each is the type of a condition, too. */
 export const DATA_LOST = ['VolumeLost', 'SecretLost'] as const satisfies readonly WorkspaceReason[]
 

@@ -12,7 +12,6 @@ import {
   DATA_LOST,
   idOf,
   idOfObject,
-  withRemark,
 } from './component.ts'
 import type { ComponentKind, Judgement } from './component-kind.ts'
 
@@ -212,6 +211,12 @@ function refusedIn(parts: readonly Part[]): ComponentStanding | undefined {
       return componentWaiting('Refused', `the API server refuses ${idOfObject(wanted)}: ${refusal.message}`)
   }
   return undefined
+}
+
+/** Adds a remark, which is the reason only of what is Ready and has no other. The phase stays. */
+function withRemark(standing: ComponentStanding, { why: reason, message }: ComponentRemark): ComponentStanding {
+  const why = standing.phase === 'Ready' && standing.why === 'Ready' ? reason : standing.why
+  return { ...standing, why, message: `${standing.message}; ${message}` }
 }
 
 function waitingFor({ component, standing }: Awaited): ComponentStanding {
