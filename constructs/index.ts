@@ -256,6 +256,14 @@ export {
   matchersOf,
   type PresentMatchers,
 } from './children/machine-matchers.ts'
+export {
+  PLAYS_FOLDER,
+  type PlayFileName,
+  type PlayLogin,
+  type PlayVariable,
+  playEnv,
+  playFiles,
+} from './children/play-files.ts'
 export { podNames } from './children/pod-overrides.ts'
 export { render } from './children/render.ts'
 export { RenderedObject } from './children/rendered-object.ts'
