@@ -159,6 +159,7 @@ export {
   type WorkspaceVolume,
   workspace,
 } from './api/workspace.ts'
+export { PLAY_MESSAGE_MAX, PLAY_PHASES, type Play, type PlayPhase, type PlayRecord } from './api/workspace-ansible.ts'
 export { GENERATED_LENGTH } from './api/workspace-secrets.ts'
 export { DataSync, type DataSyncProps } from './authoring/data-sync.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
@@ -362,6 +363,26 @@ export {
   WorkspaceOwners,
   type WorkspaceOwnersProps,
 } from './children/workspace-owners.ts'
+export {
+  areMounted,
+  freePlayAddress,
+  PlayJob,
+  type PlayJobObject,
+  type PlayJobProps,
+  type PlayRef,
+  type PlaysConfigMapObject,
+  PlaysNetworkPolicy,
+  playImage,
+  playJobName,
+  playSecrets,
+  playsOf,
+  renderPlayJob,
+  renderPlaysNetworkPolicy,
+  renderWorkspacePlays,
+  WorkspacePlays,
+  type WorkspacePlaysProps,
+  whyNotPlayable,
+} from './children/workspace-plays.ts'
 export {
   hasHostPort,
   NETWORKS_ANNOTATION,

@@ -21,5 +21,5 @@ export function renderCrd(resource: Resource): object {
 
 /** Does not fold lines, so that a rule or a URL can be searched for. */
 export function toYaml(object: object): string {
-  return stringify(object, { lineWidth: 0 })
+  return stringify(object, { lineWidth: 0, indentSeq: false })
 }

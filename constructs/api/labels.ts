@@ -28,6 +28,8 @@ export const LABELS = {
   baseVm: 'pelotech.ot/base-vm',
   baseVmVersion: 'pelotech.ot/base-vm-version',
   version: 'pelotech.ot/version',
+  /** On the Jobs that play the roles of a Workspace's machines, and on their pods: name of the Job. */
+  play: 'pelotech.ot/play',
   /** On the instance of KubeVirt: hash of the host names that its guest started with. In the template of the KubeVirt VirtualMachine: of those for its next start. */
   hosts: 'pelotech.ot/hosts',
 } as const
@@ -51,6 +53,10 @@ export const ANNOTATIONS = {
    * its guest ran from.
    */
   rebuildRequestedAt: 'pelotech.ot/rebuild-requested-at',
+  /**
+   * On a Workspace. Set by people: a new value has the roles of its machines played again that failed, or were never played, and those for each start.
+   */
+  playRequestedAt: 'pelotech.ot/play-requested-at',
   /** On a VMDiskImage that a VirtualMachine, Workspace or DataSync made: which one, and the generation that it wrote. */
   creator: 'pelotech.ot/creator',
   /** On a VMDiskImage that was created for DataSyncs: its vm and workspace. Without a version, workspaceVersion is absent. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { formatDuration, parseDuration } from './duration.ts'
+import { imageReference } from './image-reference.ts'
 import {
   flag,
   hostPath,
@@ -87,6 +88,8 @@ export interface Policy {
   /** Of `spec.services` of workspaces. */
   readonly allowedServiceTypes: readonly ServiceType[]
   /** `spec.hard` of a ResourceQuota. */
+  /** Container image that plays the roles of workspaces' machines. */
+  readonly ansibleImage: string | undefined
   readonly workspaceQuota: Readonly<Record<string, string>> | undefined
   /** Ranges that no network of a workspace may overlap. Undefined: those that the cluster shows. */
   readonly clusterCidrs: readonly string[] | undefined
@@ -129,6 +132,7 @@ export const POLICY_DEFAULTS: Policy = {
   allowPrivilegedExec: false,
   allowedCapabilities: [...BASELINE_CAPABILITIES],
   allowedServiceTypes: ['ClusterIP'],
+  ansibleImage: undefined,
   workspaceQuota: undefined,
   clusterCidrs: undefined,
   vmProvisionTimeoutMs: 30 * 60_000,
@@ -278,6 +282,11 @@ export const POLICY_SCHEMA = {
     'allowedServiceTypes',
     serviceTypes,
     'Types that Services of workspaces (spec.services) may have, separated by commas, blanks or line ends: ClusterIP, NodePort, LoadBalancer. An empty text allows none. A Service of another type is not created.',
+  ),
+  ansibleImage: key(
+    'ansibleImage',
+    orNone(imageReference('')),
+    'Container image with ansible-playbook and roles. In each workspace whose machines have roles (vms[].ansible), it plays them: build once on each new disk, deploy at each start. spec.ansible.image of a workspace comes first. Machines that exist when it is set are not played, and neither are workspaces with a container that mounts the volume ansible.',
   ),
   workspaceQuota: key(
     'workspaceQuota',

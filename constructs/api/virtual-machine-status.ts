@@ -100,6 +100,7 @@ const kubevirt = z
     uid: maybeText(64, 'Its uid. Absent while it does not exist.'),
     printableStatus: maybeText(64, 'Its state in the words of KubeVirt.'),
     nodeName: maybeText(253, 'Node that the machine runs on.'),
+    instanceUID: maybeText(64, 'Uid of its instance: another one after each start.'),
   })
   .describe('The VirtualMachine of KubeVirt.')
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type CelRule, celMatches } from '../schema/cel.ts'
+import { imageReference } from './image-reference.ts'
 import { placementFields } from './machine-placement.ts'
 import { overridesField, POD_OVERRIDES_HELP } from './overrides.ts'
 import { parseMilliQuantity, QUANTITY_PATTERN } from './quantity.ts'
@@ -229,11 +230,7 @@ const resources = cel(resourceFields, ...withinLimits).describe(
 
 const program = {
   name: dnsLabel().describe('Name of the container.'),
-  image: matching(
-    z.string().min(1).max(512),
-    '^[!-~]+$',
-    'must be the reference of a container image such as ghcr.io/demo/app:1.0.2, without blanks',
-  ).describe('Container image, such as ghcr.io/demo/demo-containers/demo-app:1.0.2.'),
+  image: imageReference('Container image, such as ghcr.io/demo/demo-containers/demo-app:1.0.2.'),
   resources: resources.optional(),
   command: words('Program to run, instead of the entrypoint of the image. Default: that of the image.'),
   args: words('Its arguments. Default: those of the image, unless command is set.'),

@@ -257,6 +257,28 @@ export const WORKSPACE_REASON_HELP = {
     meaning: 'The inventory and the plays of all machines are together more than a ConfigMap holds (1 MiB).',
     remedy: 'Shorten the variables of the roles: keep large ones in files of the container that runs the plays.',
   },
+  /** Roles are being played. */
+  Playing: {
+    severity: 'silent',
+    meaning: 'Roles of machines are being played by Ansible, or wait for their machine. The message says which.',
+    remedy: `${NOTHING} status.plays of the Workspace has all of them, and the log of the Job that the message names what happens now.`,
+  },
+  /** Roles were not played to their end. */
+  PlayFailed: {
+    severity: 'warning',
+    meaning:
+      'A role of a machine failed, or nobody saw how its Job ended. The message names the machine, the task where it is known, and the Job with the log. What follows it is not played. It is not played again by itself: it may have done half of its work.',
+    remedy:
+      'Correct the role, or the machine, and set annotation pelotech.ot/play-requested-at of the Workspace to a new value: what failed is played again. Or have the machine get a new disk.',
+  },
+  /** Machines were there before anybody played. */
+  NotPlayed: {
+    severity: 'silent',
+    meaning:
+      'A machine was made before an image for its plays was named, or before it had roles: nobody knows what was done on its disk. The message names it.',
+    remedy:
+      'No action needed if the machine is as it should be. To have the roles played on it, set annotation pelotech.ot/play-requested-at of the Workspace to a new value.',
+  },
   /** Nothing is to be created. */
   IgnoredOnDeploy: {
     severity: 'silent',

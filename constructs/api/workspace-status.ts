@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { count, maybeText, SETTLING_CONDITIONS, statusOf } from './shared.ts'
+import { PLAYS, playRecord } from './workspace-ansible.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 
 export const WORKSPACE_PHASES = {
@@ -106,6 +107,16 @@ export const workspaceStatus = statusOf(
           'Names of the keys of spec.secrets that have had a value. If one of them is gone, the status says so before the key gets another value, even if an earlier version of the Secret was restored. Absent where there is none.',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['name'],
+      })
+      .optional(),
+    plays: z
+      .array(playRecord)
+      .max(WORKSPACE_LIMITS.vms * PLAYS.length)
+      .meta({
+        description:
+          'What was played, of the machines with roles. It is what keeps the roles of a disk from being played twice. Absent where nobody plays.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['vm', 'play'],
       })
       .optional(),
   },

@@ -3,6 +3,7 @@ import { defineResource } from '../schema/define-resource.ts'
 import { ageColumn, MESSAGE_COLUMN, phaseColumn, reasonColumn, WARNINGS_COLUMN } from './columns.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { cel, DNS_LABEL, GROUP, VERSION } from './shared.ts'
+import { ansibleField } from './workspace-ansible.ts'
 import { containerClusters } from './workspace-containers.ts'
 import { networks } from './workspace-networks.ts'
 import { owners } from './workspace-owners.ts'
@@ -31,6 +32,7 @@ const specFields = z.object({
   owners: owners.optional(),
   services: services.optional(),
   secrets: secrets.optional(),
+  ansible: ansibleField.optional(),
   names: z
     .enum(['hosts'])
     .describe(

@@ -80,6 +80,11 @@ export function ansibleName(workspace: string): string {
   return childName(workspace, 'ansible')
 }
 
+/** Returns the name of the ConfigMap with what plays them needs besides. */
+export function playsName(workspace: string): string {
+  return childName(workspace, 'plays')
+}
+
 function ownName(name: string, taken: RegExp): string {
   return taken.test(name) ? childName(name, shortHash([name])) : name
 }

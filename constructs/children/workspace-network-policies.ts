@@ -14,6 +14,7 @@ export interface WorkspaceNetworkPoliciesProps {
 
 interface Selector {
   readonly matchLabels?: Readonly<Record<string, string>>
+  readonly matchExpressions?: readonly { readonly key: string; readonly operator: 'Exists' }[]
 }
 
 interface Peer {

@@ -149,6 +149,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
   ),
   grant('creates the local volumes of Workspaces', '', ['persistentvolumes'], OWN),
   grant('runs the containers of Workspaces', 'apps', ['deployments'], OWN),
+  grant('plays the roles of the machines of Workspaces', 'batch', ['jobs'], [...CACHE, ...MAKE]),
   grant('keeps Workspaces apart', 'networking.k8s.io', ['networkpolicies'], OWN),
   grant('opens the ports that a Workspace declares', '', ['services'], OWN),
   grant(

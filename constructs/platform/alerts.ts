@@ -63,6 +63,8 @@ const QUIET: {
       'ContainersPending',
       'VolumePending',
       'LoadBalancerPending',
+      'Playing',
+      'NotPlayed',
     ] as const),
     ...(['NamespaceTerminating', 'Ready', 'UpToDate', 'ImageNotNeeded', 'DefaultRouteLeftOut'] as const),
     ...(['Outdated', 'SpecWarning', 'NamesNotCurrent'] as const),

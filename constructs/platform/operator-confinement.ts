@@ -86,6 +86,17 @@ const FOLDER_OF_A_LAB = [
 const WITHOUT_ADDRESSES =
   "(request.operation == 'DELETE' || (object.spec.?externalIPs.orValue([]).size() == 0 && object.spec.?type.orValue('ClusterIP') != 'ExternalName'))"
 
+/** What a Job that plays roles has. */
+const PLAYS_ONLY = `variables.after.spec.template.spec.${[
+  '?automountServiceAccountToken.orValue(true) == false',
+  "?serviceAccountName.orValue('default') == 'default'",
+  '?hostNetwork.orValue(false) == false',
+  '?hostPID.orValue(false) == false',
+  '?hostIPC.orValue(false) == false',
+  '?volumes.orValue([]).all(volume, has(volume.configMap) || volume.?projected.?sources.orValue([]).all(one, has(one.secret)) && has(volume.projected))',
+  'containers.all(one, !one.?securityContext.?privileged.orValue(false) && one.?securityContext.?allowPrivilegeEscalation.orValue(true) == false)',
+].join(' && variables.after.spec.template.spec.')}`
+
 const CONFINED: readonly Confined[] = [
   {
     groups: { '': ['namespaces'] },
@@ -106,6 +117,12 @@ const CONFINED: readonly Confined[] = [
     },
     expression: `${IN_A_LAB} && ${OF_A_LAB}`,
     message: 'writes such objects only for Workspaces, in their namespaces',
+  },
+  {
+    groups: { batch: ['jobs'] },
+    expression: `${IN_A_LAB} && ${OF_A_LAB} && (request.operation == 'DELETE' || ${PLAYS_ONLY})`,
+    message:
+      'writes Jobs only for Workspaces, in their namespaces: without a token, with nothing of the node, and only with ConfigMaps and single keys of Secrets',
   },
   {
     groups: { '': ['services'] },

@@ -25,6 +25,7 @@ const OWNER_RULES: readonly AccessRule[] = [
   allow(GROUP, [virtualMachine.plural], [...READ, 'patch']),
   allow('', ['pods', 'pods/log', 'events', 'services', 'persistentvolumeclaims', 'configmaps', 'resourcequotas'], READ),
   allow('apps', ['deployments', 'replicasets'], READ),
+  allow('batch', ['jobs'], READ),
   allow('networking.k8s.io', ['networkpolicies'], READ),
   allow('k8s.cni.cncf.io', ['network-attachment-definitions'], READ),
   allow('kubevirt.io', ['virtualmachines', 'virtualmachineinstances'], READ),

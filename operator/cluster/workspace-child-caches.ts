@@ -2,6 +2,7 @@ import { LAB_ISOLATION, LABELS, workspace } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import {
   DEPLOYMENT,
+  JOB,
   NETWORK_ATTACHMENT_DEFINITION,
   NETWORK_POLICY,
   PERSISTENT_VOLUME,
@@ -21,6 +22,7 @@ import {
   type LabIsolationPodView,
   linksIn,
   type PersistentVolumeView,
+  type PlayJobView,
   type RoleBindingView,
   type ServiceView,
   type SpecView,
@@ -30,6 +32,7 @@ import {
   viewForeignNetwork,
   viewLabIsolationPod,
   viewPersistentVolume,
+  viewPlayJob,
   viewRoleBinding,
   viewService,
   viewWithSpec,
@@ -39,6 +42,9 @@ import {
 
 /** Index over pods: `<namespace>/<name>` of the container cluster in their label. */
 export const BY_CONTAINER_CLUSTER = 'container cluster'
+
+/** Index over pods: `<namespace>/<name>` of the Job that plays roles in them, as their label says. */
+export const BY_PLAY = 'play'
 
 /** Index over pods: those about which Multus has reported something are filed under `yes`. */
 export const BY_REPORTED_NETWORKS = 'reported networks'
@@ -50,6 +56,7 @@ const OURS = { labelSelector: LABELS.workspaceUid, onDemand: true }
 
 const TYPES: readonly ResourceType[] = [
   DEPLOYMENT,
+  JOB,
   WORKSPACE_POD,
   NETWORK_ATTACHMENT_DEFINITION,
   NETWORK_POLICY,
@@ -74,9 +81,12 @@ const DEPLOYMENT_MAX = 32_000
  */
 export class WorkspaceChildCaches {
   readonly deployments = new Store<DeploymentView>().index(BY_OWNER, byOwnerOf(workspace))
-  /** Pods of the container clusters. */
+  /** Jobs that play the roles of machines. */
+  readonly jobs = new Store<PlayJobView>().index(BY_OWNER, byOwnerOf(workspace))
+  /** Pods of the container clusters, and of such Jobs. */
   readonly pods = new Store<ContainerPodView>()
-    .index(BY_CONTAINER_CLUSTER, byContainerCluster)
+    .index(BY_CONTAINER_CLUSTER, byLabel(LABELS.containerCluster))
+    .index(BY_PLAY, byLabel(LABELS.play))
     .index(BY_REPORTED_NETWORKS, ({ attached }) => (attached === undefined ? [] : ['yes']))
   readonly networks = new Store<SpecView>()
     .index(BY_OWNER, byOwnerOf(workspace))
@@ -97,6 +107,7 @@ export class WorkspaceChildCaches {
   constructor(reflectors: Reflectors) {
     this.#reflectors = reflectors
     reflectors.add(DEPLOYMENT, this.deployments, viewDeployment, { ...OURS, keptMax: DEPLOYMENT_MAX })
+    reflectors.add(JOB, this.jobs, viewPlayJob, OURS)
     reflectors.add(WORKSPACE_POD, this.pods, viewContainerPod, { ...OURS, name: 'WorkspacePod' })
     reflectors.add(NETWORK_ATTACHMENT_DEFINITION, this.networks, viewWithSpec, OURS)
     reflectors.add(NETWORK_POLICY, this.networkPolicies, viewWithSpec, OURS)
@@ -122,7 +133,9 @@ export class WorkspaceChildCaches {
   }
 }
 
-function byContainerCluster({ metadata: { namespace = '', labels } }: KubeObject): readonly string[] {
-  const name = labels?.[LABELS.containerCluster]
-  return name === undefined ? [] : [keyOf({ namespace, name })]
+function byLabel(label: string) {
+  return ({ metadata: { namespace = '', labels } }: KubeObject): readonly string[] => {
+    const name = labels?.[label]
+    return name === undefined ? [] : [keyOf({ namespace, name })]
+  }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { ANNOTATIONS, LABELS, NETWORKS_ANNOTATION } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, NETWORKS_ANNOTATION, podNetworksIn } from '@open-terrain/constructs'
 import type { KubeObject, Raw, ResourceType } from '../kube/kube-object.ts'
 import { CONFIG_MAP, NETWORK_ATTACHMENT_DEFINITION, POD } from '../kube/resource-types.ts'
 import { fits, KEPT_MAX, picked, upTo } from '../runtime/foreign.ts'
@@ -80,12 +80,31 @@ export interface ContainerPodView extends KubeObject {
   /** Names of its scheduling gates. */
   readonly gates: readonly string[]
   readonly isPrivileged: boolean
+  /** Of a pod that plays roles, once it has ended: what it said at its end. It may contain secrets. */
+  readonly lastWords?: LastWords
+}
+
+/** What a container said at its end, at most 4,096 bytes, and its exit code. */
+export interface LastWords {
+  readonly text: string
+  readonly exitCode: number
 }
 
 /** A pod that keeps its node out of the networks of workspaces. */
 export interface LabIsolationPodView extends KubeObject {
   readonly node: string
   readonly isReady: boolean
+}
+
+/** A Job that plays the roles of a machine. */
+export interface PlayJobView extends KubeObject {
+  readonly isSuspended: boolean
+  readonly complete: ConditionView
+  readonly failed: ConditionView
+  /** Addresses of its pod on networks of the workspace, in CIDR form. */
+  readonly addresses: readonly string[]
+  /** Names of the Secrets that its pod mounts. */
+  readonly secrets: readonly string[]
 }
 
 export interface PersistentVolumeView extends SpecView {
@@ -298,7 +317,18 @@ export function viewContainerPod(object: KubeObject): ContainerPodView {
     unschedulable: scheduled.status === 'False' && !isGated ? upTo(MESSAGE_MAX, scheduled.message) : '',
     gates,
     isPrivileged: isPrivileged(spec),
+    ...lastWordsOf(object),
   }
+}
+
+/** Kubernetes keeps no more of what a container says at its end. */
+const LAST_WORDS_MAX = 4_096
+
+function lastWordsOf({ metadata, status = {} }: Raw): Pick<ContainerPodView, 'lastWords'> {
+  if (metadata.labels?.[LABELS.play] === undefined) return {}
+  const ended = (status.containerStatuses ?? [])[0]?.state?.terminated
+  if (ended === undefined) return {}
+  return { lastWords: { text: upTo(LAST_WORDS_MAX, ended.message), exitCode: Number(ended.exitCode) || 0 } }
 }
 
 function isPrivileged(pod: Raw): boolean {
@@ -309,6 +339,29 @@ function isPrivileged(pod: Raw): boolean {
 /** Reports whether a pod of the Deployment would have a privileged container. */
 export function makesPrivileged({ spec }: DeploymentView): boolean {
   return isPrivileged((spec as Raw)?.template?.spec)
+}
+
+/** More than such a Job has of anything. */
+const JOB_LIST_MAX = 8
+
+export function viewPlayJob(object: KubeObject): PlayJobView {
+  const { apiVersion, kind, spec = {}, status = {} }: Raw = object
+  const { metadata: template = {}, spec: pod = {} } = spec.template ?? {}
+  const conditions: Raw[] = status.conditions ?? []
+  const volumes: Raw[] = (pod.volumes ?? []).slice(0, JOB_LIST_MAX)
+  const sources = volumes.flatMap(({ projected }): Raw[] => (projected?.sources ?? []).slice(0, JOB_LIST_MAX))
+  return {
+    apiVersion,
+    kind,
+    metadata: metadataOf(object),
+    isSuspended: spec.suspend === true,
+    complete: conditionOf(conditions, 'Complete'),
+    failed: conditionOf(conditions, 'Failed'),
+    addresses: podNetworksIn(template.annotations)
+      .slice(0, JOB_LIST_MAX)
+      .flatMap(({ ips = [] }) => ips.slice(0, JOB_LIST_MAX).map((ip) => upTo(ADDRESS_MAX, ip))),
+    secrets: sources.flatMap(({ secret }) => (secret === undefined ? [] : [upTo(NAME_MAX, secret.name)])),
+  }
 }
 
 export function viewLabIsolationPod(object: KubeObject): LabIsolationPodView {

@@ -18,6 +18,7 @@ const BUILT_IN_GROUPS: readonly string[] = [
   '',
   'apiextensions.k8s.io',
   'apps',
+  'batch',
   'coordination.k8s.io',
   'networking.k8s.io',
   'rbac.authorization.k8s.io',
@@ -41,6 +42,7 @@ const COUNTED_BUILT_INS: readonly ResourceType[] = [
   types.POD,
   types.CUSTOM_RESOURCE_DEFINITION,
   types.DEPLOYMENT,
+  types.JOB,
   types.NETWORK_POLICY,
   sandboxTypes.REPLICA_SET,
 ]

@@ -253,6 +253,13 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
     ),
     fc.constantFrom('ExternalName', 'clusterip', '*', 'ClusterIP;NodePort', 'none').map(bad),
   ),
+  ansibleImage: goodAndBad(
+    fc.oneof(
+      none,
+      fc.constantFrom('registry.example.com/ansible:2.19', 'ansible').map((text) => good(text, text)),
+    ),
+    fc.constantFrom('an image', 'ansible\t2', `a${'b'.repeat(512)}`).map(bad),
+  ),
   workspaceQuota: quota,
   clusterCidrs: goodAndBad(
     fc.oneof(none, fc.constantFrom(good('none', []), good('10.96.0.0/16, fd00::/108', ['10.96.0.0/16', 'fd00::/108']))),

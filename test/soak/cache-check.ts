@@ -28,6 +28,7 @@ const CACHED: readonly (readonly [ResourceType, Selection])[] = [
   [types.CONFIG_MAP, { metadataOnly: true }],
   [types.NAMESPACE, { metadataOnly: true }],
   [types.DEPLOYMENT, OF_WORKSPACES],
+  [types.JOB, OF_WORKSPACES],
   [types.POD, OF_WORKSPACES],
   [types.POD, { namespace: LAB_ISOLATION.namespace, labelSelector: LAB_ISOLATION.label }],
   [types.NETWORK_ATTACHMENT_DEFINITION, OF_WORKSPACES],

@@ -51,7 +51,7 @@ export class WorkspaceCaches {
   }
 }
 
-const KEPT = { annotations: [ANNOTATIONS.rebuildRequestedAt] }
+const KEPT = { annotations: [ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.playRequestedAt] }
 
 export function viewWorkspace(object: KubeObject): WorkspaceView {
   const { apiVersion, kind, metadata, spec, status = {} } = object as WorkspaceView

@@ -23,6 +23,7 @@ import { workspacePaceOf } from './decide/status.ts'
 import { type DrawInt, withGeneratedValues } from './generated-values.ts'
 import { LostKeys } from './lost-keys.ts'
 import { isChildOfWorkspace, observeWorkspace } from './observe.ts'
+import { PlayEnds } from './play-ends.ts'
 import { PodWarnings } from './pod-warnings.ts'
 import { listenForWorkspaceTriggers } from './triggers.ts'
 import type { WorkspaceMetrics } from './workspace-metrics.ts'
@@ -55,6 +56,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
     const podWarnings = new PodWarnings({ ...options, onChange })
     const aside = new AsideChildren({ ...options, onChange })
     const lostKeys = new LostKeys({ ...options, secrets: caches.cluster.secrets, onChange })
+    const playEnds = new PlayEnds({ ...options, onChange })
     const keysKnown = ({ metadata: { namespace = '', name } }: KubeObject) =>
       keysKnownOf(caches.workspaces.get(namespace)?.status ?? {}, name)
     const ranges = new ClusterRanges({
@@ -97,7 +99,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         reasons: WORKSPACE_REASON_HELP,
         more: (workspace, now) => conditionStates(workspace, (one) => isOpenNode(one) || isSpecWarning(one), now),
       },
-      loops: [podWarnings, aside, lostKeys, ranges],
+      loops: [podWarnings, aside, lostKeys, playEnds, ranges],
       plan: (workspace) => {
         if (!caches.cluster.workspaces.isComplete) return undefined
         const known = rangesFor(policy(), ranges)
@@ -106,6 +108,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         const world = observeWorkspace(workspace, caches, {
           aside,
           lostKeys,
+          playEnds,
           claimsOn,
           policy: policy(),
           ranges: known,

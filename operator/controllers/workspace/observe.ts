@@ -2,11 +2,17 @@ import { ANNOTATIONS, type Policy, type WorkspaceSpec } from '@open-terrain/cons
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { BY_OWNER, familyKey, isChildOf, type Owner } from '../../cluster/ownership.ts'
-import { BY_CONTAINER_CLUSTER, BY_LINK, BY_NODE, BY_REPORTED_NETWORKS } from '../../cluster/workspace-child-caches.ts'
-import { type ContainerPodView, makesPrivileged } from '../../cluster/workspace-views.ts'
+import {
+  BY_CONTAINER_CLUSTER,
+  BY_LINK,
+  BY_NODE,
+  BY_PLAY,
+  BY_REPORTED_NETWORKS,
+} from '../../cluster/workspace-child-caches.ts'
+import { type ContainerPodView, makesPrivileged, type PlayJobView } from '../../cluster/workspace-views.ts'
 import { type ClaimsOn, hasOthers } from '../../images/references.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
-import { SECRET } from '../../kube/resource-types.ts'
+import { JOB, SECRET } from '../../kube/resource-types.ts'
 import type { AsideChildren } from './aside-children.ts'
 import { parsedWorkspaceSpec, type WorkspaceCaches } from './caches.ts'
 import { type Blueprint, type Component, idOf, idOfObject } from './decide/component.ts'
@@ -16,6 +22,7 @@ import { OWNED_TYPES } from './decide/kinds.ts'
 import { secretNamesIn } from './decide/missing-secrets.ts'
 import { asItStands } from './decide/render.ts'
 import type { LostKeys } from './lost-keys.ts'
+import type { PlayEnds } from './play-ends.ts'
 import type { ImageFacts, WorkspaceView, WorkspaceWorld } from './world.ts'
 
 /** Facts that do not come from caches. Events about pods do not either, and are added later. */
@@ -24,6 +31,7 @@ type More = Pick<WorkspaceWorld, 'policy' | 'ranges' | 'refusals' | 'isUndecided
 interface Looks {
   readonly aside: Pick<AsideChildren, 'look'>
   readonly lostKeys: Pick<LostKeys, 'of'>
+  readonly playEnds: Pick<PlayEnds, 'of'>
   readonly claimsOn: ClaimsOn
 }
 
@@ -31,7 +39,7 @@ interface Looks {
 export function observeWorkspace(
   workspace: WorkspaceView,
   caches: WorkspaceCaches,
-  { aside, lostKeys, claimsOn, ...more }: Looks & More,
+  { aside, lostKeys, playEnds, claimsOn, ...more }: Looks & More,
 ): Omit<WorkspaceWorld, 'podWarnings'> {
   const { name } = workspace.metadata
   const { cluster } = caches
@@ -81,8 +89,28 @@ export function observeWorkspace(
       }),
     ),
     pods,
+    ...playsIn(caches, name, kept, playEnds),
     nodes: nodesOf(caches, name, [...pods.values()].flat()),
     areNetworksReported: cluster.workspaces.pods.count(BY_REPORTED_NETWORKS, 'yes') > 0,
+  }
+}
+
+/** Returns the pods that play roles, and what those of them said that failed. */
+function playsIn(
+  { cluster }: WorkspaceCaches,
+  namespace: string,
+  children: ReadonlyMap<string, KubeObject>,
+  playEnds: Pick<PlayEnds, 'of'>,
+): Pick<WorkspaceWorld, 'playPods' | 'playEnds'> {
+  const jobs = [...children.values()].filter((one): one is PlayJobView => one.kind === JOB.kind)
+  const ofJob = ({ metadata: { name } }: PlayJobView) =>
+    cluster.workspaces.pods.find(BY_PLAY, keyOf({ namespace, name }))
+  const ended = jobs
+    .filter(({ failed }) => failed.status === 'True')
+    .flatMap((job) => ofJob(job).flatMap((pod) => (pod.lastWords === undefined ? [] : [[job, pod] as const])))
+  return {
+    playPods: new Map(jobs.map((job) => [job.metadata.name, ofJob(job)])),
+    playEnds: new Map(ended.map(([job, pod]) => [pod.metadata.uid ?? '', playEnds.of(job, pod)])),
   }
 }
 
@@ -148,6 +176,7 @@ function childrenIn({ cluster, machines }: WorkspaceCaches, workspace: Workspace
     ...workspaces.volumes.find(BY_OWNER, familyKey(undefined, uid)),
     ...workspaces.configMaps.find(BY_OWNER, family),
     ...workspaces.deployments.find(BY_OWNER, family),
+    ...workspaces.jobs.find(BY_OWNER, family),
     ...machines.find(BY_NAMESPACE, name),
     ...workspaces.services.find(BY_OWNER, family),
   ]

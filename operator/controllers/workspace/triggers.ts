@@ -29,6 +29,7 @@ export function listenForWorkspaceTriggers(
     services,
     configMaps,
     deployments,
+    jobs,
     pods,
     isolation,
   } = cluster.workspaces
@@ -82,6 +83,7 @@ export function listenForWorkspaceTriggers(
     services.onChange(child),
     configMaps.onChange(child),
     deployments.onChange(child),
+    jobs.onChange(child),
     pods.onChange(child),
     isolation.onChange(({ before, after }) => {
       if (before?.isReady !== after?.isReady || before?.node !== after?.node) all(workspaces.values())
@@ -124,6 +126,11 @@ function aboutImage(image: ImageView | undefined, isOfOne: boolean): unknown {
   return [metadata.uid, metadata.deletionTimestamp, spec, isLookedAt, shown]
 }
 
+/** What decides when its roles are played. */
+function aboutPlays({ status: { clone, diskUID, restoredClaim, kubevirt } }: MachineFacts): unknown {
+  return [clone?.uid, diskUID, restoredClaim, kubevirt?.instanceUID]
+}
+
 function aboutMachine(machine: MachineFacts | undefined): unknown {
   if (machine === undefined) return undefined
   const { metadata, spec, status } = machine
@@ -140,6 +147,7 @@ function aboutMachine(machine: MachineFacts | undefined): unknown {
     observedGeneration,
     missingSecretKeys,
     hasDisk,
+    aboutPlays(machine),
     status.disks?.map(({ image }) => image),
     warningOfMachine(machine),
   ]

@@ -1,4 +1,5 @@
 import {
+  ANNOTATIONS,
   type DeploymentObject,
   POLICY_DEFAULTS,
   type Policy,
@@ -14,6 +15,7 @@ import {
   viewContainerPod,
   viewDeployment,
   viewPersistentVolume,
+  viewPlayJob,
   viewRoleBinding,
   viewService,
   viewWithSpec,
@@ -41,6 +43,7 @@ const VIEWS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
   PersistentVolume: viewPersistentVolume,
   ConfigMap: viewConfigMap,
   Deployment: (object) => viewDeployment(withStatus(object, RUNNING)),
+  Job: viewPlayJob,
   NetworkPolicy: viewWithSpec,
   RoleBinding: viewRoleBinding,
   Service: viewService,
@@ -87,11 +90,15 @@ export class PlannedWorld {
   readonly namesakes = new Map<string, KubeObject>()
   readonly nodes = new Map<string, boolean | undefined>()
   readonly secretKeys = new Map<string, SecretKeys>()
+  readonly playPods = new Map<string, ContainerPodView[]>()
+  readonly playEnds = new Map<string, string>()
   ranges: WorkspaceWorld['ranges'] = []
   readonly namesTaken = new Map<string, string>()
   policy: Policy = POLICY_DEFAULTS
   deletionTimestamp: string | undefined
   rebuildRequestedAt: string | undefined
+  playRequestedAt: string | undefined
+  readonly missingSecrets = new Set<string>()
   status: WorkspaceView['status'] = {}
   #spec: WorkspaceSpec
   #rendered: readonly Component[] | undefined
@@ -109,6 +116,8 @@ export class PlannedWorld {
   get world(): WorkspaceWorld {
     const metadata = { name: 'lab', uid: 'lab-uid', generation: 1, finalizers: ['pelotech.ot/workspace'] }
     const going = this.deletionTimestamp === undefined ? {} : { deletionTimestamp: this.deletionTimestamp }
+    const asked =
+      this.playRequestedAt === undefined ? {} : { annotations: { [ANNOTATIONS.playRequestedAt]: this.playRequestedAt } }
     const [spec, policy] = [this.#spec, this.policy]
     const { rebuildRequestedAt } = this
     const blueprint = { workspace: metadata, spec, policy, rebuildRequestedAt }
@@ -118,7 +127,7 @@ export class PlannedWorld {
       workspace: {
         apiVersion: 'pelotech.ot/v1alpha1',
         kind: 'Workspace',
-        metadata: { ...metadata, ...going },
+        metadata: { ...metadata, ...going, ...asked },
         spec,
         status: this.status,
       },
@@ -131,8 +140,10 @@ export class PlannedWorld {
       missingKinds: new Set(),
       images: new Map(imageNames(spec).map((name) => [name, this.images.get(name) ?? none])),
       imageNamespace: 'there',
-      secrets: new Set(secretNamesIn(spec)),
+      secrets: new Set(secretNamesIn(spec).filter((name) => !this.missingSecrets.has(name))),
       pods: new Map(this.#pods()),
+      playPods: this.playPods,
+      playEnds: this.playEnds,
       nodes: this.nodes,
       ranges: this.ranges,
       areNetworksReported: true,

@@ -27,7 +27,10 @@ export interface MachineFacts extends KubeObject {
     readonly conditions?: VirtualMachineStatus['conditions']
     readonly warnings?: number | undefined
     readonly missingSecretKeys?: VirtualMachineStatus['missingSecretKeys']
-    readonly clone?: { readonly phase?: string | undefined } | undefined
+    readonly clone?: { readonly uid?: string | undefined; readonly phase?: string | undefined } | undefined
+    readonly diskUID?: string | undefined
+    readonly restoredClaim?: string | undefined
+    readonly kubevirt?: { readonly instanceUID?: string | undefined } | undefined
     readonly disks?: readonly { readonly image?: string | undefined }[] | undefined
     readonly observedGeneration?: number | undefined
   }
@@ -72,6 +75,10 @@ export interface WorkspaceWorld {
   readonly secretKeys: ReadonlyMap<string, SecretKeys | undefined>
   /** By name of the container cluster. */
   readonly pods: ReadonlyMap<string, readonly ContainerPodView[]>
+  /** By name of the Job that plays roles in them. */
+  readonly playPods: ReadonlyMap<string, readonly ContainerPodView[]>
+  /** By uid of such a pod that has ended: what it said, without secrets. Undefined until that is known. */
+  readonly playEnds: ReadonlyMap<string, string | undefined>
   /** Ranges of Services and pods, as far as they are known. */
   readonly ranges: readonly ClusterRange[]
   /** By name of a network: another NetworkAttachmentDefinition of the cluster, `<namespace>/<name>`, that has its bridge or its name. */

@@ -200,6 +200,8 @@ function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachi
       uid: machine?.metadata.uid,
       printableStatus: machine?.printableStatus || undefined,
       nodeName: instance?.nodeName,
+      // With its node, so that it costs no write of its own.
+      instanceUID: instance?.nodeName === undefined ? undefined : instance.metadata.uid,
     }),
     addresses: instance === undefined || instance.addresses.length === 0 ? undefined : [...instance.addresses],
   }

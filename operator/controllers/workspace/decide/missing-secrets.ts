@@ -1,5 +1,6 @@
 import {
   containersOf,
+  playsOf,
   type WorkspaceContainerCluster,
   type WorkspaceSpec,
   type WorkspaceVm,
@@ -14,7 +15,7 @@ import {
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { memoized } from '../../../runtime/memoized.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
-import { type ComponentStanding, componentWaiting, idOf } from './component.ts'
+import { type Component, type ComponentStanding, componentWaiting, idOf } from './component.ts'
 
 /** Something that a member of a workspace needs of a Secret in its namespace. */
 interface MemberKey extends AskedKey {
@@ -24,17 +25,34 @@ interface MemberKey extends AskedKey {
 
 const MACHINE = 'VirtualMachine'
 const CLUSTER = 'ContainerCluster'
+/** What plays the roles of the machines. A spec has it once. */
+export const PLAYER = 'Ansible'
 /** Characters of what the status of a workspace says of missing Secrets. The rest of its message comes after it. */
 const WORKSPACE_REMEDY_MAX = 3_000
 /** The same for a component, whose message is shorter. */
 const COMPONENT_REMEDY_MAX = 900
 
 /** Returns everything that the members of a workspace need of Secrets, by the name of the Secret. */
-export const secretsAskedIn = memoized(({ vms = [], containerClusters = [] }: WorkspaceSpec) => {
+export const secretsAskedIn = memoized(({ vms = [], containerClusters = [], ansible }: WorkspaceSpec) => {
   const members = [...vms, ...containerClusters].filter(({ ignoreOnDeploy }) => ignoreOnDeploy !== true)
   const asked = members.flatMap((one) => ('containers' in one ? askedByCluster(one) : askedByMachine(one)))
+  if (vms.some((vm) => playsOf(vm).length > 0)) asked.push(...askedByPlayer(ansible))
   return Map.groupBy(asked, ({ name }) => name) as ReadonlyMap<string, readonly MemberKey[]>
 })
+
+function askedByPlayer({
+  sshKeySecretRef: key,
+  pullSecrets = [],
+}: NonNullable<WorkspaceSpec['ansible']> = {}): MemberKey[] {
+  const by = PLAYER
+  const pulls = pullSecrets.map((name): MemberKey => ({ name, by }))
+  return key === undefined ? pulls : [{ ...key, placeholder: 'FILE', by }, ...pulls]
+}
+
+/** Returns how a component is called as one that needs Secrets. */
+export function secretMemberOf({ kind, name }: Pick<Component, 'kind' | 'name'>): string {
+  return kind === PLAYER ? PLAYER : idOf(kind, name)
+}
 
 function askedByMachine({ name: vm, users = [], userDataSecretRef: userData }: WorkspaceVm): MemberKey[] {
   const by = idOf(MACHINE, vm)
@@ -58,8 +76,12 @@ function askedByCluster(one: WorkspaceContainerCluster): MemberKey[] {
 }
 
 /** Reports whether a member names a Secret. One with `ignoreOnDeploy` counts, too: what it was deployed with before is left as it is. */
-export function isSecretNamed({ vms = [], containerClusters = [] }: WorkspaceSpec, secret: string): boolean {
-  const asked = [...vms.flatMap(askedByMachine), ...containerClusters.flatMap(askedByCluster)]
+export function isSecretNamed({ vms = [], containerClusters = [], ansible }: WorkspaceSpec, secret: string): boolean {
+  const asked = [
+    ...askedByPlayer(ansible),
+    ...vms.flatMap(askedByMachine),
+    ...containerClusters.flatMap(askedByCluster),
+  ]
   return asked.some(({ name }) => name === secret) || vms.some(({ sysprepSecretRef: ref }) => ref?.name === secret)
 }
 

@@ -32,12 +32,21 @@ const HANGING = 'PodNotStarting'
 
 /** Returns the trouble of the first pod of a cluster that shows why it does not run. Contains no changing numbers, which would repeat the report. */
 export function podTrouble(world: WorkspaceWorld, cluster: string): PodTrouble | undefined {
-  for (const pod of world.pods.get(cluster) ?? []) {
+  return troubleOfPods(world, cluster, world.pods.get(cluster) ?? [])
+}
+
+/** Does the same for other pods. @param component name of what they belong to */
+export function troubleOfPods(
+  world: WorkspaceWorld,
+  component: string,
+  pods: readonly ContainerPodView[],
+): PodTrouble | undefined {
+  for (const pod of pods) {
     if (isTerminating(pod) || pod.isReady || isOver(pod)) continue
     const trouble = silence(pod) ?? containerTrouble(pod) ?? schedulingTrouble(pod)
     if (trouble !== undefined) return { ...trouble, message: redactUrls(trouble.message) }
     // Its node has done what an Event may have warned of.
-    const message = pod.initializing === '' ? warningOf(world, cluster, pod) : undefined
+    const message = pod.initializing === '' ? warningOf(world, component, pod) : undefined
     if (message !== undefined) return { reason: HANGING, message, isLasting: false }
   }
   return undefined
@@ -67,8 +76,8 @@ function knownHang({ workspace }: Pick<WorkspaceWorld, 'workspace'>, cluster: st
 }
 
 /** Returns pods that neither run nor show why. */
-export function hangingPods({ workspace, pods }: Pick<WorkspaceWorld, 'workspace' | 'pods'>) {
-  return [...pods].flatMap(([cluster, those]) => {
+export function hangingPods({ workspace, pods, playPods }: Pick<WorkspaceWorld, 'workspace' | 'pods' | 'playPods'>) {
+  return [...pods, ...playPods].flatMap(([cluster, those]) => {
     const hasHung = knownHang({ workspace }, cluster) !== undefined
     const starting = those.filter(isStarting).slice(0, LOOKED_AT_MAX)
     return starting.map(({ metadata }) => ({ uid: metadata.uid ?? '', hasHung }))

@@ -7,7 +7,10 @@ import { workspacePaceOf } from './status.ts'
 
 const conditionOf = ({ conditions = [] }: WorkspaceStatus) => conditions.find(({ type }) => type === 'SpecWarning')
 const statusOf = (planned: PlannedWorld) => planWorkspace(planned.world, NOW).status
-const QUIET = { vms: DEPLOYED.vms.map((vm) => ({ ...vm, interfaces: [] })), volumes: [{ name: 'zones', size: '1Gi' }] }
+const QUIET = {
+  vms: DEPLOYED.vms.map(({ ansible: _roles, ...vm }) => ({ ...vm, interfaces: [] })),
+  volumes: [{ name: 'zones', size: '1Gi' }],
+}
 const VOLUME =
   'has no effect, since the policy key localVolumeRoot is not set: the volume comes from the default StorageClass'
 
@@ -33,13 +36,14 @@ describe('the condition SpecWarning', () => {
     expect(conditionOf(status)).toMatchObject({ status: 'True', reason: 'SpecWarning' })
     const message = conditionOf(status)?.message ?? ''
     expect(message.split(/: |; /).slice(0, 3)).toEqual([
-      '5 warnings',
+      '6 warnings',
       'Network bridge-inet',
       'no member has the address 4.29.163.14, so the route to 0.0.0.0/0 leads nowhere',
     ])
     expect(message).toContain(`; Volume monitorconfigs: localPath /config ${VOLUME}; `)
     expect(message).toContain('; ContainerCluster demo-app: because of its hostPort ')
-    expect([status.warnings, status.phase]).toEqual([5, 'Ready'])
+    expect(message).toContain('; Ansible lab-ansible: nobody plays the roles of the machines: ')
+    expect([status.warnings, status.phase]).toEqual([6, 'Ready'])
   })
 
   it('has what the spec of a machine says before the machine has looked, and then what the machine says', () => {

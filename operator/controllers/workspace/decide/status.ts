@@ -21,7 +21,8 @@ import { generatedKeysIn, secretsLosingMore } from './generated-keys.ts'
 import { isolationCondition } from './isolation.ts'
 import { idOfComponent, type Judged } from './judge.ts'
 import { KINDS } from './kinds.ts'
-import { missingSecretsOf, type WorkspaceSecrets } from './missing-secrets.ts'
+import { missingSecretsOf, secretMemberOf, type WorkspaceSecrets } from './missing-secrets.ts'
+import { playRecordsIn } from './plays.ts'
 import { specWarningsOf } from './spec-warnings.ts'
 
 /** The facts that a status is built from. */
@@ -71,6 +72,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const hasNamespace = children.has(`Namespace ${name}`)
   const irreplaceable = irreplaceableIn(world)
   const generatedKeys = generatedKeysIn(world)
+  const plays = playRecordsIn(world)
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
@@ -84,6 +86,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     ...(judged.length > 0 && { components: judged.map((one) => shown(one, mostOf(judged.length))) }),
     ...(irreplaceable.length > 0 && { irreplaceable }),
     ...(generatedKeys.length > 0 && { generatedKeys: [...generatedKeys] }),
+    ...(plays.length > 0 && { plays: [...plays] }),
   }
 }
 
@@ -104,7 +107,7 @@ function secretsOf(world: WorkspaceWorld, judged: readonly Judged[]): WorkspaceS
     const isGiven = component.kind === 'VirtualMachine' && isThere && why !== 'SecretMissing'
     return component.held === undefined && phase !== 'Ready' && !isGiven
   })
-  return missingSecretsOf(world, new Set(pending.map(({ component }) => idOfComponent(component))))
+  return missingSecretsOf(world, new Set(pending.map(({ component }) => secretMemberOf(component))))
 }
 
 /** Says what comes first of a workspace, and of all Secrets that somebody has to create: people create them while the workspace waits for something else. */
@@ -113,8 +116,8 @@ function causes(first: Judged | undefined, secrets: WorkspaceSecrets | undefined
   const { component, standing } = first
   const id = idOfComponent(component)
   const own = `${id}: ${standing.message}`
-  const isFirst = standing.why === 'SecretMissing' && secrets?.members.has(id) === true
-  if (secrets === undefined || (isFirst && secrets.only === id)) return [own]
+  const isFirst = standing.why === 'SecretMissing' && secrets?.members.has(secretMemberOf(component)) === true
+  if (secrets === undefined || (isFirst && secrets.only === secretMemberOf(component))) return [own]
   return isFirst ? [secrets.message] : [own, secrets.message]
 }
 
@@ -301,19 +304,22 @@ const MADE_AGAIN: ReadonlySet<string> = new Set(DATA_LOST)
 
 /** What is lost is made again at once, and nothing shows the loss then. */
 function standingIn({ phase, observedGeneration, conditions = [], ...rest }: WorkspaceStatus): unknown {
-  const { components = [], generatedKeys = [] } = rest
+  const { components = [], generatedKeys = [], plays = [] } = rest
   const keys = generatedKeys.flatMap(({ name, lost }) => (lost === undefined ? [] : [[name, lost]]))
   const lost = components.filter(({ reason }) => MADE_AGAIN.has(reason)).map(({ kind, name }) => [kind, name])
-  return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status]), lost, keys]
+  // A Job starts only once its uid is stored.
+  const played = plays.map((one) => [one.vm, one.play, one.phase, one.jobUID])
+  return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status]), lost, keys, played]
 }
 
-function componentsIn({ reason, namespace, irreplaceable, generatedKeys, ...rest }: WorkspaceStatus): unknown {
+function componentsIn({ reason, namespace, irreplaceable, generatedKeys, plays, ...rest }: WorkspaceStatus): unknown {
   const all = rest.components ?? []
   return [
     reason,
     namespace,
     irreplaceable,
     generatedKeys,
+    plays,
     all.map(({ kind, name, phase, reason: why }) => [kind, name, phase, why]),
   ]
 }
