@@ -592,6 +592,33 @@ const SECRETS: readonly SpecFixture[] = [
   }),
 ]
 
+const player = (fields: object) => ({ ansible: fields })
+
+const PLAYER: readonly SpecFixture[] = [
+  accepted('a player without anything', player({})),
+  ...field('spec.ansible.image', (image) => player({ image }), {
+    yes: ['registry.example.com/ansible:2.19', 'a'.repeat(512)],
+    no: ['', 'an image', 'a'.repeat(513), 7],
+  }),
+  ...field('spec.ansible.pullSecrets', (pullSecrets) => player({ pullSecrets }), {
+    yes: [[], ['login.lab']],
+    no: [times(5, (at) => `s${at}`)],
+  }),
+  ...field('spec.ansible.pullSecrets[0]', (name) => player({ pullSecrets: [name] }), { yes: ['a'], no: ['', 'A'] }),
+  ...field('spec.ansible.sshKeySecretRef.name', (name) => player({ sshKeySecretRef: { name, key: 'id' } }), {
+    yes: ['range-key', 'a'.repeat(63)],
+    no: ['', 'a.b', 'a'.repeat(64), undefined],
+  }),
+  ...field('spec.ansible.sshKeySecretRef.key', (key) => player({ sshKeySecretRef: { name: 'a', key } }), {
+    yes: ['ssh-privatekey', 'id_ed25519'],
+    no: ['', 'a b', 'k'.repeat(64), undefined],
+  }),
+  ...field('spec.ansible.timeout', (timeout) => player({ timeout }), {
+    yes: ['30m', '1h30m', '0s'],
+    no: ['', '30', 'soon', 30],
+  }),
+]
+
 export const WORKSPACE_FIXTURES: readonly SpecFixture[] = [
   ...WHOLE,
   ...NETWORK_FIXTURES,
@@ -603,4 +630,5 @@ export const WORKSPACE_FIXTURES: readonly SpecFixture[] = [
   ...PORTS,
   ...SERVICES,
   ...SECRETS,
+  ...PLAYER,
 ]

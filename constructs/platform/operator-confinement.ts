@@ -93,6 +93,7 @@ const PLAYS_ONLY = `variables.after.spec.template.spec.${[
   '?hostNetwork.orValue(false) == false',
   '?hostPID.orValue(false) == false',
   '?hostIPC.orValue(false) == false',
+  '?initContainers.orValue([]).size() == 0',
   '?volumes.orValue([]).all(volume, has(volume.configMap) || volume.?projected.?sources.orValue([]).all(one, has(one.secret)) && has(volume.projected))',
   'containers.all(one, !one.?securityContext.?privileged.orValue(false) && one.?securityContext.?allowPrivilegeEscalation.orValue(true) == false)',
 ].join(' && variables.after.spec.template.spec.')}`

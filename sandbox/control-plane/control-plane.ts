@@ -18,6 +18,7 @@ export const CONTROLLERS: readonly string[] = [
   'namespace-controller',
   'deployment-controller',
   'replicaset-controller',
+  'job-controller',
   // Creates the default ServiceAccount of each namespace. Without one, admission rejects all pods there.
   'serviceaccount-controller',
   // Counts the usage. The API server enforces quotas by these counts.

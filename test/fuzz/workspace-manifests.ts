@@ -154,6 +154,15 @@ const vm = fc.record({
   ansible: maybe(fc.record({ roles: maybe(fc.record({ build: maybe(roles), deploy: maybe(roles) })) })),
 })
 
+const player = fc.record({
+  image: maybe(fc.constantFrom('ansible', 'registry.example.com/ansible:2.19')),
+  pullSecrets: maybe(fc.subarray(['a', 'login.lab'])),
+  sshKeySecretRef: maybe(
+    fc.record({ name: fc.constantFrom('a', 'range-key'), key: fc.constantFrom('id', 'ssh-privatekey') }),
+  ),
+  timeout: maybe(fc.constantFrom('30m', '1h30m', '0s')),
+})
+
 const vmWithUserData = fc.tuple(vm, ownUserData).map(([one, own]) => ({ ...one, ...own }))
 
 const servicePort = fc.record({
@@ -202,6 +211,7 @@ const validSpec = fc
     services: maybe(services),
     secrets: maybe(secrets),
     lookup: maybe(fc.constant('hosts')),
+    plays: maybe(player),
     words: fc.record({ isLayer2: fc.boolean(), isOnPods: fc.boolean(), card: cardWords, asks: maybe(addressing) }),
   })
   .map(
@@ -221,6 +231,7 @@ const validSpec = fc
       services: served,
       secrets: kept,
       lookup,
+      plays,
     }) => {
       const kindOf = (at: number) => NETS[(starts + at) % NETS.length] as (typeof NETS)[number]
       const nicsOf = (host: number) =>
@@ -270,6 +281,7 @@ const validSpec = fc
         services: served,
         secrets: kept,
         names: lookup,
+        ansible: plays,
         volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
         networks: nets.map((name, at) => ({
           name,
@@ -384,6 +396,17 @@ const oddService: fc.Arbitrary<object> = fc.oneof(
 
 const withSecret = (more: object) => ({ secrets: [{ name: 's', generate: [{ key: 'k' }], ...more }] })
 const withKeys = (...generate: object[]) => withSecret({ generate })
+
+const oddPlayer: fc.Arbitrary<object> = fc
+  .oneof(
+    fc.constantFrom('', 'an image', 'ansible', 'a'.repeat(513)).map((image) => ({ image })),
+    fc.constantFrom('', 'A', 'a', 'a.b').map((name) => ({ pullSecrets: [name] })),
+    fc.constantFrom(4, 5).map((count) => ({ pullSecrets: Array.from({ length: count }, (_, at) => `s${at}`) })),
+    fc.constantFrom('', 'a', 'a.b', 'a'.repeat(64)).map((name) => ({ sshKeySecretRef: { name, key: 'id' } })),
+    fc.constantFrom('', 'a', 'a b', 'a'.repeat(64)).map((key) => ({ sshKeySecretRef: { name: 'a', key } })),
+    fc.constantFrom('', '30', '30m', 'soon', '1h'.repeat(24)).map((timeout) => ({ timeout })),
+  )
+  .map((ansible) => ({ ansible }))
 
 /** One entry, for the same reason. */
 const oddSecret: fc.Arbitrary<object> = fc.oneof(
@@ -565,6 +588,7 @@ const smallSpec = fc.oneof(
   { arbitrary: oddPlace, weight: 4 },
   { arbitrary: oddService, weight: 8 },
   { arbitrary: oddSecret, weight: 4 },
+  { arbitrary: oddPlayer, weight: 3 },
   fc.constantFrom('alice', 'system:masters', 'my-system:a').map((name) => ({ owners: [{ kind: 'Group', name }] })),
   fc.constantFrom('ansible', 'ansible-2').map((name) => ({ volumes: [{ name, size: '1Gi' }] })),
   fc.constantFrom('v', 'w').map((volume) => ({

@@ -57,6 +57,32 @@ const template = (spec: object = {}) => ({
 const PRIVILEGED = {
   initContainers: [{ name: 'b', image: 'registry.example/b', securityContext: { privileged: true } }],
 }
+/** As a play of a machine has it. */
+const job = (metadata: object, spec: object = {}, container: object = {}) => ({
+  metadata,
+  spec: {
+    suspend: true,
+    template: {
+      spec: {
+        restartPolicy: 'Never',
+        automountServiceAccountToken: false,
+        volumes: [
+          { name: 'lab', configMap: { name: 'lab-ansible' } },
+          { name: 'login', projected: { sources: [{ secret: { name: 'a', items: [{ key: 'a', path: 'a' }] } }] } },
+        ],
+        ...spec,
+        containers: [
+          {
+            name: 'a',
+            image: 'registry.example/a',
+            securityContext: { allowPrivilegeEscalation: false },
+            ...container,
+          },
+        ],
+      },
+    },
+  },
+})
 const service = (metadata: object, spec: object = {}) => ({ metadata, spec: { ports: [{ port: 80 }], ...spec } })
 const deployment = (metadata: object, spec: object = {}) => ({
   metadata,
@@ -188,6 +214,31 @@ const REFUSED: readonly Attempt[] = [
     'apis/apps/v1/namespaces/kube-system/deployments',
     () => deployment(ofLab('any'), { hostPID: true }),
   ],
+  ...(
+    [
+      ['a Job with a token', { automountServiceAccountToken: true }],
+      ['a Job as a ServiceAccount', { serviceAccountName: 'other' }],
+      ['a Job on the network of the node', { hostNetwork: true }],
+      ['a Job with a folder of the node', { volumes: [{ name: 'a', hostPath: { path: '/' } }] }],
+      [
+        'a Job with a token as a file',
+        { volumes: [{ name: 'a', projected: { sources: [{ serviceAccountToken: { path: 'a' } }] } }] },
+      ],
+      [
+        'a Job that runs something privileged first',
+        { initContainers: [{ name: 'b', image: 'registry.example/b', securityContext: { privileged: true } }] },
+      ],
+    ] as const
+  ).map(
+    ([what, spec]): Attempt => [`run ${what}`, 'POST', inLab('apis/batch/v1', 'jobs'), () => job(ofLab('any'), spec)],
+  ),
+  [
+    'run a privileged Job',
+    'POST',
+    inLab('apis/batch/v1', 'jobs'),
+    () => job(ofLab('any'), {}, { securityContext: { privileged: true } }),
+  ],
+  ['run a Job elsewhere', 'POST', inTeam('apis/batch/v1', 'jobs'), () => job(ofLab('any'))],
   ['change a Deployment of others', 'PATCH', 'apis/apps/v1/namespaces/kube-system/deployments/theirs', marked],
   [
     'give its own rights to somebody',
@@ -344,6 +395,7 @@ const LET_THROUGH: readonly Attempt[] = [
   ],
   ['the end of a lab', 'DELETE', `api/v1/namespaces/${LAB}`],
   ['a container cluster of a lab', 'POST', inLab('apis/apps/v1', 'deployments'), () => deployment(ofLab('any'))],
+  ['a play of a lab', 'POST', inLab('apis/batch/v1', 'jobs'), () => job(ofLab('any'))],
   ['a network of a lab', 'POST', inLab(MULTUS, 'network-attachment-definitions'), () => network(ofLab('any'))],
   ['the rights of an owner', 'POST', inLab(RBAC, 'rolebindings'), () => binding(ofLab('any'), OWNER_ROLES.withShells)],
   ['a Service of a lab', 'POST', inLab('api/v1', 'services'), () => service(ofLab('any'))],
