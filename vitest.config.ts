@@ -31,6 +31,12 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
     globalSetup: ['test/setup/cloud-init.ts'],
     setupFiles: ['test/setup/properties.ts'],
   },
+  // Makes network namespaces, where it may.
+  ansible: {
+    folders: ['test/ansible'],
+    ...ON_EVERY_CORE,
+    globalSetup: ['test/setup/ansible.ts'],
+  },
   monitoring: {
     folders: ['test/monitoring'],
     ...ON_EVERY_CORE,

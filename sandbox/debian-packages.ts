@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { cacheFolderOf } from './cache-folder.ts'
@@ -117,6 +118,21 @@ export async function closureOf(apt: Apt, ...packages: readonly string[]): Promi
   )
   const closure = await apt('apt-cache', 'depends', '--recurse', ...optional, ...packages)
   return [...new Set(closure.split('\n').filter((line) => /^[a-z0-9][a-z0-9.+-]+$/.test(line)))]
+}
+
+const MERGED = ['bin', 'sbin', 'lib', 'lib64']
+const WHOLE = '.complete'
+
+/** Makes the folder of unpacked packages a file system to run them in, once. Packages still contain /bin and /lib. A Debian system has links there. */
+export async function mergeUsr(folder: string): Promise<void> {
+  if (existsSync(join(folder, WHOLE))) return
+  for (const name of MERGED) {
+    const path = join(folder, name)
+    if (existsSync(path)) await run('cp', ['-a', `${path}/.`, join(folder, 'usr', name)])
+    await rm(path, { recursive: true, force: true })
+    await symlink(`usr/${name}`, path)
+  }
+  await writeFile(join(folder, WHOLE), '')
 }
 
 async function downloadWith(options: readonly string[], packages: Selection, folder: string): Promise<void> {

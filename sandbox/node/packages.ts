@@ -1,11 +1,6 @@
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { closureOf, resolveDebianTool } from '../debian-packages.ts'
-
-const run = promisify(execFile)
+import { closureOf, mergeUsr, resolveDebianTool } from '../debian-packages.ts'
 
 /** What nodes run from Debian: the runtime of containers, packet rules, what CDI's importer calls, and small tools for pods. */
 const PACKAGES = [
@@ -19,8 +14,6 @@ const PACKAGES = [
   'busybox-static',
   'ca-certificates',
 ]
-const WHOLE = '.complete'
-const MERGED = ['bin', 'sbin', 'lib', 'lib64']
 
 /** Folder of a file system that has these packages and all that they depend on. */
 export async function resolvePackages(report: (line: string) => void): Promise<string> {
@@ -34,17 +27,6 @@ export async function resolvePackages(report: (line: string) => void): Promise<s
     },
     report,
   )
-  if (!existsSync(join(folder, WHOLE))) await mergeUsr(folder)
+  await mergeUsr(folder)
   return folder
-}
-
-/** Packages still contain /bin and /lib. A Debian system has links there. */
-async function mergeUsr(folder: string): Promise<void> {
-  for (const name of MERGED) {
-    const path = join(folder, name)
-    if (existsSync(path)) await run('cp', ['-a', `${path}/.`, join(folder, 'usr', name)])
-    await rm(path, { recursive: true, force: true })
-    await symlink(`usr/${name}`, path)
-  }
-  await writeFile(join(folder, WHOLE), '')
 }

@@ -4,19 +4,24 @@ import { Place } from './place.ts'
 
 const run = promisify(execFile)
 
+/** Returns why this machine cannot make network namespaces, or undefined if it can. */
+export async function whyNoNamespaces(): Promise<string | undefined> {
+  return await whyNotWith(['ip', '-V'], ['true'])
+}
+
 /** Returns why this machine cannot make network namespaces with rules, or undefined if it can. */
 export async function whyNot(): Promise<string | undefined> {
+  return (await whyNoNamespaces()) ?? (await whyNotWith(['nft', '--version'], ['nft', 'add', 'table', 'arp', 't']))
+}
+
+/** Looks for a tool, and tries a command in a namespace. */
+async function whyNotWith([tool, option]: readonly [string, string], command: readonly string[]) {
   if (process.platform !== 'linux') return 'they need Linux'
   if (process.getuid?.() !== 0) return 'they need root'
-  for (const [tool, option] of [
-    ['ip', '-V'],
-    ['nft', '--version'],
-  ] as const)
-    if ((await tried(tool, [option])) !== undefined) return `they need ${tool}`
+  if ((await tried(tool, [option])) !== undefined) return `they need ${tool}`
   const name = `ot-try-${process.pid}`
   const problem =
-    (await tried('ip', ['netns', 'add', name])) ??
-    (await tried('ip', ['netns', 'exec', name, 'nft', 'add', 'table', 'arp', 't']))
+    (await tried('ip', ['netns', 'add', name])) ?? (await tried('ip', ['netns', 'exec', name, ...command]))
   await tried('ip', ['netns', 'del', name])
   return problem === undefined ? undefined : `this machine refuses: ${problem}`
 }

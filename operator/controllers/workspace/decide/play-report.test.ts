@@ -64,6 +64,11 @@ describe('the report of a play', () => {
     ],
     ['a log', `${IGNORED}${FATAL}`, 'task "router : Forward" failed on router: it is "read-only" here'],
     [
+      'an item of a loop in a log, without its end',
+      `${IGNORED}TASK [router : Add] ***\nfailed: [router] (item=1) => {"msg": "it exists", "stderr": "x y", "rc": 1, "stder`,
+      'task "router : Add" failed on router: it exists: x y',
+    ],
+    [
       'an error after an ignored failure',
       `${IGNORED}${NO_ROLE_NEW}`,
       expect.stringMatching(/^the role 'nope' was not/),

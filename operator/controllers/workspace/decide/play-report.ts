@@ -68,7 +68,8 @@ function imageProblem(message: string): string | undefined {
 }
 
 const TASK = /^(?:TASK|RUNNING HANDLER) \[(.*)\](?: \*+)?$/
-const FATAL = /^(?:fatal|failed): \[([^\]]*)\].{0,300}?(FAILED|UNREACHABLE)!/
+/** A task, or an item of a loop. */
+const FATAL = /^(?:fatal: \[([^\]]*)\][^!]{0,100}(FAILED|UNREACHABLE)!|failed: \[([^\]]*)\] \()/
 const IGNORED = /^\.\.\.ignoring/
 const ERROR = /^(?:ERROR!|\[ERROR\]:) */
 /** Where an error is, in the words of Ansible until 2.18, and since. */
@@ -85,22 +86,27 @@ function fromLog(lines: readonly string[]): string | undefined {
 }
 
 function isIgnored(lines: readonly string[], at: number): boolean {
-  return IGNORED.test(lines.slice(at + 1).find((line) => line !== '') ?? '')
+  const rest = lines.slice(at + 1)
+  const next = rest.findIndex((line) => TASK.test(line))
+  return rest.slice(0, next < 0 ? undefined : next).some((line) => IGNORED.test(line))
 }
 
 function ofFatal({ lines, line }: LogEnd): string {
   const text = lines[line] ?? ''
-  const [, host = '', end] = FATAL.exec(text) ?? []
+  const [, whole, end, ofLoop] = FATAL.exec(text) ?? []
+  const host = whole ?? ofLoop ?? ''
   const task = lines.slice(0, line).findLast((one) => TASK.test(one))
   const [, name = 'of unknown name'] = TASK.exec(task ?? '') ?? []
   const what = end === 'UNREACHABLE' ? 'unreachable' : 'failed'
   return sentenceOf({ what, task: name, host, message: saidIn([text, ...lines.slice(line + 1)].join(' ')) })
 }
 
-/** The value of `msg` in the JSON that follows, which may have lost its end. */
-function saidIn(json: string): string | undefined {
-  const [, said] = /"msg": ("(?:[^"\\]|\\.)*")/.exec(json) ?? []
-  return said === undefined ? undefined : textOf(said)
+/** What the JSON that follows says, which may have lost its end. */
+function saidIn(json: string): string {
+  return [/"msg": ("(?:[^"\\]|\\.)*")/, /"stderr": ("(?:[^"\\]|\\.)*")/]
+    .map((member) => textOf(member.exec(json)?.[1] ?? '""'))
+    .filter((text) => text !== '')
+    .join(': ')
 }
 
 function textOf(json: string): string {
