@@ -7,7 +7,7 @@ import {
   type ObjectMeta,
   type ResourceType,
 } from '../../operator/kube/kube-object.ts'
-import { NAMESPACE, POD } from '../../operator/kube/resource-types.ts'
+import { JOB, NAMESPACE, POD } from '../../operator/kube/resource-types.ts'
 import { afterDelete, isOver, isTerminating, type StoredMeta, timestampOf } from './deletion.ts'
 import {
   alreadyExists,
@@ -20,6 +20,7 @@ import {
   notFound,
   notServed,
 } from './errors.ts'
+import type { Job } from './job-objects.ts'
 import { isSameJson, mergePatched } from './json.ts'
 import type { ObjectStore, Table } from './object-store.ts'
 import { matcherOf } from './selectors.ts'
@@ -165,6 +166,7 @@ export class ApiServer {
     const { labels: _l, annotations: _a, finalizers: _f, ownerReferences: _o, ...fixed } = before.metadata
     const metadata: StoredMeta = { ...fixed, ...filled({ labels, annotations, finalizers, ownerReferences }) }
     checkFinalizers(type, before.metadata, metadata)
+    checkTemplate(type, before, wanted)
     const { apiVersion, kind } = before
     const after = { ...(traits.hasStatus ? withStatusOf(before, wanted) : wanted), apiVersion, kind, metadata }
     if (isOver(after)) {
@@ -292,6 +294,15 @@ function checkPreconditions(type: ResourceType, { metadata }: KubeObject, wanted
     const why = `the ResourceVersion in the precondition (${wanted.resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`
     throw conflict(type, metadata.name, why)
   }
+}
+
+/** What a Job runs does not change. The server lets the choice of nodes of a Job change that never started, which nobody here does. */
+function checkTemplate(type: ResourceType, before: KubeObject, wanted: KubeObject): void {
+  if (type !== JOB) return
+  const templateOf = (object: KubeObject) => (object as Job).spec.template
+  if (isSameJson(templateOf(before), templateOf(wanted))) return
+  const why = `spec.template: Invalid value: ${JSON.stringify(templateOf(wanted))}: field is immutable`
+  throw invalid(type, before.metadata.name, why, 'FieldValueInvalid')
 }
 
 function checkFinalizers(type: ResourceType, before: ObjectMeta, after: ObjectMeta): void {

@@ -38,7 +38,7 @@ export function isOver(object: KubeObject): boolean {
 
 /** Returns the object after a DELETE request. It can be removed at once if {@link isOver} holds. */
 export function afterDelete(traits: Traits, before: KubeObject, options: DeleteOptions, nowMs: number): KubeObject {
-  const finalizers = finalizersFor(options.propagationPolicy, before.metadata.finalizers ?? [])
+  const finalizers = finalizersFor(policyFor(before, options), before.metadata.finalizers ?? [])
   const grace = graceOf(before as Finalized, options)
   const { finalizers: _replaced, ...rest } = before.metadata
   const metadata: StoredMeta = { ...rest, ...(finalizers.length > 0 && { finalizers }) }
@@ -71,6 +71,15 @@ function graceOf({ kind, spec = {}, status }: Finalized, { gracePeriodSeconds }:
 /** Returns a time in RFC 3339, in whole seconds. */
 export function timestampOf(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
+}
+
+/** Pods of a Job stay if nobody says otherwise: so it was before there were policies. */
+function policyFor(
+  { kind, metadata }: KubeObject,
+  { propagationPolicy }: DeleteOptions,
+): DeleteOptions['propagationPolicy'] {
+  const isTold = metadata.finalizers?.some((one) => one === FOREGROUND || one === ORPHAN) === true
+  return propagationPolicy ?? (kind === 'Job' && !isTold ? 'Orphan' : undefined)
 }
 
 /** Without a policy, the finalizers that earlier requests set stay. */

@@ -12,6 +12,7 @@ import { ApiServer } from './api-server.ts'
 import { DeploymentController } from './deployment-controller.ts'
 import type { Fate, Passage, RequestInfo, ServerView } from './faults.ts'
 import { GarbageCollector } from './garbage-collector.ts'
+import { JobController } from './job-controller.ts'
 import { frozenCopy } from './json.ts'
 import { MemoryClient } from './memory-client.ts'
 import type { MemoryWatch } from './memory-watch.ts'
@@ -40,7 +41,7 @@ export interface MemoryClusterOptions {
   readonly random: () => number
   /** Kinds that are served from the start. */
   readonly types: readonly ResourceType[]
-  /** Whether Deployments are rolled out. Default: true. If false, the test acts as their controllers. */
+  /** Whether Deployments are rolled out and Jobs are run. Default: true. If false, the test acts as their controllers. */
   readonly rollsOut?: boolean
 }
 
@@ -102,6 +103,7 @@ export class MemoryCluster {
     if (rollsOut) {
       new DeploymentController(workloads)
       new ReplicaSetController(workloads)
+      new JobController(workloads)
     }
     this.admin = adminOf(server, ADMINISTRATOR)
     for (const type of types) store.install(type)

@@ -7,12 +7,11 @@ import { type DueKeys, dueAfterCommits } from './due-keys.ts'
 import { isSameJson } from './json.ts'
 import type { Commit } from './object-store.ts'
 import { conditionOf, controllerUid, counted, type ReplicaPod, type ReplicaSet, without } from './workload-objects.ts'
-import type { WorkloadParts } from './workload-parts.ts'
+import { podNameFrom, type WorkloadParts } from './workload-parts.ts'
 
 const ACTOR = 'replicaset-controller'
 const RETRY_MS = 5
 const RETRY_MAX_MS = 1_000_000
-const LETTERS = 'bcdfghjklmnpqrstvwxz2456789'
 
 /** Keeps the number of pods that a ReplicaSet asks for. Retries a rejected pod with an increasing delay. */
 export class ReplicaSetController {
@@ -84,14 +83,13 @@ export class ReplicaSetController {
 
   #podFor({ apiVersion, kind, metadata, spec }: ReplicaSet): KubeObject {
     const { labels, annotations } = spec.template.metadata ?? {}
-    const suffix = Array.from({ length: 5 }, () => LETTERS[Math.floor(this.#parts.random() * LETTERS.length)]).join('')
     const { name, namespace, uid = '' } = metadata
     return {
       apiVersion: apiVersionOf(POD),
       kind: POD.kind,
       metadata: {
         ...(namespace !== undefined && { namespace }),
-        name: `${name.slice(0, 57)}-${suffix}`,
+        name: podNameFrom(name, this.#parts.random),
         ...(labels && { labels }),
         ...(annotations && { annotations }),
         ownerReferences: [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }],

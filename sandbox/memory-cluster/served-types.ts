@@ -2,6 +2,7 @@ import { dataSync, virtualMachine, vmDiskImage, workspace } from '@open-terrain/
 import type { KubeObject, ObjectMeta, ResourceType } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
 import * as sandboxTypes from '../resource-types.ts'
+import { completedJob } from './job-objects.ts'
 
 export const IMAGE: ResourceType = typeOf(vmDiskImage)
 
@@ -118,6 +119,7 @@ function withAddress(object: KubeObject): KubeObject {
 }
 
 const COMPLETIONS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
+  jobs: completedJob,
   services: withAddress,
   pods: (object) => ({ ...object, status: { phase: 'Pending' } }) as KubeObject,
   persistentvolumeclaims: (object) =>

@@ -48,6 +48,7 @@ export const DEFAULT_OPTIONS: SimulatorOptions = {
   prepareMs: 100,
   copyMs: 1_000,
   launchMs: 50,
+  jobMs: 3_000,
   bootMs: 200,
   shutdownMs: 100,
   startBackoffMs: 10_000,

@@ -101,6 +101,15 @@ export interface PodVolume {
   readonly persistentVolumeClaim?: { readonly claimName: string }
   readonly configMap?: { readonly name: string; readonly optional?: boolean }
   readonly secret?: { readonly secretName: string; readonly optional?: boolean }
+  readonly projected?: {
+    readonly sources?: readonly {
+      readonly secret?: {
+        readonly name: string
+        readonly optional?: boolean
+        readonly items?: readonly { readonly key: string; readonly path: string }[]
+      }
+    }[]
+  }
 }
 
 export interface ContainerPort {

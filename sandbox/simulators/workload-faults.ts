@@ -1,7 +1,14 @@
 import type { Pod } from './models.ts'
 import { Scripts } from './scripts.ts'
 
-/** A fault that keeps the pods of a Deployment from being ready while the script is active. */
+const JOB_NAME = 'batch.kubernetes.io/job-name'
+
+/** Reports whether a Job made the pod, also if it was taken away from it since. */
+export function isJobPod({ metadata }: Pick<Pod, 'metadata'>): boolean {
+  return metadata.labels?.[JOB_NAME] !== undefined
+}
+
+/** What keeps the pods of a Deployment from being ready, or decides how those of a Job end, while the script is active. */
 export type WorkloadFault =
   | { readonly type: 'unschedulable'; readonly message?: string }
   /** `ErrImagePull`, then `ImagePullBackOff`. */
@@ -18,11 +25,18 @@ export type WorkloadFault =
   | { readonly type: 'nodeLost'; readonly node: string }
   /** The containers run but are not ready. */
   | { readonly type: 'notReady' }
+  /**
+   * Those of a Job end with this exit code, not with 0, and leave this message. `<secret>` in it stands for all values of the Secrets that the pod mounts: what
+   * runs in it can read them.
+   */
+  | { readonly type: 'exit'; readonly exitCode: number; readonly message?: string }
+  /** Those of a Job do not end by themselves. */
+  | { readonly type: 'neverEnds' }
 
-/** The Deployments that a script applies to. All given fields must match. */
+/** The Deployments and Jobs that a script applies to. All given fields must match. */
 export type WorkloadTarget = { readonly namespace?: string; readonly name?: string }
 
-/** The active faults of the pods of Deployments. */
+/** The active faults of the pods of Deployments and Jobs. */
 export class WorkloadFaults {
   readonly #scripts: Scripts<WorkloadTarget, WorkloadFault>
 
@@ -41,8 +55,9 @@ export class WorkloadFaults {
   }
 }
 
-/** Returns the Deployment of a pod, by the names that its controllers give; undefined if it has none. */
-function deploymentOf({ metadata }: Pod): string | undefined {
+/** Returns the Deployment or the Job of a pod, by the names that its controllers give; undefined if it has none. */
+function makerOf({ metadata }: Pod): string | undefined {
+  if (isJobPod({ metadata })) return metadata.labels?.[JOB_NAME]
   const replicaSet = metadata.ownerReferences?.find(({ controller, kind }) => controller && kind === 'ReplicaSet')?.name
   const hash = metadata.labels?.['pod-template-hash']
   return replicaSet?.endsWith(`-${hash}`) ? replicaSet.slice(0, -1 - `${hash}`.length) : undefined
@@ -50,7 +65,6 @@ function deploymentOf({ metadata }: Pod): string | undefined {
 
 function matches({ namespace, name }: WorkloadTarget, pod: Pod): boolean {
   return (
-    (namespace === undefined || namespace === pod.metadata.namespace) &&
-    (name === undefined || name === deploymentOf(pod))
+    (namespace === undefined || namespace === pod.metadata.namespace) && (name === undefined || name === makerOf(pod))
   )
 }

@@ -60,6 +60,49 @@ export function crashLooping(
   return { ...unready(pod, now), phase: 'Running', podIP: podAddress(pod), containerStatuses: statuses }
 }
 
+/** The containers have ended, and are not restarted. What they say is the same for all. */
+export function exited(pod: Pod, exitCode: number, message: string | undefined, now: string): PodStatus {
+  const statuses = pod.spec.containers.map((container) => {
+    const { startedAt = now } = containerOf(pod, container.name)?.state.running ?? {}
+    const reason = exitCode === 0 ? 'Completed' : 'Error'
+    const said = message === undefined || message === '' ? {} : { message }
+    return status(pod, container, { terminated: { exitCode, reason, startedAt, finishedAt: now, ...said } })
+  })
+  return ended(pod, exitCode === 0, statuses, now)
+}
+
+/** The pod is deleted before its containers have run. */
+export function neverRan(pod: Pod, now: string): PodStatus {
+  const message = 'The container could not be located when the pod was terminated'
+  const terminated = { exitCode: 137, reason: 'ContainerStatusUnknown', message }
+  return ended(
+    pod,
+    false,
+    pod.spec.containers.map((container) => status(pod, container, { terminated })),
+    now,
+  )
+}
+
+/** The pod is deleted before it has a node: the collector of pods ends it in place of a kubelet. */
+export function neverPlaced(pod: Pod): PodStatus {
+  return { ...pod.status, phase: 'Failed' }
+}
+
+function ended(pod: Pod, isSuccess: boolean, containerStatuses: readonly ContainerStatus[], now: string): PodStatus {
+  const why = isSuccess ? 'PodCompleted' : 'PodFailed'
+  const found = conditions(
+    pod,
+    [
+      SCHEDULED,
+      ['Initialized', 'True', ...(isSuccess ? [why] : [])],
+      ['ContainersReady', 'False', why],
+      ['Ready', 'False', why],
+    ],
+    now,
+  )
+  return { ...pod.status, phase: isSuccess ? 'Succeeded' : 'Failed', conditions: found, containerStatuses }
+}
+
 export function restartsOf(pod: Pod): number {
   return Math.max(0, ...(pod.status?.containerStatuses ?? []).map(({ restartCount }) => restartCount))
 }

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { isApiError } from '../../operator/kube/api-error.ts'
-import { keyOf } from '../../operator/kube/kube-object.ts'
-import { POD } from '../../operator/kube/resource-types.ts'
+import { find } from '../../operator/kube/find.ts'
+import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
+import { POD, SECRET } from '../../operator/kube/resource-types.ts'
 import { NODE } from '../resource-types.ts'
 import { Delays } from './delays.ts'
-import { type Claim, type Container, isTerminating, type Pod, uidOf } from './models.ts'
+import { type Claim, type Container, isTerminating, type Pod, type PodVolume, uidOf } from './models.ts'
 import { attach, attached } from './multus/multus.ts'
 import { isOperatorPod } from './operator-pods/template.ts'
 import { bindsLate, claimsOf, lostClaim, selectNode } from './pod-claims.ts'
@@ -13,12 +14,19 @@ import type { PodStatus } from './pod-status.ts'
 import * as podStatus from './pod-status.ts'
 import { bind, FLUSH_MS, NODE_LABELS, NODE_NAME, nodeOf, placePod, unavailable, watchRoom } from './scheduler.ts'
 import { Worker } from './worker.ts'
-import { type WorkloadFault, WorkloadFaults, type WorkloadTarget } from './workload-faults.ts'
+import { isJobPod, type WorkloadFault, WorkloadFaults, type WorkloadTarget } from './workload-faults.ts'
 import * as workloadStatus from './workload-status.ts'
 import { BY_CLAIM, type World } from './world.ts'
 
 /** How long a node may be silent, by the default of Kubernetes. */
 const SILENCE_MS = 40_000
+
+/** The collector of pods looks this often. */
+const COLLECT_MS = 20_000
+/** Kubernetes keeps no more of what a container says at its end. */
+const MESSAGE_BYTES_MAX = 4_096
+/** As a shell tells of a process that was ended by SIGTERM. */
+const ENDED_BY_SIGNAL = 143
 
 /** Durations are in milliseconds. */
 export interface WorkloadOptions {
@@ -26,6 +34,8 @@ export interface WorkloadOptions {
   readonly scheduleMs: number
   /** From a placed pod to running containers. */
   readonly launchMs: number
+  /** How long the containers of a Job run. */
+  readonly jobMs: number
   /** From the deletion of a running pod to its end. */
   readonly podEndMs: number
   /** Interval between the tries of a kubelet to create the sandbox of a pod. */
@@ -36,8 +46,8 @@ export interface WorkloadOptions {
 }
 
 /**
- * Scheduler and kubelet of the pods of Deployments, except for the operator's own. Other simulators handle all other pods. Containers do nothing:
- * they run and are ready, unless a script says otherwise. No essential state is in memory: a restarted simulator continues from the state of the
+ * Scheduler and kubelet of the pods of Deployments and Jobs, except for the operator's own. Other simulators handle all other pods. Containers do nothing:
+ * they run and are ready, and those of a Job end well after a while, unless a script says otherwise. No essential state is in memory: a restarted simulator continues from the state of the
  * cluster. A deleted pod is gone when its processes have ended, which may take its grace period.
  */
 export class Workloads {
@@ -85,7 +95,7 @@ export class Workloads {
     }
   }
 
-  /** Injects a fault into the pods of the Deployments that match `target`. The latest script wins. Returns a function that ends it. */
+  /** Injects a fault into the pods of the Deployments and Jobs that match `target`. The latest script wins. Returns a function that ends it. */
   script(target: WorkloadTarget, fault: WorkloadFault): () => void {
     return this.#faults.add(target, fault)
   }
@@ -226,16 +236,27 @@ export class Workloads {
   }
 
   #missingMount({ metadata: { namespace }, spec }: Pod): { message: string; reason: string } | undefined {
-    for (const { name, configMap, secret } of spec.volumes ?? []) {
+    for (const { name, configMap, secret, projected } of spec.volumes ?? []) {
       const isLost = (kind: 'secrets' | 'configMaps', of: string) => !this.#world[kind].get(`${namespace}/${of}`)
       const what =
         secret !== undefined && secret.optional !== true && isLost('secrets', secret.secretName)
-          ? `secret "${secret.secretName}"`
+          ? `secret "${secret.secretName}" not found`
           : configMap !== undefined && configMap.optional !== true && isLost('configMaps', configMap.name)
-            ? `configmap "${configMap.name}"`
-            : undefined
+            ? `configmap "${configMap.name}" not found`
+            : this.#missingSource(namespace, projected)
       if (what === undefined) continue
-      return { reason: 'FailedMount', message: `MountVolume.SetUp failed for volume "${name}" : ${what} not found` }
+      return { reason: 'FailedMount', message: `MountVolume.SetUp failed for volume "${name}" : ${what}` }
+    }
+    return undefined
+  }
+
+  #missingSource(namespace: string | undefined, { sources = [] }: NonNullable<PodVolume['projected']> = {}) {
+    for (const { secret } of sources) {
+      if (secret === undefined || secret.optional === true) continue
+      const found = this.#world.secrets.get(`${namespace}/${secret.name}`)
+      if (found === undefined) return `secret "${secret.name}" not found`
+      const lost = secret.items?.find(({ key }) => !found.keys.includes(key))
+      if (lost !== undefined) return `references non-existent secret key: ${lost.key}`
     }
     return undefined
   }
@@ -273,7 +294,37 @@ export class Workloads {
     return undefined
   }
 
+  /** The containers of a Job end once, with what the script says. */
+  async #runOut(key: string, pod: Pod): Promise<void> {
+    if (this.#faults.state('neverEnds', pod) !== undefined) return
+    const crash = this.#faults.state('crashLoop', pod)
+    if (!this.#delays.passed(this.worker, key, `run ${uidOf(pod)}`, crash === undefined ? this.#options.jobMs : 0))
+      return
+    const exit = this.#faults.state('exit', pod)
+    const exitCode = exit?.exitCode ?? (crash === undefined ? 0 : (crash.exitCode ?? 1))
+    await this.#write(pod, workloadStatus.exited(pod, exitCode, await this.#lastWords(pod, exit?.message), this.#now()))
+  }
+
+  async #lastWords(pod: Pod, message: string | undefined): Promise<string | undefined> {
+    if (message?.includes('<secret>') !== true) return message
+    const values = await Promise.all(secretsOf(pod).map((name) => this.#valuesOf(pod, name)))
+    const text = message.replaceAll('<secret>', values.flat().join(' '))
+    return Buffer.from(text).subarray(-MESSAGE_BYTES_MAX).toString()
+  }
+
+  async #valuesOf({ metadata: { namespace = '' } }: Pod, name: string): Promise<string[]> {
+    const { client, signal } = this.#world
+    const secret = await find<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
+      client,
+      SECRET,
+      { namespace, name },
+      { signal },
+    )
+    return Object.values(secret?.data ?? {}).map((value) => Buffer.from(value, 'base64').toString())
+  }
+
   async #watchOver(key: string, pod: Pod): Promise<void> {
+    if (isJobPod(pod)) return await this.#runOut(key, pod)
     const fault = this.#faults.state('crashLoop', pod)
     const restarts = workloadStatus.restartsOf(pod)
     const isDown = pod.status?.containerStatuses?.[0]?.state.waiting?.reason === 'CrashLoopBackOff'
@@ -293,7 +344,22 @@ export class Workloads {
     const graceMs = (pod.spec.terminationGracePeriodSeconds ?? 30) * 1_000
     const endMs = this.#faults.state('slowEnd', pod) === undefined ? this.#options.podEndMs : graceMs
     if (isRunning && !this.#delays.passed(this.worker, key, `end ${uidOf(pod)}`, endMs)) return
+    if (isJobPod(pod) && !(await this.#endJobPod(key, pod))) return
     await this.#world.remove(POD, pod, { gracePeriodSeconds: 0 })
+  }
+
+  /** How it ended is written before it is gone. Of a pod without a node, the collector of pods does that. Reports whether that is done. */
+  async #endJobPod(key: string, pod: Pod): Promise<boolean> {
+    const { phase } = pod.status ?? {}
+    if (phase === 'Succeeded' || phase === 'Failed') return true
+    if (phase === 'Running') {
+      await this.#write(pod, workloadStatus.exited(pod, ENDED_BY_SIGNAL, undefined, this.#now()))
+      return false
+    }
+    if (nodeOf(pod) !== undefined) await this.#write(pod, workloadStatus.neverRan(pod, this.#now()))
+    else if (this.#delays.passed(this.worker, key, `collect ${uidOf(pod)}`, COLLECT_MS))
+      await this.#write(pod, workloadStatus.neverPlaced(pod))
+    return false
   }
 
   async #write(pod: Pod, status: PodStatus): Promise<void> {
@@ -308,6 +374,15 @@ export class Workloads {
 }
 
 function isWorkload(pod: Pod | undefined): boolean {
-  if (isOperatorPod(pod)) return false
-  return pod?.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'ReplicaSet') ?? false
+  if (pod === undefined || isOperatorPod(pod)) return false
+  const owners = pod.metadata.ownerReferences ?? []
+  return isJobPod(pod) || owners.some(({ controller, kind }) => controller && kind === 'ReplicaSet')
+}
+
+/** Returns the names of the Secrets that a pod mounts. */
+function secretsOf({ spec }: Pod): string[] {
+  return (spec.volumes ?? []).flatMap(({ secret, projected }) => [
+    ...(secret === undefined ? [] : [secret.secretName]),
+    ...(projected?.sources ?? []).flatMap((one) => one.secret?.name ?? []),
+  ])
 }
