@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { AnsibleRange, CHECKS, PASSWORD, type PlayedLab, POD_ADDRESS } from './range.ts'
+import { AnsibleRange, PASSWORD, type PlayedLab, POD_ADDRESS } from './range.ts'
 
 const ansible = inject('ansible')
+const IS_ROUTING = { name: 'forwarding', command: 'grep -x 1 /proc/sys/net/ipv4/ip_forward' }
+const CHECKS = { role: 'checks', variables: { checks: [IS_ROUTING] } }
 /** Ansible finds it before anything is played, so that no plugin hears of it. */
 const NO_ROLE = 'a role that is not there'
 

@@ -1,5 +1,7 @@
+import type { WorkspaceSpec } from '@open-terrain/constructs'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { AnsibleRange, CHECKS } from './range.ts'
+import { readManifests } from '../../sandbox/demo/manifests.ts'
+import { AnsibleRange } from './range.ts'
 
 const ansible = inject('ansible')
 
@@ -15,15 +17,17 @@ describe.skipIf(ansible === undefined)('roles of a machine', () => {
     await range?.remove()
   })
 
-  it('are played with a key on a machine that starts later, and forward its packets', async () => {
-    const lab = { build: ['router'], deploy: [CHECKS] }
+  it('make the router of the example route, which starts later, and then hold the checks', async () => {
+    const [lab] = await readManifests('labs/played-router.yaml')
+    const spec = lab?.['spec'] as WorkspaceSpec
     await range.stopForwarding()
     await range.stopServer()
-    const built = await range.play(lab, 'build', () => range.startServer())
+    const built = await range.play(spec, 'build', { meanwhile: () => range.startServer() })
     expect(built, built.log).toMatchObject({ exitCode: 0, message: '' })
     expect(await range.isForwarding()).toBe(true)
-    const deployed = await range.play(lab, 'deploy')
+    const deployed = await range.play(spec, 'deploy')
     expect(deployed, deployed.log).toMatchObject({ exitCode: 0, message: '' })
+    expect(deployed.log).toMatch(/checks : Check/)
   })
 
   it('say which task failed, and not which ones were ignored or rescued', async () => {

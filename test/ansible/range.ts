@@ -13,22 +13,18 @@ import { Host } from '../lab-networks/namespaces.ts'
 import { type Played, type PlayPod, playPod } from './played-job.ts'
 import { SystemProcess } from './system.ts'
 
-const ADDRESS = '10.70.0.1'
-export const POD_ADDRESS = '10.70.0.254'
+/** Of the machine in examples/labs/played-router.yaml. */
+const ADDRESS = '10.72.0.1'
+export const POD_ADDRESS = '10.72.0.254'
 const WORKSPACE = { name: 'lab', uid: 'uid' }
 /** Of user `ansible`. */
 export const PASSWORD = 'correct horse'
 const ROLES = [join(import.meta.dirname, '../../examples/ansible/roles'), join(import.meta.dirname, 'roles')] as const
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward'
-const IS_ROUTING = { name: 'forwarding', command: `grep -x 1 ${FORWARDING}` }
-/** Holds where the role `router` was played. */
-export const CHECKS = { role: 'checks', variables: { checks: [IS_ROUTING] } }
-
 type Role = string | { readonly role: string; readonly variables?: Readonly<Record<string, unknown>> }
 
 export interface PlayedLab {
   readonly build?: readonly Role[]
-  readonly deploy?: readonly Role[]
   /** User of the machine who logs in. @default `keyed`, with the key */
   readonly user?: string
   readonly password?: string
@@ -38,9 +34,9 @@ export interface PlayedLab {
   readonly waits?: number
 }
 
-/** The spec of a lab with one machine, whose logins are in Secret `login`. */
-function specOf({ build = [], deploy = [], address = ADDRESS, user = 'keyed', password }: PlayedLab) {
-  const roles = (all: readonly Role[]) => all.map((one) => (typeof one === 'string' ? { role: one } : one)) as never
+/** A lab with one machine, whose logins are in Secret `login`. */
+function specOf({ build = [], address = ADDRESS, user = 'keyed', password }: PlayedLab): WorkspaceSpec {
+  const roles = build.map((one) => (typeof one === 'string' ? { role: one } : one)) as never
   const login =
     password === undefined
       ? { ssh_authorized_keys: ['ssh-ed25519 AAAA'] }
@@ -51,19 +47,19 @@ function specOf({ build = [], deploy = [], address = ADDRESS, user = 'keyed', pa
     resources: { cpu: '1', memory: '1Gi' },
     interfaces: [{ network: 'control', ipAddress: `${address}/24` }],
     users: [{ name: user, ...login }],
-    ansible: { roles: { build: roles(build), deploy: roles(deploy) } },
+    ansible: { roles: { build: roles } },
   }
-  const spec: WorkspaceSpec = {
-    networks: [{ name: 'control', cidr: '10.70.0.0/24' }],
+  return {
+    networks: [{ name: 'control', cidr: '10.72.0.0/24' }],
     vms: [vm],
     ...(password === undefined && { ansible: { sshKeySecretRef: { name: 'login', key: 'id_ed25519' } } }),
   }
-  return { vm, spec }
 }
 
-/** The pod of the Job that the operator makes, which waits for a shorter time. */
-function podOf(lab: PlayedLab, play: Play): PlayPod {
-  const { vm, spec } = specOf(lab)
+/** The pod of the Job that the operator makes for the first machine, which waits for as many seconds. */
+function podOf(spec: WorkspaceSpec, play: Play, seconds: number): PlayPod {
+  const [vm] = spec.vms ?? []
+  if (vm === undefined) throw new Error('the lab has no machine')
   const job = renderPlayJob({
     workspace: WORKSPACE,
     spec,
@@ -74,8 +70,17 @@ function podOf(lab: PlayedLab, play: Play): PlayPod {
     address: freePlayAddress(spec, vm) ?? '',
   })
   const { containers, volumes } = job.spec.template.spec as unknown as PlayPod
-  const args = [...containers[0].args, '--extra-vars', `ot_wait_seconds=${lab.waits ?? 60}`]
+  const args = [...containers[0].args, '--extra-vars', `ot_wait_seconds=${seconds}`]
   return { containers: [{ ...containers[0], args }], volumes }
+}
+
+interface Further {
+  /** In the Secrets. @default that of `ansible` */
+  readonly password?: string | undefined
+  /** Seconds for which it waits for the machine. @default 60 */
+  readonly waits?: number | undefined
+  /** Called when it waits for the machine. */
+  readonly meanwhile?: () => Promise<void>
 }
 
 /** A machine of a lab with an ssh server, and a place on its network from which its roles are played. Users: `keyed` with a key, `ansible` with a password. */
@@ -132,20 +137,20 @@ export class AnsibleRange {
     await this.#machine.run('sysctl -qw net.ipv4.ip_forward=0')
   }
 
-  /**
-   * Plays the roles of the machine.
-   * @param meanwhile called when it waits for the machine
-   */
-  async play(lab: PlayedLab, play: Play, meanwhile?: () => Promise<void>): Promise<Played> {
-    const props = { workspace: WORKSPACE, spec: specOf(lab).spec }
-    const maps = [renderWorkspaceAnsible(props), renderWorkspacePlays(props)]
+  /** Plays the roles of the first machine of a lab. */
+  async play(
+    spec: WorkspaceSpec,
+    play: Play,
+    { password = PASSWORD, waits = 60, meanwhile }: Further = {},
+  ): Promise<Played> {
+    const maps = [renderWorkspaceAnsible, renderWorkspacePlays].map((render) => render({ workspace: WORKSPACE, spec }))
     return await playPod(
-      podOf(lab, play),
+      podOf(spec, play, waits),
       {
         root: this.#root,
         host: this.#pod,
         configMaps: Object.fromEntries(maps.map(({ metadata, data }) => [metadata.name, data])),
-        secrets: { login: { id_ed25519: this.#keys.own, password: lab.password ?? '' } },
+        secrets: { login: { id_ed25519: this.#keys.own, password }, logins: { ansible: password } },
         roles: ROLES,
       },
       async (process) => {
@@ -156,9 +161,9 @@ export class AnsibleRange {
     )
   }
 
-  /** Returns what people are told of the end of its roles for `build`, and the log. */
+  /** Returns what people are told of the end of its roles for `build`, whether the plugin wrote it, and the log. */
   async report(lab: PlayedLab): Promise<{ readonly told: string; readonly isWritten: boolean; readonly log: string }> {
-    const { exitCode, message, log } = await this.play(lab, 'build')
+    const { exitCode, message, log } = await this.play(specOf(lab), 'build', lab)
     const told = exitCode === 0 ? 'nothing' : playReportOf(message, exitCode)
     return { told, isWritten: message.startsWith('{"what": '), log }
   }
