@@ -389,7 +389,9 @@ export {
   type PodNetwork,
   type PodNetworkProps,
   podNetworksIn,
+  type RoutesNotShared,
   renderClusterNetworks,
+  routesNotShared,
 } from './children/workspace-pod-network.ts'
 export {
   type GeneratedKey,

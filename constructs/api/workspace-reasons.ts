@@ -316,11 +316,11 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'No action needed if the container only talks to networks of the workspace. Otherwise add routes to the network for what else it has to reach, or remove hostPort.',
   },
-  /** Rendered by an earlier version. */
+  /** Rendered by an earlier version, or before another pod became a next hop. */
   Outdated: {
     severity: 'silent',
     meaning:
-      'An earlier version of the operator made it. A change would replace what runs, so it stays as it is. The message says what it lacks.',
+      'An earlier version of the operator made it, or it was made before another pod became the next hop of a route. A change would replace what runs, so it stays as it is. The message says what it lacks.',
     remedy:
       'When an interruption is acceptable, run the command in the message: the operator makes it again. A change of its part of the spec does the same.',
   },

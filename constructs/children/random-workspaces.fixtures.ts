@@ -206,6 +206,8 @@ const draws = fc.record({
   services: fc.tuple(labels(3), fc.array(serviceDraw, { minLength: 3, maxLength: 3 })),
   secrets: fc.tuple(labels(2), fc.array(secretDraw, { minLength: 2, maxLength: 2 })),
   names: optional(fc.constant('hosts' as const)),
+  /** How many of the members are machines; the others are container clusters. */
+  machines: fc.constantFrom(3, 3, 1, 0),
 })
 type Draws = typeof draws extends fc.Arbitrary<infer T> ? T : never
 
@@ -223,6 +225,7 @@ function specOf({
   services: drawnServices,
   secrets: [secretNames, generated],
   names: asked,
+  machines: count,
 }: Draws): WorkspaceSpecInput {
   const networks = names.map((name, at) => ({ name, at, drawn: drawnNetworks[at] as NetworkDraw }))
   const [memberNames, vms, clusters] = members
@@ -254,7 +257,7 @@ function specOf({
       ]
     }),
   ]
-  const machines = memberNames.slice(0, 3).map((name, at) => ({
+  const machines = memberNames.slice(0, count).map((name, at) => ({
     ...vmOf(name, vms[at] as (typeof vms)[number], interfacesOf),
     ...disksOf(vms[at] as (typeof vms)[number], volumeNames),
   }))
@@ -267,9 +270,12 @@ function specOf({
     })),
     vms: machines,
     containerClusters: memberNames
-      .slice(3)
+      .slice(count)
       .map((name, at) =>
-        clusterOf(name, clusters[at] as (typeof clusters)[number], at, interfacesOf, [...volumeNames, 'ansible']),
+        clusterOf(name, clusters[at % clusters.length] as (typeof clusters)[number], at, interfacesOf, [
+          ...volumeNames,
+          'ansible',
+        ]),
       ),
     services: servicesOf(drawnServices, memberNames, machines),
     secrets: secretNames.map((name, at) => ({ name, generate: generated[at] as never })),

@@ -15,7 +15,13 @@ import { ansibleName, claimName } from './workspace-names.ts'
 import type { NetworksOfBefore } from './workspace-network.ts'
 import { protocolOf } from './workspace-network-policies.ts'
 import { ANSIBLE_VOLUME, clusterNodeGroup, mountedVolumes } from './workspace-node-group.ts'
-import { type DefaultRoute, NETWORKS_ANNOTATION, podNameservers, podNetworks } from './workspace-pod-network.ts'
+import {
+  type DefaultRoute,
+  NETWORKS_ANNOTATION,
+  type OwnRoutes,
+  podNameservers,
+  podNetworks,
+} from './workspace-pod-network.ts'
 
 export interface ContainerClusterProps {
   readonly workspace: WorkspaceRef
@@ -26,6 +32,8 @@ export interface ContainerClusterProps {
   readonly quota?: Readonly<Record<string, string>> | undefined
   /** `requested` renders the cluster as versions up to 0.1.0 of the operator did. @default `configured` */
   readonly defaultRoute?: DefaultRoute
+  /** When it has a NetworkAttachmentDefinition of its own for static routes. `never`: as earlier versions of the operator rendered it. @default `needed` */
+  readonly ownRoutes?: OwnRoutes
   /** `free` renders the cluster as versions up to 0.1.0 of the operator did: the scheduler alone places its pod. @default `gated` */
   readonly placement?: 'gated' | 'free'
   readonly networksOfBefore?: NetworksOfBefore | undefined

@@ -180,13 +180,13 @@ function attachAll(
   for (const { metadata, spec } of clusters) {
     const annotation = spec.template.metadata.annotations?.[MULTUS_NETWORKS]
     const selections = annotation === undefined ? [] : parseSelections(annotation, metadata.namespace ?? '')
-    const routes = selections.flatMap(({ namespace, name, mac, ips, interface: device = '' }) => {
+    const routes = selections.map(({ namespace, name, mac, ips, interface: device = '' }) => {
       const has = attach(`${namespace}/${name}`, { interface: device, mac, ips })
       expect(has).toMatchObject({ ips: (ips ?? []).map((ip) => ip.split('/')[0]), mac })
       return has.routes
     })
     const cluster = containerClusters.find(({ name }) => name === metadata.name)
-    if (driver === 'bridge' && cluster !== undefined) expect(halvesIn(routes)).toEqual(expectedHalves(asked, cluster))
+    if (driver === 'bridge' && cluster !== undefined) checkRoutes(asked, cluster, routes)
   }
   for (const { metadata, spec } of machines)
     for (const { network } of (spec.interfaces ?? []).filter((nic) => !isOnPodNetwork(nic))) {
@@ -195,18 +195,55 @@ function attachAll(
     }
 }
 
+const HALVES = ['0.0.0.0/1', '128.0.0.0/1', '::/1', '8000::/1']
+
+function hasHostPort({ containers }: WorkspaceContainerCluster): boolean {
+  return containers.some(({ portMappings = [] }) => portMappings.some(({ hostPort }) => hostPort !== undefined))
+}
+
+/**
+ * Returns all routes of a network that a pod can use on an interface, whoever else is on it: the first to each destination, without default routes.
+ * Derived from the spec, not from the rendering.
+ */
+function expectedRoutes(
+  networks: readonly WorkspaceNetwork[],
+  { network, ...nic }: NonNullable<WorkspaceContainerCluster['interfaces']>[number],
+): string[] {
+  const { routes = [] } = networks.find(({ name }) => name === network) ?? {}
+  const usable = new Map<string, string>()
+  for (const { destinationNetworkCidr: to, nextHopIpAddress: hop } of routes) {
+    const destination = networkAt(to)
+    const isUsable = !destination.endsWith('/0') && areNeighbours(hop, staticAddresses(nic))
+    if (isUsable && !usable.has(destination)) usable.set(destination, `${destination} via ${hop}`)
+  }
+  return [...usable.values()]
+}
+
+/** @param found the routes of each interface of its pod */
+function checkRoutes(
+  networks: readonly WorkspaceNetwork[],
+  cluster: WorkspaceContainerCluster,
+  found: readonly (readonly string[])[],
+): void {
+  expect(halvesIn(found.flat())).toEqual(expectedHalves(networks, cluster))
+  for (const [at, nic] of (cluster.interfaces ?? []).entries()) {
+    const wanted = expectedRoutes(networks, nic)
+    const others = (found[at] ?? []).filter((route) => !HALVES.some((half) => route.startsWith(`${half} via `)))
+    // With a hostPort it has routes to other networks, too.
+    if (hasHostPort(cluster)) expect(others).toEqual(expect.arrayContaining(wanted))
+    else expect(others).toEqual(wanted)
+  }
+}
+
 /** Returns the next hops of routes that no default route of the pod network beats, those of IPv4 first. */
 function halvesIn(routes: readonly string[]): string[] {
-  const halves = ['0.0.0.0/1', '128.0.0.0/1', '::/1', '8000::/1']
-  return halves.flatMap((half) => routes.filter((route) => route.startsWith(`${half} via `)))
+  return HALVES.flatMap((half) => routes.filter((route) => route.startsWith(`${half} via `)))
 }
 
 /** Returns what the pod must have instead of the first default route of each family that it can use. Derived from the spec, not from the rendering. */
-function expectedHalves(
-  networks: readonly WorkspaceNetwork[],
-  { interfaces = [], containers }: WorkspaceContainerCluster,
-): string[] {
-  if (containers.some(({ portMappings = [] }) => portMappings.some(({ hostPort }) => hostPort !== undefined))) return []
+function expectedHalves(networks: readonly WorkspaceNetwork[], cluster: WorkspaceContainerCluster): string[] {
+  if (hasHostPort(cluster)) return []
+  const { interfaces = [] } = cluster
   const hops = interfaces.flatMap(({ network, ...nic }) => {
     const { routes = [], rangeGateway } = networks.find(({ name }) => name === network) ?? {}
     const defaults = routes

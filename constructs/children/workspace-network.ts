@@ -62,7 +62,7 @@ function definitionsOf(props: WorkspaceNetworkProps): NetworkDefinitionProps[] {
     ]
   return [
     definition(names.machines, { ...common, type: 'bridge', bridge, capabilities: { mac: true }, ipam: {} }),
-    definition(names.pods, podConfig({ workspace, network, networksOfBefore }, podRoutes(props))),
+    definition(names.pods, podConfig({ workspace, network, networksOfBefore }, sharedRoutes(props))),
   ]
 }
 
@@ -124,11 +124,28 @@ export function isDefaultRoute({ to }: StaticRoute): boolean {
   return to.endsWith('/0')
 }
 
+/** The last ones of each network, because every pod that is on it asks for them. */
+const lastShared = new WeakMap<
+  WorkspaceNetwork,
+  { readonly of: WorkspaceSpec['containerClusters']; readonly routes: readonly StaticRoute[] }
+>()
+
 /**
- * Returns the routes that every pod on a network can have: pods without a default route get them from one configuration, and a route that a pod cannot
- * have keeps it from starting. Default routes are left out: a pod may have one from only one network, whose configuration is for this pod alone.
+ * Returns the routes that every pod on a network can have: the pods without a NetworkAttachmentDefinition of their own get them from one configuration,
+ * and a route that a pod cannot have keeps it from starting. Default routes are left out: a pod may have one from only one network.
  */
-function podRoutes({ spec: { containerClusters = [] }, network }: WorkspaceNetworkProps): StaticRoute[] {
+export function sharedRoutes({
+  spec: { containerClusters },
+  network,
+}: Pick<WorkspaceNetworkProps, 'spec' | 'network'>): readonly StaticRoute[] {
+  const last = lastShared.get(network)
+  if (last !== undefined && last.of === containerClusters) return last.routes
+  const routes = routesForAll(containerClusters, network)
+  lastShared.set(network, { of: containerClusters, routes })
+  return routes
+}
+
+function routesForAll(containerClusters: WorkspaceSpec['containerClusters'] = [], network: WorkspaceNetwork) {
   const addresses = containerClusters
     .flatMap(({ interfaces = [] }) => interfaces)
     .filter((each) => each.network === network.name && staticAddresses(each).length > 0)

@@ -15,6 +15,7 @@ import {
   podConfig,
   podNetworkName,
   routesOf,
+  sharedRoutes,
 } from './workspace-network.ts'
 
 /** One network of a pod, as Multus reads it. */
@@ -56,6 +57,8 @@ export interface PodNetworkProps {
   readonly driver: NetworkDriver
   /** See `ContainerClusterProps`. */
   readonly defaultRoute?: DefaultRoute
+  /** See `ContainerClusterProps`. */
+  readonly ownRoutes?: OwnRoutes
   readonly networksOfBefore?: NetworksOfBefore | undefined
 }
 
@@ -64,6 +67,13 @@ export interface PodNetworkProps {
  * silence. `configured`: the network has two routes, one to each half of the address space, which win over every default route.
  */
 export type DefaultRoute = 'configured' | 'requested'
+
+/**
+ * When a pod on a Linux bridge has a NetworkAttachmentDefinition of its own for a network without its default route. `needed`: where the routes that all
+ * pods on it share are not those that it can use, such as where one of them is a next hop. `always`: where it can use any, so that a pod which needed its
+ * own keeps it when the others change. `never`: it has what all share.
+ */
+export type OwnRoutes = 'needed' | 'always' | 'never'
 
 /** Kubernetes accepts no more for a pod. */
 export const NAMESERVERS_MAX = 3
@@ -105,7 +115,7 @@ export function podNetworks(props: PodNetworkProps): PodNetwork[] {
   })
 }
 
-/** Returns the networks that are for this container cluster alone: those that give its pod a default route. */
+/** Returns the networks that are for this container cluster alone: those that give its pod a default route, or routes that not all pods can have. */
 export function renderClusterNetworks(props: PodNetworkProps): NetworkAttachmentDefinitionObject[] {
   return attachmentsOf(props).flatMap((attachment) => ownDefinition(props, attachment) ?? [])
 }
@@ -146,15 +156,51 @@ export function attachmentsOf({ workspace, spec, cluster }: PodNetworkProps): At
 function ownDefinition(props: PodNetworkProps, attachment: Attachment): NetworkAttachmentDefinitionObject | undefined {
   const { workspace, cluster, networksOfBefore } = props
   const { settings } = attachment
-  if (!isConfigured(props) || settings === undefined || !hasGateway(attachment)) return undefined
-  const routes = ownRoutes(props, settings, attachment)
+  if (!isConfigured(props) || settings === undefined) return undefined
+  if (!hasGateway(attachment) && !hasOwnRoutes(props, settings, attachment)) return undefined
+  const routes = allRoutes(props, settings, attachment)
   const config = podConfig({ workspace, network: settings, networksOfBefore }, routes)
   const name = clusterNetworkName(settings.name, cluster.name, config)
   return renderOne((chart) => new NetworkDefinition(chart, name, { workspace, name, config }))
 }
 
-/** Returns all routes of a pod on a network of which it has a default route. */
-function ownRoutes(
+function hasOwnRoutes(
+  { spec, ownRoutes = 'needed' }: PodNetworkProps,
+  network: WorkspaceNetwork,
+  attachment: Pick<Attachment, 'addresses'>,
+): boolean {
+  const own = network.attach === undefined && ownRoutes !== 'never' ? staticRoutes(network, attachment) : []
+  if (own.length === 0) return false
+  return ownRoutes === 'always' || JSON.stringify(own) !== JSON.stringify(sharedRoutes({ spec, network }))
+}
+
+/** Routes of a network that a pod can use, but does not get from the NetworkAttachmentDefinition that all pods share. */
+export interface RoutesNotShared {
+  readonly network: string
+  readonly routes: readonly StaticRoute[]
+}
+
+/** Returns what a pod on a Linux bridge would lack if it had no NetworkAttachmentDefinition of its own for its static routes. */
+export function routesNotShared(props: PodNetworkProps): RoutesNotShared[] {
+  const { spec } = props
+  return attachmentsOf(props).flatMap((attachment) => {
+    const { network, settings } = attachment
+    const isAlone = settings === undefined || !isConfigured(props) || hasGateway(attachment)
+    if (isAlone || !hasOwnRoutes({ ...props, ownRoutes: 'needed' }, settings, attachment)) return []
+    const shared = new Set(sharedRoutes({ spec, network: settings }).map((route) => JSON.stringify(route)))
+    const routes = staticRoutes(settings, attachment).filter((route) => !shared.has(JSON.stringify(route)))
+    return [{ network, routes }]
+  })
+}
+
+/** Returns the routes of a network that a pod can use, except for default routes. */
+function staticRoutes(settings: WorkspaceNetwork, { addresses }: Pick<Attachment, 'addresses'>): StaticRoute[] {
+  const routes = routesOf(settings).filter((route) => !isDefaultRoute(route))
+  return usableRoutes({ ipAddresses: addresses, routes })
+}
+
+/** Returns all routes of a pod on a network, with those that stand for its default route. */
+function allRoutes(
   { spec: { networks = [] }, cluster }: PodNetworkProps,
   settings: WorkspaceNetwork,
   { addresses, gateways }: Attachment,

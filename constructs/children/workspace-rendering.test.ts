@@ -10,7 +10,7 @@ import { podSecurityLevel, renderWorkspaceNamespace } from './workspace-namespac
 import { renderWorkspaceNetwork } from './workspace-network.ts'
 import { networksOf } from './workspace-network-suite.fixtures.ts'
 import { OWNER_ROLES, renderWorkspaceOwners } from './workspace-owners.ts'
-import { NETWORKS_ANNOTATION, type PodNetwork } from './workspace-pod-network.ts'
+import { NETWORKS_ANNOTATION, type PodNetwork, renderClusterNetworks } from './workspace-pod-network.ts'
 import { isLetThrough } from './workspace-policies.fixtures.ts'
 import { renderWorkspaceVolume } from './workspace-volume.ts'
 
@@ -439,6 +439,44 @@ describe('renderContainerCluster', () => {
       ['::/1 via fd00:6::1', '8000::/1 via fd00:6::1'],
     ])
   })
+
+  it.each([
+    ['10.0.1', '24', '172.26.0.0/15', '172.28.0.0/16'],
+    ['fd00:1:', '64', '2001:db8::/32', '2001:dc8::/32'],
+  ])(
+    'has every route that it can use, also where another pod is the next hop of one (%s)',
+    (range, length, far, deep) => {
+      const at = (host: number) => `${range}${range.includes(':') ? ':' : '.'}${host}`
+      const lan = {
+        name: 'lan',
+        cidr: `${at(0)}/${length}`,
+        routes: [via(at(1), far), via(at(9), deep), via(at(3), far)],
+      }
+      const lab = (ownRoutes?: 'always' | 'never') => {
+        const containerClusters = [2, 1, 3].map((host) => {
+          const nic = { network: 'lan', ipAddress: `${at(host)}/${length}` }
+          return { ...cluster(`at${host}`, {}, [nic]), name: `at${host}` }
+        })
+        const spec = { networks: [lan], containerClusters } as WorkspaceSpec
+        const { networks: shared } = renderAll({ workspace, spec }, 'bridge')
+        return (spec.containerClusters ?? []).map((one) => {
+          const props = { workspace, spec, cluster: one, driver: 'bridge' as const, ...(ownRoutes && { ownRoutes }) }
+          const [{ name } = { name: '' }] = networksOf(renderContainerCluster(props))
+          const config = [...shared.flat(), ...renderClusterNetworks(props)].find((each) => each.metadata.name === name)
+          const { ipam } = JSON.parse(config?.spec.config ?? '') as { ipam: { routes?: { dst: string; gw: string }[] } }
+          return [name.replace(/[0-9a-f]{8}$/, '*'), (ipam.routes ?? []).map(({ dst, gw }) => `${dst} via ${gw}`)]
+        })
+      }
+      const [first, second, last] = [`${far} via ${at(1)}`, `${deep} via ${at(9)}`, `${far} via ${at(3)}`]
+      expect(lab()).toEqual([
+        ['lan-pod-*', [first, second]],
+        ['lan-pod-*', [second, last]],
+        ['lan-pod-*', [first, second]],
+      ])
+      // As earlier versions had it.
+      expect(lab('never')).toEqual(Array(3).fill(['lan-pod', [second]]))
+    },
+  )
 
   it('has routes to the other networks instead if a port of its node is mapped: replies to others leave by the pod network', () => {
     const portMappings = [{ containerPort: 53, hostPort: 53 }]

@@ -43,9 +43,9 @@ export function volumeWarnings({
 }
 
 /** Returns what an author should know about a network that has members. */
-export function networkWarnings(props: Omit<WorkspaceNetworkProps, 'networksOfBefore'>): string[] {
+export function networkWarnings(props: Pick<WorkspaceNetworkProps, 'spec' | 'network'>): string[] {
   return props.network.attach === undefined
-    ? [...deadEnds(props), ...routesNotShared(props)]
+    ? deadEnds(props)
     : settingsOfOthers(props.spec, props.network, props.network.attach)
 }
 
@@ -84,34 +84,6 @@ function deadEnds({
 function sameText(address: string): string {
   const ip = parseIp(address)
   return ip === undefined ? address : `${ip.family} ${ip.value}`
-}
-
-/** Pods without a default route have one list of routes on a Linux bridge, and one that is a next hop keeps its route from all of them. */
-function routesNotShared(props: Omit<WorkspaceNetworkProps, 'networksOfBefore'>): string[] {
-  const { workspace, spec, network, driver } = props
-  if (driver !== 'bridge') return []
-  const pods = (spec.containerClusters ?? []).flatMap((cluster) => {
-    const nic = cluster.interfaces?.find((one) => one.network === network.name)
-    const ipAddresses = nic === undefined ? [] : staticAddresses(nic)
-    return ipAddresses.length === 0 ? [] : [{ cluster, ipAddresses }]
-  })
-  return routesOf(network).flatMap((route) => {
-    const canUse = ({ ipAddresses }: (typeof pods)[number]) => usableRoutes({ ipAddresses, routes: [route] }).length > 0
-    const hop = isDefaultRoute(route) ? undefined : pods.find((one) => !canUse(one))
-    if (hop === undefined) return []
-    const losers = pods.filter(
-      (one) => canUse(one) && !hasOwnRoutes({ workspace, spec, driver, cluster: one.cluster }, network),
-    )
-    if (losers.length === 0) return []
-    const names = losers.map(({ cluster }) => cluster.name).join(', ')
-    return [
-      `the route to ${route.to} by ${route.via} is not given to ${names}: container cluster ${hop.cluster.name} is that next hop, and pods without a default route share their routes`,
-    ]
-  })
-}
-
-function hasOwnRoutes(props: PodNetworkProps, { name }: WorkspaceNetwork): boolean {
-  return attachmentsOf(props).some((one) => one.network === name && hasGateway(one))
 }
 
 /** Returns what an author should know about a container cluster. */

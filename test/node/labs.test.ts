@@ -154,6 +154,44 @@ describe('a lab on nodes that run its containers', () => {
     await lab.remove()
   })
 
+  it('has containers behind a router that is one: each has the routes that it can use', async ({ skip }) => {
+    const { inside } = cluster()
+    if (inside === undefined) return skip(INSIDE)
+    await using stage = await start()
+    const lan = (name: string, at: number, far: number) => ({
+      name,
+      routes: [
+        { destinationNetworkCidr: `10.${far}.0.0/24`, nextHopIpAddress: `10.${at}.0.1` },
+        { destinationNetworkCidr: `fd00:${far}::/64`, nextHopIpAddress: `fd00:${at}::1` },
+      ],
+    })
+    const on = (network: string, at: number, host: number) => ({
+      network,
+      ipAddresses: [`10.${at}.0.${host}/24`, `fd00:${at}::${host}/64`],
+    })
+    const lab = await Lab.create(stage, {
+      networks: [lan('left', 77, 78), lan('right', 78, 77)],
+      containerClusters: [
+        { name: 'router', interfaces: [on('left', 77, 1), on('right', 78, 1)], containers: web() },
+        { name: 'first', interfaces: [on('left', 77, 10)], containers: web() },
+        { name: 'second', interfaces: [on('right', 78, 10)], containers: web() },
+      ],
+    })
+    await lab.untilReady()
+    const [router, first, second] = await Promise.all(
+      ['router', 'first', 'second'].map(async (name) => inside.placeOf(await lab.podOf(name))),
+    )
+    if (!(router && first && second)) throw new Error('a pod is missing')
+    // As whoever is a router has it.
+    await router.run('echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding')
+    expect(await first.ask('10.78.0.10', 80)).toBe('second')
+    expect(await second.ask('10.77.0.10', 80)).toBe('first')
+    const way = JSON.parse(await first.exec(['ip', '-6', '-json', 'route', 'get', 'fd00:78::10'])) as Route[]
+    expect(way.map(({ dev, gateway }) => [dev, gateway])).toEqual([['net1', 'fd00:77::1']])
+    expect(await router.exec(['ip', 'route', 'show', '10.78.0.0/24'])).not.toContain('via')
+    await lab.remove()
+  })
+
   it('is not ready while a pod runs without its networks, says so, and replaces it', async ({ skip }) => {
     const { inside } = cluster()
     if (inside === undefined) return skip(INSIDE)

@@ -6,11 +6,12 @@ import { isOperator } from '../chronicle.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
 import type { World } from '../world.ts'
 import { parsed } from './lab-content.ts'
+import { isForPodsOf } from './lab-parts.ts'
 import { NETWORKS } from './labs.ts'
 
 /**
  * Invariant 6: no network of one workspace is that of another, or another of its own. Bridges and names of CNI plug-ins are shared by all namespaces of a
- * node: the two definitions of one network have the same, and no others do.
+ * node: all definitions of one network have the same, and no others do.
  */
 export class IsolationOracle extends WitnessOracle<World> {
   /** The network of each bridge and of each name, and the bridge and the name of each network. */
@@ -44,5 +45,7 @@ export class IsolationOracle extends WitnessOracle<World> {
 
 /** Returns which network of its workspace a definition is for. */
 function networkOf(definition: string): string | undefined {
-  return NETWORKS.find((network) => Object.values(networkNames(network)).includes(definition))
+  // The name of one can look like that of one for a container cluster alone.
+  const isShared = (network: string) => Object.values(networkNames(network)).includes(definition)
+  return NETWORKS.find(isShared) ?? NETWORKS.find((network) => isForPodsOf(network, definition))
 }

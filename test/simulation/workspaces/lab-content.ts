@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { networkNames } from '@open-terrain/constructs'
 import { parse } from 'yaml'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Workspace } from '../../harness/kinds.ts'
+import { isForPodsOf } from './lab-parts.ts'
 import { FARM } from './labs.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: objects of many kinds, looked at field by field
@@ -27,7 +27,9 @@ export function wrongIn(workspace: Workspace, parts: readonly KubeObject[], held
     ...valuesIn(workspace, of('Secret')),
     ...of('ConfigMap').flatMap((one) => hostsIn(workspace, held, one)),
     ...of('Deployment').flatMap((one) =>
-      held.has(`Deployment ${one.metadata.name}`) ? [] : clusterIn(workspace, one),
+      held.has(`Deployment ${one.metadata.name}`)
+        ? []
+        : [...clusterIn(workspace, one), ...routesIn(workspace, one, of('NetworkAttachmentDefinition'))],
     ),
     ...of('VirtualMachine').flatMap((one) => machineIn(workspace, one)),
     ...of('Service').flatMap((one) => serviceIn(workspace, one, of('Deployment'), of('NetworkPolicy'))),
@@ -116,13 +118,32 @@ function clusterIn({ spec }: Workspace, deployment: Raw): string[] {
     'is one pod': replicas === 1 && strategy.type === 'Recreate',
     'runs its images': images.join() === wanted.containers.map(({ image }) => image).join(),
     'has its addresses': addresses.join() === addressesOf(wanted.interfaces).join(),
-    'is on its networks': networks.every(
-      ({ name: on }, at) => on === networkNames(wanted.interfaces?.[at]?.network ?? '').pods,
-    ),
+    'is on its networks': networks.every(({ name: on }, at) => isForPodsOf(wanted.interfaces?.[at]?.network ?? '', on)),
     'has no token': template.spec.automountServiceAccountToken === false,
     runs: deployment.status?.availableReplicas === 1,
   }
   return failing(checks, `Deployment ${name}`)
+}
+
+/** A pod gets each route of its networks, except where it is the next hop itself; or what all pods share, and the status says that something is missing. */
+function routesIn({ spec, status }: Workspace, deployment: Raw, definitions: readonly Raw[]): string[] {
+  const { name } = deployment.metadata
+  const wanted = (spec.containerClusters ?? []).find((one) => one.name === name)
+  if (wanted === undefined || wanted.ignoreOnDeploy === true) return []
+  const asked: Raw[] = JSON.parse(deployment.spec.template.metadata.annotations?.[NETWORKS] ?? '[]')
+  const told = status?.components?.find((one) => one.kind === 'ContainerCluster' && one.name === name)
+  const lacks = (wanted.interfaces ?? []).some(({ network, ipAddress = '' }, at) => {
+    const { routes = [] } = spec.networks?.find((one) => one.name === network) ?? {}
+    const usable = routes.filter(({ nextHopIpAddress: hop }) => ipAddress.split('/')[0] !== hop)
+    const definition = definitions.find(({ metadata }) => metadata.name === asked[at]?.name)
+    const has: Raw[] = JSON.parse(definition?.spec.config ?? '{}').ipam?.routes ?? []
+    const texts = usable.map((one) => `${one.destinationNetworkCidr} by ${one.nextHopIpAddress}`)
+    return has.map(({ dst, gw }) => `${dst} by ${gw}`).join() !== texts.join()
+  })
+  const says = /share, without that to /.test(told?.message ?? '')
+  return told?.phase !== 'Ready' || lacks === says
+    ? []
+    : [`Deployment ${name} ${lacks ? 'lacks' : 'has'} its routes, and the status says: ${told.message}`]
 }
 
 /** A Service leads to the pods of its member alone, and exactly its ports are open there. */

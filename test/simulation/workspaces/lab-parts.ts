@@ -63,6 +63,12 @@ export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: bo
   return { must, may: new Set([...must, ...may]) }
 }
 
+/** Reports whether a NetworkAttachmentDefinition is one of a network for pods: that of all, or one for a container cluster alone. */
+export function isForPodsOf(network: string, definition: string): boolean {
+  const { pods } = networkNames(network)
+  return definition.startsWith(pods) && /^(-[0-9a-f]{8})?$/.test(definition.slice(pods.length))
+}
+
 /** Returns the entries of the status, as `Kind name`. */
 export function wantedComponents({ metadata: { name }, spec }: Workspace): string[] {
   const { vms = [], containerClusters = [], networks = [], volumes = [], services = [], secrets = [] } = spec

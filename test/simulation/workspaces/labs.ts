@@ -21,6 +21,9 @@ const IMAGES: readonly { readonly nature: SourceNature; readonly downloadSeconds
   { nature: 'missing', downloadSeconds: 0 },
 ]
 
+/** Its address on a network, the others follow. */
+const FIRST_CLUSTER = 50
+
 /** What the operator makes for labs with an even number. */
 export const PASSWORD = { name: 'logins', key: 'password' } as const
 
@@ -81,7 +84,15 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
   return {
     vms: lab.vms.map((vm) => vmOf(lab, vm, schedule)),
     containerClusters: lab.clusters.map((cluster) => clusterOf(lab, cluster)),
-    networks: networks.map((number) => ({ name: pick(NETWORKS, number), cidr: `10.${number}.0.0/24` })),
+    networks: networks.map((number) => ({
+      name: pick(NETWORKS, number),
+      cidr: `10.${number}.0.0/24`,
+      // By each cluster, so that the others have to get what it does not.
+      routes: CLUSTERS.map((_name, cluster) => ({
+        destinationNetworkCidr: `192.0.${cluster}.0/24`,
+        nextHopIpAddress: addressOf(number, FIRST_CLUSTER + cluster),
+      })),
+    })),
     volumes: volumes.map((number) => ({ name: pick(VOLUMES, number), size: '1Gi', localPath: `/${number}` })),
     ...servicesOf(lab),
     ...(lab.number % 2 === 0 && { secrets: [{ name: PASSWORD.name, generate: [{ key: PASSWORD.key }] }] }),
@@ -110,7 +121,7 @@ function clusterOf(lab: Lab, { cluster, network, volume, asks, isIgnored }: Clus
   return {
     name: pick(CLUSTERS, cluster),
     ignoreOnDeploy: isIgnored,
-    ...(network !== undefined && { interfaces: [interfaceOf(network, 50 + cluster)] }),
+    ...(network !== undefined && { interfaces: [interfaceOf(network, FIRST_CLUSTER + cluster)] }),
     containers: [
       {
         name: 'main',
@@ -147,7 +158,11 @@ function servicesOf({ clusters: [first] }: Lab): Pick<WorkspaceSpecInput, 'servi
 }
 
 function interfaceOf(network: number, host: number) {
-  return { network: pick(NETWORKS, network), ipAddress: `10.${network}.0.${host}/24` }
+  return { network: pick(NETWORKS, network), ipAddress: `${addressOf(network, host)}/24` }
+}
+
+function addressOf(network: number, host: number): string {
+  return `10.${network}.0.${host}`
 }
 
 /** Returns an image by its number. If machines or DataSyncs have images that can be shared, it is one of these. */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isClusterNetworkName } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import {
   conditionOf,
@@ -161,7 +162,12 @@ export class WorkspaceRest implements Rest {
     const held = new Set(this.#heldOf(workspace, policy.data['allowHostPorts'] === 'false'))
     const missing = isComplete ? must.filter((one) => !names.has(one) && !held.has(one)) : []
     const free = new Set(['NetworkPolicy', 'ResourceQuota'])
-    const extra = parts.filter(({ kind, metadata }) => !free.has(kind) && !may.has(`${kind} ${metadata.name}`))
+    const isUsed = ({ metadata: { name } }: KubeObject) =>
+      isClusterNetworkName(name) &&
+      parts.some(({ kind, ...one }) => kind === 'Deployment' && JSON.stringify(one).includes(name))
+    const extra = parts.filter(
+      (one) => !free.has(one.kind) && !may.has(`${one.kind} ${one.metadata.name}`) && !isUsed(one),
+    )
     const going = parts.filter(isDeletion)
     return [
       ...missing.map((one) => `${one} is missing`),
@@ -212,7 +218,8 @@ export class WorkspaceRest implements Rest {
     )
     const parts = partsOf(this.#world.chronicle, workspace)
       .map(({ object }) => object)
-      .filter(({ metadata }) => !ignored.has(metadata.name))
+      // Whether a pod has a network of its own depends on which members there were when it was made.
+      .filter(({ metadata }) => !(ignored.has(metadata.name) || isClusterNetworkName(metadata.name)))
     return {
       phase,
       components: components.map((one) => `${one.kind} ${one.name}: ${one.phase}`),

@@ -42,7 +42,7 @@ export interface Component {
   readonly needs: readonly string[]
   /** Set if its objects must not be created, changed or removed in any case. Holds its standing while none of them exists, and once any does. */
   readonly held?: { readonly absent: ComponentStanding; readonly present: ComponentStanding }
-  /** What earlier versions of the operator rendered for the same spec and policy, the newest first (docs/adr/0015). */
+  /** Other renderings of the same spec and policy, such as those of earlier versions of the operator, the newest first (docs/adr/0015). */
   readonly earlier?: readonly EarlierRendering[]
   /** What of its part of the spec is not applied as written, or may not work. Default: nothing. */
   readonly warnings?: readonly ComponentWarning[]
@@ -69,11 +69,11 @@ export function withWarnings(
   return { warnings: [...ofChild.map((message): ComponentWarning => ({ message, isOfChild: true })), ...own] }
 }
 
-/** How an earlier version of the operator rendered a component. While its objects exist, they are what is wanted. */
+/** How a component was rendered by an earlier version of the operator, or before others changed. While its objects exist, they are what is wanted. */
 export interface EarlierRendering {
   readonly objects: readonly KubeObject[]
-  /** What such objects lack, and how to have them made again. */
-  readonly remark: ComponentRemark
+  /** What such objects lack, and how to have them made again. None if nobody needs to know. */
+  readonly remarks: readonly ComponentRemark[]
   /** They lack nothing else: what is said of the present ones holds of them, too. */
   readonly lacksOneThing?: true
 }

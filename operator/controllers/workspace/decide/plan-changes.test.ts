@@ -1,4 +1,10 @@
-import { isClusterNetworkName, type Policy, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import {
+  type DeploymentObject,
+  isClusterNetworkName,
+  type Policy,
+  podNetworksIn,
+  type WorkspaceSpecInput,
+} from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { type DeploymentView, viewContainerPod } from '../../../cluster/workspace-views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
@@ -223,6 +229,90 @@ describe('what an earlier version of the operator made', () => {
       { ...DEPLOYED, containerClusters: ansible === undefined ? [] : [changedApp, ansible] },
     )
     expect(writes(plan)).toEqual(['NetworkAttachmentDefinition bridge-inet-pod-*', ID])
+  })
+})
+
+describe('a pod keeps the way in which it got the routes of a network', () => {
+  const member = (name: string, host: number) => ({
+    name,
+    interfaces: [{ network: 'lan', ipAddress: `10.9.0.${host}/24` }],
+    containers: [{ name, image: 'web:1' }],
+  })
+  const lab = (...containerClusters: ReturnType<typeof member>[]) => ({
+    networks: [
+      {
+        name: 'lan',
+        cidr: '10.9.0.0/24',
+        routes: [{ destinationNetworkCidr: '172.26.0.0/15', nextHopIpAddress: '10.9.0.1' }],
+      },
+    ],
+    containerClusters,
+  })
+  const alone = lab(member('host', 5))
+  const routed = lab(member('host', 5), member('router', 1))
+  const writes = ({ apply, remove }: ReturnType<typeof planWorkspace>) => [
+    ...apply.map(({ kind, metadata }) => `${kind} ${metadata.name.replace(/[0-9a-f]{8}$/, '*')}`),
+    ...remove.map(({ kind, name }) => `no ${kind} ${name.replace(/[0-9a-f]{8}$/, '*')}`),
+  ]
+  const networkOf = (planned: PlannedWorld, cluster: string) => {
+    const { spec } = planned.children.get(`Deployment ${cluster}`) as KubeObject & DeploymentObject
+    return podNetworksIn(spec.template.metadata.annotations)[0]?.name.replace(/[0-9a-f]{8}$/, '*')
+  }
+  const told = ({ status }: ReturnType<typeof planWorkspace>, cluster: string) => {
+    const found = status.components?.find(({ kind, name }) => kind === 'ContainerCluster' && name === cluster)
+    return [found?.phase, found?.reason, found?.message]
+  }
+
+  it('when another one comes that is a next hop: it says what its next pod lacks, and gets it when it is made again', () => {
+    const planned = settledWorld(alone)
+    expect(networkOf(planned, 'host')).toBe('lan-pod')
+    const plan = changed(planned, {}, routed)
+    expect(writes(plan)).toEqual(['NetworkAttachmentDefinition lan-pod', 'ConfigMap lab-ansible', 'Deployment router'])
+    planned.take(plan)
+    const next = planWorkspace(planned.world, NOW)
+    expect(writes(next)).toEqual([])
+    expect(told(next, 'host')).toEqual([
+      'Ready',
+      'Outdated',
+      expect.stringMatching(
+        /it has the routes that all pods of network lan share, without that to 172.26.0.0\/15 by 10.9.0.1; to have it made again: kubectl delete deployment -n lab host$/,
+      ),
+    ])
+    planned.children.delete('Deployment host')
+    const again = planWorkspace(planned.world, NOW)
+    expect(writes(again)).toEqual(['NetworkAttachmentDefinition lan-pod-*', 'Deployment host'])
+    planned.take(again)
+    expect(told(planWorkspace(planned.world, NOW), 'host').slice(0, 2)).toEqual(['Ready', 'Ready'])
+  })
+
+  it('when the one goes that was a next hop, and everything goes with its own last pod', () => {
+    const planned = settledWorld(routed)
+    expect(['host', 'router'].map((name) => networkOf(planned, name))).toEqual(['lan-pod-*', 'lan-pod'])
+    const plan = changed(planned, {}, alone)
+    expect(writes(plan)).toEqual([
+      'NetworkAttachmentDefinition lan-pod',
+      'ConfigMap lab-ansible',
+      'no Deployment router',
+    ])
+    planned.take(plan)
+    const next = planWorkspace(planned.world, NOW)
+    expect([writes(next), told(next, 'host').slice(0, 2)]).toEqual([[], ['Ready', 'Ready']])
+    planned.children.delete('Deployment host')
+    const again = planWorkspace(planned.world, NOW)
+    expect(writes(again)).toContain('Deployment host')
+    planned.take(again)
+    planned.take(planWorkspace(planned.world, NOW))
+    expect(networkOf(planned, 'host')).toBe('lan-pod')
+    expect([...planned.children.values()].filter(({ metadata }) => isClusterNetworkName(metadata.name))).toEqual([])
+  })
+
+  it('also where it lacks the names of the members, too', () => {
+    const planned = settledWorld(alone)
+    planned.take(changed(planned, {}, routed))
+    const { apply, status } = changed(planned, {}, { ...routed, names: 'hosts' })
+    expect(apply.map(({ metadata }) => metadata.name)).toEqual([])
+    const host = status.components?.find(({ kind, name }) => kind === 'ContainerCluster' && name === 'host')
+    expect(host?.message).toMatch(/before names: hosts.*without that to 172.26.0.0/)
   })
 })
 

@@ -32,6 +32,6 @@ export function asItStands(component: Component, children: ReadonlyMap<string, K
     return own.length > 0 && own.every((one) => markOf(children.get(idOfObject(one))) === markOf(one))
   })
   if (standing === undefined) return component
-  const { objects, remark, lacksOneThing } = standing
-  return { ...component, objects, remarks: [remark, ...((lacksOneThing && component.remarks) || [])] }
+  const { objects, remarks, lacksOneThing } = standing
+  return { ...component, objects, remarks: [...remarks, ...((lacksOneThing && component.remarks) || [])] }
 }

@@ -13,6 +13,7 @@ import {
   renderClusterHosts,
   renderClusterNetworks,
   renderContainerCluster,
+  routesNotShared,
   type WorkspaceContainerCluster,
 } from '@open-terrain/constructs'
 import { type ContainerPodView, configMapsOf, type DeploymentView } from '../../../../cluster/workspace-views.ts'
@@ -61,13 +62,7 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
       return {
         kind: KIND,
         name: cluster.name,
-        // The pod is replaced when its Deployment changes, and needs its networks and files then.
-        objects: [
-          ...renderClusterNetworks(props),
-          ...renderClusterFiles(props),
-          ...renderClusterHosts(props),
-          renderContainerCluster(props),
-        ],
+        objects: renderedAs(props),
         needs: [
           ...secretIds(blueprint.spec, idOf(KIND, cluster.name)),
           ...networkIds(cluster.interfaces),
@@ -93,23 +88,78 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
   },
 }
 
-/** What runs is not replaced for the names of the members. */
+/** A way in which a container cluster may have been rendered, and what such a one lacks. */
+interface Way {
+  readonly props: ContainerClusterProps
+  readonly remarks: readonly ComponentRemark[]
+}
+
+/** What runs is not replaced for the names of the members, nor for routes that it gets in another way since. */
 function earlierRenderings({ workspace, spec }: Blueprint, props: ContainerClusterProps): EarlierRendering[] {
   const { cluster } = props
-  const ofBefore = (plain: ContainerClusterProps, more = ''): EarlierRendering => {
-    const remark = outdated(workspace.name, cluster)
-    return {
-      objects: [renderContainerCluster({ ...plain, defaultRoute: 'requested', placement: 'free' })],
-      remark: { ...remark, message: `${more}${remark.message}` },
-    }
-  }
-  if (hostsVolume(spec, cluster) === undefined) return [ofBefore(props)]
+  const hasNames = hostsVolume(spec, cluster) !== undefined
   const plain = { ...props, spec: { ...spec, names: undefined } }
-  const withoutNames = [...renderClusterNetworks(plain), ...renderClusterFiles(plain), renderContainerCluster(plain)]
+  const ways = [
+    { props, remarks: [] },
+    ...(hasNames ? [{ props: plain, remarks: [unnamed(workspace.name, cluster.name)] }] : []),
+  ].flatMap(waysOfRoutes)
+  const { why, message } = outdated(workspace.name, cluster)
+  const more = hasNames ? 'its containers do not have the names of the members; ' : ''
   return [
-    { objects: withoutNames, remark: unnamed(workspace.name, cluster.name), lacksOneThing: true },
-    ofBefore(plain, 'its containers do not have the names of the members; '),
+    ...ways
+      .slice(1)
+      .map((way): EarlierRendering => ({ objects: renderedAs(way.props), remarks: way.remarks, lacksOneThing: true })),
+    {
+      objects: [renderContainerCluster({ ...plain, defaultRoute: 'requested', placement: 'free' })],
+      remarks: [{ why, message: `${more}${message}` }, ...withoutRoutes(props)],
+    },
   ]
+}
+
+/** The pod is replaced when its Deployment changes, and needs its networks and files then. */
+function renderedAs(props: ContainerClusterProps) {
+  return [
+    ...renderClusterNetworks(props),
+    ...renderClusterFiles(props),
+    ...renderClusterHosts(props),
+    renderContainerCluster(props),
+  ]
+}
+
+/**
+ * Returns the ways in which a pod may have its static routes, the one of now first. Whether it needs a NetworkAttachmentDefinition of its own depends on
+ * the other pods of the network, and it is not replaced when one of those comes or goes.
+ */
+function waysOfRoutes(way: Way): Way[] {
+  const { props, remarks } = way
+  const has = ownNetworks(props)
+  const other = (ownRoutes: 'always' | 'never', more: readonly ComponentRemark[]): Way[] => {
+    const changed = { ...props, ownRoutes }
+    return ownNetworks(changed) === has ? [] : [{ props: changed, remarks: [...remarks, ...more] }]
+  }
+  return [way, ...other('always', []), ...other('never', withoutRoutes(props))]
+}
+
+function ownNetworks(props: ContainerClusterProps): string {
+  return renderClusterNetworks(props)
+    .map(({ metadata }) => metadata.name)
+    .join()
+}
+
+/** What to say of a pod that has the routes of each network that all of its pods share. */
+function withoutRoutes(props: ContainerClusterProps): ComponentRemark[] {
+  const { workspace, cluster } = props
+  const lacks = routesNotShared(props).map(({ network, routes }) => {
+    const named = routes.map(({ to, via }) => `${to} by ${via}`).join(', ')
+    return `it has the routes that all pods of network ${network} share, without that to ${named}`
+  })
+  if (lacks.length === 0) return []
+  const message = `${lacks.join('; ')}; to have it made again: ${deletionOf(workspace.name, cluster)}`
+  return [{ why: 'Outdated', message }]
+}
+
+function deletionOf(workspace: string, { name }: WorkspaceContainerCluster): string {
+  return `kubectl delete deployment -n ${workspace} ${name}`
 }
 
 function isMounted(children: WorkspaceWorld['children'], configMap: string): boolean {
@@ -131,7 +181,7 @@ const DEFAULT_ROUTE_LEFT_OUT: ComponentRemark = {
 /** What the pod lacks depends on the version of Multus. */
 function outdated(workspace: string, cluster: WorkspaceContainerCluster): ComponentRemark {
   const lacks = hasHostPort(cluster) ? 'its default route or its hostPort does' : 'its default route may'
-  const command = `kubectl delete deployment -n ${workspace} ${cluster.name}`
+  const command = deletionOf(workspace, cluster)
   return {
     why: 'Outdated',
     message: `made by an earlier version: ${lacks} not work, and two pods may have its addresses at once; to have it made again: ${command}`,

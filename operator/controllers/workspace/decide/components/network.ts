@@ -43,7 +43,7 @@ export const NETWORK_KIND: ComponentKind = {
         name: network.name,
         objects: renderWorkspaceNetwork({ workspace, spec, network, driver: policy.networkDriver, networksOfBefore }),
         needs: [],
-        ...withWarnings(networkWarnings({ workspace, spec, network, driver: policy.networkDriver })),
+        ...withWarnings(networkWarnings({ spec, network })),
       }),
     ),
   isNeeded: isUsed,
