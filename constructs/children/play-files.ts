@@ -146,8 +146,8 @@ export interface PlayVariable {
 }
 
 /**
- * Environment in which `ansible-playbook` of any image plays roles: as root without capabilities, and with no folder to write to but `/tmp`. What a
- * `ansible.cfg` or the environment of the image says about anything else holds, such as where roles are.
+ * Environment in which `ansible-playbook` of any image plays roles, as root without capabilities. It writes to `/tmp` alone, unless a task runs on
+ * localhost. What `ansible.cfg` or the environment of the image says about anything else holds, such as where roles are.
  */
 export function playEnv({ user, keyFile, passwordFile }: PlayLogin): PlayVariable[] {
   const values: Readonly<Record<string, string | undefined>> = {

@@ -118,6 +118,7 @@ describe('the image', () => {
   it.skipIf(hadolint === undefined)('passes hadolint, which is alive', async () => {
     if (typeof hadolint !== 'string') throw hadolint
     expect(await lint(hadolint, join(ROOT, 'Dockerfile'))).toEqual([])
+    expect(await lint(hadolint, join(ROOT, 'examples/ansible/Containerfile'))).toEqual([])
     const bad = join(folder, 'Dockerfile')
     writeFileSync(bad, 'FROM node:latest\nRUN cd /src && npm ci\nENTRYPOINT node operator.mjs\n')
     expect((await lint(hadolint, bad)).map((line) => line.match(/DL\d+/)?.[0])).toEqual(
