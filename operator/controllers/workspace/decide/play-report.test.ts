@@ -73,6 +73,7 @@ describe('the report of a play', () => {
       `${IGNORED}${NO_ROLE_NEW}`,
       expect.stringMatching(/^the role 'nope' was not/),
     ],
+    ['an error before Ansible starts', 'ERROR: Unable to do it\nusage: x\n', 'Unable to do it'],
     ['colours', '\u001b[0;31m[ERROR]: it is red\u001b[0m', 'it is red'],
     ['only an ignored failure', IGNORED, 'ansible-playbook ended with exit code 2: ...ignoring'],
     ['nothing', '', 'ansible-playbook ended with exit code 2'],

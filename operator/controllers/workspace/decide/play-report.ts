@@ -71,7 +71,7 @@ const TASK = /^(?:TASK|RUNNING HANDLER) \[(.*)\](?: \*+)?$/
 /** A task, or an item of a loop. */
 const FATAL = /^(?:fatal: \[([^\]]*)\][^!]{0,100}(FAILED|UNREACHABLE)!|failed: \[([^\]]*)\] \()/
 const IGNORED = /^\.\.\.ignoring/
-const ERROR = /^(?:ERROR!|\[ERROR\]:) */
+const ERROR = /^(?:ERROR[!:]|\[ERROR\]:) */
 /** Where an error is, in the words of Ansible until 2.18, and since. */
 const ORIGIN = /^(?:The error appears to be in '([^']+)': line (\d+)|Origin: (.+):(\d+):\d+$)/
 /** What comes after the text of an error. */
