@@ -11,10 +11,10 @@ export function playFiles(): Readonly<Record<PlayFileName, string>> {
 
 /**
  * A play that waits until the machine lets us in and its Python answers. The guest may still be starting, and its first start may still be adding the
- * user, so that a refused login is no end.
+ * user, so that a refused login is no end. `hosts: all` would be the machine that is called `all`, where there is one.
  */
 const WAIT = `- name: wait
-  hosts: all
+  hosts: ot_machines
   gather_facts: false
   tasks:
     - name: Wait until the machine answers
@@ -23,7 +23,7 @@ const WAIT = `- name: wait
 `
 
 /**
- * A callback plugin for Ansible. Ansible loads it because it is in a folder of \`ANSIBLE_CALLBACK_PLUGINS\`: the lists of enabled plugins, which an image may
+ * A callback plugin for Ansible. Ansible loads it because it is in a folder of `ANSIBLE_CALLBACK_PLUGINS`: the lists of enabled plugins, which an image may
  * have of its own, do not matter. Works with ansible-core 2.11 to 2.21.
  */
 const REPORT = String.raw`"""Writes why a run failed as one line of JSON, where Kubernetes takes the message of a container that ended.
