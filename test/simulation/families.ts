@@ -26,7 +26,7 @@ import {
 } from './machines/machine-arbitraries.ts'
 import { NAMESPACES } from './objects.ts'
 import type { Action, ImagePlan, Schedule, Step } from './schedule.ts'
-import { WORKSPACE_GROUPS, workspace } from './workspaces/workspace-arbitraries.ts'
+import { playedWorkspace, WORKSPACE_GROUPS, workspace } from './workspaces/workspace-arbitraries.ts'
 
 /** Groups of actions. Each family of schedules uses a few of them, by weight. */
 const GROUPS = {
@@ -165,17 +165,17 @@ const IMAGE_NAMESPACE = { imageNamespace: NAMESPACES[1] ?? '' }
 const LABS: Leanings = { workspace: 10, workspaceHarm: 5, workspaceHang: 3 }
 
 /** Workspaces that share a few images. */
-function workspaces(leanings: Leanings, usualGapMs = 10 * SECOND): fc.Arbitrary<Schedule> {
+function workspaces(leanings: Leanings, usualGapMs = 10 * SECOND, plan = workspace): fc.Arbitrary<Schedule> {
   return fc
     .record({
       schedule: machines(leanings, usualGapMs),
-      workspaces: fc.array(workspace, { minLength: 1, maxLength: 3, size: 'max' }),
+      workspaces: fc.array(plan, { minLength: 1, maxLength: 3, size: 'max' }),
       isLocal: fc.boolean(),
     })
     .map(({ schedule, workspaces: plans, isLocal }) => {
-      const { policy: plan } = schedule
-      const more = { ...plan.more, ...IMAGE_NAMESPACE, ...(isLocal && { localVolumeRoot: '/srv/labs' }) }
-      return { ...schedule, policy: { ...plan, more }, sources: [], machines: [], workspaces: plans }
+      const { policy: of } = schedule
+      const more = { ...of.more, ...IMAGE_NAMESPACE, ...(isLocal && { localVolumeRoot: '/srv/labs' }) }
+      return { ...schedule, policy: { ...of, more }, sources: [], machines: [], workspaces: plans }
     })
 }
 
@@ -254,6 +254,14 @@ export const FAMILIES = {
   workspacesLagging: workspaces({ workspace: 6, workspaceHarm: 4, process: 5, servers: 10 }),
   /** Containers and machines hang, and for a time no operator observes it. */
   workspacesHanging: workspaces({ workspaceHang: 8, workspace: 2, process: 3, workspaceNetwork: 2 }, 30 * SECOND),
+  /** Roles of machines are played, and people and the network interfere. */
+  workspacesPlayed: workspaces(
+    { plays: 10, playKeys: 2, workspace: 2, workspaceHang: 1, process: 3, playNetwork: 3 },
+    10 * SECOND,
+    playedWorkspace,
+  ),
+  /** Acts of people on them, without disturbances of the operator. */
+  workspacesPlayedCalm: workspaces({ plays: 12, playKeys: 2, workspace: 1 }, 15 * SECOND, playedWorkspace),
   /** Images that workspaces share with machines and DataSyncs. */
   sharedWorkspaces: sharedWorkspaces({ ...LABS, ...PEOPLE, dataSync: 6, process: 3, workspaceNetwork: 2 }),
 } as const satisfies Record<string, fc.Arbitrary<Schedule>>

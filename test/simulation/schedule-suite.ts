@@ -38,6 +38,8 @@ export const RUNS: Runs = {
   workspacesDisconnected: 10,
   workspacesLagging: 10,
   workspacesHanging: 10,
+  workspacesPlayed: 20,
+  workspacesPlayedCalm: 10,
   sharedWorkspaces: 10,
   endsWorkspaces: 10,
   rush: 20,

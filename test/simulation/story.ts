@@ -182,6 +182,8 @@ const MIX: readonly WholeKind[] = [
   'workspacesDisconnected',
   'endsWorkspaces',
   'workspacesCalm',
+  'workspacesPlayed',
+  'workspacesPlayedCalm',
 ]
 
 /**

@@ -59,7 +59,11 @@ const LEFT: readonly ResourceType[] = [
   types.SERVICE,
   types.PERSISTENT_VOLUME,
   types.DEPLOYMENT,
+  types.JOB,
 ]
+
+/** Long enough for others to interfere. */
+const JOB_MS = 15_000
 
 /** Everything in one simulated run: a cluster, what runs in it, and the oracles that check it. */
 export class World {
@@ -192,7 +196,7 @@ export class World {
     const { clock } = process
     const transfer = sourceTransfer(clock, (url) => this.#onTransfer(url))
     const { cloneMs } = this.schedule
-    const options = cloneMs === undefined ? {} : { cloneMs }
+    const options = { jobMs: JOB_MS, ...(cloneMs !== undefined && { cloneMs }) }
     const client = this.cluster.connect({ process })
     // Only workspaces have Deployments, and volumes of their own.
     const workloads = this.schedule.workspaces !== undefined

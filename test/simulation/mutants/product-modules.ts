@@ -69,8 +69,10 @@ export const WORKSPACES = {
   kinds: () => import('../../../operator/controllers/workspace/decide/kinds.ts'),
   lostKeys: () => import('../../../operator/controllers/workspace/lost-keys.ts'),
   planDeletion: () => import('../../../operator/controllers/workspace/decide/plan-deletion.ts'),
+  plays: () => import('../../../operator/controllers/workspace/decide/plays.ts'),
   references: () => import('../../../operator/controllers/workspace/references.ts'),
   status: () => import('../../../operator/controllers/workspace/decide/status.ts'),
   removalOrder: () => import('../../../operator/controllers/workspace/decide/removal-order.ts'),
   triggers: () => import('../../../operator/controllers/workspace/triggers.ts'),
+  views: () => import('../../../operator/cluster/workspace-views.ts'),
 } as const

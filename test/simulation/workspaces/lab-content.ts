@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { ansibleName } from '@open-terrain/constructs'
 import { parse } from 'yaml'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Workspace } from '../../harness/kinds.ts'
@@ -22,10 +23,12 @@ export function wrongIn(workspace: Workspace, parts: readonly KubeObject[], held
     ...namespaceIn(workspace, held, of('Namespace')),
     ...playsIn(
       workspace,
-      of('ConfigMap').filter(({ data }) => data?.hosts === undefined),
+      of('ConfigMap').filter(({ metadata }) => metadata.name === ansibleName(workspace.metadata.name)),
     ),
     ...valuesIn(workspace, of('Secret')),
-    ...of('ConfigMap').flatMap((one) => hostsIn(workspace, held, one)),
+    ...of('ConfigMap')
+      .filter(({ data }) => data?.hosts !== undefined)
+      .flatMap((one) => hostsIn(workspace, held, one)),
     ...of('Deployment').flatMap((one) =>
       held.has(`Deployment ${one.metadata.name}`)
         ? []

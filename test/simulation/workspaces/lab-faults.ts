@@ -4,7 +4,7 @@ import type { Actor } from '../kind.ts'
 import { guestFault } from '../machines/guests.ts'
 import type { World } from '../world.ts'
 import type { Lab } from './labs.ts'
-import type { PodFault } from './workspace-schedule.ts'
+import type { PlayFault, PodFault } from './workspace-schedule.ts'
 
 /** Containers and machines of workspaces that do not run as they should. */
 export function labFaults({ scripts }: World, labs: readonly Lab[]): Actor {
@@ -21,11 +21,32 @@ export function labFaults({ scripts }: World, labs: readonly Lab[]): Actor {
           scripts.add(start, action.forMs)
           return true
         }
+        case 'playFault': {
+          const { name: namespace } = pick(labs, action.workspace)
+          scripts.add(({ workloads }) => workloads.script({ namespace }, playFault(action.fault)), action.forMs)
+          return true
+        }
         default:
           return false
       }
     },
   }
+}
+
+/** As report.py writes it, and as Ansible does without it. */
+const REPORT = JSON.stringify({
+  what: 'failed',
+  play: 'web',
+  task: 'log in',
+  host: 'web',
+  message: 'refused: <secret>',
+})
+const LOG = 'TASK [log in] ***\nfatal: [web]: FAILED! => {"changed": false, "msg": "refused: <secret>"}'
+
+function playFault(fault: PlayFault): WorkloadFault {
+  if (fault === 'fails') return { type: 'exit', exitCode: 2 }
+  if (fault === 'tells') return { type: 'exit', exitCode: 2, message: REPORT }
+  return fault === 'tellsAsLog' ? { type: 'exit', exitCode: 2, message: LOG } : { type: fault }
 }
 
 function podFault(type: PodFault): WorkloadFault {

@@ -11,7 +11,8 @@ export const STAGES: readonly (readonly ResourceType[])[] = [
   [types.SERVICE],
   [MACHINE],
   [types.DEPLOYMENT],
-  [types.CONFIG_MAP, types.PERSISTENT_VOLUME_CLAIM, types.PERSISTENT_VOLUME, types.NETWORK_ATTACHMENT_DEFINITION],
+  [types.CONFIG_MAP, types.JOB],
+  [types.PERSISTENT_VOLUME_CLAIM, types.PERSISTENT_VOLUME, types.NETWORK_ATTACHMENT_DEFINITION],
   [types.SECRET],
   [types.NAMESPACE, types.NETWORK_POLICY, types.RESOURCE_QUOTA],
 ]
@@ -57,6 +58,7 @@ export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: bo
     ...services.map((one) => `Service ${one.name}`),
   ]
   const may = [
+    `ConfigMap ${name}-plays`,
     ...containerClusters.flatMap((one) => [...hostsOf(one), `Deployment ${one.name}`]),
     ...vms.map((one) => `VirtualMachine ${one.name}`),
   ]

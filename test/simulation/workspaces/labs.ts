@@ -3,7 +3,7 @@ import { firstImageOf, pick } from '../data-syncs/vms.ts'
 import * as objects from '../objects.ts'
 import type { Schedule, SourceNature } from '../schedule.ts'
 import { urlOf } from '../sources.ts'
-import type { ClusterOfPlan, VmOfPlan, WorkspacePlan } from './workspace-schedule.ts'
+import type { ClusterOfPlan, PlaysOfPlan, VmOfPlan, WorkspacePlan } from './workspace-schedule.ts'
 
 // What the numbers of a schedule mean.
 
@@ -27,6 +27,11 @@ const FIRST_CLUSTER = 50
 /** What the operator makes for labs with an even number. */
 export const PASSWORD = { name: 'logins', key: 'password' } as const
 
+/** With what plays log in, in labs that have a key. People create it. */
+export const KEY = { name: 'deploy-key', key: 'id_ed25519' } as const
+/** An image that plays roles. */
+export const PLAYER = 'registry.example.com/ansible:2.19'
+
 type Spec = Required<WorkspaceSpecInput>
 type Vm = Spec['vms'][number]
 type Cluster = Spec['containerClusters'][number]
@@ -42,6 +47,9 @@ export interface Lab {
   volumes: ReadonlySet<number>
   /** By number of a cluster: how often people have changed its image. */
   readonly renewals: Map<number, number>
+  plays: PlaysOfPlan | undefined
+  /** How often people have asked for plays, and for new disks. */
+  readonly requests: { plays: number; disks: number }
   /** Its spec breaks the schema, as if it had been stored before there was one. */
   isSpoiled: boolean
   isWanted: boolean
@@ -58,6 +66,8 @@ export function labOf(plan: WorkspacePlan, number: number): Lab {
     networks: new Set(plan.networks),
     volumes: new Set(plan.volumes),
     renewals: new Map(),
+    plays: plan.plays,
+    requests: { plays: 0, disks: 0 },
     isSpoiled: false,
     isWanted: true,
   }
@@ -97,6 +107,7 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
     ...servicesOf(lab),
     ...(lab.number % 2 === 0 && { secrets: [{ name: PASSWORD.name, generate: [{ key: PASSWORD.key }] }] }),
     ...(lab.number % 2 === 1 && { names: 'hosts' as const }),
+    ...(lab.plays !== undefined && { ansible: ansibleOf(lab.plays) }),
     // As stored before there was a schema.
     ...(lab.isSpoiled && { volumes: [{ name: 'Data!', size: 'huge' }] }),
   }
@@ -112,7 +123,21 @@ function vmOf(lab: Lab, { vm, image, network, isIgnored }: VmOfPlan, schedule: S
     resources: { cpu: '1', memory: '256Mi' },
     ...(lab.number % 2 === 0 && { users: [{ name: 'student', lock_passwd: false, passwordSecretRef: PASSWORD }] }),
     ...(network !== undefined && { interfaces: [interfaceOf(network, 10 + vm)] }),
-    ...(lab.number % 2 === 0 && { ansible: { roles: { build: [{ role: `role-${vm}` }] } } }),
+    ...rolesOf(lab, vm),
+  }
+}
+
+function rolesOf({ number, plays }: Lab, vm: number): Pick<Vm, 'ansible'> {
+  const when = plays?.when ?? (number % 2 === 0 ? ['build' as const] : [])
+  const roles = Object.fromEntries(when.map((one) => [one, [{ role: `role-${vm}` }]]))
+  return when.length === 0 ? {} : { ansible: { roles } }
+}
+
+function ansibleOf({ hasImage, hasKey, timeout }: PlaysOfPlan): Spec['ansible'] {
+  return {
+    ...(hasImage && { image: PLAYER }),
+    ...(hasKey && { sshKeySecretRef: KEY }),
+    ...(timeout !== undefined && { timeout }),
   }
 }
 

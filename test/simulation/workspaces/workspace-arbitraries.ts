@@ -2,10 +2,13 @@ import fc from 'fast-check'
 import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { duration, maybe, networkActionOn, sometimes } from '../arbitraries.ts'
 import type { Action } from '../schedule.ts'
+import { PLAYER } from './labs.ts'
 import {
   type ClusterOfPlan,
   LAB_GUEST_FAULTS,
   PARTS,
+  PLAY_FAULTS,
+  PLAY_HARMS,
   POD_FAULTS,
   type VmOfPlan,
   type WorkspaceAction,
@@ -42,6 +45,53 @@ export const workspace: fc.Arbitrary<WorkspacePlan> = fc.record({
   networks: fc.array(fc.nat(2), { maxLength: 2 }),
   volumes: fc.array(fc.nat(1), { maxLength: 2 }),
 })
+
+/** A workspace whose machines have roles, and addresses at which they are played. */
+export const playedWorkspace: fc.Arbitrary<WorkspacePlan> = fc
+  .record({
+    workspace,
+    plays: fc.record({
+      hasImage: fc.nat(3).map((roll) => roll > 0),
+      hasKey: sometimes(2),
+      when: fc.constantFrom(['build' as const], ['build', 'deploy'] as const, ['deploy' as const]),
+      timeout: fc.constantFrom(undefined, undefined, '20s', '2m'),
+    }),
+    vms: fc.array(vm, { minLength: 1, maxLength: 2, size: 'max' }),
+  })
+  .map(({ workspace: plan, plays, vms }) => ({
+    ...plan,
+    plays,
+    vms: vms.map((one) => ({ ...one, image: one.image % 3, network: one.network ?? one.vm })),
+  }))
+
+const play: fc.Arbitrary<WorkspaceAction> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constantFrom('askForPlays', 'askForPlays', 'togglePlayImage', 'rebuildLab'),
+      workspace: workspaceNumber,
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('restartVm'), workspace: workspaceNumber, number: fc.nat(1) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('harmPlay'),
+      workspace: workspaceNumber,
+      what: fc.constantFrom(...PLAY_HARMS),
+      number: fc.nat(3),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('playFault'),
+      workspace: workspaceNumber,
+      fault: fc.constantFrom(...PLAY_FAULTS),
+      forMs: duration(MINUTE, 5 * MINUTE),
+    }),
+  },
+)
 
 const edit: fc.Arbitrary<WorkspaceAction> = fc.oneof(
   {
@@ -132,6 +182,15 @@ const keys: fc.Arbitrary<Action> = fc
     fc.record({ do: fc.constant('setPolicy' as const), key: fc.constant(key), value: fc.constantFrom(...values) }),
   )
 
+const playKey: fc.Arbitrary<Action> = fc.record({
+  do: fc.constant('setPolicy' as const),
+  key: fc.constant('ansibleImage'),
+  value: fc.constantFrom(PLAYER, 'none'),
+})
+
+/** Requests that concern plays. */
+const playNetwork = networkActionOn('Workspace', 'Job', 'Pod', 'VirtualMachine', 'Secret', 'ConfigMap')
+
 /** Among the kinds that `networkAction` names are none of those that workspaces are made of. */
 const network = networkActionOn('Workspace', 'Deployment', 'VMDiskImage', ...PARTS)
 
@@ -143,4 +202,7 @@ export const WORKSPACE_GROUPS = {
   workspaceUprooting: uprooting,
   workspaceKeys: keys,
   workspaceNetwork: network,
+  plays: play,
+  playKeys: playKey,
+  playNetwork,
 } as const

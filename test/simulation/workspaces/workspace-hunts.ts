@@ -1,9 +1,10 @@
 import type fc from 'fast-check'
-import { SECOND } from '../../../operator/runtime/times.fixtures.ts'
+import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { FAMILIES } from '../families.ts'
-import type { Schedule } from '../schedule.ts'
+import type { Schedule, Step } from '../schedule.ts'
 import { unseenAfter } from '../unseen.ts'
-import type { WorkspacePlan } from './workspace-schedule.ts'
+import { PLAYER } from './labs.ts'
+import { PLAY_HARMS, type WorkspacePlan } from './workspace-schedule.ts'
 
 // Schedules with such a strong emphasis that a few of them reach what is rare in the others.
 
@@ -49,4 +50,24 @@ const workspacesLate: fc.Arbitrary<Schedule> = FAMILIES.workspacesCalm.map((sche
   }
 })
 
-export const WORKSPACE_HUNTS = { workspacesUnseen, workspacesLate } as const
+/** Again and again somebody stops what plays, in one way or another, and asks for it again while its pod may still run. */
+const workspacesImpatient: fc.Arbitrary<Schedule> = FAMILIES.workspacesPlayedCalm.map((schedule): Schedule => {
+  const rounds = PLAY_HARMS.flatMap((what): Step[] => [
+    { afterMs: 11 * SECOND, action: { do: 'harmPlay', workspace: 0, what, number: 0 } },
+    { afterMs: SECOND, action: { do: 'askForPlays', workspace: 0 } },
+  ])
+  const hang = { do: 'playFault', workspace: 0, fault: 'neverEnds', forMs: 3 * MINUTE } as const
+  return {
+    ...schedule,
+    workspaces: (schedule.workspaces ?? []).map((plan) => ({ ...plan, createdAtMs: 0 })),
+    steps: [
+      { afterMs: 0, action: { do: 'setPolicy', key: 'ansibleImage', value: PLAYER } },
+      { afterMs: 0, action: hang },
+      { afterMs: 30 * SECOND, action: { do: 'askForPlays', workspace: 0 } },
+      ...rounds,
+      ...schedule.steps.slice(0, 8),
+    ],
+  }
+})
+
+export const WORKSPACE_HUNTS = { workspacesUnseen, workspacesLate, workspacesImpatient } as const

@@ -1,4 +1,4 @@
-import type { WorkspaceNetworkProps } from '@open-terrain/constructs'
+import type { PlayRecord, WorkspaceNetworkProps } from '@open-terrain/constructs'
 import type { ComponentKind } from '../../../operator/controllers/workspace/decide/component-kind.ts'
 import type { Mutant } from '../mutant.ts'
 import { SHARED, WORKSPACES } from '../mutants/product-modules.ts'
@@ -27,6 +27,15 @@ const bridgedAs = (other: (props: WorkspaceNetworkProps) => WorkspaceNetworkProp
   seam(SHARED.constructs, 'renderWorkspaceNetwork', (renderWorkspaceNetwork) => (props) => {
     const others = renderWorkspaceNetwork(other(props))
     return renderWorkspaceNetwork(props).map((one, at) => ({ ...one, spec: others[at]?.spec ?? one.spec }))
+  })
+
+/** Plays of one phase are remembered as if nothing had been played yet. */
+const forgetting = (which: PlayRecord['phase']) =>
+  seam(WORKSPACES.plays, 'playRecordsIn', (playRecordsIn) => (world) => {
+    return playRecordsIn(world).map((record) => {
+      const { vm, play, phase, request } = record
+      return phase === which ? { vm, play, phase: 'Pending', ...(request !== undefined && { request }) } : record
+    })
   })
 
 /** Deliberate defects in what the operator does for workspaces. */
@@ -200,6 +209,38 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     seam: alwaysReady('Secret'),
     kind: 'workspacesCalm',
     seed: 21,
+  },
+  {
+    name: 'a Job that plays roles is started as soon as it is made',
+    invariant: 7,
+    seam: seam(SHARED.constructs, 'renderPlayJob', (renderPlayJob) => (props) => {
+      const { spec, ...job } = renderPlayJob(props)
+      return { ...job, spec: { ...spec, suspend: false as unknown as true } }
+    }),
+    kind: 'workspacesPlayedCalm',
+  },
+  {
+    name: 'roles are played again when nobody saw how they ended',
+    invariant: 7,
+    seam: forgetting('Failed'),
+    kind: 'workspacesPlayedCalm',
+  },
+  {
+    name: 'roles are played on machines that were there before anybody played',
+    invariant: 7,
+    seam: forgetting('NotPlayed'),
+    kind: 'workspacesPlayedCalm',
+    seed: 23,
+  },
+  {
+    name: 'a Job that somebody suspended is started again',
+    invariant: 7,
+    seam: seam(WORKSPACES.views, 'viewPlayJob', (viewPlayJob) => (object) => {
+      const view = viewPlayJob(object)
+      return { ...view, metadata: { ...view.metadata, generation: 1 } }
+    }),
+    kind: 'workspacesPlayedCalm',
+    seed: 18,
   },
   {
     name: 'a workspace does not keep its images',

@@ -1,10 +1,11 @@
-import { LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
   DEPLOYMENT,
+  JOB,
   NAMESPACE,
   NETWORK_ATTACHMENT_DEFINITION,
   NETWORK_POLICY,
@@ -12,17 +13,20 @@ import {
   POD,
   RESOURCE_QUOTA,
   SECRET,
+  VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
+import { hasFinished, type Job } from '../../../sandbox/memory-cluster/job-objects.ts'
 import { IMAGE, MACHINE, type Machine, WORKSPACE } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'
 import { pick } from '../data-syncs/vms.ts'
 import type { People } from '../kind.ts'
 import * as objects from '../objects.ts'
+import { CANARY } from '../oracle/secrets.ts'
 import { ASK_AGAIN_MS, find, leaveRefused } from '../people.ts'
 import type { Action } from '../schedule.ts'
 import type { World } from '../world.ts'
-import { FARM, imageOf, type Lab, labOf, PASSWORD, specOf } from './labs.ts'
-import type { ClusterOfPlan, Part, VmOfPlan, WorkspaceAction } from './workspace-schedule.ts'
+import { FARM, imageOf, KEY, type Lab, labOf, PASSWORD, specOf } from './labs.ts'
+import type { ClusterOfPlan, Part, PlayHarm, VmOfPlan, WorkspaceAction } from './workspace-schedule.ts'
 
 const PART_TYPES: Readonly<Record<Part, ResourceType>> = {
   Namespace: NAMESPACE,
@@ -57,6 +61,12 @@ const TAKEN: Readonly<Record<Exclude<Part, 'Namespace' | 'NetworkPolicy'>, reado
   Secret: [PASSWORD.name],
 }
 
+/** When people try to create the key of a lab, after the lab: it needs its namespace. */
+const KEY_AFTER_MS = [2_000, 20_000, 90_000]
+
+/** Carried out by others. */
+const FAULTS: ReadonlySet<string> = new Set<WorkspaceAction['do']>(['podFault', 'labGuestFault', 'playFault'])
+
 const NAMESAKE = { metadata: { labels: { owner: 'somebody' } } }
 
 /** What people do to workspaces and to their parts. */
@@ -79,7 +89,7 @@ export class WorkspacePeople implements People {
   }
 
   carryOut(action: Action): boolean {
-    if (!('workspace' in action) || action.do === 'podFault' || action.do === 'labGuestFault') return false
+    if (!('workspace' in action) || FAULTS.has(action.do)) return false
     this.#act(action, pick(this.labs, action.workspace))
     return true
   }
@@ -93,6 +103,7 @@ export class WorkspacePeople implements People {
     }
     for (const lab of this.labs) {
       if (lab.isWanted) this.#ensure(lab)
+      this.#ensureKey(lab)
       this.#freeClaims(lab)
       this.#freeImages(lab)
     }
@@ -129,6 +140,10 @@ export class WorkspacePeople implements People {
       case 'crampWorkspace':
         this.#cramp(lab, action.forMs)
         return
+      case 'restartVm':
+      case 'harmPlay':
+        this.#interfere(action, lab)
+        return
       default:
         this.#edit(action, lab)
         this.#rewrite(lab)
@@ -160,6 +175,15 @@ export class WorkspacePeople implements People {
           at === action.number ? { ...one, isIgnored: !one.isIgnored } : one,
         )
         return
+      case 'togglePlayImage':
+        lab.plays = lab.plays && { ...lab.plays, hasImage: !lab.plays.hasImage }
+        return
+      case 'askForPlays':
+        lab.requests.plays += 1
+        return
+      case 'rebuildLab':
+        lab.requests.disks += 1
+        return
       case 'renewCluster':
         lab.renewals.set(action.number, (lab.renewals.get(action.number) ?? 0) + 1)
         return
@@ -172,15 +196,54 @@ export class WorkspacePeople implements People {
     if (!lab.isWanted) return
     const { cluster, time, schedule } = this.#world
     const found = find(this.#world, WORKSPACE, { name: lab.name })
-    if (found === undefined)
+    if (found === undefined) {
       cluster.admin.create(WORKSPACE, objects.make(WORKSPACE, { name: lab.name }, { spec: specOf(lab, schedule) }))
-    else if (isDeletion(found)) time.schedule(ASK_AGAIN_MS, () => this.#ensure(lab))
+      for (const afterMs of KEY_AFTER_MS) time.schedule(afterMs, () => this.#ensureKey(lab))
+    } else if (isDeletion(found)) time.schedule(ASK_AGAIN_MS, () => this.#ensure(lab))
   }
 
   #rewrite(lab: Lab): void {
     const found = find(this.#world, WORKSPACE, { name: lab.name })
     const spec = specOf(lab, this.#world.schedule)
-    if (found !== undefined) this.#world.cluster.admin.replace(WORKSPACE, { ...found, spec } as KubeObject)
+    if (found === undefined) return
+    const annotations = { ...found.metadata.annotations, ...requestsOf(lab) }
+    const metadata = { ...found.metadata, annotations }
+    this.#world.cluster.admin.replace(WORKSPACE, { ...found, metadata, spec } as KubeObject)
+    this.#ensureKey(lab)
+  }
+
+  /** Creates the key of the lab once there is its namespace. */
+  #ensureKey({ name: namespace, plays }: Lab): void {
+    if (plays?.hasKey !== true) return
+    const data = { [KEY.key]: Buffer.from(`${CANARY} of ${namespace}`).toString('base64') }
+    leaveRefused(() => {
+      this.#world.cluster.admin.create(SECRET, objects.make(SECRET, { namespace, name: KEY.name }, { data }))
+    })
+  }
+
+  #interfere(action: WorkspaceAction & { readonly do: 'restartVm' | 'harmPlay' }, { name: namespace }: Lab): void {
+    const { admin } = this.#world.cluster
+    const type = action.do === 'restartVm' ? VIRTUAL_MACHINE_INSTANCE : JOB
+    leaveRefused(() => {
+      const all = admin.list(type, { namespace }).items
+      // People interfere with what goes on.
+      const open = all.filter((one) => !(action.do === 'harmPlay' && hasFinished(one as Job)))
+      const found = open.length > 0 ? open : all
+      if (found.length === 0) return
+      const { metadata } = pick(found, action.number)
+      if (action.do === 'restartVm') admin.delete(type, metadata)
+      else this.#harmPlay(action.what, metadata)
+    })
+  }
+
+  #harmPlay(what: PlayHarm, { namespace = '', name }: KubeObject['metadata']): void {
+    const { admin } = this.#world.cluster
+    if (what === 'suspendJob') admin.mergePatch(JOB, { namespace, name }, { spec: { suspend: true } })
+    else if (what === 'deleteJob') admin.delete(JOB, { namespace, name }, { propagationPolicy: 'Background' })
+    else if (what === 'deleteJobAlone') admin.delete(JOB, { namespace, name })
+    else
+      for (const { metadata } of admin.list(POD, { namespace, labelSelector: `${LABELS.play}=${name}` }).items)
+        leaveRefused(() => admin.delete(POD, metadata))
   }
 
   #delete(lab: Lab): void {
@@ -252,6 +315,13 @@ export class WorkspacePeople implements People {
     const quota = objects.make(RESOURCE_QUOTA, { namespace, name: 'cramped' }, { spec: { hard } })
     leaveRefused(() => admin.create(RESOURCE_QUOTA, quota))
     this.#world.trouble.later(forMs, () => leaveRefused(() => admin.delete(RESOURCE_QUOTA, quota.metadata)))
+  }
+}
+
+function requestsOf({ requests: { plays, disks } }: Lab): Readonly<Record<string, string>> {
+  return {
+    ...(plays > 0 && { [ANNOTATIONS.playRequestedAt]: `${plays}` }),
+    ...(disks > 0 && { [ANNOTATIONS.rebuildRequestedAt]: `${disks}` }),
   }
 }
 

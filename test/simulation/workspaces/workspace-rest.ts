@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isClusterNetworkName } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
+import { JOB } from '../../../operator/kube/resource-types.ts'
+import type { Job } from '../../../sandbox/memory-cluster/job-objects.ts'
 import {
   conditionOf,
   IMAGE,
@@ -19,6 +21,16 @@ import type { HostsOracle } from './hosts-oracle.ts'
 import { wrongIn } from './lab-content.ts'
 import { partsOf, wantedComponents, wantedParts } from './lab-parts.ts'
 import { FARM, type Lab } from './labs.ts'
+
+type PlayRecords = NonNullable<NonNullable<Workspace['status']>['plays']>
+
+function playsIn({ status }: Workspace): PlayRecords {
+  return status?.plays ?? []
+}
+
+function isFailure({ type, status }: { readonly type: string; readonly status: string }): boolean {
+  return type === 'Failed' && status === 'True'
+}
 
 interface Component {
   readonly kind: string
@@ -101,6 +113,7 @@ export class WorkspaceRest implements Rest {
     return [
       ...wrong,
       ...this.#wrongNames(workspace, components),
+      ...this.#wrongPlays(workspace),
       ...(workspace.status?.phase === phase ? [] : [`it is ${workspace.status?.phase}, expected ${phase}`]),
       ...(isSettled ? [] : ['Settled is wrong']),
     ]
@@ -119,6 +132,51 @@ export class WorkspaceRest implements Rest {
     })
   }
 
+  /** A play that failed is told of until somebody asks again. Others wait for their machines. */
+  #phasesOfPlays(workspace: Workspace): readonly string[] {
+    if (playsIn(workspace).some(({ phase }) => phase === 'Failed')) return ['Failed']
+    return this.#failedImages(workspace).length > 0 || this.#lost(workspace).length > 0
+      ? ['Ready', 'Provisioning']
+      : ['Ready']
+  }
+
+  /** Nothing plays any more, and what became of each Job is told. */
+  #wrongPlays(workspace: Workspace): readonly string[] {
+    const { metadata, status } = workspace
+    const plays = playsIn(workspace)
+    const waits = new Set([...this.#waiting(workspace), ...this.#lost(workspace)])
+    // Roles of deploy need those of build.
+    const unbuilt = new Set(
+      plays.flatMap(({ vm, play, phase }) => (play === 'build' && phase === 'Failed' ? [vm] : [])),
+    )
+    const isIdle = ({ vm, play }: PlayRecords[number]) => waits.has(vm) || (play === 'deploy' && unbuilt.has(vm))
+    const open = plays.filter((one) => one.phase === 'Running' || (one.phase === 'Pending' && !isIdle(one)))
+    const [first] = plays.filter(({ phase }) => phase === 'Failed')
+    const message = status?.components?.find(({ kind }) => kind === 'Ansible')?.message ?? ''
+    const isTold = first === undefined || message.startsWith(`${first.play} of ${first.vm} failed: ${first.message}`)
+    const jobs = [...this.#world.chronicle.traces.of<Job>(JOB).values()].map(({ object }) => object)
+    const untold = jobs
+      .filter((job) => job.metadata.namespace === metadata.name && job.status?.conditions?.some(isFailure) === true)
+      .filter(
+        ({ metadata: { name } }) =>
+          !plays.some(({ job, phase }) => job === name && (phase === 'Failed' || phase === 'Pending')),
+      )
+    return [
+      ...open.map(({ vm, play, phase }) => `${play} of ${vm} is ${phase}`),
+      ...(isTold ? [] : [`it does not say that ${first.play} of ${first.vm} failed: ${message}`]),
+      ...untold.map((job) => `Job ${job.metadata.name} failed, and that is not told`),
+    ]
+  }
+
+  /** Returns the names of the machines that are not deployed, cannot be reached, or wait: if there is no image of one, all do. */
+  #waiting(workspace: Workspace): readonly string[] {
+    const areAll = this.#failedImages(workspace).length > 0
+    const vms = workspace.spec.vms ?? []
+    return vms
+      .filter(({ ignoreOnDeploy, interfaces = [] }) => areAll || ignoreOnDeploy === true || interfaces.length === 0)
+      .map(({ name }) => name)
+  }
+
   #failedImages({ spec }: Workspace): readonly string[] {
     const names = (spec.vms ?? []).map(({ backingVMDiskImage }) => backingVMDiskImage)
     return names.filter((name) => this.#imageOf(name)?.status?.artifact === undefined)
@@ -132,6 +190,7 @@ export class WorkspaceRest implements Rest {
     const { spec } = workspace
     if (kind === 'Namespace') return ['Ready']
     if (kind === 'Image') return [this.#phaseOfImage(workspace, name)]
+    if (kind === 'Ansible' && playsIn(workspace).length > 0) return this.#phasesOfPlays(workspace)
     const cluster =
       kind === 'ContainerCluster' ? (spec.containerClusters ?? []).find((one) => one.name === name) : undefined
     const ports = cluster?.containers.flatMap(({ portMappings = [] }) => portMappings) ?? []
@@ -161,7 +220,8 @@ export class WorkspaceRest implements Rest {
     const names = new Set(parts.map(({ kind, metadata }) => `${kind} ${metadata.name}`))
     const held = new Set(this.#heldOf(workspace, policy.data['allowHostPorts'] === 'false'))
     const missing = isComplete ? must.filter((one) => !names.has(one) && !held.has(one)) : []
-    const free = new Set(['NetworkPolicy', 'ResourceQuota'])
+    // Jobs stay for their logs.
+    const free = new Set(['NetworkPolicy', 'ResourceQuota', 'Job'])
     const isUsed = ({ metadata: { name } }: KubeObject) =>
       isClusterNetworkName(name) &&
       parts.some(({ kind, ...one }) => kind === 'Deployment' && JSON.stringify(one).includes(name))
@@ -228,10 +288,11 @@ export class WorkspaceRest implements Rest {
   }
 
   /** With an image without an artifact, a container that asks for what the policy may refuse, or a disk that is lost, what exists depends on when that began. */
-  #isDecided({ isSpoiled }: Lab, workspace: Workspace | undefined): boolean {
+  #isDecided({ isSpoiled, plays }: Lab, workspace: Workspace | undefined): boolean {
     if (workspace === undefined) return true
     const asksForMore = this.#heldOf(workspace, true).length > 0
     const isLost = this.#lost(workspace).length > 0
-    return !isSpoiled && !asksForMore && !isLost && this.#failedImages(workspace).length === 0
+    // What was played depends on when somebody asked, or interfered.
+    return !isSpoiled && plays === undefined && !asksForMore && !isLost && this.#failedImages(workspace).length === 0
   }
 }

@@ -6,6 +6,19 @@ export interface WorkspacePlan {
   /** Numbers of its networks and volumes, besides those that vms and clusters need. */
   readonly networks: readonly number[]
   readonly volumes: readonly number[]
+  /** Undefined: its machines have no roles but those that nobody plays. */
+  readonly plays?: PlaysOfPlan
+}
+
+/** How the roles of its machines are played. */
+export interface PlaysOfPlan {
+  /** Whether its spec names an image. */
+  readonly hasImage: boolean
+  /** Whether it logs in with a key, whose Secret people create. */
+  readonly hasKey: boolean
+  /** When there are roles. */
+  readonly when: readonly ('build' | 'deploy')[]
+  readonly timeout: string | undefined
 }
 
 export interface VmOfPlan {
@@ -75,7 +88,22 @@ export type WorkspaceAction = { readonly workspace: number } & (
   /** Pods of its container clusters, or its machines, cannot run as they should. */
   | { readonly do: 'podFault'; readonly fault: PodFault; readonly forMs: number }
   | { readonly do: 'labGuestFault'; readonly fault: LabGuestFault; readonly forMs: number }
+  /** Pods that play roles end in another way than well, or not at all. */
+  | { readonly do: 'playFault'; readonly fault: PlayFault; readonly forMs: number }
+  /** Somebody asks that plays are played again, or that all machines have new disks. Or the image is named, or no longer. */
+  | { readonly do: 'askForPlays' | 'rebuildLab' | 'togglePlayImage' }
+  /** The machine is started again, with its disk. */
+  | { readonly do: 'restartVm'; readonly number: number }
+  | { readonly do: 'harmPlay'; readonly what: PlayHarm; readonly number: number }
 )
+
+/** `deleteJobAlone`: its pod stays, as it does if nobody says otherwise. */
+export const PLAY_HARMS = ['deleteJob', 'deleteJobAlone', 'suspendJob', 'deletePod'] as const
+export type PlayHarm = (typeof PLAY_HARMS)[number]
+
+/** `tells`: what it says at its end has a secret in it. */
+export const PLAY_FAULTS = ['fails', 'tells', 'tellsAsLog', 'neverEnds', 'imagePull', 'unschedulable'] as const
+export type PlayFault = (typeof PLAY_FAULTS)[number]
 
 export const LAB_GUEST_FAULTS = ['neverReady', 'slowStart', 'unschedulable', 'podRefused', 'guestCrash'] as const
 export type LabGuestFault = (typeof LAB_GUEST_FAULTS)[number]

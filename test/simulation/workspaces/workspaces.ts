@@ -17,6 +17,7 @@ import { labFaults } from './lab-faults.ts'
 import { isPartOf, isType, PART_TYPES } from './lab-parts.ts'
 import { FARM } from './labs.ts'
 import { WorkspaceOrderOracle } from './order-oracle.ts'
+import { PlaysOracle } from './plays-oracle.ts'
 import { RefusalOracle } from './refusal-oracle.ts'
 import { WorkspaceStatusOracle } from './status-oracle.ts'
 import { WorkspacePeople } from './workspace-people.ts'
@@ -45,6 +46,7 @@ export class Workspaces implements Kind {
       new WorkspaceOrderOracle(world),
       new IsolationOracle(world),
       new RefusalOracle(world),
+      new PlaysOracle(world),
       new AddressOracle((message) => world.report(7, message)),
     ]
   }
