@@ -8,7 +8,7 @@ import { cel, dataKey, dnsLabel, listMap, matching, maybeFlag, maybeText, object
 import { containerMemoryField } from './sizes.ts'
 import { CPU_PATTERN, cpuField } from './virtual-machine-cpu.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
-import { memberName } from './workspace-member-name.ts'
+import { dependsOnField, memberName } from './workspace-member-name.ts'
 import { podInterfaces } from './workspace-networks.ts'
 import { absolutePath } from './workspace-volumes.ts'
 
@@ -291,6 +291,7 @@ const container = z
 const containerClusterFields = z.object({
   name: memberName().describe('Name of the cluster: of its Deployment, and its host name.'),
   ignoreOnDeploy: maybeFlag('True: its containers are not created; what exists stays. Default: false.'),
+  dependsOn: dependsOnField,
   pullSecrets: z
     .array(objectName().describe('Name of one Secret.'))
     .max(WORKSPACE_LIMITS.pullSecrets)

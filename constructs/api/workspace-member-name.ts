@@ -1,5 +1,6 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { cel, dnsLabel } from './shared.ts'
+import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 
 /** Groups of every Ansible inventory. A play for a host with such a name would be one for all hosts. */
 const GROUPS = ['all', 'ungrouped']
@@ -12,3 +13,10 @@ export function memberName(): z.ZodString {
     holds: (name: string) => !GROUPS.includes(name),
   })
 }
+
+/** Who has to be Ready before a member is created. Whether they exist, and wait for each other, the operator says. */
+export const dependsOnField = z
+  .array(z.string().max(63).describe('Its name.'))
+  .max(WORKSPACE_LIMITS.dependsOn)
+  .describe('Members that must be Ready before it is created.')
+  .optional()

@@ -102,6 +102,12 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'Remove attach from the network that the message names, so that the workspace gets a network of its own, or have the NetworkAttachmentDefinition added to attachableNetworks.',
   },
+  DependencyInvalid: {
+    severity: 'warning',
+    meaning:
+      'dependsOn of a member names the member itself, or no member, or leads back to it, so it can never be created. What exists is not affected.',
+    remedy: 'Correct dependsOn of the member as the message says.',
+  },
   /** Refused by the policy, or by all of them. */
   OverrideNotAllowed: {
     severity: 'warning',

@@ -14,7 +14,7 @@ import { cpuField } from './virtual-machine-cpu.ts'
 import { usersField } from './virtual-machine-users.ts'
 import { vmDiskImage } from './vm-disk-image.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
-import { memberName } from './workspace-member-name.ts'
+import { dependsOnField, memberName } from './workspace-member-name.ts'
 import { machineInterfaces } from './workspace-networks.ts'
 
 const role = z
@@ -61,6 +61,7 @@ const vmFields = z.object({
   ignoreOnDeploy: maybeFlag(
     'True: only the image is ensured, no machine is created; one that exists stays. Default: false.',
   ),
+  dependsOn: dependsOnField,
   backingVMDiskImage: objectName().describe(
     'Name of the VMDiskImage that the disk is cloned from, in the namespace that the policy key imageNamespace names. If it does not exist, it is ' +
       'created from vmDiskImageTemplate, or from the policy key imageUrlTemplate. Without either, the workspace waits for it.',

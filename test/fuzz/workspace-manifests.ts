@@ -134,11 +134,14 @@ const container = fc.record({
 const initContainer = container.map(
   ({ readinessProbe: _probe, stdin: _stdin, tty: _tty, portMappings: _, ...one }) => one,
 )
+/** Whether they exist, and wait for each other, is no matter of the schema. */
+const dependsOn = maybe(fc.array(fc.constantFrom('vm-0', 'cluster', '', 'x'.repeat(63)), { maxLength: 8 }))
 const vm = fc.record({
   backingVMDiskImage: objectName,
   baseVm: maybe(labelValue),
   version: maybe(labelValue),
   ignoreOnDeploy: maybe(fc.boolean()),
+  dependsOn,
   vmDiskImageTemplate: maybe(validImageSpec),
   resources: fc.record({ cpu, memory }),
   diskSize: maybe(diskSize),
@@ -200,7 +203,7 @@ const validSpec = fc
     nets: names,
     starts: fc.nat(3),
     vms: fc.array(vmWithUserData, { minLength: 1, maxLength: 2 }),
-    place: fc.record({ ...placement, overrides: maybe(overrides) }),
+    place: fc.record({ ...placement, dependsOn, overrides: maybe(overrides) }),
     container,
     first: maybe(initContainer),
     volumes: names,
@@ -611,6 +614,13 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
   ...[VM, CLUSTER].flatMap((owner) => [
     at([...owner, 'interfaces', 0, 'network'], fc.oneof(fc.constantFrom(...NAMES, 'nowhere'), oddName)),
     at([...owner, 'name'], fc.oneof(fc.constantFrom('vm-0', 'vm-1', 'cluster', 'all'), oddName, slipOf(label))),
+    at(
+      [...owner, 'dependsOn'],
+      fc.oneof(
+        textAround(63).map((name) => [name]),
+        many(9, (index) => `m${index}` as never),
+      ),
+    ),
     at(
       [...owner, 'interfaces'],
       many(9, (index) => ({ network: `n${index}`, ipAddress: '10.0.0.1/24' })),

@@ -183,7 +183,7 @@ describe('a lab on nodes that run its containers', () => {
     )
     if (!(router && first && second)) throw new Error('a pod is missing')
     // As whoever is a router has it.
-    await router.run('echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding')
+    await router.run('sysctl -qw net.ipv4.ip_forward=1')
     expect(await first.ask('10.78.0.10', 80)).toBe('second')
     expect(await second.ask('10.77.0.10', 80)).toBe('first')
     const way = JSON.parse(await first.exec(['ip', '-6', '-json', 'route', 'get', 'fd00:78::10'])) as Route[]

@@ -93,7 +93,7 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
   const { networks, volumes } = needed(lab)
   return {
     vms: lab.vms.map((vm) => vmOf(lab, vm, schedule)),
-    containerClusters: lab.clusters.map((cluster) => clusterOf(lab, cluster)),
+    containerClusters: lab.clusters.map((cluster, at) => clusterOf(lab, cluster, lab.clusters[at - 1])),
     networks: networks.map((number) => ({
       name: pick(NETWORKS, number),
       cidr: `10.${number}.0.0/24`,
@@ -141,11 +141,17 @@ function ansibleOf({ hasImage, hasKey, timeout }: PlaysOfPlan): Spec['ansible'] 
   }
 }
 
-function clusterOf(lab: Lab, { cluster, network, volume, asks, isIgnored }: ClusterOfPlan): Cluster {
+/** @param before the one that it waits for in labs with an even number */
+function clusterOf(
+  lab: Lab,
+  { cluster, network, volume, asks, isIgnored }: ClusterOfPlan,
+  before: ClusterOfPlan | undefined,
+): Cluster {
   const port = { containerPort: 80, hostPort: 30_000 + 10 * lab.number + cluster }
   return {
     name: pick(CLUSTERS, cluster),
     ignoreOnDeploy: isIgnored,
+    ...(lab.number % 2 === 0 && before !== undefined && { dependsOn: [pick(CLUSTERS, before.cluster)] }),
     ...(network !== undefined && { interfaces: [interfaceOf(network, FIRST_CLUSTER + cluster)] }),
     containers: [
       {

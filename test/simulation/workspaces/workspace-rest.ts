@@ -200,7 +200,14 @@ export class WorkspaceRest implements Rest {
     const isLost = kind === 'VirtualMachine' && this.#lost(workspace).includes(name)
     if (isForbidden || adds.length > 0 || isLost) return ['Failed']
     // What existed before stays, what is new waits.
-    return waits ? ['Ready', 'Provisioning'] : ['Ready']
+    return waits || this.#isAfterUnready(workspace, name) ? ['Ready', 'Provisioning'] : ['Ready']
+  }
+
+  /** Whether a container cluster is to be created after one that is not ready. */
+  #isAfterUnready({ spec, status }: Workspace, name: string): boolean {
+    const { dependsOn = [] } = spec.containerClusters?.find((one) => one.name === name) ?? {}
+    const found = status?.components?.filter((one) => one.kind === 'ContainerCluster' && dependsOn.includes(one.name))
+    return found?.some(({ phase }) => phase !== 'Ready') === true
   }
 
   #phaseOfImage({ spec: { vms = [] } }: Workspace, name: string): string {
@@ -219,7 +226,12 @@ export class WorkspaceRest implements Rest {
     const { must, may } = wantedParts(workspace, isLocal)
     const names = new Set(parts.map(({ kind, metadata }) => `${kind} ${metadata.name}`))
     const held = new Set(this.#heldOf(workspace, policy.data['allowHostPorts'] === 'false'))
-    const missing = isComplete ? must.filter((one) => !names.has(one) && !held.has(one)) : []
+    const later = new Set(
+      (workspace.spec.containerClusters ?? [])
+        .filter(({ name }) => this.#isAfterUnready(workspace, name))
+        .flatMap(({ name }) => [`Deployment ${name}`, `ConfigMap ${name}-hosts`]),
+    )
+    const missing = isComplete ? must.filter((one) => !(names.has(one) || held.has(one) || later.has(one))) : []
     // Jobs stay for their logs.
     const free = new Set(['NetworkPolicy', 'ResourceQuota', 'Job'])
     const isUsed = ({ metadata: { name } }: KubeObject) =>

@@ -103,6 +103,11 @@ function creation(parts: readonly Part[], loss: ComponentStanding | undefined): 
   return { standing, apply: write.map(({ wanted }) => wanted) }
 }
 
+/** Returns what to do and say instead where a component is not to be created yet. */
+export function heldBack(judged: Judged, standing: ComponentStanding): Judged {
+  return { ...judged, standing: withLoss(lossIn(judged.standing), standing), apply: [] }
+}
+
 /** Returns the standing if it tells of a loss. */
 function lossIn(standing: ComponentStanding): ComponentStanding | undefined {
   return LOST.has(standing.why) ? standing : undefined
@@ -219,7 +224,8 @@ function withRemark(standing: ComponentStanding, { why: reason, message }: Compo
   return { ...standing, why, message: `${standing.message}; ${message}` }
 }
 
-function waitingFor({ component, standing }: Awaited): ComponentStanding {
+/** Returns the standing of what is created after a component that is not ready. */
+export function waitingFor({ component, standing }: Awaited): ComponentStanding {
   const { why } = standing
   const reason = component.kind === 'Image' ? 'WaitingForImages' : 'Provisioning'
   return componentWaiting(

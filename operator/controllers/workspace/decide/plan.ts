@@ -6,6 +6,7 @@ import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import { sooner, type Wake } from '../../../runtime/wake.ts'
 import type { WorkspacePlan, WorkspaceWorld } from '../world.ts'
+import { inTurn } from './dependencies.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'
 import { planWorkspaceDeletion } from './plan-deletion.ts'
@@ -18,7 +19,7 @@ import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
  *             secrets, images ┴─▶ networks, volumes, ansible ─▶ container clusters, machines, services ─▶ Ready
  * ```
  * The only order is that of the kinds, and what each component needs. Once any object beyond those of the ground kinds exists, a component waits
- * only for the components that it needs.
+ * only for the components that it needs. A member with `dependsOn` is created after those that it names are Ready.
  */
 export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan {
   const { workspace, spec } = world
@@ -85,6 +86,7 @@ function judgeAll(world: WorkspaceWorld, now: number): Judged[] {
       judged.set(idOfComponent(component), judge(world, kind, component, awaited, now))
     }
   }
+  inTurn(world, judged)
   return [...judged.values()]
 }
 

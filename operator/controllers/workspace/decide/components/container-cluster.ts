@@ -34,6 +34,7 @@ import {
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
+import { dependencyWarnings } from '../dependencies.ts'
 import { staleHosts, unnamed } from '../host-names.ts'
 import { missingSecrets } from '../missing-secrets.ts'
 import { memberOf } from '../node-group.ts'
@@ -69,7 +70,11 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
           ...volumeIds(blueprint, cluster),
         ],
         ...(warnings.includes(LEFT_OUT) && { remarks: [DEFAULT_ROUTE_LEFT_OUT] }),
-        ...withWarnings([...warnings, ...podOverrideWarnings(props)]),
+        ...withWarnings([
+          ...warnings,
+          ...podOverrideWarnings(props),
+          ...dependencyWarnings(blueprint.spec, cluster.name),
+        ]),
         earlier: earlierRenderings(blueprint, props),
         ...(heldByPolicy(cluster, blueprint) ?? heldByDeploy(cluster)),
       }

@@ -20,6 +20,7 @@ import {
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
+import { dependencyWarnings } from '../dependencies.ts'
 import { missingSecrets } from '../missing-secrets.ts'
 import { refusedOverrides } from '../overrides.ts'
 import { placedBefore } from '../placement.ts'
@@ -52,7 +53,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
           ...volumeIds(vm),
         ],
         ...withWarnings(
-          [...machineNetworkWarnings(spec, vm), ...machineDiskWarnings(spec, vm)],
+          [...machineNetworkWarnings(spec, vm), ...machineDiskWarnings(spec, vm), ...dependencyWarnings(spec, vm.name)],
           warningsOf(machine.spec).map(({ message }) => message),
         ),
         ...(refused === undefined ? heldByDeploy(vm) : { held: { absent: refused, present: staysWith(refused) } }),

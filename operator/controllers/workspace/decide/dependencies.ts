@@ -1,0 +1,118 @@
+import type { WorkspaceSpec } from '@open-terrain/constructs'
+import { memoized } from '../../../runtime/memoized.ts'
+import type { WorkspaceWorld } from '../world.ts'
+import { componentFailed, idOf } from './component.ts'
+import { heldBack, type Judged, waitingFor } from './judge.ts'
+
+/** A member of a workspace that is created after others. */
+interface Dependent {
+  /** `idOf` its component. */
+  readonly id: string
+  /** `idOf` the object that it mainly is: while that exists, it waits for nobody. */
+  readonly object: string
+  readonly name: string
+  /** `idOf` the components that must be Ready before. */
+  readonly needs: readonly string[]
+  /** Why it can never be created, as a sentence without its end. */
+  readonly wrong?: string | undefined
+  /** Names of members that it does not wait for, since they are not deployed. */
+  readonly ignored: readonly string[]
+}
+
+interface Member {
+  readonly id: string
+  readonly object: string
+  readonly name: string
+  readonly dependsOn: readonly string[]
+  readonly ignoreOnDeploy?: boolean | undefined
+}
+
+type Members = ReadonlyMap<string, Member>
+
+/** Returns the members of a workspace that wait for others, each after all that it waits for. */
+const dependentsIn = memoized((spec: WorkspaceSpec): readonly Dependent[] => {
+  const members = membersIn(spec)
+  return inOrder(members)
+    .filter(({ dependsOn }) => dependsOn.length > 0)
+    .map(({ id, object, name, dependsOn }): Dependent => {
+      const others = dependsOn.flatMap((one) => members.get(one) ?? [])
+      const ignored = others.filter(({ ignoreOnDeploy }) => ignoreOnDeploy === true).map((one) => one.name)
+      return { id, object, name, needs: others.map((one) => one.id), wrong: wrongIn(members, name, dependsOn), ignored }
+    })
+})
+
+function membersIn({ vms = [], containerClusters = [] }: WorkspaceSpec): Members {
+  const of = (kind: string, object: string, all: NonNullable<WorkspaceSpec['vms' | 'containerClusters']>) =>
+    all.map(({ name, dependsOn = [], ignoreOnDeploy }): [string, Member] => [
+      name,
+      { id: idOf(kind, name), object: idOf(object, name), name, dependsOn, ignoreOnDeploy },
+    ])
+  return new Map([
+    ...of('ContainerCluster', 'Deployment', containerClusters),
+    ...of('VirtualMachine', 'VirtualMachine', vms),
+  ])
+}
+
+/** Returns all members, each after those that it depends on. In a circle somebody is first. */
+function inOrder(members: Members): Member[] {
+  const ordered = new Set<Member>()
+  const begun = new Set<Member>()
+  const visit = (member: Member): void => {
+    if (begun.has(member)) return
+    begun.add(member)
+    for (const name of member.dependsOn) {
+      const other = members.get(name)
+      if (other !== undefined) visit(other)
+    }
+    ordered.add(member)
+  }
+  for (const member of members.values()) visit(member)
+  return [...ordered]
+}
+
+function wrongIn(members: Members, name: string, dependsOn: readonly string[]): string | undefined {
+  if (dependsOn.includes(name)) return `dependsOn names ${name} itself: remove it there`
+  const unknown = dependsOn.find((one) => !members.has(one))
+  if (unknown !== undefined)
+    return `dependsOn names ${unknown}, which is no machine or container cluster of the workspace: correct it, or remove it there`
+  const circle = circleFrom(members, name)
+  return (
+    circle &&
+    `dependsOn leads from ${name} back to it (${circle.join(', ')}), so none of them can be the first: remove one of these names there`
+  )
+}
+
+/** Returns a shortest way from a member back to itself, if there is one. */
+function circleFrom(members: Members, name: string): string[] | undefined {
+  const ways = new Map<string, string[]>([[name, [name]]])
+  for (const [at, way] of ways) {
+    for (const next of members.get(at)?.dependsOn ?? []) {
+      if (next === name) return [...way, next]
+      if (!ways.has(next)) ways.set(next, [...way, next])
+    }
+  }
+  return undefined
+}
+
+/** Returns what an author should know about `dependsOn` of a member. */
+export function dependencyWarnings(spec: WorkspaceSpec, name: string): string[] {
+  const own = dependentsIn(spec).find((one) => one.name === name)
+  if (own === undefined) return []
+  const ignored = own.ignored.map(
+    (one) => `it does not wait for ${one}, which is not deployed because of its ignoreOnDeploy`,
+  )
+  return own.wrong === undefined ? ignored : [own.wrong, ...ignored]
+}
+
+/** Holds back the members that would be created before others that must be Ready first. What exists is left as it is judged. */
+export function inTurn({ spec, children }: WorkspaceWorld, judged: Map<string, Judged>): void {
+  if (!spec.ok) return
+  for (const { id, object, needs, wrong } of dependentsIn(spec.spec)) {
+    const own = judged.get(id)
+    const isCreated = own?.apply?.some((one) => idOf(one.kind, one.metadata.name) === object) === true
+    if (own === undefined || !isCreated || children.has(object)) continue
+    const awaited = needs.flatMap((one) => judged.get(one) ?? []).find(({ standing }) => standing.phase !== 'Ready')
+    if (wrong !== undefined) judged.set(id, heldBack(own, componentFailed('DependencyInvalid', wrong)))
+    else if (awaited !== undefined) judged.set(id, heldBack(own, waitingFor(awaited)))
+  }
+}
