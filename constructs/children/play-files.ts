@@ -11,10 +11,10 @@ export function playFiles(): Readonly<Record<PlayFileName, string>> {
 
 /**
  * A play that waits until the machine lets us in and its Python answers. The guest may still be starting, and its first start may still be adding the
- * user, so that a refused login is no end. `hosts: all` would be the machine that is called `all`, where there is one.
+ * user, so that a refused login is no end.
  */
 const WAIT = `- name: wait
-  hosts: ot_machines
+  hosts: all
   gather_facts: false
   tasks:
     - name: Wait until the machine answers

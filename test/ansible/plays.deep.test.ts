@@ -47,8 +47,8 @@ describe.skipIf(ansible === undefined)('what people are told when roles are play
       /^task "lost : Come back" did not reach router: .*Connection refused$/,
     ],
     [
-      'a machine that does not answer, beside one with the name of a group',
-      { build: ['router'], address: POD_ADDRESS, other: 'all', waits: 1 },
+      'a machine that does not answer',
+      { build: ['router'], address: POD_ADDRESS, waits: 1 },
       /^task "Wait until the machine answers" failed on router: timed out waiting .*Connection refused/,
     ],
     ['a password that is also that for sudo', { build: ['ignored'], user: 'ansible', password: PASSWORD }, 'nothing'],

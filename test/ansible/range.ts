@@ -30,14 +30,12 @@ export interface PlayedLab {
   readonly password?: string
   /** Address of the machine. @default that of the machine which runs */
   readonly address?: string
-  /** Name of another machine of the lab. @default there is none */
-  readonly other?: string
   /** Seconds for which it waits for the machine. @default 60 */
   readonly waits?: number
 }
 
-/** A lab whose first machine is played, and whose logins are in Secret `login`. */
-function specOf({ build = [], address = ADDRESS, user = 'keyed', password, other }: PlayedLab): WorkspaceSpec {
+/** A lab with one machine, whose logins are in Secret `login`. */
+function specOf({ build = [], address = ADDRESS, user = 'keyed', password }: PlayedLab): WorkspaceSpec {
   const roles = build.map((one) => (typeof one === 'string' ? { role: one } : one)) as never
   const login =
     password === undefined
@@ -53,7 +51,7 @@ function specOf({ build = [], address = ADDRESS, user = 'keyed', password, other
   }
   return {
     networks: [{ name: 'control', cidr: '10.72.0.0/24' }],
-    vms: [vm, ...(other === undefined ? [] : [{ ...vm, name: other, interfaces: [] }])],
+    vms: [vm],
     ...(password === undefined && { ansible: { sshKeySecretRef: { name: 'login', key: 'id_ed25519' } } }),
   }
 }
