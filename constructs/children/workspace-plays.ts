@@ -317,7 +317,8 @@ function containerOf({ image, play, quota }: PlayJobProps, login: Login): object
       requests: { cpu: '100m', memory: '512Mi' },
       limits: { ...(quota?.['limits.cpu'] !== undefined && { cpu: '1' }), memory: '512Mi' },
     },
-    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+    // Nobody else can read what it logs in with, whatever user the image has.
+    securityContext: { runAsUser: 0, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
     terminationMessagePath: '/dev/termination-log',
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [
