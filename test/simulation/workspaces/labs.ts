@@ -141,7 +141,7 @@ function ansibleOf({ hasImage, hasKey, timeout }: PlaysOfPlan): Spec['ansible'] 
   }
 }
 
-/** @param before the one that it waits for in labs with an even number */
+/** @param before the one that it waits for */
 function clusterOf(
   lab: Lab,
   { cluster, network, volume, asks, isIgnored }: ClusterOfPlan,
@@ -151,7 +151,7 @@ function clusterOf(
   return {
     name: pick(CLUSTERS, cluster),
     ignoreOnDeploy: isIgnored,
-    ...(lab.number % 2 === 0 && before !== undefined && { dependsOn: [pick(CLUSTERS, before.cluster)] }),
+    ...(before !== undefined && { dependsOn: [pick(CLUSTERS, before.cluster)] }),
     ...(network !== undefined && { interfaces: [interfaceOf(network, FIRST_CLUSTER + cluster)] }),
     containers: [
       {

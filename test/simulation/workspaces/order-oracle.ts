@@ -1,6 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
-import { DEPLOYMENT, NAMESPACE } from '../../../operator/kube/resource-types.ts'
+import { NAMESPACE } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
@@ -11,15 +11,15 @@ import { isPartOf, isType, partsOf, STAGES, wantedParts } from './lab-parts.ts'
 
 /**
  * Invariant 7, for creation and deletion order: nothing is created in a namespace of somebody else (6). A machine is created once its image can be
- * cloned, and a container cluster once those run that it depends on. When a workspace is deleted, nothing goes before all that may use it, and its namespace goes last. In the end nothing of it is left.
+ * cloned. When a workspace is deleted, nothing goes before all that may use it, and its namespace goes last. In the end nothing of it is left.
  */
 export class WorkspaceOrderOracle extends WitnessOracle<World> {
-  /** When the last image or Deployment of a name was gone, by `namespace/name`. */
+  /** When the last image of a name was gone, by `namespace/name`. */
   readonly #goneAtMs = new Map<string, number>()
 
   onCommit(commit: Commit): void {
     const { resource, type, object, actor } = commit
-    if (type === 'DELETED' && [IMAGE, DEPLOYMENT].some((one) => isType(resource, one)))
+    if (isType(resource, IMAGE) && type === 'DELETED')
       this.#goneAtMs.set(keyOf(object.metadata), this.witness.chronicle.nowMs)
     if (isType(resource, WORKSPACE)) {
       if (type === 'DELETED' && isOperator(actor)) this.#checkGone(object)
@@ -31,13 +31,8 @@ export class WorkspaceOrderOracle extends WitnessOracle<World> {
     const workspace = this.#workspaceOf(object)
     if (workspace === undefined) return
     if (isEnd(commit) && isDeletion(workspace.object)) this.#checkOrder(commit, workspace, stage)
-    if (type === 'ADDED') this.#checkMade(commit, workspace.object)
-  }
-
-  #checkMade({ resource, object }: Commit, workspace: Workspace): void {
-    this.#checkHome(object, workspace)
-    if (isType(resource, MACHINE)) this.#checkImage(object as Machine)
-    if (isType(resource, DEPLOYMENT)) this.#checkDependencies(object, workspace)
+    if (type === 'ADDED') this.#checkHome(object, workspace.object)
+    if (isType(resource, MACHINE) && type === 'ADDED') this.#checkImage(object as Machine)
   }
 
   #workspaceOf(object: KubeObject): Trace<Workspace> | undefined {
@@ -106,26 +101,6 @@ export class WorkspaceOrderOracle extends WitnessOracle<World> {
     const isNews = chronicle.nowMs - changedAtMs <= decidedWithinMs(disturbances)
     if (!isNews && image?.object.status?.artifact === undefined && mustKnow(disturbances, 2_000))
       this.#report(`machine ${metadata.namespace}/${metadata.name} is made, and image ${name} has no artifact`)
-  }
-
-  /** Neither what the operator may not have observed yet counts, nor what people have changed since. */
-  #checkDependencies({ metadata: { namespace, name } }: KubeObject, { spec, metadata }: Workspace): void {
-    const { chronicle, disturbances } = this.witness
-    const { containerClusters = [] } = spec
-    const { dependsOn = [] } = containerClusters.find((one) => one.name === name) ?? {}
-    const deployed = containerClusters.filter((one) => dependsOn.includes(one.name) && one.ignoreOnDeploy !== true)
-    const isNews = (atMs = 0) => chronicle.nowMs - atMs <= decidedWithinMs(disturbances)
-    const workspace = chronicle.traces.of<Workspace>(WORKSPACE).get(metadata.uid ?? '')
-    if (!mustKnow(disturbances, 2_000) || isNews(workspace?.specAtMs)) return
-    for (const other of deployed) {
-      const found = [...chronicle.traces.of(DEPLOYMENT).values()].find(
-        ({ object: one }) => one.metadata.name === other.name && one.metadata.namespace === namespace,
-      )
-      const { status } = (found?.object ?? {}) as { readonly status?: { readonly availableReplicas?: number } }
-      const changedAtMs = found?.changedAtMs ?? this.#goneAtMs.get(keyOf({ namespace, name: other.name }))
-      if (!isNews(changedAtMs) && status?.availableReplicas !== 1)
-        this.#report(`Deployment ${namespace}/${name} is made, and ${other.name} does not run, which it depends on`)
-    }
   }
 
   #report(message: string): void {
