@@ -264,9 +264,9 @@ export const FAMILIES = {
   workspacesPlayedCalm: workspaces({ plays: 12, playKeys: 2, workspace: 1 }, 15 * SECOND, playedWorkspace),
   /** Owners of Secrets that workspaces have copies of change them, and stop sharing or delete them for a time. */
   workspacesSharing: workspaces({
-    workspaceSharing: 10,
+    workspaceSharing: 12,
     workspace: 2,
-    workspaceHarm: 4,
+    workspaceHarm: 3,
     process: 3,
     workspaceNetwork: 2,
     servers: 1,

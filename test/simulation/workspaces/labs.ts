@@ -31,7 +31,7 @@ export const PASSWORD = { name: 'logins', key: 'password' } as const
 export const KEY = { name: 'deploy-key', key: 'id_ed25519' } as const
 /** An image that plays roles. */
 export const PLAYER = 'registry.example.com/ansible:2.19'
-/** What labs have a copy of: each has a source of its own, which containers of those with an odd number need. */
+/** What labs with an odd number have a copy of: each has a source of its own, which their containers need. */
 export const COPY = 'shared'
 
 /** Returns the Secret that the copy of a lab is made from. */
@@ -113,8 +113,9 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
     volumes: volumes.map((number) => ({ name: pick(VOLUMES, number), size: '1Gi', localPath: `/${number}` })),
     ...servicesOf(lab),
     secrets: [
-      { name: COPY, from: sourceOf(lab) },
-      ...(lab.number % 2 === 0 ? [{ name: PASSWORD.name, generate: [{ key: PASSWORD.key }] }] : []),
+      lab.number % 2 === 0
+        ? { name: PASSWORD.name, generate: [{ key: PASSWORD.key }] }
+        : { name: COPY, from: sourceOf(lab) },
     ],
     ...(lab.number % 2 === 1 && { names: 'hosts' as const }),
     ...(lab.plays !== undefined && { ansible: ansibleOf(lab.plays) }),

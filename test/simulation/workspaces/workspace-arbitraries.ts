@@ -144,7 +144,10 @@ const harm: fc.Arbitrary<WorkspaceAction> = fc.oneof(
 )
 
 const sharing: fc.Arbitrary<WorkspaceAction> = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('rotateLogin' as const), workspace: workspaceNumber }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constantFrom('rotateLogin', 'spoilCopy'), workspace: workspaceNumber }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({

@@ -145,6 +145,12 @@ export class WorkspacePeople implements People {
         leaveRefused(() => this.#world.cluster.admin.delete(IMAGE, { namespace: FARM, name }))
         return
       }
+      case 'spoilCopy':
+        leaveRefused(() => {
+          const data = { [PASSWORD.key]: 'c29tZWJvZHlz', theirs: 'dGhlaXJz' }
+          this.#world.cluster.admin.mergePatch(SECRET, { namespace: lab.name, name: COPY }, { data })
+        })
+        return
       case 'rotateLogin':
       case 'withdrawLogin':
       case 'deleteLogin':

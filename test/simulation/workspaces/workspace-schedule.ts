@@ -88,6 +88,8 @@ export type WorkspaceAction = { readonly workspace: number } & (
   /** The owner of the Secret that it has a copy of changes it, or stops sharing it or deletes it for a while. */
   | { readonly do: 'rotateLogin' }
   | { readonly do: 'withdrawLogin' | 'deleteLogin'; readonly forMs: number }
+  /** Somebody writes into the copy. */
+  | { readonly do: 'spoilCopy' }
   /** Pods of its container clusters, or its machines, cannot run as they should. */
   | { readonly do: 'podFault'; readonly fault: PodFault; readonly forMs: number }
   | { readonly do: 'labGuestFault'; readonly fault: LabGuestFault; readonly forMs: number }
