@@ -34,7 +34,7 @@ export {
   staticAddresses,
 } from './api/interface-words.ts'
 export { ipText, isOverlapping, parseCidr, parseIp } from './api/ip-address.ts'
-export { ANNOTATIONS, FINALIZERS, LAB_ISOLATION, LABELS, MANAGER, PLACEMENT_GATE } from './api/labels.ts'
+export { ANNOTATIONS, FINALIZERS, LAB_ISOLATION, LABELS, MANAGER, PLACEMENT_GATE, SHARED_LABEL } from './api/labels.ts'
 export { INSTANCETYPE_KINDS, PREFERENCE_KINDS } from './api/machine-instancetype.ts'
 export { isWindows, OPERATING_SYSTEMS, type OperatingSystem, WINDOWS_PASSWORD_MAX } from './api/machine-os.ts'
 export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
@@ -160,7 +160,16 @@ export {
   workspace,
 } from './api/workspace.ts'
 export { PLAY_MESSAGE_MAX, PLAY_PHASES, type Play, type PlayPhase, type PlayRecord } from './api/workspace-ansible.ts'
-export { GENERATED_LENGTH } from './api/workspace-secrets.ts'
+export {
+  COPIED_TYPES,
+  type CopiedType,
+  type CopiedWorkspaceSecret,
+  GENERATED_LENGTH,
+  type GeneratedWorkspaceSecret,
+  isCopiedSecret,
+  isGeneratedSecret,
+  SECRET_COPY_RULE,
+} from './api/workspace-secrets.ts'
 export { DataSync, type DataSyncProps } from './authoring/data-sync.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'
@@ -394,12 +403,18 @@ export {
   routesNotShared,
 } from './children/workspace-pod-network.ts'
 export {
+  type CopiedSecret,
+  copiedUidOf,
   type GeneratedKey,
   GeneratedSecret,
   type GeneratedSecretObject,
   type GeneratedSecretProps,
   generatedKeysOf,
   renderGeneratedSecret,
+  renderSecretCopy,
+  SecretCopy,
+  type SecretCopyObject,
+  type SecretCopyProps,
 } from './children/workspace-secret.ts'
 export {
   ExposedMember,

@@ -34,6 +34,9 @@ export const LABELS = {
   hosts: 'pelotech.ot/hosts',
 } as const
 
+/** Label that people set to `true` on a Secret that Workspaces may copy. It marks nothing that is ours. */
+export const SHARED_LABEL = 'pelotech.ot/shared'
+
 /**
  * Where the pods that isolate nodes from the networks of workspaces are. A pod with this label elsewhere proves nothing: anybody who may create pods there
  * can give it the label.
@@ -80,6 +83,10 @@ export const ANNOTATIONS = {
   rendered: 'pelotech.ot/rendered',
   /** On a Secret of a Workspace whose values the operator makes: `<key>=<length>` of each, separated by commas. */
   generatedKeys: 'pelotech.ot/generated-keys',
+  /** On a Secret of a Workspace that is a copy: `<namespace>/<name>` of its source. */
+  copiedFrom: 'pelotech.ot/copied-from',
+  /** On such a copy: `<uid>/<resourceVersion>` of the source that it was made from. */
+  copiedVersion: 'pelotech.ot/copied-version',
   /** On the pod of a container cluster: hash of the host names that it started with. On a machine's cloud-init Secret: of those for its next start. */
   hosts: 'pelotech.ot/hosts',
   /** On the Deployment of a container cluster whose pod fitted no node beside the others: nodes on which all of them were tried, separated by commas. */

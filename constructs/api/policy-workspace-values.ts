@@ -3,6 +3,7 @@ import { isAttachment } from './interface-words.ts'
 import { parseCidr } from './ip-address.ts'
 import { isOverrideEntry } from './overrides.ts'
 import { QUANTITY_PATTERN } from './quantity.ts'
+import { DNS_LABEL } from './shared.ts'
 
 /** Schemas for the policy values about workspaces, which are strings in a ConfigMap. */
 
@@ -44,6 +45,14 @@ export const capabilities = namesThat(
 export const attachments = namesThat(
   isAttachment,
   'namespaces and names of NetworkAttachmentDefinitions, such as vlans/vlan-100,vlans/vlan-200',
+)
+
+const NAMESPACE = new RegExp(DNS_LABEL)
+
+/** Names of namespaces. */
+export const namespaceNames = namesThat(
+  (name) => NAMESPACE.test(name),
+  'names of namespaces, such as registry-logins,licences',
 )
 
 /** Paths that `overrides` may set, as `<root>:<path>`. Something at or below each can be allowed. */

@@ -71,6 +71,7 @@ const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
   ['allowedCapabilities', '', 'allowedCapabilities', []],
   ['allowedServiceTypes', 'LoadBalancer ClusterIP', 'allowedServiceTypes', ['ClusterIP', 'LoadBalancer']],
   ['allowedServiceTypes', '', 'allowedServiceTypes', []],
+  ['sharedSecretNamespaces', 'logins, licences\nlogins', 'sharedSecretNamespaces', ['logins', 'licences']],
   [
     'workspaceQuota',
     'requests.cpu=16,requests.memory=64Gi\npods=50, count/virtualmachines.pelotech.ot=9, requests.nvidia.com/gpu=2',
@@ -124,6 +125,7 @@ const BAD: readonly (readonly [string, string])[] = [
   ...['*', 'a.example', 'https://a.example https://u:p@b.example', 's3://b'].map(
     (value) => ['allowedSourceUrls', value] as const,
   ),
+  ...['Logins', 'a/b', '*', 'a;b'].map((value) => ['sharedSecretNamespaces', value] as const),
   ...['ExternalName', 'nodeport', 'ClusterIP;NodePort'].map((value) => ['allowedServiceTypes', value] as const),
   ...['CAP_CHOWN', 'net_admin', '*', 'NET_ADMIN;SYS_TIME'].map((value) => ['allowedCapabilities', value] as const),
   ['clusterCidrs', '10.96.0.0'],

@@ -19,6 +19,7 @@ import {
   BASELINE_CAPABILITIES,
   capabilities,
   cidrs,
+  namespaceNames,
   overrideEntries,
   quota,
   type ServiceType,
@@ -87,9 +88,11 @@ export interface Policy {
   readonly allowedCapabilities: readonly string[]
   /** Of `spec.services` of workspaces. */
   readonly allowedServiceTypes: readonly ServiceType[]
-  /** `spec.hard` of a ResourceQuota. */
+  /** Namespaces whose labelled Secrets workspaces may have copies of. */
+  readonly sharedSecretNamespaces: readonly string[]
   /** Container image that plays the roles of workspaces' machines. */
   readonly ansibleImage: string | undefined
+  /** `spec.hard` of a ResourceQuota. */
   readonly workspaceQuota: Readonly<Record<string, string>> | undefined
   /** Ranges that no network of a workspace may overlap. Undefined: those that the cluster shows. */
   readonly clusterCidrs: readonly string[] | undefined
@@ -133,6 +136,7 @@ export const POLICY_DEFAULTS: Policy = {
   allowedCapabilities: [...BASELINE_CAPABILITIES],
   allowedServiceTypes: ['ClusterIP'],
   ansibleImage: undefined,
+  sharedSecretNamespaces: [],
   workspaceQuota: undefined,
   clusterCidrs: undefined,
   vmProvisionTimeoutMs: 30 * 60_000,
@@ -287,6 +291,11 @@ export const POLICY_SCHEMA = {
     'ansibleImage',
     orNone(imageReference('')),
     'Container image with ansible-playbook and roles. In each workspace whose machines have roles (vms[].ansible), it plays them: build once on each new disk, deploy at each start. spec.ansible.image of a workspace comes first. Machines that exist when it is set are not played, and neither are workspaces with a container that mounts the volume ansible.',
+  ),
+  sharedSecretNamespaces: key(
+    'sharedSecretNamespaces',
+    namespaceNames,
+    'Namespaces of Secrets that workspaces may have copies of (from of spec.secrets), separated by commas, blanks or line ends. Only a Secret that its owner has labelled pelotech.ot/shared: "true" is copied. An empty text allows none. When a namespace is removed from the list, the copies of its Secrets are deleted.',
   ),
   workspaceQuota: key(
     'workspaceQuota',

@@ -257,6 +257,14 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'Containers that run have the old values until they are restarted. Guests have those of their first start: each such machine has the reason RebuildRequired. Data that was written with the old values, such as the users of a database, keeps them. Use the new values there, or put the old ones into the Secret if you still have them: the operator changes no value.',
   },
+  /** A Secret that is to be a copy is none. */
+  SecretNotShared: {
+    severity: 'warning',
+    meaning:
+      'A Secret of spec.secrets is to be a copy of one of another namespace that cannot be copied: it does not exist, its owner has not labelled it pelotech.ot/shared: "true", it is of a type that is never copied, the policy key sharedSecretNamespaces does not list its namespace, or the cluster does not check who may have it copied. There is no copy, and one that was there is deleted. The message says which it is.',
+    remedy:
+      'Do what the message says. The workspace then continues by itself. What has started with the values of a copy keeps them; a container that needs it does not start again without it.',
+  },
   /** Larger than a ConfigMap can be. */
   AnsibleTooLarge: {
     severity: 'warning',

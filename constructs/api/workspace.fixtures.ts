@@ -579,8 +579,35 @@ const SECRETS: readonly SpecFixture[] = [
   ),
   ...field('spec.secrets[0].generate', (generate) => secret({ generate }), {
     yes: [times(16, (at) => ({ key: `k${at}` }))],
-    no: [[], undefined, times(17, (at) => ({ key: `k${at}` }))],
+    no: [[], times(17, (at) => ({ key: `k${at}` }))],
   }),
+  ...field('spec.secrets[0].from', (from) => secret({ generate: undefined, from }), {
+    yes: [
+      { namespace: 'logins', name: 'registry' },
+      { namespace: 'n'.repeat(63), name: 's'.repeat(253) },
+    ],
+    no: ['logins/registry'],
+  }),
+  ...field(
+    'spec.secrets[0].from.namespace',
+    (namespace) => secret({ generate: undefined, from: { namespace, name: 'a' } }),
+    {
+      yes: [],
+      no: ['n'.repeat(64), undefined],
+    },
+  ),
+  ...field('spec.secrets[0].from.name', (name) => secret({ generate: undefined, from: { namespace: 'a', name } }), {
+    yes: [],
+    no: ['n'.repeat(254), undefined],
+  }),
+  ...[{}, { generate: [{ key: 'a' }], from: { namespace: 'logins', name: 'registry' } }].map((origin) =>
+    refused(
+      `a secret with ${Object.keys(origin).length} origins`,
+      secret({ generate: undefined, ...origin }),
+      'spec.secrets[0]',
+      'must have generate or from',
+    ),
+  ),
   refused('a key of a secret twice', generated({ key: 'a' }, { key: 'a', length: 8 }), 'spec.secrets[0].generate[1]'),
   ...field('spec.secrets[0].generate[0].key', (key) => generated({ key }), {
     yes: ['a', '_A.b-1', '__proto__', 'k'.repeat(253)],

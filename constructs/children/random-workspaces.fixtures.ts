@@ -278,7 +278,9 @@ function specOf({
         ]),
       ),
     services: servicesOf(drawnServices, memberNames, machines),
-    secrets: secretNames.map((name, at) => ({ name, generate: generated[at] as never })),
+    secrets: secretNames.map((name, at) =>
+      at % 3 === 2 ? { name, from: { namespace: 'logins', name } } : { name, generate: generated[at] as never },
+    ),
     names: asked,
   }
 }

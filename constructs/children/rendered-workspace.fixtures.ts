@@ -1,4 +1,5 @@
 import type { NetworkDriver } from '../api/policy.ts'
+import { isGeneratedSecret } from '../api/workspace-secrets.ts'
 import type { RandomWorkspace } from './random-workspaces.fixtures.ts'
 import { renderWorkspaceAnsible } from './workspace-ansible.ts'
 import { renderContainerCluster } from './workspace-containers.ts'
@@ -9,7 +10,7 @@ import { podSecurityLevel, renderWorkspaceNamespace, renderWorkspaceQuota } from
 import { type NetworksOfBefore, renderWorkspaceNetwork } from './workspace-network.ts'
 import { renderWorkspaceNetworkPolicies } from './workspace-network-policies.ts'
 import { renderClusterNetworks } from './workspace-pod-network.ts'
-import { renderGeneratedSecret } from './workspace-secret.ts'
+import { renderGeneratedSecret, renderSecretCopy } from './workspace-secret.ts'
 import { renderExposedMember } from './workspace-service.ts'
 import { renderWorkspaceVolume } from './workspace-volume.ts'
 
@@ -20,6 +21,8 @@ const POLICY = {
   allowPrivileged: true,
 }
 const QUOTA = { 'requests.cpu': '16', 'limits.cpu': '64', pods: '50' }
+
+const COPIED = { uid: 'source', resourceVersion: '1', type: 'Opaque' } as const
 
 export type RenderedWorkspace = ReturnType<typeof renderAll>
 
@@ -42,7 +45,12 @@ export function renderAll(
     clusterNetworks: containerClusters.map((cluster) =>
       renderClusterNetworks({ workspace, spec, cluster, driver, networksOfBefore }),
     ),
-    secrets: secrets.map((secret) => renderGeneratedSecret({ workspace, secret })),
+    secrets: secrets.map((secret) => {
+      const { name, from } = secret
+      return isGeneratedSecret(secret)
+        ? renderGeneratedSecret({ workspace, secret })
+        : renderSecretCopy({ workspace, name, source: { namespace: '', name: '', ...from, ...COPIED } })
+    }),
     services: services.map((service) => renderExposedMember({ workspace, spec, service })),
     files: containerClusters.flatMap((cluster) => [
       ...renderClusterFiles({ workspace, cluster }),

@@ -1,13 +1,13 @@
 import type { Construct } from 'constructs'
 import { ANNOTATIONS } from '../api/labels.ts'
-import type { WorkspaceSecret } from '../api/workspace.ts'
+import type { CopiedType, GeneratedWorkspaceSecret } from '../api/workspace-secrets.ts'
 import { GENERATED_LENGTH } from '../api/workspace-secrets.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
 
 export interface GeneratedSecretProps {
   readonly workspace: WorkspaceRef
-  readonly secret: WorkspaceSecret
+  readonly secret: GeneratedWorkspaceSecret
 }
 
 /** A Secret without its values. They are made when it is written, and nothing that is rendered, compared or kept has them. */
@@ -45,4 +45,49 @@ export function generatedKeysOf(annotations: Readonly<Record<string, string>> = 
     const at = entry.lastIndexOf('=')
     return { key: entry.slice(0, at), length: Number(entry.slice(at + 1)) }
   })
+}
+
+/** The Secret that another one is a copy of, in the version that was seen. */
+export interface CopiedSecret {
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly type: CopiedType
+}
+
+export interface SecretCopyProps {
+  readonly workspace: WorkspaceRef
+  /** Name of the copy. */
+  readonly name: string
+  readonly source: CopiedSecret
+}
+
+/** A copy without its values. They are read from the source when it is written. */
+export interface SecretCopyObject {
+  readonly apiVersion: 'v1'
+  readonly kind: 'Secret'
+  readonly metadata: WorkspaceChildMetadata
+  readonly type: CopiedType
+}
+
+/** A Secret of a workspace that is a copy of another one. Its annotations say of which, and of which version: a new version of the source is a change of it. */
+export class SecretCopy extends RenderedObject<SecretCopyObject> {
+  constructor(scope: Construct, id: string, { workspace, name, source }: SecretCopyProps) {
+    const annotations = {
+      [ANNOTATIONS.copiedFrom]: `${source.namespace}/${source.name}`,
+      [ANNOTATIONS.copiedVersion]: `${source.uid}/${source.resourceVersion}`,
+    }
+    const metadata = workspaceChildMetadata({ workspace, name, annotations })
+    super(scope, id, { apiVersion: 'v1', kind: 'Secret', metadata, type: source.type })
+  }
+}
+
+export function renderSecretCopy(props: SecretCopyProps): SecretCopyObject {
+  return renderOne((chart) => new SecretCopy(chart, 'Secret', props))
+}
+
+/** Returns the uid of the Secret that this one is a copy of, as its annotation says. Undefined: it is no copy. */
+export function copiedUidOf(annotations: Readonly<Record<string, string>> = {}): string | undefined {
+  return annotations[ANNOTATIONS.copiedVersion]?.split('/', 1)[0]
 }

@@ -1,4 +1,5 @@
 import { POLICY_STATUS_NAME } from '../api/policy.ts'
+import { SECRET_COPY_RULE } from '../api/workspace-secrets.ts'
 import { OWNER_ROLES } from '../children/workspace-owners.ts'
 
 /** One entry of a Role or ClusterRole. */
@@ -105,7 +106,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     [...CACHE, 'patch', 'delete'],
   ),
   grant(
-    'keeps the cloud-init data of machines, makes the Secrets of Workspaces, and reads single Secrets: passwords and user data of machines, those that it made for Workspaces, each version once, to see whether they have lost a key, and those waiting images name, to see whether they have the keys that CDI reads. Its watch of all Secrets receives their metadata only, to see which exist and which have changed',
+    'keeps the cloud-init data of machines, makes the Secrets of Workspaces, and reads single Secrets: passwords and user data of machines, those that it made for Workspaces, each version once, to see whether they have lost a key or differ from what they are copies of, the shared ones that Workspaces have copies of, and those waiting images name, to see whether they have the keys that CDI reads. Its watch of all Secrets receives their metadata only, to see which exist and which have changed',
     '',
     ['secrets'],
     OWN,
@@ -170,6 +171,13 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     'networking.k8s.io',
     ['servicecidrs'],
     ['list'],
+  ),
+  grant(
+    'checks whether the rule is installed that asks who may have a Secret copied: without it, it copies none',
+    'admissionregistration.k8s.io',
+    ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'],
+    ['get'],
+    [SECRET_COPY_RULE],
   ),
   grant('reads the ranges of pods of nodes, for the same reason', '', ['nodes'], ['list']),
   grant(

@@ -44,6 +44,8 @@ describe('renderInstallation', () => {
         "access: ValidatingAdmissionPolicyBinding open-terrain-source-url",
         "access: ValidatingAdmissionPolicy open-terrain-workspace-owners",
         "access: ValidatingAdmissionPolicyBinding open-terrain-workspace-owners",
+        "access: ValidatingAdmissionPolicy open-terrain-secret-copies",
+        "access: ValidatingAdmissionPolicyBinding open-terrain-secret-copies",
         "access: ValidatingAdmissionPolicy open-terrain-plain-text-passwords",
         "access: ValidatingAdmissionPolicyBinding open-terrain-plain-text-passwords",
         "access: ValidatingAdmissionPolicy open-terrain-lab-pods",

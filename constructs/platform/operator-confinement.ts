@@ -4,6 +4,7 @@ import { LABELS } from '../api/labels.ts'
 import { OPERATOR_NAMESPACE, POLICY_DEFAULTS, POLICY_NAME } from '../api/policy.ts'
 import { GROUP } from '../api/shared.ts'
 import { workspace } from '../api/workspace.ts'
+import { COPIED_TYPES } from '../api/workspace-secrets.ts'
 import { OWNER_ROLES } from '../children/workspace-owners.ts'
 import { OWN_CONFIG_MAPS } from './access.ts'
 import type { Validation } from './admission-policies.ts'
@@ -159,9 +160,9 @@ const CONFINED: readonly Confined[] = [
   {
     groups: { '': ['secrets'] },
     // The token controller fills Secrets of another type, and the operator can read them. One that somebody tied to a Workspace may still be deleted.
-    expression: `(${SECRET_OF_OURS}) && (request.operation == 'DELETE' || variables.after.?type.orValue('Opaque') == 'Opaque')`,
+    expression: `(${SECRET_OF_OURS}) && (request.operation == 'DELETE' || variables.after.?type.orValue('Opaque') in [${COPIED_TYPES.map((type) => `'${type}'`).join(', ')}])`,
     message:
-      'writes only Secrets with the cloud-init data of machines, and those of Workspaces in their namespaces, of type Opaque',
+      'writes only Secrets with the cloud-init data of machines, and those of Workspaces in their namespaces, of types that no controller fills with tokens',
   },
   {
     groups: {

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, SHARED_LABEL } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta, Raw } from '../kube/kube-object.ts'
 import { upTo, VALUE_MAX } from '../runtime/foreign.ts'
 import {
@@ -175,8 +175,15 @@ export const OF_WORKSPACE = {
 const POD_SECURITY = ['pod-security.kubernetes.io/enforce', 'pod-security.kubernetes.io/enforce-version']
 const OF_NAMESPACE: Matters = { ...OF_WORKSPACE, labels: [...OF_WORKSPACE.labels, ...POD_SECURITY] }
 const OF_SECRET = {
-  labels: [LABELS.vmUid, LABELS.vmName, ...OF_WORKSPACE.labels],
-  annotations: [ANNOTATIONS.cloudInit, ANNOTATIONS.hosts, ANNOTATIONS.generatedKeys, ...OF_WORKSPACE.annotations],
+  labels: [LABELS.vmUid, LABELS.vmName, SHARED_LABEL, ...OF_WORKSPACE.labels],
+  annotations: [
+    ANNOTATIONS.cloudInit,
+    ANNOTATIONS.hosts,
+    ANNOTATIONS.generatedKeys,
+    ANNOTATIONS.copiedFrom,
+    ANNOTATIONS.copiedVersion,
+    ...OF_WORKSPACE.annotations,
+  ],
 }
 
 /** Keeps the owner of a namespace and its Pod Security level. */
@@ -184,7 +191,7 @@ export function viewNamespace(object: KubeObject): MetaView {
   return viewMeta(object, OF_NAMESPACE)
 }
 
-/** For Secrets that the operator created, keeps their purpose and the hash of their content. */
+/** For Secrets that the operator created, keeps their purpose and the hash of their content. For those of others, whether they are shared. */
 export function viewSecret(object: KubeObject): MetaView {
   return viewMeta(object, OF_SECRET)
 }

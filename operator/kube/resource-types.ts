@@ -31,6 +31,11 @@ export const SERVICE = namespaced('v1', 'Service')
 export const ROLE_BINDING = namespaced('rbac.authorization.k8s.io/v1', 'RoleBinding')
 export const LEASE = namespaced('coordination.k8s.io/v1', 'Lease')
 export const STORAGE_CLASS = clusterScoped('storage.k8s.io/v1', 'StorageClass')
+export const ADMISSION_POLICY = clusterScoped('admissionregistration.k8s.io/v1', 'ValidatingAdmissionPolicy')
+export const ADMISSION_POLICY_BINDING = clusterScoped(
+  'admissionregistration.k8s.io/v1',
+  'ValidatingAdmissionPolicyBinding',
+)
 export const CUSTOM_RESOURCE_DEFINITION = clusterScoped('apiextensions.k8s.io/v1', 'CustomResourceDefinition')
 export const DATA_VOLUME = namespaced('cdi.kubevirt.io/v1beta1', 'DataVolume')
 export const DATA_SOURCE = namespaced('cdi.kubevirt.io/v1beta1', 'DataSource')

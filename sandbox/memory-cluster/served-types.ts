@@ -17,6 +17,7 @@ export const SERVED_TYPES: readonly ResourceType[] = [
 /** Groups that the API server serves without a CustomResourceDefinition. */
 const BUILT_IN_GROUPS: readonly string[] = [
   '',
+  'admissionregistration.k8s.io',
   'apiextensions.k8s.io',
   'apps',
   'batch',

@@ -1,8 +1,11 @@
-import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { SHARED_LABEL, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { SECRET } from '../../operator/kube/resource-types.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
 import { SNAPSHOTS, STORAGE } from '../harness/world.ts'
 import { type Flow, LOCAL_VOLUMES, QUICK, success } from './flows.ts'
 import { type Play, workspaceOf } from './play.ts'
+import { PASSWORD } from './played-machine.ts'
 
 const STATUS = 'update workspaces/status'
 const MACHINE_STATUS = 'update virtualmachines/status'
@@ -19,18 +22,23 @@ const USUAL = {
     defaultStorageClass: STORAGE,
     defaultSnapshotClass: SNAPSHOTS,
     localVolumeRoot: LOCAL_VOLUMES,
+    sharedSecretNamespaces: '<namespace>',
   },
 }
 
-/** The workspace of the proposal, with its machine deployed and a Secret of the operator, but without the node port, which only one of many plays could have. */
+/** The workspace of the proposal, with its machine deployed, a Secret of the operator and a copy of another one, but without the node port, which only one of many plays could have. */
 const LAB = {
   ...DEPLOYED,
-  secrets: [{ name: 'logins', generate: [{ key: 'password' }] }],
   containerClusters: DEPLOYED.containerClusters.map((cluster) => ({
     ...cluster,
     containers: cluster.containers.map(({ portMappings: _node, ...container }: Container) => container),
   })),
 } satisfies WorkspaceSpecInput
+const SOURCE = 'shared-login'
+const secretsOf = ({ namespace }: Play): NonNullable<WorkspaceSpecInput['secrets']> => [
+  { name: 'logins', generate: [{ key: 'password' }] },
+  { name: 'shared', from: { namespace, name: SOURCE } },
+]
 type Container = NonNullable<WorkspaceSpecInput['containerClusters']>[number]['containers'][number]
 
 const statusWrites = (...reasons: string[]) => reasons.map((reason) => `${STATUS} ${reason}`)
@@ -53,7 +61,13 @@ class PlayedWorkspace {
   /** Creates the workspace. Each stage lasts until the status reports it. */
   async standUp(): Promise<void> {
     this.#play.holdDownloads(IMAGE)
-    await this.#workspaces.create(this.name, LAB)
+    await this.#play.world.client.create(SECRET, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace: this.#play.namespace, name: SOURCE, labels: { [SHARED_LABEL]: 'true' } },
+      stringData: { password: `${PASSWORD}-1` },
+    } as KubeObject)
+    await this.#workspaces.create(this.name, { ...LAB, secrets: secretsOf(this.#play) })
     await this.#play.untilDownloading(1, IMAGE)
     await this.#workspaces.untilComponent(this.name, 'Image', IMAGE, ({ reason }) => reason === 'Syncing')
     this.#play.letThrough(IMAGE)
@@ -78,6 +92,28 @@ class PlayedWorkspace {
       return deployments.get(`${this.name}/ansible`) === undefined
     })
     await this.#workspaces.untilReady(this.name)
+  }
+
+  /** Its owner gives the shared login another password, and then withdraws it for a while. */
+  async changeSource(): Promise<void> {
+    await this.#patchSource({ stringData: { password: `${PASSWORD}-2` } })
+    await this.#play.until('the copy has the other password', () => this.#copied() === `${PASSWORD}-2`)
+    await this.#patchSource({ metadata: { labels: { [SHARED_LABEL]: null } } })
+    await this.#workspaces.untilComponent(this.name, 'Secret', 'shared', ({ reason }) => reason === 'SecretNotShared')
+    await this.#play.until('the copy is gone', () => this.#copied() === undefined)
+    await this.#play.untilQuiet()
+    await this.#patchSource({ metadata: { labels: { [SHARED_LABEL]: 'true' } } })
+    await this.#workspaces.untilReady(this.name)
+  }
+
+  #copied(): string | undefined {
+    const copy = this.#play.world.mirror.secrets.get(`${this.name}/shared`)
+    const { data } = (copy ?? {}) as { readonly data?: Readonly<Record<string, string>> }
+    return data && Buffer.from(data['password'] ?? '', 'base64').toString()
+  }
+
+  async #patchSource(patch: object): Promise<void> {
+    await this.#play.world.client.mergePatch(SECRET, { namespace: this.#play.namespace, name: SOURCE }, patch)
   }
 
   async delete(): Promise<void> {
@@ -107,8 +143,8 @@ export const creation: Flow = {
     'patch workspaces',
     'create namespaces',
     ...times(4, 'create networkpolicies'),
-    // With random values, and with the cloud-init data of the machine.
-    ...times(2, 'create secrets'),
+    // With random values, a copy, and with the cloud-init data of the machine.
+    ...times(3, 'create secrets'),
     'create vmdiskimages',
     ...success.writes,
     ...times(NETWORKS, 'create network-attachment-definitions'),
@@ -135,12 +171,19 @@ const change = standing('a workspace that is edited', (workspace) => workspace.e
   ...statusWrites('Ready'),
 ])
 
+const sharing = standing('a shared login that changes and is withdrawn', (workspace) => workspace.changeSource(), [
+  'patch secrets',
+  'delete secrets',
+  'create secrets',
+  ...statusWrites('SecretNotShared', 'Ready'),
+])
+
 const deletion = standing('deletion of a workspace', (workspace) => workspace.delete(), [
   ...statusWrites('Deleting'),
   'delete virtualmachines',
   'delete virtualmachines.kubevirt.io',
   'delete datavolumes',
-  ...times(2, 'delete secrets'),
+  ...times(3, 'delete secrets'),
   'patch virtualmachines',
   ...times(2, 'delete deployments'),
   'delete configmaps',
@@ -151,4 +194,4 @@ const deletion = standing('deletion of a workspace', (workspace) => workspace.de
   'patch workspaces',
 ])
 
-export const WORKSPACE_FLOWS: readonly Flow[] = [creation, change, deletion]
+export const WORKSPACE_FLOWS: readonly Flow[] = [creation, change, sharing, deletion]

@@ -27,7 +27,7 @@ const bad = (text: string): PolicyValue => ({ text })
 const MEGABYTE = 2 ** 20
 /** Values without a meaning. */
 const nonsense = fc.oneof(
-  { arbitrary: fc.constantFrom('NaN', '-1', '٤', '😀', 'Null', '{}', '[1]', '\u0000', '∞', 'x y'), weight: 9 },
+  { arbitrary: fc.constantFrom('NaN', '-1', '٤', '😀', 'Null', '{}', '[1]', '\u0000', '∞', 'X y'), weight: 9 },
   { arbitrary: fc.tuple(fc.constant('!'), oddText).map((parts) => parts.join('')), weight: 3 },
   fc.constantFrom(
     '😀'.repeat(MEGABYTE / 4),
@@ -220,6 +220,10 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
     ['bridge', 'bridge'],
     ['ovn-layer2', 'ovn-layer2'],
   ]),
+  sharedSecretNamespaces: goodAndBad(
+    fc.constantFrom(good('', []), good('logins , licences-1\nlogins', ['logins', 'licences-1'])),
+    fc.constantFrom('Logins', 'logins;licences', 'logins/ours', '-a', 'a.b', '*').map(bad),
+  ),
   attachableNetworks: goodAndBad(
     fc.constantFrom(good('', []), good('vlans/v-1 , vlans/v.2\nvlans/v-1', ['vlans/v-1', 'vlans/v.2'])),
     fc.constantFrom('v-1', 'vlans/', 'Vlans/v-1', 'vlans/v-1;vlans/v-2', 'a/b/c').map(bad),

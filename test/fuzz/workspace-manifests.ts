@@ -190,11 +190,18 @@ const generated = fc.record({
   key: fc.constantFrom('password', 'a.b_1', '-'),
   length: maybe(fc.integer({ min: 8, max: 128 })),
 })
+const shared = fc.record({
+  namespace: fc.constantFrom('logins', 'n'.repeat(63)),
+  name: fc.constantFrom('registry', 'a.b', 'x'.repeat(253)),
+})
+const origin = fc.oneof(
+  fc.record({ generate: fc.uniqueArray(generated, { minLength: 1, maxLength: 2, selector: ({ key }) => key }) }),
+  fc.record({ from: shared }),
+)
 const secrets = fc.uniqueArray(
-  fc.record({
-    name: fc.constantFrom('a', 'web-1', 'a.b', 'x'.repeat(253)),
-    generate: fc.uniqueArray(generated, { minLength: 1, maxLength: 2, selector: ({ key }) => key }),
-  }),
+  fc
+    .record({ name: fc.constantFrom('a', 'web-1', 'a.b', 'x'.repeat(253)), origin })
+    .map(({ name, origin: one }) => ({ name, ...one })),
   { maxLength: 2, selector: ({ name }) => name },
 )
 
@@ -399,6 +406,8 @@ const oddService: fc.Arbitrary<object> = fc.oneof(
 
 const withSecret = (more: object) => ({ secrets: [{ name: 's', generate: [{ key: 'k' }], ...more }] })
 const withKeys = (...generate: object[]) => withSecret({ generate })
+const withSource = (more: object) =>
+  withSecret({ generate: undefined, from: { namespace: 'logins', name: 'registry', ...more } })
 
 const oddPlayer: fc.Arbitrary<object> = fc
   .oneof(
@@ -417,6 +426,12 @@ const oddSecret: fc.Arbitrary<object> = fc.oneof(
   fc.constantFrom('k', '.', '..', '.k', 'a b', 'k'.repeat(254)).map((key) => withKeys({ key })),
   fc.constantFrom('k', 'l').map((key) => withKeys({ key: 'k' }, { key })),
   fc.constantFrom(7, 8, 128, 129, '24').map((length) => withKeys({ key: 'k', length })),
+  fc.constantFrom('n'.repeat(63), 'n'.repeat(64), undefined, 7).map((namespace) => withSource({ namespace })),
+  fc.constantFrom('n'.repeat(253), 'n'.repeat(254), undefined, '').map((name) => withSource({ name })),
+  fc
+    .constantFrom({}, { generate: [{ key: 'k' }] })
+    .map((more) => ({ secrets: [{ ...withSource({}).secrets[0], ...more }] })),
+  fc.constant(withSecret({ generate: undefined })),
   fc.constantFrom(0, 16, 17).chain((count) => many(count, (at) => ({ key: `k${at}` })).map((all) => withKeys(...all))),
   fc
     .constantFrom(16, 17)

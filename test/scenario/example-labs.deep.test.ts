@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { SHARED_LABEL, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
 import { find } from '../../operator/kube/find.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
@@ -22,6 +22,18 @@ function secretsIn(spec: WorkspaceSpecInput): Map<string, Record<string, string>
   return secrets
 }
 
+/** A login that labs have copies of, as its owner shares it. */
+async function shareLogin(client: KubeClient, namespace: string, name: string): Promise<void> {
+  await client.create(NAMESPACE, { apiVersion: 'v1', kind: NAMESPACE.kind, metadata: { name: namespace } })
+  await client.create(SECRET, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace, name, labels: { [SHARED_LABEL]: 'true' } },
+    type: 'kubernetes.io/dockerconfigjson',
+    stringData: { '.dockerconfigjson': '{"auths":{}}' },
+  } as KubeObject)
+}
+
 /** A network of the site, as a platform team makes it once. */
 async function makeNetwork(client: KubeClient, namespace: string, name: string): Promise<void> {
   await client.create(NAMESPACE, { apiVersion: 'v1', kind: NAMESPACE.kind, metadata: { name: namespace } })
@@ -40,11 +52,13 @@ it('the labs of the examples become Ready as they are, with the Secrets that the
   await using workspaces = await Workspaces.start(cluster(), {
     allowedCapabilities: 'NET_ADMIN,NET_RAW,SYS_ADMIN',
     attachableNetworks: 'vlans/vlan-100',
+    sharedSecretNamespaces: 'registry-logins',
     allowedOverrides:
       'vm:template.spec.domain.cpu vm:template.spec.domain.devices.disks.cache pod:spec.hostAliases pod:spec.volumes.emptyDir pod:spec.containers.volumeMounts',
   })
   const { world } = workspaces
   await makeNetwork(world.client, 'vlans', 'vlan-100')
+  await shareLogin(world.client, 'registry-logins', 'pull')
   const isReady = async (file: string): Promise<void> => {
     const [lab] = await readManifests(`labs/${file}`)
     if (lab === undefined) throw new Error(`${file} has no manifest`)

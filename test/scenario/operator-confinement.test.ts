@@ -126,7 +126,8 @@ const binding = (metadata: object, role: string, subject = 'alice') => ({
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: subject }],
 })
 /** As the owners of a lab may make one. */
-const LOGIN = { type: 'kubernetes.io/basic-auth', stringData: { username: 'a', password: 'b' } }
+/** Of a type that no Secret of a lab has. */
+const STRANGE = { type: 'example.com/other', stringData: { a: 'b' } }
 const network = (metadata: object) => ({
   ...typed('k8s.cni.cncf.io/v1', 'NetworkAttachmentDefinition'),
   metadata,
@@ -171,7 +172,7 @@ beforeAll(async () => {
   await must(inTeam(OURS, 'virtualmachines'), machine(named))
   await must('api/v1/persistentvolumes', volume(named, '/srv/theirs', 'team'))
   await operator.must('POST', '/api/v1/namespaces', { metadata: ofLab(LAB) })
-  await must(inLab('api/v1', 'secrets'), { ...LOGIN, metadata: ofLab('tied') })
+  await must(inLab('api/v1', 'secrets'), { ...STRANGE, metadata: ofLab('tied') })
   await must(inLab(RBAC, 'rolebindings'), binding(ofLab('tied'), 'view'))
 })
 
@@ -346,6 +347,16 @@ const REFUSED: readonly Attempt[] = [
     },
   ],
   ['make a Secret in a lab for nobody', 'POST', inLab('api/v1', 'secrets'), () => ({ metadata: { name: 'any' } })],
+  [
+    'have a token made for it',
+    'POST',
+    inLab('api/v1', 'secrets'),
+    () => {
+      const { annotations, ...metadata } = ofLab('any') as ReturnType<typeof ofLab> & { readonly annotations?: object }
+      const account = { ...annotations, 'kubernetes.io/service-account.name': 'default' }
+      return { type: 'kubernetes.io/service-account-token', metadata: { ...metadata, annotations: account } }
+    },
+  ],
   ['change a Secret of another type', 'PATCH', inLab('api/v1', 'secrets/tied'), marked],
   ['change a role that gives more', 'PATCH', inLab(RBAC, 'rolebindings/tied'), marked],
   [
@@ -400,6 +411,12 @@ const LET_THROUGH: readonly Attempt[] = [
   ['the rights of an owner', 'POST', inLab(RBAC, 'rolebindings'), () => binding(ofLab('any'), OWNER_ROLES.withShells)],
   ['a Service of a lab', 'POST', inLab('api/v1', 'services'), () => service(ofLab('any'))],
   ['a Secret of a lab', 'POST', inLab('api/v1', 'secrets'), () => ({ metadata: ofLab('any') })],
+  [
+    'a login of a lab',
+    'POST',
+    inLab('api/v1', 'secrets'),
+    () => ({ type: 'kubernetes.io/basic-auth', stringData: { username: 'a', password: 'b' }, metadata: ofLab('any') }),
+  ],
   ['the end of a Secret of another type', 'DELETE', inLab('api/v1', 'secrets/tied')],
   ['the end of a role that gives more', 'DELETE', inLab(RBAC, 'rolebindings/tied')],
   ['an inventory', 'POST', inLab('api/v1', 'configmaps'), () => ({ metadata: ofLab('any') })],

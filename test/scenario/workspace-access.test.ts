@@ -23,6 +23,49 @@ const container = (mapping: object) => ({
   ],
 })
 
+describe('who may have a Secret copied', () => {
+  const copies = (...names: readonly string[]) => ({
+    secrets: names.map((name, at) => ({ name: `s${at}`, from: { namespace: 'logins', name } })),
+  })
+  const MAY_NOT = (name: string) =>
+    new RegExp(`user "(reader|copier)" may not read Secret "${name}" of namespace "logins"`)
+  let copier: ApiUser
+
+  beforeAll(async () => {
+    await cluster.addNamespace('logins')
+    const secrets = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }
+    await cluster.addClusterRole('read-two', [{ ...secrets, resourceNames: ['one', 'two'] }])
+    copier = await cluster.addUser('copier', { logins: ['read-two'] })
+    await cluster.bindEverywhere('copier', 'open-terrain-workspace-author')
+    await copier.askUntil('granted', 'POST', DRY_RUN, workspace('copies', copies('one')))
+    await copier.askUntil(MAY_NOT('three'), 'POST', DRY_RUN, workspace('copies', copies('three')))
+  })
+
+  it('who may read it', async () => {
+    await copier.must('POST', WORKSPACES, workspace('copies', copies('one')))
+    const patch = async (change: object) => {
+      const { status, message } = await copier.ask('PATCH', `${WORKSPACES}/copies?dryRun=All`, change)
+      return status === 200 ? 'granted' : `${status}: ${message}`
+    }
+    const to = (spec: object) => patch({ spec })
+    expect(await to(copies('one', 'two'))).toBe('granted')
+    expect(await to(copies('one', 'three'))).toMatch(MAY_NOT('three'))
+    expect(await to({ secrets: [{ name: 's', from: { namespace: 'kube-system', name: 'one' } }] })).toMatch(
+      /^403: .* may not read/,
+    )
+    expect(await to({ secrets: [{ name: 's', generate: [{ key: 'a' }] }] })).toBe('granted')
+    // As many as there can be.
+    const most = Array.from({ length: 16 }, () => 'one')
+    expect(await to(copies(...most))).toBe('granted')
+    expect(await to(copies(...most.slice(1), 'three'))).toMatch(MAY_NOT('three'))
+    // What was there before is not judged again.
+    await cluster.admin.must('PATCH', `${WORKSPACES}/copies`, { spec: copies('one', 'three') })
+    expect(await to({ secrets: copies('three', 'one').secrets, names: 'hosts' })).toBe('granted')
+    expect(await patch({ metadata: { labels: { a: 'b' } } })).toBe('granted')
+    expect(await to(copies('three', 'four'))).toMatch(MAY_NOT('four'))
+  })
+})
+
 describe('who may write Workspaces', () => {
   let editor: ApiUser
   let viewer: ApiUser

@@ -1,5 +1,6 @@
-import { ANNOTATIONS, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { ANNOTATIONS, SHARED_LABEL, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
+import { find } from '../../operator/kube/find.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import { SECRET } from '../../operator/kube/resource-types.ts'
 import { readManifests } from '../../sandbox/demo/manifests.ts'
@@ -9,7 +10,7 @@ import { Workspaces } from '../harness/workspaces.ts'
 // The default storage class makes this cluster unsuitable for other tests.
 const cluster = useOwnCluster()
 
-type Secret = KubeObject & { readonly data: Readonly<Record<string, string>> }
+type Secret = KubeObject & { readonly type?: string; readonly data: Readonly<Record<string, string>> }
 
 const decoded = (value = '') => Buffer.from(value, 'base64').toString()
 
@@ -73,8 +74,71 @@ function forgery({ name, uid = '' }: KubeObject['metadata']): KubeObject {
   const owner = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', name, uid, controller: true }
   const annotations = { [ANNOTATIONS.generatedKeys]: 'password=24' }
   const metadata = { namespace: name, name: 'forgery', annotations, ownerReferences: [owner] }
-  const stringData = { username: 'a', password: 'b' }
-  return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'kubernetes.io/basic-auth', stringData } as KubeObject
+  return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'example.com/other', stringData: { a: 'b' } } as KubeObject
+}
+
+it('a lab has a copy of a login that is shared with it, as long as it is', async () => {
+  await using workspaces = await Workspaces.start(cluster(), { sharedSecretNamespaces: 'registry-logins' })
+  const { world } = workspaces
+  const told = new Set<string>()
+  const { workspaces: labs, events, deployments } = world.mirror
+  for (const store of [labs, events, deployments]) store.onChange(({ after }) => told.add(JSON.stringify(after)))
+  await world.createNamespace('registry-logins')
+  const source = { namespace: 'registry-logins', name: 'pull' }
+  const share = async (to: string | null) =>
+    await world.client.mergePatch(SECRET, source, { metadata: { labels: { [SHARED_LABEL]: to } } })
+  const [first, second] = ['first-password-of-all', 'second-password-of-all']
+  await world.client.create(SECRET, loginOf(source, first))
+  const [lab] = await readManifests('labs/shared-login.yaml')
+  const { name } = (await workspaces.create('class', (lab?.spec ?? {}) as WorkspaceSpecInput)).metadata
+  const copy = async () => await find<Secret>(world.client, SECRET, { namespace: name, name: 'pull' })
+  const untilTold = async (text: string) =>
+    await workspaces.untilComponent(name, 'Secret', 'pull', ({ reason, message = '' }) => {
+      return reason === 'SecretNotShared' && message.includes(text)
+    })
+  await untilTold('which is not shared')
+  await share('true')
+  await workspaces.untilReady(name)
+  const made = await copy()
+  expect(made).toMatchObject({ type: LOGIN, data: { '.dockerconfigjson': expect.stringMatching(/./) } })
+  expect(decoded(made?.data['.dockerconfigjson'])).toContain(first)
+
+  // Another password, and then another object of another type.
+  await world.client.mergePatch(SECRET, source, { stringData: loginOf(source, second).stringData })
+  await expect.poll(async () => decoded((await copy())?.data['.dockerconfigjson']), POLL).toContain(second)
+  await world.client.delete(SECRET, source)
+  await world.client.create(SECRET, {
+    ...loginOf(source, second),
+    type: 'Opaque',
+    metadata: { ...source, labels: { [SHARED_LABEL]: 'true' } },
+  } as KubeObject)
+  await expect.poll(async () => (await copy())?.type, POLL).toBe('Opaque')
+  await workspaces.untilReady(name)
+
+  await share(null)
+  await untilTold('which is not shared')
+  await expect.poll(copy, POLL).toBeUndefined()
+  await share('true')
+  await workspaces.untilReady(name)
+  expect(decoded((await copy())?.data['.dockerconfigjson'])).toContain(second)
+
+  const metrics = await world.operator?.operator.metrics.registry.metrics()
+  for (const text of [...told, ...world.logs.lines, metrics ?? ''])
+    for (const value of [first, second, Buffer.from(first).toString('base64')]) expect(text.includes(value)).toBe(false)
+  await workspaces.delete(name)
+  expect(await find(world.client, SECRET, source)).toBeDefined()
+  await world.finish()
+})
+
+const LOGIN = 'kubernetes.io/dockerconfigjson'
+const POLL = { timeout: 30_000 }
+
+function loginOf(metadata: object, password: string) {
+  const auths = { 'registry.example.com': { username: 'labs', password } }
+  const stringData = { '.dockerconfigjson': JSON.stringify({ auths }) }
+  return { apiVersion: 'v1', kind: 'Secret', metadata, type: LOGIN, stringData } as KubeObject & {
+    readonly stringData: object
+  }
 }
 
 const MORE = { name: 'more', generate: [{ key: 'a' }] }

@@ -262,6 +262,15 @@ export const FAMILIES = {
   ),
   /** Acts of people on them, without disturbances of the operator. */
   workspacesPlayedCalm: workspaces({ plays: 12, playKeys: 2, workspace: 1 }, 15 * SECOND, playedWorkspace),
+  /** Owners of Secrets that workspaces have copies of change them, and stop sharing or delete them for a time. */
+  workspacesSharing: workspaces({
+    workspaceSharing: 12,
+    workspace: 2,
+    workspaceHarm: 3,
+    process: 3,
+    workspaceNetwork: 2,
+    servers: 1,
+  }),
   /** Images that workspaces share with machines and DataSyncs. */
   sharedWorkspaces: sharedWorkspaces({ ...LABS, ...PEOPLE, dataSync: 6, process: 3, workspaceNetwork: 2 }),
 } as const satisfies Record<string, fc.Arbitrary<Schedule>>

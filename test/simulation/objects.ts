@@ -25,6 +25,8 @@ import { urlOf } from './sources.ts'
 /** Longer than a good download stands still. */
 export const STALL_TIMEOUT_MS = 120_000
 export const FOREIGN_SNAPSHOT = 'foreign-snapshot'
+/** Namespace of the Secrets that workspaces have copies of. */
+export const SHARED_NAMESPACE = 'shared-logins'
 export const NAMESPACES = [0, 1, 2].map((number) => `team-${number}`)
 
 export function make(type: ResourceType, metadata: KubeObject['metadata'], rest: object = {}): KubeObject {
@@ -83,6 +85,7 @@ export function policyData(plan: PolicyPlan): PolicyData {
       ? { attemptTimeout: '12h', stallTimeout: '12h', snapshotTimeout: '12h' }
       : { attemptTimeout: '10m', stallTimeout: `${STALL_TIMEOUT_MS / 1_000}s`, snapshotTimeout: '2m' }),
     keepSourceVolume: String(plan.keepSourceVolume),
+    sharedSecretNamespaces: SHARED_NAMESPACE,
     ...plan.more,
   }
 }

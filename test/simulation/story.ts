@@ -177,6 +177,7 @@ const MIX: readonly WholeKind[] = [
   'sharedTakeOvers',
   'workspaces',
   'workspacesHanging',
+  'workspacesSharing',
   'workspacesLagging',
   'sharedWorkspaces',
   'workspacesDisconnected',

@@ -3,7 +3,7 @@ import type { ClusterCaches } from '../../cluster/caches.ts'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import { cutToFit, keptWithin, namesAmong, parserOf, releaseGone } from '../../cluster/own-view.ts'
 import type { ImageView } from '../../images/image-view.ts'
-import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../kube/kube-object.ts'
 import { withKnownSpec } from '../../runtime/memoized.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
@@ -15,6 +15,9 @@ export const WORKSPACE: ResourceType = workspace
 /** Index over workspaces: names of their machines' images. All of these images are in the namespace that the policy names. */
 export const BY_IMAGE_NAME = 'image name'
 
+/** Index over workspaces: `<namespace>/<name>` of the Secrets that they have copies of. */
+export const BY_SECRET_SOURCE = 'secret source'
+
 /** Maximum characters of a workspace beside its status. */
 const WORKSPACE_MAX = 1_500_000
 
@@ -25,7 +28,9 @@ export interface Machines extends Readable<MachineFacts> {
 
 /** The caches that decisions about workspaces use. */
 export class WorkspaceCaches {
-  readonly workspaces = new Store<WorkspaceView>().index(BY_IMAGE_NAME, imageNamesOf)
+  readonly workspaces = new Store<WorkspaceView>()
+    .index(BY_IMAGE_NAME, imageNamesOf)
+    .index(BY_SECRET_SOURCE, secretSourcesIn)
   readonly images: Readable<ImageView>
   readonly machines: Machines
   readonly cluster: ClusterCaches
@@ -74,6 +79,7 @@ export const parsedWorkspaceSpec = parserOf(parseWorkspaceSpec, WORKSPACE_MAX)
 /** The spec before validation. */
 interface LooseSpec {
   readonly vms?: unknown
+  readonly secrets?: unknown
 }
 
 /** The images that a spec names: those of root disks, and those of other disks. */
@@ -83,9 +89,26 @@ function imagesIn(spec: unknown): string[] {
   return [...new Set([vms, disks].flatMap((list) => namesAmong(list, (one) => one['backingVMDiskImage'])))]
 }
 
-/** What of a spec makes it a reference to images. */
+/** What of a spec makes it a reference to images, and to Secrets of others. */
 function referencesIn(spec: unknown): LooseSpec {
-  return { vms: imagesIn(spec).map((backingVMDiskImage) => ({ backingVMDiskImage })) }
+  const sources = copiesIn(spec)
+  const vms = imagesIn(spec).map((backingVMDiskImage) => ({ backingVMDiskImage }))
+  return { vms, ...(sources.length > 0 && { secrets: sources.map((from) => ({ from })) }) }
+}
+
+/** The Secrets that a spec has copies of. */
+function copiesIn(spec: unknown): ObjectKey[] {
+  const { secrets } = (spec ?? {}) as LooseSpec
+  const sources: unknown[] = Array.isArray(secrets) ? secrets.map((one) => one?.from) : []
+  return sources.flatMap((from) => {
+    const { namespace, name } = (from ?? {}) as Partial<Record<keyof ObjectKey, unknown>>
+    return typeof namespace === 'string' && typeof name === 'string' ? [{ namespace, name }] : []
+  })
+}
+
+/** Returns `<namespace>/<name>` of the Secrets that a workspace has copies of. */
+function secretSourcesIn({ spec }: WorkspaceView): readonly string[] {
+  return copiesIn(spec).map(keyOf)
 }
 
 /** Returns the names of the images that a workspace refers to. None while it is being deleted, because its machines count themselves. */

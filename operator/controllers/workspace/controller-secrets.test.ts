@@ -6,7 +6,7 @@ import { NAMESPACE, SECRET } from '../../kube/resource-types.ts'
 import { WORKSPACE } from './caches.ts'
 import { SECOND, start, startReady, VM, type WorkspaceBench } from './workspace-bench.fixtures.ts'
 
-type Generate = NonNullable<WorkspaceSpecInput['secrets']>[number]['generate']
+type Generate = NonNullable<NonNullable<WorkspaceSpecInput['secrets']>[number]['generate']>
 type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> }
 
 const KEY = { namespace: 'lab', name: 'logins' }

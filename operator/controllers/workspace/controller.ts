@@ -2,9 +2,10 @@ import { randomInt } from 'node:crypto'
 import type { Policy, WorkspaceStatus } from '@open-terrain/constructs'
 import { FINALIZERS, WORKSPACE_REASON_HELP } from '@open-terrain/constructs'
 import { type ClusterRange, ClusterRanges } from '../../cluster/cluster-ranges.ts'
+import { SecretCopyRule } from '../../cluster/secret-copy-rule.ts'
 import { isAsMadeBy } from '../../images/decide/ensure-image.ts'
 import type { ClaimsOn } from '../../images/references.ts'
-import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { ChildRefusals } from '../../runtime/child-refusals.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
@@ -12,7 +13,7 @@ import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
 import { conditionStates } from '../../runtime/state-gauges.ts'
 import { AsideChildren } from './aside-children.ts'
-import { viewWorkspace, WORKSPACE, type WorkspaceCaches } from './caches.ts'
+import { BY_SECRET_SOURCE, parsedWorkspaceSpec, viewWorkspace, WORKSPACE, type WorkspaceCaches } from './caches.ts'
 import { keysKnownOf } from './decide/generated-keys.ts'
 import { isOpenNode } from './decide/isolation.ts'
 import { WRITTEN_TYPES } from './decide/kinds.ts'
@@ -25,6 +26,7 @@ import { LostKeys } from './lost-keys.ts'
 import { isChildOfWorkspace, observeWorkspace } from './observe.ts'
 import { PlayEnds } from './play-ends.ts'
 import { PodWarnings } from './pod-warnings.ts'
+import { SecretCopies, secretSourcesOf, withCopiedValues } from './secret-copies.ts'
 import { listenForWorkspaceTriggers } from './triggers.ts'
 import type { WorkspaceMetrics } from './workspace-metrics.ts'
 import type { WorkspacePlan, WorkspaceView } from './world.ts'
@@ -59,12 +61,25 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
     const playEnds = new PlayEnds({ ...options, onChange })
     const keysKnown = ({ metadata: { namespace = '', name } }: KubeObject) =>
       keysKnownOf(caches.workspaces.get(namespace)?.status ?? {}, name)
-    const ranges = new ClusterRanges({
+    const onChangeForAll = () => {
+      for (const key of caches.workspaces.keys()) this.queue.add(key)
+    }
+    const ranges = new ClusterRanges({ ...options, onChange: onChangeForAll })
+    const copyRule = new SecretCopyRule({ ...options, onChange: onChangeForAll })
+    const { secrets } = caches.cluster
+    const copies = new SecretCopies({
       ...options,
-      onChange: () => {
-        for (const key of caches.workspaces.keys()) this.queue.add(key)
+      secrets,
+      onChange: (key) => {
+        for (const { metadata } of caches.workspaces.find(BY_SECRET_SOURCE, key)) onChange(keyOf(metadata))
+        if (caches.workspaces.get(namespaceOf(key)) !== undefined) onChange(namespaceOf(key))
       },
     })
+    const sourcesOf = (workspace: WorkspaceView) => {
+      const spec = parsedWorkspaceSpec(workspace)
+      if (!spec.ok || isTerminating(workspace)) return new Map()
+      return secretSourcesOf(spec.spec, { policy: policy(), secrets, copies, rule: () => copyRule.look() })
+    }
     super(options, caches.reflectors, {
       type: WORKSPACE,
       finalizer: FINALIZERS.workspace,
@@ -82,12 +97,15 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
           for (const key of caches.workspaces.keys()) queue.add(key)
         }),
         lostKeys.listen(),
+        copies.listen(),
         caches.workspaces.onChange(({ before, after }) => {
           if (before !== undefined && after !== undefined) metrics.noteLosses(before.status, after.status)
         }),
       ],
-      completed: (wanted, existing, signal) =>
-        withGeneratedValues(wanted, existing, { client, draw, keysKnown }, signal),
+      completed: async (wanted, existing, signal) => {
+        const whole = await withGeneratedValues(wanted, existing, { client, draw, keysKnown }, signal)
+        return await withCopiedValues(whole, existing, client, signal)
+      },
       alsoEventsIn,
       onGone: ({ metadata }) => {
         podWarnings.forget(keyOf(metadata))
@@ -99,16 +117,19 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         reasons: WORKSPACE_REASON_HELP,
         more: (workspace, now) => conditionStates(workspace, (one) => isOpenNode(one) || isSpecWarning(one), now),
       },
-      loops: [podWarnings, aside, lostKeys, playEnds, ranges],
+      loops: [podWarnings, aside, lostKeys, playEnds, copies, ranges, copyRule],
       plan: (workspace) => {
         if (!caches.cluster.workspaces.isComplete) return undefined
         const known = rangesFor(policy(), ranges)
-        if (known === undefined) return undefined
+        const secretSources = sourcesOf(workspace)
+        if (known === undefined || secretSources === undefined) return undefined
         const { uid = '' } = workspace.metadata
         const world = observeWorkspace(workspace, caches, {
           aside,
           lostKeys,
           playEnds,
+          copies,
+          secretSources,
           claimsOn,
           policy: policy(),
           ranges: known,

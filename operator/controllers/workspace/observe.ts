@@ -1,4 +1,10 @@
-import { ANNOTATIONS, type Policy, type WorkspaceSpec } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  isCopiedSecret,
+  isGeneratedSecret,
+  type Policy,
+  type WorkspaceSpec,
+} from '@open-terrain/constructs'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { BY_OWNER, familyKey, isChildOf, type Owner } from '../../cluster/ownership.ts'
@@ -21,17 +27,20 @@ import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
 import { secretNamesIn } from './decide/missing-secrets.ts'
 import { asItStands } from './decide/render.ts'
+import { isOfAnotherSource } from './decide/secret-sources.ts'
 import type { LostKeys } from './lost-keys.ts'
 import type { PlayEnds } from './play-ends.ts'
+import type { SecretCopies } from './secret-copies.ts'
 import type { ImageFacts, WorkspaceView, WorkspaceWorld } from './world.ts'
 
 /** Facts that do not come from caches. Events about pods do not either, and are added later. */
-type More = Pick<WorkspaceWorld, 'policy' | 'ranges' | 'refusals' | 'isUndecided' | 'refusal'>
+type More = Pick<WorkspaceWorld, 'policy' | 'ranges' | 'secretSources' | 'refusals' | 'isUndecided' | 'refusal'>
 
 interface Looks {
   readonly aside: Pick<AsideChildren, 'look'>
   readonly lostKeys: Pick<LostKeys, 'of'>
   readonly playEnds: Pick<PlayEnds, 'of'>
+  readonly copies: Pick<SecretCopies, 'differs'>
   readonly claimsOn: ClaimsOn
 }
 
@@ -39,7 +48,7 @@ interface Looks {
 export function observeWorkspace(
   workspace: WorkspaceView,
   caches: WorkspaceCaches,
-  { aside, lostKeys, playEnds, claimsOn, ...more }: Looks & More,
+  { aside, lostKeys, playEnds, copies, claimsOn, ...more }: Looks & More,
 ): Omit<WorkspaceWorld, 'podWarnings'> {
   const { name } = workspace.metadata
   const { cluster } = caches
@@ -82,12 +91,13 @@ export function observeWorkspace(
       ),
     ),
     secretKeys: new Map(
-      (wanted.secrets ?? []).flatMap(({ name: secret, generate }) => {
+      (wanted.secrets ?? []).filter(isGeneratedSecret).flatMap(({ name: secret, generate }) => {
         const child = kept.get(idOf(SECRET.kind, secret))
         const keys = generate.map(({ key }) => key)
         return child === undefined ? [] : [[secret, lostKeys.of(child, keys)] as const]
       }),
     ),
+    copiesToMend: copiesToMend(wanted, kept, more.secretSources, copies),
     pods,
     ...playsIn(caches, name, kept, playEnds),
     nodes: nodesOf(caches, name, [...pods.values()].flat()),
@@ -114,6 +124,21 @@ function playsIn(
   }
 }
 
+function copiesToMend(
+  { secrets = [] }: WorkspaceSpec,
+  children: ReadonlyMap<string, KubeObject>,
+  sources: WorkspaceWorld['secretSources'],
+  copies: Pick<SecretCopies, 'differs'>,
+): ReadonlySet<string> {
+  const names = secrets.filter(isCopiedSecret).map(({ name }) => name)
+  return new Set(
+    names.filter((name) => {
+      const [copy, wanted] = [children.get(idOf(SECRET.kind, name)), sources.get(name)]
+      return copy !== undefined && wanted !== undefined && 'source' in wanted && copies.differs(copy, wanted.source)
+    }),
+  )
+}
+
 /** Returns the nodes of all members. */
 function nodesOf(
   { cluster, machines }: WorkspaceCaches,
@@ -133,11 +158,20 @@ function nodesOf(
 function blueprintOf(
   { metadata: { name, uid = '', annotations } }: WorkspaceView,
   spec: WorkspaceSpec,
-  { policy, runsPrivileged }: { readonly policy: Policy; readonly runsPrivileged: boolean },
+  {
+    policy,
+    secretSources,
+    runsPrivileged,
+  }: Pick<More, 'policy' | 'secretSources'> & { readonly runsPrivileged: boolean },
   children: ReadonlyMap<string, KubeObject>,
 ): Blueprint {
   const rebuildRequestedAt = annotations?.[ANNOTATIONS.rebuildRequestedAt]
-  const blueprint = { workspace: { name, uid }, spec, policy, rebuildRequestedAt, runsPrivileged }
+  const replaced = (spec.secrets ?? []).flatMap(({ name: secret }) => {
+    const existing = children.get(idOf(SECRET.kind, secret))
+    return existing !== undefined && isOfAnotherSource(existing, secretSources.get(secret)) ? [secret] : []
+  })
+  const ofSecrets = { secretSources, secretsToReplace: new Set(replaced) }
+  const blueprint = { workspace: { name, uid }, spec, policy, rebuildRequestedAt, runsPrivileged, ...ofSecrets }
   return { ...blueprint, networksOfBefore: networksOfBefore(blueprint, children) }
 }
 
@@ -183,10 +217,15 @@ function childrenIn({ cluster, machines }: WorkspaceCaches, workspace: Workspace
   return candidates.filter((one) => isChildOfWorkspace(one, workspace))
 }
 
-/** Everybody who may create a Secret can give it any owner. Only with the annotation that every version sets is it one that we made. */
+/** Everybody who may create a Secret can give it any owner. Only with an annotation that every version sets is it one that we made. */
 export function isChildOfWorkspace(object: KubeObject, workspace: Owner): boolean {
   if (!isChildOf(object, workspace)) return false
-  return object.kind !== SECRET.kind || object.metadata.annotations?.[ANNOTATIONS.generatedKeys] !== undefined
+  return object.kind !== SECRET.kind || isSecretOfWorkspace(object)
+}
+
+/** Reports whether a Secret has an annotation of those that the operator makes for workspaces. */
+export function isSecretOfWorkspace({ metadata: { annotations = {} } }: KubeObject): boolean {
+  return [ANNOTATIONS.generatedKeys, ANNOTATIONS.copiedVersion].some((one) => annotations[one] !== undefined)
 }
 
 const TYPES: ReadonlyMap<string, ResourceType> = new Map(OWNED_TYPES.map(({ type }) => [type.kind, type]))

@@ -1,4 +1,3 @@
-import { ANNOTATIONS } from '@open-terrain/constructs'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import { BY_LINK } from '../../cluster/workspace-child-caches.ts'
@@ -8,9 +7,10 @@ import { hasLostReference } from '../../images/references.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { type Change, whenContentChanged } from '../../runtime/store.ts'
-import { BY_IMAGE_NAME, WORKSPACE, type WorkspaceCaches } from './caches.ts'
+import { BY_IMAGE_NAME, BY_SECRET_SOURCE, WORKSPACE, type WorkspaceCaches } from './caches.ts'
 import { hasItsDisk } from './decide/machine-disk.ts'
 import { warningOfMachine } from './decide/spec-warnings.ts'
+import { isSecretOfWorkspace } from './observe.ts'
 import type { MachineFacts, WorkspaceView } from './world.ts'
 
 /** Enqueues the workspaces that a change of another object in the caches concerns. Makes no decisions. Returns functions that stop the listeners. */
@@ -89,14 +89,13 @@ export function listenForWorkspaceTriggers(
       if (before?.isReady !== after?.isReady || before?.node !== after?.node) all(workspaces.values())
     }),
     // Of other people's, the cache keeps hardly anything that changes while they exist. Each version of ours is looked at.
-    cluster.secrets.onChange((change) => (isGenerated(change.after) ? within(change) : child(change))),
+    cluster.secrets.onChange((change) =>
+      change.after !== undefined && isSecretOfWorkspace(change.after) ? within(change) : child(change),
+    ),
+    // Each version of a source is copied.
+    cluster.secrets.onChange(({ key }) => all(workspaces.find(BY_SECRET_SOURCE, key))),
     reflectors.onInstalled(() => all(workspaces.values())),
   ]
-}
-
-/** Reports whether it has the annotation of Secrets whose values the operator makes. */
-function isGenerated(secret: KubeObject | undefined): boolean {
-  return secret?.metadata.annotations?.[ANNOTATIONS.generatedKeys] !== undefined
 }
 
 /** Reports whether a network of a workspace waits for another one to go. Before it exists, no index shows it. */

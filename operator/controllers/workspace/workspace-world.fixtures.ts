@@ -1,6 +1,7 @@
 import {
   ANNOTATIONS,
   type DeploymentObject,
+  isCopiedSecret,
   POLICY_DEFAULTS,
   type Policy,
   parseWorkspaceSpec,
@@ -119,8 +120,9 @@ export class PlannedWorld {
     const asked =
       this.playRequestedAt === undefined ? {} : { annotations: { [ANNOTATIONS.playRequestedAt]: this.playRequestedAt } }
     const [spec, policy] = [this.#spec, this.policy]
+    const secretSources = this.#secretSources()
     const { rebuildRequestedAt } = this
-    const blueprint = { workspace: metadata, spec, policy, rebuildRequestedAt }
+    const blueprint = { workspace: metadata, spec, policy, rebuildRequestedAt, secretSources }
     this.#rendered ??= renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, this.children) })
     const none = { image: undefined, isShared: false, claims: [] }
     return {
@@ -148,11 +150,20 @@ export class PlannedWorld {
       ranges: this.ranges,
       areNetworksReported: true,
       secretKeys: this.secretKeys,
+      secretSources,
+      copiesToMend: new Set(),
       podWarnings: new Map(),
       refusals: new Map(),
       isUndecided: false,
       refusal: undefined,
     }
+  }
+
+  /** Every source is there, in its first version. */
+  #secretSources(): WorkspaceWorld['secretSources'] {
+    const copied = (this.#spec.secrets ?? []).filter(isCopiedSecret)
+    const version = { uid: 'source', resourceVersion: '1', type: 'Opaque' } as const
+    return new Map(copied.map(({ name, from }) => [name, { source: { ...from, ...version } }]))
   }
 
   allImagesReady(): void {

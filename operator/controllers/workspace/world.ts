@@ -9,6 +9,7 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import type { ChildRefusal } from '../../runtime/child-refusals.ts'
 import type { ObjectPlan } from '../../runtime/plan.ts'
 import type { Component } from './decide/component.ts'
+import type { SecretSource } from './decide/secret-sources.ts'
 
 /** A Workspace as its cache keeps it. */
 export interface WorkspaceView extends OwnView {
@@ -73,6 +74,10 @@ export interface WorkspaceWorld {
   readonly secrets: ReadonlySet<string>
   /** By name of a Secret whose values the operator makes, and that is there. Undefined until it has been read once, and again after it lacked a key. */
   readonly secretKeys: ReadonlyMap<string, SecretKeys | undefined>
+  /** By name of a Secret that is a copy. */
+  readonly secretSources: ReadonlyMap<string, SecretSource>
+  /** Names of copies that have been found to have other values than their sources. */
+  readonly copiesToMend: ReadonlySet<string>
   /** By name of the container cluster. */
   readonly pods: ReadonlyMap<string, readonly ContainerPodView[]>
   /** By name of the Job that plays roles in them. */

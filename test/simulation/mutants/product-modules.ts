@@ -73,6 +73,7 @@ export const WORKSPACES = {
   references: () => import('../../../operator/controllers/workspace/references.ts'),
   status: () => import('../../../operator/controllers/workspace/decide/status.ts'),
   removalOrder: () => import('../../../operator/controllers/workspace/decide/removal-order.ts'),
+  secretCopies: () => import('../../../operator/controllers/workspace/secret-copies.ts'),
   triggers: () => import('../../../operator/controllers/workspace/triggers.ts'),
   views: () => import('../../../operator/cluster/workspace-views.ts'),
 } as const

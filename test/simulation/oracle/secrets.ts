@@ -15,6 +15,8 @@ export class SecretsOracle extends WitnessOracle<Witness> {
   /** By uid of a Secret: the values that the operator made for it by key, in base64. They may be in Secrets, and nowhere else. */
   readonly #generated = new Map<string, ReadonlyMap<string, string>>()
 
+  /** Values of Secrets that labs have copies of, in base64: the same holds for them. */
+  readonly #copied = new Set<string>()
   /** By uid of such a Secret: all keys that it has had. */
   readonly #had = new Map<string, Set<string>>()
   /** By name of a Workspace: the Secrets whose loss its status tells. */
@@ -24,6 +26,7 @@ export class SecretsOracle extends WitnessOracle<Witness> {
     const { actor, resource, object, type, revision } = commit
     if (isOf(resource, WORKSPACE)) this.#told.set(object.metadata.name, lossesIn(object as Workspace))
     this.#noteGenerated(commit)
+    this.#noteCopied(commit)
     // A deletion writes nothing into an object.
     if (!isOperator(actor) || type === 'DELETED' || isEnd(commit) || resource.kind === 'Lease') return
     const own = withoutTheirs(resource, object)
@@ -55,8 +58,14 @@ export class SecretsOracle extends WitnessOracle<Witness> {
     this.#generated.set(uid, new Map(Object.entries(data)))
   }
 
+  #noteCopied({ resource, object }: Commit): void {
+    if (resource.kind !== 'Secret' || object.metadata.annotations?.[ANNOTATIONS.copiedFrom] === undefined) return
+    const { data = {} } = object as KubeObject & { readonly data?: Readonly<Record<string, string>> }
+    for (const value of Object.values(data)) this.#copied.add(value)
+  }
+
   #generatedIn(text: string): string | undefined {
-    for (const values of this.#generated.values())
+    for (const values of [...this.#generated.values(), this.#copied])
       for (const value of values.values())
         for (const form of [value, Buffer.from(value, 'base64').toString()]) if (text.includes(form)) return form
     return undefined

@@ -61,7 +61,7 @@ function isolationIn(policies: readonly Raw[]): string[] {
 /** Each key has a value that is hard to guess. */
 function valuesIn({ spec: { secrets = [] } }: Workspace, found: readonly Raw[]): string[] {
   const dataOf = (name: string) => found.find(({ metadata }) => metadata.name === name)?.data ?? {}
-  return secrets.flatMap(({ name, generate }) =>
+  return secrets.flatMap(({ name, generate = [] }) =>
     generate.flatMap(({ key }) =>
       Buffer.from(dataOf(name)[key] ?? '', 'base64').length < 24 ? [`Secret ${name} has no value for ${key}`] : [],
     ),

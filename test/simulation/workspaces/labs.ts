@@ -31,6 +31,13 @@ export const PASSWORD = { name: 'logins', key: 'password' } as const
 export const KEY = { name: 'deploy-key', key: 'id_ed25519' } as const
 /** An image that plays roles. */
 export const PLAYER = 'registry.example.com/ansible:2.19'
+/** What labs with an odd number have a copy of: each has a source of its own, which their containers need. */
+export const COPY = 'shared'
+
+/** Returns the Secret that the copy of a lab is made from. */
+export function sourceOf({ number }: Pick<Lab, 'number'>): { readonly namespace: string; readonly name: string } {
+  return { namespace: objects.SHARED_NAMESPACE, name: `login-${number}` }
+}
 
 type Spec = Required<WorkspaceSpecInput>
 type Vm = Spec['vms'][number]
@@ -105,7 +112,11 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
     })),
     volumes: volumes.map((number) => ({ name: pick(VOLUMES, number), size: '1Gi', localPath: `/${number}` })),
     ...servicesOf(lab),
-    ...(lab.number % 2 === 0 && { secrets: [{ name: PASSWORD.name, generate: [{ key: PASSWORD.key }] }] }),
+    secrets: [
+      lab.number % 2 === 0
+        ? { name: PASSWORD.name, generate: [{ key: PASSWORD.key }] }
+        : { name: COPY, from: sourceOf(lab) },
+    ],
     ...(lab.number % 2 === 1 && { names: 'hosts' as const }),
     ...(lab.plays !== undefined && { ansible: ansibleOf(lab.plays) }),
     // As stored before there was a schema.
@@ -126,6 +137,8 @@ function vmOf(lab: Lab, { vm, image, network, isIgnored }: VmOfPlan, schedule: S
     ...rolesOf(lab, vm),
   }
 }
+
+const LOGIN = { name: 'LOGIN', valueFrom: { secretKeyRef: { name: COPY, key: PASSWORD.key } } }
 
 function rolesOf({ number, plays }: Lab, vm: number): Pick<Vm, 'ansible'> {
   const when = plays?.when ?? (number % 2 === 0 ? ['build' as const] : [])
@@ -159,6 +172,7 @@ function clusterOf(
         image: `registry.example.com/${pick(CLUSTERS, cluster)}:${lab.renewals.get(cluster) ?? 0}`,
         ...(asks === 'hostPort' && { portMappings: [port] }),
         ...(asks === 'capability' && { capabilities: { add: ['SYS_ADMIN'] } }),
+        ...(lab.number % 2 === 1 && { env: [LOGIN] }),
         volumeMounts: [
           volume === undefined
             ? { name: 'ansible', containerPath: '/plays' }

@@ -143,6 +143,21 @@ const harm: fc.Arbitrary<WorkspaceAction> = fc.oneof(
   },
 )
 
+const sharing: fc.Arbitrary<WorkspaceAction> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constantFrom('rotateLogin', 'spoilCopy'), workspace: workspaceNumber }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constantFrom('withdrawLogin', 'deleteLogin'),
+      workspace: workspaceNumber,
+      forMs: duration(SECOND, 3 * MINUTE),
+    }),
+  },
+)
+
 const hang: fc.Arbitrary<WorkspaceAction> = fc.oneof(
   {
     weight: 3,
@@ -199,6 +214,7 @@ export const WORKSPACE_GROUPS = {
   workspace: edit,
   workspaceHarm: harm,
   workspaceHang: hang,
+  workspaceSharing: sharing,
   workspaceUprooting: uprooting,
   workspaceKeys: keys,
   workspaceNetwork: network,

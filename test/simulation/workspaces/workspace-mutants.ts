@@ -188,6 +188,29 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     kind: 'workspacesLate',
   },
   {
+    name: 'a copy of a Secret keeps the values that it was made with',
+    invariant: 7,
+    seam: seam(WORKSPACES.secretCopies, 'withCopiedValues', (withCopiedValues) => async (wanted, existing, ...more) => {
+      return existing === undefined ? await withCopiedValues(wanted, existing, ...more) : wanted
+    }),
+    kind: 'workspacesSharing',
+  },
+  {
+    name: 'what somebody changed in a copy of a Secret is not noticed',
+    invariant: 7,
+    seam: seam(
+      WORKSPACES.secretCopies,
+      'SecretCopies',
+      (SecretCopies) =>
+        class extends SecretCopies {
+          override differs() {
+            return false
+          }
+        },
+    ),
+    kind: 'workspacesSharing',
+  },
+  {
     name: 'a key that a Secret of a workspace has lost is not noticed',
     invariant: 7,
     seam: seam(

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, SHARED_LABEL } from '@open-terrain/constructs'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from '../../../operator/kube/kube-object.ts'
@@ -21,11 +21,11 @@ import { isDeletion } from '../chronicle.ts'
 import { pick } from '../data-syncs/vms.ts'
 import type { People } from '../kind.ts'
 import * as objects from '../objects.ts'
-import { CANARY } from '../oracle/secrets.ts'
+import { CANARY, PASSWORD as SHARED } from '../oracle/secrets.ts'
 import { ASK_AGAIN_MS, find, leaveRefused } from '../people.ts'
 import type { Action } from '../schedule.ts'
 import type { World } from '../world.ts'
-import { FARM, imageOf, KEY, type Lab, labOf, PASSWORD, specOf } from './labs.ts'
+import { COPY, FARM, imageOf, KEY, type Lab, labOf, PASSWORD, sourceOf, specOf } from './labs.ts'
 import type { ClusterOfPlan, Part, PlayHarm, VmOfPlan, WorkspaceAction } from './workspace-schedule.ts'
 
 const PART_TYPES: Readonly<Record<Part, ResourceType>> = {
@@ -58,7 +58,7 @@ const TAKEN: Readonly<Record<Exclude<Part, 'Namespace' | 'NetworkPolicy'>, reado
   ConfigMap: ['ansible'],
   Deployment: ['dns', 'web-front', 'ansible'],
   VirtualMachine: ['router', 'web', 'host'],
-  Secret: [PASSWORD.name],
+  Secret: [PASSWORD.name, COPY],
 }
 
 /** When people try to create the key of a lab, after the lab: it needs its namespace. */
@@ -75,6 +75,7 @@ export class WorkspacePeople implements People {
   /** Objects that somebody created where a workspace needs one of its own. */
   readonly #namesakes: { readonly type: ResourceType; readonly key: ObjectKey }[] = []
   readonly #world: World
+  #rotations = 0
 
   constructor(world: World) {
     this.#world = world
@@ -94,6 +95,12 @@ export class WorkspacePeople implements People {
     return true
   }
 
+  /** Creates the Secrets that labs have copies of. */
+  furnish(): void {
+    this.#world.cluster.admin.create(NAMESPACE, objects.namespace(objects.SHARED_NAMESPACE))
+    for (const lab of this.labs) this.#share(lab)
+  }
+
   /** Deletes somebody's objects that are in the way, and what keeps a deleted claim or image from going. Creates workspaces that are missing. */
   clearAway(): void {
     for (const { type, key } of this.#namesakes.splice(0)) {
@@ -102,6 +109,7 @@ export class WorkspacePeople implements People {
         leaveRefused(() => this.#world.cluster.admin.delete(type, key))
     }
     for (const lab of this.labs) {
+      this.#share(lab)
       if (lab.isWanted) this.#ensure(lab)
       this.#ensureKey(lab)
       this.#freeClaims(lab)
@@ -137,6 +145,17 @@ export class WorkspacePeople implements People {
         leaveRefused(() => this.#world.cluster.admin.delete(IMAGE, { namespace: FARM, name }))
         return
       }
+      case 'spoilCopy':
+        leaveRefused(() => {
+          const data = { [PASSWORD.key]: 'c29tZWJvZHlz', theirs: 'dGhlaXJz' }
+          this.#world.cluster.admin.mergePatch(SECRET, { namespace: lab.name, name: COPY }, { data })
+        })
+        return
+      case 'rotateLogin':
+      case 'withdrawLogin':
+      case 'deleteLogin':
+        this.#changeSource(action, lab)
+        return
       case 'crampWorkspace':
         this.#cramp(lab, action.forMs)
         return
@@ -307,6 +326,38 @@ export class WorkspacePeople implements People {
       this.#world.cluster.admin.create(type, namesakeOf(type, key))
       this.#namesakes.push({ type, key })
     })
+  }
+
+  /** The Secret that a lab has a copy of is there, and shared. */
+  #share(lab: Lab): void {
+    const { admin } = this.#world.cluster
+    const labels = { [SHARED_LABEL]: 'true' }
+    const found = find(this.#world, SECRET, sourceOf(lab))
+    if (found === undefined)
+      admin.create(SECRET, objects.make(SECRET, { ...sourceOf(lab), labels }, { type: 'Opaque', data: this.#login() }))
+    else if (found.metadata.labels?.[SHARED_LABEL] !== 'true')
+      admin.mergePatch(SECRET, sourceOf(lab), { metadata: { labels } })
+  }
+
+  #login(): Readonly<Record<string, string>> {
+    this.#rotations += 1
+    const value = Buffer.from(`${SHARED}-${this.#rotations}`).toString('base64')
+    return { [PASSWORD.key]: value, [`key-${this.#rotations}`]: value }
+  }
+
+  #changeSource(action: Extract<WorkspaceAction, { do: `${string}Login` }>, lab: Lab): void {
+    const { admin } = this.#world.cluster
+    const source = sourceOf(lab)
+    const found = find<KubeObject & { readonly data?: object }>(this.#world, SECRET, source)
+    if (found === undefined) return
+    if (action.do === 'rotateLogin') {
+      const gone = Object.keys(found.data ?? {}).map((key) => [key, null] as const)
+      admin.mergePatch(SECRET, source, { data: { ...Object.fromEntries(gone), ...this.#login() } })
+      return
+    }
+    if (action.do === 'deleteLogin') admin.delete(SECRET, source)
+    else admin.mergePatch(SECRET, source, { metadata: { labels: { [SHARED_LABEL]: null } } })
+    this.#world.trouble.later(action.forMs, () => this.#share(lab))
   }
 
   #cramp({ name: namespace }: Lab, forMs: number): void {

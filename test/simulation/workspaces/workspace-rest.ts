@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isClusterNetworkName } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
-import { JOB } from '../../../operator/kube/resource-types.ts'
+import { JOB, SECRET } from '../../../operator/kube/resource-types.ts'
 import type { Job } from '../../../sandbox/memory-cluster/job-objects.ts'
 import {
   conditionOf,
@@ -246,8 +246,20 @@ export class WorkspaceRest implements Rest {
       ...extra.map(({ kind, metadata }) => `${kind} ${metadata.name} is left over`),
       ...going.map(({ kind, metadata }) => `${kind} ${metadata.name} is being deleted`),
       ...wrongIn(workspace, parts, held),
+      ...this.#wrongCopies(workspace, parts),
       ...this.#restless(workspace),
     ]
+  }
+
+  /** A copy has what its source has. */
+  #wrongCopies({ spec: { secrets = [] } }: Workspace, parts: readonly KubeObject[]): string[] {
+    const dataOf = (secret: KubeObject | undefined) => (secret as { readonly data?: object } | undefined)?.data
+    return secrets.flatMap(({ name, from }) => {
+      const copy = parts.find(({ kind, metadata }) => kind === SECRET.kind && metadata.name === name)
+      if (from === undefined || copy === undefined) return []
+      const isSame = isDeepStrictEqual(dataOf(copy), dataOf(find(this.#world, SECRET, from)))
+      return isSame ? [] : [`Secret ${name} is no copy of ${keyOf(from)}`]
+    })
   }
 
   /** Returns what the platform does not allow: it does not exist, or stays as it was. */

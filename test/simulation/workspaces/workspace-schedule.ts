@@ -85,6 +85,11 @@ export type WorkspaceAction = { readonly workspace: number } & (
   | { readonly do: 'deleteWorkspaceImage'; readonly vm: number }
   /** For a while, no more pods and claims may be created in its namespace. */
   | { readonly do: 'crampWorkspace'; readonly forMs: number }
+  /** The owner of the Secret that it has a copy of changes it, or stops sharing it or deletes it for a while. */
+  | { readonly do: 'rotateLogin' }
+  | { readonly do: 'withdrawLogin' | 'deleteLogin'; readonly forMs: number }
+  /** Somebody writes into the copy. */
+  | { readonly do: 'spoilCopy' }
   /** Pods of its container clusters, or its machines, cannot run as they should. */
   | { readonly do: 'podFault'; readonly fault: PodFault; readonly forMs: number }
   | { readonly do: 'labGuestFault'; readonly fault: LabGuestFault; readonly forMs: number }

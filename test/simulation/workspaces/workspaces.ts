@@ -1,21 +1,23 @@
-import { LABELS } from '@open-terrain/constructs'
+import { LABELS, SECRET_COPY_RULE } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
-import { POD } from '../../../operator/kube/resource-types.ts'
+import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING, POD } from '../../../operator/kube/resource-types.ts'
 import { HOUR } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isDeletion, isPerson } from '../chronicle.ts'
 import type { Actor, Kind, Reference } from '../kind.ts'
+import * as objects from '../objects.ts'
 import { isPeoplesPartKept } from '../oracle/foreign.ts'
 import type { Oracle } from '../oracle/oracle.ts'
 import { decidedWithinMs, isForTemplateOf } from '../traces.ts'
 import type { World } from '../world.ts'
 import { AddressOracle } from './address-oracle.ts'
+import { CopiesOracle } from './copies-oracle.ts'
 import { HostsOracle } from './hosts-oracle.ts'
 import { IsolationOracle } from './isolation-oracle.ts'
 import { labFaults } from './lab-faults.ts'
 import { isPartOf, isType, PART_TYPES } from './lab-parts.ts'
-import { FARM } from './labs.ts'
+import { FARM, sourceOf } from './labs.ts'
 import { WorkspaceOrderOracle } from './order-oracle.ts'
 import { PlaysOracle } from './plays-oracle.ts'
 import { RefusalOracle } from './refusal-oracle.ts'
@@ -45,10 +47,20 @@ export class Workspaces implements Kind {
       hosts,
       new WorkspaceOrderOracle(world),
       new IsolationOracle(world),
+      new CopiesOracle(world),
       new RefusalOracle(world),
       new PlaysOracle(world),
       new AddressOracle((message) => world.report(7, message)),
     ]
+  }
+
+  furnish(): void {
+    const { admin } = this.#world.cluster
+    const metadata = { name: SECRET_COPY_RULE }
+    admin.create(ADMISSION_POLICY, objects.make(ADMISSION_POLICY, metadata, { spec: { validations: [{}] } }))
+    const spec = { policyName: SECRET_COPY_RULE, validationActions: ['Deny'] }
+    admin.create(ADMISSION_POLICY_BINDING, objects.make(ADMISSION_POLICY_BINDING, metadata, { spec }))
+    this.people.furnish()
   }
 
   /** Permits writes to the status and finalizer of a workspace, to its parts, and to the images that it has created. */
@@ -112,5 +124,7 @@ export class Workspaces implements Kind {
     const isTheirs = isType(resource, WORKSPACE) || isType(resource, MACHINE)
     const { name, namespace = name } = object.metadata
     if (isPerson(actor) || (isTheirs && isDeletion(object as Machine))) status.noteHarm(namespace)
+    if (!isPerson(actor) || namespace !== objects.SHARED_NAMESPACE) return
+    for (const lab of this.people.labs) if (sourceOf(lab).name === name) status.noteHarm(lab.name)
   }
 }

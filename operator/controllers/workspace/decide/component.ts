@@ -7,6 +7,7 @@ import type {
   WorkspaceStatus,
 } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import type { SecretSource } from './secret-sources.ts'
 
 /** Everything that components are rendered from, so they are the same as long as this is the same. */
 export interface Blueprint {
@@ -17,6 +18,10 @@ export interface Blueprint {
   readonly networksOfBefore?: NetworksOfBefore | undefined
   /** Whether a Deployment or a pod of the workspace that exists has a privileged container. @default false */
   readonly runsPrivileged?: boolean
+  /** By name of a Secret that is a copy. @default none */
+  readonly secretSources?: ReadonlyMap<string, SecretSource>
+  /** Names of Secrets that are there and were made of something else: they go first. @default none */
+  readonly secretsToReplace?: ReadonlySet<string>
   /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the workspace. */
   readonly rebuildRequestedAt?: string | undefined
 }

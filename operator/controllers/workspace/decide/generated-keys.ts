@@ -1,4 +1,4 @@
-import type { WorkspaceSecret, WorkspaceStatus } from '@open-terrain/constructs'
+import { type GeneratedWorkspaceSecret, isGeneratedSecret, type WorkspaceStatus } from '@open-terrain/constructs'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { SECRET } from '../../../kube/resource-types.ts'
 import type { WorkspaceWorld } from '../world.ts'
@@ -12,14 +12,21 @@ export function keysKnownOf({ generatedKeys = [] }: WorkspaceStatus, secret: str
 }
 
 /** Returns the keys of a Secret that the spec asks for, that it has had, and that it does not have any more. */
-export function keysLostOf({ workspace, secretKeys }: WorkspaceWorld, { name, generate }: WorkspaceSecret): string[] {
+export function keysLostOf(
+  { workspace, secretKeys }: WorkspaceWorld,
+  { name, generate }: GeneratedWorkspaceSecret,
+): string[] {
   const { lacks = [], marked = [] } = secretKeys.get(name) ?? {}
   const had = new Set([...marked, ...keysKnownOf(workspace.status, name)])
   return generate.flatMap(({ key }) => (lacks.includes(key) && had.has(key) ? [key] : []))
 }
 
 /** Returns the keys that are told as lost. What is not known stays told. */
-function keysToldIn(world: WorkspaceWorld, secret: WorkspaceSecret, keys: readonly string[]): readonly string[] {
+function keysToldIn(
+  world: WorkspaceWorld,
+  secret: GeneratedWorkspaceSecret,
+  keys: readonly string[],
+): readonly string[] {
   const child = world.children.get(idOf(SECRET.kind, secret.name))
   if (child === undefined || isTerminating(child)) return keys
   if (world.secretKeys.get(secret.name) !== undefined) return keysLostOf(world, secret)
@@ -46,7 +53,7 @@ export function secretsLosingMore(before: WorkspaceStatus, after: WorkspaceStatu
 export function generatedKeysIn(world: WorkspaceWorld): readonly GeneratedKeys[] {
   const { workspace, spec, secretKeys } = world
   if (!spec.ok) return workspace.status.generatedKeys ?? []
-  return (spec.spec.secrets ?? []).flatMap((secret): GeneratedKeys[] => {
+  return (spec.spec.secrets ?? []).filter(isGeneratedSecret).flatMap((secret): GeneratedKeys[] => {
     const { name, generate } = secret
     const had = new Set([
       ...(secretKeys.get(name)?.has ?? []),

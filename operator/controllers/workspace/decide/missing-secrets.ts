@@ -1,5 +1,6 @@
 import {
   containersOf,
+  isCopiedSecret,
   playsOf,
   type WorkspaceContainerCluster,
   type WorkspaceSpec,
@@ -96,8 +97,13 @@ export function secretNamesOf(spec: WorkspaceSpec, member: string): string[] {
 }
 
 /** Reports whether the operator makes a Secret: nobody has to. */
-function isGenerated({ secrets = [] }: WorkspaceSpec, name: string): boolean {
+function isMade({ secrets = [] }: WorkspaceSpec, name: string): boolean {
   return secrets.some((one) => one.name === name)
+}
+
+/** Reports whether a Secret is to be a copy. */
+export function isCopied({ secrets = [] }: WorkspaceSpec, name: string): boolean {
+  return secrets.some((one) => one.name === name && isCopiedSecret(one))
 }
 
 /** Returns the Secrets that are missing or incomplete and that one of these members needs. @param members `idOf` the components */
@@ -106,10 +112,9 @@ function awaitedBy(world: WorkspaceWorld, members: ReadonlySet<string>): Awaited
   if (!spec.ok) return []
   const lacking = lackingIn(world, members)
   return [...secretsAskedIn(spec.spec)].flatMap(([name, asked]) => {
-    const isThere = secrets.has(name)
-    if (!isThere && isGenerated(spec.spec, name)) return []
-    const lacks = isThere ? (lacking.get(name) ?? []) : undefined
-    if (lacks?.length === 0) return []
+    const lacks = secrets.has(name) ? (lacking.get(name) ?? []) : undefined
+    // What lacks in a copy is told of its source.
+    if (lacks === undefined ? isMade(spec.spec, name) : lacks.length === 0 || isCopied(spec.spec, name)) return []
     const own = asked.filter(({ by }) => members.has(by))
     const needs = lacks === undefined ? own.map(({ by }) => by) : lacks.map(({ by }) => by)
     if (needs.length === 0) return []
@@ -137,7 +142,7 @@ function changeIn({ spec }: WorkspaceWorld): SecretChange {
 export function missingSecrets(world: WorkspaceWorld, member: string): ComponentStanding | undefined {
   const awaited = awaitedBy(world, new Set([member])).map((one) => ({ ...one, by: [] }))
   const [first] = awaited
-  if (first === undefined) return waitingForOurs(world, member)
+  if (first === undefined) return waitingForOurs(world, member) ?? lackingInCopy(world, member)
   const namespace = world.workspace.metadata.name
   if (awaited.length === 1 && first.lacks === undefined)
     return componentWaiting('SecretMissing', createCommand(namespace, first))
@@ -155,6 +160,19 @@ function waitingForOurs({ spec, secrets }: WorkspaceWorld, member: string): Comp
   return name === undefined
     ? undefined
     : componentWaiting('Provisioning', `waits for Secret ${name}, which the operator makes`)
+}
+
+/** Only its source can get a key: whoever adds one to a copy has it taken away. */
+function lackingInCopy(world: WorkspaceWorld, member: string): ComponentStanding | undefined {
+  const copies = world.spec.ok ? (world.spec.spec.secrets ?? []).filter(isCopiedSecret) : []
+  const lacking = lackingIn(world, new Set([member]))
+  const copy = copies.find(({ name }) => lacking.has(name))
+  if (copy === undefined) return undefined
+  const { name, from } = copy
+  const keys = [...new Set((lacking.get(name) ?? []).map(({ key }) => key))]
+  const { status } = (world.children.get(member) ?? {}) as Partial<MachineFacts>
+  const text = `Secret ${name} has nothing that can be used in ${keys.join(', ')}: it is a copy of Secret ${from.namespace}/${from.name}, whose owner can put it there`
+  return { ...componentWaiting('SecretMissing', text), reason: status?.reason ?? 'SecretMissing' }
 }
 
 /** What a workspace says of all Secrets that are missing or incomplete. */

@@ -1,6 +1,11 @@
 import {
+  ANNOTATIONS,
+  copiedUidOf,
   GENERATED_LENGTH,
+  type GeneratedWorkspaceSecret,
+  isGeneratedSecret,
   renderGeneratedSecret,
+  renderSecretCopy,
   WINDOWS_PASSWORD_MAX,
   type WorkspaceSecret,
   type WorkspaceSpec,
@@ -11,6 +16,7 @@ import { childId } from '../../../../runtime/child-refusals.ts'
 import { firstFew } from '../../../../runtime/first-few.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import {
+  type Blueprint,
   type Component,
   type ComponentStanding,
   componentReady,
@@ -19,9 +25,9 @@ import {
   idOf,
   withWarnings,
 } from '../component.ts'
-import type { ComponentKind } from '../component-kind.ts'
+import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { keysLostOf } from '../generated-keys.ts'
-import { isSecretNamed, secretNamesOf, secretsAskedIn } from '../missing-secrets.ts'
+import { isCopied, isSecretNamed, secretNamesOf, secretsAskedIn } from '../missing-secrets.ts'
 
 const KIND = 'Secret'
 const AFTERMATH =
@@ -29,22 +35,25 @@ const AFTERMATH =
 /** Keys, or members, that a message names. More are only counted. */
 const SHOWN_MAX = 4
 
-/** Secrets whose values the operator makes. A plan has none of the values: they are made when a Secret is written. */
+/** Secrets whose values the operator makes, or copies. A plan has none of the values: they are made, or read, when a Secret is written. */
 export const SECRET_KIND: ComponentKind = {
   kind: KIND,
   types: [{ type: SECRET, propagationPolicy: 'Background' }],
-  children: ({ workspace, spec }) =>
-    (spec.secrets ?? []).map(
+  children: (blueprint) =>
+    (blueprint.spec.secrets ?? []).map(
       (secret): Component => ({
         kind: KIND,
         name: secret.name,
-        objects: [renderGeneratedSecret({ workspace, secret })],
+        objects: objectsOf(blueprint, secret),
         needs: [],
-        ...withWarnings(warningsOn(spec, secret)),
+        ...withWarnings(warningsOn(blueprint, secret)),
       }),
     ),
-  standing: (world, { name, objects: [wanted] }) => {
-    const { workspace, spec, secretKeys, children } = world
+  standing: (world, component) => {
+    const { name, objects } = component
+    const [wanted] = objects
+    const { workspace, spec, secretKeys, children, secretSources } = world
+    if (wanted === undefined || secretSources.has(name)) return standingOfCopy(world, component)
     const told = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
     const lostWith = (text: string) => ({
       standing: componentWaiting('SecretLost', lossText(world, wanted, text, told?.message)),
@@ -53,11 +62,11 @@ export const SECRET_KIND: ComponentKind = {
     // Only one that was read is known to have all its values again.
     if (secretKeys.get(name) === undefined && told?.reason === 'SecretLost')
       return lostWith(told.message?.split(';', 1)[0] ?? '')
-    const secret = spec.ok ? spec.spec.secrets?.find((one) => one.name === name) : undefined
+    const secret = spec.ok ? spec.spec.secrets?.filter(isGeneratedSecret).find((one) => one.name === name) : undefined
     const keys = (secret?.generate ?? []).map(({ key }) => key)
     const lost = secret === undefined ? [] : keysLostOf(world, secret)
     const { uid, resourceVersion } = children.get(idOf(KIND, name))?.metadata ?? {}
-    if (lost.length === 0 || wanted === undefined)
+    if (lost.length === 0)
       return { standing: componentReady(`Secret ${name} has its random values: ${firstFew(keys, SHOWN_MAX)}`) }
     // Only what lacks these keys is given other values: people may put the old ones there at the same time.
     const apply = [{ ...wanted, metadata: { ...wanted.metadata, uid, resourceVersion } }]
@@ -65,10 +74,56 @@ export const SECRET_KIND: ComponentKind = {
     return { ...lostWith(`${what}. ${AFTERMATH}`), apply }
   },
   loss,
-  hasData: ({ children }, { name }) => children.has(idOf(KIND, name)) || undefined,
-  // It is not made any more, but its values are nowhere else.
-  isNeeded: ({ spec }, { kind, metadata }) =>
-    kind === SECRET.kind && spec.ok && isSecretNamed(spec.spec, metadata.name),
+  hasData: (world, { name }) => !isCopy(world, name) && (world.children.has(idOf(KIND, name)) || undefined),
+  // It is not made any more, but its values are nowhere else. Those of a copy are.
+  isNeeded: ({ spec, secretSources }, { kind, metadata: { name, annotations = {} } }) => {
+    const found = secretSources.get(name)
+    const isReplaced = found !== undefined && 'source' in found
+    const isMade = kind === SECRET.kind && annotations[ANNOTATIONS.generatedKeys] !== undefined
+    return isMade && !isReplaced && spec.ok && isSecretNamed(spec.spec, name)
+  },
+}
+
+function isCopy({ spec }: WorkspaceWorld, name: string): boolean {
+  return spec.ok && isCopied(spec.spec, name)
+}
+
+/** Nothing is asked for that cannot be copied, so a copy that is there goes, as does what was made of something else. */
+function objectsOf({ workspace, secretSources, secretsToReplace }: Blueprint, secret: WorkspaceSecret): KubeObject[] {
+  const { name } = secret
+  if (secretsToReplace?.has(name) === true) return []
+  if (isGeneratedSecret(secret)) return [renderGeneratedSecret({ workspace, secret })]
+  const found = secretSources?.get(name)
+  return found !== undefined && 'source' in found ? [renderSecretCopy({ workspace, name, source: found.source })] : []
+}
+
+/** Judges a Secret that is a copy, and one that is to be made in place of another one. */
+function standingOfCopy(
+  { secretSources, copiesToMend, children }: WorkspaceWorld,
+  { name, objects: [wanted] }: Component,
+): Judgement {
+  const found = secretSources.get(name)
+  const child = children.get(idOf(KIND, name))
+  if (found !== undefined && 'obstacle' in found) {
+    const isCopied = child !== undefined && copiedUidOf(child.metadata.annotations) !== undefined
+    const gone = isCopied ? '; the copy that is there is deleted' : ''
+    return {
+      standing: componentWaiting('SecretNotShared', `Secret ${name} cannot be made: ${found.obstacle}${gone}`),
+      isThere: false,
+    }
+  }
+  if (wanted === undefined) {
+    const text = `Secret ${name} was made of something else: it is deleted, and then made as the spec says`
+    return { standing: componentWaiting('Provisioning', text), isThere: false }
+  }
+  const { namespace, name: source } = found?.source ?? {}
+  const title = `Secret ${name}`
+  if (!copiesToMend.has(name))
+    return { standing: componentReady(`${title} is a copy of Secret ${namespace}/${source}`) }
+  const text = `${title} has other values than Secret ${namespace}/${source}, of which it is a copy: they are written again`
+  const { uid, resourceVersion } = child?.metadata ?? {}
+  const apply = [{ ...wanted, metadata: { ...wanted.metadata, uid, resourceVersion } }]
+  return { standing: componentWaiting('Provisioning', text), apply }
 }
 
 /**
@@ -88,8 +143,24 @@ export function secretIds(spec: WorkspaceSpec, member: string): string[] {
   return secrets.flatMap(({ name }) => (names.has(name) ? [idOf(KIND, name)] : []))
 }
 
+function warningsOn({ spec, secretSources }: Blueprint, secret: WorkspaceSecret): string[] {
+  if (isGeneratedSecret(secret)) return warningsOnGenerated(spec, secret)
+  const found = secretSources?.get(secret.name)
+  const type = found !== undefined && 'source' in found ? found.source.type : undefined
+  if (type === undefined || LOGINS.has(type)) return []
+  const asked = secretsAskedIn(spec).get(secret.name) ?? []
+  const members = [...new Set(asked.filter(({ key }) => key === undefined).map(({ by }) => by))]
+  if (members.length === 0) return []
+  return [
+    `it is of type ${type} and no login to a registry, and ${firstFew(members, SHOWN_MAX)} names it in pullSecrets: copy one of type kubernetes.io/dockerconfigjson`,
+  ]
+}
+
+/** Types of Secrets that images can be pulled with. */
+const LOGINS: ReadonlySet<string> = new Set(['kubernetes.io/dockerconfigjson', 'kubernetes.io/dockercfg'])
+
 /** What it has besides is of people: they may have put there what is asked of it. */
-function warningsOn(spec: WorkspaceSpec, { name, generate }: WorkspaceSecret): string[] {
+function warningsOnGenerated(spec: WorkspaceSpec, { name, generate }: GeneratedWorkspaceSecret): string[] {
   const made = new Set(generate.map(({ key }) => key))
   const asked = (secretsAskedIn(spec).get(name) ?? []).filter(({ key }) => key === undefined || !made.has(key))
   const lacking = [...Map.groupBy(asked, ({ key }) => key)].map(([key, by]) => {
@@ -105,7 +176,7 @@ function warningsOn(spec: WorkspaceSpec, { name, generate }: WorkspaceSecret): s
 function warningOnLength(
   { vms = [] }: WorkspaceSpec,
   name: string,
-  { key, length = GENERATED_LENGTH }: WorkspaceSecret['generate'][number],
+  { key, length = GENERATED_LENGTH }: GeneratedWorkspaceSecret['generate'][number],
 ): string[] {
   const guests = vms.filter(
     ({ os, users = [] }) =>
@@ -124,8 +195,10 @@ function warningOnLength(
 }
 
 /** Says that values are gone, or about to be. They are nowhere else: the operator does not know them. */
-function loss({ children, workspace }: WorkspaceWorld, component: Component): ComponentStanding | undefined {
+function loss(world: WorkspaceWorld, component: Component): ComponentStanding | undefined {
   const { name } = component
+  if (isCopy(world, name)) return undefined
+  const { children, workspace } = world
   const secret = children.get(idOf(KIND, name))
   const isGoing = secret !== undefined && isTerminating(secret)
   if (!(isGoing || hadData(workspace, component))) return undefined

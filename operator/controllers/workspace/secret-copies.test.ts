@@ -1,0 +1,285 @@
+import { SECRET_COPY_RULE, type WorkspaceComponent, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { expect, it } from 'vitest'
+import { apiError } from '../../kube/api-error.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING, SECRET } from '../../kube/resource-types.ts'
+import { MINUTE, SECOND, start, type WorkspaceBench } from './workspace-bench.fixtures.ts'
+
+type Secret = KubeObject & { readonly type?: string; readonly data?: Readonly<Record<string, string>> }
+
+const SOURCE = { namespace: 'logins', name: 'registry' }
+const COPY = { namespace: 'lab', name: 'pull' }
+const SHARED = { 'pelotech.ot/shared': 'true' }
+const DOCKER = 'kubernetes.io/dockerconfigjson'
+const [FIRST, SECOND_VALUE] = ['first-value-of-the-source', 'second-value-of-the-source']
+const encoded = (value: string) => Buffer.from(value).toString('base64')
+
+const LAB = {
+  containerClusters: [
+    {
+      name: 'web',
+      pullSecrets: ['pull'],
+      containers: [{ name: 'web', image: 'registry.example/web:1' }],
+    },
+  ],
+  secrets: [{ name: 'pull', from: SOURCE }],
+} satisfies WorkspaceSpecInput
+
+function source(change: Partial<Secret> = {}, labels: Readonly<Record<string, string>> = SHARED): Secret {
+  const data = { '.dockerconfigjson': encoded(FIRST) }
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { ...SOURCE, labels }, type: DOCKER, data, ...change } as Secret
+}
+
+function installRule({ client: { cluster } }: WorkspaceBench, policy: object = {}, binding: object = {}): void {
+  const apiVersion = 'admissionregistration.k8s.io/v1'
+  const metadata = { name: SECRET_COPY_RULE }
+  cluster.admin.create(ADMISSION_POLICY, {
+    ...{ apiVersion, kind: 'ValidatingAdmissionPolicy', metadata },
+    spec: { failurePolicy: 'Fail', validations: [{}], ...policy },
+  } as KubeObject)
+  cluster.admin.create(ADMISSION_POLICY_BINDING, {
+    ...{ apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata },
+    spec: { policyName: SECRET_COPY_RULE, validationActions: ['Deny'], ...binding },
+  } as KubeObject)
+}
+
+/** A lab on a cluster where everything is as it has to be. */
+async function startShared(spec: WorkspaceSpecInput = LAB, secret: Secret | undefined = source()) {
+  const bench = await start(spec, (one) => {
+    one.policy = { ...one.policy, sharedSecretNamespaces: ['logins'] }
+    one.client.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'logins' } })
+    if (secret !== undefined) one.client.cluster.admin.create(SECRET, secret)
+    installRule(one)
+  })
+  await bench.work()
+  return bench
+}
+
+const copyIn = (bench: WorkspaceBench) => bench.client.peek<Secret>('Secret', 'lab/pull')
+const told = (bench: WorkspaceBench, kind = 'Secret'): Partial<WorkspaceComponent> =>
+  bench.status().components?.find((one) => one.kind === kind) ?? {}
+const writesTo = (bench: WorkspaceBench) =>
+  bench.client.calls.filter(({ verb, kind }) => kind === 'Secret' && ['create', 'patch', 'delete'].includes(verb))
+
+/** No value is in anything that was sent but the copy, as it is or in base64. */
+function expectUntold(bench: WorkspaceBench): void {
+  const sent = bench.client.calls.filter(({ kind }) => kind !== 'Secret').map(({ body }) => JSON.stringify(body) ?? '')
+  for (const value of [FIRST, SECOND_VALUE])
+    for (const form of [value, encoded(value)]) expect(sent.filter((text) => text.includes(form))).toEqual([])
+}
+
+it('a Secret is copied before the member that names it, with its type, and is not written again', async () => {
+  const bench = await startShared()
+  expect(copyIn(bench)).toMatchObject({ type: DOCKER, data: { '.dockerconfigjson': encoded(FIRST) } })
+  expect([bench.status().phase, told(bench)]).toMatchObject([
+    'Ready',
+    { reason: 'Ready', message: 'Secret pull is a copy of Secret logins/registry' },
+  ])
+  const order = bench.client.calls.filter(({ verb }) => verb === 'create').map(({ kind }) => kind)
+  expect(order.indexOf('Secret')).toBeLessThan(order.indexOf('Deployment'))
+  const { ownerReferences, labels } = copyIn(bench)?.metadata ?? {}
+  expect([ownerReferences?.[0]?.name, labels]).toEqual(['lab', expect.not.objectContaining(SHARED)])
+  await bench.restart()
+  await bench.work()
+  expect(writesTo(bench).map(({ verb, key }) => [verb, key])).toEqual([['create', 'lab/pull']])
+  expect(bench.status().irreplaceable).toBeUndefined()
+  expectUntold(bench)
+})
+
+it('a copy follows its source: other values, keys that go, and an object of another type', async () => {
+  const bench = await startShared(LAB, source({ type: 'Opaque', data: { a: encoded(FIRST), b: 'Yg==' } } as never))
+  const { admin } = bench.client.cluster
+  admin.mergePatch(SECRET, SOURCE, { data: { a: encoded(SECOND_VALUE), b: null, c: 'Yw==' } })
+  await bench.work()
+  expect(copyIn(bench)?.data).toEqual({ a: encoded(SECOND_VALUE), c: 'Yw==' })
+  expect(bench.status().phase).toBe('Ready')
+  admin.delete(SECRET, SOURCE)
+  await bench.work()
+  expect([copyIn(bench), told(bench)]).toMatchObject([
+    undefined,
+    { reason: 'SecretNotShared', message: expect.stringContaining('which does not exist') },
+  ])
+  admin.create(SECRET, source())
+  await bench.work()
+  expect([copyIn(bench), bench.status().phase]).toMatchObject([{ type: DOCKER }, 'Ready'])
+  // It is another object, also for those who have not seen that it was gone.
+  bench.client.delayWatches(5 * SECOND, ['Secret'])
+  admin.delete(SECRET, SOURCE)
+  admin.create(SECRET, source({ type: 'Opaque', data: { a: 'YQ==' } } as never))
+  await bench.work()
+  await bench.work()
+  expect([copyIn(bench), bench.status().phase]).toMatchObject([{ type: 'Opaque', data: { a: 'YQ==' } }, 'Ready'])
+  expectUntold(bench)
+})
+
+it('what somebody changes in a copy is put right', async () => {
+  const bench = await startShared()
+  const { admin } = bench.client.cluster
+  admin.mergePatch(SECRET, COPY, { data: { '.dockerconfigjson': encoded('mine'), more: 'bQ==' } })
+  await bench.work()
+  expect([copyIn(bench)?.data, bench.status().phase]).toEqual([{ '.dockerconfigjson': encoded(FIRST) }, 'Ready'])
+  admin.delete(SECRET, COPY)
+  await bench.work()
+  expect([copyIn(bench)?.data, bench.status().phase]).toEqual([{ '.dockerconfigjson': encoded(FIRST) }, 'Ready'])
+  expect(bench.status().conditions?.some(({ type }) => type === 'SecretLost')).toBe(false)
+})
+
+const NOT_SHARED: Readonly<
+  Record<string, readonly [(bench: WorkspaceBench) => void, (bench: WorkspaceBench) => void, string]>
+> = {
+  'is not labelled any more': [
+    ({ client }) =>
+      client.cluster.admin.mergePatch(SECRET, SOURCE, { metadata: { labels: { 'pelotech.ot/shared': null } } }),
+    ({ client }) => client.cluster.admin.mergePatch(SECRET, SOURCE, { metadata: { labels: SHARED } }),
+    'which is not shared: its owner shares it with: kubectl -n logins label secret registry pelotech.ot/shared=true',
+  ],
+  'is gone': [
+    ({ client }) => client.cluster.admin.delete(SECRET, SOURCE),
+    ({ client }) => client.cluster.admin.create(SECRET, source()),
+    'which does not exist: have it created there, with label pelotech.ot/shared: "true"',
+  ],
+  'is of a namespace that the policy does not list any more': [
+    (bench) => bench.setPolicy({ sharedSecretNamespaces: ['others'] }),
+    (bench) => bench.setPolicy({ sharedSecretNamespaces: ['logins'] }),
+    'the policy key sharedSecretNamespaces does not list namespace logins',
+  ],
+  'is copied where nobody checks who may read it any more': [
+    ({ client }) => client.cluster.admin.delete(ADMISSION_POLICY_BINDING, { name: SECRET_COPY_RULE }),
+    (bench) => {
+      bench.client.cluster.admin.delete(ADMISSION_POLICY, { name: SECRET_COPY_RULE })
+      installRule(bench)
+    },
+    `ValidatingAdmissionPolicyBinding ${SECRET_COPY_RULE} is not there`,
+  ],
+  'is one that the operator made': [
+    ({ client }) =>
+      client.cluster.admin.mergePatch(SECRET, SOURCE, {
+        metadata: { annotations: { 'pelotech.ot/generated-keys': 'a=24' } },
+      }),
+    ({ client }) =>
+      client.cluster.admin.mergePatch(SECRET, SOURCE, {
+        metadata: { annotations: { 'pelotech.ot/generated-keys': null } },
+      }),
+    'which the operator made',
+  ],
+}
+
+it.for(Object.entries(NOT_SHARED))(
+  'a copy goes when its source %s, and comes back',
+  async ([, [withdraw, share, text]]) => {
+    const bench = await startShared()
+    withdraw(bench)
+    await bench.clock.advance(MINUTE)
+    await bench.work()
+    expect([copyIn(bench), told(bench), bench.status().reason]).toMatchObject([
+      undefined,
+      { phase: 'Provisioning', reason: 'SecretNotShared', message: expect.stringContaining(text) },
+      'SecretNotShared',
+    ])
+    // What runs goes on, and nobody is asked to create the Secret.
+    expect([told(bench, 'ContainerCluster').phase, bench.client.all('Deployment')]).toMatchObject(['Ready', [{}]])
+    expect(JSON.stringify(bench.status())).not.toContain('create secret')
+    const reported = () => bench.events().filter((event) => event.startsWith('Warning SecretNotShared: Secret pull'))
+    expect(reported()).toHaveLength(1)
+    await bench.restart()
+    await bench.work()
+    expect(reported()).toHaveLength(1)
+    share(bench)
+    await bench.clock.advance(MINUTE)
+    await bench.work()
+    expect([copyIn(bench)?.data, bench.status().phase]).toEqual([{ '.dockerconfigjson': encoded(FIRST) }, 'Ready'])
+  },
+)
+
+const NEVER: Readonly<Record<string, readonly [(bench: WorkspaceBench) => void, string]>> = {
+  'the operator may not look for the rule': [
+    (bench) => {
+      installRule(bench)
+      bench.client.before = ({ kind }) => {
+        if (kind === ADMISSION_POLICY.kind) throw apiError('Rejected')
+      }
+    },
+    'the operator may not read ValidatingAdmissionPolicy',
+  ],
+  'the rule is not installed': [() => undefined, `ValidatingAdmissionPolicy ${SECRET_COPY_RULE} is not there`],
+  'the rule ignores failures': [(bench) => installRule(bench, { failurePolicy: 'Ignore' }), 'is not Fail'],
+  'the rule only warns': [(bench) => installRule(bench, {}, { validationActions: ['Warn'] }), 'does not refuse'],
+  'the rule is for some Workspaces': [(bench) => installRule(bench, {}, { matchResources: {} }), 'matchResources'],
+}
+
+it.for(Object.entries(NEVER))('nothing is copied, and no member made, where %s', async ([, [install, text]]) => {
+  const bench = await start(LAB, (one) => {
+    one.policy = { ...one.policy, sharedSecretNamespaces: ['logins'] }
+    one.client.put(source())
+    install(one)
+  })
+  await bench.work()
+  expect([copyIn(bench), told(bench), told(bench, 'ContainerCluster')]).toMatchObject([
+    undefined,
+    { reason: 'SecretNotShared', message: expect.stringContaining(text) },
+    { message: 'waits for Secret pull, which is not ready (SecretNotShared)' },
+  ])
+  expect(bench.client.all('Deployment')).toEqual([])
+  // Not even its type is read.
+  expect(bench.client.calls.filter(({ verb, kind }) => verb === 'get' && kind === 'Secret')).toEqual([])
+})
+
+it.for(['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token', 'helm.sh/release.v1', 'a/b'])(
+  'a Secret of type %s is never copied',
+  async (type) => {
+    const bench = await startShared(LAB, source({ type }))
+    expect([copyIn(bench), told(bench).reason]).toEqual([undefined, 'SecretNotShared'])
+    expect(told(bench).message).toContain(`which is of type ${type}: only Secrets of these types are copied: Opaque, `)
+  },
+)
+
+it('a source that is withdrawn between the plan and the write is not copied', async () => {
+  let isWithdrawn = false
+  const bench = await start(LAB, (one) => {
+    one.policy = { ...one.policy, sharedSecretNamespaces: ['logins'] }
+    one.client.put(source())
+    installRule(one)
+    one.client.before = ({ verb, kind, key }) => {
+      if (verb !== 'create' || kind !== 'Namespace' || key !== 'lab') return
+      one.client.delayWatches(20 * SECOND, ['Secret'])
+      one.client.cluster.admin.mergePatch(SECRET, SOURCE, { metadata: { labels: { 'pelotech.ot/shared': null } } })
+      isWithdrawn = true
+    }
+  })
+  await bench.work()
+  await bench.clock.advance(30 * SECOND)
+  expect([isWithdrawn, writesTo(bench), told(bench).reason]).toEqual([true, [], 'SecretNotShared'])
+})
+
+it('a Secret with random values becomes a copy, and the other way round, only once that can be made', async () => {
+  const GENERATED = { ...LAB, secrets: [{ name: 'pull', generate: [{ key: 'a' }] }] }
+  const bench = await startShared(GENERATED, source({}, {}))
+  const before = copyIn(bench)?.data
+  bench.change(LAB)
+  await bench.work()
+  expect([copyIn(bench)?.data, told(bench).reason]).toEqual([before, 'SecretNotShared'])
+  bench.client.cluster.admin.mergePatch(SECRET, SOURCE, { metadata: { labels: SHARED } })
+  await bench.work()
+  expect([copyIn(bench), bench.status().phase]).toMatchObject([{ type: DOCKER }, 'Ready'])
+  bench.change(GENERATED)
+  await bench.work()
+  expect([Object.keys(copyIn(bench)?.data ?? {}), copyIn(bench)?.type, bench.status().phase]).toEqual([
+    ['a'],
+    'Opaque',
+    'Ready',
+  ])
+  bench.deleteWorkspace()
+  await bench.work()
+  expect(bench.owned()).toEqual([])
+})
+
+it('a Secret of somebody else that has the name of a copy is left alone', async () => {
+  const bench = await start(LAB, (one) => {
+    one.policy = { ...one.policy, sharedSecretNamespaces: ['logins'] }
+    one.client.put(source())
+    one.client.put(source({ metadata: COPY, data: { theirs: 'dA==' } }))
+    installRule(one)
+  })
+  await bench.work()
+  expect([told(bench).reason, copyIn(bench)?.data]).toEqual(['NameConflict', { theirs: 'dA==' }])
+})

@@ -1,0 +1,197 @@
+import {
+  ANNOTATIONS,
+  type CopiedSecret,
+  isCopiedSecret,
+  type Policy,
+  type WorkspaceSpec,
+} from '@open-terrain/constructs'
+import type { CopyRule } from '../../cluster/secret-copy-rule.ts'
+import { ApiError } from '../../kube/api-error.ts'
+import { find } from '../../kube/find.ts'
+import type { KubeClient } from '../../kube/kube-client.ts'
+import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
+import { SECRET } from '../../kube/resource-types.ts'
+import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
+import { isSame } from '../../runtime/owned-fields.ts'
+import type { Readable, Stored } from '../../runtime/store.ts'
+import {
+  isCopiedType,
+  isMadeByUs,
+  isShared,
+  refusedByRule,
+  refusedNamespace,
+  refusedSource,
+  refusedType,
+  type SecretSource,
+} from './decide/secret-sources.ts'
+
+interface SecretContent extends KubeObject {
+  readonly type?: string
+  readonly data?: Readonly<Record<string, string>>
+}
+
+interface SecretCopiesOptions extends LookLoopOptions {
+  /** Their metadata alone, with versions. */
+  readonly secrets: Readable<Stored>
+}
+
+/** What to look at: the type of a source, or whether a copy has what its source has. */
+type Question = { readonly source: Stored } | { readonly source: CopiedSecret; readonly copy: Stored }
+
+/**
+ * Reads Secrets that workspaces copy, for what their metadata does not show: their types, and whether a copy still has what its source has, once for every
+ * version of it. Only the type and that answer are kept: never a value.
+ */
+export class SecretCopies extends LookLoop {
+  readonly #questions = new Map<string, Question>()
+  /** By uid: the API server changes no type of a Secret. */
+  readonly #types = new Map<string, string>()
+  /** Whether a version of a copy differs from its source. */
+  readonly #differs = new WeakMap<Stored, boolean>()
+  readonly #secrets: Readable<Stored>
+
+  /** `onChange` is called with the key of a source whose type is known now, or of a copy. */
+  constructor(options: SecretCopiesOptions) {
+    super(options, 'workspace-secret-copies', async (id, signal) => {
+      const question = this.#questions.get(id)
+      if (question === undefined) return undefined
+      const key =
+        'copy' in question
+          ? await this.#compare(options.client, question, signal)
+          : await this.#typeOf(options.client, question.source, signal)
+      if (this.#questions.get(id) === question) this.#questions.delete(id)
+      if (key !== undefined) options.onChange(key)
+      return undefined
+    })
+    this.#secrets = options.secrets
+  }
+
+  /** Forgets the types of Secrets that are gone. Returns a function that stops this. */
+  listen(): () => void {
+    return this.#secrets.onChange(({ before, after }) => {
+      const uid = before?.metadata.uid
+      if (uid !== undefined && uid !== after?.metadata.uid) this.#types.delete(uid)
+    })
+  }
+
+  /** Returns the type of a Secret. Undefined: it is not known yet, and is soon. */
+  typeOf(source: Stored): string | undefined {
+    const type = this.#types.get(source.metadata.uid ?? '')
+    if (type === undefined) this.#ask(`type ${keyOf(source.metadata)}`, { source })
+    return type
+  }
+
+  /** Reports whether a copy has other values than its source, as far as this version of it has been looked at. */
+  differs(copy: Stored, source: CopiedSecret): boolean {
+    const differs = this.#differs.get(copy)
+    // One of another version of the source is written in any case.
+    const isCurrent =
+      copy.metadata.annotations?.[ANNOTATIONS.copiedVersion] === `${source.uid}/${source.resourceVersion}`
+    if (differs === undefined && isCurrent) this.#ask(`copy ${keyOf(copy.metadata)}`, { source, copy })
+    return differs === true
+  }
+
+  #ask(id: string, question: Question): void {
+    this.#questions.set(id, question)
+    this.lookAfter(id, 0)
+  }
+
+  async #typeOf(client: KubeClient, { metadata }: Stored, signal: AbortSignal): Promise<string | undefined> {
+    const found = await find<SecretContent>(client, SECRET, metadata, { signal })
+    // The watch reports what is gone.
+    if (found === undefined || found.metadata.uid !== metadata.uid) return undefined
+    this.#types.set(found.metadata.uid ?? '', found.type ?? 'Opaque')
+    return keyOf(metadata)
+  }
+
+  async #compare(
+    client: KubeClient,
+    { source, copy }: Extract<Question, { copy: unknown }>,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const [theirs, ours] = [
+      await find<SecretContent>(client, SECRET, source, { signal }),
+      await find<SecretContent>(client, SECRET, copy.metadata, { signal }),
+    ]
+    // The watch reports what is gone, and a new version of the source.
+    if (theirs?.metadata.resourceVersion !== source.resourceVersion || ours?.metadata.uid !== copy.metadata.uid)
+      return undefined
+    const differs = !isSame(ours?.data ?? {}, theirs.data ?? {})
+    this.#differs.set(copy, differs)
+    return differs ? keyOf(copy.metadata) : undefined
+  }
+}
+
+interface SourceFacts {
+  readonly policy: Policy
+  readonly secrets: Readable<Stored & KubeObject>
+  readonly copies: Pick<SecretCopies, 'typeOf'>
+  /** Whether the cluster checks who may have a Secret copied; undefined until it is known. */
+  readonly rule: () => CopyRule | undefined
+}
+
+/** Returns what each Secret that is a copy is to be copied from, by its name. Undefined until everything is known that this depends on. */
+export function secretSourcesOf(
+  { secrets = [] }: Pick<WorkspaceSpec, 'secrets'>,
+  facts: SourceFacts,
+): ReadonlyMap<string, SecretSource> | undefined {
+  const sources = secrets.filter(isCopiedSecret).map(({ name, from }) => [name, sourceOf(from, facts)] as const)
+  const known = sources.flatMap(([name, source]) => (source === undefined ? [] : [[name, source] as const]))
+  return known.length === sources.length ? new Map(known) : undefined
+}
+
+function sourceOf(
+  from: Parameters<typeof refusedSource>[0],
+  { policy, secrets, copies, rule: ruleNow }: SourceFacts,
+): SecretSource | undefined {
+  const unlisted = refusedNamespace(from, policy)
+  if (unlisted !== undefined) return { obstacle: unlisted }
+  const rule = ruleNow()
+  if (rule === undefined) return undefined
+  const seen = secrets.get(keyOf(from))
+  const refused = refusedByRule(from, rule) ?? refusedSource(from, seen)
+  if (refused !== undefined) return { obstacle: refused }
+  const type = seen && copies.typeOf(seen)
+  if (seen === undefined || type === undefined) return undefined
+  if (!isCopiedType(type)) return { obstacle: refusedType(from, type) ?? '' }
+  const { uid = '', resourceVersion = '' } = seen.metadata
+  return { source: { ...from, uid, resourceVersion, type } }
+}
+
+/**
+ * Returns a child as it is to be written: a Secret that is a copy with the values that its source has now, any other child as it is. Keys that the source
+ * does not have go. The values are neither returned elsewhere nor kept. Throws ApiError, also if the source may not be copied any more: its watch reports that.
+ * @param existing the child as it was observed. The caller writes only to this version of it
+ */
+export async function withCopiedValues(
+  wanted: KubeObject,
+  existing: KubeObject | undefined,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const { [ANNOTATIONS.copiedFrom]: from, [ANNOTATIONS.copiedVersion]: version = '' } =
+    wanted.metadata.annotations ?? {}
+  if (wanted.kind !== SECRET.kind || from === undefined) return wanted
+  const namespace = namespaceOf(from)
+  const name = from.slice(namespace.length + 1)
+  const source = await find<SecretContent>(client, SECRET, { namespace, name }, { signal })
+  const isSameSource = source !== undefined && version.startsWith(`${source.metadata.uid}/`)
+  if (
+    !isSameSource ||
+    isTerminating(source) ||
+    !isShared(source) ||
+    isMadeByUs(source) ||
+    source.type !== (wanted as SecretContent).type
+  )
+    throw new ApiError({
+      reason: 'Conflict',
+      status: 409,
+      message: `Secret ${from} is not the one to copy any more`,
+    })
+  const { data = {} } = source
+  const has = existing && (await find<SecretContent>(client, SECRET, wanted.metadata, { signal }))
+  const gone = Object.keys(has?.data ?? {}).filter((key) => !Object.hasOwn(data, key))
+  // Entries, because a key may have any name.
+  const entries = [...Object.entries(data), ...gone.map((key) => [key, null] as const)]
+  return { ...wanted, data: Object.fromEntries(entries) } as KubeObject
+}
