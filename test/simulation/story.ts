@@ -184,6 +184,7 @@ const MIX: readonly WholeKind[] = [
   'workspacesCalm',
   'workspacesPlayed',
   'workspacesPlayedCalm',
+  'workspacesImpatient',
 ]
 
 /**
