@@ -1,4 +1,5 @@
-import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { WORKSPACE } from '../harness/kinds.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
 import { SNAPSHOTS, STORAGE } from '../harness/world.ts'
 import { type Flow, LOCAL_VOLUMES, QUICK, success } from './flows.ts'
@@ -80,6 +81,24 @@ class PlayedWorkspace {
     await this.#workspaces.untilReady(this.name)
   }
 
+  /** Names an image, which plays nothing on a machine that is there, and asks for its roles. Each is played by one pod. */
+  async play(): Promise<void> {
+    const { world } = this.#play
+    const isTold = (reason: string) =>
+      this.#workspaces.untilComponent(this.name, 'Ansible', `${this.name}-ansible`, (one) => one.reason === reason)
+    await this.#workspaces.patch(this.name, { ansible: { image: 'registry.example.com/player:1' } })
+    await isTold('NotPlayed')
+    const annotations = { [ANNOTATIONS.playRequestedAt]: 'now' }
+    await world.client.mergePatch(WORKSPACE, { name: this.name }, { metadata: { annotations } })
+    await this.#play.until('all is played', () => {
+      const plays = this.#workspaces.get(this.name)?.status?.plays ?? []
+      return plays.length === 2 && plays.every(({ phase }) => phase === 'Succeeded')
+    })
+    await this.#workspaces.untilReady(this.name)
+    const pods = this.#play.of(world.mirror.pods).filter(({ metadata }) => metadata.labels?.[LABELS.play] !== undefined)
+    if (pods.length !== 2) throw new Error(`played by ${pods.map(({ metadata }) => metadata.name)}`)
+  }
+
   async delete(): Promise<void> {
     await this.#workspaces.delete(this.name)
   }
@@ -135,6 +154,15 @@ const change = standing('a workspace that is edited', (workspace) => workspace.e
   ...statusWrites('Ready'),
 ])
 
+const roles = standing('a workspace whose machine has its roles played', (workspace) => workspace.play(), [
+  'create configmaps',
+  'create networkpolicies',
+  ...statusWrites('Playing'),
+  ...times(2, 'create jobs'),
+  ...times(2, 'patch jobs'),
+  ...statusWrites('Ready'),
+])
+
 const deletion = standing('deletion of a workspace', (workspace) => workspace.delete(), [
   ...statusWrites('Deleting'),
   'delete virtualmachines',
@@ -151,4 +179,4 @@ const deletion = standing('deletion of a workspace', (workspace) => workspace.de
   'patch workspaces',
 ])
 
-export const WORKSPACE_FLOWS: readonly Flow[] = [creation, change, deletion]
+export const WORKSPACE_FLOWS: readonly Flow[] = [creation, change, roles, deletion]
