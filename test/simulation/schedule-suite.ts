@@ -41,6 +41,7 @@ export const RUNS: Runs = {
   workspacesPlayed: 20,
   workspacesPlayedCalm: 10,
   workspacesSharing: 15,
+  workspacesImpatient: 10,
   sharedWorkspaces: 10,
   endsWorkspaces: 10,
   rush: 20,
