@@ -18,6 +18,7 @@ import {
   type DeploymentView,
   FOREIGN_NETWORK,
   type ForeignNetworkView,
+  hasPodEnded,
   LAB_ISOLATION_POD,
   type LabIsolationPodView,
   linksIn,
@@ -45,6 +46,9 @@ export const BY_CONTAINER_CLUSTER = 'container cluster'
 
 /** Index over pods: `<namespace>/<name>` of the Job that plays roles in them, as their label says. */
 export const BY_PLAY = 'play'
+
+/** Index over pods: namespace of those that play roles and have not ended. */
+export const BY_PLAYING = 'playing'
 
 /** Index over pods: those about which Multus has reported something are filed under `yes`. */
 export const BY_REPORTED_NETWORKS = 'reported networks'
@@ -87,6 +91,7 @@ export class WorkspaceChildCaches {
   readonly pods = new Store<ContainerPodView>()
     .index(BY_CONTAINER_CLUSTER, byLabel(LABELS.containerCluster))
     .index(BY_PLAY, byLabel(LABELS.play))
+    .index(BY_PLAYING, byPlaying)
     .index(BY_REPORTED_NETWORKS, ({ attached }) => (attached === undefined ? [] : ['yes']))
   readonly networks = new Store<SpecView>()
     .index(BY_OWNER, byOwnerOf(workspace))
@@ -131,6 +136,11 @@ export class WorkspaceChildCaches {
   get isComplete(): boolean {
     return this.#reflectors.areComplete(TYPES)
   }
+}
+
+function byPlaying(pod: ContainerPodView): readonly string[] {
+  const { namespace = '', labels } = pod.metadata
+  return labels?.[LABELS.play] === undefined || hasPodEnded(pod) ? [] : [namespace]
 }
 
 function byLabel(label: string) {

@@ -84,6 +84,11 @@ export interface ContainerPodView extends KubeObject {
   readonly lastWords?: LastWords
 }
 
+/** Reports whether nothing of a pod runs any more, or ever will. An evicted one stays until somebody deletes it, and says nothing about its replacement. */
+export function hasPodEnded({ phase }: Pick<ContainerPodView, 'phase'>): boolean {
+  return phase === 'Succeeded' || phase === 'Failed'
+}
+
 /** What a container said at its end, at most 4,096 bytes, and its exit code. */
 export interface LastWords {
   readonly text: string

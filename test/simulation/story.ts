@@ -185,6 +185,7 @@ const MIX: readonly WholeKind[] = [
   'workspacesCalm',
   'workspacesPlayed',
   'workspacesPlayedCalm',
+  'workspacesImpatient',
 ]
 
 /**

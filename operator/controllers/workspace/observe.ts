@@ -2,6 +2,7 @@ import {
   ANNOTATIONS,
   isCopiedSecret,
   isGeneratedSecret,
+  LABELS,
   type Policy,
   type WorkspaceSpec,
 } from '@open-terrain/constructs'
@@ -13,6 +14,7 @@ import {
   BY_LINK,
   BY_NODE,
   BY_PLAY,
+  BY_PLAYING,
   BY_REPORTED_NETWORKS,
 } from '../../cluster/workspace-child-caches.ts'
 import { type ContainerPodView, makesPrivileged, type PlayJobView } from '../../cluster/workspace-views.ts'
@@ -118,8 +120,13 @@ function playsIn(
   const ended = jobs
     .filter(({ failed }) => failed.status === 'True')
     .flatMap((job) => ofJob(job).flatMap((pod) => (pod.lastWords === undefined ? [] : [[job, pod] as const])))
+  const playPods = new Map(jobs.map((job) => [job.metadata.name, ofJob(job)]))
+  for (const pod of cluster.workspaces.pods.find(BY_PLAYING, namespace)) {
+    const name = pod.metadata.labels?.[LABELS.play] ?? ''
+    if (!playPods.has(name)) playPods.set(name, cluster.workspaces.pods.find(BY_PLAY, keyOf({ namespace, name })))
+  }
   return {
-    playPods: new Map(jobs.map((job) => [job.metadata.name, ofJob(job)])),
+    playPods,
     playEnds: new Map(ended.map(([job, pod]) => [pod.metadata.uid ?? '', playEnds.of(job, pod)])),
   }
 }

@@ -80,7 +80,7 @@ export interface WorkspaceWorld {
   readonly copiesToMend: ReadonlySet<string>
   /** By name of the container cluster. */
   readonly pods: ReadonlyMap<string, readonly ContainerPodView[]>
-  /** By name of the Job that plays roles in them. */
+  /** By name of the Job that plays roles in them. Of a Job that is gone, only if one has not ended. */
   readonly playPods: ReadonlyMap<string, readonly ContainerPodView[]>
   /** By uid of such a pod that has ended: what it said, without secrets. Undefined until that is known. */
   readonly playEnds: ReadonlyMap<string, string | undefined>

@@ -1,11 +1,10 @@
 import { ANNOTATIONS, type DeploymentObject, LABELS } from '@open-terrain/constructs'
 import type { ClaimView } from '../../../cluster/views.ts'
-import type { ContainerPodView, PersistentVolumeView } from '../../../cluster/workspace-views.ts'
+import { type ContainerPodView, hasPodEnded, type PersistentVolumeView } from '../../../cluster/workspace-views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DEPLOYMENT, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import { type Component, idOf } from './component.ts'
-import { isOver } from './pod-trouble.ts'
 
 /** A container cluster that exists or is wanted, with its pods. */
 export interface GroupMember {
@@ -36,12 +35,12 @@ export function deploymentOf({ objects }: Component): DeploymentObject | undefin
 }
 
 export function isLive(pod: ContainerPodView): boolean {
-  return !(isTerminating(pod) || isOver(pod))
+  return !(isTerminating(pod) || hasPodEnded(pod))
 }
 
 /** Reports whether a pod may still have its addresses: it has a node, and nobody has said that it has ended. */
 export function isHolding(pod: ContainerPodView): boolean {
-  return pod.node !== '' && !isOver(pod)
+  return pod.node !== '' && !hasPodEnded(pod)
 }
 
 /** What exists counts, also if the spec does not ask for it any more or is not valid. */

@@ -159,7 +159,7 @@ class Stage {
       this.change(name, { complete: met })
       return
     }
-    const pod = { metadata: { name, uid: `${name}-pod` }, lastWords: { text: said, exitCode: 2 } }
+    const pod = { metadata: { name, uid: `${name}-pod` }, phase: 'Failed', lastWords: { text: said, exitCode: 2 } }
     this.planned.playPods.set(name, [pod as unknown as ContainerPodView])
     this.planned.playEnds.set(`${name}-pod`, said)
     this.change(name, { failed: { ...met, reason: 'BackoffLimitExceeded' } })
@@ -287,6 +287,28 @@ describe('plays of a machine', () => {
     stage.settle()
     expect(stage.component?.message).toMatch(/^build of router failed: its Job is gone, and nobody saw how it ended; /)
     expect(stage.started).toEqual(['build of disk-1'])
+  })
+
+  it('do not begin while a pod of before may still play', () => {
+    const stage = new Stage()
+    stage.settle()
+    stage.machine(running('disk-1', 'instance-1'))
+    stage.settle()
+    const job = stage.jobOf('build')
+    const podIn = (phase: string) => [{ metadata: { name: 'left', uid: 'left' }, phase } as unknown as ContainerPodView]
+    stage.planned.playPods.set(job, podIn('Running'))
+    stage.planned.children.delete(`Job ${job}`)
+    stage.settle()
+    stage.planned.playRequestedAt = 'now'
+    stage.settle()
+    expect([stage.phases(), stage.jobs]).toEqual(['build Pending, deploy Pending', []])
+    expect(stage.component?.message).toMatch(/^build of router waits until pod left has ended, whose Job is gone/)
+    stage.planned.playPods.set(job, podIn('Failed'))
+    stage.settle()
+    expect([stage.phases(), stage.started]).toEqual([
+      'build Running, deploy Pending',
+      ['build of disk-1', 'build of disk-1'],
+    ])
   })
 
   it('for each start are played again, and those of a disk only on another one that is not restored', () => {

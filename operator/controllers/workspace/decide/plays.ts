@@ -15,7 +15,7 @@ import {
   type WorkspaceVm,
   whyNotPlayable,
 } from '@open-terrain/constructs'
-import type { PlayJobView } from '../../../cluster/workspace-views.ts'
+import { hasPodEnded, type PlayJobView } from '../../../cluster/workspace-views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { JOB } from '../../../kube/resource-types.ts'
 import { cutTo } from '../../../runtime/cut-to.ts'
@@ -201,6 +201,9 @@ function withJob(one: Case & { readonly image: string }, record: PlayRecord, of:
     const { name, uid = '' } = job.metadata
     return stepRunning(one, { ...record, phase: 'Running', of, job: name, jobUID: uid })
   }
+  const stray = strayPod(world)
+  if (stray !== undefined)
+    return { record, vm, waits: `waits until pod ${stray} has ended, whose Job is gone or was stopped` }
   const address = freePlayAddress(spec, vm, taken)
   if (address === undefined) return { record, vm, waits: 'waits for a free address in the network of the machine' }
   taken.add(address)
@@ -208,6 +211,16 @@ function withJob(one: Case & { readonly image: string }, record: PlayRecord, of:
   const { networkDriver: driver, workspaceQuota: quota } = policy
   const apply = renderPlayJob({ workspace: { name, uid }, spec, vm, play, image, driver, quota, address })
   return { record, vm, apply, waits: 'is about to begin' }
+}
+
+/** Returns the name of a pod that may still play, although its play is over: it works on a machine, and has an address. */
+function strayPod(world: WorkspaceWorld): string | undefined {
+  const running = (world.workspace.status.plays ?? []).filter(({ phase, job = '', jobUID }) => {
+    return phase === 'Running' && jobOf(world, job)?.metadata.uid === jobUID
+  })
+  const followed = new Set(running.map(({ job }) => job))
+  const others = [...world.playPods].flatMap(([job, pods]) => (followed.has(job) ? [] : pods))
+  return others.find((pod) => !hasPodEnded(pod))?.metadata.name
 }
 
 /** What comes while nobody plays is as somebody else has set it up. */

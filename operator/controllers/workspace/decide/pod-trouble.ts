@@ -1,5 +1,5 @@
 import { lasting } from '../../../cluster/pod-events.ts'
-import type { ContainerPodView, ContainerTrouble } from '../../../cluster/workspace-views.ts'
+import { type ContainerPodView, type ContainerTrouble, hasPodEnded } from '../../../cluster/workspace-views.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import type { WorkspaceWorld } from '../world.ts'
@@ -42,7 +42,7 @@ export function troubleOfPods(
   pods: readonly ContainerPodView[],
 ): PodTrouble | undefined {
   for (const pod of pods) {
-    if (isTerminating(pod) || pod.isReady || isOver(pod)) continue
+    if (isTerminating(pod) || pod.isReady || hasPodEnded(pod)) continue
     const trouble = silence(pod) ?? containerTrouble(pod) ?? schedulingTrouble(pod)
     if (trouble !== undefined) return { ...trouble, message: redactUrls(trouble.message) }
     // Its node has done what an Event may have warned of.
@@ -143,13 +143,8 @@ function endTrouble(trouble: ContainerTrouble): PodTrouble | undefined {
 
 /** Returns the first pod of a cluster that does its work, or tries to. */
 export function livePod(world: WorkspaceWorld, cluster: string): ContainerPodView | undefined {
-  const live = (world.pods.get(cluster) ?? []).filter((pod) => !isTerminating(pod) && !isOver(pod))
+  const live = (world.pods.get(cluster) ?? []).filter((pod) => !isTerminating(pod) && !hasPodEnded(pod))
   return live.find(({ isReady }) => isReady) ?? live[0]
-}
-
-/** An evicted pod stays until somebody deletes it, and says nothing about its replacement. */
-export function isOver({ phase }: ContainerPodView): boolean {
-  return phase === 'Failed' || phase === 'Succeeded'
 }
 
 function isStarting(pod: ContainerPodView): boolean {
