@@ -1,6 +1,7 @@
-import { SHARED_LABEL, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, SHARED_LABEL, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { SECRET } from '../../operator/kube/resource-types.ts'
+import { WORKSPACE } from '../harness/kinds.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
 import { SNAPSHOTS, STORAGE } from '../harness/world.ts'
 import { type Flow, LOCAL_VOLUMES, QUICK, success } from './flows.ts'
@@ -116,6 +117,24 @@ class PlayedWorkspace {
     await this.#play.world.client.mergePatch(SECRET, { namespace: this.#play.namespace, name: SOURCE }, patch)
   }
 
+  /** Names an image, which plays nothing on a machine that is there, and asks for its roles. Each is played by one pod. */
+  async play(): Promise<void> {
+    const { world } = this.#play
+    const isTold = (reason: string) =>
+      this.#workspaces.untilComponent(this.name, 'Ansible', `${this.name}-ansible`, (one) => one.reason === reason)
+    await this.#workspaces.patch(this.name, { ansible: { image: 'registry.example.com/player:1' } })
+    await isTold('NotPlayed')
+    const annotations = { [ANNOTATIONS.playRequestedAt]: 'now' }
+    await world.client.mergePatch(WORKSPACE, { name: this.name }, { metadata: { annotations } })
+    await this.#play.until('all is played', () => {
+      const plays = this.#workspaces.get(this.name)?.status?.plays ?? []
+      return plays.length === 2 && plays.every(({ phase }) => phase === 'Succeeded')
+    })
+    await this.#workspaces.untilReady(this.name)
+    const pods = this.#play.of(world.mirror.pods).filter(({ metadata }) => metadata.labels?.[LABELS.play] !== undefined)
+    if (pods.length !== 2) throw new Error(`played by ${pods.map(({ metadata }) => metadata.name)}`)
+  }
+
   async delete(): Promise<void> {
     await this.#workspaces.delete(this.name)
   }
@@ -178,6 +197,15 @@ const sharing = standing('a shared login that changes and is withdrawn', (worksp
   ...statusWrites('SecretNotShared', 'Ready'),
 ])
 
+const roles = standing('a workspace whose machine has its roles played', (workspace) => workspace.play(), [
+  'create configmaps',
+  'create networkpolicies',
+  ...statusWrites('Playing'),
+  ...times(2, 'create jobs'),
+  ...times(2, 'patch jobs'),
+  ...statusWrites('Ready'),
+])
+
 const deletion = standing('deletion of a workspace', (workspace) => workspace.delete(), [
   ...statusWrites('Deleting'),
   'delete virtualmachines',
@@ -194,4 +222,4 @@ const deletion = standing('deletion of a workspace', (workspace) => workspace.de
   'patch workspaces',
 ])
 
-export const WORKSPACE_FLOWS: readonly Flow[] = [creation, change, sharing, deletion]
+export const WORKSPACE_FLOWS: readonly Flow[] = [creation, change, sharing, roles, deletion]
