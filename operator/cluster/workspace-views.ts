@@ -327,7 +327,7 @@ export function viewContainerPod(object: KubeObject): ContainerPodView {
 }
 
 /** Kubernetes keeps no more of what a container says at its end. */
-const LAST_WORDS_MAX = 4_096
+export const LAST_WORDS_MAX = 4_096
 
 function lastWordsOf({ metadata, status = {} }: Raw): Pick<ContainerPodView, 'lastWords'> {
   if (metadata.labels?.[LABELS.play] === undefined) return {}

@@ -21,6 +21,9 @@ const START_BACKOFF_MS = 2_000
 /** CDI and the operator both end the importers of a deleted DataVolume: the first of them has an effect. */
 const END_OF_IMPORTER = 'delete pods'
 
+/** A Job is started at the version that was observed, to which its controller may just be adding that it is suspended. */
+const START_OF_JOB = 'patch jobs: 409'
+
 /** The step of a long run: every n-th crash, or `all`. */
 const PLANS = process.env['CRASH_PLANS']
 
@@ -130,6 +133,7 @@ function unexpected({ refused, done }: WriteCounts, { reporting = [] }: Flow): r
   const statuses = reporting.filter((write) => write.endsWith('/status'))
   const usual = [
     ...deletions.map((write) => `${write}: 409`),
+    START_OF_JOB,
     ...[...statuses, END_OF_IMPORTER].flatMap((write) => [`${write}: 404`, `${write}: 409`]),
   ]
   return refused.filter((write) => !usual.includes(write))

@@ -28,8 +28,8 @@ Which checks a schedule has, the table below says:
 - **a**: after every commit: 1 (limit), 2 (slots), 3 (order), 4 (cost, also whenever a download begins), 5 (what a clone reads, and what refers to an image), 6 (what is foreign), 9 (secrets,
   also in every log entry). After every write, of 7: it changes something, and a status says something new. With DataSyncs, of 6: an image is written as its DataSyncs want it, and not while they
   disagree; of 7: figures, Settled and Ready are those of the images. With virtual machines, of 4: kicks; of 5: what a disk is cloned from, and a disk that has booted, lasts; of 7: the order of
-  deletion, and MAC addresses. With workspaces, of 6: bridges and names of networks; of 7: figures, Settled and Ready are those of what exists, the order in which machines come and all of it goes, and the
-  wait between tries of what is refused.
+  deletion, and MAC addresses. With workspaces, of 6: bridges and names of networks; of 7: figures, Settled and Ready are those of what exists, the order in which machines come and all of it goes, the
+  wait between tries of what is refused, and roles of machines are played at most once for a disk or a start, as long as nobody asks.
 - **b**: at the end, of 7: all images, DataSyncs, virtual machines and workspaces have come to rest where their specs let them, a spec that is not valid included (8), and where there are DataSyncs, virtual machines or workspaces nothing is left after people have deleted them and the images. Then, of 8: a bad policy value changes nothing but what is
   said about it. Of 9: the metrics.
 - **c**: after that end, of 7: nothing but the Lease is written for three minutes, though people write a label to each object.

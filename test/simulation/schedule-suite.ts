@@ -40,6 +40,7 @@ export const RUNS: Runs = {
   workspacesHanging: 10,
   workspacesPlayed: 20,
   workspacesPlayedCalm: 10,
+  workspacesImpatient: 10,
   workspacesSharing: 15,
   workspacesImpatient: 10,
   sharedWorkspaces: 10,

@@ -117,6 +117,19 @@ describe('a play', () => {
     expect(bench.events().some((event) => event.startsWith('Warning PlayFailed: Ansible lab-ansible: '))).toBe(true)
   })
 
+  const long = 'a long story '.repeat(120)
+  it.each([
+    [
+      'a long line of the plugin',
+      `{"task":"router : Log in","host":"router","what":"failed","message":"wrong: ${long}"}`,
+    ],
+    ['a log', `${long}\nTASK [router : Log in] ***\nfatal: [router]: FAILED! => {"msg": "wrong"}`],
+  ])('that failed says which task it was, from %s', async (_what, message) => {
+    const bench = await running()
+    await fail(bench, message)
+    expect(play(bench).message).toMatch(/^task "router : Log in" failed on router: wrong/)
+  })
+
   it('that failed tells nothing of what was said if the Secret is gone', async () => {
     const bench = await running()
     bench.client.cluster.admin.delete(SECRET, { namespace: 'lab', name: 'logins' })

@@ -1,4 +1,4 @@
-import type { ContainerPodView, PlayJobView } from '../../cluster/workspace-views.ts'
+import { type ContainerPodView, LAST_WORDS_MAX, type PlayJobView } from '../../cluster/workspace-views.ts'
 import { find } from '../../kube/find.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
@@ -30,7 +30,7 @@ export class PlayEnds extends LookLoop {
       if (asked === undefined) return undefined
       const { pod, secrets } = asked
       const namespace = namespaceOf(key)
-      let text = redactUrls(pod.lastWords?.text ?? '')
+      let text = redactLines(pod.lastWords?.text ?? '')
       for (const name of secrets) {
         const secret = await find(options.client, SECRET, { namespace, name }, { signal })
         text = secret === undefined ? LEFT_OUT : withoutCutSecret(withoutSecretsOf(text, SECRET.kind, secret), secret)
@@ -52,6 +52,12 @@ export class PlayEnds extends LookLoop {
     }
     return known
   }
+}
+
+/** Lines tell the end of a log from what came before, and one of them may be all that is said. */
+function redactLines(text: string): string {
+  const lines = text.split('\n')
+  return lines.map((line) => redactUrls(line, LAST_WORDS_MAX)).join('\n')
 }
 
 /** Shorter parts of a value are found in ordinary words. */

@@ -38,8 +38,8 @@ interface Lab {
 export class PlaysOracle extends WitnessOracle<World> {
   /** By uid of the Job. */
   readonly #made = new Map<string, Made>()
-  /** By name of the Job's disk or start: when its roles were last played, and by which pod. */
-  readonly #played = new Map<string, { readonly atMs: number; readonly pod: string }>()
+  /** By play and its disk or start: the Job by which it was last played, and the pod. */
+  readonly #played = new Map<string, { readonly made: Made; readonly pod: string }>()
   /** By name of the workspace. */
   readonly #labs = new Map<string, Lab>()
   /** By uid of a disk that was there while no image was named: when that was over. */
@@ -125,14 +125,14 @@ export class PlaysOracle extends WitnessOracle<World> {
     const made = this.#made.get(object.metadata.labels?.['batch.kubernetes.io/controller-uid'] ?? '')
     if (made?.of === undefined) return
     const { namespace = '', uid = '' } = object.metadata
-    const { nowMs } = this.witness.chronicle
     const { title, of, isBuild } = made
     const { askedAtMs = Number.NEGATIVE_INFINITY } = this.#labs.get(namespace) ?? {}
     const report = (text: string) => this.witness.report(7, `revision ${revision}: ${title} ${text}`)
     const last = this.#played.get(`${title} ${of}`)
-    if (last !== undefined && last.pod !== uid && askedAtMs < last.atMs)
+    // Somebody may have asked before the pod of a Job that was deleted ran at last. A Job runs one pod, whoever asks.
+    if (last !== undefined && last.pod !== uid && (last.made === made || askedAtMs < last.made.atMs))
       report(`is played again on ${of}, and nobody asked`)
-    this.#played.set(`${title} ${of}`, { atMs: nowMs, pod: uid })
+    this.#played.set(`${title} ${of}`, { made, pod: uid })
     const foreign = isBuild ? this.#foreign.get(of) : undefined
     if (foreign !== undefined && made.atMs > foreign.untilMs && askedAtMs < foreign.sinceMs)
       report(`is played on ${of}, which was there while nobody played`)
