@@ -334,6 +334,7 @@ export {
   linkNamesOfBefore,
   networkNames,
   persistentVolumeName,
+  playsName,
 } from './children/workspace-names.ts'
 export {
   hasPrivileged,
@@ -375,6 +376,8 @@ export {
 export {
   areMounted,
   freePlayAddress,
+  PLAYER_CONTAINER,
+  PLAYS_POLICY,
   PlayJob,
   type PlayJobObject,
   type PlayJobProps,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { imageReference } from './image-reference.ts'
 import { isAttachment } from './interface-words.ts'
 import { parseCidr } from './ip-address.ts'
 import { isOverrideEntry } from './overrides.ts'
@@ -60,6 +61,11 @@ export const overrideEntries = namesThat(
   isOverrideEntry,
   'paths that can be overridden, such as vm:template.spec.domain.cpu.model,vm:template.spec.domain.features',
 )
+
+/** Registries and repositories have small letters. */
+export const playerImage = imageReference('').refine((text) => /^[a-z0-9]/.test(text), {
+  error: 'must be the reference of a container image such as registry.example.com/ansible:2.19, with small letters',
+})
 
 /** How a Service of a workspace can be reached. Nobody can have one with a name or an address elsewhere. */
 export const SERVICE_TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer'] as const

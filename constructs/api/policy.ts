@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { formatDuration, parseDuration } from './duration.ts'
-import { imageReference } from './image-reference.ts'
 import {
   flag,
   hostPath,
@@ -21,6 +20,7 @@ import {
   cidrs,
   namespaceNames,
   overrideEntries,
+  playerImage,
   quota,
   type ServiceType,
   serviceTypes,
@@ -289,7 +289,7 @@ export const POLICY_SCHEMA = {
   ),
   ansibleImage: key(
     'ansibleImage',
-    orNone(imageReference('')),
+    orNone(playerImage),
     'Container image with ansible-playbook and roles. In each workspace whose machines have roles (vms[].ansible), it plays them: build once on each new disk, deploy at each start. spec.ansible.image of a workspace comes first. Machines that exist when it is set are not played, and neither are workspaces with a container that mounts the volume ansible.',
   ),
   sharedSecretNamespaces: key(

@@ -112,9 +112,17 @@ def message_of(result):
         if item.get("failed") or item.get("exception"):
             return message_of(item)
     printed = [result.get(key) for key in ("module_stderr", "stderr", "module_stdout", "stdout")]
-    ending = next((text(one).strip() for one in printed if one), "")[-ENDING_MAX:]
+    ending = cut(next((text(one).strip() for one in printed if one), ""))
     said = text(result.get("msg") or "").strip().rstrip(".")
     return said if ending in said else ": ".join(one for one in (said, ending) if one)
+
+
+def cut(value):
+    """The end of a text. Its first word may be a part of a secret, which nobody would know as one."""
+    if len(value) <= ENDING_MAX:
+        return value
+    words = value[-ENDING_MAX:].split(None, 1)
+    return words[1] if len(words) > 1 else ""
 
 
 def write(report):
@@ -154,7 +162,8 @@ export function playEnv({ user, keyFile, passwordFile }: PlayLogin): PlayVariabl
     ...ALWAYS,
     ANSIBLE_REMOTE_USER: user,
     ANSIBLE_PRIVATE_KEY_FILE: keyFile,
-    ANSIBLE_CONNECTION_PASSWORD_FILE: passwordFile,
+    // Beside a key it would need sshpass.
+    ANSIBLE_CONNECTION_PASSWORD_FILE: keyFile === undefined ? passwordFile : undefined,
     ANSIBLE_BECOME: 'True',
     ANSIBLE_BECOME_PASSWORD_FILE: passwordFile,
   }

@@ -50,6 +50,7 @@ describe('the Job of a play', () => {
       backoffLimit: 0,
       completions: 1,
       parallelism: 1,
+      ttlSecondsAfterFinished: 86_400,
       activeDeadlineSeconds: 1_800,
       podReplacementPolicy: 'Failed',
     })

@@ -60,6 +60,8 @@ export function whyNotPlayable(spec: WorkspaceSpec, vm: WorkspaceVm): string | u
   if (place === undefined) return 'it has no static address: give one of its interfaces an ipAddress'
   if (place.network?.attach !== undefined)
     return `its first address is in network ${place.network.name}, which is of the cluster: give it an interface on a network of the workspace first`
+  if (freePlayAddress(spec, vm) === undefined)
+    return `the network of its first address, ${prefixText(networkOf(place.address))}, has no address for what plays them: give it an interface on a larger network first`
   return undefined
 }
 
@@ -140,13 +142,19 @@ export function renderWorkspacePlays(props: WorkspacePlaysProps): PlaysConfigMap
   return renderOne((chart) => new WorkspacePlays(chart, 'Plays', props))
 }
 
+/** Name of the container that plays. */
+export const PLAYER_CONTAINER = 'ansible'
+
+/** Name of that NetworkPolicy. */
+export const PLAYS_POLICY = 'plays'
+
 /** Nobody connects to the pods that play, and they reach what any pod of the workspace may. */
 export class PlaysNetworkPolicy extends RenderedObject<NetworkPolicyObject> {
   constructor(scope: Construct, id: string, { workspace }: Pick<WorkspacePlaysProps, 'workspace'>) {
     super(scope, id, {
       apiVersion: 'networking.k8s.io/v1',
       kind: 'NetworkPolicy',
-      metadata: workspaceChildMetadata({ workspace, name: 'plays' }),
+      metadata: workspaceChildMetadata({ workspace, name: PLAYS_POLICY }),
       spec: {
         podSelector: { matchExpressions: [{ key: LABELS.play, operator: 'Exists' }] },
         policyTypes: ['Ingress', 'Egress'],
@@ -206,6 +214,7 @@ export type PlayJobObject = WorkspaceChild<
     readonly backoffLimit: 0
     readonly completions: 1
     readonly parallelism: 1
+    readonly ttlSecondsAfterFinished: number
     readonly activeDeadlineSeconds: number
     readonly podReplacementPolicy: 'Failed'
     readonly template: {
@@ -258,6 +267,7 @@ function jobOf(props: PlayJobProps): PlayJobObject {
       backoffLimit: 0,
       completions: 1,
       parallelism: 1,
+      ttlSecondsAfterFinished: KEPT_SECONDS,
       activeDeadlineSeconds: Math.max(1, Math.ceil(timeoutMs / 1_000)),
       podReplacementPolicy: 'Failed',
       template: {
@@ -284,6 +294,9 @@ function jobOf(props: PlayJobProps): PlayJobObject {
   }
 }
 
+/** For a day, people can read its log. */
+const KEPT_SECONDS = 86_400
+
 /** Of a program that runs as root, ssh takes only a key that nobody else can read. */
 const ONLY_OWNER = 0o400
 
@@ -305,7 +318,7 @@ function containerOf({ image, play, quota }: PlayJobProps, login: Login): object
   })
   const hasLogin = login.key !== undefined || login.password !== undefined
   return {
-    name: 'ansible',
+    name: PLAYER_CONTAINER,
     image,
     command: ['ansible-playbook'],
     args: [

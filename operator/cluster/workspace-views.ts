@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { ANNOTATIONS, LABELS, NETWORKS_ANNOTATION, podNetworksIn } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, NETWORKS_ANNOTATION, PLAYER_CONTAINER, podNetworksIn } from '@open-terrain/constructs'
 import type { KubeObject, Raw, ResourceType } from '../kube/kube-object.ts'
 import { CONFIG_MAP, NETWORK_ATTACHMENT_DEFINITION, POD } from '../kube/resource-types.ts'
 import { fits, KEPT_MAX, picked, upTo } from '../runtime/foreign.ts'
@@ -307,6 +307,7 @@ export function viewContainerPod(object: KubeObject): ContainerPodView {
   const scheduled = conditionOf(conditions, 'PodScheduled')
   const gates: string[] = (spec.schedulingGates ?? []).map(({ name }: Raw) => upTo(NAME_MAX, name))
   const isGated = scheduled.reason === 'SchedulingGated'
+  const ended = lastWordsOf(object)
   return {
     apiVersion,
     kind,
@@ -317,12 +318,13 @@ export function viewContainerPod(object: KubeObject): ContainerPodView {
     isSilent: isSilent(object),
     attached: attachedNetworks(object),
     podIps: (status.podIPs ?? [{ ip: status.podIP }]).flatMap(({ ip }: Raw) => (ip ? [upTo(ADDRESS_MAX, ip)] : [])),
-    trouble: troubles.find((one) => one !== undefined),
+    // What one that plays says at its end may contain secrets, and is read elsewhere.
+    trouble: 'lastWords' in ended ? undefined : troubles.find((one) => one !== undefined),
     initializing: upTo(REASON_MAX, initial.find(({ state }) => state?.running !== undefined)?.name),
     unschedulable: scheduled.status === 'False' && !isGated ? upTo(MESSAGE_MAX, scheduled.message) : '',
     gates,
     isPrivileged: isPrivileged(spec),
-    ...lastWordsOf(object),
+    ...ended,
   }
 }
 
@@ -331,7 +333,8 @@ export const LAST_WORDS_MAX = 4_096
 
 function lastWordsOf({ metadata, status = {} }: Raw): Pick<ContainerPodView, 'lastWords'> {
   if (metadata.labels?.[LABELS.play] === undefined) return {}
-  const ended = (status.containerStatuses ?? [])[0]?.state?.terminated
+  const statuses: Raw[] = status.containerStatuses ?? []
+  const ended = statuses.find(({ name }) => name === PLAYER_CONTAINER)?.state?.terminated
   if (ended === undefined) return {}
   return { lastWords: { text: upTo(LAST_WORDS_MAX, ended.message), exitCode: Number(ended.exitCode) || 0 } }
 }

@@ -42,7 +42,6 @@ export const RUNS: Runs = {
   workspacesPlayedCalm: 10,
   workspacesImpatient: 10,
   workspacesSharing: 15,
-  workspacesImpatient: 10,
   sharedWorkspaces: 10,
   endsWorkspaces: 10,
   rush: 20,

@@ -48,18 +48,20 @@ const component = (bench: WorkspaceBench) => bench.status().components?.find(({ 
 const play = (bench: WorkspaceBench): Partial<PlayRecord> => bench.status().plays?.[0] ?? {}
 
 /** The Job fails, and its container has said something. */
-async function fail(bench: WorkspaceBench, message: string): Promise<void> {
+async function fail(bench: WorkspaceBench, message: string, phase: 'Failed' | 'Running' = 'Failed'): Promise<void> {
   const [job] = jobs(bench)
   if (job === undefined) throw new Error('there is no Job')
   const { name } = job.metadata
   const { admin } = bench.client.cluster
-  const metadata = { ...job.spec.template.metadata, namespace: 'lab', name: `${name}-abcde` }
+  const owner = { apiVersion: 'batch/v1', kind: 'Job', name, uid: job.metadata.uid ?? '', controller: true }
+  const metadata = { ...job.spec.template.metadata, namespace: 'lab', name: `${name}-abcde`, ownerReferences: [owner] }
   admin.create(POD, { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [] } } as KubeObject)
   const terminated = { exitCode: 2, reason: 'Error', message }
   bench.tell(POD, `lab/${name}-abcde`, {
-    phase: 'Failed',
+    phase,
     containerStatuses: [{ name: 'ansible', state: { terminated } }],
   })
+  if (phase === 'Running') return await bench.clock.advance(5 * SECOND)
   const condition = { type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', message: 'it has failed' }
   bench.tell(JOB, `lab/${name}`, { conditions: [condition] })
   await bench.clock.advance(5 * SECOND)
@@ -128,6 +130,13 @@ describe('a play', () => {
     const bench = await running()
     await fail(bench, message)
     expect(play(bench).message).toMatch(/^task "router : Log in" failed on router: wrong/)
+  })
+
+  it('whose container has ended, and whose pod has not, is no trouble yet, and tells nothing', async () => {
+    const bench = await running()
+    await fail(bench, `wrong: ${PASSWORD}`, 'Running')
+    expect([play(bench).phase, component(bench)?.reason]).toEqual(['Running', 'Playing'])
+    expect(bench.client.calls.filter(({ body }) => (JSON.stringify(body) ?? '').includes(PASSWORD))).toEqual([])
   })
 
   it('that failed tells nothing of what was said if the Secret is gone', async () => {

@@ -18,6 +18,7 @@ import { keysKnownOf } from './decide/generated-keys.ts'
 import { isOpenNode } from './decide/isolation.ts'
 import { WRITTEN_TYPES } from './decide/kinds.ts'
 import { planWorkspace } from './decide/plan.ts'
+import { podlessPlays } from './decide/plays.ts'
 import { hangingPods } from './decide/pod-trouble.ts'
 import { isSpecWarning } from './decide/spec-warnings.ts'
 import { workspacePaceOf } from './decide/status.ts'
@@ -138,7 +139,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
           refusal: refusals.of(uid),
         })
         const key = keyOf(workspace.metadata)
-        const warnings = podWarnings.look(key, key, hangingPods(world))
+        const warnings = podWarnings.look(key, key, [...hangingPods(world), ...podlessPlays(world)])
         return planWorkspace({ ...world, podWarnings: warnings }, clock.now())
       },
       looks: { hasOurs: (found, workspace) => found.some((one) => isOurs(one, workspace)), countReferences },

@@ -101,7 +101,7 @@ export function observeWorkspace(
     ),
     copiesToMend: copiesToMend(wanted, kept, more.secretSources, copies),
     pods,
-    ...playsIn(caches, name, kept, playEnds),
+    ...playsIn(caches, workspace, kept, playEnds),
     nodes: nodesOf(caches, name, [...pods.values()].flat()),
     areNetworksReported: cluster.workspaces.pods.count(BY_REPORTED_NETWORKS, 'yes') > 0,
   }
@@ -110,15 +110,20 @@ export function observeWorkspace(
 /** Returns the pods that play roles, and what those of them said that failed. */
 function playsIn(
   { cluster }: WorkspaceCaches,
-  namespace: string,
+  { metadata: { name: namespace }, status: { plays = [] } }: WorkspaceView,
   children: ReadonlyMap<string, KubeObject>,
   playEnds: Pick<PlayEnds, 'of'>,
 ): Pick<WorkspaceWorld, 'playPods' | 'playEnds'> {
   const jobs = [...children.values()].filter((one): one is PlayJobView => one.kind === JOB.kind)
-  const ofJob = ({ metadata: { name } }: PlayJobView) =>
-    cluster.workspaces.pods.find(BY_PLAY, keyOf({ namespace, name }))
+  // Everybody who may create pods can give one this label.
+  const ofJob = ({ metadata: { name, uid } }: PlayJobView) =>
+    cluster.workspaces.pods
+      .find(BY_PLAY, keyOf({ namespace, name }))
+      .filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid) === true)
+  const isRunning = ({ metadata: { uid } }: PlayJobView) =>
+    plays.some(({ phase, jobUID }) => phase === 'Running' && jobUID === uid)
   const ended = jobs
-    .filter(({ failed }) => failed.status === 'True')
+    .filter((job) => job.failed.status === 'True' && isRunning(job))
     .flatMap((job) => ofJob(job).flatMap((pod) => (pod.lastWords === undefined ? [] : [[job, pod] as const])))
   const playPods = new Map(jobs.map((job) => [job.metadata.name, ofJob(job)]))
   for (const pod of cluster.workspaces.pods.find(BY_PLAYING, namespace)) {

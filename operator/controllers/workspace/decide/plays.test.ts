@@ -109,7 +109,9 @@ class Stage {
     const [own, restored] = [`disk-${this.#disks}`, `restored-${this.#instances}`]
     const instance = `instance-${this.#instances}`
     this.machine(
-      disk === 'restored' ? running(restored, instance, { restoredClaim: restored }) : running(own, instance),
+      disk === 'restored'
+        ? running(restored, instance, { restoredClaim: restored, clone: { uid: `clone-of-${own}` } })
+        : running(own, instance),
     )
   }
 
@@ -220,13 +222,103 @@ describe('plays of a machine', () => {
     ])
     expect(stage.component).toMatchObject({ phase: 'Ready', reason: 'NotPlayed' })
     expect(stage.component?.message).toContain(
-      '; build of router and 1 more not played, because the machine was there before; to have it played: kubectl annotate workspace lab pelotech.ot/play-requested-at=',
+      '; build of router and 1 more not played, because the machine was made while nobody played; to have it played: kubectl annotate workspaces.pelotech.ot lab --overwrite pelotech.ot/play-requested-at=',
     )
     stage.planned.playRequestedAt = 'now'
     stage.settle()
     expect([stage.phases(), stage.started]).toEqual([
       'build Running, deploy Pending',
       ['build of disk-1, which was there before'],
+    ])
+  })
+
+  it('are not played on such machines after a start either, or before their instance is known', () => {
+    const stage = new Stage(POLICY_DEFAULTS)
+    stage.settle()
+    // As the version before this one left it.
+    stage.machine(running('disk-1', 'instance-1', { kubevirt: {} }))
+    stage.play(true)
+    stage.settle()
+    for (const instance of ['instance-1', 'instance-2']) {
+      stage.machine(running('disk-1', instance))
+      stage.settle()
+      expect([stage.phases(), stage.started]).toEqual(['build NotPlayed, deploy NotPlayed', []])
+    }
+    stage.machine(running('disk-2', 'instance-3'))
+    stage.settle()
+    expect(stage.started).toEqual(['build of disk-2'])
+  })
+
+  it('end when their machine is gone, and are played on its next disk when nothing plays any more', () => {
+    const stage = new Stage()
+    stage.settle()
+    stage.boot({ disk: 'new' })
+    stage.settle()
+    const job = stage.jobOf('build')
+    stage.remake()
+    stage.reconcile()
+    expect([stage.phases(), stage.job(job)]).toEqual(['build Failed, deploy Pending', undefined])
+    stage.boot({ disk: 'new' })
+    stage.settle()
+    expect([stage.phases(), stage.started]).toEqual([
+      'build Running, deploy Pending',
+      ['build of disk-1', 'build of disk-2'],
+    ])
+  })
+
+  it('that may have gone on on another disk are not played there before somebody asks', () => {
+    const stage = new Stage()
+    stage.settle()
+    stage.boot({ disk: 'new' })
+    stage.settle()
+    const job = stage.jobOf('build')
+    // No operator ran in between.
+    stage.boot({ disk: 'new' })
+    stage.end(job)
+    stage.settle()
+    expect([stage.phases(), stage.started]).toEqual(['build Failed, deploy Pending', ['build of disk-1']])
+    expect(stage.component?.message).toMatch(/^build of router failed: the machine got another disk meanwhile, /)
+    stage.planned.playRequestedAt = 'now'
+    stage.settle()
+    expect(stage.started).toEqual(['build of disk-1', 'build of disk-2'])
+  })
+
+  it('of more than four machines wait for their turn', () => {
+    const vms = Array.from({ length: 6 }, (_, at) => ({
+      ...ROUTER,
+      name: `router-${at}`,
+      interfaces: [{ network: 'control', ipAddress: `10.70.0.${at + 1}/24` }],
+    }))
+    const stage = new Stage(IMAGE, { ...SPEC, vms })
+    stage.settle()
+    for (const { name } of vms) {
+      const child = stage.planned.children.get(`VirtualMachine ${name}`)
+      const status = running(`disk of ${name}`, `instance of ${name}`)
+      stage.planned.children.set(`VirtualMachine ${name}`, { ...child, status } as KubeObject)
+    }
+    stage.settle()
+    expect(stage.started.length).toBe(4)
+    for (const { metadata } of stage.jobs.slice(0, 2)) stage.end(metadata.name)
+    stage.settle()
+    expect(stage.started.length).toBe(6)
+    const ips = stage.jobs.filter(({ complete }) => complete.status !== 'True').flatMap(({ addresses }) => addresses)
+    expect(new Set(ips).size).toBe(4)
+  })
+
+  it('on a restored disk are played where somebody asks', () => {
+    const stage = new Stage()
+    stage.settle()
+    stage.boot({ disk: 'new' })
+    stage.settle()
+    stage.end(stage.jobOf('build'), 'fatal')
+    stage.settle()
+    stage.boot({ disk: 'restored' })
+    stage.settle()
+    stage.planned.playRequestedAt = 'now'
+    stage.settle()
+    expect([stage.phases(), stage.started]).toEqual([
+      'build Running, deploy Pending',
+      ['build of disk-1', 'build of restored-2'],
     ])
   })
 

@@ -1,5 +1,6 @@
 import {
   ANNOTATIONS,
+  ansibleName,
   areMounted,
   freePlayAddress,
   PLAY_MESSAGE_MAX,
@@ -20,27 +21,33 @@ import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { JOB } from '../../../kube/resource-types.ts'
 import { cutTo } from '../../../runtime/cut-to.ts'
 import { memoized } from '../../../runtime/memoized.ts'
-import { referTo, type Touch } from '../../../runtime/plan.ts'
+import { type Removal, referTo, removalOf, type Touch } from '../../../runtime/plan.ts'
+import { withoutSecretsOf } from '../../../runtime/secrets-of.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import { idOf } from './component.ts'
 import { playReportOf } from './play-report.ts'
-import { type PodTrouble, troubleOfPods } from './pod-trouble.ts'
+import { type PodTrouble, silenceOf, troubleOfPods } from './pod-trouble.ts'
 
 /**
  * What the process knows of one play, and what it does about it.
  *
  * | record | fact | next |
  * |---|---|---|
- * | none | the machine has no disk yet | Pending |
- * | none | the machine has a disk, or runs | NotPlayed |
- * | Pending | the machine is Ready, and all is there | its Job is made, suspended |
+ * | none | the machine has no disk yet, and none is being made | Pending |
+ * | none | it has one | NotPlayed |
+ * | Pending | the machine is Ready, nothing else plays on it, and all is there | its Job is made, suspended |
  * | Pending | its Job is there | Running, with the uid of the Job |
+ * | Pending | a disk that a restore made, and nobody asked for it | NotPlayed |
  * | Running | the status that is stored has that uid, and nobody has changed the Job | the Job is started |
  * | Running | the Job is complete | Succeeded |
  * | Running | the Job failed, is gone, or was suspended by somebody | Failed |
+ * | Running | the machine is gone, or its disk is | Failed, and the Job is deleted |
+ * | Running | the machine runs from another disk | Failed, also for that disk: it may have been played there |
+ * | Running (deploy) | another start | Pending, and the Job is deleted |
  * | ended | another disk of ours (build), another start (deploy) | Pending |
- * | ended | asked for again; a build that succeeded is not | Pending |
- * | Pending, ended, or Running and not started | a disk, or a start, while no image is named | NotPlayed |
+ * | NotPlayed | another disk of ours | Pending |
+ * | ended, NotPlayed | asked for again; a build that succeeded is not | Pending |
+ * | Pending, ended, or Running and not started | a disk, while no image is named | NotPlayed |
  *
  * A Job is started only while the stored status has its uid, and only if it was never changed since it was made. So whatever is lost, and whenever the process
  * ends, no Job is started twice, and none is started for a disk that has had one.
@@ -55,7 +62,11 @@ export interface PlayStep {
   readonly trouble?: PodTrouble
   readonly apply?: KubeObject
   readonly touch?: Touch
+  readonly remove?: readonly Removal[]
 }
+
+/** Machines of a workspace that are played at the same time: each takes a pod, and on Linux bridges all are on one node. */
+const AT_ONCE_MAX = 4
 
 /** Returns what to remember and to do about each play of a workspace. Empty where nobody plays, and nothing was played. */
 export const stepPlays = memoized((world: WorkspaceWorld): readonly PlayStep[] => {
@@ -63,19 +74,32 @@ export const stepPlays = memoized((world: WorkspaceWorld): readonly PlayStep[] =
   if (!spec.ok) return []
   const image = playImage(spec.spec, policy)
   const known = new Map((world.workspace.status.plays ?? []).map((one) => [`${one.vm} ${one.play}`, one]))
-  const taken = new Set(jobsIn(world).flatMap(({ addresses }) => addresses))
+  const taken = new Set(openJobsIn(world).flatMap(({ addresses }) => addresses))
+  const running = new Map(
+    [...known.values()].flatMap((one) => (one.phase === 'Running' ? [[one.vm, one.play] as const] : [])),
+  )
   const steps: PlayStep[] = []
-  for (const vm of spec.spec.vms ?? []) {
-    for (const play of playsOf(vm)) {
-      const before = steps.find((one) => one.vm === vm && one.record.play === 'build')
-      const record = known.get(`${vm.name} ${play}`) ?? (image === undefined ? undefined : firstRecord(world, vm, play))
-      if (record === undefined) continue
-      const step = stepOf({ world, spec: spec.spec, vm, image, taken, build: before?.record }, asked(world, record))
-      steps.push(step)
-    }
+  const all = (spec.spec.vms ?? []).flatMap((vm) => playsOf(vm).map((play) => ({ vm, play })))
+  for (const { vm, play } of all) {
+    const record = known.get(`${vm.name} ${play}`) ?? (image === undefined ? undefined : firstRecord(world, vm, play))
+    if (record === undefined) continue
+    const build = steps.find((one) => one.vm === vm && one.record.play === 'build')?.record
+    const stepped = stepOf({ world, spec: spec.spec, vm, image, taken, running, build }, asked(world, vm, record))
+    const step = withoutOldJob(world, stepped)
+    if (step.apply !== undefined || step.record.phase === 'Running') running.set(vm.name, play)
+    steps.push(step)
   }
   return steps
 })
+
+/** The Job of a play that is over does not play any more, and another one waits for its end. */
+function withoutOldJob(world: WorkspaceWorld, step: PlayStep): PlayStep {
+  const { record, apply, ...rest } = step
+  const job = record.phase === 'Running' ? undefined : jobOf(world, record.job ?? '')
+  if (job === undefined || !isOpen(job)) return step
+  const waits = apply === undefined ? {} : { waits: `waits until Job ${job.metadata.name} is gone` }
+  return { ...rest, record, ...waits, remove: removalOf(job) }
+}
 
 /** Returns what the status is to remember, also while the spec cannot be read. */
 export function playRecordsIn(world: WorkspaceWorld): readonly PlayRecord[] {
@@ -89,6 +113,11 @@ export function isPlayJobNeeded(world: WorkspaceWorld, job: KubeObject): boolean
   )
 }
 
+/** Reports whether a Job of the workspace has not ended: its pod needs the files that it mounts. */
+export function isPlaying(world: WorkspaceWorld): boolean {
+  return openJobsIn(world).length > 0
+}
+
 interface Case {
   readonly world: WorkspaceWorld
   readonly spec: WorkspaceSpec
@@ -96,28 +125,35 @@ interface Case {
   readonly image: string | undefined
   /** Addresses of pods that play. Those of new ones are added. */
   readonly taken: Set<string>
+  /** By name of a machine: what is played on it, or is about to be. */
+  readonly running: ReadonlyMap<string, Play>
   /** The build of the same machine. */
   readonly build: PlayRecord | undefined
 }
 
+/** One that is being deleted has no future. */
 function machineOf({ children }: WorkspaceWorld, { name }: WorkspaceVm): MachineFacts | undefined {
-  return children.get(idOf('VirtualMachine', name)) as MachineFacts | undefined
+  const machine = children.get(idOf('VirtualMachine', name)) as MachineFacts | undefined
+  return isTerminating(machine) ? undefined : machine
 }
 
 /** A machine whose disk is there, or being made, is as somebody else has set it up. */
 function firstRecord(world: WorkspaceWorld, vm: WorkspaceVm, play: Play): PlayRecord {
   const machine = machineOf(world, vm)
-  const of = machine && subjectOf(machine, play)
-  const hasBegun = machine?.status.clone?.uid !== undefined || machine?.status.diskUID !== undefined
-  const isOver = play === 'build' ? hasBegun : of !== undefined
+  const of = machine && knownDisk(machine)
   const request = requestIn(world)
   return {
     vm: vm.name,
     play,
-    phase: isOver ? 'NotPlayed' : 'Pending',
-    ...(isOver && of !== undefined && { of }),
+    phase: of === undefined ? 'Pending' : 'NotPlayed',
+    ...(of !== undefined && { of }),
     ...(request !== undefined && { request }),
   }
+}
+
+/** The disk that was made for the machine, by its claim, which is known once the machine has run, or by its DataVolume. */
+function knownDisk({ status: { diskUID, clone, restoredClaim } }: MachineFacts): string | undefined {
+  return restoredClaim === undefined ? (diskUID ?? clone?.uid) : (clone?.uid ?? diskUID)
 }
 
 /** The disk that was made for the machine: not one that KubeVirt restored, on which the roles are already. Or its instance, another one after each start. */
@@ -131,13 +167,16 @@ function requestIn({ workspace }: WorkspaceWorld): string | undefined {
   return value === undefined ? undefined : shortHash([value])
 }
 
-/** Each value of the annotation counts once, for what has ended by then. */
-function asked(world: WorkspaceWorld, record: PlayRecord): PlayRecord {
+/** Each value of the annotation counts once, for what has ended. What is being played is played again after that, as far as it has to be. */
+function asked(world: WorkspaceWorld, vm: WorkspaceVm, record: PlayRecord): PlayRecord {
   const request = requestIn(world)
-  if (request === undefined || record.request === request) return record
   const { play, phase } = record
+  if (request === undefined || record.request === request || phase === 'Running') return record
   const isAgain = phase === 'Failed' || phase === 'NotPlayed' || (phase === 'Succeeded' && play === 'deploy')
-  return isAgain ? pending(record, request) : { ...record, request }
+  if (!isAgain) return { ...record, request }
+  // Asked for, it is played also on a disk that a restore has made.
+  const of = play === 'build' ? machineOf(world, vm)?.status.diskUID : undefined
+  return { ...pending(record, request), ...(of !== undefined && { of }) }
 }
 
 /** Its Job of before is named as long as there is no other one. */
@@ -152,14 +191,25 @@ function pending({ vm, play, job }: PlayRecord, request: string | undefined): Pl
 }
 
 function stepOf(one: Case, record: PlayRecord): PlayStep {
+  const { world, vm } = one
   if (record.phase === 'Pending') return stepPending(one, record)
   if (record.phase === 'Running') return stepRunning(one, record)
-  const machine = machineOf(one.world, one.vm)
-  const of = machine && subjectOf(machine, record.play)
-  if (of === undefined || of === record.of) return { record, vm: one.vm }
-  // A machine that was there before has its disk recorded only now.
-  if (record.phase === 'NotPlayed' && record.of === undefined) return { record: { ...record, of }, vm: one.vm }
-  return stepPending(one, pending(record, record.request))
+  const machine = machineOf(world, vm)
+  if (machine === undefined) return { record, vm }
+  if (record.phase === 'NotPlayed') return stepNotPlayed(one, record, machine)
+  const of = subjectOf(machine, record.play)
+  return of === undefined || of === record.of ? { record, vm } : stepPending(one, pending(record, record.request))
+}
+
+/** What was there before stays as it is, also through starts, until it has another disk. */
+function stepNotPlayed(one: Case, record: PlayRecord, machine: MachineFacts): PlayStep {
+  const { vm } = one
+  const { diskUID, clone } = machine.status
+  const own = subjectOf(machine, 'build')
+  if (own === undefined || own === record.of) return { record, vm }
+  // Its disk was being made.
+  const isSame = record.of === undefined || record.of === clone?.uid
+  return isSame ? { record: { ...record, of: diskUID }, vm } : stepPending(one, pending(record, record.request))
 }
 
 function stepPending(one: Case, record: PlayRecord): PlayStep {
@@ -171,17 +221,34 @@ function stepPending(one: Case, record: PlayRecord): PlayStep {
     return phase === 'Pending' ? idle : { ...idle, record: notPlayed(record, of) }
   }
   if (vm.ignoreOnDeploy === true || whyNotPlayable(spec, vm) !== undefined) return idle
-  const of = machine && subjectOf(machine, record.play)
   const isReady = machine?.status.phase === 'Ready'
-  const isOn = machine?.status.kubevirt?.instanceUID !== undefined
-  if (isReady && !(isOn && of !== undefined)) return idle
-  if (machine === undefined || !isReady || of === undefined)
-    return { record, vm, waits: `waits for VirtualMachine ${vm.name}` }
-  if (record.play === 'deploy' && one.build !== undefined && !isBuilt(one.build, machine))
-    return { record, vm, waits: 'waits for the roles of build' }
+  if (machine === undefined || !isReady) return { record, vm, waits: `waits for VirtualMachine ${vm.name}` }
+  if (machine.status.kubevirt?.instanceUID === undefined) return idle
+  const { diskUID } = machine.status
+  const isAsked = record.of !== undefined && record.of === diskUID
+  const of = isAsked ? diskUID : subjectOf(machine, record.play)
+  // Nobody knows whether the disk of which a snapshot was restored had its roles.
+  if (of === undefined) return { ...idle, record: notPlayed(record, knownDisk(machine)) }
+  const waits = whyLater(one, record, machine)
+  return waits === undefined ? withJob({ ...one, image }, record, of) : { record, vm, ...waits }
+}
+
+function whyLater(
+  { world, spec, vm, build, running }: Case,
+  { play }: PlayRecord,
+  machine: MachineFacts,
+): Pick<PlayStep, 'waits' | 'isSecretMissing'> | undefined {
+  if (play === 'deploy' && build !== undefined && !isBuilt(build, machine))
+    return { waits: 'waits for the roles of build' }
   const missing = playSecrets(spec, vm).find((name) => !world.secrets.has(name))
-  if (missing !== undefined) return { record, vm, waits: `waits for Secret ${missing}`, isSecretMissing: true }
-  return withJob({ ...one, image }, record, of)
+  if (missing !== undefined) return { waits: `waits for Secret ${missing}`, isSecretMissing: true }
+  const other = running.get(vm.name)
+  if (other !== undefined) return { waits: `waits until ${other} has ended` }
+  const stray = strayPod(world)
+  if (stray !== undefined) return { waits: `waits until pod ${stray} has ended, whose Job is gone or was stopped` }
+  return running.size >= AT_ONCE_MAX
+    ? { waits: `waits for its turn: ${AT_ONCE_MAX} machines are played at a time` }
+    : undefined
 }
 
 /** A restored disk has what the disk had of which the snapshot was taken. */
@@ -201,9 +268,6 @@ function withJob(one: Case & { readonly image: string }, record: PlayRecord, of:
     const { name, uid = '' } = job.metadata
     return stepRunning(one, { ...record, phase: 'Running', of, job: name, jobUID: uid })
   }
-  const stray = strayPod(world)
-  if (stray !== undefined)
-    return { record, vm, waits: `waits until pod ${stray} has ended, whose Job is gone or was stopped` }
   const address = freePlayAddress(spec, vm, taken)
   if (address === undefined) return { record, vm, waits: 'waits for a free address in the network of the machine' }
   taken.add(address)
@@ -228,22 +292,29 @@ function notPlayed({ message: _cause, ...record }: PlayRecord, of: string | unde
   return { ...record, phase: 'NotPlayed', of }
 }
 
-function stepRunning({ world, vm, spec, image }: Case, record: PlayRecord): PlayStep {
+function stepRunning(one: Case, record: PlayRecord): PlayStep {
+  const { world, vm, image } = one
   const job = jobOf(world, record.job ?? '')
   if (job === undefined || job.metadata.uid !== record.jobUID)
-    return failed(vm, record, 'its Job is gone, and nobody saw how it ended')
+    return strayed(one, record) ?? failed(vm, record, 'its Job is gone, and nobody saw how it ended')
+  // What plays there may reach another disk, as the address is the same.
+  const away = strayed(one, record)
+  if (away !== undefined) return away
   if (job.complete.status === 'True') {
     const { message: _trouble, ...plain } = record
     return { record: { ...plain, phase: 'Succeeded' }, vm }
   }
   if (job.failed.status === 'True') return stepFailed(world, vm, record, job)
-  if (!job.isSuspended) return stepPlaying({ world, vm, spec }, record)
+  if (!job.isSuspended) return stepPlaying(world, vm, record, job)
   const isRecorded = (world.workspace.status.plays ?? []).some(
     (known) => known.phase === 'Running' && known.jobUID === record.jobUID,
   )
+  const machine = machineOf(world, vm)
+  const disk = machine && knownDisk(machine)
   // It may have begun before somebody suspended it.
   if (job.metadata.generation !== 1) return failed(vm, record, 'its Job was suspended by somebody')
-  if (image === undefined) return { record: notPlayed(record, record.of), vm }
+  if (image === undefined) return { record: notPlayed(record, disk), vm }
+  if (vm.ignoreOnDeploy === true) return { record, vm }
   const { resourceVersion } = job.metadata
   const touch: Touch = {
     ...referTo(job),
@@ -255,11 +326,33 @@ function stepRunning({ world, vm, spec, image }: Case, record: PlayRecord): Play
   return { record, vm, waits: 'is about to begin', ...(isRecorded && { touch }) }
 }
 
+/** Returns what becomes of a play whose machine is not the one any more that it began on. */
+function strayed(one: Case, record: PlayRecord): PlayStep | undefined {
+  const { world, vm } = one
+  const machine = machineOf(world, vm)
+  if (record.play === 'deploy') {
+    const isSame = machine?.status.kubevirt?.instanceUID === record.of
+    return isSame ? undefined : { record: pending(record, record.request), vm, waits: 'waits for the next start' }
+  }
+  const disk = machine?.status.diskUID
+  if (disk === record.of) return undefined
+  if (machine === undefined || disk === undefined) return failed(vm, record, 'its machine is gone, or its disk is')
+  const message = 'the machine got another disk meanwhile, and nobody knows on which one they were played'
+  // The disk of before may come back when a restored one is lost.
+  const of = subjectOf(machine, 'build') ?? record.of
+  return failed(vm, { ...record, of }, message)
+}
+
 /** The trouble of its pod is remembered, because Kubernetes deletes the pod when the time is over. */
-function stepPlaying({ world, vm }: Pick<Case, 'world' | 'vm' | 'spec'>, record: PlayRecord): PlayStep {
-  const name = record.job ?? ''
+function stepPlaying(world: WorkspaceWorld, vm: WorkspaceVm, record: PlayRecord, job: PlayJobView): PlayStep {
+  const { name, uid = '' } = job.metadata
   const { message: _before, ...plain } = record
-  const trouble = troubleOfPods(world, name, world.playPods.get(name) ?? [])
+  const all = world.playPods.get(name) ?? []
+  // What has said its last words is about to be over.
+  const pods = all.filter(({ lastWords }) => lastWords === undefined)
+  const component = ansibleName(world.workspace.metadata.name)
+  const lost = all.map(silenceOf).find((one) => one !== undefined)
+  const trouble = lost ?? (all.length === 0 ? refusalOfPod(world, uid) : troubleOfPods(world, component, pods))
   const message = trouble && cutTo(PLAY_MESSAGE_MAX, trouble.message)
   return {
     record: { ...plain, ...(message !== undefined && { message }) },
@@ -269,17 +362,37 @@ function stepPlaying({ world, vm }: Pick<Case, 'world' | 'vm' | 'spec'>, record:
   }
 }
 
+/** A pod that is refused, by a quota or an admission, is told only by an Event about its Job. */
+function refusalOfPod({ podWarnings }: WorkspaceWorld, job: string): PodTrouble | undefined {
+  const text = podWarnings.get(job)?.text
+  return text === undefined ? undefined : { reason: 'Refused', message: `it has no pod: ${text}`, isLasting: false }
+}
+
+/** Returns the Jobs that should have a pod and have none. */
+export function podlessPlays(world: Pick<WorkspaceWorld, 'children' | 'playPods'>) {
+  return openJobsIn(world).flatMap((job) => {
+    const { name, uid = '' } = job.metadata
+    return job.isSuspended || isTerminating(job) || (world.playPods.get(name) ?? []).length > 0 ? [] : [{ uid }]
+  })
+}
+
 function stepFailed(world: WorkspaceWorld, vm: WorkspaceVm, record: PlayRecord, job: PlayJobView): PlayStep {
   const { name } = job.metadata
-  const pod = (world.playPods.get(name) ?? []).find(({ lastWords }) => lastWords !== undefined)
+  const waits = { record, vm, waits: `is being played (Job ${name})` }
   if (job.failed.reason === 'DeadlineExceeded') {
     const trouble = record.message === undefined ? '' : `: ${record.message}`
     return failed(vm, record, `it did not end in time${trouble}`)
   }
+  const pods = world.playPods.get(name) ?? []
+  const pod = pods.find(({ lastWords }) => lastWords !== undefined)
+  // The cache of Jobs may be ahead of that of pods.
+  if (pod === undefined && pods.some((one) => !(hasPodEnded(one) || isTerminating(one)))) return waits
   if (pod?.lastWords === undefined) return failed(vm, record, `its pod did not end by itself: ${job.failed.message}`)
   const text = world.playEnds.get(pod.metadata.uid ?? '')
-  if (text === undefined) return { record, vm, waits: `is being played (Job ${name})` }
-  return failed(vm, record, playReportOf(text, pod.lastWords.exitCode))
+  if (text === undefined) return waits
+  // Variables of roles, and passwords of the spec, may be in it as well.
+  const safe = withoutSecretsOf(text, 'Workspace', world.workspace)
+  return failed(vm, record, playReportOf(safe, pod.lastWords.exitCode))
 }
 
 function failed(vm: WorkspaceVm, record: PlayRecord, message: string): PlayStep {
@@ -290,12 +403,12 @@ function jobOf({ children }: WorkspaceWorld, name: string): PlayJobView | undefi
   return children.get(idOf(JOB.kind, name)) as PlayJobView | undefined
 }
 
-function jobsIn({ children }: WorkspaceWorld): readonly PlayJobView[] {
-  return [...children.values()].filter((one): one is PlayJobView => {
-    if (one.kind !== JOB.kind) return false
-    const { complete, failed: over } = one as PlayJobView
-    return complete.status !== 'True' && over.status !== 'True'
-  })
+function isOpen({ complete, failed: over }: PlayJobView): boolean {
+  return complete.status !== 'True' && over.status !== 'True'
+}
+
+function openJobsIn({ children }: Pick<WorkspaceWorld, 'children'>): readonly PlayJobView[] {
+  return [...children.values()].filter((one): one is PlayJobView => one.kind === JOB.kind && isOpen(one as PlayJobView))
 }
 
 /** Returns what is wrong with a spec of which the plays are, or are not, played. */

@@ -1,3 +1,4 @@
+import { ansibleName } from '@open-terrain/constructs'
 import { lasting } from '../../../cluster/pod-events.ts'
 import { type ContainerPodView, type ContainerTrouble, hasPodEnded } from '../../../cluster/workspace-views.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
@@ -43,7 +44,7 @@ export function troubleOfPods(
 ): PodTrouble | undefined {
   for (const pod of pods) {
     if (isTerminating(pod) || pod.isReady || hasPodEnded(pod)) continue
-    const trouble = silence(pod) ?? containerTrouble(pod) ?? schedulingTrouble(pod)
+    const trouble = silenceOf(pod) ?? containerTrouble(pod) ?? schedulingTrouble(pod)
     if (trouble !== undefined) return { ...trouble, message: redactUrls(trouble.message) }
     // Its node has done what an Event may have warned of.
     const message = pod.initializing === '' ? warningOf(world, component, pod) : undefined
@@ -57,7 +58,8 @@ export function outOfService(node: string): string {
   return `if its node is off: kubectl taint nodes ${node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`
 }
 
-function silence({ metadata: { name }, node, isSilent }: ContainerPodView): PodTrouble | undefined {
+/** Returns the trouble of a pod whose node has stopped reporting, also while it is being deleted. */
+export function silenceOf({ metadata: { name }, node, isSilent }: ContainerPodView): PodTrouble | undefined {
   if (!isSilent) return undefined
   const message = `pod ${name} runs on node ${node}, which has stopped reporting: nobody knows whether it still runs, and it stays until somebody does; ${outOfService(node)}`
   return { reason: 'NodeNotReporting', message, isLasting: true }
@@ -77,8 +79,10 @@ function knownHang({ workspace }: Pick<WorkspaceWorld, 'workspace'>, cluster: st
 
 /** Returns pods that neither run nor show why. */
 export function hangingPods({ workspace, pods, playPods }: Pick<WorkspaceWorld, 'workspace' | 'pods' | 'playPods'>) {
-  return [...pods, ...playPods].flatMap(([cluster, those]) => {
-    const hasHung = knownHang({ workspace }, cluster) !== undefined
+  const player = ansibleName(workspace.metadata.name)
+  const ofPlays = [...playPods.values()].map((those) => [player, those] as const)
+  return [...pods, ...ofPlays].flatMap(([component, those]) => {
+    const hasHung = knownHang({ workspace }, component) !== undefined
     const starting = those.filter(isStarting).slice(0, LOOKED_AT_MAX)
     return starting.map(({ metadata }) => ({ uid: metadata.uid ?? '', hasHung }))
   })

@@ -3,14 +3,18 @@ import {
   ansibleName,
   areVariablesTooLarge,
   isAnsibleTooLarge,
+  PLAYS_POLICY,
   playImage,
+  playsName,
   playsOf,
   renderPlaysNetworkPolicy,
   renderWorkspaceAnsible,
   renderWorkspacePlays,
   type WorkspaceSpec,
+  workspace as workspaceKind,
 } from '@open-terrain/constructs'
 import { WORKSPACE_CONFIG_MAP } from '../../../../cluster/workspace-views.ts'
+import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { JOB } from '../../../../kube/resource-types.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import { isAsWanted } from '../as-wanted.ts'
@@ -28,7 +32,7 @@ import {
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { missingSecrets, PLAYER } from '../missing-secrets.ts'
-import { isPlayJobNeeded, type PlayStep, playWarnings, stepPlays } from '../plays.ts'
+import { isPlaying, isPlayJobNeeded, type PlayStep, playWarnings, stepPlays } from '../plays.ts'
 
 const KIND = PLAYER
 /** The Ansible inventory and plays, for containers that mount them, and the Jobs that play them. */
@@ -49,7 +53,8 @@ export const ANSIBLE_KIND: ComponentKind = {
     const objects = [configMap, ...playersIn(blueprint)]
     return [{ kind: KIND, name, objects, needs: [], ...withWarnings(playWarnings(spec, policy)), ...held }]
   },
-  isNeeded: (world, object) => object.kind === JOB.kind && isPlayJobNeeded(world, object),
+  isNeeded: (world, object) =>
+    object.kind === JOB.kind ? isPlayJobNeeded(world, object) : isPlayer(world, object) && isPlaying(world),
   standing: judgePlays,
 }
 
@@ -62,6 +67,12 @@ function playersIn({ workspace, spec, policy }: Blueprint): Component['objects']
   const isAny = (spec.vms ?? []).some((vm) => playsOf(vm).length > 0)
   if (!isAny || playImage(spec, policy) === undefined) return []
   return [renderWorkspacePlays({ workspace, spec }), renderPlaysNetworkPolicy({ workspace })]
+}
+
+/** Reports whether a pod that plays needs an object. */
+function isPlayer({ workspace }: WorkspaceWorld, { kind, metadata }: KubeObject): boolean {
+  const names = { ConfigMap: playsName(workspace.metadata.name), NetworkPolicy: PLAYS_POLICY }
+  return names[kind as keyof typeof names] === metadata.name
 }
 
 /** What is held is never written, so it need not be complete. */
@@ -89,10 +100,11 @@ function judgePlays(world: WorkspaceWorld, component: Component): Judgement {
     const actual = world.children.get(idOfObject(wanted))
     return actual !== undefined && isAsWanted(wanted, actual)
   })
-  if (!areCurrent) return { standing, ...remarks }
+  const remove = steps.flatMap((step) => step.remove ?? [])
+  if (!areCurrent) return { standing, remove, ...remarks }
   const apply = steps.flatMap((step) => step.apply ?? [])
   const touch = steps.flatMap((step) => step.touch ?? [])
-  return { standing, apply, touch, ...remarks }
+  return { standing, apply, touch, remove, ...remarks }
 }
 
 function standingOf(world: WorkspaceWorld, { name }: Component, steps: readonly PlayStep[]): ComponentStanding {
@@ -121,6 +133,8 @@ function standingOf(world: WorkspaceWorld, { name }: Component, steps: readonly 
   return componentReady(`ConfigMap ${name} has the inventory and the plays${played}`)
 }
 
+const { crdName } = workspaceKind
+
 function titleOf({ record: { vm, play } }: PlayStep): string {
   return `${play} of ${vm}`
 }
@@ -128,10 +142,10 @@ function titleOf({ record: { vm, play } }: PlayStep): string {
 function notPlayed(world: WorkspaceWorld, steps: readonly PlayStep[]): ComponentRemark {
   const [first] = steps
   const more = steps.length > 1 ? ` and ${steps.length - 1} more` : ''
-  const message = `${first && titleOf(first)}${more} not played, because the machine was there before; ${again(world)}`
+  const message = `${first && titleOf(first)}${more} not played, because the machine was made while nobody played; ${again(world)}`
   return { why: 'NotPlayed', message }
 }
 
 function again({ workspace }: WorkspaceWorld): string {
-  return `to have it played: kubectl annotate workspace ${workspace.metadata.name} ${ANNOTATIONS.playRequestedAt}="$(date +%s)" --overwrite`
+  return `to have it played: kubectl annotate ${crdName} ${workspace.metadata.name} --overwrite ${ANNOTATIONS.playRequestedAt}="$(date)"`
 }
