@@ -56,6 +56,32 @@ describe('dependsOn', () => {
     expect(planned.status.phase).toBe('Ready')
   })
 
+  it('does not wait for a member that is not deployed, also where the policy would refuse that one', () => {
+    const { containerClusters = [] } = lab({ web: ['db'], db: [] }, ['db'])
+    const clusters = containerClusters.map((one) =>
+      one.name === 'db' ? { ...one, containers: [{ name: 'main', image: 'db:1', privileged: true }] } : one,
+    )
+    expect(roundsOf(worldOf({ containerClusters: clusters }))).toEqual([['web']])
+  })
+
+  it('warns of a container cluster that comes after a machine whose node may not be one of its own', () => {
+    const nodeSelector = { disk: 'ssd' }
+    const { vms = [], containerClusters = [] } = lab({ web: ['vm-db'], 'vm-db': [] })
+    const warned = [nodeSelector, undefined].map((ofMachine) => {
+      const machines = vms.map((one) => (ofMachine === undefined ? one : { ...one, nodeSelector: ofMachine }))
+      const clusters = containerClusters.map((one) => ({ ...one, nodeSelector }))
+      const { conditions = [] } = planWorkspace(
+        worldOf({ vms: machines, containerClusters: clusters }).world,
+        NOW,
+      ).status
+      return conditions.find(({ type }) => type === 'SpecWarning')?.message ?? ''
+    })
+    expect(warned.map((one) => one.includes('it is created after machine vm-db, and has to be on the node'))).toEqual([
+      false,
+      true,
+    ])
+  })
+
   it('says for whom a member waits, and why that one is not ready', () => {
     const planned = worldOf(lab({ web: ['dns'], dns: ['db'], db: [] }))
     planned.take(planWorkspace(planned.world, NOW))

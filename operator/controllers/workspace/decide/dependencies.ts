@@ -1,4 +1,5 @@
-import type { WorkspaceSpec } from '@open-terrain/constructs'
+import { isDeepStrictEqual } from 'node:util'
+import type { NetworkDriver, WorkspaceContainerCluster, WorkspaceSpec } from '@open-terrain/constructs'
 import { memoized } from '../../../runtime/memoized.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { componentFailed, idOf } from './component.ts'
@@ -36,8 +37,17 @@ const dependentsIn = memoized((spec: WorkspaceSpec): readonly Dependent[] => {
     .filter(({ dependsOn }) => dependsOn.length > 0)
     .map(({ id, object, name, dependsOn }): Dependent => {
       const others = dependsOn.flatMap((one) => members.get(one) ?? [])
-      const ignored = others.filter(({ ignoreOnDeploy }) => ignoreOnDeploy === true).map((one) => one.name)
-      return { id, object, name, needs: others.map((one) => one.id), wrong: wrongIn(members, name, dependsOn), ignored }
+      const [ignored, deployed] = [true, false].map((isIgnored) =>
+        others.filter(({ ignoreOnDeploy }) => (ignoreOnDeploy === true) === isIgnored),
+      ) as [Member[], Member[]]
+      return {
+        id,
+        object,
+        name,
+        needs: deployed.map((one) => one.id),
+        wrong: wrongIn(members, name, dependsOn),
+        ignored: ignored.map((one) => one.name),
+      }
     })
 })
 
@@ -102,6 +112,24 @@ export function dependencyWarnings(spec: WorkspaceSpec, name: string): string[] 
     (one) => `it does not wait for ${one}, which is not deployed because of its ignoreOnDeploy`,
   )
   return own.wrong === undefined ? ignored : [own.wrong, ...ignored]
+}
+
+/**
+ * Returns what an author should know who has a container cluster wait for a machine: KubeVirt places the machine alone, and on a Linux bridge the cluster has to be
+ * on the same node.
+ */
+export function placementWarnings(
+  { vms = [] }: WorkspaceSpec,
+  { dependsOn = [], nodeSelector }: WorkspaceContainerCluster,
+  driver: NetworkDriver,
+): string[] {
+  if (driver !== 'bridge' || nodeSelector === undefined) return []
+  return vms
+    .filter(({ name, nodeSelector: other }) => dependsOn.includes(name) && !isDeepStrictEqual(other, nodeSelector))
+    .map(
+      ({ name }) =>
+        `it is created after machine ${name}, and has to be on the node of that one, which may not be one of its nodeSelector: give ${name} the same nodeSelector`,
+    )
 }
 
 /** Holds back the members that would be created before others that must be Ready first. What exists is left as it is judged. */

@@ -34,7 +34,7 @@ import {
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
-import { dependencyWarnings } from '../dependencies.ts'
+import { dependencyWarnings, placementWarnings } from '../dependencies.ts'
 import { staleHosts, unnamed } from '../host-names.ts'
 import { missingSecrets } from '../missing-secrets.ts'
 import { memberOf } from '../node-group.ts'
@@ -74,6 +74,7 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
           ...warnings,
           ...podOverrideWarnings(props),
           ...dependencyWarnings(blueprint.spec, cluster.name),
+          ...placementWarnings(blueprint.spec, cluster, driver),
         ]),
         earlier: earlierRenderings(blueprint, props),
         ...(heldByPolicy(cluster, blueprint) ?? heldByDeploy(cluster)),
