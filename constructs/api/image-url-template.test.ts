@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { fillImageUrl } from './image-url-template.ts'
 
-const WORDS = { name: 'demo-vm', version: '2.1.0', baseVm: 'ubuntu_2004', baseVmVersion: undefined }
+const WORDS = { image: 'debian-13', name: 'demo-vm', version: '2.1.0', baseVm: 'ubuntu_2004', baseVmVersion: undefined }
 
 describe('fillImageUrl', () => {
   it.each([
     ['https://a.example/{baseVm}/{version}/{name}.qcow2', 'https://a.example/ubuntu_2004/2.1.0/demo-vm.qcow2'],
     ['https://a.example/{name}/{name}', 'https://a.example/demo-vm/demo-vm'],
+    ['https://a.example/{image}.qcow2', 'https://a.example/debian-13.qcow2'],
     ['docker://a.example/images:latest', 'docker://a.example/images:latest'],
   ])('of %s is %s', (template, url) => {
     expect(fillImageUrl(template, WORDS)).toEqual({ ok: true, url })

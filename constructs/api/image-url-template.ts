@@ -1,5 +1,5 @@
-/** Placeholders of the policy key imageUrlTemplate: each stands for a field of one machine of a workspace. */
-export const IMAGE_URL_WORDS = ['name', 'version', 'baseVm', 'baseVmVersion'] as const
+/** Placeholders of the policy key imageUrlTemplate: the name of the image, and fields of one machine of a workspace with it. */
+export const IMAGE_URL_WORDS = ['image', 'name', 'version', 'baseVm', 'baseVmVersion'] as const
 export type ImageUrlWords = Readonly<Record<(typeof IMAGE_URL_WORDS)[number], string | undefined>>
 
 const PLACEHOLDER = /\{([a-zA-Z]+)\}/g

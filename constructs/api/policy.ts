@@ -220,7 +220,7 @@ export const POLICY_SCHEMA = {
   imageUrlTemplate: key(
     'imageUrlTemplate',
     orNone(urlTemplate),
-    'URL of the image of a machine of a workspace, if the image does not exist and the machine has no vmDiskImageTemplate. It may contain {name}, {version}, {baseVm} and {baseVmVersion} of the machine.',
+    'URL of the image of a machine of a workspace, if the image does not exist and the machine has no vmDiskImageTemplate. It may contain {image}, the name of the image, and {name}, {version}, {baseVm} and {baseVmVersion} of the machine. With {image} alone it holds also for images that only further disks name.',
   ),
   defaultStorageClass: key('defaultStorageClass', orNone(objectName()), 'For images without storageClass.'),
   defaultSnapshotClass: key('defaultSnapshotClass', orNone(objectName()), 'For images without snapshotClass.'),

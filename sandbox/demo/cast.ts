@@ -105,7 +105,7 @@ async function gatherWorkspace(): Promise<Performer> {
   if (manifest?.kind !== workspace.kind || vm?.backingVMDiskImage === undefined)
     throw new Error('workspace.yaml of the examples has no Workspace with a machine')
   const { name, version, baseVm, baseVmVersion } = vm
-  const url = fillImageUrl(IMAGE_URL_TEMPLATE, { name, version, baseVm, baseVmVersion })
+  const url = fillImageUrl(IMAGE_URL_TEMPLATE, { image: vm.backingVMDiskImage, name, version, baseVm, baseVmVersion })
   if (!url.ok) throw new Error(`the machine of workspace.yaml does not fit ${IMAGE_URL_TEMPLATE}`)
   return {
     name: vm.backingVMDiskImage,

@@ -28,6 +28,11 @@ describe('what an image is made from', () => {
       { name: 'a', url: 'docker://registry.example/a:1.0', sourceType: 'registry', diskSize: '9Gi' },
     ],
     [
+      'https://images.example/{image}.qcow2',
+      {},
+      { name: 'a', url: 'https://images.example/golden.qcow2', sourceType: 'http', diskSize: '9Gi' },
+    ],
+    [
       'https://s3.eu.amazonaws.com/b/{name}',
       { defaultSourceType: 's3', defaultDiskSize: '20Gi' },
       { name: 'a', url: 'https://s3.eu.amazonaws.com/b/a', sourceType: 's3' },
@@ -45,9 +50,16 @@ describe('what an image is made from', () => {
     })
   })
 
-  it('is nothing for an image that only other disks name than root disks', () => {
+  it('is nothing for an image that only other disks name than root disks, unless it needs nothing of a machine', () => {
     const disks = [{ name: 'tools', backingVMDiskImage: 'golden' }]
-    expect(made({ imageUrlTemplate: URL }, vm('a', { backingVMDiskImage: 'other', disks }))).toMatchObject({
+    const machine = vm('a', { backingVMDiskImage: 'other', disks })
+    expect(made({ imageUrlTemplate: 'https://images.example/{image}.qcow2', defaultDiskSize: '1Gi' }, machine)).toEqual(
+      {
+        spec: { name: 'golden', url: 'https://images.example/golden.qcow2', sourceType: 'http' },
+        from: 'imageUrlTemplate',
+      },
+    )
+    expect(made({ imageUrlTemplate: URL }, machine)).toMatchObject({
       spec: undefined,
       lacks: expect.stringContaining('only disks of machines name it'),
     })

@@ -24,23 +24,33 @@ const BY_SCHEME: Readonly<Record<string, SourceType>> = {
 
 /**
  * Returns the first template among the machines with this image as their root disk, else what the policy renders for the first of these machines. An image
- * that only other disks name is not made.
+ * that only other disks name is made only where that needs nothing of a machine.
  */
 export function imageTemplate({ vms = [] }: WorkspaceSpec, policy: Policy, name: string): ImageTemplate {
   const machines = vms.filter(({ backingVMDiskImage }) => backingVMDiskImage === name)
   const own = machines.find(({ vmDiskImageTemplate }) => vmDiskImageTemplate !== undefined)?.vmDiskImageTemplate
   if (own !== undefined) return { spec: own, from: 'vmDiskImageTemplate' }
   const [machine] = machines
-  if (machine === undefined)
-    return { spec: undefined, lacks: 'only disks of machines name it (vms[].disks), for which no image is made' }
-  if (policy.imageUrlTemplate === undefined)
+  const { imageUrlTemplate } = policy
+  if (machine !== undefined && imageUrlTemplate !== undefined)
+    return templateByPolicy(policy, imageUrlTemplate, name, machine)
+  if (machine !== undefined)
     return { spec: undefined, lacks: 'its machine has no vmDiskImageTemplate, and the policy no imageUrlTemplate' }
-  return templateByPolicy(policy, policy.imageUrlTemplate, machine)
+  const lacks = 'only disks of machines name it (vms[].disks), for which no image is made'
+  const made = imageUrlTemplate === undefined ? undefined : templateByPolicy(policy, imageUrlTemplate, name, { name })
+  const others = imageUrlTemplate?.split('{image}') ?? []
+  const isOfImage = others.length > 1 && !others.some((part) => part.includes('{'))
+  return made !== undefined && isOfImage ? made : { spec: undefined, lacks }
 }
 
-function templateByPolicy(policy: Policy, urlTemplate: string, machine: WorkspaceVm): ImageTemplate {
+function templateByPolicy(
+  policy: Policy,
+  urlTemplate: string,
+  image: string,
+  machine: Pick<WorkspaceVm, 'name' | 'version' | 'baseVm' | 'baseVmVersion' | 'diskSize'>,
+): ImageTemplate {
   const { name, version, baseVm, baseVmVersion, diskSize } = machine
-  const filled = fillImageUrl(urlTemplate, { name, version, baseVm, baseVmVersion })
+  const filled = fillImageUrl(urlTemplate, { image, name, version, baseVm, baseVmVersion })
   if (!filled.ok)
     return { spec: undefined, lacks: `the policy key imageUrlTemplate gives no URL for vm ${name}: ${filled.problem}` }
   const sourceType = policy.defaultSourceType ?? BY_SCHEME[filled.url.slice(0, filled.url.indexOf(':'))]
