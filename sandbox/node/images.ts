@@ -80,15 +80,37 @@ export async function imageArchive(packages: string, commands: GoCommands): Prom
       { reference: IMAGES.isolation, layers: [debian, busybox], entrypoint: [] },
       { reference: IMAGES.importer, layers: [debian, cdiLayer], entrypoint: ['/usr/bin/cdi-importer'] },
     ]
-    await writeManifest(folder, images)
-    const members = [...new Set(images.flatMap((image) => image.layers))].map((file) => basename(file))
-    const configs = images.map((image) => configFile(image))
-    await run('tar', ['-C', folder, '-cf', `${folder}.tar`, 'manifest.json', ...configs, ...members])
-    await rename(`${folder}.tar`, archive)
+    await pack(folder, images, archive)
     return archive
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Writes an archive of one image whose layers are folders, the lowest first. Does nothing if the archive is there from an earlier run. */
+export async function writeImage(reference: string, layers: Readonly<Record<string, string>>, archive: string) {
+  if (existsSync(archive)) return
+  const folder = await mkdtemp(`${archive}.`)
+  try {
+    const files: string[] = []
+    for (const [name, from] of Object.entries(layers)) {
+      const file = join(folder, `${name}.tar`)
+      await run('tar', [...REPRODUCIBLE, '-C', from, '-cf', file, '.'])
+      files.push(file)
+    }
+    await pack(folder, [{ reference, layers: files, entrypoint: [] }], archive)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Puts images, whose layers are in the folder, into an archive. */
+async function pack(folder: string, images: readonly Image[], archive: string): Promise<void> {
+  await writeManifest(folder, images)
+  const members = [...new Set(images.flatMap((image) => image.layers))].map((file) => basename(file))
+  const configs = images.map((image) => configFile(image))
+  await run('tar', ['-C', folder, '-cf', `${folder}.tar`, 'manifest.json', ...configs, ...members])
+  await rename(`${folder}.tar`, archive)
 }
 
 const REPRODUCIBLE = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner']
