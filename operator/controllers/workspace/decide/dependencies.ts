@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { NetworkDriver, WorkspaceContainerCluster, WorkspaceSpec } from '@open-terrain/constructs'
 import { memoized } from '../../../runtime/memoized.ts'
+import { isSame } from '../../../runtime/owned-fields.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { componentFailed, idOf } from './component.ts'
 import { heldBack, type Judged, waitingFor } from './judge.ts'
@@ -125,7 +125,7 @@ export function placementWarnings(
 ): string[] {
   if (driver !== 'bridge' || nodeSelector === undefined) return []
   return vms
-    .filter(({ name, nodeSelector: other }) => dependsOn.includes(name) && !isDeepStrictEqual(other, nodeSelector))
+    .filter(({ name, nodeSelector: other }) => dependsOn.includes(name) && !isSame(other, nodeSelector))
     .map(
       ({ name }) =>
         `it is created after machine ${name}, and has to be on the node of that one, which may not be one of its nodeSelector: give ${name} the same nodeSelector`,
