@@ -10,7 +10,7 @@ import { CPU_PATTERN, cpuField } from './virtual-machine-cpu.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 import { dependsOnField, memberName } from './workspace-member-name.ts'
 import { podInterfaces } from './workspace-networks.ts'
-import { absolutePath } from './workspace-volumes.ts'
+import { absolutePath, relativePath } from './workspace-volumes.ts'
 
 /** As in the proposal: lower case, where Kubernetes uses upper case. */
 const PROTOCOLS = ['tcp', 'udp', 'sctp'] as const
@@ -62,6 +62,9 @@ const volumeMount = z
       .describe('Name of one of spec.volumes, or ansible: the inventory and the plays of the workspace.'),
     containerPath: absolutePath('containerPath').describe('Where the volume is in the container, such as /config.'),
     readOnly: maybeFlag('True: the container cannot write to it. Default: false; ansible is always read-only.'),
+    subPath: relativePath('subPath')
+      .describe('Folder or file of the volume that is there instead of all of it, such as db/data. Default: all.')
+      .optional(),
   })
   .describe('One volume in a container.')
 
@@ -300,6 +303,7 @@ const containerClusterFields = z.object({
     )
     .optional(),
   ...placementFields('pod'),
+  fsGroup: id('Group id that can write to the volumes. Default: they belong to root.'),
   interfaces: podInterfaces.optional(),
   initContainers: listMap(
     z.array(initContainer).max(WORKSPACE_LIMITS.initContainers),

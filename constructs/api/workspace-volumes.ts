@@ -5,7 +5,10 @@ import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 
 const PATH_MAX = 256
 /** Directories that begin with one or two dots are hidden and valid. Those of only dots lead elsewhere and are not. */
-const PATH = '^(/[.]{0,2}[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)+/?$'
+const NAME = '[.]{0,2}[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*'
+const PATH = `^(/${NAME})+/?$`
+const RELATIVE = `^${NAME}(/${NAME})*/?$`
+const RELATIVE_MAX = 128
 
 /** One directory. Containers write its content: if there were a second one below it, a link in the first one could lead anywhere on the node. */
 const FOLDER = '^/[.]{0,2}[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*/?$'
@@ -16,6 +19,15 @@ export function absolutePath(field: string): z.ZodString {
     z.string().min(1).max(PATH_MAX),
     PATH,
     `${field} must be an absolute path such as /config/dns, without "..", of folders with letters, digits, ".", "_", "-", "+" and "@"`,
+  )
+}
+
+/** Path within a volume. @param field name of the field, for the message */
+export function relativePath(field: string): z.ZodString {
+  return matching(
+    z.string().min(1).max(RELATIVE_MAX),
+    RELATIVE,
+    `${field} must be a path in the volume such as db/data, without "/" at the beginning and without ".."`,
   )
 }
 

@@ -251,6 +251,11 @@ const CONTAINERS: readonly SpecFixture[] = [
       no: [-1, 1.5, '0', 2 ** 31],
     }),
   ),
+  ...field(
+    'spec.containerClusters[0].fsGroup',
+    (fsGroup) => ({ containerClusters: [{ name: 'c', fsGroup, containers: [CONTAINER] }] }),
+    { yes: [0, 1000, 2 ** 31 - 1], no: [-1, 1.5, '0', 2 ** 31] },
+  ),
   ...field('spec.containerClusters[0].containers[0].privileged', (privileged) => container({ privileged }), {
     yes: [true, false],
     no: ['true', 1],
@@ -402,6 +407,10 @@ const VOLUMES: readonly SpecFixture[] = [
     (containerPath) => mount({ containerPath }),
     PATHS,
   ),
+  ...field('spec.containerClusters[0].containers[0].volumeMounts[0].subPath', (subPath) => mount({ subPath }), {
+    yes: ['data', 'db/data', '.ssh/', 'app_1-2+3@4'],
+    no: ['', '/data', '..', 'a/../b', 'a//b', 'a b', 'a'.repeat(129)],
+  }),
   ...field('spec.volumes[0].localPath', (localPath) => volume({ localPath }), FOLDERS),
   ...field('spec.volumes[0].name', (name) => volume({ name }), { yes: ['v', 'ansible-2'], no: ['V', 'a/b'] }),
   refused(

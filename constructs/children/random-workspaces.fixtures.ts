@@ -442,7 +442,14 @@ function programOf(
       const volume = volumes[number]
       return volume === undefined
         ? []
-        : [{ name: volume, containerPath: `/mnt/${number}`, readOnly: container.isReadOnly }]
+        : [
+            {
+              name: volume,
+              containerPath: `/mnt/${number}`,
+              readOnly: container.isReadOnly,
+              ...(number === 1 && { subPath: 'data' }),
+            },
+          ]
     }),
   }
 }

@@ -77,7 +77,7 @@ export interface ContainerSpec {
   readonly ports?: readonly { readonly containerPort: number; readonly hostPort?: number; readonly protocol: string }[]
   readonly volumeMounts?: readonly (
     | FileMount
-    | { readonly name: string; readonly mountPath: string; readonly readOnly?: true }
+    | { readonly name: string; readonly mountPath: string; readonly readOnly?: true; readonly subPath?: string }
   )[]
 }
 
@@ -89,6 +89,7 @@ export interface PodSpec extends NodePlacement {
   readonly dnsConfig?: { readonly nameservers: readonly string[] }
   readonly affinity?: NodeGroupAffinity
   readonly imagePullSecrets?: readonly { readonly name: string }[]
+  readonly securityContext?: { readonly fsGroup: number }
   readonly initContainers?: readonly ContainerSpec[]
   readonly containers: readonly ContainerSpec[]
   readonly volumes?: readonly (
@@ -192,6 +193,7 @@ function podSpec(
     ...(initContainers.length > 0 && { initContainers: initContainers.map(specOf) }),
     containers: cluster.containers.map(specOf),
     ...(volumes.length > 0 && { volumes }),
+    ...(cluster.fsGroup !== undefined && { securityContext: { fsGroup: cluster.fsGroup } }),
   }
 }
 
@@ -241,6 +243,7 @@ function mountsOf(
     name: mount.name,
     mountPath: mount.containerPath,
     ...((mount.readOnly || mount.name === ANSIBLE_VOLUME) && { readOnly: true as const }),
+    ...(mount.subPath !== undefined && { subPath: mount.subPath }),
   }))
   return [...volumes, ...fileMounts(cluster, container.name), ...hostsMounts(spec, cluster, container)]
 }

@@ -270,6 +270,16 @@ describe('renderContainerCluster', () => {
     expect(firstContainer({ privileged: true })?.securityContext).toEqual({ privileged: true })
   })
 
+  it('mounts a folder of a volume, and gives the volumes to a group', () => {
+    const volumeMounts = [{ name: 'data', containerPath: '/var/lib/db', subPath: 'db/data' }]
+    const { spec } = deployment({
+      volumes: [{ name: 'data', size: '1Gi' }],
+      containerClusters: [{ ...cluster('db', { volumeMounts }), fsGroup: 999 }],
+    })
+    expect(spec.securityContext).toEqual({ fsGroup: 999 })
+    expect(spec.containers[0]?.volumeMounts).toEqual([{ name: 'data', mountPath: '/var/lib/db', subPath: 'db/data' }])
+  })
+
   it('mounts each file of the spec alone, with the content of its ConfigMap or Secret', () => {
     const files = [
       { path: '/etc/app.conf', content: 'a: 1\n' },

@@ -281,7 +281,7 @@ const validSpec = fc
               {
                 ...one,
                 volumeMounts: [
-                  { name: volumes[0], containerPath, readOnly: true },
+                  { name: volumes[0], containerPath, readOnly: true, subPath: 'db/data' },
                   { name: 'ansible', containerPath: '/plays' },
                 ],
               },
@@ -766,6 +766,14 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
   ),
   at([...CONTAINER, 'volumeMounts', 0, 'name'], fc.oneof(fc.constantFrom(...NAMES, 'ansible', 'nowhere'), oddName)),
   { arbitrary: at([...CONTAINER, 'volumeMounts', 0, 'containerPath'], oddPath), weight: 2 },
+  at(
+    [...CONTAINER, 'volumeMounts', 0, 'subPath'],
+    fc.oneof(
+      oddPath,
+      oddPath.map((path) => path.replace(/^\//, '')),
+    ),
+  ),
+  at(['containerClusters', 0, 'fsGroup'], fc.constantFrom(-1, 0, 1000, 2 ** 31, '0', 1.5)),
   at(
     [...CONTAINER, 'portMappings'],
     oddPort.map((hostPort) => [{ containerPort: 1, hostPort }]),
