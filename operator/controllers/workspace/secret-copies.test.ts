@@ -2,7 +2,7 @@ import { SECRET_COPY_RULE, type WorkspaceComponent, type WorkspaceSpecInput } fr
 import { expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING, SECRET } from '../../kube/resource-types.ts'
+import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING, DEPLOYMENT, SECRET } from '../../kube/resource-types.ts'
 import { MINUTE, SECOND, start, type WorkspaceBench } from './workspace-bench.fixtures.ts'
 
 type Secret = KubeObject & { readonly type?: string; readonly data?: Readonly<Record<string, string>> }
@@ -190,6 +190,18 @@ it.for(Object.entries(NOT_SHARED))(
     expect([copyIn(bench)?.data, bench.status().phase]).toEqual([{ '.dockerconfigjson': encoded(FIRST) }, 'Ready'])
   },
 )
+
+it('a copy that is withdrawn does not wait for a member that is leaving', async () => {
+  const [web] = LAB.containerClusters
+  const bench = await startShared({ ...LAB, containerClusters: [web, { ...web, name: 'old' }] })
+  const { admin } = bench.client.cluster
+  admin.mergePatch(DEPLOYMENT, { namespace: 'lab', name: 'old' }, { metadata: { finalizers: ['example.org/held'] } })
+  admin.mergePatch(SECRET, SOURCE, { metadata: { labels: { 'pelotech.ot/shared': null } } })
+  bench.change(LAB)
+  await bench.work()
+  expect(bench.client.peek('Deployment', 'lab/old')).toBeDefined()
+  expect([copyIn(bench), told(bench).message]).toEqual([undefined, expect.stringContaining('which is not shared')])
+})
 
 const NEVER: Readonly<Record<string, readonly [(bench: WorkspaceBench) => void, string]>> = {
   'the operator may not look for the rule': [

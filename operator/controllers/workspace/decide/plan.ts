@@ -38,7 +38,10 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
   const judged = judgeAll(world, now)
   const leaving = leavingIn(world)
   const status = workspaceStatusOf(world, { judged, leaving }, now)
-  const remove = [...unusedIn(leaving).flatMap((one) => removalOf(one)), ...judged.flatMap((one) => one.remove ?? [])]
+  const remove = [
+    ...unusedIn(world, leaving).flatMap((one) => removalOf(one)),
+    ...judged.flatMap((one) => one.remove ?? []),
+  ]
   const applyIf = judged.flatMap((one) => one.applyIf ?? [])
   const touch = judged.flatMap((one) => one.touch ?? [])
   const wakes = judged.flatMap((one) => one.wake ?? [])

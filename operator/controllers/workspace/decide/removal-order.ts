@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { NAMESPACE } from '../../../kube/resource-types.ts'
+import { NAMESPACE, SECRET } from '../../../kube/resource-types.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { idOf, idOfObject } from './component.ts'
 import type { ComponentKind } from './component-kind.ts'
@@ -13,10 +13,18 @@ export function leavingIn(world: WorkspaceWorld): readonly KubeObject[] {
   return leaving.toReversed()
 }
 
-/** Returns those of the leaving objects that no other leaving object may still use. */
-export function unusedIn(leaving: readonly KubeObject[]): readonly KubeObject[] {
+/**
+ * Returns those of the leaving objects that no other leaving object may still use. A Secret that the spec still asks for does not wait for members that leave:
+ * it goes because it may not be copied any more, or to be made of something else.
+ */
+export function unusedIn(
+  { spec }: Pick<WorkspaceWorld, 'spec'>,
+  leaving: readonly KubeObject[],
+): readonly KubeObject[] {
   const used = new Set(leaving.flatMap((one) => kindOf(one)?.uses ?? []))
-  return leaving.filter((one) => !used.has(kindOf(one)?.kind ?? ''))
+  const { secrets = [] } = spec.ok ? spec.spec : {}
+  const asked = new Set(secrets.map(({ name }) => idOf(SECRET.kind, name)))
+  return leaving.filter((one) => asked.has(idOfObject(one)) || !used.has(kindOf(one)?.kind ?? ''))
 }
 
 /** Returns the objects of the last kind that has any. Omits what is deleted with a namespace among them, or with one that is gone. */
