@@ -443,5 +443,6 @@ export {
   serviceWarnings,
   volumeWarnings,
 } from './children/workspace-warnings.ts'
+export { SECRET_COPY_POLICY } from './platform/secret-copy-policy.ts'
 export type { NameRule, PrinterColumn, Resource } from './schema/define-resource.ts'
 export type { StructuralSchema } from './schema/structural.ts'

@@ -8,12 +8,13 @@ import { GROUP, VERSION } from '../api/shared.ts'
 import { virtualMachine } from '../api/virtual-machine.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
 import { workspace } from '../api/workspace.ts'
-import { WORKSPACE_LIMITS } from '../api/workspace-limits.ts'
 import { SECRET_COPY_RULE } from '../api/workspace-secrets.ts'
 import { type PolicyVariable, SOURCE_URL_VARIABLES } from './admission-policies-source-url.ts'
 import { labNetworks } from './lab-networks.ts'
 import { labPods } from './lab-pods.ts'
 import { type MatchedResources, matchConstraints } from './match-constraints.ts'
+import { isChanged, sentence } from './policy-words.ts'
+import { SECRET_COPY_POLICY } from './secret-copy-policy.ts'
 import { IMAGE_CREATOR, IMAGE_USER } from './user-roles.ts'
 
 export interface AdmissionPoliciesProps {
@@ -58,7 +59,7 @@ export class AdmissionPolicies extends Construct {
     // Without a ConfigMap there is no list: the operator's defaults and the rules of the CRD apply.
     this.add('open-terrain-source-url', SOURCE_URL, { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' })
     this.add('open-terrain-workspace-owners', WORKSPACE_OWNERS)
-    this.add(SECRET_COPY_RULE, SECRET_COPIES)
+    this.addObjects(SECRET_COPY_RULE, SECRET_COPY_POLICY)
     this.add('open-terrain-plain-text-passwords', PLAIN_TEXT_PASSWORDS)
     this.addObjects('open-terrain-lab-pods', labPods(namespace))
     // Without a Workspace there are no such networks.
@@ -91,19 +92,6 @@ export class AdmissionPolicies extends Construct {
       spec: { policyName: name, validationActions: [action], ...(paramRef === undefined ? {} : { paramRef }) },
     })
   }
-}
-
-/** Converts a text with CEL expressions in braces to one CEL expression. */
-function sentence(...parts: readonly string[]): string {
-  const pieces = parts.join('').split(/[{}]/)
-  const terms = pieces.map((piece, at) => (at % 2 === 0 ? `'${piece}'` : `(${piece})`))
-  return terms.filter((term) => term !== "''").join(' + ')
-}
-
-/** CEL: true for a new object, and if an update changes the value of one of the fields. */
-function isChanged(...fields: readonly string[]): string {
-  const changes = fields.map((field) => `object.?spec.?${field} != oldObject.?spec.?${field}`)
-  return ["request.operation == 'CREATE'", ...changes].join(' || ')
 }
 
 const FROM_ROLE = `on ${vmDiskImage.crdName} there, such as from a RoleBinding to ClusterRole `
@@ -198,42 +186,6 @@ const DISK_IMAGE_USE: PolicySpec = {
     messageExpression: sentence(
       `user "{request.userInfo.username}" may not use VMDiskImage "{${DISK_IMAGE(at)}.name}" of namespace "{${DISK_IMAGE(at)}.namespace}", `,
       `which spec.disks names: this needs the verb "use" ${FROM_ROLE}"${IMAGE_USER}" in namespace "{${DISK_IMAGE(at)}.namespace}"`,
-    ),
-  })),
-}
-
-const COPIED = (at: number) => `variables.sources[${at}]`
-
-/**
- * The operator copies Secrets with its own rights, for any user who can write a Workspace. So the right of the user is checked when the Workspace is written:
- * who may read a Secret may have it copied. A source that the Workspace had before is not judged again. Each has an expression of its own, for the same reason
- * as the images of disks. The operator copies nothing while it does not see this policy and its binding.
- */
-const SECRET_COPIES: PolicySpec = {
-  plurals: [workspace.plural],
-  failurePolicy: 'Fail',
-  matchConditions: [
-    { name: 'asks-for-a-secret', expression: isChanged('secrets') },
-    { name: 'of-another-namespace', expression: 'object.?spec.?secrets.orValue([]).exists(one, has(one.from))' },
-  ],
-  variables: [
-    {
-      name: 'had',
-      expression:
-        "request.operation == 'CREATE' ? [] : oldObject.?spec.?secrets.orValue([]).filter(one, has(one.from)).map(one, one.from)",
-    },
-    {
-      name: 'sources',
-      expression: 'object.spec.secrets.filter(one, has(one.from) && !(one.from in variables.had)).map(one, one.from)',
-    },
-  ],
-  validations: Array.from({ length: WORKSPACE_LIMITS.secrets }, (_none, at) => ({
-    expression: `variables.sources.size() <= ${at} || authorizer.group('').resource('secrets').namespace(${COPIED(at)}.namespace).name(${COPIED(at)}.name).check('get').allowed()`,
-    reason: 'Forbidden',
-    message: 'spec.secrets copies a Secret that you may not read',
-    messageExpression: sentence(
-      `user "{request.userInfo.username}" may not read Secret "{${COPIED(at)}.name}" of namespace "{${COPIED(at)}.namespace}", `,
-      `of which spec.secrets has a copy: this needs the verb "get" on secrets there, such as from a Role with this resourceName`,
     ),
   })),
 }

@@ -66,7 +66,10 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
       for (const key of caches.workspaces.keys()) this.queue.add(key)
     }
     const ranges = new ClusterRanges({ ...options, onChange: onChangeForAll })
-    const copyRule = new SecretCopyRule({ ...options, onChange: onChangeForAll })
+    const copyRule = new SecretCopyRule({
+      ...options,
+      onChange: (key) => (key === undefined ? onChangeForAll() : onChange(key)),
+    })
     const { secrets } = caches.cluster
     const copies = new SecretCopies({
       ...options,
@@ -77,9 +80,10 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
       },
     })
     const sourcesOf = (workspace: WorkspaceView) => {
+      if (isTerminating(workspace)) return new Map()
       const spec = parsedWorkspaceSpec(workspace)
-      if (!spec.ok || isTerminating(workspace)) return new Map()
-      return secretSourcesOf(spec.spec, { policy: policy(), secrets, copies, rule: () => copyRule.look() })
+      const wanted = spec.ok ? (spec.spec.secrets ?? []) : undefined
+      return secretSourcesOf(workspace, wanted, { policy: policy(), secrets, copies, rule: copyRule })
     }
     super(options, caches.reflectors, {
       type: WORKSPACE,
@@ -111,6 +115,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
       onGone: ({ metadata }) => {
         podWarnings.forget(keyOf(metadata))
         caches.renderings.forget(metadata.uid ?? '')
+        copyRule.forget(metadata.uid ?? '')
       },
       whole: viewWorkspace,
       gauges: metrics,
@@ -122,8 +127,8 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
       plan: (workspace) => {
         if (!caches.cluster.workspaces.isComplete) return undefined
         const known = rangesFor(policy(), ranges)
+        if (known === undefined) return undefined
         const secretSources = sourcesOf(workspace)
-        if (known === undefined || secretSources === undefined) return undefined
         const { uid = '' } = workspace.metadata
         const world = observeWorkspace(workspace, caches, {
           aside,

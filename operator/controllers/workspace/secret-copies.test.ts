@@ -1,4 +1,9 @@
-import { SECRET_COPY_RULE, type WorkspaceComponent, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import {
+  SECRET_COPY_POLICY,
+  SECRET_COPY_RULE,
+  type WorkspaceComponent,
+  type WorkspaceSpecInput,
+} from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -30,12 +35,14 @@ function source(change: Partial<Secret> = {}, labels: Readonly<Record<string, st
   return { apiVersion: 'v1', kind: 'Secret', metadata: { ...SOURCE, labels }, type: DOCKER, data, ...change } as Secret
 }
 
+const RULE = { name: SECRET_COPY_RULE }
+
 function installRule({ client: { cluster } }: WorkspaceBench, policy: object = {}, binding: object = {}): void {
   const apiVersion = 'admissionregistration.k8s.io/v1'
   const metadata = { name: SECRET_COPY_RULE }
   cluster.admin.create(ADMISSION_POLICY, {
     ...{ apiVersion, kind: 'ValidatingAdmissionPolicy', metadata },
-    spec: { failurePolicy: 'Fail', validations: [{}], ...policy },
+    spec: { ...SECRET_COPY_POLICY, ...policy },
   } as KubeObject)
   cluster.admin.create(ADMISSION_POLICY_BINDING, {
     ...{ apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata },
@@ -169,7 +176,7 @@ it.for(Object.entries(NOT_SHARED))(
   async ([, [withdraw, share, text]]) => {
     const bench = await startShared()
     withdraw(bench)
-    await bench.clock.advance(MINUTE)
+    await bench.clock.advance(2 * MINUTE)
     await bench.work()
     expect([copyIn(bench), told(bench), bench.status().reason]).toMatchObject([
       undefined,
@@ -192,8 +199,8 @@ it.for(Object.entries(NOT_SHARED))(
 )
 
 it('a copy that is withdrawn does not wait for a member that is leaving', async () => {
-  const [web] = LAB.containerClusters
-  const bench = await startShared({ ...LAB, containerClusters: [web, { ...web, name: 'old' }] })
+  const containerClusters = LAB.containerClusters.flatMap((one) => [one, { ...one, name: 'old' }])
+  const bench = await startShared({ ...LAB, containerClusters })
   const { admin } = bench.client.cluster
   admin.mergePatch(DEPLOYMENT, { namespace: 'lab', name: 'old' }, { metadata: { finalizers: ['example.org/held'] } })
   admin.mergePatch(SECRET, SOURCE, { metadata: { labels: { 'pelotech.ot/shared': null } } })
@@ -201,6 +208,115 @@ it('a copy that is withdrawn does not wait for a member that is leaving', async 
   await bench.work()
   expect(bench.client.peek('Deployment', 'lab/old')).toBeDefined()
   expect([copyIn(bench), told(bench).message]).toEqual([undefined, expect.stringContaining('which is not shared')])
+})
+
+it('a copy goes at once when its source is withdrawn, also where the spec cannot be read', async () => {
+  const bench = await startShared()
+  bench.change({ ...LAB, volumes: [{ name: 'Not A Name', size: '1Gi' }] })
+  await bench.work()
+  expect([bench.status().phase, copyIn(bench)]).toMatchObject(['Failed', {}])
+  bench.client.cluster.admin.mergePatch(SECRET, SOURCE, { metadata: { labels: { 'pelotech.ot/shared': null } } })
+  await bench.work()
+  expect(copyIn(bench)).toBeUndefined()
+})
+
+const UNSURE: Readonly<Record<string, readonly [(bench: WorkspaceBench) => void, string]>> = {
+  'refuses to say': [
+    ({ client }) => {
+      client.before = ({ kind }) => {
+        if (kind === ADMISSION_POLICY.kind) throw apiError('Rejected', { status: 401 })
+      }
+    },
+    'the operator may not read ValidatingAdmissionPolicy',
+  ],
+  'has the rule of another version': [
+    ({ client }) => client.cluster.admin.mergePatch(ADMISSION_POLICY, RULE, { spec: { variables: [] } }),
+    'is not the one of this version: its variables differ',
+  ],
+}
+
+it.for(Object.entries(UNSURE))(
+  'where the API server %s, nothing new is copied, and no copy is deleted but one that is not shared any more',
+  async ([, [disturb, text]]) => {
+    const bench = await startShared()
+    disturb(bench)
+    await bench.clock.advance(5 * MINUTE)
+    const { admin } = bench.client.cluster
+    admin.mergePatch(SECRET, SOURCE, { data: { '.dockerconfigjson': encoded(SECOND_VALUE) } })
+    bench.create(LAB, 'other')
+    await bench.work()
+    expect([copyIn(bench)?.data, bench.client.peek('Secret', 'other/pull'), told(bench)]).toMatchObject([
+      { '.dockerconfigjson': encoded(FIRST) },
+      undefined,
+      {
+        reason: 'SecretNotShared',
+        message: expect.stringMatching(`${text}.*; the copy that is there stays as it is$`),
+      },
+    ])
+    admin.mergePatch(SECRET, SOURCE, { metadata: { labels: { 'pelotech.ot/shared': null } } })
+    await bench.work()
+    expect(copyIn(bench)).toBeUndefined()
+  },
+)
+
+it('a copy is deleted only after a second look has not seen the rule either', async () => {
+  const bench = await startShared()
+  const { admin } = bench.client.cluster
+  admin.delete(ADMISSION_POLICY, RULE)
+  await bench.clock.advance(MINUTE)
+  expect([copyIn(bench), told(bench).message]).toMatchObject([
+    {},
+    expect.stringContaining('is not there; have the admission policies of Open Terrain installed again; the copy that'),
+  ])
+  await bench.clock.advance(MINUTE)
+  expect(copyIn(bench)).toBeUndefined()
+})
+
+it('what was written while the rule was away is not copied before it is written again', async () => {
+  const bench = await startShared()
+  const { admin } = bench.client.cluster
+  await bench.clock.advance(MINUTE)
+  // Both between two looks.
+  admin.delete(ADMISSION_POLICY_BINDING, RULE)
+  bench.create({ ...LAB, containerClusters: [] }, 'other')
+  await bench.clock.advance(0)
+  admin.delete(ADMISSION_POLICY, RULE)
+  installRule(bench)
+  await bench.clock.advance(5 * MINUTE)
+  const copy = () => bench.client.peek('Secret', 'other/pull')
+  expect([copy(), bench.status('other').message]).toEqual([
+    undefined,
+    expect.stringContaining(
+      'this was written while the rule that checks who may read that was not there, or was changed',
+    ),
+  ])
+  expect([copyIn(bench), bench.status().phase]).toMatchObject([{}, 'Ready'])
+  bench.change({}, 'other')
+  await bench.clock.advance(MINUTE)
+  bench.change({ secrets: LAB.secrets }, 'other')
+  await bench.work()
+  expect(copy()).toBeDefined()
+})
+
+it('a source that cannot be read holds up nothing but its copy', async () => {
+  const bench = await start({ ...LAB, volumes: [{ name: 'data', size: '1Gi' }] }, (one) => {
+    one.policy = { ...one.policy, sharedSecretNamespaces: ['logins'] }
+    one.client.put(source())
+    installRule(one)
+    one.client.before = ({ verb, kind, key }) => {
+      if (verb === 'get' && kind === 'Secret' && key === 'logins/registry') throw apiError('NoAnswer')
+    }
+  })
+  await bench.work()
+  expect([copyIn(bench), told(bench), told(bench, 'Volume')]).toMatchObject([
+    undefined,
+    { reason: 'Provisioning', message: expect.stringContaining('it is not known yet of which type that is') },
+    { phase: 'Ready' },
+  ])
+  bench.client.before = () => undefined
+  await bench.clock.advance(MINUTE)
+  await bench.work()
+  expect([copyIn(bench), bench.status().phase]).toMatchObject([{}, 'Ready'])
 })
 
 const NEVER: Readonly<Record<string, readonly [(bench: WorkspaceBench) => void, string]>> = {
@@ -212,6 +328,14 @@ const NEVER: Readonly<Record<string, readonly [(bench: WorkspaceBench) => void, 
       }
     },
     'the operator may not read ValidatingAdmissionPolicy',
+  ],
+  'the rule judges nothing': [
+    (bench) => installRule(bench, { validations: [{ expression: 'true' }] }),
+    'is not the one of this version: its validations differ',
+  ],
+  'the rule is for none': [
+    (bench) => installRule(bench, { matchConditions: [{ name: 'never', expression: 'false' }] }),
+    'is not the one of this version: its matchConditions differ',
   ],
   'the rule is not installed': [() => undefined, `ValidatingAdmissionPolicy ${SECRET_COPY_RULE} is not there`],
   'the rule ignores failures': [(bench) => installRule(bench, { failurePolicy: 'Ignore' }), 'is not Fail'],

@@ -1,19 +1,21 @@
 import {
   ANNOTATIONS,
   type CopiedSecret,
+  type CopiedWorkspaceSecret,
   isCopiedSecret,
   type Policy,
-  type WorkspaceSpec,
+  type WorkspaceSecret,
 } from '@open-terrain/constructs'
-import type { CopyRule } from '../../cluster/secret-copy-rule.ts'
+import { BY_OWNER, familyKey } from '../../cluster/ownership.ts'
+import type { CopyVerdict, SecretCopyRule } from '../../cluster/secret-copy-rule.ts'
 import { ApiError } from '../../kube/api-error.ts'
 import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf, namespaceOf, type ObjectMeta } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
 import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
-import type { Readable, Stored } from '../../runtime/store.ts'
+import type { Readable, Store, Stored } from '../../runtime/store.ts'
 import {
   isCopiedType,
   isMadeByUs,
@@ -22,6 +24,7 @@ import {
   refusedNamespace,
   refusedSource,
   refusedType,
+  refusedUnchecked,
   type SecretSource,
 } from './decide/secret-sources.ts'
 
@@ -124,38 +127,77 @@ export class SecretCopies extends LookLoop {
 
 interface SourceFacts {
   readonly policy: Policy
-  readonly secrets: Readable<Stored & KubeObject>
+  readonly secrets: Pick<Store<KubeObject>, 'get' | 'find'>
   readonly copies: Pick<SecretCopies, 'typeOf'>
-  /** Whether the cluster checks who may have a Secret copied; undefined until it is known. */
-  readonly rule: () => CopyRule | undefined
+  readonly rule: Pick<SecretCopyRule, 'look' | 'verdicts' | 'forget'>
 }
 
-/** Returns what each Secret that is a copy is to be copied from, by its name. Undefined until everything is known that this depends on. */
+type Wanted = Pick<CopiedWorkspaceSecret, 'name' | 'from'>
+
+/**
+ * Returns what each Secret that is a copy is to be copied from, by its name.
+ * @param wanted those that the spec asks for; undefined if it cannot be read: then those that are there
+ */
 export function secretSourcesOf(
-  { secrets = [] }: Pick<WorkspaceSpec, 'secrets'>,
+  { metadata }: Pick<KubeObject, 'metadata'>,
+  wanted: readonly WorkspaceSecret[] | undefined,
   facts: SourceFacts,
-): ReadonlyMap<string, SecretSource> | undefined {
-  const sources = secrets.filter(isCopiedSecret).map(({ name, from }) => [name, sourceOf(from, facts)] as const)
-  const known = sources.flatMap(([name, source]) => (source === undefined ? [] : [[name, source] as const]))
-  return known.length === sources.length ? new Map(known) : undefined
+): ReadonlyMap<string, SecretSource> {
+  const { name: key, uid = '' } = metadata
+  const copied = wanted?.filter(isCopiedSecret) ?? copiesIn(metadata, facts.secrets)
+  if (copied.length === 0) {
+    if (wanted !== undefined) facts.rule.forget(uid)
+    return new Map()
+  }
+  const isThere = ({ name, from }: Wanted) => {
+    const { annotations = {} } = facts.secrets.get(keyOf({ namespace: key, name }))?.metadata ?? {}
+    return annotations[ANNOTATIONS.copiedFrom] === keyOf(from)
+  }
+  const sources = copied.map(({ from }) => keyOf(from))
+  const verdictOn = wanted === undefined ? () => undefined : facts.rule.verdicts({ key, uid }, sources)
+  const verdict = (one: Wanted) => (isThere(one) ? 'checked' : verdictOn(keyOf(one.from)))
+  return new Map(copied.map((one) => [one.name, sourceOf(one.from, facts, () => verdict(one))]))
+}
+
+/** Returns the copies that a workspace has, as they say themselves. */
+function copiesIn(workspace: ObjectMeta, secrets: SourceFacts['secrets']): Wanted[] {
+  const { name, uid = '' } = workspace
+  return secrets.find(BY_OWNER, familyKey(name, uid)).flatMap(({ metadata }) => {
+    const from = metadata.annotations?.[ANNOTATIONS.copiedFrom]
+    if (from === undefined || metadata.namespace !== name) return []
+    const namespace = namespaceOf(from)
+    return [{ name: metadata.name, from: { namespace, name: from.slice(namespace.length + 1) } }]
+  })
 }
 
 function sourceOf(
-  from: Parameters<typeof refusedSource>[0],
-  { policy, secrets, copies, rule: ruleNow }: SourceFacts,
-): SecretSource | undefined {
+  from: Wanted['from'],
+  { policy, secrets, copies, rule: rules }: SourceFacts,
+  verdict: () => CopyVerdict,
+): SecretSource {
   const unlisted = refusedNamespace(from, policy)
   if (unlisted !== undefined) return { obstacle: unlisted }
-  const rule = ruleNow()
-  if (rule === undefined) return undefined
+  const rule = rules.look()
+  const unruled = rule && refusedByRule(from, rule)
+  if (unruled !== undefined && rule?.isSeen === false && rule.isSure) return { obstacle: unruled }
   const seen = secrets.get(keyOf(from))
-  const refused = refusedByRule(from, rule) ?? refusedSource(from, seen)
+  // Whoever shares a Secret no more need not wait for anything else.
+  const refused = refusedSource(from, seen)
   if (refused !== undefined) return { obstacle: refused }
+  if (unruled !== undefined) return { obstacle: unruled, isKept: true }
+  const { uid = '', resourceVersion = '' } = seen?.metadata ?? {}
+  const known = { ...from, uid, resourceVersion }
+  const checked = rule && verdict()
+  if (checked === undefined)
+    return { pending: pendingText(from, 'whether the cluster checks who may read it'), seen: known }
+  if (checked === 'unchecked') return { obstacle: refusedUnchecked(from), isKept: true }
   const type = seen && copies.typeOf(seen)
-  if (seen === undefined || type === undefined) return undefined
-  if (!isCopiedType(type)) return { obstacle: refusedType(from, type) ?? '' }
-  const { uid = '', resourceVersion = '' } = seen.metadata
-  return { source: { ...from, uid, resourceVersion, type } }
+  if (type === undefined) return { pending: pendingText(from, 'of which type that is'), seen: known }
+  return isCopiedType(type) ? { source: { ...known, type } } : { obstacle: refusedType(from, type) ?? '' }
+}
+
+function pendingText({ namespace, name }: Wanted['from'], what: string): string {
+  return `it is to be a copy of Secret ${namespace}/${name}, and it is not known yet ${what}: the operator looks`
 }
 
 /**

@@ -1,4 +1,4 @@
-import { LABELS, SECRET_COPY_RULE } from '@open-terrain/constructs'
+import { LABELS, SECRET_COPY_POLICY, SECRET_COPY_RULE } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING, POD } from '../../../operator/kube/resource-types.ts'
 import { HOUR } from '../../../operator/runtime/times.fixtures.ts'
@@ -57,7 +57,7 @@ export class Workspaces implements Kind {
   furnish(): void {
     const { admin } = this.#world.cluster
     const metadata = { name: SECRET_COPY_RULE }
-    admin.create(ADMISSION_POLICY, objects.make(ADMISSION_POLICY, metadata, { spec: { validations: [{}] } }))
+    admin.create(ADMISSION_POLICY, objects.make(ADMISSION_POLICY, metadata, { spec: SECRET_COPY_POLICY }))
     const spec = { policyName: SECRET_COPY_RULE, validationActions: ['Deny'] }
     admin.create(ADMISSION_POLICY_BINDING, objects.make(ADMISSION_POLICY_BINDING, metadata, { spec }))
     this.people.furnish()

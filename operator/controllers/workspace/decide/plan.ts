@@ -10,7 +10,7 @@ import { inTurn } from './dependencies.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'
 import { planWorkspaceDeletion } from './plan-deletion.ts'
-import { leavingIn, unusedIn } from './removal-order.ts'
+import { leavingIn, unusedIn, withdrawnIn } from './removal-order.ts'
 import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
 
 /**
@@ -33,7 +33,9 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
     } as const
     const status = workspaceStatusOf(world, { judged: [], leaving: [], problem }, now)
     const events = workspaceEventsBetween(workspace.status, status, [])
-    return { ...NOTHING_TO_DO, status, finalizer, events, ...tendedIn(world, now) }
+    const tended = tendedIn(world, now)
+    const remove = [...withdrawnIn(world).flatMap((one) => removalOf(one)), ...(tended.remove ?? [])]
+    return { ...NOTHING_TO_DO, status, finalizer, events, ...tended, remove }
   }
   const judged = judgeAll(world, now)
   const leaving = leavingIn(world)

@@ -1,9 +1,11 @@
+import { copiedUidOf } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { NAMESPACE, SECRET } from '../../../kube/resource-types.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { idOf, idOfObject } from './component.ts'
 import type { ComponentKind } from './component-kind.ts'
 import { KINDS } from './kinds.ts'
+import { isWithdrawn } from './secret-sources.ts'
 
 /** Returns children that no component asks for any more and that nothing else needs. The kind that is created last comes first. */
 export function leavingIn(world: WorkspaceWorld): readonly KubeObject[] {
@@ -25,6 +27,14 @@ export function unusedIn(
   const { secrets = [] } = spec.ok ? spec.spec : {}
   const asked = new Set(secrets.map(({ name }) => idOf(SECRET.kind, name)))
   return leaving.filter((one) => asked.has(idOfObject(one)) || !used.has(kindOf(one)?.kind ?? ''))
+}
+
+/** Returns the copies of Secrets that may not be copied any more. For a spec that cannot be read: otherwise no component asks for them. */
+export function withdrawnIn({ children, secretSources }: WorkspaceWorld): readonly KubeObject[] {
+  return [...children.values()].filter(
+    ({ kind, metadata: { name, annotations } }) =>
+      kind === SECRET.kind && copiedUidOf(annotations) !== undefined && isWithdrawn(secretSources.get(name)),
+  )
 }
 
 /** Returns the objects of the last kind that has any. Omits what is deleted with a namespace among them, or with one that is gone. */

@@ -15,8 +15,31 @@ import { controllerOfKind } from '../../../cluster/ownership.ts'
 import type { CopyRule } from '../../../cluster/secret-copy-rule.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 
-/** What a Secret of a workspace is to be a copy of, or a sentence that says why it cannot be one. */
-export type SecretSource = { readonly source: CopiedSecret } | { readonly obstacle: string }
+/** What a Secret of a workspace is to be a copy of, or why it cannot be one. */
+export type SecretSource =
+  | { readonly source: CopiedSecret }
+  | {
+      /** A sentence for people. */
+      readonly obstacle: string
+      /** Whether a copy that is there stays as it is. Default: it goes. */
+      readonly isKept?: true
+    }
+  | {
+      /** A sentence for people that says what is not known yet. Until then, a copy that is there stays as it is. */
+      readonly pending: string
+      /** The source as far as it is known: all but its type. */
+      readonly seen: Omit<CopiedSecret, 'type'>
+    }
+
+/** Reports whether a copy that is there is to go. */
+export function isWithdrawn(wanted: SecretSource | undefined): boolean {
+  return wanted !== undefined && 'obstacle' in wanted && wanted.isKept !== true
+}
+
+/** Reports whether a copy that is there stays, although it is not to be written. */
+export function isCopyKept(wanted: SecretSource | undefined): boolean {
+  return wanted !== undefined && ('pending' in wanted || ('obstacle' in wanted && wanted.isKept === true))
+}
 
 type From = CopiedWorkspaceSecret['from']
 
@@ -30,6 +53,11 @@ export function refusedNamespace({ namespace, name }: From, { sharedSecretNamesp
 export function refusedByRule({ namespace, name }: From, rule: CopyRule): string | undefined {
   if (rule.isSeen) return undefined
   return `it is to be a copy of Secret ${namespace}/${name}, and nothing is copied while the cluster does not check who may read what is copied: ${rule.why}; have the admission policies of Open Terrain installed again`
+}
+
+/** Returns why nothing is copied for a request of which nobody knows whether it was checked, in words for people. */
+export function refusedUnchecked({ namespace, name }: From): string {
+  return `it is to be a copy of Secret ${namespace}/${name}, and this was written while the rule that checks who may read that was not there, or was changed: take the entry out of secrets, wait for a minute, and add it again`
 }
 
 /** Returns why a Secret cannot be copied, in words for people. @param seen its metadata; undefined if there is none */

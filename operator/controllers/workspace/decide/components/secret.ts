@@ -28,6 +28,7 @@ import {
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { keysLostOf } from '../generated-keys.ts'
 import { isCopied, isSecretNamed, secretNamesOf, secretsAskedIn } from '../missing-secrets.ts'
+import { isCopyKept, type SecretSource } from '../secret-sources.ts'
 
 const KIND = 'Secret'
 const AFTERMATH =
@@ -80,7 +81,8 @@ export const SECRET_KIND: ComponentKind = {
     const found = secretSources.get(name)
     const isReplaced = found !== undefined && 'source' in found
     const isMade = kind === SECRET.kind && annotations[ANNOTATIONS.generatedKeys] !== undefined
-    return isMade && !isReplaced && spec.ok && isSecretNamed(spec.spec, name)
+    const isNamed = isMade && !isReplaced && spec.ok && isSecretNamed(spec.spec, name)
+    return isNamed || (kind === SECRET.kind && isCopyKept(found))
   },
 }
 
@@ -98,32 +100,72 @@ function objectsOf({ workspace, secretSources, secretsToReplace }: Blueprint, se
 }
 
 /** Judges a Secret that is a copy, and one that is to be made in place of another one. */
-function standingOfCopy(
-  { secretSources, copiesToMend, children }: WorkspaceWorld,
-  { name, objects: [wanted] }: Component,
-): Judgement {
+function standingOfCopy(world: WorkspaceWorld, component: Component): Judgement {
+  const { secretSources, copiesToMend, children } = world
+  const {
+    name,
+    objects: [wanted],
+  } = component
   const found = secretSources.get(name)
   const child = children.get(idOf(KIND, name))
-  if (found !== undefined && 'obstacle' in found) {
-    const isCopied = child !== undefined && copiedUidOf(child.metadata.annotations) !== undefined
-    const gone = isCopied ? '; the copy that is there is deleted' : ''
-    return {
-      standing: componentWaiting('SecretNotShared', `Secret ${name} cannot be made: ${found.obstacle}${gone}`),
-      isThere: false,
-    }
-  }
+  if (found !== undefined && !('source' in found)) return standingOfUnwritten(world, name, found)
   if (wanted === undefined) {
     const text = `Secret ${name} was made of something else: it is deleted, and then made as the spec says`
     return { standing: componentWaiting('Provisioning', text), isThere: false }
   }
   const { namespace, name: source } = found?.source ?? {}
   const title = `Secret ${name}`
-  if (!copiesToMend.has(name))
-    return { standing: componentReady(`${title} is a copy of Secret ${namespace}/${source}`) }
+  if (!copiesToMend.has(name)) return { standing: componentReady(copyText(name, `${namespace}/${source}`)) }
   const text = `${title} has other values than Secret ${namespace}/${source}, of which it is a copy: they are written again`
   const { uid, resourceVersion } = child?.metadata ?? {}
   const apply = [{ ...wanted, metadata: { ...wanted.metadata, uid, resourceVersion } }]
   return { standing: componentWaiting('Provisioning', text), apply }
+}
+
+function copyText(name: string, source: string): string {
+  return `Secret ${name} is a copy of Secret ${source}`
+}
+
+type Unwritten = Exclude<SecretSource, { readonly source: unknown }>
+
+/** Judges a Secret that is to be a copy and that cannot be written, or not yet. */
+function standingOfUnwritten(world: WorkspaceWorld, name: string, found: Unwritten): Judgement {
+  const child = world.children.get(idOf(KIND, name))
+  const copy = child !== undefined && copiedUidOf(child.metadata.annotations) !== undefined ? child : undefined
+  const isThere = isCopyKept(found) && copy !== undefined && !isTerminating(copy)
+  const standing = 'pending' in found ? pendingStanding(world, name, found, copy) : refusedStanding(name, found, copy)
+  return { standing, isThere }
+}
+
+function refusedStanding(
+  name: string,
+  { obstacle, isKept }: Extract<Unwritten, { obstacle: string }>,
+  copy: KubeObject | undefined,
+): ComponentStanding {
+  const text = `Secret ${name} cannot be made: ${obstacle}`
+  if (copy === undefined) return componentWaiting('SecretNotShared', text)
+  return componentWaiting(
+    'SecretNotShared',
+    isKept === true
+      ? `Secret ${name} is not written any more: ${obstacle}; the copy that is there stays as it is`
+      : `${text}; the copy that is there is deleted`,
+  )
+}
+
+function pendingStanding(
+  { workspace }: WorkspaceWorld,
+  name: string,
+  { pending, seen }: Extract<Unwritten, { pending: string }>,
+  copy: KubeObject | undefined,
+): ComponentStanding {
+  const { [ANNOTATIONS.copiedFrom]: from, [ANNOTATIONS.copiedVersion]: version } = copy?.metadata.annotations ?? {}
+  const source = `${seen.namespace}/${seen.name}`
+  if (from === source && version === `${seen.uid}/${seen.resourceVersion}`)
+    return componentReady(copyText(name, source))
+  // What was told of it is told until more is known.
+  const told = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
+  if (told?.reason === 'SecretNotShared') return componentWaiting('SecretNotShared', told.message ?? '')
+  return componentWaiting('Provisioning', `Secret ${name} waits: ${pending}`)
 }
 
 /**
