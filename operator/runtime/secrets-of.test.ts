@@ -52,6 +52,21 @@ const PLAY_LINES: readonly ((secret: string) => string)[] = [
 ]
 
 describe('the answer to a write', () => {
+  it.each<[string, object]>([
+    ['the password', { username: 'robot', password: 'S3cretPass77' }],
+    ['a token', { identitytoken: 'S3cretPass77' }],
+    ['what is encoded', { auth: Buffer.from('robot:S3cretPass77').toString('base64') }],
+  ])('has nothing of a login to a registry: %s', (_, login) => {
+    const config = JSON.stringify({ auths: { 'registry.example': login } })
+    const sent = { data: { '.dockerconfigjson': Buffer.from(config).toString('base64') } }
+    expect(withoutSecretsOf('denied: S3cretPass77 is weak', 'Secret', sent)).toBe('denied: … is weak')
+  })
+
+  it('has nothing of JSON that is nested without end', () => {
+    const text = `${'['.repeat(50_000)}"S3cretPass77"${']'.repeat(50_000)}`
+    expect(withoutSecretsOf('denied: S3cretPass77', 'Secret', { stringData: { a: text } })).toBe('denied: …')
+  })
+
   it.each(PLAY_LINES.map((line) => [line('…'), line]))('has no secret of a play: %s', (_, line) => {
     const play = `- name: deploy\n  vars:\n${line(CANARY).replace(/^/gm, '    ')}\n    edition: community\n`
     const sent = { data: { 'deploy.yaml': play } }

@@ -120,6 +120,35 @@ function* valuesOf(values: unknown, isEncoded: boolean): Generator<string> {
     const text = isEncoded ? Buffer.from(one, 'base64').toString() : one
     yield text
     yield* allLines(text)
+    yield* leavesOf(text)
+  }
+}
+
+/** Returns the strings of a text that is JSON, such as a login to registries: any may be told alone. Shorter ones are parts of ordinary words. */
+function* leavesOf(text: string): Generator<string> {
+  // What is nested can be nested too deep to be walked by calls.
+  const left: unknown[] = [parsedJson(text)]
+  while (left.length > 0) {
+    const value = left.pop()
+    if (typeof value !== 'object' || value === null) continue
+    for (const [field, one] of Object.entries(value))
+      if (typeof one !== 'string') left.push(one)
+      else yield* [one, ...(field === 'auth' ? loginOf(one) : [])].filter(({ length }) => length >= SHORT)
+  }
+}
+
+/** Returns what `auth` of a registry says: user and password, with a colon between them, and the password alone. */
+function loginOf(auth: string): string[] {
+  const login = Buffer.from(auth, 'base64').toString()
+  return [login, login.slice(login.indexOf(':') + 1)]
+}
+
+function parsedJson(text: string): unknown {
+  if (!/^\s*[{[]/.test(text)) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 
