@@ -87,7 +87,8 @@ export function renderSecretCopy(props: SecretCopyProps): SecretCopyObject {
   return renderOne((chart) => new SecretCopy(chart, 'Secret', props))
 }
 
-/** Returns the uid of the Secret that this one is a copy of, as its annotation says. Undefined: it is no copy. */
+/** Returns the uid of the Secret that this one is a copy of, as its annotation says. Undefined: it is no copy, such as one with random values. */
 export function copiedUidOf(annotations: Readonly<Record<string, string>> = {}): string | undefined {
+  if (annotations[ANNOTATIONS.generatedKeys] !== undefined) return undefined
   return annotations[ANNOTATIONS.copiedVersion]?.split('/', 1)[0]
 }

@@ -131,6 +131,28 @@ it('what somebody changes in a copy is put right', async () => {
   expect(bench.status().conditions?.some(({ type }) => type === 'SecretLost')).toBe(false)
 })
 
+const VERSION = 'pelotech.ot/copied-version'
+
+it.for([(was: string) => `${was}0`, () => 'another/1', () => 'none', () => ''])(
+  'a copy that somebody has changed together with its version is put right (%#)',
+  async (version) => {
+    const bench = await startShared()
+    const annotations = { [VERSION]: version(copyIn(bench)?.metadata.annotations?.[VERSION] ?? '') }
+    const { admin } = bench.client.cluster
+    admin.mergePatch(SECRET, COPY, { metadata: { annotations }, data: { '.dockerconfigjson': encoded('mine') } })
+    await bench.work()
+    expect([copyIn(bench)?.data, bench.status().phase]).toEqual([{ '.dockerconfigjson': encoded(FIRST) }, 'Ready'])
+  },
+)
+
+it('a Secret with random values keeps them, although somebody marks it as a copy', async () => {
+  const bench = await startShared({ ...LAB, secrets: [{ name: 'pull', generate: [{ key: 'a' }] }] })
+  const { uid } = copyIn(bench)?.metadata ?? {}
+  bench.client.cluster.admin.mergePatch(SECRET, COPY, { metadata: { annotations: { [VERSION]: 'any/1' } } })
+  await bench.work()
+  expect([copyIn(bench)?.metadata.uid, bench.status().phase]).toEqual([uid, 'Ready'])
+})
+
 const NOT_SHARED: Readonly<
   Record<string, readonly [(bench: WorkspaceBench) => void, (bench: WorkspaceBench) => void, string]>
 > = {

@@ -15,6 +15,7 @@ import { SECRET } from '../../../../kube/resource-types.ts'
 import { childId } from '../../../../runtime/child-refusals.ts'
 import { firstFew } from '../../../../runtime/first-few.ts'
 import type { WorkspaceWorld } from '../../world.ts'
+import { markOf } from '../as-wanted.ts'
 import {
   type Blueprint,
   type Component,
@@ -115,11 +116,23 @@ function standingOfCopy(world: WorkspaceWorld, component: Component): Judgement 
   }
   const { namespace, name: source } = found?.source ?? {}
   const title = `Secret ${name}`
-  if (!copiesToMend.has(name)) return { standing: componentReady(copyText(name, `${namespace}/${source}`)) }
-  const text = `${title} has other values than Secret ${namespace}/${source}, of which it is a copy: they are written again`
+  const isAltered = child !== undefined && isAlteredCopy(child, wanted)
+  if (!(isAltered || copiesToMend.has(name)))
+    return { standing: componentReady(copyText(name, `${namespace}/${source}`)) }
+  const what = isAltered ? 'was changed by somebody, and may have' : 'has'
+  const text = `${title} ${what} other values than Secret ${namespace}/${source}, of which it is a copy: they are written again`
   const { uid, resourceVersion } = child?.metadata ?? {}
   const apply = [{ ...wanted, metadata: { ...wanted.metadata, uid, resourceVersion } }]
   return { standing: componentWaiting('Provisioning', text), apply }
+}
+
+/** Reports whether somebody has changed what a copy says that it is a copy of. What has another mark is written in any case. */
+function isAlteredCopy(copy: KubeObject, wanted: KubeObject): boolean {
+  const [is, asked] = [copy.metadata.annotations, wanted.metadata.annotations]
+  return (
+    markOf(copy) === markOf(wanted) &&
+    [ANNOTATIONS.copiedFrom, ANNOTATIONS.copiedVersion].some((one) => is?.[one] !== asked?.[one])
+  )
 }
 
 function copyText(name: string, source: string): string {
