@@ -29,7 +29,7 @@ import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
 import { secretNamesIn } from './decide/missing-secrets.ts'
 import { asItStands } from './decide/render.ts'
-import { isOfAnotherSource } from './decide/secret-sources.ts'
+import { isFrozenCopy, isOfAnotherSource } from './decide/secret-sources.ts'
 import type { LostKeys } from './lost-keys.ts'
 import type { PlayEnds } from './play-ends.ts'
 import type { SecretCopies } from './secret-copies.ts'
@@ -173,14 +173,17 @@ function blueprintOf(
   {
     policy,
     secretSources,
+    refusals,
     runsPrivileged,
-  }: Pick<More, 'policy' | 'secretSources'> & { readonly runsPrivileged: boolean },
+  }: Pick<More, 'policy' | 'secretSources' | 'refusals'> & { readonly runsPrivileged: boolean },
   children: ReadonlyMap<string, KubeObject>,
 ): Blueprint {
   const rebuildRequestedAt = annotations?.[ANNOTATIONS.rebuildRequestedAt]
   const replaced = (spec.secrets ?? []).flatMap(({ name: secret }) => {
     const existing = children.get(idOf(SECRET.kind, secret))
-    return existing !== undefined && isOfAnotherSource(existing, secretSources.get(secret)) ? [secret] : []
+    const source = secretSources.get(secret)
+    if (existing === undefined) return []
+    return isOfAnotherSource(existing, source) || isFrozenCopy(existing, source, refusals) ? [secret] : []
   })
   const ofSecrets = { secretSources, secretsToReplace: new Set(replaced) }
   const blueprint = { workspace: { name, uid }, spec, policy, rebuildRequestedAt, runsPrivileged, ...ofSecrets }

@@ -153,6 +153,21 @@ it('a Secret with random values keeps them, although somebody marks it as a copy
   expect([copyIn(bench)?.metadata.uid, bench.status().phase]).toEqual([uid, 'Ready'])
 })
 
+it('a copy that somebody has made immutable is made again when it has to change', async () => {
+  const bench = await startShared()
+  const { uid } = copyIn(bench)?.metadata ?? {}
+  bench.client.before = ({ verb, kind, key }) => {
+    if (verb !== 'patch' || kind !== 'Secret' || key !== 'lab/pull') return
+    const why = 'data: Forbidden: field is immutable when `immutable` is set'
+    if (copyIn(bench)?.metadata.uid === uid) throw apiError('Rejected', { message: `Secret "pull" is invalid: ${why}` })
+  }
+  const { admin } = bench.client.cluster
+  admin.mergePatch(SECRET, SOURCE, { data: { '.dockerconfigjson': encoded(SECOND_VALUE) } })
+  await bench.work()
+  expect([copyIn(bench)?.data, bench.status().phase]).toEqual([{ '.dockerconfigjson': encoded(SECOND_VALUE) }, 'Ready'])
+  expect(writesTo(bench).filter(({ verb }) => verb === 'delete')).toHaveLength(1)
+})
+
 const NOT_SHARED: Readonly<
   Record<string, readonly [(bench: WorkspaceBench) => void, (bench: WorkspaceBench) => void, string]>
 > = {

@@ -14,6 +14,7 @@ import {
 import { controllerOfKind } from '../../../cluster/ownership.ts'
 import type { CopyRule } from '../../../cluster/secret-copy-rule.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
+import { type ChildRefusal, childId } from '../../../runtime/child-refusals.ts'
 
 /** What a Secret of a workspace is to be a copy of, or why it cannot be one. */
 export type SecretSource =
@@ -107,4 +108,15 @@ export function isOfAnotherSource(existing: KubeObject, wanted: SecretSource | u
   const uid = copiedUidOf(existing.metadata.annotations)
   if (wanted === undefined) return uid !== undefined
   return 'source' in wanted && wanted.source.uid !== uid
+}
+
+/** Reports whether a copy cannot be changed any more: somebody has made it immutable. Its metadata does not show that, and its values are those of its source. */
+export function isFrozenCopy(
+  existing: KubeObject,
+  wanted: SecretSource | undefined,
+  refusals: ReadonlyMap<string, ChildRefusal>,
+): boolean {
+  const isCopy = wanted !== undefined && 'source' in wanted && copiedUidOf(existing.metadata.annotations) !== undefined
+  const { why, message = '' } = refusals.get(childId(existing)) ?? {}
+  return isCopy && why === 'Refused' && message.includes('field is immutable')
 }

@@ -111,7 +111,7 @@ function standingOfCopy(world: WorkspaceWorld, component: Component): Judgement 
   const child = children.get(idOf(KIND, name))
   if (found !== undefined && !('source' in found)) return standingOfUnwritten(world, name, found)
   if (wanted === undefined) {
-    const text = `Secret ${name} was made of something else: it is deleted, and then made as the spec says`
+    const text = `Secret ${name} was made of something else, or cannot be changed: it is deleted, and then made as the spec says`
     return { standing: componentWaiting('Provisioning', text), isThere: false }
   }
   const { namespace, name: source } = found?.source ?? {}
