@@ -4,11 +4,15 @@ import { WORKSPACE_LIMITS } from '../api/workspace-limits.ts'
 import { matchConstraints } from './match-constraints.ts'
 import { isChanged, sentence } from './policy-words.ts'
 
+/** Fields of a Workspace with which its members can read the Secrets in its namespace. */
+const READERS = ['vms', 'containerClusters', 'ansible'] as const
+
 const COPIED = (at: number) => `variables.sources[${at}]`
 
 /**
  * The operator copies Secrets with its own rights, for any user who can write a Workspace. So the right of the user is checked when the Workspace is written:
- * who may read a Secret may have it copied. A source that the Workspace had before is not judged again. Each has an expression of its own, for the same reason
+ * who may read a Secret may have it copied. A source that the Workspace had before is judged again only if
+ * what can read the copy changes and nobody owns the Workspace: anybody who may write it could then do that. Each has an expression of its own, for the same reason
  * as the images of disks. The operator copies nothing new while it does not see this policy, as it is here, and its binding.
  */
 export const SECRET_COPY_POLICY = {
@@ -20,14 +24,13 @@ export const SECRET_COPY_POLICY = {
     resources: [workspace.plural],
   }),
   matchConditions: [
-    { name: 'asks-for-a-secret', expression: isChanged('secrets') },
+    { name: 'asks-for-a-secret', expression: isChanged('secrets', ...READERS) },
     { name: 'of-another-namespace', expression: 'object.?spec.?secrets.orValue([]).exists(one, has(one.from))' },
   ],
   variables: [
     {
       name: 'had',
-      expression:
-        "request.operation == 'CREATE' ? [] : oldObject.?spec.?secrets.orValue([]).filter(one, has(one.from)).map(one, one.from)",
+      expression: `request.operation == 'CREATE' || (oldObject.?spec.?owners.orValue([]).size() == 0 && (${isChanged(...READERS)})) ? [] : oldObject.?spec.?secrets.orValue([]).filter(one, has(one.from)).map(one, one.from)`,
     },
     {
       name: 'sources',

@@ -103,3 +103,29 @@ it('the owners of a workspace work in it, and nobody else changes or deletes it'
   await workspaces.delete(metadata.name)
   await world.finish()
 })
+
+it('who may not read a Secret adds nothing that reads a copy of it, unless they own the lab', async () => {
+  await using workspaces = await Workspaces.start(cluster())
+  const { controlPlane } = cluster()
+  await using admin = new ApiUser(controlPlane.kubeconfigPath)
+  await install(
+    admin,
+    render((chart) => void new UserRoles(chart, 'UserRoles')),
+  )
+  await using author = new ApiUser((await controlPlane.addUser('author', [])).path)
+  await admin.must('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+    metadata: { name: 'author' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'open-terrain-workspace-author' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'author' }],
+  })
+  const secrets = [{ name: 'pull', from: { namespace: 'kube-system', name: 'login' } }]
+  const [open, owned] = [
+    await workspaces.create('open', { secrets }),
+    await workspaces.create('own', { secrets, owners: [{ kind: 'User', name: 'author' }] }),
+  ].map(({ metadata }) => `${WORKSPACES}/${metadata.name}?dryRun=All`)
+  const members = { spec: { containerClusters: exposed } }
+  await author.askUntil(/"author" may not read Secret "login" of namespace "kube-system"/, 'PATCH', open ?? '', members)
+  await author.must('PATCH', open ?? '', { spec: { volumes: [] } })
+  await author.must('PATCH', owned ?? '', members)
+  await admin.must('PATCH', open ?? '', members)
+})
