@@ -57,6 +57,7 @@ export const playRecord = z
     play: z.enum(PLAYS).describe('build, once for each new disk, or deploy, for each start.'),
     phase: z.enum(PLAY_PHASES).describe('Pending, Running, Succeeded, Failed or NotPlayed.'),
     of: maybeText(64, 'Uid of the claim, or of the instance of KubeVirt, that it is about.'),
+    restored: maybeText(64, 'Uid of the claim of a restore on which somebody had it played instead.'),
     job: maybeText(63, 'Name of its Job.'),
     jobUID: maybeText(64, 'Uid of its Job. Recorded before the Job starts: none is started twice.'),
     request: maybeText(64, 'Fingerprint of the last annotation pelotech.ot/play-requested-at.'),

@@ -1,6 +1,6 @@
 import { OWNER_ROLES, render } from '@open-terrain/constructs'
 import { UserRoles } from '@open-terrain/constructs/platform'
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { EVENT, ROLE_BINDING } from '../../operator/kube/resource-types.ts'
 import { install } from '../harness/admission-cluster.ts'
@@ -10,6 +10,14 @@ import { Workspaces } from '../harness/workspaces.ts'
 
 // Its roles are for the whole cluster.
 const cluster = useOwnCluster()
+
+beforeAll(async () => {
+  await using admin = new ApiUser(cluster().controlPlane.kubeconfigPath)
+  await install(
+    admin,
+    render((chart) => void new UserRoles(chart, 'UserRoles')),
+  )
+})
 
 const WORKSPACES = '/apis/pelotech.ot/v1alpha1/workspaces'
 /** A container with a port of its node. */
@@ -31,8 +39,6 @@ it('the owners of a workspace work in it, and nobody else changes or deletes it'
   const { world } = workspaces
   const { controlPlane } = cluster()
   await using admin = new ApiUser(controlPlane.kubeconfigPath)
-  const roles = render((chart) => void new UserRoles(chart, 'UserRoles'))
-  await install(admin, roles)
   const userOf = async (name: string, groups: readonly string[] = []) =>
     new ApiUser((await controlPlane.addUser(name, groups)).path)
   await using alice = await userOf('alice')
@@ -108,10 +114,6 @@ it('who may not read a Secret adds nothing that reads a copy of it, unless they 
   await using workspaces = await Workspaces.start(cluster())
   const { controlPlane } = cluster()
   await using admin = new ApiUser(controlPlane.kubeconfigPath)
-  await install(
-    admin,
-    render((chart) => void new UserRoles(chart, 'UserRoles')),
-  )
   await using author = new ApiUser((await controlPlane.addUser('author', [])).path)
   await admin.must('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
     metadata: { name: 'author' },

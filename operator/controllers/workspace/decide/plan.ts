@@ -10,6 +10,7 @@ import { inTurn } from './dependencies.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'
 import { planWorkspaceDeletion } from './plan-deletion.ts'
+import { stepPlays } from './plays.ts'
 import { leavingIn, unusedIn, withdrawnIn } from './removal-order.ts'
 import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
 
@@ -43,6 +44,8 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
   const remove = [
     ...unusedIn(world, leaving).flatMap((one) => removalOf(one)),
     ...judged.flatMap((one) => one.remove ?? []),
+    // Also while the component cannot be judged: what plays may reach another disk.
+    ...stepPlays(world).flatMap((one) => one.remove ?? []),
   ]
   const applyIf = judged.flatMap((one) => one.applyIf ?? [])
   const touch = judged.flatMap((one) => one.touch ?? [])

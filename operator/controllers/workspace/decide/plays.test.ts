@@ -80,8 +80,8 @@ class Stage {
   #start(name: string, uid: string, plays: readonly PlayRecord[] = []): void {
     const job = this.job(name)
     if (job === undefined || job.metadata.uid !== uid) return
-    const { of, play } = plays.find(({ jobUID }) => jobUID === uid) ?? {}
-    this.started.push(`${play} of ${of}${this.foreign.has(of ?? '') ? ', which was there before' : ''}`)
+    const { of, restored = of, play } = plays.find(({ jobUID }) => jobUID === uid) ?? {}
+    this.started.push(`${play} of ${restored}${this.foreign.has(restored ?? '') ? ', which was there before' : ''}`)
     this.change(name, { isSuspended: false })
   }
 
@@ -222,7 +222,7 @@ describe('plays of a machine', () => {
     ])
     expect(stage.component).toMatchObject({ phase: 'Ready', reason: 'NotPlayed' })
     expect(stage.component?.message).toContain(
-      '; build of router and 1 more not played, because the machine was made while nobody played; to have it played: kubectl annotate workspaces.pelotech.ot lab --overwrite pelotech.ot/play-requested-at=',
+      '; build of router and 1 more not played, because nobody knows what was done on the disk; to have it played: kubectl annotate workspaces.pelotech.ot lab --overwrite pelotech.ot/play-requested-at=',
     )
     stage.planned.playRequestedAt = 'now'
     stage.settle()
@@ -320,6 +320,66 @@ describe('plays of a machine', () => {
       'build Running, deploy Pending',
       ['build of disk-1', 'build of restored-2'],
     ])
+  })
+
+  it('asked for on a restored disk are not played on the disk of before when that comes back', () => {
+    for (const said of ['fatal', undefined]) {
+      const stage = new Stage()
+      stage.settle()
+      stage.boot({ disk: 'new' })
+      stage.settle()
+      stage.end(stage.jobOf('build'), said)
+      stage.settle()
+      stage.boot({ disk: 'restored' })
+      stage.settle()
+      stage.planned.playRequestedAt = 'now'
+      stage.settle()
+      stage.end(stage.jobOf('build'))
+      stage.settle()
+      stage.boot({ disk: 'same' })
+      stage.settle()
+      const builds = stage.started.filter((one) => one.startsWith('build'))
+      expect(builds).toEqual(said === undefined ? ['build of disk-1'] : ['build of disk-1', 'build of restored-2'])
+      expect(stage.phases()).toMatch(said === undefined ? /^build Succeeded/ : /^build NotPlayed/)
+    }
+  })
+
+  it('do not begin on a machine that is off although its instance is there, and wait for its disk to be known', () => {
+    const stage = new Stage()
+    stage.settle()
+    stage.machine(running('disk-1', 'instance-1', { reason: 'Halted' }))
+    stage.settle()
+    stage.machine({ ...running('disk-1', 'instance-1'), diskUID: undefined })
+    stage.settle()
+    expect([stage.phases(), stage.jobs]).toEqual(['build Pending, deploy Pending', []])
+  })
+
+  it('whose Job outlives its machine are not played on the next disk before somebody asks', () => {
+    const stage = new Stage()
+    stage.settle()
+    stage.boot({ disk: 'new' })
+    stage.settle()
+    const job = stage.jobOf('build')
+    stage.remake()
+    const left = stage.job(job)
+    stage.reconcile()
+    // Its deletion was refused.
+    stage.planned.children.set(`Job ${job}`, left as KubeObject)
+    stage.boot({ disk: 'new' })
+    stage.settle()
+    expect([stage.phases(), stage.started]).toEqual(['build Failed, deploy Pending', ['build of disk-1']])
+  })
+
+  it('that were asked for while no image was named are played once there is one', () => {
+    const stage = built()
+    stage.end(stage.jobOf('deploy'))
+    stage.settle()
+    stage.play(false)
+    stage.planned.playRequestedAt = 'now'
+    stage.settle()
+    stage.play(true)
+    stage.settle()
+    expect(stage.started).toEqual(['build of disk-1', 'deploy of instance-1', 'deploy of instance-1'])
   })
 
   it('are not played on a disk that was made while no image was named', () => {

@@ -1,6 +1,5 @@
 import {
   ANNOTATIONS,
-  ansibleName,
   areMounted,
   freePlayAddress,
   PLAY_MESSAGE_MAX,
@@ -16,7 +15,7 @@ import {
   type WorkspaceVm,
   whyNotPlayable,
 } from '@open-terrain/constructs'
-import { hasPodEnded, type PlayJobView } from '../../../cluster/workspace-views.ts'
+import { type ContainerPodView, hasPodEnded, type PlayJobView } from '../../../cluster/workspace-views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { JOB } from '../../../kube/resource-types.ts'
 import { cutTo } from '../../../runtime/cut-to.ts'
@@ -84,7 +83,10 @@ export const stepPlays = memoized((world: WorkspaceWorld): readonly PlayStep[] =
     const record = known.get(`${vm.name} ${play}`) ?? (image === undefined ? undefined : firstRecord(world, vm, play))
     if (record === undefined) continue
     const build = steps.find((one) => one.vm === vm && one.record.play === 'build')?.record
-    const stepped = stepOf({ world, spec: spec.spec, vm, image, taken, running, build }, asked(world, vm, record))
+    const stepped = stepOf(
+      { world, spec: spec.spec, vm, image, taken, running, build },
+      asked(world, vm, record, image),
+    )
     const step = withoutOldJob(world, stepped)
     if (step.apply !== undefined || step.record.phase === 'Running') running.set(vm.name, play)
     steps.push(step)
@@ -168,15 +170,20 @@ function requestIn({ workspace }: WorkspaceWorld): string | undefined {
 }
 
 /** Each value of the annotation counts once, for what has ended. What is being played is played again after that, as far as it has to be. */
-function asked(world: WorkspaceWorld, vm: WorkspaceVm, record: PlayRecord): PlayRecord {
+function asked(world: WorkspaceWorld, vm: WorkspaceVm, record: PlayRecord, image: string | undefined): PlayRecord {
   const request = requestIn(world)
   const { play, phase } = record
-  if (request === undefined || record.request === request || phase === 'Running') return record
+  if (request === undefined || record.request === request || phase === 'Running' || image === undefined) return record
+  const { status } = machineOf(world, vm) ?? {}
+  // Which disk it is asked for is known only once the machine runs from it.
+  if (play === 'build' && (status?.phase !== 'Ready' || status.diskUID === undefined)) return record
   const isAgain = phase === 'Failed' || phase === 'NotPlayed' || (phase === 'Succeeded' && play === 'deploy')
-  if (!isAgain) return { ...record, request }
+  if (play === 'deploy') return isAgain ? pending(record, request) : { ...record, request }
   // Asked for, it is played also on a disk that a restore has made.
-  const of = play === 'build' ? machineOf(world, vm)?.status.diskUID : undefined
-  return { ...pending(record, request), ...(of !== undefined && { of }) }
+  const restored = status?.restoredClaim === undefined ? undefined : status.diskUID
+  if (!(isAgain || (phase === 'Pending' && restored !== undefined))) return { ...record, request }
+  const { of } = record
+  return { ...pending(record, request), ...(of !== undefined && { of }), ...(restored !== undefined && { restored }) }
 }
 
 /** Its Job of before is named as long as there is no other one. */
@@ -198,19 +205,35 @@ function stepOf(one: Case, record: PlayRecord): PlayStep {
   if (machine === undefined) return { record, vm }
   if (record.phase === 'NotPlayed') return stepNotPlayed(one, record, machine)
   const of = subjectOf(machine, record.play)
-  return of === undefined || of === record.of ? { record, vm } : stepPending(one, pending(record, record.request))
+  if (of === undefined) return { record, vm }
+  if (record.play === 'deploy')
+    return of === record.of ? { record, vm } : stepPending(one, pending(record, record.request))
+  if (isDisk(machine, record.of)) return { record: record.restored === undefined ? record : notPlayed(record, of), vm }
+  if (mayPlay(world, record)) return failed(vm, { ...record, of }, ON_WHICH)
+  return stepPending(one, pending(record, record.request))
 }
 
 /** What was there before stays as it is, also through starts, until it has another disk. */
 function stepNotPlayed(one: Case, record: PlayRecord, machine: MachineFacts): PlayStep {
   const { vm } = one
-  const { diskUID, clone } = machine.status
   const own = subjectOf(machine, 'build')
   if (own === undefined || own === record.of) return { record, vm }
-  // Its disk was being made.
-  const isSame = record.of === undefined || record.of === clone?.uid
-  return isSame ? { record: { ...record, of: diskUID }, vm } : stepPending(one, pending(record, record.request))
+  const isSame = record.of === undefined || isDisk(machine, record.of)
+  return isSame ? { record: { ...record, of: own }, vm } : stepPending(one, pending(record, record.request))
 }
+
+/** Reports whether the own disk of a machine is the one of a record, which may know it by its DataVolume. */
+function isDisk({ status: { diskUID, clone } }: MachineFacts, of: string | undefined): boolean {
+  return of !== undefined && (of === diskUID || of === clone?.uid)
+}
+
+/** Reports whether something of a play that is over may still play. */
+function mayPlay(world: WorkspaceWorld, { job: name = '' }: PlayRecord): boolean {
+  const job = jobOf(world, name)
+  return (job !== undefined && isOpen(job)) || (world.playPods.get(name) ?? []).some((pod) => !hasPodEnded(pod))
+}
+
+const ON_WHICH = 'the machine got another disk meanwhile, and nobody knows on which one they were played'
 
 function stepPending(one: Case, record: PlayRecord): PlayStep {
   const { world, vm, spec, image } = one
@@ -223,21 +246,24 @@ function stepPending(one: Case, record: PlayRecord): PlayStep {
   if (vm.ignoreOnDeploy === true || whyNotPlayable(spec, vm) !== undefined) return idle
   const isReady = machine?.status.phase === 'Ready'
   if (machine === undefined || !isReady) return { record, vm, waits: `waits for VirtualMachine ${vm.name}` }
-  if (machine.status.kubevirt?.instanceUID === undefined) return idle
-  const { diskUID } = machine.status
-  const isAsked = record.of !== undefined && record.of === diskUID
-  const of = isAsked ? diskUID : subjectOf(machine, record.play)
+  const { kubevirt, reason, diskUID, restoredClaim } = machine.status
+  if (reason === 'Halted' || kubevirt?.instanceUID === undefined) return idle
+  if (diskUID === undefined) return { record, vm, waits: `waits for the disk of VirtualMachine ${vm.name}` }
+  const isRestored = record.play === 'build' && restoredClaim !== undefined
   // Nobody knows whether the disk of which a snapshot was restored had its roles.
-  if (of === undefined) return { ...idle, record: notPlayed(record, knownDisk(machine)) }
+  if (isRestored && record.restored !== diskUID) return { ...idle, record: notPlayed(record, knownDisk(machine)) }
   const waits = whyLater(one, record, machine)
-  return waits === undefined ? withJob({ ...one, image }, record, of) : { record, vm, ...waits }
+  if (waits !== undefined) return { record, vm, ...waits }
+  const of = subjectOf(machine, record.play)
+  const { restored: _asked, ...plain } = record
+  return withJob({ ...one, image }, isRestored || of === undefined ? record : { ...plain, of }, of ?? diskUID)
 }
 
 function whyLater(
   { world, spec, vm, build, running }: Case,
   { play }: PlayRecord,
   machine: MachineFacts,
-): Pick<PlayStep, 'waits' | 'isSecretMissing'> | undefined {
+): Pick<PlayStep, 'waits' | 'isSecretMissing' | 'trouble'> | undefined {
   if (play === 'deploy' && build !== undefined && !isBuilt(build, machine))
     return { waits: 'waits for the roles of build' }
   const missing = playSecrets(spec, vm).find((name) => !world.secrets.has(name))
@@ -245,16 +271,22 @@ function whyLater(
   const other = running.get(vm.name)
   if (other !== undefined) return { waits: `waits until ${other} has ended` }
   const stray = strayPod(world)
-  if (stray !== undefined) return { waits: `waits until pod ${stray} has ended, whose Job is gone or was stopped` }
+  if (stray !== undefined) {
+    const { name, namespace } = stray.metadata
+    const trouble = silenceOf(stray)
+    const waits = `waits until pod ${name} has ended, whose Job is gone or was stopped; to end it: kubectl delete pod -n ${namespace} ${name}`
+    return { waits, ...(trouble !== undefined && { trouble }) }
+  }
   return running.size >= AT_ONCE_MAX
     ? { waits: `waits for its turn: ${AT_ONCE_MAX} machines are played at a time` }
     : undefined
 }
 
 /** A restored disk has what the disk had of which the snapshot was taken. */
-function isBuilt({ phase, of }: PlayRecord, machine: MachineFacts): boolean {
-  const disk = subjectOf(machine, 'build')
-  return (phase === 'Succeeded' || phase === 'NotPlayed') && (disk === undefined || disk === of)
+function isBuilt({ phase, of, restored }: PlayRecord, machine: MachineFacts): boolean {
+  const { restoredClaim, diskUID } = machine.status
+  if (phase !== 'Succeeded' && phase !== 'NotPlayed') return false
+  return restoredClaim === undefined ? isDisk(machine, of) : restored === undefined || restored === diskUID
 }
 
 function withJob(one: Case & { readonly image: string }, record: PlayRecord, of: string): PlayStep {
@@ -266,7 +298,8 @@ function withJob(one: Case & { readonly image: string }, record: PlayRecord, of:
     return { record, vm, waits: `waits until Job ${job.metadata.name} is gone` }
   if (job !== undefined) {
     const { name, uid = '' } = job.metadata
-    return stepRunning(one, { ...record, phase: 'Running', of, job: name, jobUID: uid })
+    // A restored disk has a field of its own, so that the one of before is known when it comes back.
+    return stepRunning(one, { ...record, phase: 'Running', of: record.of ?? of, job: name, jobUID: uid })
   }
   const address = freePlayAddress(spec, vm, taken)
   if (address === undefined) return { record, vm, waits: 'waits for a free address in the network of the machine' }
@@ -277,18 +310,18 @@ function withJob(one: Case & { readonly image: string }, record: PlayRecord, of:
   return { record, vm, apply, waits: 'is about to begin' }
 }
 
-/** Returns the name of a pod that may still play, although its play is over: it works on a machine, and has an address. */
-function strayPod(world: WorkspaceWorld): string | undefined {
+/** Returns a pod that may still play, although its play is over: it works on a machine, and has an address. */
+function strayPod(world: WorkspaceWorld): ContainerPodView | undefined {
   const running = (world.workspace.status.plays ?? []).filter(({ phase, job = '', jobUID }) => {
     return phase === 'Running' && jobOf(world, job)?.metadata.uid === jobUID
   })
   const followed = new Set(running.map(({ job }) => job))
   const others = [...world.playPods].flatMap(([job, pods]) => (followed.has(job) ? [] : pods))
-  return others.find((pod) => !hasPodEnded(pod))?.metadata.name
+  return others.find((pod) => !hasPodEnded(pod))
 }
 
 /** What comes while nobody plays is as somebody else has set it up. */
-function notPlayed({ message: _cause, ...record }: PlayRecord, of: string | undefined): PlayRecord {
+function notPlayed({ message: _cause, restored: _asked, ...record }: PlayRecord, of: string | undefined): PlayRecord {
   return { ...record, phase: 'NotPlayed', of }
 }
 
@@ -314,7 +347,9 @@ function stepRunning(one: Case, record: PlayRecord): PlayStep {
   // It may have begun before somebody suspended it.
   if (job.metadata.generation !== 1) return failed(vm, record, 'its Job was suspended by somebody')
   if (image === undefined) return { record: notPlayed(record, disk), vm }
-  if (vm.ignoreOnDeploy === true) return { record, vm }
+  if (vm.ignoreOnDeploy === true) return { record: pending(record, record.request), vm }
+  if (machine?.status.phase !== 'Ready' || machine.status.reason === 'Halted')
+    return { record, vm, waits: `waits for VirtualMachine ${vm.name}` }
   const { resourceVersion } = job.metadata
   const touch: Touch = {
     ...referTo(job),
@@ -331,29 +366,32 @@ function strayed(one: Case, record: PlayRecord): PlayStep | undefined {
   const { world, vm } = one
   const machine = machineOf(world, vm)
   if (record.play === 'deploy') {
-    const isSame = machine?.status.kubevirt?.instanceUID === record.of
+    const { reason, kubevirt } = machine?.status ?? {}
+    const isUnknown = machine !== undefined && kubevirt?.instanceUID === undefined && reason !== 'Halted'
+    const isSame = isUnknown || kubevirt?.instanceUID === record.of
     return isSame ? undefined : { record: pending(record, record.request), vm, waits: 'waits for the next start' }
   }
   const disk = machine?.status.diskUID
-  if (disk === record.of) return undefined
+  if (disk === (record.restored ?? record.of)) return undefined
   if (machine === undefined || disk === undefined) return failed(vm, record, 'its machine is gone, or its disk is')
-  const message = 'the machine got another disk meanwhile, and nobody knows on which one they were played'
   // The disk of before may come back when a restored one is lost.
   const of = subjectOf(machine, 'build') ?? record.of
-  return failed(vm, { ...record, of }, message)
+  const { restored: _other, ...plain } = record
+  return failed(vm, { ...plain, of }, ON_WHICH)
 }
 
 /** The trouble of its pod is remembered, because Kubernetes deletes the pod when the time is over. */
 function stepPlaying(world: WorkspaceWorld, vm: WorkspaceVm, record: PlayRecord, job: PlayJobView): PlayStep {
   const { name, uid = '' } = job.metadata
-  const { message: _before, ...plain } = record
+  const { message: before, ...plain } = record
   const all = world.playPods.get(name) ?? []
   // What has said its last words is about to be over.
   const pods = all.filter(({ lastWords }) => lastWords === undefined)
-  const component = ansibleName(world.workspace.metadata.name)
   const lost = all.map(silenceOf).find((one) => one !== undefined)
-  const trouble = lost ?? (all.length === 0 ? refusalOfPod(world, uid) : troubleOfPods(world, component, pods))
-  const message = trouble && cutTo(PLAY_MESSAGE_MAX, trouble.message)
+  const trouble = lost ?? (all.length === 0 ? refusalOfPod(world, uid) : troubleOfPods(world, '', pods))
+  // What the previous leader found counts until this process has looked itself.
+  const isUnlooked = pods.some(({ metadata }) => world.podWarnings.get(metadata.uid ?? '')?.isLookedAt === false)
+  const message = trouble === undefined ? (isUnlooked ? before : undefined) : cutTo(PLAY_MESSAGE_MAX, trouble.message)
   return {
     record: { ...plain, ...(message !== undefined && { message }) },
     vm,
@@ -389,7 +427,7 @@ function stepFailed(world: WorkspaceWorld, vm: WorkspaceVm, record: PlayRecord, 
   if (pod === undefined && pods.some((one) => !(hasPodEnded(one) || isTerminating(one)))) return waits
   if (pod?.lastWords === undefined) return failed(vm, record, `its pod did not end by itself: ${job.failed.message}`)
   const text = world.playEnds.get(pod.metadata.uid ?? '')
-  if (text === undefined) return waits
+  if (text === undefined) return { ...waits, waits: 'has failed, and its report is being read' }
   // Variables of roles, and passwords of the spec, may be in it as well.
   const safe = withoutSecretsOf(text, 'Workspace', world.workspace)
   return failed(vm, record, playReportOf(safe, pod.lastWords.exitCode))

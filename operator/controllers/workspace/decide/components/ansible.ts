@@ -100,11 +100,10 @@ function judgePlays(world: WorkspaceWorld, component: Component): Judgement {
     const actual = world.children.get(idOfObject(wanted))
     return actual !== undefined && isAsWanted(wanted, actual)
   })
-  const remove = steps.flatMap((step) => step.remove ?? [])
-  if (!areCurrent) return { standing, remove, ...remarks }
+  if (!areCurrent) return { standing, ...remarks }
   const apply = steps.flatMap((step) => step.apply ?? [])
   const touch = steps.flatMap((step) => step.touch ?? [])
-  return { standing, apply, touch, remove, ...remarks }
+  return { standing, apply, touch, ...remarks }
 }
 
 function standingOf(world: WorkspaceWorld, { name }: Component, steps: readonly PlayStep[]): ComponentStanding {
@@ -142,7 +141,7 @@ function titleOf({ record: { vm, play } }: PlayStep): string {
 function notPlayed(world: WorkspaceWorld, steps: readonly PlayStep[]): ComponentRemark {
   const [first] = steps
   const more = steps.length > 1 ? ` and ${steps.length - 1} more` : ''
-  const message = `${first && titleOf(first)}${more} not played, because the machine was made while nobody played; ${again(world)}`
+  const message = `${first && titleOf(first)}${more} not played, because nobody knows what was done on the disk; ${again(world)}`
   return { why: 'NotPlayed', message }
 }
 
