@@ -172,17 +172,24 @@ function requestIn({ workspace }: WorkspaceWorld): string | undefined {
 /** Each value of the annotation counts once, for what has ended. What is being played is played again after that, as far as it has to be. */
 function asked(world: WorkspaceWorld, vm: WorkspaceVm, record: PlayRecord, image: string | undefined): PlayRecord {
   const request = requestIn(world)
-  const { play, phase } = record
-  if (request === undefined || record.request === request || phase === 'Running' || image === undefined) return record
-  const { status } = machineOf(world, vm) ?? {}
+  const isOpen = record.phase === 'Running' || image === undefined
+  if (request === undefined || record.request === request || isOpen) return record
+  return record.play === 'build' ? askedBuild(machineOf(world, vm), record, request) : askedDeploy(record, request)
+}
+
+function askedDeploy(record: PlayRecord, request: string): PlayRecord {
+  return record.phase === 'Pending' ? { ...record, request } : pending(record, request)
+}
+
+/** Asked for, it is played also on a disk that a restore has made. */
+function askedBuild(machine: MachineFacts | undefined, record: PlayRecord, request: string): PlayRecord {
+  const { phase, of } = record
+  const { status } = machine ?? {}
   // Which disk it is asked for is known only once the machine runs from it.
-  if (play === 'build' && (status?.phase !== 'Ready' || status.diskUID === undefined)) return record
-  const isAgain = phase === 'Failed' || phase === 'NotPlayed' || (phase === 'Succeeded' && play === 'deploy')
-  if (play === 'deploy') return isAgain ? pending(record, request) : { ...record, request }
-  // Asked for, it is played also on a disk that a restore has made.
-  const restored = status?.restoredClaim === undefined ? undefined : status.diskUID
-  if (!(isAgain || (phase === 'Pending' && restored !== undefined))) return { ...record, request }
-  const { of } = record
+  if (status?.phase !== 'Ready' || status.diskUID === undefined) return record
+  const restored = status.restoredClaim === undefined ? undefined : status.diskUID
+  const isAgain = phase === 'Failed' || phase === 'NotPlayed' || (phase === 'Pending' && restored !== undefined)
+  if (!isAgain) return { ...record, request }
   return { ...pending(record, request), ...(of !== undefined && { of }), ...(restored !== undefined && { restored }) }
 }
 
@@ -238,25 +245,36 @@ const ON_WHICH = 'the machine got another disk meanwhile, and nobody knows on wh
 function stepPending(one: Case, record: PlayRecord): PlayStep {
   const { world, vm, spec, image } = one
   const idle = { record, vm }
-  const machine = machineOf(world, vm)
   if (image === undefined) {
     const { phase, of } = firstRecord(world, vm, record.play)
     return phase === 'Pending' ? idle : { ...idle, record: notPlayed(record, of) }
   }
   if (vm.ignoreOnDeploy === true || whyNotPlayable(spec, vm) !== undefined) return idle
-  const isReady = machine?.status.phase === 'Ready'
-  if (machine === undefined || !isReady) return { record, vm, waits: `waits for VirtualMachine ${vm.name}` }
-  const { kubevirt, reason, diskUID, restoredClaim } = machine.status
-  if (reason === 'Halted' || kubevirt?.instanceUID === undefined) return idle
+  const machine = machineOf(world, vm)
+  if (machine?.status.phase !== 'Ready') return { record, vm, waits: `waits for VirtualMachine ${vm.name}` }
+  const { kubevirt, reason } = machine.status
+  return reason === 'Halted' || kubevirt?.instanceUID === undefined
+    ? idle
+    : stepReady({ ...one, image, machine }, record)
+}
+
+/** The machine runs. */
+function stepReady(
+  one: Case & { readonly image: string; readonly machine: MachineFacts },
+  record: PlayRecord,
+): PlayStep {
+  const { vm, machine } = one
+  const { diskUID, restoredClaim } = machine.status
   if (diskUID === undefined) return { record, vm, waits: `waits for the disk of VirtualMachine ${vm.name}` }
   const isRestored = record.play === 'build' && restoredClaim !== undefined
   // Nobody knows whether the disk of which a snapshot was restored had its roles.
-  if (isRestored && record.restored !== diskUID) return { ...idle, record: notPlayed(record, knownDisk(machine)) }
+  if (isRestored && record.restored !== diskUID) return { record: notPlayed(record, knownDisk(machine)), vm }
   const waits = whyLater(one, record, machine)
   if (waits !== undefined) return { record, vm, ...waits }
   const of = subjectOf(machine, record.play)
+  if (isRestored || of === undefined) return withJob(one, record, diskUID)
   const { restored: _asked, ...plain } = record
-  return withJob({ ...one, image }, isRestored || of === undefined ? record : { ...plain, of }, of ?? diskUID)
+  return withJob(one, { ...plain, of }, of)
 }
 
 function whyLater(
@@ -339,17 +357,21 @@ function stepRunning(one: Case, record: PlayRecord): PlayStep {
   }
   if (job.failed.status === 'True') return stepFailed(world, vm, record, job)
   if (!job.isSuspended) return stepPlaying(world, vm, record, job)
-  const isRecorded = (world.workspace.status.plays ?? []).some(
-    (known) => known.phase === 'Running' && known.jobUID === record.jobUID,
-  )
   const machine = machineOf(world, vm)
   const disk = machine && knownDisk(machine)
   // It may have begun before somebody suspended it.
   if (job.metadata.generation !== 1) return failed(vm, record, 'its Job was suspended by somebody')
   if (image === undefined) return { record: notPlayed(record, disk), vm }
   if (vm.ignoreOnDeploy === true) return { record: pending(record, record.request), vm }
-  if (machine?.status.phase !== 'Ready' || machine.status.reason === 'Halted')
-    return { record, vm, waits: `waits for VirtualMachine ${vm.name}` }
+  const isOn = machine?.status.phase === 'Ready' && machine.status.reason !== 'Halted'
+  return isOn ? start(world, vm, record, job) : { record, vm, waits: `waits for VirtualMachine ${vm.name}` }
+}
+
+/** Resumes a Job whose uid is stored. */
+function start(world: WorkspaceWorld, vm: WorkspaceVm, record: PlayRecord, job: PlayJobView): PlayStep {
+  const isRecorded = (world.workspace.status.plays ?? []).some(
+    (known) => known.phase === 'Running' && known.jobUID === record.jobUID,
+  )
   const { resourceVersion } = job.metadata
   const touch: Touch = {
     ...referTo(job),
