@@ -249,6 +249,19 @@ describe('plays of a machine', () => {
     expect(stage.started).toEqual(['build of disk-2'])
   })
 
+  it('are not played on a machine whose status is gone with that of the workspace, as in a backup', () => {
+    const stage = built()
+    stage.planned.status = {}
+    stage.machine({})
+    stage.settle()
+    stage.machine(running('disk-1', 'instance-2'))
+    stage.settle()
+    expect([stage.phases(), stage.started]).toEqual([
+      'build NotPlayed, deploy NotPlayed',
+      ['build of disk-1', 'deploy of instance-1'],
+    ])
+  })
+
   it('end when their machine is gone, and are played on its next disk when nothing plays any more', () => {
     const stage = new Stage()
     stage.settle()

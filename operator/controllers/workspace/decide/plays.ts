@@ -32,6 +32,7 @@ import { type PodTrouble, silenceOf, troubleOfPods } from './pod-trouble.ts'
  *
  * | record | fact | next |
  * |---|---|---|
+ * | none | the machine is there, and its controller has not looked at it | none |
  * | none | the machine has no disk yet, and none is being made | Pending |
  * | none | it has one | NotPlayed |
  * | Pending | the machine is Ready, nothing else plays on it, and all is there | its Job is made, suspended |
@@ -44,6 +45,7 @@ import { type PodTrouble, silenceOf, troubleOfPods } from './pod-trouble.ts'
  * | Running | the machine runs from another disk | Failed, also for that disk: it may have been played there |
  * | Running (deploy) | another start | Pending, and the Job is deleted |
  * | ended | another disk of ours (build), another start (deploy) | Pending |
+ * | ended | another disk of ours, while a pod or Job of before may still play | Failed, for that disk |
  * | NotPlayed | another disk of ours | Pending |
  * | ended, NotPlayed | asked for again; a build that succeeded is not | Pending |
  * | Pending, ended, or Running and not started | a disk, while no image is named | NotPlayed |
@@ -80,7 +82,7 @@ export const stepPlays = memoized((world: WorkspaceWorld): readonly PlayStep[] =
   const steps: PlayStep[] = []
   const all = (spec.spec.vms ?? []).flatMap((vm) => playsOf(vm).map((play) => ({ vm, play })))
   for (const { vm, play } of all) {
-    const record = known.get(`${vm.name} ${play}`) ?? (image === undefined ? undefined : firstRecord(world, vm, play))
+    const record = known.get(`${vm.name} ${play}`) ?? begun(world, vm, play, image)
     if (record === undefined) continue
     const build = steps.find((one) => one.vm === vm && one.record.play === 'build')?.record
     const stepped = stepOf(
@@ -137,6 +139,13 @@ interface Case {
 function machineOf({ children }: WorkspaceWorld, { name }: WorkspaceVm): MachineFacts | undefined {
   const machine = children.get(idOf('VirtualMachine', name)) as MachineFacts | undefined
   return isTerminating(machine) ? undefined : machine
+}
+
+/** Of a machine that is there, nothing is known before its controller has looked: it may have been restored from a backup, with its disk. */
+function begun(world: WorkspaceWorld, vm: WorkspaceVm, play: Play, image: string | undefined): PlayRecord | undefined {
+  const machine = machineOf(world, vm)
+  const isUnseen = machine !== undefined && machine.status.phase === undefined
+  return image === undefined || isUnseen ? undefined : firstRecord(world, vm, play)
 }
 
 /** A machine whose disk is there, or being made, is as somebody else has set it up. */
