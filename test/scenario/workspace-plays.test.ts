@@ -17,7 +17,7 @@ it('a lab whose roles fail says which task and no password, and is Ready once so
   const { world } = workspaces
   const told = new Set<string>()
   for (const store of [world.mirror.workspaces, world.mirror.machines, world.mirror.events])
-    store.onChange(({ after }) => told.add(JSON.stringify(after)))
+    store.onChange(({ after }) => told.add(JSON.stringify(after ?? '')))
   const [lab] = await readManifests('labs/played-router.yaml')
   const name = workspaces.name('played')
   const message =

@@ -19,7 +19,7 @@ it('a lab whose passwords the operator makes is Ready from one apply, and nobody
   const { world } = workspaces
   const told = new Set<string>()
   for (const store of [world.mirror.workspaces, world.mirror.machines, world.mirror.events, world.mirror.deployments])
-    store.onChange(({ after }) => told.add(JSON.stringify(after)))
+    store.onChange(({ after }) => told.add(JSON.stringify(after ?? '')))
   const [lab] = await readManifests('labs/logins.yaml')
   const { secrets = [], ...spec } = (lab?.spec ?? {}) as WorkspaceSpecInput
   const { metadata } = await workspaces.deploy('logins', { ...spec, secrets })
@@ -82,7 +82,7 @@ it('a lab has a copy of a login that is shared with it, as long as it is', async
   const { world } = workspaces
   const told = new Set<string>()
   const { workspaces: labs, events, deployments } = world.mirror
-  for (const store of [labs, events, deployments]) store.onChange(({ after }) => told.add(JSON.stringify(after)))
+  for (const store of [labs, events, deployments]) store.onChange(({ after }) => told.add(JSON.stringify(after ?? '')))
   await world.createNamespace('registry-logins')
   const source = { namespace: 'registry-logins', name: 'pull' }
   const share = async (to: string | null) =>
