@@ -376,6 +376,7 @@ export {
 export {
   areMounted,
   freePlayAddress,
+  hasPlays,
   PLAYER_CONTAINER,
   PLAYS_POLICY,
   PlayJob,
@@ -408,6 +409,7 @@ export {
 export {
   type CopiedSecret,
   copiedUidOf,
+  copiedVersionOf,
   type GeneratedKey,
   GeneratedSecret,
   type GeneratedSecretObject,

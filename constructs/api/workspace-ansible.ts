@@ -37,7 +37,7 @@ export const ansibleField = z
 export const PLAY_PHASES = {
   /** It waits for its machine, or for what it logs in with. */
   Pending: 'Pending',
-  /** It was started, and has not been seen to end. */
+  /** It was started, and nobody has seen it end. */
   Running: 'Running',
   /** It was played to its end. */
   Succeeded: 'Succeeded',

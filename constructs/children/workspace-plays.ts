@@ -53,6 +53,11 @@ export function playsOf({ ansible }: WorkspaceVm): readonly Play[] {
   return PLAYS.filter((play) => (ansible?.roles?.[play] ?? []).length > 0)
 }
 
+/** Reports whether any machine has roles to be played. */
+export function hasPlays({ vms = [] }: Pick<WorkspaceSpec, 'vms'>): boolean {
+  return vms.some((vm) => playsOf(vm).length > 0)
+}
+
 /** Returns why the roles of a machine cannot be played, in words that follow "because", or undefined. */
 export function whyNotPlayable(spec: WorkspaceSpec, vm: WorkspaceVm): string | undefined {
   if (vm.os === 'windows') return 'it is a Windows machine, in which nothing is known to listen for Ansible'
@@ -371,18 +376,29 @@ export function freePlayAddress(
 ): string | undefined {
   const address = placeOf(spec, vm)?.address
   if (address === undefined) return undefined
-  const used = new Set([...addressesIn(spec), ...[...taken].map(plain)])
+  const used = addressesIn(spec)
+  const others = new Set([...taken].map(plain))
   const { value: first, family, length } = networkOf(address)
   const last = first + (BigInt(1) << BigInt((family === 4 ? 32 : 128) - length)) - BigInt(1)
   for (let at = 0; at < TRIED_MAX && last - BigInt(at) >= first; at += 1) {
     const one = { family, length, value: last - BigInt(at) }
-    if (isHostAddress(one) && !used.has(ipText(one))) return prefixText(one)
+    const text = ipText(one)
+    if (isHostAddress(one) && !(used.has(text) || others.has(text))) return prefixText(one)
   }
   return undefined
 }
 
+/** They are asked for of each machine, in each plan. */
+const known = new WeakMap<WorkspaceSpec, ReadonlySet<string>>()
+
 /** Returns all addresses that a spec gives to members, or names, without their prefix lengths. */
-function addressesIn({ vms = [], containerClusters = [], networks = [] }: WorkspaceSpec): string[] {
+function addressesIn(spec: WorkspaceSpec): ReadonlySet<string> {
+  const addresses = known.get(spec) ?? new Set(allAddressesIn(spec))
+  known.set(spec, addresses)
+  return addresses
+}
+
+function allAddressesIn({ vms = [], containerClusters = [], networks = [] }: WorkspaceSpec): string[] {
   const own = [...vms, ...containerClusters].flatMap(({ interfaces = [] }) => interfaces.flatMap(staticAddresses))
   const named = networks.flatMap(({ rangeGateway, routes = [], nameservers }) => [
     ...(rangeGateway === undefined ? [] : [rangeGateway]),

@@ -76,7 +76,7 @@ export class SecretCopy extends RenderedObject<SecretCopyObject> {
   constructor(scope: Construct, id: string, { workspace, name, source }: SecretCopyProps) {
     const annotations = {
       [ANNOTATIONS.copiedFrom]: `${source.namespace}/${source.name}`,
-      [ANNOTATIONS.copiedVersion]: `${source.uid}/${source.resourceVersion}`,
+      [ANNOTATIONS.copiedVersion]: copiedVersionOf(source),
     }
     const metadata = workspaceChildMetadata({ workspace, name, annotations })
     super(scope, id, { apiVersion: 'v1', kind: 'Secret', metadata, type: source.type })
@@ -85,6 +85,11 @@ export class SecretCopy extends RenderedObject<SecretCopyObject> {
 
 export function renderSecretCopy(props: SecretCopyProps): SecretCopyObject {
   return renderOne((chart) => new SecretCopy(chart, 'Secret', props))
+}
+
+/** Returns the value of annotation `ANNOTATIONS.copiedVersion` of a copy of a Secret. */
+export function copiedVersionOf({ uid, resourceVersion }: Pick<CopiedSecret, 'uid' | 'resourceVersion'>): string {
+  return `${uid}/${resourceVersion}`
 }
 
 /** Returns the uid of the Secret that this one is a copy of, as its annotation says. Undefined: it is no copy, such as one with random values. */

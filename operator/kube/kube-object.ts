@@ -83,6 +83,12 @@ export function namespaceOf(key: string): string {
   return key.slice(0, Math.max(0, key.indexOf('/')))
 }
 
+/** Returns the parts of `<namespace>/<name>`. Of a name alone, the namespace is empty. */
+export function objectKeyOf(key: string): { readonly namespace: string; readonly name: string } {
+  const namespace = namespaceOf(key)
+  return { namespace, name: key.slice(namespace === '' ? 0 : namespace.length + 1) }
+}
+
 /**
  * Compares two resourceVersions of one API group and kind. Returns a negative number, zero or a positive number if `a` is older, equal or newer.
  * They are decimal strings of any length, compared without loss of precision.

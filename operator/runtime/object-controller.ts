@@ -1,5 +1,5 @@
 import { find } from '../kube/find.ts'
-import { type KubeObject, keyOf, namespaceOf } from '../kube/kube-object.ts'
+import { type KubeObject, keyOf, namespaceOf, objectKeyOf } from '../kube/kube-object.ts'
 import { Controller } from './controller.ts'
 import type { ObjectPlan } from './plan.ts'
 import { type PlanCaches, PlanWriter, type WrittenKind } from './plan-writer.ts'
@@ -126,9 +126,7 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     if (this.#isLargeAtWork) return { afterMs: LARGE_AGAIN_MS, because: 'another large object has been worked on' }
     this.#isLargeAtWork = true
     try {
-      const namespace = namespaceOf(key)
-      const name = namespace === '' ? key : key.slice(namespace.length + 1)
-      const found = await find(this.#services.client, type, { namespace, name }, { signal })
+      const found = await find(this.#services.client, type, objectKeyOf(key), { signal })
       const primary = found && whole?.(found)
       if (primary === undefined) return undefined
       return await this.#planned(primary, (await prepare?.(primary, signal)) as T, signal)

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { PlayJobObject } from '@open-terrain/constructs'
 import { SystemProcess, type SystemProps } from './system.ts'
 
 /** What kubelet reads of a Job that plays roles. */
@@ -17,19 +18,7 @@ interface PlayContainer {
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[]
 }
 
-interface PodVolume {
-  readonly name: string
-  readonly configMap?: { readonly name: string }
-  readonly projected?: {
-    readonly defaultMode: number
-    readonly sources: readonly {
-      readonly secret: {
-        readonly name: string
-        readonly items: readonly { readonly key: string; readonly path: string }[]
-      }
-    }[]
-  }
-}
+type PodVolume = PlayJobObject['spec']['template']['spec']['volumes'][number]
 
 /** Data of ConfigMaps, or of Secrets as text, by name of the object and key. */
 type DataByName = Readonly<Record<string, Readonly<Record<string, string>>>>

@@ -98,9 +98,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
           () => policy().imageNamespace,
           (key) => queue.addAfter(key, CHILDREN_SETTLE_MS),
         ),
-        onPolicyChange(() => {
-          for (const key of caches.workspaces.keys()) queue.add(key)
-        }),
+        onPolicyChange(onChangeForAll),
         lostKeys.listen(),
         copies.listen(),
         caches.workspaces.onChange(({ before, after }) => {

@@ -28,6 +28,7 @@ import { imageNames, ownReferences } from './decide/components/image.ts'
 import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
 import { secretNamesIn } from './decide/missing-secrets.ts'
+import { isPlayRecorded } from './decide/plays.ts'
 import { asItStands } from './decide/render.ts'
 import { isFrozenCopy, isOfAnotherSource } from './decide/secret-sources.ts'
 import type { LostKeys } from './lost-keys.ts'
@@ -110,7 +111,7 @@ export function observeWorkspace(
 /** Returns the pods that play roles, and what those of them said that failed. */
 function playsIn(
   { cluster }: WorkspaceCaches,
-  { metadata: { name: namespace }, status: { plays = [] } }: WorkspaceView,
+  { metadata: { name: namespace }, status }: WorkspaceView,
   children: ReadonlyMap<string, KubeObject>,
   playEnds: Pick<PlayEnds, 'of'>,
 ): Pick<WorkspaceWorld, 'playPods' | 'playEnds'> {
@@ -120,10 +121,8 @@ function playsIn(
     cluster.workspaces.pods
       .find(BY_PLAY, keyOf({ namespace, name }))
       .filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid) === true)
-  const isRunning = ({ metadata: { uid } }: PlayJobView) =>
-    plays.some(({ phase, jobUID }) => phase === 'Running' && jobUID === uid)
   const ended = jobs
-    .filter((job) => job.failed.status === 'True' && isRunning(job))
+    .filter((job) => job.failed.status === 'True' && isPlayRecorded(status, job))
     .flatMap((job) => ofJob(job).flatMap((pod) => (pod.lastWords === undefined ? [] : [[job, pod] as const])))
   const playPods = new Map(jobs.map((job) => [job.metadata.name, ofJob(job)]))
   for (const pod of cluster.workspaces.pods.find(BY_PLAYING, namespace)) {

@@ -2,6 +2,8 @@ import {
   ANNOTATIONS,
   type CopiedSecret,
   type CopiedWorkspaceSecret,
+  copiedUidOf,
+  copiedVersionOf,
   isCopiedSecret,
   type Policy,
   type WorkspaceSecret,
@@ -11,7 +13,7 @@ import type { CopyVerdict, SecretCopyRule } from '../../cluster/secret-copy-rule
 import { ApiError } from '../../kube/api-error.ts'
 import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
-import { isTerminating, type KubeObject, keyOf, namespaceOf, type ObjectMeta } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf, type ObjectMeta, objectKeyOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
 import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
@@ -88,8 +90,7 @@ export class SecretCopies extends LookLoop {
   differs(copy: Stored, source: CopiedSecret): boolean {
     const differs = this.#differs.get(copy)
     // One of another version of the source is written in any case.
-    const isCurrent =
-      copy.metadata.annotations?.[ANNOTATIONS.copiedVersion] === `${source.uid}/${source.resourceVersion}`
+    const isCurrent = copy.metadata.annotations?.[ANNOTATIONS.copiedVersion] === copiedVersionOf(source)
     if (differs === undefined && isCurrent) this.#ask(`copy ${keyOf(copy.metadata)}`, { source, copy })
     return differs === true
   }
@@ -165,8 +166,7 @@ function copiesIn(workspace: ObjectMeta, secrets: SourceFacts['secrets']): Wante
   return secrets.find(BY_OWNER, familyKey(name, uid)).flatMap(({ metadata }) => {
     const from = metadata.annotations?.[ANNOTATIONS.copiedFrom]
     if (from === undefined || metadata.namespace !== name) return []
-    const namespace = namespaceOf(from)
-    return [{ name: metadata.name, from: { namespace, name: from.slice(namespace.length + 1) } }]
+    return [{ name: metadata.name, from: objectKeyOf(from) }]
   })
 }
 
@@ -211,13 +211,11 @@ export async function withCopiedValues(
   client: KubeClient,
   signal: AbortSignal,
 ): Promise<KubeObject> {
-  const { [ANNOTATIONS.copiedFrom]: from, [ANNOTATIONS.copiedVersion]: version = '' } =
-    wanted.metadata.annotations ?? {}
+  const { annotations = {} } = wanted.metadata
+  const from = annotations[ANNOTATIONS.copiedFrom]
   if (wanted.kind !== SECRET.kind || from === undefined) return wanted
-  const namespace = namespaceOf(from)
-  const name = from.slice(namespace.length + 1)
-  const source = await find<SecretContent>(client, SECRET, { namespace, name }, { signal })
-  const isSameSource = source !== undefined && version.startsWith(`${source.metadata.uid}/`)
+  const source = await find<SecretContent>(client, SECRET, objectKeyOf(from), { signal })
+  const isSameSource = source !== undefined && copiedUidOf(annotations) === source.metadata.uid
   if (
     !isSameSource ||
     isTerminating(source) ||

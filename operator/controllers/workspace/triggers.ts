@@ -4,7 +4,7 @@ import { BY_LINK } from '../../cluster/workspace-child-caches.ts'
 import { linksIn } from '../../cluster/workspace-views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { hasLostReference } from '../../images/references.ts'
-import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf, namespaceOf, objectKeyOf } from '../../kube/kube-object.ts'
 import { isSame } from '../../runtime/owned-fields.ts'
 import { type Change, whenContentChanged } from '../../runtime/store.ts'
 import { BY_IMAGE_NAME, BY_SECRET_SOURCE, WORKSPACE, type WorkspaceCaches } from './caches.ts'
@@ -56,8 +56,8 @@ export function listenForWorkspaceTriggers(
     }
   return [
     images.onChange(({ key, before, after }) => {
-      if (namespaceOf(key) !== imageNamespace()) return
-      const name = key.slice(namespaceOf(key).length + 1)
+      const { namespace, name } = objectKeyOf(key)
+      if (namespace !== imageNamespace()) return
       const isOfOne = workspaces.count(BY_IMAGE_NAME, name) === 1
       const isNews = !isSame(aboutImage(before, isOfOne), aboutImage(after, isOfOne))
       // An object that wanted something else of it may be gone.

@@ -1,7 +1,7 @@
 import {
   containersOf,
+  hasPlays,
   isCopiedSecret,
-  playsOf,
   type WorkspaceContainerCluster,
   type WorkspaceSpec,
   type WorkspaceVm,
@@ -37,7 +37,7 @@ const COMPONENT_REMEDY_MAX = 900
 export const secretsAskedIn = memoized(({ vms = [], containerClusters = [], ansible }: WorkspaceSpec) => {
   const members = [...vms, ...containerClusters].filter(({ ignoreOnDeploy }) => ignoreOnDeploy !== true)
   const asked = members.flatMap((one) => ('containers' in one ? askedByCluster(one) : askedByMachine(one)))
-  if (vms.some((vm) => playsOf(vm).length > 0)) asked.push(...askedByPlayer(ansible))
+  if (hasPlays({ vms })) asked.push(...askedByPlayer(ansible))
   return Map.groupBy(asked, ({ name }) => name) as ReadonlyMap<string, readonly MemberKey[]>
 })
 

@@ -168,11 +168,17 @@ class Stage {
   }
 }
 
-function built(): Stage {
+/** The build of its first disk is being played. */
+function building(): Stage {
   const stage = new Stage()
   stage.settle()
-  stage.machine(running('disk-1', 'instance-1'))
+  stage.boot({ disk: 'new' })
   stage.settle()
+  return stage
+}
+
+function built(): Stage {
+  const stage = building()
   stage.end(stage.jobOf('build'))
   stage.settle()
   return stage
@@ -263,10 +269,7 @@ describe('plays of a machine', () => {
   })
 
   it('end when their machine is gone, and are played on its next disk when nothing plays any more', () => {
-    const stage = new Stage()
-    stage.settle()
-    stage.boot({ disk: 'new' })
-    stage.settle()
+    const stage = building()
     const job = stage.jobOf('build')
     stage.remake()
     stage.reconcile()
@@ -280,10 +283,7 @@ describe('plays of a machine', () => {
   })
 
   it('that may have gone on on another disk are not played there before somebody asks', () => {
-    const stage = new Stage()
-    stage.settle()
-    stage.boot({ disk: 'new' })
-    stage.settle()
+    const stage = building()
     const job = stage.jobOf('build')
     // No operator ran in between.
     stage.boot({ disk: 'new' })
@@ -319,10 +319,7 @@ describe('plays of a machine', () => {
   })
 
   it('on a restored disk are played where somebody asks', () => {
-    const stage = new Stage()
-    stage.settle()
-    stage.boot({ disk: 'new' })
-    stage.settle()
+    const stage = building()
     stage.end(stage.jobOf('build'), 'fatal')
     stage.settle()
     stage.boot({ disk: 'restored' })
@@ -337,10 +334,7 @@ describe('plays of a machine', () => {
 
   it('asked for on a restored disk are not played on the disk of before when that comes back', () => {
     for (const said of ['fatal', undefined]) {
-      const stage = new Stage()
-      stage.settle()
-      stage.boot({ disk: 'new' })
-      stage.settle()
+      const stage = building()
       stage.end(stage.jobOf('build'), said)
       stage.settle()
       stage.boot({ disk: 'restored' })
@@ -368,10 +362,7 @@ describe('plays of a machine', () => {
   })
 
   it('whose Job outlives its machine are not played on the next disk before somebody asks', () => {
-    const stage = new Stage()
-    stage.settle()
-    stage.boot({ disk: 'new' })
-    stage.settle()
+    const stage = building()
     const job = stage.jobOf('build')
     stage.remake()
     const left = stage.job(job)
@@ -412,10 +403,7 @@ describe('plays of a machine', () => {
   })
 
   it('that failed say where, and what comes after them is not played before somebody asks', () => {
-    const stage = new Stage()
-    stage.settle()
-    stage.machine(running('disk-1', 'instance-1'))
-    stage.settle()
+    const stage = building()
     const job = stage.jobOf('build')
     stage.end(job, '{"task":"router : Forward","host":"router","what":"failed","message":"no such file"}')
     stage.settle()
@@ -444,10 +432,7 @@ describe('plays of a machine', () => {
   })
 
   it('of which nobody saw the end have failed', () => {
-    const stage = new Stage()
-    stage.settle()
-    stage.machine(running('disk-1', 'instance-1'))
-    stage.settle()
+    const stage = building()
     stage.planned.children.delete(`Job ${stage.jobOf('build')}`)
     stage.settle()
     expect(stage.component?.message).toMatch(/^build of router failed: its Job is gone, and nobody saw how it ended; /)
@@ -455,10 +440,7 @@ describe('plays of a machine', () => {
   })
 
   it('do not begin while a pod of before may still play', () => {
-    const stage = new Stage()
-    stage.settle()
-    stage.machine(running('disk-1', 'instance-1'))
-    stage.settle()
+    const stage = building()
     const job = stage.jobOf('build')
     const podIn = (phase: string) => [{ metadata: { name: 'left', uid: 'left' }, phase } as unknown as ContainerPodView]
     stage.planned.playPods.set(job, podIn('Running'))

@@ -12,6 +12,7 @@ import {
   renderPlayJob,
   shortHash,
   type WorkspaceSpec,
+  type WorkspaceStatus,
   type WorkspaceVm,
   whyNotPlayable,
 } from '@open-terrain/constructs'
@@ -280,9 +281,9 @@ function stepReady(
   if (isRestored && record.restored !== diskUID) return { record: notPlayed(record, knownDisk(machine)), vm }
   const waits = whyLater(one, record, machine)
   if (waits !== undefined) return { record, vm, ...waits }
-  const of = subjectOf(machine, record.play)
-  if (isRestored || of === undefined) return withJob(one, record, diskUID)
+  if (isRestored) return withJob(one, record, diskUID)
   const { restored: _asked, ...plain } = record
+  const of = subjectOf(machine, record.play) ?? diskUID
   return withJob(one, { ...plain, of }, of)
 }
 
@@ -339,12 +340,17 @@ function withJob(one: Case & { readonly image: string }, record: PlayRecord, of:
 
 /** Returns a pod that may still play, although its play is over: it works on a machine, and has an address. */
 function strayPod(world: WorkspaceWorld): ContainerPodView | undefined {
-  const running = (world.workspace.status.plays ?? []).filter(({ phase, job = '', jobUID }) => {
-    return phase === 'Running' && jobOf(world, job)?.metadata.uid === jobUID
-  })
-  const followed = new Set(running.map(({ job }) => job))
-  const others = [...world.playPods].flatMap(([job, pods]) => (followed.has(job) ? [] : pods))
+  const isFollowed = (name: string) => {
+    const job = jobOf(world, name)
+    return job !== undefined && isPlayRecorded(world.workspace.status, job)
+  }
+  const others = [...world.playPods].flatMap(([job, pods]) => (isFollowed(job) ? [] : pods))
   return others.find((pod) => !hasPodEnded(pod))
+}
+
+/** Reports whether a status says that this very Job plays. */
+export function isPlayRecorded({ plays = [] }: WorkspaceStatus, { metadata: { uid } }: KubeObject): boolean {
+  return plays.some(({ phase, jobUID }) => phase === 'Running' && jobUID === uid)
 }
 
 /** What comes while nobody plays is as somebody else has set it up. */
@@ -354,23 +360,22 @@ function notPlayed({ message: _cause, restored: _asked, ...record }: PlayRecord,
 
 function stepRunning(one: Case, record: PlayRecord): PlayStep {
   const { world, vm, image } = one
-  const job = jobOf(world, record.job ?? '')
-  if (job === undefined || job.metadata.uid !== record.jobUID)
-    return strayed(one, record) ?? failed(vm, record, 'its Job is gone, and nobody saw how it ended')
   // What plays there may reach another disk, as the address is the same.
   const away = strayed(one, record)
   if (away !== undefined) return away
+  const job = jobOf(world, record.job ?? '')
+  if (job === undefined || job.metadata.uid !== record.jobUID)
+    return failed(vm, record, 'its Job is gone, and nobody saw how it ended')
   if (job.complete.status === 'True') {
     const { message: _trouble, ...plain } = record
     return { record: { ...plain, phase: 'Succeeded' }, vm }
   }
   if (job.failed.status === 'True') return stepFailed(world, vm, record, job)
   if (!job.isSuspended) return stepPlaying(world, vm, record, job)
-  const machine = machineOf(world, vm)
-  const disk = machine && knownDisk(machine)
   // It may have begun before somebody suspended it.
   if (job.metadata.generation !== 1) return failed(vm, record, 'its Job was suspended by somebody')
-  if (image === undefined) return { record: notPlayed(record, disk), vm }
+  const machine = machineOf(world, vm)
+  if (image === undefined) return { record: notPlayed(record, machine && knownDisk(machine)), vm }
   if (vm.ignoreOnDeploy === true) return { record: pending(record, record.request), vm }
   const isOn = machine?.status.phase === 'Ready' && machine.status.reason !== 'Halted'
   return isOn ? start(world, vm, record, job) : { record, vm, waits: `waits for VirtualMachine ${vm.name}` }
@@ -378,9 +383,6 @@ function stepRunning(one: Case, record: PlayRecord): PlayStep {
 
 /** Resumes a Job whose uid is stored. */
 function start(world: WorkspaceWorld, vm: WorkspaceVm, record: PlayRecord, job: PlayJobView): PlayStep {
-  const isRecorded = (world.workspace.status.plays ?? []).some(
-    (known) => known.phase === 'Running' && known.jobUID === record.jobUID,
-  )
   const { resourceVersion } = job.metadata
   const touch: Touch = {
     ...referTo(job),
@@ -389,7 +391,7 @@ function start(world: WorkspaceWorld, vm: WorkspaceVm, record: PlayRecord, job: 
     annotations: {},
     spec: { suspend: false },
   }
-  return { record, vm, waits: 'is about to begin', ...(isRecorded && { touch }) }
+  return { record, vm, waits: 'is about to begin', ...(isPlayRecorded(world.workspace.status, job) && { touch }) }
 }
 
 /** Returns what becomes of a play whose machine is not the one any more that it began on. */

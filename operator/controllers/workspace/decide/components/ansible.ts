@@ -2,11 +2,11 @@ import {
   ANNOTATIONS,
   ansibleName,
   areVariablesTooLarge,
+  hasPlays,
   isAnsibleTooLarge,
   PLAYS_POLICY,
   playImage,
   playsName,
-  playsOf,
   renderPlaysNetworkPolicy,
   renderWorkspaceAnsible,
   renderWorkspacePlays,
@@ -64,8 +64,7 @@ export function ansibleIdOf({ name }: { readonly name: string }): string {
 
 /** What plays, where there is anything to play. */
 function playersIn({ workspace, spec, policy }: Blueprint): Component['objects'] {
-  const isAny = (spec.vms ?? []).some((vm) => playsOf(vm).length > 0)
-  if (!isAny || playImage(spec, policy) === undefined) return []
+  if (!hasPlays(spec) || playImage(spec, policy) === undefined) return []
   return [renderWorkspacePlays({ workspace, spec }), renderPlaysNetworkPolicy({ workspace })]
 }
 

@@ -1,6 +1,7 @@
 import {
   ANNOTATIONS,
   copiedUidOf,
+  copiedVersionOf,
   GENERATED_LENGTH,
   type GeneratedWorkspaceSecret,
   isGeneratedSecret,
@@ -173,8 +174,7 @@ function pendingStanding(
 ): ComponentStanding {
   const { [ANNOTATIONS.copiedFrom]: from, [ANNOTATIONS.copiedVersion]: version } = copy?.metadata.annotations ?? {}
   const source = `${seen.namespace}/${seen.name}`
-  if (from === source && version === `${seen.uid}/${seen.resourceVersion}`)
-    return componentReady(copyText(name, source))
+  if (from === source && version === copiedVersionOf(seen)) return componentReady(copyText(name, source))
   // What was told of it is told until more is known.
   const told = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
   if (told?.reason === 'SecretNotShared') return componentWaiting('SecretNotShared', told.message ?? '')
