@@ -202,7 +202,7 @@ function hasHostPort({ containers }: WorkspaceContainerCluster): boolean {
 }
 
 /**
- * Returns all routes of a network that a pod can use on an interface, whoever else is on it: the first to each destination, without default routes.
+ * Returns all routes of a network that a pod can use on an interface, also where other pods cannot: the first to each destination, without default routes.
  * Derived from the spec, not from the rendering.
  */
 function expectedRoutes(
