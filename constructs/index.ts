@@ -266,6 +266,7 @@ export {
   matchersOf,
   type PresentMatchers,
 } from './children/machine-matchers.ts'
+export { MemberNames } from './children/member-names.ts'
 export {
   PLAYS_FOLDER,
   type PlayFileName,

@@ -135,7 +135,7 @@ export const POD_OVERRIDES = fieldsOf({
     ...each('automountServiceAccountToken serviceAccount serviceAccountName', ACCOUNT),
     ephemeralContainers: never('a Deployment cannot have it'),
     ...each('hostIPC hostNetwork hostPID hostUsers resourceClaims shareProcessNamespace', NODE),
-    hostname: WORD('name'),
+    hostname: WORD('hostname'),
     hostnameOverride: WORD('name'),
     imagePullSecrets: WORD('pullSecrets'),
     nodeSelector: WORD('nodeSelector'),

@@ -8,7 +8,7 @@ import { cel, dataKey, dnsLabel, listMap, matching, maybeFlag, maybeText, object
 import { containerMemoryField } from './sizes.ts'
 import { CPU_PATTERN, cpuField } from './virtual-machine-cpu.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
-import { dependsOnField, memberName } from './workspace-member-name.ts'
+import { aliasesField, dependsOnField, memberName } from './workspace-member-name.ts'
 import { podInterfaces } from './workspace-networks.ts'
 import { absolutePath, relativePath } from './workspace-volumes.ts'
 
@@ -293,6 +293,8 @@ const container = z
 
 const containerClusterFields = z.object({
   name: memberName().describe('Name of the cluster: of its Deployment, and its host name.'),
+  hostname: dnsLabel().describe('Host name of its containers. Default: name.').optional(),
+  aliases: aliasesField,
   ignoreOnDeploy: maybeFlag('True: its containers are not created; what exists stays. Default: false.'),
   dependsOn: dependsOnField,
   pullSecrets: z

@@ -5,6 +5,8 @@ export const WORKSPACE_LIMITS = {
   userData: 262_144,
   /** Fewer and shorter than for a VirtualMachine alone, because the cost of their rules counts for each machine. */
   vmUsers: { users: 4, keys: 2, keyLength: 1024 },
+  /** Beside its name: a line of /etc/hosts of a VirtualMachine has at most four names. */
+  aliases: 3,
   /** Members that one waits for. */
   dependsOn: 8,
   /** Disks of a machine beside its root disk. */

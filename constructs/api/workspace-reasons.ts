@@ -108,6 +108,12 @@ export const WORKSPACE_REASON_HELP = {
       'dependsOn of a member names the member itself, or no member, or leads back to it, so it can never be created. What exists is not affected.',
     remedy: 'Correct dependsOn of the member as the message says.',
   },
+  AliasNotPossible: {
+    severity: 'warning',
+    meaning:
+      'An alias of a member is no host name, or is a name of another member, too. The member is not created. One that exists goes on without the alias.',
+    remedy: 'Correct aliases of the member as the message says.',
+  },
   /** Refused by the policy, or by all of them. */
   OverrideNotAllowed: {
     severity: 'warning',

@@ -14,7 +14,7 @@ import { cpuField } from './virtual-machine-cpu.ts'
 import { usersField } from './virtual-machine-users.ts'
 import { vmDiskImage } from './vm-disk-image.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
-import { dependsOnField, memberName } from './workspace-member-name.ts'
+import { aliasesField, dependsOnField, memberName } from './workspace-member-name.ts'
 import { machineInterfaces } from './workspace-networks.ts'
 
 const role = z
@@ -49,6 +49,7 @@ const ansible = z
 
 const vmFields = z.object({
   name: memberName().describe('Name of the machine: of its VirtualMachine and its host name.'),
+  aliases: aliasesField,
   baseVm: labelTextField(
     'Machine that this one is derived from, such as ubuntu_2004_lts_en-us_x64. A label, and {baseVm} of the policy key imageUrlTemplate.',
   ).optional(),

@@ -252,6 +252,11 @@ const CONTAINERS: readonly SpecFixture[] = [
     }),
   ),
   ...field(
+    'spec.containerClusters[0].hostname',
+    (hostname) => ({ containerClusters: [{ name: 'c', hostname, containers: [CONTAINER] }] }),
+    { yes: ['web-1', 'a'.repeat(63)], no: ['', 'Web', 'web.lab', 'a_b', 'a'.repeat(64)] },
+  ),
+  ...field(
     'spec.containerClusters[0].fsGroup',
     (fsGroup) => ({ containerClusters: [{ name: 'c', fsGroup, containers: [CONTAINER] }] }),
     { yes: [0, 1000, 2 ** 31 - 1], no: [-1, 1.5, '0', 2 ** 31] },

@@ -396,6 +396,7 @@ function clusterOf(
     nodeSelector: drawn.nodeSelector,
     tolerations: drawn.tolerations,
     overrides: drawn.overrides,
+    ...(at % 2 === 1 && { hostname: `host-${at}`, aliases: [`${name}.lab`] }),
     interfaces: interfacesOf(drawn.attached, drawn.nic, false),
     initContainers: drawn.initContainers.map((container, index) => ({
       name: `i${index}`,

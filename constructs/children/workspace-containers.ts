@@ -10,7 +10,7 @@ import { RenderedObject, renderOne } from './rendered-object.ts'
 import { withOverrides } from './with-overrides.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata, workspaceLabels } from './workspace-child.ts'
 import { type FileMount, type FilesVolume, fileMounts, filesVolume } from './workspace-files.ts'
-import { hostsMounts, hostsVolume } from './workspace-hosts.ts'
+import { hostNameOf, hostsMounts, hostsVolume } from './workspace-hosts.ts'
 import { ansibleName, claimName } from './workspace-names.ts'
 import type { NetworksOfBefore } from './workspace-network.ts'
 import { protocolOf } from './workspace-network-policies.ts'
@@ -183,7 +183,7 @@ function podSpec(
   const specOf = (container: WorkspaceContainer) =>
     containerSpec(container, hasCpuLimit, mountsOf(spec, cluster, container))
   return {
-    hostname: cluster.name,
+    hostname: hostNameOf(cluster),
     automountServiceAccountToken: false,
     ...(placement === 'gated' && { schedulingGates: [{ name: PLACEMENT_GATE }] }),
     ...(nameservers.length > 0 && { dnsPolicy: 'None', dnsConfig: { nameservers } }),

@@ -66,6 +66,64 @@ describe('the names that a member knows', () => {
     ])
   })
 
+  const named = ({ web = {}, router = {} }: { readonly web?: object; readonly router?: object }) => {
+    const { vms, containerClusters, ...more } = SPEC
+    return {
+      ...more,
+      vms: vms.map((vm) => ({ ...vm, ...(vm.name === 'web' && web) })),
+      containerClusters: containerClusters.map((one) => ({ ...one, ...(one.name === 'router' && router) })),
+    }
+  }
+
+  it('include aliases, and a host name for its own containers alone', () => {
+    const aliases = { web: { aliases: ['www', 'www.lab.example', 'www'] } }
+    const spec = parsed(named({ ...aliases, router: { hostname: 'r1' } }))
+    expect(linesOf(spec, 'router')).toEqual([
+      '10.1.0.1 router r1',
+      '10.0.0.1 router r1',
+      '10.0.0.2 web www www.lab.example',
+      'fd00::2 web www www.lab.example',
+    ])
+    expect(linesOf(spec, 'plain')).not.toContainEqual(expect.stringContaining('r1'))
+    expect(renderContainerCluster(clusterOf(spec, 'router')).spec.template.spec.hostname).toBe('r1')
+    // Nobody is restarted for an alias.
+    const without = parsed(named({ router: { hostname: 'r1' } }))
+    expect(renderContainerCluster(clusterOf(spec, 'router'))).toEqual(
+      renderContainerCluster(clusterOf(without, 'router')),
+    )
+  })
+
+  it.each([
+    ['plain', /has "plain", which is a name of plain, too: leave it to one of them/],
+    ['both', /has "both", which is a name of web, too/],
+    ['ip6-loopback', /has "ip6-loopback", which is a name that each host has for itself/],
+    ['a\nb', /has "a\\nb", which is no host name: take lower-case/],
+    ['A', /has "A", which is no host name/],
+  ])('do not include the alias %j, which is warned of', (alias, wrong) => {
+    const spec = parsed(named({ web: { aliases: ['both', 'www'] }, router: { aliases: [alias, 'gw'] } }))
+    const both = alias === 'both' ? '' : 'both '
+    expect(linesOf(spec, 'router')).toEqual([
+      '10.1.0.1 router gw',
+      '10.0.0.1 router gw',
+      `10.0.0.2 web ${both}www`,
+      `fd00::2 web ${both}www`,
+    ])
+    expect(clusterWarnings(clusterOf(spec, 'router'))).toEqual([expect.stringMatching(wrong)])
+  })
+
+  it('include aliases only where they have an effect, which is warned of', () => {
+    const words = { aliases: ['x'], hostname: 'web' }
+    const { names: _names, ...off } = named({ router: words })
+    expect(clusterWarnings(clusterOf(parsed(off), 'router'))).toEqual([
+      'aliases has no effect without names: hosts of the workspace',
+    ])
+    const away = { ...words, interfaces: [{ network: 'red' }] }
+    expect(clusterWarnings(clusterOf(parsed(named({ router: away })), 'router'))).toEqual([
+      'aliases has no effect, since it has no ipAddress on a network of the workspace',
+      'its hostname web is a name of web, too, so in its containers it may lead there: take another one',
+    ])
+  })
+
   it('do not depend on the order of the spec', () => {
     const { vms, containerClusters, ...more } = SPEC
     const other = parsed({ ...more, vms: vms.toReversed(), containerClusters: containerClusters.toReversed() })

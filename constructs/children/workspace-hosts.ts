@@ -10,6 +10,7 @@ import {
   type WorkspaceSpec,
   type WorkspaceVm,
 } from '../api/workspace.ts'
+import { LOCAL_NAMES, MemberNames, type Members } from './member-names.ts'
 import { freeVolumeName } from './pod-overrides.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
@@ -32,8 +33,6 @@ export interface ClusterHostsObject {
 export const HOSTS_KEY = 'hosts'
 export const HOSTS_PATH = '/etc/hosts'
 
-/** These are names of the host itself, in every hosts file. */
-const LOCAL_NAMES: ReadonlySet<string> = new Set(['localhost', 'ip6-localhost', 'ip6-loopback'])
 const LOCAL_LINES = [
   '127.0.0.1 localhost',
   '::1 localhost ip6-localhost ip6-loopback',
@@ -41,20 +40,22 @@ const LOCAL_LINES = [
   'ff02::2 ip6-allrouters',
 ]
 
-type Member = Pick<WorkspaceVm | WorkspaceContainerCluster, 'name' | 'interfaces'>
-type Members = Pick<WorkspaceSpec, 'vms' | 'containerClusters'>
+type Member = Pick<WorkspaceVm | WorkspaceContainerCluster, 'name' | 'aliases' | 'interfaces'>
 
 /**
- * Returns the static addresses of all members, its own included, on the networks that a member is on, by their names: the first {@link HOST_ALIASES_MAX}. Members whose
+ * Returns the static addresses of all members, its own included, on the networks that a member is on, by their names and aliases: the first {@link HOST_ALIASES_MAX}. Members whose
  * addresses only a DHCP server or the guest knows are not among them. The order depends on names alone, and for the addresses of one member on the order
  * of the interfaces: a spec that is sorted in another way has the same result.
  */
 export function hostAliasesOf(spec: Members, viewer: Pick<Member, 'interfaces'>): HostAlias[] {
   const found: HostAlias[] = []
-  for (const member of namedMembers(spec).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+  const names = new MemberNames(spec)
+  for (const member of membersOf(spec).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (found.length >= HOST_ALIASES_MAX) break
+    const hostnames = names.of(member)
+    if (hostnames.length === 0) continue
     const addresses = addressesSeen(viewer, member)
-    found.push(...addresses.map((address) => ({ ip: address.replace(/\/.*/, ''), hostnames: [member.name] })))
+    found.push(...addresses.map((address) => ({ ip: address.replace(/\/.*/, ''), hostnames })))
   }
   return found.slice(0, HOST_ALIASES_MAX)
 }
@@ -62,14 +63,16 @@ export function hostAliasesOf(spec: Members, viewer: Pick<Member, 'interfaces'>)
 /** Returns what an author should know about the names that a member gets. */
 export function hostAliasWarnings(spec: WorkspaceSpec, viewer: Pick<Member, 'interfaces'>): string[] {
   if (spec.names !== 'hosts') return []
-  const count = namedMembers(spec).reduce((sum, member) => sum + addressesSeen(viewer, member).length, 0)
+  const names = new MemberNames(spec)
+  const named = membersOf(spec).filter((member) => names.of(member).length > 0)
+  const count = named.reduce((sum, member) => sum + addressesSeen(viewer, member).length, 0)
   return count > HOST_ALIASES_MAX
     ? [`it gets the first ${HOST_ALIASES_MAX} of ${count} addresses of members by name, in the order of the names`]
     : []
 }
 
-function namedMembers({ vms = [], containerClusters = [] }: Members): readonly Member[] {
-  return [...vms, ...containerClusters].filter(({ name }) => !LOCAL_NAMES.has(name))
+function membersOf({ vms = [], containerClusters = [] }: Members): readonly Member[] {
+  return [...vms, ...containerClusters]
 }
 
 function addressesSeen({ interfaces: own = [] }: Pick<Member, 'interfaces'>, { interfaces = [] }: Member): string[] {
@@ -90,7 +93,7 @@ export class ContainerClusterHosts extends RenderedObject<ClusterHostsObject> {
         name: clusterHostsName(cluster.name),
         labels: { [LABELS.containerCluster]: cluster.name },
       }),
-      data: { [HOSTS_KEY]: hostsFile(cluster.name, hostAliasesOf(spec, cluster)) },
+      data: { [HOSTS_KEY]: hostsFile(cluster, hostAliasesOf(spec, cluster)) },
     })
   }
 }
@@ -106,12 +109,21 @@ export function clusterHostsName(cluster: string): string {
   return childName(cluster, 'hosts')
 }
 
-/** Without an address of its own, the name of the pod leads to the host itself, as in Debian. */
-function hostsFile(name: string, aliases: readonly HostAlias[]): string {
-  const hasOwn = LOCAL_NAMES.has(name) || aliases.some(({ hostnames }) => hostnames.includes(name))
-  const own = hasOwn ? [] : [`127.0.1.1 ${name}`]
-  const others = aliases.map(({ ip, hostnames }) => [ip, ...hostnames].join(' '))
-  return `${['# Members of the workspace, because of its names: hosts.', ...LOCAL_LINES, ...own, ...others].join('\n')}\n`
+/** Returns the host name of the pod of a container cluster. */
+export function hostNameOf({ name, hostname = name }: Pick<WorkspaceContainerCluster, 'name' | 'hostname'>): string {
+  return hostname
+}
+
+/** The host name is one more name of its own addresses. Without such, the names of the pod lead to the host itself, as in Debian. */
+function hostsFile(cluster: WorkspaceContainerCluster, aliases: readonly HostAlias[]): string {
+  const { name } = cluster
+  const host = hostNameOf(cluster)
+  const isTaken = (one: string) => LOCAL_NAMES.has(one) || aliases.some(({ hostnames }) => hostnames.includes(one))
+  const isOwn = ({ hostnames }: HostAlias) => hostnames.includes(name)
+  const unknown = [...new Set([host, name])].filter((one) => !isTaken(one))
+  const lines = aliases.map((one) => [one.ip, ...one.hostnames, ...(isOwn(one) ? unknown : [])].join(' '))
+  const local = unknown.length > 0 && !aliases.some(isOwn) ? [`127.0.1.1 ${unknown.join(' ')}`] : []
+  return `${['# Members of the workspace, because of its names: hosts.', ...LOCAL_LINES, ...local, ...lines].join('\n')}\n`
 }
 
 /** Returns the volume of the file. A cluster that is on no network of the workspace has none. */

@@ -10,10 +10,18 @@ import {
   type WorkspaceVm,
 } from '../api/workspace.ts'
 import { usableRoutes } from './cloud-init-network-data.ts'
+import { MemberNames } from './member-names.ts'
 import { podOverrides } from './pod-overrides.ts'
 import { replacedBy } from './with-overrides.ts'
 import { type ContainerClusterProps, deploymentWithout } from './workspace-containers.ts'
-import { HOSTS_PATH, hasOwnHosts, hostAliasesOf, hostAliasWarnings, hostsVolume } from './workspace-hosts.ts'
+import {
+  HOSTS_PATH,
+  hasOwnHosts,
+  hostAliasesOf,
+  hostAliasWarnings,
+  hostNameOf,
+  hostsVolume,
+} from './workspace-hosts.ts'
 import { isDefaultRoute, routesOf, type WorkspaceNetworkProps } from './workspace-network.ts'
 import { mountedVolumes } from './workspace-node-group.ts'
 import {
@@ -102,6 +110,8 @@ export function clusterWarnings(props: PodNetworkProps): string[] {
     ...lostReplies(cluster, attached.find(hasGateway)?.network),
     ...withoutNames(spec, cluster),
     ...hostAliasWarnings(spec, cluster),
+    ...aliasWarnings(spec, cluster),
+    ...hostNameOfOthers(spec, cluster),
   ]
 }
 
@@ -126,7 +136,7 @@ export function podOverrideWarnings(props: ContainerClusterProps): string[] {
 
 /** Returns what an author should know about the networks of a machine. */
 export function machineNetworkWarnings(spec: WorkspaceSpec, vm: WorkspaceVm): string[] {
-  return [...unusedDefaultRoutes(spec, vm), ...unnamedGuest(spec, vm)]
+  return [...unusedDefaultRoutes(spec, vm), ...unnamedGuest(spec, vm), ...aliasWarnings(spec, vm)]
 }
 
 function unnamedGuest(spec: WorkspaceSpec, vm: WorkspaceVm): string[] {
@@ -197,6 +207,27 @@ function withoutNames({ names }: WorkspaceSpec, cluster: WorkspaceContainerClust
   return containersOf(cluster)
     .filter(hasOwnHosts)
     .map(({ name }) => `container ${name} has a ${HOSTS_PATH} of its own, so it does not get the names of the members`)
+}
+
+/** Returns what an author should know about the aliases of a member. */
+function aliasWarnings(spec: WorkspaceSpec, member: WorkspaceVm | WorkspaceContainerCluster): string[] {
+  const { aliases = [], interfaces = [] } = member
+  if (aliases.length === 0) return []
+  const wrong = new MemberNames(spec).wrongIn(member)
+  if (wrong !== undefined) return [wrong]
+  if (spec.names !== 'hosts') return ['aliases has no effect without names: hosts of the workspace']
+  return interfaces.some((nic) => staticAddresses(nic).length > 0)
+    ? []
+    : ['aliases has no effect, since it has no ipAddress on a network of the workspace']
+}
+
+/** In Docker, a host name is known to its own container alone, too. */
+function hostNameOfOthers(spec: WorkspaceSpec, cluster: WorkspaceContainerCluster): string[] {
+  const host = hostNameOf(cluster)
+  const other = new MemberNames(spec).otherThan(cluster.name, host)
+  return spec.names === 'hosts' && other !== undefined
+    ? [`its hostname ${host} is a name of ${other}, too, so in its containers it may lead there: take another one`]
+    : []
 }
 
 /** The plug-in has no place for them. */

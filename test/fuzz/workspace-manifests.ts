@@ -136,8 +136,11 @@ const initContainer = container.map(
 )
 /** Whether they exist, and wait for each other, is no matter of the schema. */
 const dependsOn = maybe(fc.array(fc.constantFrom('vm-0', 'cluster', '', 'x'.repeat(63)), { maxLength: 8 }))
+/** The operator says which it takes. */
+const aliases = maybe(fc.array(fc.constantFrom('www.lab', 'cluster', 'a_b', '', 'x'.repeat(253)), { maxLength: 3 }))
 const vm = fc.record({
   backingVMDiskImage: objectName,
+  aliases,
   baseVm: maybe(labelValue),
   version: maybe(labelValue),
   ignoreOnDeploy: maybe(fc.boolean()),
@@ -210,7 +213,7 @@ const validSpec = fc
     nets: names,
     starts: fc.nat(3),
     vms: fc.array(vmWithUserData, { minLength: 1, maxLength: 2 }),
-    place: fc.record({ ...placement, dependsOn, overrides: maybe(overrides) }),
+    place: fc.record({ ...placement, dependsOn, aliases, hostname: maybe(label), overrides: maybe(overrides) }),
     container,
     first: maybe(initContainer),
     volumes: names,
@@ -637,6 +640,13 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
       ),
     ),
     at(
+      [...owner, 'aliases'],
+      fc.oneof(
+        textAround(253).map((name) => [name]),
+        many(4, (index) => `m${index}` as never),
+      ),
+    ),
+    at(
       [...owner, 'interfaces'],
       many(9, (index) => ({ network: `n${index}`, ipAddress: '10.0.0.1/24' })),
     ),
@@ -773,6 +783,7 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
       oddPath.map((path) => path.replace(/^\//, '')),
     ),
   ),
+  at([...CLUSTER, 'hostname'], oddName),
   at(['containerClusters', 0, 'fsGroup'], fc.constantFrom(-1, 0, 1000, 2 ** 31, '0', 1.5)),
   at(
     [...CONTAINER, 'portMappings'],

@@ -163,6 +163,8 @@ function clusterOf(
   const port = { containerPort: 80, hostPort: 30_000 + 10 * lab.number + cluster }
   return {
     name: pick(CLUSTERS, cluster),
+    aliases: [`${pick(CLUSTERS, cluster)}.lab`],
+    ...(cluster === 1 && { hostname: 'host' }),
     ignoreOnDeploy: isIgnored,
     ...(before !== undefined && { dependsOn: [pick(CLUSTERS, before.cluster)] }),
     ...(network !== undefined && { interfaces: [interfaceOf(network, FIRST_CLUSTER + cluster)] }),

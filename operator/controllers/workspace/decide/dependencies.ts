@@ -3,7 +3,7 @@ import { memoized } from '../../../runtime/memoized.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { componentFailed, idOf } from './component.ts'
-import { heldBack, type Judged, waitingFor } from './judge.ts'
+import { heldBack, isToBeCreated, type Judged, waitingFor } from './judge.ts'
 
 /** A member of a workspace that is created after others. */
 interface Dependent {
@@ -137,8 +137,7 @@ export function inTurn({ spec, children }: WorkspaceWorld, judged: Map<string, J
   if (!spec.ok) return
   for (const { id, object, needs, wrong } of dependentsIn(spec.spec)) {
     const own = judged.get(id)
-    const isCreated = own?.apply?.some((one) => idOf(one.kind, one.metadata.name) === object) === true
-    if (own === undefined || !isCreated || children.has(object)) continue
+    if (own === undefined || !isToBeCreated(own, object, children)) continue
     const awaited = needs.flatMap((one) => judged.get(one) ?? []).find(({ standing }) => standing.phase !== 'Ready')
     if (wrong !== undefined) judged.set(id, heldBack(own, componentFailed('DependencyInvalid', wrong)))
     else if (awaited !== undefined) judged.set(id, heldBack(own, waitingFor(awaited)))

@@ -103,6 +103,11 @@ function creation(parts: readonly Part[], loss: ComponentStanding | undefined): 
   return { standing, apply: write.map(({ wanted }) => wanted) }
 }
 
+/** Reports whether an object of a component is there after this decision, and not before. @param object `idOf` it */
+export function isToBeCreated({ apply = [] }: Judged, object: string, children: WorkspaceWorld['children']): boolean {
+  return !children.has(object) && apply.some(({ kind, metadata }) => idOf(kind, metadata.name) === object)
+}
+
 /** Returns what to do and say instead where a component is not to be created yet. */
 export function heldBack(judged: Judged, standing: ComponentStanding): Judged {
   return { ...judged, standing: withLoss(lossIn(judged.standing), standing), apply: [] }

@@ -6,6 +6,7 @@ import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import { sooner, type Wake } from '../../../runtime/wake.ts'
 import type { WorkspacePlan, WorkspaceWorld } from '../world.ts'
+import { withoutWrongAliases } from './aliases.ts'
 import { inTurn } from './dependencies.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'
@@ -94,6 +95,7 @@ function judgeAll(world: WorkspaceWorld, now: number): Judged[] {
       judged.set(idOfComponent(component), judge(world, kind, component, awaited, now))
     }
   }
+  withoutWrongAliases(world, judged)
   inTurn(world, judged)
   return [...judged.values()]
 }
