@@ -57,7 +57,10 @@ export function renderAll(
       ...renderClusterHosts({ workspace, spec, cluster }),
     ]),
     clusters: containerClusters.map((cluster) =>
-      renderContainerCluster({ workspace, spec, cluster, driver, quota: QUOTA, networksOfBefore }),
+      renderContainerCluster({
+        ...{ workspace, spec, cluster, driver, quota: QUOTA, networksOfBefore },
+        serviceLinks: networksOfBefore === undefined ? 'none' : 'added',
+      }),
     ),
   }
 }

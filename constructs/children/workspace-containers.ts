@@ -36,6 +36,8 @@ export interface ContainerClusterProps {
   readonly ownRoutes?: OwnRoutes
   /** `free` renders the cluster as versions up to 0.1.0 of the operator did: the scheduler alone places its pod. @default `gated` */
   readonly placement?: 'gated' | 'free'
+  /** `added` renders the cluster as earlier versions of the operator did: Kubernetes adds variables for each Service of the namespace. @default `none` */
+  readonly serviceLinks?: 'none' | 'added'
   readonly networksOfBefore?: NetworksOfBefore | undefined
 }
 
@@ -84,6 +86,7 @@ export interface ContainerSpec {
 export interface PodSpec extends NodePlacement {
   readonly hostname: string
   readonly automountServiceAccountToken: false
+  readonly enableServiceLinks?: false
   readonly schedulingGates?: readonly [{ readonly name: typeof PLACEMENT_GATE }]
   readonly dnsPolicy?: 'None'
   readonly dnsConfig?: { readonly nameservers: readonly string[] }
@@ -172,7 +175,7 @@ export function deploymentWithout(props: ContainerClusterProps): DeploymentObjec
 }
 
 function podSpec(
-  { workspace, spec, cluster, quota, placement = 'gated' }: ContainerClusterProps,
+  { workspace, spec, cluster, quota, placement = 'gated', serviceLinks = 'none' }: ContainerClusterProps,
   nodeGroup: string | undefined,
 ): PodSpec {
   const { pullSecrets = [], initContainers = [] } = cluster
@@ -185,6 +188,8 @@ function podSpec(
   return {
     hostname: hostNameOf(cluster),
     automountServiceAccountToken: false,
+    // Such variables tell where other members are, and programs take them for their own settings.
+    ...(serviceLinks === 'none' && { enableServiceLinks: false }),
     ...(placement === 'gated' && { schedulingGates: [{ name: PLACEMENT_GATE }] }),
     ...(nameservers.length > 0 && { dnsPolicy: 'None', dnsConfig: { nameservers } }),
     ...(nodeGroup !== undefined && { affinity: sameNodeAs(nodeGroup) }),

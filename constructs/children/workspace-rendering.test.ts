@@ -508,6 +508,7 @@ describe('renderContainerCluster', () => {
       driver: 'bridge',
       defaultRoute: 'requested',
       placement: 'free',
+      serviceLinks: 'added',
     }).spec
     expect(template.spec).not.toHaveProperty('schedulingGates')
     const asked = JSON.parse(template.metadata.annotations?.[NETWORKS_ANNOTATION] ?? '') as PodNetwork[]

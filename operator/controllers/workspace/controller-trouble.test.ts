@@ -344,7 +344,7 @@ it('overrides of a container cluster need the policy, replace its pod, and are g
   }
   expect(await said()).toEqual([
     'OverrideNotAllowed',
-    'overrides: spec.hostname cannot be overridden: name of the container cluster says that',
+    'overrides: spec.hostname cannot be overridden: hostname of the container cluster says that',
   ])
   bench.change(withPod({ hostAliases: aliases, containers: [{ name: 'db', imagePullPolicy: 'Always' }] }))
   bench.setPolicy({ allowedOverrides: ['pod:spec.hostAliases', 'pod:spec.containers'] })

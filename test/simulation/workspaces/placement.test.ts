@@ -100,6 +100,7 @@ async function asMadeBefore(spec: WorkspaceSpecInput): Promise<void> {
         ...props,
         cluster: one as never,
         placement: 'free',
+        serviceLinks: 'added',
         defaultRoute: 'requested',
       }) as KubeObject,
     )

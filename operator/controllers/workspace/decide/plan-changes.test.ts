@@ -178,7 +178,7 @@ describe('what an earlier version of the operator made', () => {
   const old = (): PlannedWorld => {
     const planned = settledWorld(DEPLOYED)
     const blueprint = { workspace: { name: 'lab', uid: 'lab-uid' }, spec: parsed(DEPLOYED), policy: planned.policy }
-    for (const wanted of renderComponents(blueprint).flatMap(({ earlier = [] }) => earlier[0]?.objects ?? [])) {
+    for (const wanted of renderComponents(blueprint).flatMap(({ earlier = [] }) => earlier.at(-1)?.objects ?? [])) {
       const { spec, metadata } = wanted as DeploymentView
       const found = planned.children.get(idOfObject(wanted)) as DeploymentView
       planned.children.set(idOfObject(wanted), { ...found, metadata, spec } as DeploymentView)
@@ -230,6 +230,31 @@ describe('what an earlier version of the operator made', () => {
     )
     expect(writes(plan)).toEqual(['NetworkAttachmentDefinition bridge-inet-pod-*', ID])
   })
+})
+
+it('a pod keeps the variables with the Services of its namespace that earlier versions of the operator left in it', () => {
+  const ID = 'Deployment demo-app'
+  const planned = settledWorld(DEPLOYED)
+  const podOf = ({ children }: PlannedWorld) => (children.get(ID) as KubeObject & DeploymentObject).spec.template.spec
+  expect(podOf(planned)).toMatchObject({ enableServiceLinks: false })
+  const reason = planWorkspace(planned.world, NOW).status.components?.find(({ name }) => name === 'demo-app')?.reason
+  const blueprint = { workspace: { name: 'lab', uid: 'lab-uid' }, spec: parsed(DEPLOYED), policy: planned.policy }
+  const before = renderComponents(blueprint).find(({ name }) => name === 'demo-app')?.earlier?.[0]?.objects ?? []
+  for (const wanted of before) {
+    const found = planned.children.get(idOfObject(wanted))
+    planned.children.set(idOfObject(wanted), {
+      ...found,
+      ...wanted,
+      metadata: { ...found?.metadata, ...wanted.metadata },
+    })
+  }
+  expect(podOf(planned)).not.toHaveProperty('enableServiceLinks')
+  const { apply, remove, status } = planWorkspace(planned.world, NOW)
+  const told = status.components?.find(({ name }) => name === 'demo-app')
+  expect([apply, remove, told?.reason]).toEqual([[], [], reason])
+  planned.children.delete(ID)
+  const again = planWorkspace(planned.world, NOW).apply.find((one) => idOfObject(one) === ID)
+  expect(again).toMatchObject({ spec: { template: { spec: { enableServiceLinks: false } } } })
 })
 
 describe('a pod keeps the way in which it got the routes of a network', () => {

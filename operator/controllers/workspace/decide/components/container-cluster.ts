@@ -100,7 +100,7 @@ interface Way {
   readonly remarks: readonly ComponentRemark[]
 }
 
-/** What runs is not replaced for the names of the members, nor for routes that it gets in another way since. */
+/** What runs is not replaced for the names of the members, for routes that it gets in another way since, nor to be rid of variables. */
 function earlierRenderings({ workspace, spec }: Blueprint, props: ContainerClusterProps): EarlierRendering[] {
   const { cluster } = props
   const hasNames = hostsVolume(spec, cluster) !== undefined
@@ -108,7 +108,9 @@ function earlierRenderings({ workspace, spec }: Blueprint, props: ContainerClust
   const ways = [
     { props, remarks: [] },
     ...(hasNames ? [{ props: plain, remarks: [unnamed(workspace.name, cluster.name)] }] : []),
-  ].flatMap(waysOfRoutes)
+  ]
+    .flatMap(waysOfRoutes)
+    .flatMap(waysOfVariables)
   const { why, message } = outdated(workspace.name, cluster)
   const more = hasNames ? 'its containers do not have the names of the members; ' : ''
   return [
@@ -116,7 +118,9 @@ function earlierRenderings({ workspace, spec }: Blueprint, props: ContainerClust
       .slice(1)
       .map((way): EarlierRendering => ({ objects: renderedAs(way.props), remarks: way.remarks, lacksOneThing: true })),
     {
-      objects: [renderContainerCluster({ ...plain, defaultRoute: 'requested', placement: 'free' })],
+      objects: [
+        renderContainerCluster({ ...plain, defaultRoute: 'requested', placement: 'free', serviceLinks: 'added' }),
+      ],
       remarks: [{ why, message: `${more}${message}` }, ...withoutRoutes(props)],
     },
   ]
@@ -144,6 +148,11 @@ function waysOfRoutes(way: Way): Way[] {
     return ownNetworks(changed) === has ? [] : [{ props: changed, remarks: [...remarks, ...more] }]
   }
   return [way, ...other('always', []), ...other('never', withoutRoutes(props))]
+}
+
+/** A pod that was made with a variable for each Service keeps them: its programs may need them. */
+function waysOfVariables(way: Way): Way[] {
+  return [way, { ...way, props: { ...way.props, serviceLinks: 'added' } }]
 }
 
 function ownNetworks(props: ContainerClusterProps): string {
