@@ -77,6 +77,16 @@ export const serviceTypes = namesThat(
   `some of ${SERVICE_TYPES.join(', ')}`,
 ).transform((names): readonly ServiceType[] => SERVICE_TYPES.filter((type) => names.includes(type)))
 
+/** Devices of a node that containers may have without being privileged: those that virt-handler of KubeVirt offers as resources. */
+export const CONTAINER_DEVICES = ['kvm', 'tun', 'vhost-net'] as const
+export type ContainerDevice = (typeof CONTAINER_DEVICES)[number]
+
+/** In the order above, whatever that of the text is. */
+export const containerDevices = namesThat(
+  (name) => CONTAINER_DEVICES.some((device) => device === name),
+  `some of ${CONTAINER_DEVICES.join(', ')}`,
+).transform((names): readonly ContainerDevice[] => CONTAINER_DEVICES.filter((device) => names.includes(device)))
+
 /** Resources that a ResourceQuota counts in whole objects. */
 const COUNTED = [
   'pods',

@@ -71,6 +71,7 @@ const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
   ['allowedCapabilities', '', 'allowedCapabilities', []],
   ['allowedServiceTypes', 'LoadBalancer ClusterIP', 'allowedServiceTypes', ['ClusterIP', 'LoadBalancer']],
   ['allowedServiceTypes', '', 'allowedServiceTypes', []],
+  ['allowedDevices', 'vhost-net tun', 'allowedDevices', ['tun', 'vhost-net']],
   ['sharedSecretNamespaces', 'logins, licences\nlogins', 'sharedSecretNamespaces', ['logins', 'licences']],
   [
     'workspaceQuota',
@@ -127,6 +128,7 @@ const BAD: readonly (readonly [string, string])[] = [
   ),
   ...['Logins', 'a/b', '*', 'a;b'].map((value) => ['sharedSecretNamespaces', value] as const),
   ...['ExternalName', 'nodeport', 'ClusterIP;NodePort'].map((value) => ['allowedServiceTypes', value] as const),
+  ...['/dev/kvm', 'fuse', '*'].map((value) => ['allowedDevices', value] as const),
   ...['CAP_CHOWN', 'net_admin', '*', 'NET_ADMIN;SYS_TIME'].map((value) => ['allowedCapabilities', value] as const),
   ['clusterCidrs', '10.96.0.0'],
   ['clusterCidrs', '10.96.0.0/16 none'],

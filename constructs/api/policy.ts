@@ -16,8 +16,10 @@ import {
 import {
   attachments,
   BASELINE_CAPABILITIES,
+  type ContainerDevice,
   capabilities,
   cidrs,
+  containerDevices,
   namespaceNames,
   overrideEntries,
   playerImage,
@@ -86,6 +88,8 @@ export interface Policy {
   readonly allowPrivilegedExec: boolean
   /** In upper case, without `CAP_`. */
   readonly allowedCapabilities: readonly string[]
+  /** Of containers of workspaces. */
+  readonly allowedDevices: readonly ContainerDevice[]
   /** Of `spec.services` of workspaces. */
   readonly allowedServiceTypes: readonly ServiceType[]
   /** Namespaces whose labelled Secrets workspaces may have copies of. */
@@ -134,6 +138,7 @@ export const POLICY_DEFAULTS: Policy = {
   allowPrivileged: false,
   allowPrivilegedExec: false,
   allowedCapabilities: [...BASELINE_CAPABILITIES],
+  allowedDevices: [],
   allowedServiceTypes: ['ClusterIP'],
   ansibleImage: undefined,
   sharedSecretNamespaces: [],
@@ -281,6 +286,11 @@ export const POLICY_SCHEMA = {
     'allowedCapabilities',
     capabilities,
     'Linux capabilities that containers of workspaces may add, separated by commas, blanks or line ends. The default is the list of the level baseline of the Pod Security Standards. An empty text allows none. A container cluster that adds another one is not created.',
+  ),
+  allowedDevices: key(
+    'allowedDevices',
+    containerDevices,
+    'Devices of the node that containers of workspaces may have (containers[].devices), separated by commas, blanks or line ends: tun, kvm, vhost-net. With kvm, programs in a container are virtual machines of their own, which use the processor and the memory of the container. An empty text allows none. A container cluster with another one is not created.',
   ),
   allowedServiceTypes: key(
     'allowedServiceTypes',

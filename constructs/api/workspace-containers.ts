@@ -3,6 +3,7 @@ import { type CelRule, celMatches } from '../schema/cel.ts'
 import { imageReference } from './image-reference.ts'
 import { placementFields } from './machine-placement.ts'
 import { overridesField, POD_OVERRIDES_HELP } from './overrides.ts'
+import { CONTAINER_DEVICES } from './policy-workspace-values.ts'
 import { parseMilliQuantity, QUANTITY_PATTERN } from './quantity.ts'
 import { cel, dataKey, dnsLabel, listMap, matching, maybeFlag, maybeText, objectName, oneOf } from './shared.ts'
 import { containerMemoryField } from './sizes.ts'
@@ -273,6 +274,11 @@ const initContainer = z
 const container = z
   .object({
     ...program,
+    devices: z
+      .array(z.enum(CONTAINER_DEVICES).describe('tun is /dev/net/tun.'))
+      .max(CONTAINER_DEVICES.length)
+      .describe('Devices of the node. The policy key allowedDevices must name each. Default: none.')
+      .optional(),
     stdin: maybeFlag('True: the program has an input, so that kubectl attach -i can write to it. Default: false.'),
     tty: maybeFlag(
       'True: the program has a terminal, as a shell needs it: kubectl attach -it. Needs stdin. Default: false.',

@@ -139,6 +139,13 @@ export const WORKSPACE_REASON_HELP = {
       'Remove the capability that the message names from capabilities.add, or have it added to allowedCapabilities.',
   },
   /** Refused by the policy. */
+  DeviceNotAllowed: {
+    severity: 'warning',
+    meaning:
+      'A container asks for a device that the policy key allowedDevices does not name. Its cluster is not created. One that exists stays as it is.',
+    remedy: 'Remove the device that the message names from devices, or have it added to allowedDevices.',
+  },
+  /** Refused by the policy. */
   ServiceTypeNotAllowed: {
     severity: 'warning',
     meaning:

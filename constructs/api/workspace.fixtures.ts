@@ -261,6 +261,14 @@ const CONTAINERS: readonly SpecFixture[] = [
     (fsGroup) => ({ containerClusters: [{ name: 'c', fsGroup, containers: [CONTAINER] }] }),
     { yes: [0, 1000, 2 ** 31 - 1], no: [-1, 1.5, '0', 2 ** 31] },
   ),
+  ...field('spec.containerClusters[0].containers[0].devices', (devices) => container({ devices }), {
+    yes: [[], ['tun'], ['kvm', 'tun', 'vhost-net']],
+    no: ['tun', ['tun', 'kvm', 'tun', 'kvm']],
+  }),
+  ...field('spec.containerClusters[0].containers[0].devices[0]', (device) => container({ devices: [device] }), {
+    yes: ['kvm'],
+    no: ['/dev/net/tun', 'fuse', ''],
+  }),
   ...field('spec.containerClusters[0].containers[0].privileged', (privileged) => container({ privileged }), {
     yes: [true, false],
     no: ['true', 1],

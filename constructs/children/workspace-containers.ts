@@ -46,6 +46,12 @@ interface Amounts {
   readonly memory?: string
 }
 
+/** By name of a resource that a device plugin offers. */
+type Devices = Readonly<Record<`${typeof DEVICE_PLUGIN}${string}`, '1'>>
+
+/** KubeVirt's virt-handler offers the devices of its node as resources of these names. */
+const DEVICE_PLUGIN = 'devices.kubevirt.io/'
+
 type ValueFrom = NonNullable<NonNullable<WorkspaceContainer['env']>[number]['valueFrom']>
 
 /** As Kubernetes has it. */
@@ -69,7 +75,7 @@ export interface ContainerSpec {
   readonly readinessProbe?: Probe
   readonly livenessProbe?: Probe
   readonly env?: readonly EnvVar[]
-  readonly resources?: { readonly requests?: Amounts; readonly limits?: Amounts }
+  readonly resources?: { readonly requests?: Amounts; readonly limits?: Amounts | (Amounts & Devices) }
   readonly securityContext?: {
     readonly privileged?: true
     readonly capabilities?: { readonly add?: readonly string[]; readonly drop?: readonly string[] }
@@ -214,7 +220,7 @@ function containerSpec(
   hasCpuLimit: boolean,
   volumeMounts: NonNullable<ContainerSpec['volumeMounts']>,
 ): ContainerSpec {
-  const { name, image, resources, env = [], portMappings = [] } = container
+  const { name, image, env = [], portMappings = [] } = container
   const { command = [], args = [], workingDir, stdin, tty } = container
   return {
     name,
@@ -226,7 +232,7 @@ function containerSpec(
     ...(tty && { tty }),
     ...probesOf(container),
     ...(env.length > 0 && { env: env.map(envVar) }),
-    ...(resources !== undefined && resourcesOf(resources, hasCpuLimit)),
+    ...resourcesOf(container, hasCpuLimit),
     ...securityContextOf(container),
     ...(portMappings.length > 0 && {
       ports: portMappings.map(({ containerPort, hostPort, protocol }) => ({
@@ -293,13 +299,19 @@ function securityContextOf({
 
 /** Without a limit of its own, memory is limited to the request, and CPU time that others do not use is available. */
 function resourcesOf(
-  { cpu, memory, limits: own = {} }: NonNullable<WorkspaceContainer['resources']>,
+  { resources: { cpu, memory, limits: own = {} } = {}, devices = [] }: WorkspaceContainer,
   hasCpuLimit: boolean,
 ): Pick<ContainerSpec, 'resources'> {
   const requests = amounts({ cpu, memory })
-  const limits = amounts({ cpu: own.cpu ?? (hasCpuLimit ? cpu : undefined), memory: own.memory ?? memory })
+  const most = amounts({ cpu: own.cpu ?? (hasCpuLimit ? cpu : undefined), memory: own.memory ?? memory })
+  const limits = devices.length === 0 ? most : { ...most, ...devicesOf(devices) }
   if (requests === undefined && limits === undefined) return {}
   return { resources: { ...(requests !== undefined && { requests }), ...(limits !== undefined && { limits }) } }
+}
+
+/** Whoever has one of the resource has the device. */
+function devicesOf(devices: NonNullable<WorkspaceContainer['devices']>): Devices {
+  return Object.fromEntries(devices.map((device) => [`${DEVICE_PLUGIN}${device}` as const, '1' as const]))
 }
 
 function amounts({ cpu, memory }: { readonly [name in keyof Amounts]: string | undefined }): Amounts | undefined {

@@ -230,6 +230,15 @@ describe('renderContainerCluster', () => {
     expect(of({ limits: {} })).toBeUndefined()
   })
 
+  it('has one of the resource of each device, beside its other limits', () => {
+    expect(firstContainer({ devices: ['tun'] })?.resources).toEqual({ limits: { 'devices.kubevirt.io/tun': '1' } })
+    expect(firstContainer({ devices: ['kvm', 'tun'], resources: { memory: '1Gi' } })?.resources).toEqual({
+      requests: { memory: '1Gi' },
+      limits: { memory: '1Gi', 'devices.kubevirt.io/kvm': '1', 'devices.kubevirt.io/tun': '1' },
+    })
+    expect(firstContainer({ devices: [] })).not.toHaveProperty('resources')
+  })
+
   it('limits processors where the quota does: no pod is admitted otherwise', () => {
     const resources = { cpu: '128m', memory: '256Mi' }
     expect(firstContainer({ resources }, { 'limits.cpu': '8' })?.resources?.limits).toEqual(resources)

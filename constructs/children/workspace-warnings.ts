@@ -112,6 +112,7 @@ export function clusterWarnings(props: PodNetworkProps): string[] {
     ...hostAliasWarnings(spec, cluster),
     ...aliasWarnings(spec, cluster),
     ...hostNameOfOthers(spec, cluster),
+    ...uselessTunnels(cluster),
   ]
 }
 
@@ -228,6 +229,16 @@ function hostNameOfOthers(spec: WorkspaceSpec, cluster: WorkspaceContainerCluste
   return spec.names === 'hosts' && other !== undefined
     ? [`its hostname ${host} is a name of ${other}, too, so in its containers it may lead there: take another one`]
     : []
+}
+
+/** The kernel makes no interface for a program without that capability. */
+function uselessTunnels({ containers }: WorkspaceContainerCluster): string[] {
+  return containers
+    .filter(({ devices = [], privileged, capabilities }) => {
+      const added = capabilities?.add ?? []
+      return devices.includes('tun') && !privileged && !added.includes('NET_ADMIN') && !added.includes('ALL')
+    })
+    .map(({ name }) => `container ${name} can make no interface by its device tun without the capability NET_ADMIN`)
 }
 
 /** The plug-in has no place for them. */

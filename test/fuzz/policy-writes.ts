@@ -249,6 +249,10 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
   allowPrivileged: flag,
   allowPrivilegedExec: flag,
   allowedCapabilities: capabilities,
+  allowedDevices: goodAndBad(
+    fc.constantFrom(good('', []), good('tun', ['tun']), good('vhost-net, kvm\nkvm', ['kvm', 'vhost-net'])),
+    fc.constantFrom('/dev/kvm', 'TUN', '*', 'tun;kvm', 'none').map(bad),
+  ),
   allowedServiceTypes: goodAndBad(
     fc.constantFrom(
       good('', []),

@@ -127,12 +127,13 @@ const container = fc.record({
   privileged: maybe(fc.boolean()),
   stdin: maybe(fc.boolean()),
   tty: maybe(fc.boolean()),
+  devices: maybe(fc.subarray(['kvm', 'tun', 'vhost-net'])),
   portMappings: maybe(
     fc.uniqueArray(port, { maxLength: 2, selector: ({ hostPort = 0, protocol = 'tcp' }) => `${hostPort}/${protocol}` }),
   ),
 })
 const initContainer = container.map(
-  ({ readinessProbe: _probe, stdin: _stdin, tty: _tty, portMappings: _, ...one }) => one,
+  ({ devices: _devices, readinessProbe: _probe, stdin: _stdin, tty: _tty, portMappings: _, ...one }) => one,
 )
 /** Whether they exist, and wait for each other, is no matter of the schema. */
 const dependsOn = maybe(fc.array(fc.constantFrom('vm-0', 'cluster', '', 'x'.repeat(63)), { maxLength: 8 }))
@@ -784,6 +785,7 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
     ),
   ),
   at([...CLUSTER, 'hostname'], oddName),
+  at([...CONTAINER, 'devices'], fc.constantFrom('tun', ['tun', 'fuse'], ['tun', 'tun', 'kvm', 'kvm'], [''])),
   at(['containerClusters', 0, 'fsGroup'], fc.constantFrom(-1, 0, 1000, 2 ** 31, '0', 1.5)),
   at(
     [...CONTAINER, 'portMappings'],

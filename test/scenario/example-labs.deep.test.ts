@@ -51,6 +51,7 @@ it('the labs of the examples become Ready as they are, with the Secrets that the
   expect(files.length).toBeGreaterThan(2)
   await using workspaces = await Workspaces.start(cluster(), {
     allowedCapabilities: 'NET_ADMIN,NET_RAW,SYS_ADMIN',
+    allowedDevices: 'tun',
     attachableNetworks: 'vlans/vlan-100',
     sharedSecretNamespaces: 'registry-logins',
     allowedOverrides:

@@ -259,6 +259,21 @@ it('a file with other content is in another ConfigMap, and the one of before goe
   expect(bench.status().message).toContain('adds SYS_ADMIN, SYS_PTRACE, which')
 })
 
+it('a device of the node needs the policy, and what has it stays without', async () => {
+  const containers = [{ name: 'web', image: 'registry.example/web:1', devices: ['tun' as const, 'kvm' as const] }]
+  const bench = await start({ containerClusters: [{ name: 'web', containers }] })
+  await bench.work()
+  expect([bench.status().reason, bench.client.all('Deployment')]).toEqual(['DeviceNotAllowed', []])
+  expect(bench.status().message).toContain('container web asks for device tun, kvm, which')
+  bench.setPolicy({ allowedDevices: ['kvm', 'tun'] })
+  await bench.work()
+  expect([bench.status().phase, bench.status().warnings]).toEqual(['Ready', 1])
+  bench.setPolicy({ allowedDevices: ['tun'] })
+  await bench.work()
+  expect(bench.client.all('Deployment')).toHaveLength(1)
+  expect(bench.status().message).toContain('asks for device kvm, which the policy key allowedDevices does not name')
+})
+
 it('an existing network needs the policy, and what is on it stays without', async () => {
   const vm = { name: 'vm', backingVMDiskImage: 'ubuntu', resources: { cpu: 1, memory: '1Gi' } }
   const url = 'https://images.example.com/u.qcow2'

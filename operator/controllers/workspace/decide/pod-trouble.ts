@@ -28,6 +28,10 @@ const FINAL: ReadonlySet<string> = new Set(['InvalidImageName', 'ErrImageNeverPu
 /** Pods looked at per cluster. A cluster has one pod, but anyone who can write in the namespace can create more with its label. */
 const LOOKED_AT_MAX = 2
 
+/** What to say where no node offers a device. */
+const WITHOUT_DEVICE =
+  'nodes offer these devices where virt-handler of KubeVirt runs: see its pods, and kubectl describe node for what a node has, or remove the device from devices of the container'
+
 /** Reason of a pod that does not start, if only Events show why. */
 const HANGING = 'PodNotStarting'
 
@@ -90,7 +94,8 @@ export function hangingPods({ workspace, pods, playPods }: Pick<WorkspaceWorld, 
 
 function schedulingTrouble({ unschedulable }: ContainerPodView): PodTrouble | undefined {
   if (unschedulable === '') return undefined
-  return { reason: 'Unschedulable', message: `no node takes the pod: ${unschedulable}`, isLasting: false }
+  const hint = unschedulable.includes('Insufficient devices.kubevirt.io/') ? `; ${WITHOUT_DEVICE}` : ''
+  return { reason: 'Unschedulable', message: `no node takes the pod: ${unschedulable}${hint}`, isLasting: false }
 }
 
 function containerTrouble({ trouble }: ContainerPodView): PodTrouble | undefined {

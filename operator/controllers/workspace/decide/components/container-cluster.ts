@@ -212,7 +212,7 @@ function volumeIds(blueprint: Blueprint, cluster: WorkspaceContainerCluster): st
 
 /** A cluster that the policy does not allow is not created, and not changed if it was created before. */
 function heldByPolicy(cluster: WorkspaceContainerCluster, blueprint: Blueprint): Pick<Component, 'held'> | undefined {
-  const { allowHostPorts, allowedCapabilities, allowPrivileged } = blueprint.policy
+  const { allowHostPorts, allowedCapabilities, allowedDevices, allowPrivileged } = blueprint.policy
   const attachment = refusedAttachment(blueprint, cluster.interfaces)
   if (attachment !== undefined) return held(attachment)
   const override = refusedOverrides('pod', cluster.overrides, blueprint.policy, podNames(cluster))
@@ -239,6 +239,16 @@ function heldByPolicy(cluster: WorkspaceContainerCluster, blueprint: Blueprint):
         componentFailed(
           'CapabilityNotAllowed',
           `container ${name} adds ${others.join(', ')}, which the policy key allowedCapabilities does not name: remove that from capabilities.add, or have the policy allow it`,
+        ),
+      )
+  }
+  for (const { name, devices = [] } of cluster.containers) {
+    const others = devices.filter((one) => !allowedDevices.includes(one))
+    if (others.length > 0)
+      return held(
+        componentFailed(
+          'DeviceNotAllowed',
+          `container ${name} asks for device ${others.join(', ')}, which the policy key allowedDevices does not name: remove that from devices, or have the policy allow it`,
         ),
       )
   }

@@ -230,6 +230,28 @@ describe('a container cluster', () => {
       ['Provisioning', 'Unschedulable', 'no node takes the pod: 0/1 nodes are available'],
     ],
     [
+      'finds no node with a device',
+      {},
+      [
+        {
+          phase: 'Pending',
+          conditions: [
+            {
+              type: 'PodScheduled',
+              status: 'False',
+              reason: 'Unschedulable',
+              message: '0/1 nodes are available: 1 Insufficient devices.kubevirt.io/tun.',
+            },
+          ],
+        },
+      ],
+      [
+        'Provisioning',
+        'Unschedulable',
+        /Insufficient devices.kubevirt.io\/tun.; nodes offer these devices where virt-/,
+      ],
+    ],
+    [
       'is refused a pod',
       { conditions: [{ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'exceeded quota' }] },
       [],
