@@ -92,6 +92,10 @@ const ROUTES: readonly SpecFixture[] = [
     interfaceWith({ routes: times(34, (at) => ({ to: `10.${at}.0.0/16`, via: '10.0.0.1' })) }),
     'spec.interfaces[0].routes',
   ),
+  ...field('spec.interfaces[0].mtu', (mtu) => interfaceWith({ mtu }), {
+    yes: [576, 1400, 9216],
+    no: [575, 9217, '1400'],
+  }),
   ...field('spec.interfaces[0].nameservers[0]', (address) => interfaceWith({ nameservers: [address] }), {
     yes: ['4.29.163.7', 'fd00::53'],
     no: ['', '4.29.163.7/28', 'dns.example', 7],

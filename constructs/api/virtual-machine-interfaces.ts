@@ -9,6 +9,7 @@ import {
   type InterfaceWords,
   IP_ADDRESSES_MAX,
   macAddressesUnique,
+  mtuField,
   oneAddressField,
   staticAddresses,
 } from './interface-words.ts'
@@ -85,6 +86,9 @@ const interfaceFields = z
       .describe('Static addresses of the guest in place of ipAddress, such as one of IPv4 and one of IPv6.')
       .optional(),
     ...guestInterfaceFields,
+    mtu: mtuField(
+      'Largest packet that the guest sends, in bytes, such as 1400. It is not more than the network has. Default: what the network says.',
+    ),
     routes: z
       .array(route)
       .max(ROUTES_MAX)

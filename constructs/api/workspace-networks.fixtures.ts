@@ -1,4 +1,4 @@
-import { accepted, refused, type SpecFixture } from './spec.fixtures.ts'
+import { accepted, field, refused, type SpecFixture } from './spec.fixtures.ts'
 
 const NET = { name: 'net', cidr: '10.10.0.0/24' }
 const VM = { backingVMDiskImage: 'image', resources: { cpu: 2, memory: '2Gi' } }
@@ -328,6 +328,7 @@ const ROUTES: readonly SpecFixture[] = [
     'spec.networks[0].routes',
     'the route to ::/0 must have a nextHopIpAddress of the same kind, IPv4 or IPv6, which 10.10.0.1 is not',
   ),
+  ...field('spec.networks[0].mtu', (mtu) => net({ mtu }), { yes: [576, 1400, 9216], no: [575, 9217, '1400'] }),
   accepted('a name server elsewhere', net({ nameservers: { addresses: ['8.8.8.8', '2001:db8::53'] } })),
   refused(
     'a name server with a name',

@@ -6,6 +6,7 @@ import {
   guestInterfaceFields,
   IP_ADDRESSES_MAX,
   macAddressField,
+  mtuField,
   oneAddressField,
 } from './interface-words.ts'
 import { cel, dnsLabel, listMap } from './shared.ts'
@@ -45,6 +46,7 @@ const networkFields = z.object({
     .max(WORKSPACE_LIMITS.routes)
     .describe('Routes that everything with an interface on this network has. Default: none.')
     .optional(),
+  mtu: mtuField('Largest packet in bytes, such as 1400. Default: that of the nodes.'),
   nameservers: z
     .object({
       addresses: z

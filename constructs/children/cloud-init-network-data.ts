@@ -28,6 +28,8 @@ export interface GuestInterface {
   readonly ipAddresses?: readonly string[] | undefined
   /** Default: static with an address, dhcp without. */
   readonly addressing?: Addressing | undefined
+  /** Bytes. Default: that of the link. */
+  readonly mtu?: number | undefined
   readonly routes?: readonly StaticRoute[]
   /** Addresses of name servers. */
   readonly nameservers?: readonly string[]
@@ -75,8 +77,8 @@ function isNeighbour(hop: IpAddress, addresses: readonly IpPrefix[]): boolean {
 }
 
 function ethernet(each: GuestInterface, at: number): object {
-  const { macAddress } = each
-  return { match: { macaddress: macAddress }, 'set-name': `net${at}`, ...addressesFor(each, at) }
+  const { macAddress, mtu } = each
+  return { match: { macaddress: macAddress }, 'set-name': `net${at}`, ...addressesFor(each, at), mtu }
 }
 
 function addressesFor(each: GuestInterface, at: number): object {

@@ -333,6 +333,7 @@ function networkOf(network: Placed) {
         nextHopIpAddress: addressIn(network, hop + 1),
       })),
     }),
+    ...(nameservers.length === 1 && { mtu: 1400 }),
     ...(nameservers.length > 0 && { nameservers: { addresses: nameservers.map((host) => `10.${host}.0.53`) } }),
   }
 }

@@ -9,7 +9,7 @@ import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
 import { hostAliasesOf } from './workspace-hosts.ts'
 import { claimName, networkNames } from './workspace-names.ts'
-import { routesOf } from './workspace-network.ts'
+import { mtuOf, routesOf } from './workspace-network.ts'
 import { machineNodeGroup } from './workspace-node-group.ts'
 
 export interface WorkspaceMachineProps {
@@ -107,6 +107,7 @@ function interfaceOf(nic: MachineInterface, network: WorkspaceNetwork | undefine
     ...nic,
     network: networkNames(nic.network).machines,
     ...(network?.attach !== undefined && { attach: network.attach }),
+    ...(network !== undefined && mtuOf(network)),
     // Without an address of its own the guest takes those of the DHCP server.
     ...(staticAddresses(nic).length > 0 && settingsOf(network)),
   }

@@ -58,10 +58,18 @@ function definitionsOf(props: WorkspaceNetworkProps): NetworkDefinitionProps[] {
         type: 'ovn-k8s-cni-overlay',
         topology: 'layer2',
         netAttachDefName: `${workspace.name}/${names.machines}`,
+        ...mtuOf(network),
       }),
     ]
   return [
-    definition(names.machines, { ...common, type: 'bridge', bridge, capabilities: { mac: true }, ipam: {} }),
+    definition(names.machines, {
+      ...common,
+      type: 'bridge',
+      bridge,
+      capabilities: { mac: true },
+      ipam: {},
+      ...mtuOf(network),
+    }),
     definition(names.pods, podConfig({ workspace, network, networksOfBefore }, sharedRoutes(props))),
   ]
 }
@@ -80,7 +88,13 @@ export function podConfig(
     bridge,
     capabilities: { ips: true, mac: true },
     ipam: { type: 'static', ...(shown.length > 0 && { routes: shown }) },
+    ...mtuOf(network),
   }
+}
+
+/** Returns the MTU that is said of a network which is made for the workspace. */
+export function mtuOf({ mtu, attach }: WorkspaceNetwork): { readonly mtu?: number } {
+  return mtu === undefined || attach !== undefined ? {} : { mtu }
 }
 
 export interface NetworkDefinitionProps {

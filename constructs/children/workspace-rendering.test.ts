@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { NetworkDriver } from '../api/policy.ts'
 import { PROPOSED_WORKSPACE } from '../api/proposed-workspace.fixtures.ts'
 import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceSpecInput } from '../api/workspace.ts'
 import { renderKubeVirtVirtualMachine } from './kubevirt-virtual-machine.ts'
@@ -13,6 +14,7 @@ import { OWNER_ROLES, renderWorkspaceOwners } from './workspace-owners.ts'
 import { NETWORKS_ANNOTATION, type PodNetwork, renderClusterNetworks } from './workspace-pod-network.ts'
 import { isLetThrough } from './workspace-policies.fixtures.ts'
 import { renderWorkspaceVolume } from './workspace-volume.ts'
+import { networkWarnings } from './workspace-warnings.ts'
 
 const workspace = { name: 'demo-workspace-1', uid: '11111111-2222-3333-4444-555555555555' }
 
@@ -50,6 +52,31 @@ function deployment(input: WorkspaceSpecInput, quota?: Readonly<Record<string, s
 const firstContainer = (more: Partial<Container>, quota?: Readonly<Record<string, string>>) =>
   deployment({ containerClusters: [cluster('app', more)], volumes: [{ name: 'data', size: '1Gi' }] }, quota).spec
     .containers[0]
+
+it('the MTU of a network is that of its definitions, its guests and nobody else', () => {
+  const vm = { name: 'vm', backingVMDiskImage: 'a', resources: { cpu: 1, memory: '1Gi' } }
+  const nets = [{ name: 'slow', mtu: 1400 }, { name: 'site', mtu: 1400, attach: 'vlans/v-100' }, { name: 'plain' }]
+  const spec = specOf({
+    networks: nets,
+    vms: [{ ...vm, interfaces: nets.map(({ name }) => ({ network: name })) }],
+    containerClusters: [cluster('pod', {}, [{ network: 'slow', ipAddress: '10.0.0.3/24' }])],
+  })
+  const of = (driver: NetworkDriver) => {
+    const { networks, machines } = renderAll({ workspace, spec }, driver)
+    const mtus = networks.map((all) => all.map((one) => JSON.parse(one.spec.config).mtu))
+    return [mtus, machines[0]?.spec.interfaces?.map(({ mtu }) => mtu)]
+  }
+  const guest = [1400, undefined, undefined]
+  expect(of('bridge')).toEqual([[[1400, 1400], [], [undefined, undefined]], guest])
+  expect(of('ovn-layer2')).toEqual([[[1400], [], [undefined]], guest])
+  expect(networkWarnings({ spec, network: spec.networks?.[1] ?? { name: '' } })).toEqual([
+    'mtu has no effect, since NetworkAttachmentDefinition vlans/v-100 says how large its packets are',
+  ])
+  const small = { name: 'six', cidr: 'fd00::/64', mtu: 1279 }
+  expect(networkWarnings({ spec: { networks: [small] }, network: small })).toEqual([
+    'with mtu 1279 there is no IPv6 on it: take at least 1280, or addresses of IPv4 alone',
+  ])
+})
 
 it('a container cluster is where its spec says, without what the API server leaves out', () => {
   const place = { nodeSelector: { disk: '' }, tolerations: [{ key: 'lab', value: '', effect: 'NoExecute' as const }] }

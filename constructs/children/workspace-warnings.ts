@@ -1,4 +1,4 @@
-import { staticAddresses } from '../api/interface-words.ts'
+import { IPV6_MTU, staticAddresses } from '../api/interface-words.ts'
 import { parseIp } from '../api/ip-address.ts'
 import { isWindows } from '../api/machine-os.ts'
 import {
@@ -53,7 +53,7 @@ export function volumeWarnings({
 /** Returns what an author should know about a network that has members. */
 export function networkWarnings(props: Pick<WorkspaceNetworkProps, 'spec' | 'network'>): string[] {
   return props.network.attach === undefined
-    ? deadEnds(props)
+    ? [...deadEnds(props), ...tooSmallForIpv6(props)]
     : settingsOfOthers(props.spec, props.network, props.network.attach)
 }
 
@@ -63,10 +63,28 @@ function settingsOfOthers(
   network: WorkspaceNetwork,
   attach: string,
 ): string[] {
+  const packets =
+    network.mtu === undefined
+      ? []
+      : [`mtu has no effect, since NetworkAttachmentDefinition ${attach} says how large its packets are`]
   const pods = containerClusters.filter(({ interfaces = [] }) => interfaces.some((one) => one.network === network.name))
-  if (pods.length === 0 || routesOf(network).length === 0) return []
+  if (pods.length === 0 || routesOf(network).length === 0) return packets
   const names = pods.map(({ name }) => name).join(', ')
-  return [`${names} gets no routes of it, since NetworkAttachmentDefinition ${attach} says which routes its pods get`]
+  return [
+    ...packets,
+    `${names} gets no routes of it, since NetworkAttachmentDefinition ${attach} says which routes its pods get`,
+  ]
+}
+
+/** The kernel takes IPv6 off such an interface. */
+function tooSmallForIpv6({ spec, network }: Pick<WorkspaceNetworkProps, 'spec' | 'network'>): string[] {
+  const { name, mtu, cidr = '' } = network
+  if (mtu === undefined || mtu >= IPV6_MTU) return []
+  const own = [...(spec.vms ?? []), ...(spec.containerClusters ?? [])].flatMap(({ interfaces = [] }) =>
+    interfaces.filter((nic) => nic.network === name).flatMap(staticAddresses),
+  )
+  if (![cidr, ...own].some((address) => address.includes(':'))) return []
+  return [`with mtu ${mtu} there is no IPv6 on it: take at least ${IPV6_MTU}, or addresses of IPv4 alone`]
 }
 
 /** Nobody outside of a workspace is on its networks. */

@@ -116,6 +116,7 @@ const staticNic = fc
     network: label,
     ipAddress: cidr,
     routes: optional(fc.array(route, { maxLength: 3 })),
+    mtu: optional(fc.integer({ min: 576, max: 9216 })),
     nameservers: optional(fc.array(fc.oneof(v4, v6), { maxLength: 2 })),
     /** A random next hop is hardly ever on the network. The neighbor address mostly is. */
     defaultRoute: fc.boolean(),

@@ -90,6 +90,7 @@ function expectedEthernet(each: GuestInterface, at: number): object {
     dhcp4: false,
     addresses: each.ipAddresses ?? [each.ipAddress],
     ...(routes.length > 0 && { routes }),
+    ...(each.mtu !== undefined && { mtu: each.mtu }),
     ...(each.nameservers?.length && { nameservers: { addresses: each.nameservers } }),
   }
 }

@@ -34,6 +34,7 @@ describe.skipIf(cloudInit === undefined)('cloud-init', () => {
         network: 'bridge-inet',
         ipAddress: '4.29.163.6/28',
         routes: [{ to: '0.0.0.0/0', via: '4.29.163.14' }],
+        mtu: 1400,
         nameservers: ['4.29.163.7'],
       },
       { network: 'bridge-edge', ipAddress: '172.27.11.11/28', routes: [{ to: '172.26.0.0/15', via: '172.27.11.12' }] },

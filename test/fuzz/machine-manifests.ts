@@ -142,6 +142,7 @@ const networkInterface = fc
         addressing: maybe(fc.constant('static')),
         routes: maybe(fc.constant([{ to: '172.26.0.0/15', via: '10.0.0.1' }])),
         nameservers: maybe(fc.constant(['8.8.8.8', 'fd00::53'])),
+        mtu: maybe(fc.integer({ min: 576, max: 9216 })),
       }),
       fc.record({ ipAddresses: fc.array(ipAddress, { minLength: 1, maxLength: 4 }) }),
       fc.record({ addressing: maybe(addressing) }),
@@ -430,6 +431,7 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
     ['interfaces', 0, 'nameservers'],
     fc.oneof(oddAddress, oddText).map((one) => [one]),
   ),
+  at(['interfaces', 0, 'mtu'], fc.constantFrom(575, 576, 9216, 9217, -1, '1400', 1400.5, null)),
   { arbitrary: at(['disks'], oddDisks), weight: 3 },
   {
     arbitrary: at(

@@ -302,6 +302,7 @@ const validSpec = fc
           ...(!words.isLayer2 && { cidr: kindOf(at).cidr }),
           ...(hasGateway && { rangeGateway: kindOf(at).address(GATEWAY) }),
           routes: [{ destinationNetworkCidr: everywhere(at), nextHopIpAddress: kindOf(at).address(hop) }],
+          mtu: 1400,
           nameservers: { addresses: ['8.8.8.8'] },
         })),
       }
@@ -657,6 +658,7 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
   { arbitrary: at([...NET, 'routes', 0, 'nextHopIpAddress'], bare), weight: 4 },
   { arbitrary: at([...NET, 'routes', 0, 'destinationNetworkCidr'], fc.oneof(cidr, oddAddress)), weight: 4 },
   at([...NET, 'nameservers', 'addresses', 0], bare),
+  at([...NET, 'mtu'], fc.constantFrom(575, 576, 9216, 9217, -1, '1400', 1400.5, null)),
   at([...NET, 'name'], fc.oneof(fc.constantFrom(...NAMES), oddName)),
   at(
     ['networks'],
