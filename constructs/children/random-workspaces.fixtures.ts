@@ -406,7 +406,7 @@ function clusterOf(
     containers: drawn.containers.map((container, index) => ({
       name: `c${index}`,
       ...programOf(container, volumes),
-      ...(container.program !== undefined && { tty: true, stdin: true }),
+      ...(container.program !== undefined && { tty: true, stdin: true, devices: ['kvm' as const, 'tun' as const] }),
       ...(container.probe !== undefined &&
         ({ readinessProbe: container.probe, livenessProbe: container.probe } as object)),
       portMappings: container.ports.map(({ port, protocol }, place) => ({
