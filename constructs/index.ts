@@ -160,6 +160,7 @@ export {
   workspace,
 } from './api/workspace.ts'
 export { PLAY_MESSAGE_MAX, PLAY_PHASES, type Play, type PlayPhase, type PlayRecord } from './api/workspace-ansible.ts'
+export { cidrsOf, misplacedAddress, misplacedHop } from './api/workspace-cidrs.ts'
 export {
   COPIED_TYPES,
   type CopiedType,

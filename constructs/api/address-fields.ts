@@ -31,9 +31,11 @@ interface CelAddress {
 
 /** Returns a CEL expression for whether an interface can have the address, equivalent to `isHostAddress`. */
 export function celIsHostAddress({ ip, network, text }: CelAddress): string {
-  const powers = Array.from({ length: 33 }, (_, power) => 2 ** power).join(', ')
   const next = 'int(o[0]) * 16777216 + int(o[1]) * 65536 + int(o[2]) * 256 + int(o[3]) + 1'
-  const isLast = `[${text}.split('.')].exists(o, (${next}) % [${powers}][32 - ${network}.prefixLength()] == 0)`
+  const bits = `(32 - ${network}.prefixLength())`
+  // CEL has no powers.
+  const size = `([1, 2, 4, 8, 16, 32, 64, 128][${bits} % 8] * [1, 256, 65536, 16777216, 4294967296][${bits} / 8])`
+  const isLast = `[${text}.split('.')].exists(o, (${next}) % ${size} == 0)`
   return (
     `${network}.prefixLength() > (${ip}.family() == 4 ? 30 : 126) || ` +
     `!(${network}.masked().ip() == ${ip}) && (${ip}.family() == 6 || !${isLast})`
@@ -87,7 +89,7 @@ export function interfaceAddress(): z.ZodString {
     {
       rule: `!isCIDR(self) || ${celIsHostAddress({ ip: 'cidr(self).ip()', network: 'cidr(self)', text: "self.replace('/', '.')" })}`,
       message:
-        'ipAddress must not be the first address of its network, which is the network itself, nor the last one, which is its broadcast address',
+        'ipAddress must be neither the first address of its network nor the last one, which is its broadcast address',
       holds: (text: string) => {
         const prefix = parseCidr(text)
         return prefix === undefined || isHostAddress(prefix)

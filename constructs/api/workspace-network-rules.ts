@@ -6,7 +6,7 @@ import { isHostAddress, isInNetwork, parseCidr, parseIp } from './ip-address.ts'
 
 /** Rules on one network of a workspace, or on one list of interfaces. */
 
-interface RouteFields {
+export interface RouteFields {
   readonly destinationNetworkCidr: string
   readonly nextHopIpAddress: string
 }
@@ -14,6 +14,7 @@ interface RouteFields {
 interface NetworkFields {
   readonly name: string
   readonly cidr?: string | undefined
+  readonly cidrs?: readonly string[] | undefined
   readonly rangeGateway?: string | undefined
   readonly routes?: readonly RouteFields[] | undefined
 }
@@ -90,6 +91,22 @@ function routesRule({
   return searchRule({ ...rule, field: 'routes', among: [route] })
 }
 
+const oneFieldOfCidrs: CelRule<NetworkFields> = {
+  rule: '!has(self.cidr) || !has(self.cidrs)',
+  message: 'a network has cidr or cidrs, not both',
+  field: 'cidrs',
+  holds: ({ cidr, cidrs }) => cidr === undefined || cidrs === undefined,
+}
+
+export const familiesDiffer: CelRule<readonly string[]> = {
+  rule: 'self.size() == 1 || !self.all(one, isCIDR(one)) || cidr(self[0]).ip().family() != cidr(self[1]).ip().family()',
+  message: 'must be one of IPv4 and one of IPv6',
+  holds: (cidrs) => {
+    const families = cidrs.map((one) => parseCidr(one)?.family)
+    return families.length === 1 || families.includes(undefined) || families[0] !== families[1]
+  },
+}
+
 /** A machine with no address on it would be on the pod network instead. */
 const podNamed: CelRule<NetworkFields> = {
   rule: `has(self.cidr) || self.name != '${POD_NETWORK_NAME}'`,
@@ -98,7 +115,7 @@ const podNamed: CelRule<NetworkFields> = {
   holds: ({ name, cidr }) => cidr !== undefined || name !== POD_NETWORK_NAME,
 }
 
-export const networkRules = [gatewayInside, gatewayIsHost, hopsInside, oneFamily, podNamed] as const
+export const networkRules = [gatewayInside, gatewayIsHost, hopsInside, oneFamily, oneFieldOfCidrs, podNamed] as const
 
 /** Not a list map by network: the order of the interfaces matters, and such a list loses it when two people write to it. */
 export const interfacesRule = searchRule<readonly { readonly network: string }[]>({

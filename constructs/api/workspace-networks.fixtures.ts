@@ -79,7 +79,7 @@ const ADDRESSES: readonly SpecFixture[] = [
       `the address ${address}`,
       at(address),
       'spec.vms[0].interfaces[0].ipAddress',
-      'ipAddress must not be the first address of its network, which is the network itself, nor the last one, which is its broadcast address',
+      'ipAddress must be neither the first address of its network nor the last one, which is its broadcast address',
     ),
   ),
   refused(

@@ -11,7 +11,7 @@ import {
 } from './interface-words.ts'
 import { cel, dnsLabel, listMap } from './shared.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
-import { interfacesRule, networkRules } from './workspace-network-rules.ts'
+import { familiesDiffer, interfacesRule, networkRules } from './workspace-network-rules.ts'
 
 const route = z
   .object({
@@ -34,6 +34,9 @@ const networkFields = z.object({
       'Addresses of the network in CIDR form, such as 10.10.0.0/24, IPv4 or IPv6: its first address, then its length. Default: none, a network of layer 2 ' +
         'alone. Its members have any addresses, of IPv4 and IPv6, or none.',
     )
+    .optional(),
+  cidrs: cel(z.array(networkCidr().describe('One of them, as cidr is written.')).min(1).max(2), familiesDiffer)
+    .describe('In place of cidr for both kinds of addresses (dual stack): one of IPv4 and one of IPv6.')
     .optional(),
   rangeGateway: addressField('rangeGateway')
     .describe(

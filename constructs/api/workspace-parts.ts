@@ -35,6 +35,7 @@ interface ContainerClusterPart extends InterfaceOwner {
 interface NetworkPart {
   readonly name: string
   readonly cidr?: string | undefined
+  readonly cidrs?: readonly string[] | undefined
   readonly rangeGateway?: string | undefined
 }
 

@@ -102,6 +102,12 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'Remove attach from the network that the message names, so that the workspace gets a network of its own, or have the NetworkAttachmentDefinition added to attachableNetworks.',
   },
+  AddressOutsideNetwork: {
+    severity: 'warning',
+    meaning:
+      'An address of a member, or the gateway or a next hop of a network, is in none of cidrs of its network. The member or the network is not created. What exists stays as it is.',
+    remedy: 'Correct the address, or cidrs of the network, as the message says.',
+  },
   DependencyInvalid: {
     severity: 'warning',
     meaning:

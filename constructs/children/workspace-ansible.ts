@@ -141,9 +141,10 @@ function versions({ baseVm, baseVmVersion, version }: WorkspaceVm): object {
   }
 }
 
-function networkFacts({ cidr, rangeGateway, nameservers }: WorkspaceNetwork): object {
+function networkFacts({ cidr, cidrs, rangeGateway, nameservers }: WorkspaceNetwork): object {
   return {
     ...(cidr !== undefined && { cidr }),
+    ...(cidrs !== undefined && { cidrs }),
     ...(rangeGateway !== undefined && { gateway: rangeGateway }),
     ...(nameservers !== undefined && { nameservers: nameservers.addresses }),
   }

@@ -2,6 +2,7 @@ import { staticAddresses } from '../api/interface-words.ts'
 import { isInNetwork, networkOf, parseCidr, parseIp, prefixText } from '../api/ip-address.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceContainerCluster, WorkspaceNetwork, WorkspaceSpec } from '../api/workspace.ts'
+import { cidrsOf } from '../api/workspace-cidrs.ts'
 import { type StaticRoute, usableRoutes } from './cloud-init-network-data.ts'
 import { withMacAddresses } from './mac-address.ts'
 import { renderOne } from './rendered-object.ts'
@@ -222,8 +223,8 @@ function elsewhere(
   via: string,
 ): string[] {
   const own = interfaces.flatMap(staticAddresses).flatMap((one) => parseCidr(one) ?? [])
-  return networks.flatMap(({ cidr }) => {
-    const range = parseCidr(cidr ?? '')
+  return networks.flatMap(cidrsOf).flatMap((cidr) => {
+    const range = parseCidr(cidr)
     if (range === undefined || range.family !== parseIp(via)?.family) return []
     const isOnLink = own.some((one) => one.length <= range.length && isInNetwork(range, one))
     return isOnLink ? [] : [prefixText(networkOf(range))]

@@ -226,7 +226,13 @@ const validSpec = fc
     secrets: maybe(secrets),
     lookup: maybe(fc.constant('hosts')),
     plays: maybe(player),
-    words: fc.record({ isLayer2: fc.boolean(), isOnPods: fc.boolean(), card: cardWords, asks: maybe(addressing) }),
+    words: fc.record({
+      isLayer2: fc.boolean(),
+      isDual: fc.boolean(),
+      isOnPods: fc.boolean(),
+      card: cardWords,
+      asks: maybe(addressing),
+    }),
   })
   .map(
     ({
@@ -299,7 +305,7 @@ const validSpec = fc
         volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
         networks: nets.map((name, at) => ({
           name,
-          ...(!words.isLayer2 && { cidr: kindOf(at).cidr }),
+          ...(!words.isLayer2 && (words.isDual ? { cidrs: bothKinds(kindOf(at).cidr) } : { cidr: kindOf(at).cidr })),
           ...(hasGateway && { rangeGateway: kindOf(at).address(GATEWAY) }),
           routes: [{ destinationNetworkCidr: everywhere(at), nextHopIpAddress: kindOf(at).address(hop) }],
           mtu: 1400,
@@ -308,6 +314,10 @@ const validSpec = fc
       }
     },
   )
+
+function bothKinds(one: string): string[] {
+  return one.includes(':') ? ['10.99.0.0/16', one] : [one, 'fd00:99::/64']
+}
 
 const VM = ['vms', 0] as const
 const CLUSTER = ['containerClusters', 0] as const
@@ -457,6 +467,17 @@ const smallSpec = fc.oneof(
   fc
     .constantFrom('10.10.0.0', '10.10.0.0/33', '10.10.0.7/24', 'fd00:10::1/64', '127.0.0.0/8', 'fe80::/64')
     .map((one) => ({ networks: [{ name: 'a', cidr: one }] })),
+  fc
+    .constantFrom(
+      { cidrs: [] },
+      { cidrs: ['10.10.0.0/24', '10.20.0.0/24'] },
+      { cidrs: ['10.10.0.0/24', 'fd00:10::/64', 'fd00:20::/64'] },
+      { cidrs: ['fd00:10::/64', '10.10.0.7/24'] },
+      { cidrs: ['127.0.0.0/8'] },
+      { cidrs: ['10.10.0.0'] },
+      { cidr: '10.10.0.0/24', cidrs: ['10.10.0.0/24'] },
+    )
+    .map((one) => ({ networks: [{ name: 'a', ...one }] })),
   fc.constantFrom('10.10.0.0', '10.10.0.255', '10.10.1.1').map((nextHopIpAddress) => ({
     networks: [
       { name: 'a', cidr: '10.10.0.0/24', routes: [{ destinationNetworkCidr: '0.0.0.0/0', nextHopIpAddress }] },
@@ -654,6 +675,7 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
     ),
   ]),
   { arbitrary: at([...NET, 'cidr'], fc.oneof(cidr, oddAddress)), weight: 4 },
+  at([...NET, 'cidrs'], fc.array(fc.oneof(cidr, oddAddress), { maxLength: 3 })),
   { arbitrary: at([...NET, 'rangeGateway'], bare), weight: 4 },
   { arbitrary: at([...NET, 'routes', 0, 'nextHopIpAddress'], bare), weight: 4 },
   { arbitrary: at([...NET, 'routes', 0, 'destinationNetworkCidr'], fc.oneof(cidr, oddAddress)), weight: 4 },

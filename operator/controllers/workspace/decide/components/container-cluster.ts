@@ -43,7 +43,7 @@ import { forgotten, judgePlacement, type Placement } from '../placement.ts'
 import { judgeNetworks } from '../pod-networks.ts'
 import { livePod, podTrouble } from '../pod-trouble.ts'
 import { ansibleIdOf } from './ansible.ts'
-import { networkIds, refusedAttachment, refusedMove } from './network.ts'
+import { networkIds, refusedMove, refusedNetworks } from './network.ts'
 import { secretIds } from './secret.ts'
 import { volumeIdOf } from './volume.ts'
 
@@ -213,7 +213,7 @@ function volumeIds(blueprint: Blueprint, cluster: WorkspaceContainerCluster): st
 /** A cluster that the policy does not allow is not created, and not changed if it was created before. */
 function heldByPolicy(cluster: WorkspaceContainerCluster, blueprint: Blueprint): Pick<Component, 'held'> | undefined {
   const { allowHostPorts, allowedCapabilities, allowedDevices, allowPrivileged } = blueprint.policy
-  const attachment = refusedAttachment(blueprint, cluster.interfaces)
+  const attachment = refusedNetworks(blueprint, cluster.interfaces)
   if (attachment !== undefined) return held(attachment)
   const override = refusedOverrides('pod', cluster.overrides, blueprint.policy, podNames(cluster))
   if (override !== undefined) return held(override)

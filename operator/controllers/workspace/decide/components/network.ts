@@ -1,4 +1,5 @@
 import {
+  cidrsOf,
   type InterfaceWords,
   isClusterNetworkName,
   isOnPodNetwork,
@@ -6,6 +7,8 @@ import {
   type LinkNames,
   linkNames,
   linkNamesOfBefore,
+  misplacedAddress,
+  misplacedHop,
   NETWORKS_ANNOTATION,
   type NetworksOfBefore,
   networkWarnings,
@@ -50,6 +53,8 @@ export const NETWORK_KIND: ComponentKind = {
   obstacle: (world, { name }) => {
     const taken = takenBy(world, name)
     if (taken !== undefined) return componentFailed('NetworkNameTaken', `${taken}: delete that one`)
+    const hop = misplacedHopOf(world, name)
+    if (hop !== undefined) return componentFailed('AddressOutsideNetwork', hop)
     const overlap = overlapOf(world, name)
     return overlap === undefined
       ? undefined
@@ -61,6 +66,8 @@ export const NETWORK_KIND: ComponentKind = {
     const ready = `network ${name} can be used`
     const taken = takenBy(world, name)
     if (taken !== undefined) return { standing: componentReady(`${ready}, but ${taken}`, 'NetworkNameTaken') }
+    const hop = misplacedHopOf(world, name)
+    if (hop !== undefined) return { standing: componentReady(`${ready}, but ${hop}`, 'AddressOutsideNetwork') }
     const overlap = overlapOf(world, name)
     if (overlap === undefined) return { standing: componentReady(ready) }
     return { standing: componentReady(`${ready}, but ${overlap.is}`, 'ClusterCidrOverlap') }
@@ -83,8 +90,8 @@ function notAllowed(name: string, attach: string): string {
   return `network ${name} is to be NetworkAttachmentDefinition ${attach}, which the policy key attachableNetworks does not list: remove attach, or have the policy allow it`
 }
 
-/** Returns why a member is not created on its networks; undefined if the policy allows all of them. */
-export function refusedAttachment(
+/** Returns why a member is not created on its networks; undefined if its addresses are in them, and the policy allows all of them. */
+export function refusedNetworks(
   { spec: { networks = [] }, policy }: Pick<Blueprint, 'spec' | 'policy'>,
   interfaces: readonly InterfaceWords[] = [],
 ): ComponentStanding | undefined {
@@ -93,7 +100,13 @@ export function refusedAttachment(
     if (attach === undefined || !isUsedBy || policy.attachableNetworks.includes(attach)) continue
     return componentFailed('NetworkNotAllowed', notAllowed(name, attach))
   }
-  return undefined
+  const misplaced = misplacedAddress(networks, interfaces)
+  return misplaced === undefined ? undefined : componentFailed('AddressOutsideNetwork', misplaced)
+}
+
+function misplacedHopOf({ spec }: WorkspaceWorld, network: string): string | undefined {
+  const own = spec.ok ? spec.spec.networks?.find(({ name }) => name === network) : undefined
+  return own && misplacedHop(own)
 }
 
 /** Returns which other network of the cluster has the name of a network, as a sentence without its end. */
@@ -151,9 +164,9 @@ interface Overlap {
 
 function overlapOf({ spec, ranges }: WorkspaceWorld, name: string): Overlap | undefined {
   if (!spec.ok || ranges.length === 0) return undefined
-  const cidr = spec.spec.networks?.find((one) => one.name === name)?.cidr
-  const own = cidr === undefined ? addressesOn(spec.spec, name) : [cidr]
-  const instead = cidr === undefined ? 'address' : 'cidr'
+  const cidrs = cidrsOf(spec.spec.networks?.find((one) => one.name === name) ?? {})
+  const own = cidrs.length === 0 ? addressesOn(spec.spec, name) : cidrs
+  const instead = cidrs.length === 0 ? 'address' : 'cidr'
   for (const one of own) {
     const range = ranges.find((each) => isOverlapping(each.cidr, one))
     if (range === undefined) continue

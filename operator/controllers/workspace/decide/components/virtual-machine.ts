@@ -25,7 +25,7 @@ import { missingSecrets } from '../missing-secrets.ts'
 import { refusedOverrides } from '../overrides.ts'
 import { placedBefore } from '../placement.ts'
 import { imageIdsOf } from './image.ts'
-import { networkIds, refusedAttachment, refusedMove } from './network.ts'
+import { networkIds, refusedMove, refusedNetworks } from './network.ts'
 import { secretIds } from './secret.ts'
 import { volumeIdOf } from './volume.ts'
 
@@ -39,7 +39,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   uses: ['Secret', 'Network', 'Volume'],
   children: ({ workspace, spec, policy, rebuildRequestedAt }) =>
     (spec.vms ?? []).map((vm): Component => {
-      const refused = refusedAttachment({ spec, policy }, vm.interfaces) ?? refusedOverrides('vm', vm.overrides, policy)
+      const refused = refusedNetworks({ spec, policy }, vm.interfaces) ?? refusedOverrides('vm', vm.overrides, policy)
       const { imageNamespace, networkDriver: driver } = policy
       const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver, rebuildRequestedAt })
       return {

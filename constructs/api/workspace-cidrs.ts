@@ -1,0 +1,66 @@
+import { type InterfaceWords, staticAddresses } from './interface-words.ts'
+import { isHostAddress, isInNetwork, networkOf, parseCidr, parseIp, prefixText } from './ip-address.ts'
+import type { RouteFields } from './workspace-network-rules.ts'
+
+/**
+ * What is checked of a network with `cidrs`. For one with `cidr` the rules of the schema say the same at once: for several ranges they would cost the API
+ * server more than it allows.
+ */
+
+interface Ranges {
+  readonly cidr?: string | undefined
+  readonly cidrs?: readonly string[] | undefined
+}
+
+interface NetworkWords extends Ranges {
+  readonly name: string
+  readonly rangeGateway?: string | undefined
+  readonly routes?: readonly RouteFields[] | undefined
+}
+
+/** Returns the ranges of addresses of a network in CIDR form, such as 10.10.0.0/24; empty for a network of layer 2 alone. */
+export function cidrsOf({ cidr, cidrs = [] }: Ranges): readonly string[] {
+  return cidr === undefined ? cidrs : [cidr]
+}
+
+/** Returns what is wrong with the gateway or a route of a network with `cidrs`, and what to do, as a sentence without its end. */
+export function misplacedHop({ name, cidrs, rangeGateway, routes = [] }: NetworkWords): string | undefined {
+  if (cidrs === undefined) return undefined
+  const hops = [
+    ...(rangeGateway === undefined ? [] : [{ field: 'rangeGateway', address: rangeGateway }]),
+    ...routes.map(({ nextHopIpAddress: address }) => ({ field: 'nextHopIpAddress', address })),
+  ]
+  const wrong = hops.find(({ address }) => !isNeighbour(address, cidrs))
+  return (
+    wrong &&
+    `${wrong.field} ${wrong.address} of network ${name} must be in one of its cidrs (${cidrs.join(', ')}), and neither the first nor the last address there`
+  )
+}
+
+/** Returns which interface has an address outside of `cidrs` of its network, and what to do, as a sentence without its end. */
+export function misplacedAddress(
+  networks: readonly NetworkWords[],
+  interfaces: readonly InterfaceWords[],
+): string | undefined {
+  for (const nic of interfaces) {
+    const cidrs = networks.find(({ name }) => name === nic.network)?.cidrs
+    const address = cidrs && staticAddresses(nic).find((one) => !cidrs.includes(rangeOf(one)))
+    if (cidrs !== undefined && address !== undefined)
+      return `its address ${address} on network ${nic.network} is in none of cidrs (${cidrs.join(', ')}): take an address of that network, with the same length`
+  }
+  return undefined
+}
+
+function rangeOf(address: string): string {
+  const prefix = parseCidr(address)
+  return prefix === undefined ? '' : prefixText(networkOf(prefix))
+}
+
+function isNeighbour(text: string, cidrs: readonly string[]): boolean {
+  const address = parseIp(text)
+  return cidrs.some((cidr) => {
+    const network = parseCidr(cidr)
+    if (address === undefined || network === undefined) return false
+    return isInNetwork(address, network) && isHostAddress({ ...address, length: network.length })
+  })
+}
