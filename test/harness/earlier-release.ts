@@ -8,7 +8,7 @@ import type { Installation, InstallationProps } from '@open-terrain/constructs/p
 const ROOT = join(import.meta.dirname, '../..')
 /** The packages of the repository, as npm links them into `node_modules`. */
 const SCOPE = '@open-terrain'
-const PARTS = ['operator', 'constructs', 'package.json', 'tsconfig.json']
+const PARTS = ['operator', 'constructs', 'examples', 'package.json', 'tsconfig.json']
 
 const run = promisify(execFile)
 
@@ -23,8 +23,8 @@ export async function hasCommit(commit: string): Promise<boolean> {
   )
 }
 
-/** Builds the operator of a commit, with the dependencies of today. Returns the folder, to be removed, and the path of the bundle. */
-export async function buildCommit(commit: string): Promise<{ readonly folder: string; readonly bundle: string }> {
+/** Takes the product of a commit out of the history, with the dependencies of today. Returns the folder, to be removed. */
+export async function extractCommit(commit: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'open-terrain-earlier-'))
   const archive = join(folder, 'archive.tar')
   await run('git', ['archive', '--output', archive, commit, ...PARTS], { cwd: ROOT })
@@ -35,15 +35,26 @@ export async function buildCommit(commit: string): Promise<{ readonly folder: st
     if (name !== SCOPE) await symlink(join(installed, name), join(packages, name))
   }
   await symlink(join(folder, 'constructs'), join(packages, SCOPE, 'constructs'))
+  return folder
+}
+
+/** Builds the operator of a commit. Returns the folder, to be removed, and the path of the bundle. */
+export async function buildCommit(commit: string): Promise<{ readonly folder: string; readonly bundle: string }> {
+  const folder = await extractCommit(commit)
   await run(process.execPath, [join(folder, 'operator/build.ts')], { cwd: folder })
   return { folder, bundle: join(folder, 'dist/operator.mjs') }
 }
 
 /** Returns what `renderInstallation` of a built commit renders. */
 export async function renderCommit(folder: string, props: InstallationProps): Promise<Installation> {
-  const program = `import { renderInstallation } from ${JSON.stringify(join(folder, 'constructs/platform/index.ts'))}
+  const program = `import { renderInstallation } from './constructs/platform/index.ts'
 console.log(JSON.stringify(renderInstallation(JSON.parse(process.argv[1]))))`
-  const args = ['--input-type=module', '--eval', program, JSON.stringify(props)]
-  const { stdout } = await run(process.execPath, args, { cwd: folder, maxBuffer: 64 * 1024 * 1024 })
-  return JSON.parse(stdout)
+  return JSON.parse(await runIn(folder, program, JSON.stringify(props)))
+}
+
+/** Runs an ES module in the folder of a commit, or in this checkout. Returns what it prints. */
+export async function runIn(folder: string | undefined, program: string, ...args: readonly string[]): Promise<string> {
+  const options = { cwd: folder ?? ROOT, maxBuffer: 512 * 1024 * 1024 }
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program, ...args], options)
+  return stdout
 }
