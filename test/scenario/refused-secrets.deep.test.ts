@@ -64,6 +64,8 @@ const SPEC = (url: string): WorkspaceSpecInput => {
   const [vm] = DEPLOYED.vms as [(typeof DEPLOYED.vms)[number]]
   const variables = { admin_password: CANARY, nested: { token: CANARY } }
   const env = [{ name: 'DB_PASSWORD', value: CANARY }]
+  const files = [{ path: '/etc/redis.conf', content: `bind 0.0.0.0\nrequirepass ${CANARY}\n` }]
+  const args = ['--requirepass', CANARY]
   return {
     ...DEPLOYED,
     vms: [
@@ -83,7 +85,7 @@ const SPEC = (url: string): WorkspaceSpecInput => {
     ],
     containerClusters: DEPLOYED.containerClusters.map((one) => ({
       ...one,
-      containers: one.containers.map((container) => ({ ...container, env })),
+      containers: one.containers.map((container) => ({ ...container, env, files, args })),
     })),
   }
 }
