@@ -59,14 +59,20 @@ type Secret = string | { readonly written: string }
 /** It may be as it is, in quotes, or in quotes within a text that is in quotes. */
 function withoutValue(text: string, value: string): string {
   const mark = value.length < SHORT ? '"' : ''
-  const forms = [value, escaped(value), escaped(escaped(value))].map((form, at) => {
-    const quote = at === 2 ? escaped(mark) : mark
-    return [`${quote}${form}${quote}`, `${quote}${HIDDEN}${quote}`] as const
-  })
-  return forms.reduce((rest, [form, hidden]) => rest.replaceAll(form, hidden), text)
+  const inQuotes = escaped(value)
+  const forms = new Map([[`${mark}${value}${mark}`, mark]])
+  forms.set(`${mark}${inQuotes}${mark}`, mark)
+  if (mark !== '' || inQuotes !== value)
+    forms.set(`${escaped(mark)}${escaped(inQuotes)}${escaped(mark)}`, escaped(mark))
+  let rest = text
+  for (const [form, quote] of forms) if (rest.includes(form)) rest = rest.replaceAll(form, `${quote}${HIDDEN}${quote}`)
+  return rest
 }
 
+const ESCAPED = /[^ !#-[\]-~]/
+
 function escaped(text: string): string {
+  if (!ESCAPED.test(text)) return text
   return JSON.stringify(text).slice(1, -1)
 }
 
