@@ -19,10 +19,26 @@ interface Letters {
 export function withoutPiecesOf(text: string, others: readonly string[]): string {
   const letters = lettersOf(text)
   const own = new Set(piecesOf(letters.text))
+  if (own.size === 0) return text
+  const marks = new Uint8Array(2 ** 16)
+  for (let at = 0; at + PIECE <= letters.text.length; at += 1) marks[markAt(letters.text, at)] = 1
   const quoted = new Set<string>()
-  for (const other of own.size === 0 ? [] : others)
-    for (const piece of piecesOf(lettersOf(other).text)) if (own.has(piece)) quoted.add(piece)
+  for (const other of others) {
+    const { text } = lettersOf(other)
+    for (let at = 0; at + PIECE <= text.length; at += 1) {
+      // Tells nearly all that are no pieces of it in a fraction of the time.
+      if (marks[markAt(text, at)] === 0) continue
+      const piece = text.slice(at, at + PIECE)
+      if (own.has(piece)) quoted.add(piece)
+    }
+  }
   return quoted.size === 0 ? text : withoutQuoted(text, letters, quoted)
+}
+
+/** Returns a number of 16 bits that equal pieces have. */
+function markAt(text: string, at: number): number {
+  const [a, b, c] = [text.charCodeAt(at), text.charCodeAt(at + 7), text.charCodeAt(at + PIECE - 1)]
+  return (a * 1_597 + b * 51_749 + c * 244_944) & 0xffff
 }
 
 function* piecesOf(text: string): Generator<string> {

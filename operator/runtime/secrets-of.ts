@@ -58,12 +58,13 @@ type Secret = string | { readonly written: string }
 
 /** It may be as it is, in quotes, or in quotes within a text that is in quotes. */
 function withoutValue(text: string, value: string): string {
+  // Most are so, and there may be many.
+  if (value.length >= SHORT && !ESCAPED.test(value)) return text.includes(value) ? text.replaceAll(value, HIDDEN) : text
   const mark = value.length < SHORT ? '"' : ''
   const inQuotes = escaped(value)
   const forms = new Map([[`${mark}${value}${mark}`, mark]])
   forms.set(`${mark}${inQuotes}${mark}`, mark)
-  if (mark !== '' || inQuotes !== value)
-    forms.set(`${escaped(mark)}${escaped(inQuotes)}${escaped(mark)}`, escaped(mark))
+  forms.set(`${escaped(mark)}${escaped(inQuotes)}${escaped(mark)}`, escaped(mark))
   let rest = text
   for (const [form, quote] of forms) if (rest.includes(form)) rest = rest.replaceAll(form, `${quote}${HIDDEN}${quote}`)
   return rest
