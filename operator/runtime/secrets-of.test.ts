@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { withoutSecretsOf } from './secrets-of.ts'
 
@@ -36,6 +37,16 @@ const SENT: Readonly<Record<string, readonly [kind: string, sent: (secret: strin
         },
       },
     }),
+  ],
+  'a file of a container': [
+    'Workspace',
+    (secret) => ({ spec: { containerClusters: [{ containers: [{ files: [{ path: '/a', content: secret }] }] }] } }),
+  ],
+  'the files of a container cluster': ['ConfigMap', (secret) => ({ data: { 'app.0': secret } })],
+  'an object in a list': ['Deployment', (secret) => [{ kind: 'ConfigMap', data: { 'app.0': secret } }]],
+  'the query of a probe': [
+    'Workspace',
+    (secret) => ({ spec: { containers: [{ readinessProbe: { httpGet: { path: `/up?${secret}`, port: 80 } } }] } }),
   ],
   'an environment variable': [
     'Deployment',
@@ -143,4 +154,119 @@ describe('the answer to a write', () => {
       'secrets "keys" not found',
     )
   })
+
+  it.each(WRITTEN)('has no piece of %s, however it is quoted', (_, kind, write) => {
+    fc.assert(
+      fc.property(content, quotes, pieces, (text, quote, { from, length }) => {
+        const said = quote(write(text))
+        const at = Math.floor(from * said.length)
+        const piece = said.slice(at, at + Math.max(40, Math.floor(length * said.length)))
+        const told = withoutSecretsOf(`admission webhook "a" denied it: ${piece} is too simple`, kind, write(text))
+        expect(told.startsWith('admission webhook "a" denied it: ')).toBe(true)
+        for (const part of partsOf(text)) expect(lettersOf(told)).not.toContain(part)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it.each<[string, string, object]>([
+    ['line of a file', 'ConfigMap', { data: { 'app.0': 'bind all\nrequirepass S3cretPass77' } }],
+    ['line of a file with quotes', 'ConfigMap', { data: { 'app.0': `  password "S3cretPass77"` } }],
+    ['line of a router', 'Workspace', { spec: { files: [{ content: 'enable secret 5 S3cretPass77\n' }] } }],
+    ['word after a flag', 'Deployment', { spec: { args: ['redis-server', '--requirepass', 'S3cretPass77'] } }],
+    ['word of a script', 'Deployment', { spec: { command: ['sh', '-c', 'serve --requirepass S3cretPass77'] } }],
+    [
+      'variable of a container',
+      'Workspace',
+      { spec: { containers: [{ env: [{ name: 'LOGIN', value: 'S3cretPass77' }] }] } },
+    ],
+    ['variable of a play', 'Workspace', { spec: { ansible: [{ variables: { logins: ['S3cretPass77'] } }] } }],
+    ['line of a play', 'ConfigMap', { data: { 'deploy.yaml': '  vars:\n    logins:\n      - "S3cretPass77"\n' } }],
+  ])('has no password of a %s', (_, kind, sent) => {
+    expect(withoutSecretsOf('denied: S3cretPass77 is weak', kind, sent)).toBe('denied: … is weak')
+  })
+
+  it('keeps ordinary words that a file has too', () => {
+    const data = { 'app.0': '# the password of the database\nlisten 80;\nrequirepass hunter22\n' }
+    const text = 'configmaps "web" is forbidden: the name of the database has the password hunter22 in it, listen'
+    expect(withoutSecretsOf(text, 'ConfigMap', { data })).toBe(text.replace('hunter22', '…'))
+    const env = [{ name: 'MODE', value: 'production' }]
+    expect(withoutSecretsOf('no production today', 'Workspace', { spec: { env } })).toBe('no production today')
+  })
+
+  it('keeps the names of a workspace, which are in the file of hosts and in the inventory', () => {
+    const data = { hosts: '10.0.0.5 web.example\n', 'inventory.yaml': 'ansible_host: 10.0.0.5\n' }
+    const text = 'denied: 10.0.0.5 web.example'
+    expect(withoutSecretsOf(text, 'ConfigMap', { data })).toBe(text)
+  })
+
+  it('is searched in a time that grows as the object and the text do', () => {
+    const line = (at: number) => `${'all the same again and again '.repeat(30)}${at}`
+    const text = Array.from({ length: 1_000 }, (_, at) => line(at)).join('\n')
+    const sent = { data: { 'app.0': text } }
+    const start = process.cpuUsage()
+    expect(withoutSecretsOf(`denied: ${JSON.stringify(text)}`, 'ConfigMap', sent)).not.toContain('all the same')
+    const { user, system } = process.cpuUsage(start)
+    expect(user + system).toBeLessThan(5_000_000)
+  })
 })
+
+const WRITTEN: readonly (readonly [string, string, (text: string) => object])[] = [
+  ['a file of a workspace', 'Workspace', (content) => ({ spec: { a: [{ files: [{ path: '/a', content }] }] } })],
+  ['the files of a cluster', 'ConfigMap', (text) => ({ kind: 'ConfigMap', data: { 'web.0': text } })],
+  ['user data', 'Workspace', (userData) => ({ spec: { vms: [{ name: 'a', userData }] } })],
+  ['a Secret', 'Secret', (text) => ({ stringData: { a: text } })],
+]
+
+const word = fc.string({ minLength: 1, maxLength: 24 })
+/** Lines as files have them, with whatever people write. */
+const content = fc
+  .array(
+    fc.oneof(
+      word,
+      fc.string({ unit: 'binary', maxLength: 30 }),
+      fc.tuple(word, fc.constantFrom(': ', ' = ', ' ', '<&>"\\'), word).map((all) => all.join('')),
+      { arbitrary: fc.stringMatching(/^ {0,6}[a-z]{3,9}: [A-Za-z0-9]{20,60}$/), weight: 3 },
+    ),
+    { maxLength: 12 },
+  )
+  .map((lines) => lines.join('\n').replaceAll('…', ''))
+
+const indented = (text: string): string => text.replace(/^/gm, '      ')
+/** How Go and YAML write texts, and texts of texts. */
+const quotes = fc.constantFrom<((object: object) => string)[]>(
+  (object) => JSON.stringify(object),
+  (object) => JSON.stringify(JSON.stringify(object)),
+  (object) => JSON.stringify(object, null, 2),
+  (object) => JSON.stringify(object).replace(/[<>&]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`),
+  (object) =>
+    JSON.stringify(object).replace(/[^ -~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  (object) => `map[${textsOf(object).join(' ')}]`,
+  (object) =>
+    textsOf(object)
+      .map((text) => `data: |\n${indented(text)}`)
+      .join('\n'),
+  (object) => textsOf(object).join(' ').replaceAll(/\s+/g, ' '),
+)
+const pieces = fc.record({
+  from: fc.double({ min: 0, max: 1, noNaN: true }),
+  length: fc.double({ min: 0, max: 1, noNaN: true }),
+})
+
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
+}
+
+/** Letters and digits in a row, whatever is between them, that must not be told. */
+const PART = 16
+
+function lettersOf(text: string): string {
+  return text.replaceAll(/[^A-Za-z0-9…]/g, '')
+}
+
+/** What a quotation of it has too, whichever letters of escapes are in between. */
+function partsOf(text: string): string[] {
+  const runs = text.match(/[A-Za-z0-9]{16,}/g) ?? []
+  return runs.flatMap((run) => Array.from({ length: run.length - PART + 1 }, (_, at) => run.slice(at, at + PART)))
+}

@@ -1,9 +1,25 @@
+import { withoutPiecesOf } from './pieces-of.ts'
+
 /** User data may have a secret anywhere, as a script has it, and any of its lines may be told alone. */
 const USER_DATA = /^userdata$/i
+/** Content of a file of a container: a configuration may have a secret anywhere as well. */
+const CONTENT = 'content'
+/** Key of such a file in the ConfigMap of its container cluster: `web.0`. No other ConfigMap of ours has such keys. */
+const FILE_KEY = /^[a-z0-9-]+\.\d+$/
+/** Key of plays in their ConfigMap. The inventory has names and addresses alone. */
+const PLAYS_KEY = /^(?!inventory\.).*\.ya?ml$/
 /** Fields of KubeVirt, of cloud-init and of our kinds whose text is a secret, or holds some. */
 const SECRET_FIELD = /passw(or)?d$|^(user|network)data(base64)?$/i
 /** Names of environment variables, and of variables of Ansible. */
 const SECRET_NAME = /passw|secret|token|credential|key/i
+/** A word of a command line after which a secret follows: `--requirepass`. */
+const SECRET_FLAG = /^[\w-]*(?:pass|secret|token|credential|key)[\w-]*$/i
+/** A line of a configuration whose last word is a secret: `requirepass X`, `enable secret 5 X`. */
+const SECRET_END = /(?:pass|passw|password|passwd|passphrase|secret|token|credential|key)\s+(?:\d\s+)?(\S+)$/i
+/** How much of the end of a line is looked at for one. */
+const END_MAX = 256
+/** Ordinary words, such as the name of a mode or of a member. */
+const WORDS = /^[a-z]+(?:[-_.][a-z]+)*$/i
 /** A line of cloud-init data, of a play, or of any other list of names and values. */
 const SECRET_LINE = /(?:passw|secret|token|credential|key)\w{0,64}["']?\s*[:=]\s*(\S.*)$/i
 /** Annotation of an object: paths below its spec, such as `a.b[item].c`, at which values are as somebody wrote them. */
@@ -24,24 +40,40 @@ const HIDDEN = '…'
  */
 export function withoutSecretsOf(text: string, kind: string, object: object | undefined): string {
   if (object === undefined || text === '') return text
-  const secrets = new Set([...secretsIn(object, { kind }), ...writtenBySomebody(object)])
+  const secrets = new Set<string>()
+  const written = new Set<string>()
+  for (const secret of secretsIn(object, { kind }))
+    if (typeof secret === 'string') secrets.add(secret)
+    else written.add(secret.written)
+  for (const secret of writtenBySomebody(object)) secrets.add(secret)
   if (secrets.size * text.length > SEARCH_MAX) return TOO_MUCH
   // The longest first: one may be the beginning of another.
   const values = [...secrets].filter((value) => value !== '').sort((a, b) => b.length - a.length)
-  return values.reduce((rest, value) => withoutValue(rest, value), text)
+  const rest = values.reduce((rest, value) => withoutValue(rest, value), text)
+  return withoutPiecesOf(rest, [...written])
 }
+
+/** A value, or a longer text of which no piece may be told. */
+type Secret = string | { readonly written: string }
 
 /** It may be as it is, in quotes, or in quotes within a text that is in quotes. */
 function withoutValue(text: string, value: string): string {
+  // Most are so, and there may be many.
+  if (value.length >= SHORT && !ESCAPED.test(value)) return text.includes(value) ? text.replaceAll(value, HIDDEN) : text
   const mark = value.length < SHORT ? '"' : ''
-  const forms = [value, escaped(value), escaped(escaped(value))].map((form, at) => {
-    const quote = at === 2 ? escaped(mark) : mark
-    return [`${quote}${form}${quote}`, `${quote}${HIDDEN}${quote}`] as const
-  })
-  return forms.reduce((rest, [form, hidden]) => rest.replaceAll(form, hidden), text)
+  const inQuotes = escaped(value)
+  const forms = new Map([[`${mark}${value}${mark}`, mark]])
+  forms.set(`${mark}${inQuotes}${mark}`, mark)
+  forms.set(`${escaped(mark)}${escaped(inQuotes)}${escaped(mark)}`, escaped(mark))
+  let rest = text
+  for (const [form, quote] of forms) if (rest.includes(form)) rest = rest.replaceAll(form, `${quote}${HIDDEN}${quote}`)
+  return rest
 }
 
+const ESCAPED = /[^ !#-[\]-~]/
+
 function escaped(text: string): string {
+  if (!ESCAPED.test(text)) return text
   return JSON.stringify(text).slice(1, -1)
 }
 
@@ -51,23 +83,89 @@ interface Place {
   readonly areVariables?: boolean
 }
 
-function* secretsIn(value: unknown, place: Place): Generator<string> {
+function* secretsIn(value: unknown, place: Place): Generator<Secret> {
   if (typeof value !== 'object' || value === null) return
-  const { name, value: text } = value as { readonly name?: unknown; readonly value?: unknown }
+  const { name, value: text, kind } = value as Readonly<Record<'name' | 'value' | 'kind', unknown>>
   if (typeof name === 'string' && typeof text === 'string' && SECRET_NAME.test(name)) yield text
-  for (const [field, one] of Object.entries(value)) yield* secretsOfField(field, one, place)
+  // One of several objects.
+  const own = kind === 'ConfigMap' || kind === 'Secret' ? { ...place, kind } : place
+  for (const [field, one] of Object.entries(value)) yield* secretsOfField(field, one, own)
 }
 
-function* secretsOfField(field: string, value: unknown, { kind, areVariables = false }: Place): Generator<string> {
+function* secretsOfField(field: string, value: unknown, { kind, areVariables = false }: Place): Generator<Secret> {
   if (kind === 'Secret' && (field === 'data' || field === 'stringData')) yield* valuesOf(value, field === 'data')
-  else if (hasLines(kind, field)) for (const text of textsOf(value)) yield* secretLines(text)
+  else if (kind === 'ConfigMap' && field === 'data') yield* configurationIn(value)
+  else if (field === 'command' || field === 'args') yield* secretWords(textsOf(value))
   else if (field === 'overrides') yield* allTexts(value)
-  else if (typeof value !== 'string')
+  else if (typeof value === 'string') yield* secretsOfText(field, value, areVariables)
+  else {
+    if (field === 'env') yield* secretsOfVariables(value)
     yield* secretsIn(value, { kind, areVariables: areVariables || field === 'variables' })
-  else if (SECRET_FIELD.test(field) || (areVariables && SECRET_NAME.test(field))) {
-    yield value
-    if (USER_DATA.test(field)) yield* allLines(value)
   }
+}
+
+function* secretsOfText(field: string, text: string, isVariable: boolean): Generator<Secret> {
+  if (SECRET_FIELD.test(field) || (isVariable && SECRET_NAME.test(field))) yield text
+  if (field === CONTENT || USER_DATA.test(field)) yield* writtenText(text)
+  // Also where the names are those of a list, whose items have numbers.
+  else if (isVariable) yield* secretsOfVariable(text)
+  // A request of a probe.
+  else if (field === 'path' && text.includes('?')) yield text.slice(text.indexOf('?') + 1)
+}
+
+/** Environment variables of a container. */
+function* secretsOfVariables(variables: unknown): Generator<Secret> {
+  for (const one of Object.values(variables ?? {}))
+    if (typeof one?.value === 'string') yield* secretsOfVariable(one.value)
+}
+
+/** Its name need not tell that it is a secret. */
+function* secretsOfVariable(text: string): Generator<Secret> {
+  if (text.includes('\n')) yield* writtenText(text)
+  else if (text.length >= SHORT && !WORDS.test(text)) yield text
+}
+
+function* configurationIn(data: unknown): Generator<Secret> {
+  for (const [key, text] of Object.entries(data ?? {})) {
+    if (typeof text !== 'string') continue
+    if (FILE_KEY.test(key)) yield* writtenText(text)
+    else yield* secretLines(text)
+    if (PLAYS_KEY.test(key)) yield* variablesIn(text)
+  }
+}
+
+/** Values of plays: `name: value`, and items of lists. */
+function* variablesIn(plays: string): Generator<Secret> {
+  for (const line of plays.split('\n')) {
+    const text = line.trim().replace(/^(?:- )+/, '')
+    const colon = text.indexOf(': ')
+    yield* secretsOfVariable(withoutQuotes(colon < 0 ? text : text.slice(colon + 2).trim()))
+  }
+}
+
+function* secretWords(words: readonly string[]): Generator<Secret> {
+  for (const [at, word] of words.entries()) {
+    for (const line of word.split('\n')) yield* secretEnd(line)
+    yield* secretLines(word)
+    const before = words[at - 1] ?? ''
+    // Files have paths, which are no secrets.
+    if (before.length < END_MAX && SECRET_FLAG.test(before) && !word.startsWith('/')) yield word
+  }
+}
+
+function* writtenText(text: string): Generator<Secret> {
+  yield { written: text }
+  yield* allLines(text)
+  for (const line of text.split('\n')) yield* secretEnd(line)
+}
+
+function* secretEnd(line: string): Generator<string> {
+  const [, word] = SECRET_END.exec(line.trimEnd().slice(-END_MAX)) ?? []
+  if (word !== undefined && word.length >= SHORT) yield withoutQuotes(word)
+}
+
+function withoutQuotes(text: string): string {
+  return text.replace(/^(["'])(.*)\1$/, '$2')
 }
 
 function* allTexts(value: unknown): Generator<string> {
@@ -105,21 +203,16 @@ function valueAt(spec: unknown, path: string): unknown {
   }, spec)
 }
 
-/** Plays, and what a program is told. */
-function hasLines(kind: string, field: string): boolean {
-  return (kind === 'ConfigMap' && field === 'data') || field === 'command' || field === 'args'
-}
-
 function textsOf(values: unknown): string[] {
   return Object.values(values ?? {}).filter((one) => typeof one === 'string')
 }
 
-function* valuesOf(values: unknown, isEncoded: boolean): Generator<string> {
+function* valuesOf(values: unknown, isEncoded: boolean): Generator<Secret> {
   for (const one of textsOf(values)) {
     yield one
     const text = isEncoded ? Buffer.from(one, 'base64').toString() : one
     yield text
-    yield* allLines(text)
+    yield* writtenText(text)
     yield* leavesOf(text)
   }
 }
@@ -170,6 +263,6 @@ function* secretLines(text: string): Generator<string> {
     }
     const value = SECRET_LINE.exec(said)?.[1] ?? ''
     name = BELOW.test(value) ? indent : undefined
-    if (name === undefined) yield value.replace(/^(["'])(.*)\1$/, '$2')
+    if (name === undefined) yield withoutQuotes(value)
   }
 }

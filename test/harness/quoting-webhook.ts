@@ -22,10 +22,12 @@ interface AdmissionRequest {
   readonly object: object | null
 }
 
-/** An admission webhook that refuses the first write of each kind of one user, and quotes what it refuses, as webhooks of policies do. */
+/** An admission webhook that refuses the first write of each field of each kind by one user, and quotes what it refuses, as webhooks of policies do. */
 export class QuotingWebhook implements AsyncDisposable {
   /** What was quoted, by operation and resource. */
   readonly quoted = new Map<string, string>()
+  /** What has been quoted, by operation, resource and path. */
+  readonly #fields = new Set<string>()
   readonly #server: Server
   readonly #mark: string
   readonly #remove: () => Promise<void>
@@ -80,7 +82,9 @@ export class QuotingWebhook implements AsyncDisposable {
   #answer({ uid, operation, resource, object }: AdmissionRequest): object {
     const write = `${operation} ${resource.resource}`
     const texts = [...textsIn(object, '')].filter(([, text]) => text.includes(this.#mark))
-    if (texts.length === 0 || this.quoted.has(write)) return { uid, allowed: true }
+    const fields = texts.map(([path]) => `${write} ${path}`)
+    if (fields.every((field) => this.#fields.has(field))) return { uid, allowed: true }
+    for (const field of fields) this.#fields.add(field)
     const message = texts
       .map(([path, text]) => `${path}: Invalid value: ${JSON.stringify(text)}: ${text} is too simple`)
       .join(', ')

@@ -8,7 +8,9 @@ import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
 // The webhook and the default storage class make this cluster unsuitable for other tests.
 const cluster = useOwnCluster()
 
+/** In each secret. None is a part of another: what takes one out must not take another out with it. */
 const CANARY = 'canary-5ec2e7'
+const canary = (of: string): string => `${CANARY}-${of}`
 
 it('what is secret is in no status, Event, log or metric when a webhook quotes each object that it refuses', async () => {
   await using workspaces = await Workspaces.start(
@@ -62,28 +64,42 @@ function outputOf({ kind, metadata, ...rest }: KubeObject): object {
 /** A secret wherever one can be written. */
 const SPEC = (url: string): WorkspaceSpecInput => {
   const [vm] = DEPLOYED.vms as [(typeof DEPLOYED.vms)[number]]
-  const variables = { admin_password: CANARY, nested: { token: CANARY } }
-  const env = [{ name: 'DB_PASSWORD', value: CANARY }]
+  const variables = {
+    admin_password: canary('variable'),
+    nested: { token: canary('nested') },
+    logins: [canary('item7')],
+  }
+  const env = [
+    { name: 'DB_PASSWORD', value: canary('env') },
+    { name: 'LOGIN', value: canary('login7') },
+  ]
+  const files = [
+    {
+      path: '/etc/redis.conf',
+      content: `bind 0.0.0.0\nrequirepass ${canary('file')}\nmasterauth ${canary('line-of-a-file')}\n`,
+    },
+  ]
+  const args = ['--requirepass', canary('flag'), `--admin-password=${canary('argument')}`]
   return {
     ...DEPLOYED,
     vms: [
       {
         ...vm,
-        vmDiskImageTemplate: { url: `${url}?X-Amz-Signature=${CANARY}` },
-        users: [{ name: 'demo', plain_text_passwd: CANARY, lock_passwd: false }],
+        vmDiskImageTemplate: { url: `${url}?X-Amz-Signature=${canary('query')}` },
+        users: [{ name: 'demo', plain_text_passwd: canary('user'), lock_passwd: false }],
         ansible: { roles: { deploy: [{ role: 'runtimeChecks', variables }] } },
-        overrides: { template: { spec: { domain: { chassis: { serial: CANARY } } } } },
+        overrides: { template: { spec: { domain: { chassis: { serial: canary('serial') } } } } },
       },
       {
         name: 'setup',
         backingVMDiskImage: vm.backingVMDiskImage,
         resources: vm.resources,
-        userData: `#cloud-config\nhostname: ${CANARY}\nruncmd: [[login, --password=${CANARY}]]\n`,
+        userData: `#cloud-config\nhostname: ${canary('hostname')}\nruncmd: [[login, --password=${canary('command')}]]\n`,
       },
     ],
     containerClusters: DEPLOYED.containerClusters.map((one) => ({
       ...one,
-      containers: one.containers.map((container) => ({ ...container, env })),
+      containers: one.containers.map((container) => ({ ...container, env, files, args })),
     })),
   }
 }

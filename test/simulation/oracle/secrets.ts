@@ -7,7 +7,7 @@ import { type Witness, WitnessOracle } from './oracle.ts'
 
 /** In the query of every URL, and in every Secret of images. */
 export const CANARY = 'canary-7d1f'
-/** Password of every guest: it may be in Secrets, and nowhere else. */
+/** Password of every guest, also in user data of machines of labs: it may be in what people wrote and in Secrets, and nowhere else. */
 export const PASSWORD = 'canary-Kx7-password'
 
 /** Invariant 9: nothing that the operator reports contains a secret. The source of a DataVolume has to name its URL. */
@@ -32,8 +32,9 @@ export class SecretsOracle extends WitnessOracle<Witness> {
     const own = withoutTheirs(resource, object)
     const hasSource = resource.kind === 'DataVolume'
     const isSecretShown = JSON.stringify(hasSource ? object.metadata : own).includes(CANARY)
-    const isPasswordShown =
-      resource.kind !== 'Secret' && JSON.stringify(isOf(resource, MACHINE) ? own : object).includes(PASSWORD)
+    // People write it there, and for the machines of labs the operator does.
+    const isWritten = isOf(resource, MACHINE) || isOf(resource, WORKSPACE)
+    const isPasswordShown = resource.kind !== 'Secret' && JSON.stringify(isWritten ? own : object).includes(PASSWORD)
     const isGeneratedShown = resource.kind !== 'Secret' && this.#generatedIn(JSON.stringify(object)) !== undefined
     if (isSecretShown || isPasswordShown || isGeneratedShown)
       this.witness.report(9, `revision ${revision}: ${resource.kind} ${object.metadata.name} has a secret in it`)

@@ -1,6 +1,7 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import { firstImageOf, pick } from '../data-syncs/vms.ts'
 import * as objects from '../objects.ts'
+import { PASSWORD as GUEST_PASSWORD } from '../oracle/secrets.ts'
 import type { Schedule, SourceNature } from '../schedule.ts'
 import { urlOf } from '../sources.ts'
 import type { ClusterOfPlan, PlaysOfPlan, VmOfPlan, WorkspacePlan } from './workspace-schedule.ts'
@@ -133,6 +134,8 @@ function vmOf(lab: Lab, { vm, image, network, isIgnored }: VmOfPlan, schedule: S
     ...(template !== undefined && { vmDiskImageTemplate: template }),
     resources: { cpu: '1', memory: '256Mi' },
     ...(lab.number % 2 === 0 && { users: [{ name: 'student', lock_passwd: false, passwordSecretRef: PASSWORD }] }),
+    // Nothing tells that it is a secret.
+    ...(lab.number % 2 === 1 && { userData: `#!/bin/sh\nlogin student ${GUEST_PASSWORD}\n` }),
     ...(network !== undefined && { interfaces: [interfaceOf(network, 10 + vm)] }),
     ...rolesOf(lab, vm),
   }

@@ -107,6 +107,21 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     kind: 'workspacesCalm',
   },
   {
+    name: 'a new address of a member does not reach the file with the names of the others',
+    invariant: 7,
+    seam: seam(SHARED.constructs, 'renderClusterHosts', (renderClusterHosts) => {
+      const first = new Map<string, ReturnType<typeof renderClusterHosts>>()
+      return (props) => {
+        const key = `${props.workspace.uid}/${props.cluster.name}`
+        const made = renderClusterHosts(props)
+        const old = first.get(key) ?? made
+        first.set(key, old)
+        return made.map((one, at) => ({ ...one, data: old[at]?.data ?? one.data }))
+      }
+    }),
+    kind: 'workspacesCalm',
+  },
+  {
     name: 'machines do not wait for their images',
     invariant: 7,
     seam: judged('Image', (_world, _component, _now, judgement) => ({ ...judgement, isThere: true })),
