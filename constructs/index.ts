@@ -379,6 +379,7 @@ export {
 export {
   areMounted,
   freePlayAddress,
+  hasPlayLogin,
   hasPlays,
   PLAYER_CONTAINER,
   PLAYS_POLICY,

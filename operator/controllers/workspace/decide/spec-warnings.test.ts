@@ -47,7 +47,7 @@ describe('the condition SpecWarning', () => {
 
   it('has what the spec of a machine says before the machine has looked, and then what the machine says', () => {
     const [vm] = QUIET.vms
-    const users = [{ name: 'demo user', ssh_authorized_keys: [] }]
+    const users = [{ name: 'demo user', ssh_authorized_keys: ['ssh-ed25519 AAAAa a'] }]
     const spec = { ...QUIET, vms: [{ ...vm, users }] }
     const planned = new PlannedWorld(parsed(spec))
     const first = statusOf(planned)
