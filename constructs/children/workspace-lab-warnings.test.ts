@@ -128,6 +128,22 @@ it.each<readonly [what: string, wrong: object, warning: string, right: object]>(
     'ansible (image, timeout) has no effect, since no machine has roles: give one ansible.roles, or remove it',
     { ansible: { image: 'lab/ansible:1' }, networks: [A], vms: [vm('one', { a: '10.0.0.5/24' }, ROLES)] },
   ],
+  [
+    'node selectors of which no node has both',
+    {
+      containerClusters: [
+        pod('one', { nodeSelector: { zone: 'east' } }),
+        pod('two', { nodeSelector: { zone: 'west' } }),
+      ],
+    },
+    'two: its nodeSelector wants zone: west, and that of one east, but with the network driver bridge both run on one node, so one of them does not start: make them the same',
+    {
+      containerClusters: [
+        pod('one', { nodeSelector: { zone: 'east' } }),
+        pod('two', { nodeSelector: { disk: 'fast' } }),
+      ],
+    },
+  ],
 ])('warns of %s, and not of the right spec', (_what, wrong, warning, right) => {
   expect([warnings(wrong), warnings(right)]).toEqual([[warning], []])
 })

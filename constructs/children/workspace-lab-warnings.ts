@@ -1,5 +1,6 @@
 import { POD_NETWORK_NAME, staticAddresses } from '../api/interface-words.ts'
 import { type IpAddress, isInNetwork, isOverlapping, parseCidr, parseIp } from '../api/ip-address.ts'
+import type { NetworkDriver } from '../api/policy.ts'
 import { compareQuantities } from '../api/quantity.ts'
 import type {
   WorkspaceContainerCluster,
@@ -183,4 +184,31 @@ export function unusedVolumeWarnings(spec: WorkspaceSpec, { name }: Pick<Workspa
   return isUsed
     ? []
     : ['nobody uses it: mount it in a container (volumeMounts), make it a disk of a machine, or remove it']
+}
+
+/**
+ * Returns which other container cluster must be on the same node, and says another one. On Linux bridges of a node, all pods of a workspace are on one.
+ */
+export function nodeSelectorWarnings(
+  { containerClusters = [] }: WorkspaceSpec,
+  cluster: WorkspaceContainerCluster,
+  driver: NetworkDriver,
+): string[] {
+  if (driver !== 'bridge' || !isDeployed(cluster)) return []
+  const before = containerClusters.slice(
+    0,
+    containerClusters.findIndex(({ name }) => name === cluster.name),
+  )
+  for (const other of before.filter(isDeployed)) {
+    const label = Object.entries(cluster.nodeSelector ?? {}).find(([key, value]) => {
+      const wanted = other.nodeSelector?.[key]
+      return wanted !== undefined && wanted !== value
+    })
+    if (label === undefined) continue
+    const [key, value] = label
+    return [
+      `its nodeSelector wants ${key}: ${value}, and that of ${other.name} ${other.nodeSelector?.[key]}, but with the network driver bridge both run on one node, so one of them does not start: make them the same`,
+    ]
+  }
+  return []
 }

@@ -22,7 +22,12 @@ import {
   hostNameOf,
   hostsVolume,
 } from './workspace-hosts.ts'
-import { deadAddressWarnings, overlapWarnings, podNameWarnings } from './workspace-lab-warnings.ts'
+import {
+  deadAddressWarnings,
+  nodeSelectorWarnings,
+  overlapWarnings,
+  podNameWarnings,
+} from './workspace-lab-warnings.ts'
 import { isDefaultRoute, routesOf, type WorkspaceNetworkProps } from './workspace-network.ts'
 import { mountedVolumes } from './workspace-node-group.ts'
 import {
@@ -100,6 +105,7 @@ export function clusterWarnings(props: PodNetworkProps): string[] {
   const used = servers.slice(0, NAMESERVERS_MAX)
   return [
     ...(isDefaultRouteLeftOut(props) ? [DEFAULT_ROUTE_LEFT_OUT] : []),
+    ...nodeSelectorWarnings(spec, cluster, props.driver),
     ...overlapWarnings(spec, cluster),
     ...unusedDefaultRoutes(spec, cluster),
     ...(used.length < servers.length
