@@ -321,6 +321,7 @@ export {
   hostsVolume,
   renderClusterHosts,
 } from './children/workspace-hosts.ts'
+export { templateWarnings, unusedVolumeWarnings, wholeLabWarnings } from './children/workspace-lab-warnings.ts'
 export {
   renderWorkspaceMachine,
   WorkspaceMachine,
@@ -378,6 +379,7 @@ export {
 export {
   areMounted,
   freePlayAddress,
+  hasPlayLogin,
   hasPlays,
   PLAYER_CONTAINER,
   PLAYS_POLICY,

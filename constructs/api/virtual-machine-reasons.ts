@@ -354,6 +354,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
       'A user has a password that cannot be used, because lock_passwd is true, which is the default of cloud-init.',
     remedy: 'Set lock_passwd to false for that user in spec.users, or remove the password.',
   },
+  /** Warning: users without password and key. */
+  NoLogin: {
+    meaning:
+      'The spec has users, but none of them has a password or a key, and no user data that could give them one. So nobody can log in to the guest as one of them.',
+    remedy:
+      'Give a user of spec.users a passwordSecretRef with lock_passwd: false, or ssh_authorized_keys. Do nothing if the image has a login.',
+  },
   /** Warning: overrides win over the spec. */
   Overridden: {
     meaning: 'overrides replaces values that follow from the rest of the spec. The message names their paths.',

@@ -3,6 +3,8 @@ import { PROPOSED_VIRTUAL_MACHINE } from './virtual-machine.fixtures.ts'
 import { parseVirtualMachineSpec, type VirtualMachineSpec } from './virtual-machine.ts'
 import { warningsOf } from './virtual-machine-warnings.ts'
 
+const ssh_authorized_keys = ['ssh-ed25519 AAAAa a']
+
 function specWith(fields: object): VirtualMachineSpec {
   const parsed = parseVirtualMachineSpec({ ...PROPOSED_VIRTUAL_MACHINE.spec, ...fields })
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
@@ -68,7 +70,7 @@ describe('warningsOf', () => {
       os: 'windows',
       name: 'domain-controller-1',
       interfaces: [{ network: 'a', addressing: 'none' }],
-      users: [{ name: 'demo' }, { name: 'Demo' }, { name: 'docker', groups: 'ubuntu' }],
+      users: [{ name: 'demo', ssh_authorized_keys }, { name: 'Demo' }, { name: 'docker', groups: 'ubuntu' }],
     }
     expect(warningsOf(specWith(fields)).map(({ message }) => message)).toEqual([
       'user "Demo" is the same account as another user, since Windows does not tell capitals apart',
@@ -94,10 +96,18 @@ describe('warningsOf', () => {
   })
 
   it.each([
-    ['the group of a user beside it', { users: [{ name: 'alice', groups: 'ubuntu' }, { name: 'ubuntu' }] }],
-    ['root without groups', { users: [{ name: 'root' }] }],
+    [
+      'the group of a user beside it',
+      {
+        users: [
+          { name: 'alice', groups: 'ubuntu' },
+          { name: 'ubuntu', ssh_authorized_keys },
+        ],
+      },
+    ],
+    ['root without groups', { users: [{ name: 'root', ssh_authorized_keys }] }],
     ['no users', { users: undefined }],
-    ['logins as Linux takes them', { users: [{ name: 'demo' }, { name: '_a-b' }] }],
+    ['logins as Linux takes them', { users: [{ name: 'demo', ssh_authorized_keys }, { name: '_a-b' }] }],
   ])('is silent about %s', (_name, fields) => {
     expect(warningsOf(specWith(fields)).map(({ reason }) => reason)).toEqual(['DiskSmallerThanImage'])
   })
@@ -116,4 +126,14 @@ describe('warningsOf', () => {
       expect(warningsOf(specWith({ users: [], vmDiskImageTemplate }))).toEqual([])
     }
   })
+})
+
+it('tells that nobody can log in, where no user has a password or a key, and nothing else may make a login', () => {
+  const reasons = (fields: object) =>
+    warningsOf(specWith({ resources: { cpu: '1', memory: '1Gi' }, ...fields })).map(({ reason }) => reason)
+  const users = [{ name: 'one', lock_passwd: false }, { name: 'two' }]
+  expect(reasons({ users })).toEqual(['NoLogin'])
+  expect(reasons({ users: [...users, { name: 'three', ssh_authorized_keys }] })).toEqual([])
+  expect(reasons({ users, userData: '#!/bin/sh' })).toEqual([])
+  expect(reasons({ users: [] })).toEqual([])
 })

@@ -20,7 +20,7 @@ export function warningsOf(
     ? windowsLogins(spec)
     : [...windowsNames(spec), ...renamedLogins(spec), ...groupsInTheWay(spec)]
   const guest = isWindows(spec) ? windowsGuest(spec) : []
-  return [...logins, ...lockedPasswords(spec), ...guest, ...smallDisk(spec, imageSize)]
+  return [...logins, ...lockedPasswords(spec), ...nobodyLogsIn(spec), ...guest, ...smallDisk(spec, imageSize)]
 }
 
 function renamedLogins({ users = [] }: VirtualMachineSpec): SpecWarning[] {
@@ -56,6 +56,24 @@ function lockedPasswords({ users = [] }: VirtualMachineSpec): SpecWarning[] {
     const message = `user ${JSON.stringify(name)} has a password and cannot log in with it: lock_passwd is true unless it is set to false`
     return [{ reason: VIRTUAL_MACHINE_REASONS.PasswordLocked, message }]
   })
+}
+
+/** User data may make a login, and a machine without users has those of its image. */
+function nobodyLogsIn({
+  users = [],
+  userData,
+  userDataSecretRef,
+  sysprepSecretRef,
+}: VirtualMachineSpec): SpecWarning[] {
+  if (users.length === 0 || [userData, userDataSecretRef, sysprepSecretRef].some((one) => one !== undefined)) return []
+  const hasLogin = users.some(
+    ({ plain_text_passwd, passwordSecretRef, ssh_authorized_keys: keys = [] }) =>
+      plain_text_passwd !== undefined || passwordSecretRef !== undefined || keys.length > 0,
+  )
+  if (hasLogin) return []
+  const names = users.map(({ name }) => JSON.stringify(name)).join(', ')
+  const message = `none of its users (${names}) can log in, since none has a password or a key: set passwordSecretRef with lock_passwd: false, or ssh_authorized_keys`
+  return [{ reason: VIRTUAL_MACHINE_REASONS.NoLogin, message }]
 }
 
 function smallDisk({ resources }: VirtualMachineSpec, image: string | undefined): SpecWarning[] {

@@ -5,6 +5,7 @@ import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceSpecInput, type W
 import { randomWorkspace } from './random-workspaces.fixtures.ts'
 import {
   freePlayAddress,
+  hasPlayLogin,
   playImage,
   playJobName,
   playSecrets,
@@ -120,6 +121,17 @@ describe('the Job of a play', () => {
       expect.stringMatching(/^its first address is in network control, which is of the cluster/),
       expect.stringMatching(/^it is a Windows machine/),
     ])
+  })
+
+  it('finds a login where a user has a key or a password in a Secret, or user data may make one', () => {
+    const has = [
+      { users: [] },
+      { users: [{ name: 'demo', plain_text_passwd: 'x', lock_passwd: false }] },
+      { users: [{ name: 'demo', ssh_authorized_keys: ['ssh-ed25519 AAAAa a'] }] },
+      { users: [{ name: 'demo', passwordSecretRef: { name: 'logins', key: 'password' } }] },
+      { users: [], userData: '#!/bin/sh' },
+    ].map((fields) => hasPlayLogin(lab(fields).vm))
+    expect(has).toEqual([false, false, true, true, true])
   })
 
   it('is of the image of the lab, or else of the policy, unless a container mounts the plays', () => {

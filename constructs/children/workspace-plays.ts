@@ -108,6 +108,17 @@ function loginOf({ ansible }: WorkspaceSpec, { users = [] }: WorkspaceVm): Login
   }
 }
 
+/**
+ * Reports whether the spec has a login that Ansible can use. User data may make one. A key or a password that only the image with ansible-playbook knows
+ * is for a user whom the spec names.
+ */
+export function hasPlayLogin({ users = [], userData, userDataSecretRef }: WorkspaceVm): boolean {
+  const isUsable = users.some(
+    ({ passwordSecretRef, ssh_authorized_keys: keys = [] }) => passwordSecretRef !== undefined || keys.length > 0,
+  )
+  return isUsable || userData !== undefined || userDataSecretRef !== undefined
+}
+
 /** Returns the names of the Secrets that are needed to play the roles of a machine. */
 export function playSecrets(spec: WorkspaceSpec, vm: WorkspaceVm): readonly string[] {
   const { key, password } = loginOf(spec, vm)

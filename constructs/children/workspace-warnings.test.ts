@@ -80,8 +80,8 @@ describe('nothing is warned of', () => {
     [
       'of three name servers, however often they are named',
       {
-        a: { nameservers: { addresses: ['10.0.0.1', '10.0.0.2'] } },
-        b: { nameservers: { addresses: ['10.0.0.2', '10.0.0.3'] } },
+        a: { nameservers: { addresses: ['192.0.2.1', '192.0.2.2'] } },
+        b: { nameservers: { addresses: ['192.0.2.2', '192.0.2.3'] } },
         pods: [{ name: 'pod', at: ['10.0.0.5', '10.0.1.5'] }],
       },
     ],
@@ -170,9 +170,9 @@ it('routes of a network that exists already, for pods', () => {
 })
 
 it('more name servers than a pod can have', () => {
-  const addresses = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4']
+  const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4']
   expect(warnings(lab({ a: { nameservers: { addresses } }, pods: [{ name: 'pod', at: ['10.0.0.5'] }] }))).toEqual([
-    'pod: of its 4 name servers the first 3 are used: 10.0.0.1, 10.0.0.2, 10.0.0.3',
+    'pod: of its 4 name servers the first 3 are used: 192.0.2.1, 192.0.2.2, 192.0.2.3',
   ])
 })
 

@@ -22,6 +22,12 @@ import {
   hostNameOf,
   hostsVolume,
 } from './workspace-hosts.ts'
+import {
+  deadAddressWarnings,
+  nodeSelectorWarnings,
+  overlapWarnings,
+  podNameWarnings,
+} from './workspace-lab-warnings.ts'
 import { isDefaultRoute, routesOf, type WorkspaceNetworkProps } from './workspace-network.ts'
 import { mountedVolumes } from './workspace-node-group.ts'
 import {
@@ -52,9 +58,13 @@ export function volumeWarnings({
 
 /** Returns what an author should know about a network that has members. */
 export function networkWarnings(props: Pick<WorkspaceNetworkProps, 'spec' | 'network'>): string[] {
-  return props.network.attach === undefined
-    ? [...deadEnds(props), ...tooSmallForIpv6(props)]
-    : settingsOfOthers(props.spec, props.network, props.network.attach)
+  const { spec, network } = props
+  return [
+    ...podNameWarnings(network),
+    ...(network.attach === undefined
+      ? [...deadAddressWarnings(spec, network), ...tooSmallForIpv6(props)]
+      : settingsOfOthers(spec, network, network.attach)),
+  ]
 }
 
 /** A pod has what the definition says; a guest has what its cloud-init data say. */
@@ -87,31 +97,6 @@ function tooSmallForIpv6({ spec, network }: Pick<WorkspaceNetworkProps, 'spec' |
   return [`with mtu ${mtu} there is no IPv6 on it: take at least ${IPV6_MTU}, or addresses of IPv4 alone`]
 }
 
-/** Nobody outside of a workspace is on its networks. */
-function deadEnds({
-  spec: { vms = [], containerClusters = [] },
-  network,
-}: Pick<WorkspaceNetworkProps, 'spec' | 'network'>): string[] {
-  const members = [...vms, ...containerClusters].flatMap(({ interfaces = [] }) =>
-    interfaces.filter((one) => one.network === network.name),
-  )
-  // The guest, or a DHCP server of the lab, may choose the address of a member that has none here.
-  if (members.length === 0 || members.some((one) => staticAddresses(one).length === 0)) return []
-  const own = members.flatMap(staticAddresses).map((address) => sameText(address.replace(/\/.*/, '')))
-  const addresses = new Set(own)
-  const routes = routesOf(network).filter(({ via }) => !addresses.has(sameText(via)))
-  return [...Map.groupBy(routes, ({ via }) => via)].map(([via, those]) => {
-    const to = [...new Set(those.map((route) => route.to))].join(', ')
-    return `no member has the address ${via}, so the route to ${to} leads nowhere: give it to a machine or a container cluster`
-  })
-}
-
-/** The same text for each spelling of an address. */
-function sameText(address: string): string {
-  const ip = parseIp(address)
-  return ip === undefined ? address : `${ip.family} ${ip.value}`
-}
-
 /** Returns what an author should know about a container cluster. */
 export function clusterWarnings(props: PodNetworkProps): string[] {
   const { spec, cluster } = props
@@ -120,6 +105,8 @@ export function clusterWarnings(props: PodNetworkProps): string[] {
   const used = servers.slice(0, NAMESERVERS_MAX)
   return [
     ...(isDefaultRouteLeftOut(props) ? [DEFAULT_ROUTE_LEFT_OUT] : []),
+    ...nodeSelectorWarnings(spec, cluster, props.driver),
+    ...overlapWarnings(spec, cluster),
     ...unusedDefaultRoutes(spec, cluster),
     ...(used.length < servers.length
       ? [`of its ${servers.length} name servers the first ${NAMESERVERS_MAX} are used: ${used.join(', ')}`]
@@ -155,7 +142,12 @@ export function podOverrideWarnings(props: ContainerClusterProps): string[] {
 
 /** Returns what an author should know about the networks of a machine. */
 export function machineNetworkWarnings(spec: WorkspaceSpec, vm: WorkspaceVm): string[] {
-  return [...unusedDefaultRoutes(spec, vm), ...unnamedGuest(spec, vm), ...aliasWarnings(spec, vm)]
+  return [
+    ...overlapWarnings(spec, vm),
+    ...unusedDefaultRoutes(spec, vm),
+    ...unnamedGuest(spec, vm),
+    ...aliasWarnings(spec, vm),
+  ]
 }
 
 function unnamedGuest(spec: WorkspaceSpec, vm: WorkspaceVm): string[] {

@@ -225,7 +225,7 @@ describe('what the API server refuses', () => {
 describe('a warning about the spec', () => {
   const warning = (overrides: WorldOverrides) =>
     planOf(overrides).status.conditions?.find(({ type }) => type === 'SpecWarning')
-  const login = { users: [{ name: 'demo user' }] }
+  const login = { users: [{ name: 'demo user', ssh_authorized_keys: ['ssh-ed25519 AAAAa a'] }] }
   const small = { resources: { cpu: '2', memory: '2Gi', diskSize: '8Gi' } }
 
   it.each<[string, Readonly<Record<string, unknown>>, string, string]>([
@@ -249,7 +249,7 @@ describe('a warning about the spec', () => {
     expect([walk.condition('SpecWarning')?.status, walk.status.warnings]).toEqual(['True', 1])
     expect(
       walk
-        .edit({ users: [{ name: 'demo' }] })
+        .edit({ users: [{ name: 'demo', ssh_authorized_keys: login.users[0]?.ssh_authorized_keys }] })
         .settle()
         .condition('SpecWarning'),
     ).toBeUndefined()

@@ -335,6 +335,12 @@ const ROWS: readonly Row[] = [
     remedy: users({ name: 'demo', plain_text_passwd: 'x', lock_passwd: false }),
   },
   {
+    reason: 'NoLogin',
+    wrong: users({ name: 'demo' }),
+    text: 'ssh_authorized_keys',
+    remedy: users({ name: 'demo', ssh_authorized_keys: ['ssh-ed25519 AAAAa a'] }),
+  },
+  {
     reason: 'WindowsLogin',
     wrong: users({ name: 'Administrator', plain_text_passwd: 'P@ss-w0rd-1', lock_passwd: false }),
     text: 'os: windows',

@@ -2,6 +2,7 @@ import {
   ANNOTATIONS,
   areMounted,
   freePlayAddress,
+  hasPlayLogin,
   PLAY_MESSAGE_MAX,
   type Play,
   type PlayRecord,
@@ -494,6 +495,11 @@ export function playWarnings(spec: WorkspaceSpec, policy: { readonly ansibleImag
         ]
   return vms.flatMap((vm) => {
     const why = whyNotPlayable(spec, vm)
-    return why === undefined ? [] : [`the roles of ${vm.name} are not played, because ${why}`]
+    if (why !== undefined) return [`the roles of ${vm.name} are not played, because ${why}`]
+    return hasPlayLogin(vm)
+      ? []
+      : [
+          `Ansible may not get into ${vm.name}, since none of its users has passwordSecretRef or ssh_authorized_keys: give one to a user, with a key also ansible.sshKeySecretRef`,
+        ]
   })
 }

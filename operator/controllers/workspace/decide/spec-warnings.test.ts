@@ -9,7 +9,6 @@ const conditionOf = ({ conditions = [] }: WorkspaceStatus) => conditions.find(({
 const statusOf = (planned: PlannedWorld) => planWorkspace(planned.world, NOW).status
 const QUIET = {
   vms: DEPLOYED.vms.map(({ ansible: _roles, ...vm }) => ({ ...vm, interfaces: [] })),
-  volumes: [{ name: 'zones', size: '1Gi' }],
 }
 const VOLUME =
   'has no effect, since the policy key localVolumeRoot is not set: the volume comes from the default StorageClass'
@@ -36,19 +35,19 @@ describe('the condition SpecWarning', () => {
     expect(conditionOf(status)).toMatchObject({ status: 'True', reason: 'SpecWarning' })
     const message = conditionOf(status)?.message ?? ''
     expect(message.split(/: |; /).slice(0, 3)).toEqual([
-      '6 warnings',
+      '7 warnings',
       'Network bridge-inet',
       'no member has the address 4.29.163.14, so the route to 0.0.0.0/0 leads nowhere',
     ])
-    expect(message).toContain(`; Volume monitorconfigs: localPath /config ${VOLUME}; `)
+    expect(message).toContain(`; Volume monitorconfigs: localPath /config ${VOLUME}`)
     expect(message).toContain('; ContainerCluster demo-app: because of its hostPort ')
     expect(message).toContain('; Ansible lab-ansible: nobody plays the roles of the machines: ')
-    expect([status.warnings, status.phase]).toEqual([6, 'Ready'])
+    expect([status.warnings, status.phase]).toEqual([7, 'Ready'])
   })
 
   it('has what the spec of a machine says before the machine has looked, and then what the machine says', () => {
     const [vm] = QUIET.vms
-    const users = [{ name: 'demo user', ssh_authorized_keys: [] }]
+    const users = [{ name: 'demo user', ssh_authorized_keys: ['ssh-ed25519 AAAAa a'] }]
     const spec = { ...QUIET, vms: [{ ...vm, users }] }
     const planned = new PlannedWorld(parsed(spec))
     const first = statusOf(planned)
@@ -82,8 +81,8 @@ describe('the condition SpecWarning', () => {
     const planned = settledWorld({ ...QUIET, volumes })
     const { message = '' } = conditionOf(statusOf(planned)) ?? {}
     const shown = message.split('Volume v').length - 1
-    expect(message.startsWith(`40 warnings: Volume v0: localPath /v0 ${VOLUME}; Volume v1: `)).toBe(true)
-    expect([message.endsWith(`; and ${40 - shown} more`), message.length <= 4_000, shown > 20]).toEqual([
+    expect(message.startsWith(`80 warnings: Volume v0: localPath /v0 ${VOLUME}; nobody uses it: `)).toBe(true)
+    expect([message.endsWith(`; and ${80 - 2 * shown} more`), message.length <= 4_000, shown > 10]).toEqual([
       true,
       true,
       true,

@@ -1,4 +1,4 @@
-import { WORKSPACE_CONDITIONS, type WorkspaceReason } from '@open-terrain/constructs'
+import { WORKSPACE_CONDITIONS, type WorkspaceReason, wholeLabWarnings } from '@open-terrain/constructs'
 import type { NewCondition } from '../../../runtime/conditions.ts'
 import { cutTo } from '../../../runtime/cut-to.ts'
 import { newCondition } from '../../../runtime/standing.ts'
@@ -16,14 +16,16 @@ export interface SpecWarnings {
   readonly count: number
 }
 
-/** Returns what the members of a workspace are warned of, or undefined if nothing is wrong with any. */
+/** Returns what a workspace and its members are warned of, or undefined if nothing is wrong with any. */
 export function specWarningsOf(world: WorkspaceWorld, judged: readonly Judged[]): SpecWarnings | undefined {
-  const told = judged.flatMap(({ component }) => {
+  const ofAll = world.spec.ok ? wholeLabWarnings(world.spec.spec).map((text) => ({ text, count: 1 })) : []
+  const ofMembers = judged.flatMap(({ component }) => {
     const warnings = warningsOfComponent(world, component)
     if (warnings.length === 0) return []
     const texts = warnings.map(({ message }) => message)
     return [{ text: `${idOfComponent(component)}: ${texts.join('; ')}`, count: total(warnings) }]
   })
+  const told = [...ofAll, ...ofMembers]
   const count = total(told)
   if (count === 0) return undefined
   let length = FRAME

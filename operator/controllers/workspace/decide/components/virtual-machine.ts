@@ -2,6 +2,7 @@ import {
   machineDiskWarnings,
   machineNetworkWarnings,
   renderWorkspaceMachine,
+  templateWarnings,
   virtualMachine,
   type WorkspaceMachineObject,
   type WorkspaceReason,
@@ -53,7 +54,12 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
           ...volumeIds(vm),
         ],
         ...withWarnings(
-          [...machineNetworkWarnings(spec, vm), ...machineDiskWarnings(spec, vm), ...dependencyWarnings(spec, vm.name)],
+          [
+            ...templateWarnings(spec, vm),
+            ...machineNetworkWarnings(spec, vm),
+            ...machineDiskWarnings(spec, vm),
+            ...dependencyWarnings(spec, vm.name),
+          ],
           warningsOf(machine.spec).map(({ message }) => message),
         ),
         ...(refused === undefined ? heldByDeploy(vm) : { held: { absent: refused, present: staysWith(refused) } }),

@@ -1,4 +1,10 @@
-import { compareQuantities, renderWorkspaceVolume, volumeWarnings, type WorkspaceSpec } from '@open-terrain/constructs'
+import {
+  compareQuantities,
+  renderWorkspaceVolume,
+  unusedVolumeWarnings,
+  volumeWarnings,
+  type WorkspaceSpec,
+} from '@open-terrain/constructs'
 import type { ClaimView } from '../../../../cluster/views.ts'
 import type { PersistentVolumeView } from '../../../../cluster/workspace-views.ts'
 import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'
@@ -34,7 +40,10 @@ export const VOLUME_KIND: ComponentKind = {
         name: volume.name,
         objects: renderWorkspaceVolume({ workspace, volume, localVolumeRoot: policy.localVolumeRoot }),
         needs: [],
-        ...withWarnings(volumeWarnings({ volume, localVolumeRoot: policy.localVolumeRoot })),
+        ...withWarnings([
+          ...volumeWarnings({ volume, localVolumeRoot: policy.localVolumeRoot }),
+          ...unusedVolumeWarnings(spec, volume),
+        ]),
       }),
     ),
   unchangeable,
