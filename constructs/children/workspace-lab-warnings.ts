@@ -104,26 +104,53 @@ function isInCidr(ip: IpAddress, text: string): boolean {
 
 /** Returns why no member on a network answers at an address; undefined if one does or may. */
 function whyNobody(spec: WorkspaceSpec, { name }: WorkspaceNetwork, { address, so }: Asked): string | undefined {
-  const members = membersOf(spec)
-  const owners = members.filter((one) => interfacesOn(name, one).flatMap(staticAddresses).some(isThe(address)))
-  // The guest, or a DHCP server of the lab, may choose the address of a member that has none here.
-  const mayHave = (one: Member) => interfacesOn(name, one).some((nic) => staticAddresses(nic).length === 0)
-  if (owners.some(isDeployed) || members.some((one) => isDeployed(one) && mayHave(one))) return undefined
-  const [owner] = owners
+  const { owners, isOpen } = onNetworks(spec).get(name) ?? NOBODY
+  const own = owners.get(sameText(address)) ?? []
+  if (isOpen || own.some(isDeployed)) return undefined
+  const [owner] = own
   return owner === undefined
     ? `no member has the address ${address}, so ${so}: give it to a machine or a container cluster`
     : `${address} is an address of ${owner.name}, which is not deployed because of its ignoreOnDeploy, so ${so}: give it to a member that is deployed`
 }
 
-/** Returns the test for another spelling of an address, with or without the length of its network. */
-function isThe(address: string): (other: string) => boolean {
-  const own = parseIp(address)
-  return (other) => {
-    const ip = parseIp(other.replace(/\/.*/, ''))
-    return own === undefined || ip === undefined
-      ? other === address
-      : ip.family === own.family && ip.value === own.value
-  }
+/** Who is on a network. */
+interface OnNetwork {
+  /** By {@link sameText} of their addresses. */
+  readonly owners: Map<string, Member[]>
+  /** Whether the guest, or a DHCP server of the lab, may choose the address of a member that has none here. */
+  isOpen: boolean
+}
+
+const NOBODY: OnNetwork = { owners: new Map(), isOpen: false }
+/** Each network asks for it, for each address. */
+const known = new WeakMap<WorkspaceSpec, ReadonlyMap<string, OnNetwork>>()
+
+function onNetworks(spec: WorkspaceSpec): ReadonlyMap<string, OnNetwork> {
+  const found = known.get(spec) ?? findOnNetworks(spec)
+  known.set(spec, found)
+  return found
+}
+
+function findOnNetworks(spec: WorkspaceSpec): ReadonlyMap<string, OnNetwork> {
+  const found = new Map<string, OnNetwork>()
+  for (const member of membersOf(spec))
+    for (const nic of member.interfaces ?? []) {
+      const on = found.get(nic.network) ?? { owners: new Map<string, Member[]>(), isOpen: false }
+      found.set(nic.network, on)
+      const addresses = staticAddresses(nic)
+      if (addresses.length === 0 && isDeployed(member)) on.isOpen = true
+      for (const address of addresses) {
+        const text = sameText(address.replace(/\/.*/, ''))
+        on.owners.set(text, [...(on.owners.get(text) ?? []), member])
+      }
+    }
+  return found
+}
+
+/** The same text for each spelling of an address. */
+function sameText(address: string): string {
+  const ip = parseIp(address)
+  return ip === undefined ? address : `${ip.family} ${ip.value}`
 }
 
 /**
@@ -180,10 +207,19 @@ export function unusedVolumeWarnings(spec: WorkspaceSpec, { name }: Pick<Workspa
     name === ANSIBLE_VOLUME ||
     vms.some(({ disks = [] }) => disks.some(({ volume }) => volume === name)) ||
     containerClusters.some((cluster) => mountedVolumes(cluster).has(name)) ||
-    membersOf(spec).some(({ overrides }) => overrides !== undefined && JSON.stringify(overrides).includes(name))
+    overridesText(spec).includes(name)
   return isUsed
     ? []
     : ['nobody uses it: mount it in a container (volumeMounts), make it a disk of a machine, or remove it']
+}
+
+/** Each volume that nobody mounts asks for it. */
+const overridesTexts = new WeakMap<WorkspaceSpec, string>()
+
+function overridesText(spec: WorkspaceSpec): string {
+  const text = overridesTexts.get(spec) ?? JSON.stringify(membersOf(spec).map(({ overrides }) => overrides))
+  overridesTexts.set(spec, text)
+  return text
 }
 
 /**

@@ -109,8 +109,7 @@ function loginOf({ ansible }: WorkspaceSpec, { users = [] }: WorkspaceVm): Login
 }
 
 /**
- * Reports whether the spec has a login that Ansible can use. User data may make one. A key or a password that only the image with ansible-playbook knows
- * is for a user whom the spec names.
+ * Reports whether a guest may have a login that Ansible can use: a user with a key or with a password from a Secret, or one that user data make.
  */
 export function hasPlayLogin({ users = [], userData, userDataSecretRef }: WorkspaceVm): boolean {
   const isUsable = users.some(
