@@ -16,7 +16,7 @@ const PURE_PARTS = [
   '^operator/controllers/[^/]+/world[.]ts$',
   '^operator/images/(image-view|references)[.]ts$',
   '^operator/kube/(api-error|controller-of|kube-object|resource-types)[.]ts$',
-  '^operator/runtime/(backoff|child-refusals|conditions|cut-to|first-few|foreign|interned|memoized|members|owned-fields|plan|redact|refusals|secrets-of|standing|wake)[.]ts$',
+  '^operator/runtime/(backoff|child-refusals|conditions|cut-to|first-few|foreign|interned|memoized|members|owned-fields|pieces-of|plan|redact|refusals|secrets-of|standing|wake)[.]ts$',
 ]
 const TESTS = '[.]test[.]ts$'
 /** What tests share. */
