@@ -361,6 +361,12 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     remedy:
       'Give a user of spec.users a passwordSecretRef with lock_passwd: false, or ssh_authorized_keys. Do nothing if the image has a login.',
   },
+  /** Warning: no node can have a label that is asked for. */
+  NoSuchNodeLabel: {
+    meaning:
+      'A key of spec.nodeSelector is no name that a label can have, so no node has it: Kubernetes refuses the pod of the guest, and the guest does not start.',
+    remedy: 'Correct the key in spec.nodeSelector, such as example.com/lab, or remove it.',
+  },
   /** Warning: overrides win over the spec. */
   Overridden: {
     meaning: 'overrides replaces values that follow from the rest of the spec. The message names their paths.',

@@ -35,6 +35,15 @@ describe('warningsOf', () => {
     expect(warning).toEqual({ reason: 'LoginRenamed', message: `user "${name}" logs in as ${text}` })
   })
 
+  it('tells of the label of a node that there cannot be, which only the pod is refused for', () => {
+    const told = (nodeSelector: object) =>
+      warningsOf(specWith({ nodeSelector })).filter(({ reason }) => reason === 'NoSuchNodeLabel')
+    expect(told({ disk: 'ssd', 'example.com/My_lab': '', 'kubernetes.io/arch': 'amd64' })).toEqual([])
+    for (const key of ['my disk', 'a/b/c', 'Example.com/lab', '-lab', 'x'.repeat(64)]) {
+      expect(told({ disk: 'ssd', [key]: 'a' })).toMatchObject([{ message: expect.stringContaining(`"${key}"`) }])
+    }
+  })
+
   it('tells of a user of Windows in a machine that is not to be one', () => {
     const [warning] = warningsOf(specWith({ users: [{ name: 'Administrator' }] }))
     expect(warning?.reason).toBe('WindowsLogin')

@@ -1,4 +1,5 @@
 import { isWindows } from './machine-os.ts'
+import { keysOfNoLabel } from './machine-placement.ts'
 import { compareQuantities } from './quantity.ts'
 import type { SpecWarning } from './spec-warning.ts'
 import type { VirtualMachineSpec } from './virtual-machine.ts'
@@ -20,7 +21,14 @@ export function warningsOf(
     ? windowsLogins(spec)
     : [...windowsNames(spec), ...renamedLogins(spec), ...groupsInTheWay(spec)]
   const guest = isWindows(spec) ? windowsGuest(spec) : []
-  return [...logins, ...lockedPasswords(spec), ...nobodyLogsIn(spec), ...guest, ...smallDisk(spec, imageSize)]
+  return [
+    ...logins,
+    ...lockedPasswords(spec),
+    ...nobodyLogsIn(spec),
+    ...guest,
+    ...smallDisk(spec, imageSize),
+    ...noNode(spec),
+  ]
 }
 
 function renamedLogins({ users = [] }: VirtualMachineSpec): SpecWarning[] {
@@ -81,4 +89,12 @@ function smallDisk({ resources }: VirtualMachineSpec, image: string | undefined)
   if (wanted === undefined || image === undefined || (compareQuantities(wanted, image) ?? 0) >= 0) return []
   const message = `the disk gets ${image}, the size of its image: resources.diskSize asks for less (${wanted})`
   return [{ reason: VIRTUAL_MACHINE_REASONS.DiskSmallerThanImage, message }]
+}
+
+/** KubeVirt's webhook accepts it, in the machine and in its instance (v1.9). Only the pod is refused. */
+function noNode({ nodeSelector }: VirtualMachineSpec): SpecWarning[] {
+  const [key] = keysOfNoLabel(nodeSelector)
+  if (key === undefined) return []
+  const message = `nodeSelector asks for the label ${JSON.stringify(key)}, which no node can have: a key has letters, digits, "-", "_" and ".", with a DNS name and "/" before it or without`
+  return [{ reason: VIRTUAL_MACHINE_REASONS.NoSuchNodeLabel, message }]
 }

@@ -92,7 +92,22 @@ function wasOverridden(machine: KubeVirtView | undefined, { steps }: OverriddenV
 }
 
 function isSameAs(present: unknown, { value, isQuantity }: OverriddenValue): boolean {
-  return isSame(present, value) || (isQuantity && isSameAmount(present, value))
+  return isSame(withoutZeros(present), withoutZeros(value)) || (isQuantity && isSameAmount(present, value))
+}
+
+/**
+ * Returns a list without the fields of its items that are zero. KubeVirt's webhook writes those that its types demand, such as the name of an input device,
+ * and leaves out the others (seen with its mutating webhook, v1.9). Another value stays as it is.
+ */
+function withoutZeros(value: unknown): unknown {
+  return Array.isArray(value) ? value.map(withoutZeroFields) : value
+}
+
+function withoutZeroFields(item: unknown): unknown {
+  if (Array.isArray(item)) return item.map(withoutZeroFields)
+  if (typeof item !== 'object' || item === null) return item
+  const fields = Object.entries(item).filter(([, field]) => !isZero(field) && field !== '')
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutZeroFields(field)]))
 }
 
 /** A patch takes away whole objects. Those with something of others stay when a value in them is not overridden any more. */

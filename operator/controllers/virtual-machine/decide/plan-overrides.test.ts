@@ -179,6 +179,22 @@ describe('overrides of a machine', () => {
     expect(withPolicy(walk, []).stand).toBe('Ready/Running')
   })
 
+  it.each<[string, object, readonly object[]]>([
+    ['a field that its types demand', { type: 'tablet' }, [{ bus: '', name: '', type: 'tablet' }]],
+    ['no field that is zero', { name: 'tablet', type: 'tablet', bus: 0 }, [{ name: 'tablet', type: 'tablet' }]],
+  ])('of a list in which KubeVirt writes %s are not written again', (_what, input, stored) => {
+    const walk = deployed(domain({ devices: { inputs: [input] } }))
+    const spec = walk.world.machine?.spec as { template: { spec: { domain: { devices: object } } } } | undefined
+    const before = spec?.template.spec.domain
+    const write = (inputs: readonly object[]) =>
+      walk.tamper({ template: { domain: { ...before, devices: { ...before?.devices, inputs } } } })
+    write([{ ...stored[0], name: 'other' }])
+    expect(walk.plan().apply).toHaveLength(1)
+    write(stored)
+    expect(walk.plan().apply).toEqual([])
+    expect(withPolicy(walk, []).stand).toBe('Ready/Running')
+  })
+
   it('are none of what the hardware of the spec takes from KubeVirt’s machine', () => {
     const walk = deployed(domain({ features: { smm: { enabled: true } }, firmware: { bootloader: { efi: {} } } }))
     expect(has(walk, 'firmware.bootloader')).toEqual({ efi: {} })

@@ -341,6 +341,12 @@ const ROWS: readonly Row[] = [
     remedy: users({ name: 'demo', ssh_authorized_keys: ['ssh-ed25519 AAAAa a'] }),
   },
   {
+    reason: 'NoSuchNodeLabel',
+    wrong: { spec: { nodeSelector: { 'my disk': 'ssd' } } },
+    text: 'nodeSelector',
+    remedy: { spec: { nodeSelector: { 'example.com/disk': 'ssd' } } },
+  },
+  {
     reason: 'WindowsLogin',
     wrong: users({ name: 'Administrator', plain_text_passwd: 'P@ss-w0rd-1', lock_passwd: false }),
     text: 'os: windows',
