@@ -100,13 +100,14 @@ function hostsIn({ spec }: Workspace, held: ReadonlySet<string>, { metadata: { n
   const own = containerClusters.find((one) => `${one.name}-hosts` === name)
   if (own === undefined || own.ignoreOnDeploy === true || held.has(`ConfigMap ${name}`)) return []
   const networks = (own.interfaces ?? []).map(({ network }) => network)
-  const wanted = [...vms, ...containerClusters].flatMap((one) => {
-    // Others do not know a cluster by its host name.
-    const hostname = one === own && own.hostname !== undefined ? [own.hostname] : []
-    const names = [one.name, ...(one.aliases ?? []), ...hostname]
-    return (one.interfaces ?? []).flatMap(({ network, ipAddress }) =>
-      networks.includes(network) ? [[ipAddress?.split('/')[0], ...names].join(' ')] : [],
-    )
+  const seen = [...vms, ...containerClusters].flatMap((one) =>
+    (one.interfaces ?? []).filter(({ network }) => networks.includes(network)).map((nic) => ({ one, ...nic })),
+  )
+  // Others do not know a cluster by its host name, which may be the name of a member.
+  const isTaken = seen.some(({ one }) => [one.name, ...(one.aliases ?? [])].includes(own.hostname ?? own.name))
+  const wanted = seen.map(({ one, ipAddress }) => {
+    const hostname = one === own && own.hostname !== undefined && !isTaken ? [own.hostname] : []
+    return [ipAddress?.split('/')[0], one.name, ...(one.aliases ?? []), ...hostname].join(' ')
   })
   const lines: string[] = data.hosts.split('\n').filter((line: string) => line.startsWith('10.'))
   return lines.toSorted().join() === wanted.toSorted().join() ? [] : [`ConfigMap ${name} has ${lines}, not ${wanted}`]
