@@ -267,7 +267,7 @@ export {
   matchersOf,
   type PresentMatchers,
 } from './children/machine-matchers.ts'
-export { MemberNames } from './children/member-names.ts'
+export { memberNamesIn } from './children/member-names.ts'
 export {
   PLAYS_FOLDER,
   type PlayFileName,

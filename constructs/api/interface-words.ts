@@ -32,13 +32,13 @@ export function isAttachment(text: string): boolean {
   return text.length <= 317 && new RegExp(ATTACHMENT).test(text)
 }
 
-/** Addresses of one card. More than these are refused. */
 /** Of a network or of an interface, in bytes. Every host of IPv4 takes packets of 576; 9216 is the most that common switches pass on. */
 export const mtuField = (description: string) => z.int().min(576).max(9216).describe(description).optional()
 
 /** Every link that IPv6 is on has at least this MTU (RFC 8200, section 5). */
 export const IPV6_MTU = 1280
 
+/** Addresses of one card. More than these are refused. */
 export const IP_ADDRESSES_MAX = 4
 
 /** What the rules and the renderings read of an interface. */

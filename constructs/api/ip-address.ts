@@ -43,6 +43,13 @@ export function ipText({ family, value }: IpAddress): string {
   return count < 2 ? hex.join(':') : `${hex.slice(0, start).join(':')}::${hex.slice(start + count).join(':')}`
 }
 
+/** Returns the same text for each spelling of an address, with or without a prefix length. What is no address stays as it is. */
+export function plainAddress(text: string): string {
+  const address = text.split('/', 1)[0] ?? ''
+  const parsed = parseIp(address)
+  return parsed === undefined ? address : ipText(parsed)
+}
+
 export function prefixText(prefix: IpPrefix): string {
   return `${ipText(prefix)}/${prefix.length}`
 }

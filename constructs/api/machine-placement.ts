@@ -20,12 +20,12 @@ const LABEL_KEY = `^(${DNS_SUBDOMAIN.slice(1, -1)}/)?${LABEL_NAME}$`
 
 const VALUE_FORM =
   'must be letters, digits, "-", "_" and ".", at most 63, with a letter or digit at both ends, or empty'
+const isLabelValue = (value: string) => new RegExp(MAYBE_LABEL_VALUE).test(value)
+
 /** Returns the keys that no label of a node can have. The API server cannot check them: its budget for rules knows no bound of a key. */
 export function keysOfNoLabel(selector: Readonly<Record<string, string>> = {}): string[] {
   return Object.keys(selector).filter((key) => !new RegExp(LABEL_KEY).test(key))
 }
-
-const isLabelValue = (value: string) => new RegExp(MAYBE_LABEL_VALUE).test(value)
 
 const tolerationFields = z.object({
   key: matching(

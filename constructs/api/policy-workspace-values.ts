@@ -71,21 +71,20 @@ export const playerImage = imageReference('').refine((text) => /^[a-z0-9]/.test(
 export const SERVICE_TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer'] as const
 export type ServiceType = (typeof SERVICE_TYPES)[number]
 
-/** In the order above, whatever that of the text is. */
-export const serviceTypes = namesThat(
-  (name) => SERVICE_TYPES.some((type) => type === name),
-  `some of ${SERVICE_TYPES.join(', ')}`,
-).transform((names): readonly ServiceType[] => SERVICE_TYPES.filter((type) => names.includes(type)))
+/** A text with some of these words, in their order, whatever that of the text is. */
+function someOf<Word extends string>(words: readonly Word[]) {
+  return namesThat((name) => words.some((word) => word === name), `some of ${words.join(', ')}`).transform(
+    (names): readonly Word[] => words.filter((word) => names.includes(word)),
+  )
+}
+
+export const serviceTypes = someOf(SERVICE_TYPES)
 
 /** Devices of a node that containers may have without being privileged: those that virt-handler of KubeVirt offers as resources. */
 export const CONTAINER_DEVICES = ['kvm', 'tun', 'vhost-net'] as const
 export type ContainerDevice = (typeof CONTAINER_DEVICES)[number]
 
-/** In the order above, whatever that of the text is. */
-export const containerDevices = namesThat(
-  (name) => CONTAINER_DEVICES.some((device) => device === name),
-  `some of ${CONTAINER_DEVICES.join(', ')}`,
-).transform((names): readonly ContainerDevice[] => CONTAINER_DEVICES.filter((device) => names.includes(device)))
+export const containerDevices = someOf(CONTAINER_DEVICES)
 
 /** Resources that a ResourceQuota counts in whole objects. */
 const COUNTED = [

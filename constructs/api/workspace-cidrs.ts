@@ -1,6 +1,6 @@
 import { type InterfaceWords, staticAddresses } from './interface-words.ts'
-import { isHostAddress, isInNetwork, networkOf, parseCidr, parseIp, prefixText } from './ip-address.ts'
-import type { RouteFields } from './workspace-network-rules.ts'
+import { networkOf, parseCidr, prefixText } from './ip-address.ts'
+import { isNeighbour, type RouteFields } from './workspace-network-rules.ts'
 
 /**
  * What is checked of a network with `cidrs`. For one with `cidr` the rules of the schema say the same at once: for several ranges they would cost the API
@@ -30,7 +30,7 @@ export function misplacedHop({ name, cidrs, rangeGateway, routes = [] }: Network
     ...(rangeGateway === undefined ? [] : [{ field: 'rangeGateway', address: rangeGateway }]),
     ...routes.map(({ nextHopIpAddress: address }) => ({ field: 'nextHopIpAddress', address })),
   ]
-  const wrong = hops.find(({ address }) => !isNeighbour(address, cidrs))
+  const wrong = hops.find(({ address }) => !cidrs.some((cidr) => isNeighbour(address, cidr)))
   return (
     wrong &&
     `${wrong.field} ${wrong.address} of network ${name} must be in one of its cidrs (${cidrs.join(', ')}), and neither the first nor the last address there`
@@ -54,13 +54,4 @@ export function misplacedAddress(
 function rangeOf(address: string): string {
   const prefix = parseCidr(address)
   return prefix === undefined ? '' : prefixText(networkOf(prefix))
-}
-
-function isNeighbour(text: string, cidrs: readonly string[]): boolean {
-  const address = parseIp(text)
-  return cidrs.some((cidr) => {
-    const network = parseCidr(cidr)
-    if (address === undefined || network === undefined) return false
-    return isInNetwork(address, network) && isHostAddress({ ...address, length: network.length })
-  })
 }

@@ -135,7 +135,7 @@ export const interfacesRule = searchRule<readonly { readonly network: string }[]
 })
 
 /** Reports whether the address is in the network and an interface can have it. Also true if one cannot be parsed: other rules report that. */
-function isNeighbour(text: string, cidr: string): boolean {
+export function isNeighbour(text: string, cidr: string): boolean {
   const [address, network] = [parseIp(text), parseCidr(cidr)]
   if (address === undefined || network === undefined) return true
   return isInNetwork(address, network) && isHostAddress({ ...address, length: network.length })

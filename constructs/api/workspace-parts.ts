@@ -35,7 +35,6 @@ interface ContainerClusterPart extends InterfaceOwner {
 interface NetworkPart {
   readonly name: string
   readonly cidr?: string | undefined
-  readonly cidrs?: readonly string[] | undefined
   readonly rangeGateway?: string | undefined
 }
 

@@ -1,20 +1,38 @@
 import { DNS_SUBDOMAIN } from '../api/shared.ts'
 import type { WorkspaceContainerCluster, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
 
-type Named = Pick<WorkspaceVm | WorkspaceContainerCluster, 'name' | 'aliases'>
+export type WorkspaceMember = WorkspaceVm | WorkspaceContainerCluster
+type Named = Pick<WorkspaceMember, 'name' | 'aliases'>
 export type Members = Pick<WorkspaceSpec, 'vms' | 'containerClusters'>
+
+export function membersOf({ vms = [], containerClusters = [] }: Members): readonly WorkspaceMember[] {
+  return [...vms, ...containerClusters]
+}
+
+/** Each member asks for them, for its file and for its warnings. */
+const known = new WeakMap<Members, MemberNames>()
+
+/** Returns who is known by which names in a spec. */
+export function memberNamesIn(spec: Members): MemberNames {
+  const names = known.get(spec) ?? new MemberNames(spec)
+  known.set(spec, names)
+  return names
+}
 
 /** These are names of the host itself, in every hosts file. */
 export const LOCAL_NAMES: ReadonlySet<string> = new Set(['localhost', 'ip6-localhost', 'ip6-loopback'])
 const HOST_NAME = new RegExp(DNS_SUBDOMAIN)
 
 /** Who is known by which names, in a Workspace. A name stands for one member. */
-export class MemberNames {
+class MemberNames {
   /** Names of the members that have a name or an alias, by it. */
   readonly #owners = new Map<string, Set<string>>()
 
-  constructor({ vms = [], containerClusters = [] }: Members) {
-    for (const { name, aliases = [] } of [...vms, ...containerClusters])
+  /** What {@link of} returns, by the name of the member. */
+  readonly #usable = new Map<string, string[]>()
+
+  constructor(spec: Members) {
+    for (const { name, aliases = [] } of membersOf(spec))
       for (const one of [name, ...aliases]) this.#owners.set(one, (this.#owners.get(one) ?? new Set()).add(name))
   }
 
@@ -24,7 +42,13 @@ export class MemberNames {
   }
 
   /** Returns what others know a member by: its name, and those of its aliases that nothing is wrong with. */
-  of({ name, aliases = [] }: Named): string[] {
+  of(member: Named): string[] {
+    const names = this.#usable.get(member.name) ?? this.#namesOf(member)
+    this.#usable.set(member.name, names)
+    return names
+  }
+
+  #namesOf({ name, aliases = [] }: Named): string[] {
     const usable = aliases.filter((alias) => this.#wrong(name, alias) === undefined)
     return [...new Set([name, ...usable])].filter((one) => !LOCAL_NAMES.has(one))
   }

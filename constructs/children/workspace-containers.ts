@@ -309,7 +309,7 @@ function resourcesOf(
   return { resources: { ...(requests !== undefined && { requests }), ...(limits !== undefined && { limits }) } }
 }
 
-/** Whoever has one of the resource has the device. */
+/** A container that has one of the resource has the device. */
 function devicesOf(devices: NonNullable<WorkspaceContainer['devices']>): Devices {
   return Object.fromEntries(devices.map((device) => [`${DEVICE_PLUGIN}${device}` as const, '1' as const]))
 }

@@ -8,9 +8,8 @@ import {
   type WorkspaceContainer,
   type WorkspaceContainerCluster,
   type WorkspaceSpec,
-  type WorkspaceVm,
 } from '../api/workspace.ts'
-import { LOCAL_NAMES, MemberNames, type Members } from './member-names.ts'
+import { LOCAL_NAMES, type Members, memberNamesIn, membersOf, type WorkspaceMember } from './member-names.ts'
 import { freeVolumeName } from './pod-overrides.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
@@ -40,16 +39,14 @@ const LOCAL_LINES = [
   'ff02::2 ip6-allrouters',
 ]
 
-type Member = Pick<WorkspaceVm | WorkspaceContainerCluster, 'name' | 'aliases' | 'interfaces'>
-
 /**
  * Returns the static addresses of all members, its own included, on the networks that a member is on, by their names and aliases: the first {@link HOST_ALIASES_MAX}. Members whose
  * addresses only a DHCP server or the guest knows are not among them. The order depends on names alone, and for the addresses of one member on the order
  * of the interfaces: a spec that is sorted in another way has the same result.
  */
-export function hostAliasesOf(spec: Members, viewer: Pick<Member, 'interfaces'>): HostAlias[] {
+export function hostAliasesOf(spec: Members, viewer: Pick<WorkspaceMember, 'interfaces'>): HostAlias[] {
   const found: HostAlias[] = []
-  const names = new MemberNames(spec)
+  const names = memberNamesIn(spec)
   for (const member of membersOf(spec).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (found.length >= HOST_ALIASES_MAX) break
     const hostnames = names.of(member)
@@ -61,9 +58,9 @@ export function hostAliasesOf(spec: Members, viewer: Pick<Member, 'interfaces'>)
 }
 
 /** Returns what an author should know about the names that a member gets. */
-export function hostAliasWarnings(spec: WorkspaceSpec, viewer: Pick<Member, 'interfaces'>): string[] {
+export function hostAliasWarnings(spec: WorkspaceSpec, viewer: Pick<WorkspaceMember, 'interfaces'>): string[] {
   if (spec.names !== 'hosts') return []
-  const names = new MemberNames(spec)
+  const names = memberNamesIn(spec)
   const named = membersOf(spec).filter((member) => names.of(member).length > 0)
   const count = named.reduce((sum, member) => sum + addressesSeen(viewer, member).length, 0)
   return count > HOST_ALIASES_MAX
@@ -71,11 +68,10 @@ export function hostAliasWarnings(spec: WorkspaceSpec, viewer: Pick<Member, 'int
     : []
 }
 
-function membersOf({ vms = [], containerClusters = [] }: Members): readonly Member[] {
-  return [...vms, ...containerClusters]
-}
-
-function addressesSeen({ interfaces: own = [] }: Pick<Member, 'interfaces'>, { interfaces = [] }: Member): string[] {
+function addressesSeen(
+  { interfaces: own = [] }: Pick<WorkspaceMember, 'interfaces'>,
+  { interfaces = [] }: WorkspaceMember,
+): string[] {
   return own.flatMap(({ network }) => interfaces.filter((nic) => nic.network === network)).flatMap(staticAddresses)
 }
 

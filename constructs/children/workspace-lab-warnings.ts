@@ -1,5 +1,5 @@
 import { POD_NETWORK_NAME, staticAddresses } from '../api/interface-words.ts'
-import { type IpAddress, isInNetwork, isOverlapping, parseCidr, parseIp } from '../api/ip-address.ts'
+import { type IpAddress, isInNetwork, isOverlapping, parseCidr, parseIp, plainAddress } from '../api/ip-address.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import { compareQuantities } from '../api/quantity.ts'
 import type {
@@ -10,28 +10,25 @@ import type {
   WorkspaceVolume,
 } from '../api/workspace.ts'
 import { cidrsOf } from '../api/workspace-cidrs.ts'
+import { membersOf, type WorkspaceMember } from './member-names.ts'
 import { routesOf } from './workspace-network.ts'
 import { ANSIBLE_VOLUME, mountedVolumes } from './workspace-node-group.ts'
 import { hasPlays } from './workspace-plays.ts'
-
-type Member = WorkspaceVm | WorkspaceContainerCluster
-type Parts = Pick<WorkspaceSpec, 'vms' | 'containerClusters'>
 
 /** Returns what an author should know about the words that concern the whole workspace. Each text is a sentence without its end. */
 export function wholeLabWarnings(spec: WorkspaceSpec): string[] {
   return [...namesOfNobody(spec), ...ansibleOfNobody(spec)]
 }
 
-function membersOf({ vms = [], containerClusters = [] }: Parts): readonly Member[] {
-  return [...vms, ...containerClusters]
-}
-
-function isDeployed({ ignoreOnDeploy }: Member): boolean {
+function isDeployed({ ignoreOnDeploy }: WorkspaceMember): boolean {
   return ignoreOnDeploy !== true
 }
 
 /** Returns the interfaces of a member on a network. */
-function interfacesOn(network: string, { interfaces = [] }: Member): NonNullable<Member['interfaces']> {
+function interfacesOn(
+  network: string,
+  { interfaces = [] }: WorkspaceMember,
+): NonNullable<WorkspaceMember['interfaces']> {
   return interfaces.filter((nic) => nic.network === network)
 }
 
@@ -105,7 +102,7 @@ function isInCidr(ip: IpAddress, text: string): boolean {
 /** Returns why no member on a network answers at an address; undefined if one does or may. */
 function whyNobody(spec: WorkspaceSpec, { name }: WorkspaceNetwork, { address, so }: Asked): string | undefined {
   const { owners, isOpen } = onNetworks(spec).get(name) ?? NOBODY
-  const own = owners.get(sameText(address)) ?? []
+  const own = owners.get(plainAddress(address)) ?? []
   if (isOpen || own.some(isDeployed)) return undefined
   const [owner] = own
   return owner === undefined
@@ -115,8 +112,8 @@ function whyNobody(spec: WorkspaceSpec, { name }: WorkspaceNetwork, { address, s
 
 /** Who is on a network. */
 interface OnNetwork {
-  /** By {@link sameText} of their addresses. */
-  readonly owners: Map<string, Member[]>
+  /** By {@link plainAddress} of their addresses. */
+  readonly owners: Map<string, WorkspaceMember[]>
   /** Whether the guest, or a DHCP server of the lab, may choose the address of a member that has none here. */
   isOpen: boolean
 }
@@ -135,29 +132,23 @@ function findOnNetworks(spec: WorkspaceSpec): ReadonlyMap<string, OnNetwork> {
   const found = new Map<string, OnNetwork>()
   for (const member of membersOf(spec))
     for (const nic of member.interfaces ?? []) {
-      const on = found.get(nic.network) ?? { owners: new Map<string, Member[]>(), isOpen: false }
+      const on = found.get(nic.network) ?? { owners: new Map<string, WorkspaceMember[]>(), isOpen: false }
       found.set(nic.network, on)
       const addresses = staticAddresses(nic)
       if (addresses.length === 0 && isDeployed(member)) on.isOpen = true
       for (const address of addresses) {
-        const text = sameText(address.replace(/\/.*/, ''))
+        const text = plainAddress(address)
         on.owners.set(text, [...(on.owners.get(text) ?? []), member])
       }
     }
   return found
 }
 
-/** The same text for each spelling of an address. */
-function sameText(address: string): string {
-  const ip = parseIp(address)
-  return ip === undefined ? address : `${ip.family} ${ip.value}`
-}
-
 /**
  * Returns which networks of a member have addresses in common. Networks that no member is on together may have them: a lab may have two sites with
  * the same range.
  */
-export function overlapWarnings({ networks = [] }: WorkspaceSpec, { interfaces = [] }: Member): string[] {
+export function overlapWarnings({ networks = [] }: WorkspaceSpec, { interfaces = [] }: WorkspaceMember): string[] {
   const own = interfaces.flatMap((nic) => {
     const network = networks.find(({ name }) => name === nic.network)
     return network === undefined || staticAddresses(nic).length === 0 ? [] : [network]

@@ -1,7 +1,15 @@
 import type { Construct } from 'constructs'
 import { parseDuration } from '../api/duration.ts'
 import { isOnPodNetwork, staticAddresses } from '../api/interface-words.ts'
-import { type IpPrefix, ipText, isHostAddress, networkOf, parseCidr, parseIp, prefixText } from '../api/ip-address.ts'
+import {
+  type IpPrefix,
+  ipText,
+  isHostAddress,
+  networkOf,
+  parseCidr,
+  plainAddress,
+  prefixText,
+} from '../api/ip-address.ts'
 import { LABELS } from '../api/labels.ts'
 import { childName, shortHash } from '../api/names.ts'
 import type { NetworkDriver } from '../api/policy.ts'
@@ -387,7 +395,7 @@ export function freePlayAddress(
   const address = placeOf(spec, vm)?.address
   if (address === undefined) return undefined
   const used = addressesIn(spec)
-  const others = new Set([...taken].map(plain))
+  const others = new Set([...taken].map(plainAddress))
   const { value: first, family, length } = networkOf(address)
   const last = first + (BigInt(1) << BigInt((family === 4 ? 32 : 128) - length)) - BigInt(1)
   for (let at = 0; at < TRIED_MAX && last - BigInt(at) >= first; at += 1) {
@@ -415,12 +423,5 @@ function allAddressesIn({ vms = [], containerClusters = [], networks = [] }: Wor
     ...routes.map(({ nextHopIpAddress }) => nextHopIpAddress),
     ...(nameservers?.addresses ?? []),
   ])
-  return [...own, ...named].map(plain)
-}
-
-/** Two spellings of an address are one. */
-function plain(address: string): string {
-  const text = address.split('/', 1)[0] ?? ''
-  const parsed = parseIp(text)
-  return parsed === undefined ? text : ipText(parsed)
+  return [...own, ...named].map(plainAddress)
 }

@@ -10,7 +10,7 @@ import {
   type WorkspaceVm,
 } from '../api/workspace.ts'
 import { usableRoutes } from './cloud-init-network-data.ts'
-import { MemberNames } from './member-names.ts'
+import { memberNamesIn } from './member-names.ts'
 import { podOverrides } from './pod-overrides.ts'
 import { replacedBy } from './with-overrides.ts'
 import { type ContainerClusterProps, deploymentWithout } from './workspace-containers.ts'
@@ -224,7 +224,7 @@ function withoutNames({ names }: WorkspaceSpec, cluster: WorkspaceContainerClust
 function aliasWarnings(spec: WorkspaceSpec, member: WorkspaceVm | WorkspaceContainerCluster): string[] {
   const { aliases = [], interfaces = [] } = member
   if (aliases.length === 0) return []
-  const wrong = new MemberNames(spec).wrongIn(member)
+  const wrong = memberNamesIn(spec).wrongIn(member)
   if (wrong !== undefined) return [wrong]
   if (spec.names !== 'hosts') return ['aliases has no effect without names: hosts of the workspace']
   return interfaces.some((nic) => staticAddresses(nic).length > 0)
@@ -235,7 +235,7 @@ function aliasWarnings(spec: WorkspaceSpec, member: WorkspaceVm | WorkspaceConta
 /** In Docker, a host name is known to its own container alone, too. */
 function hostNameOfOthers(spec: WorkspaceSpec, cluster: WorkspaceContainerCluster): string[] {
   const host = hostNameOf(cluster)
-  const other = new MemberNames(spec).otherThan(cluster.name, host)
+  const other = memberNamesIn(spec).otherThan(cluster.name, host)
   return spec.names === 'hosts' && other !== undefined
     ? [`its hostname ${host} is a name of ${other}, too, so in its containers it may lead there: take another one`]
     : []

@@ -1,5 +1,5 @@
 import {
-  MemberNames,
+  memberNamesIn,
   type WorkspaceContainerCluster,
   type WorkspaceSpec,
   type WorkspaceVm,
@@ -20,7 +20,7 @@ interface WrongMember {
 
 const wrongMembersIn = memoized((spec: WorkspaceSpec): readonly WrongMember[] => {
   const { vms = [], containerClusters = [] } = spec
-  const names = new MemberNames(spec)
+  const names = memberNamesIn(spec)
   const wrongOf = (kind: string, object: string, members: readonly (WorkspaceVm | WorkspaceContainerCluster)[]) =>
     members.flatMap((one): WrongMember[] => {
       const wrong = names.wrongIn(one)
