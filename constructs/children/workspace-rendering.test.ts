@@ -72,10 +72,12 @@ it('the MTU of a network is that of its definitions, its guests and nobody else'
   expect(networkWarnings({ spec, network: spec.networks?.[1] ?? { name: '' } })).toEqual([
     'mtu has no effect, since NetworkAttachmentDefinition vlans/v-100 says how large its packets are',
   ])
-  const small = { name: 'six', cidr: 'fd00::/64', mtu: 1279 }
-  expect(networkWarnings({ spec: { networks: [small] }, network: small })).toEqual([
-    'with mtu 1279 there is no IPv6 on it: take at least 1280, or addresses of IPv4 alone',
-  ])
+  for (const ranges of [{ cidr: 'fd00::/64' }, { cidrs: ['10.10.0.0/24', 'fd00::/64'] }]) {
+    const small = { name: 'six', ...ranges, mtu: 1279 }
+    expect(networkWarnings({ spec: { networks: [small] }, network: small })).toEqual([
+      'with mtu 1279 there is no IPv6 on it: take at least 1280, or addresses of IPv4 alone',
+    ])
+  }
 })
 
 it('a container cluster is where its spec says, without what the API server leaves out', () => {

@@ -9,6 +9,7 @@ import {
   type WorkspaceSpec,
   type WorkspaceVm,
 } from '../api/workspace.ts'
+import { cidrsOf } from '../api/workspace-cidrs.ts'
 import { usableRoutes } from './cloud-init-network-data.ts'
 import { memberNamesIn } from './member-names.ts'
 import { podOverrides } from './pod-overrides.ts'
@@ -88,12 +89,12 @@ function settingsOfOthers(
 
 /** The kernel takes IPv6 off such an interface. */
 function tooSmallForIpv6({ spec, network }: Pick<WorkspaceNetworkProps, 'spec' | 'network'>): string[] {
-  const { name, mtu, cidr = '' } = network
+  const { name, mtu } = network
   if (mtu === undefined || mtu >= IPV6_MTU) return []
   const own = [...(spec.vms ?? []), ...(spec.containerClusters ?? [])].flatMap(({ interfaces = [] }) =>
     interfaces.filter((nic) => nic.network === name).flatMap(staticAddresses),
   )
-  if (![cidr, ...own].some((address) => address.includes(':'))) return []
+  if (![...cidrsOf(network), ...own].some((address) => address.includes(':'))) return []
   return [`with mtu ${mtu} there is no IPv6 on it: take at least ${IPV6_MTU}, or addresses of IPv4 alone`]
 }
 
