@@ -487,6 +487,18 @@ const smallSpec = fc.oneof(
     .constantFrom({ size: '1' }, { size: '2Pi' }, { name: 'ansible' })
     .map((one) => ({ volumes: [{ name: 'v', size: '1Gi', ...one }] })),
   fc.constantFrom('1A', 'A b').map((name) => containerWith({ env: [{ name, value: '' }] })),
+  fc.constantFrom(80, 81).map((hostPort) => ({
+    containerClusters: [
+      {
+        name: 'c',
+        containers: [80, hostPort].map((port, at) => ({
+          name: `d${at}`,
+          image: 'e',
+          portMappings: [{ containerPort: 1, hostPort: port }],
+        })),
+      },
+    ],
+  })),
   fc
     .constantFrom('', 'a'.repeat(318))
     .map((key) => ({ vms: [{ ...MACHINE, name: 'b', nodeSelector: { [key]: '' } }] })),

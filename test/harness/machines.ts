@@ -7,6 +7,9 @@ import { WorldObjects } from './world-objects.ts'
 /** Reasons of a running machine. It may need a restart or a new disk, or run from another image than it asks for. */
 const RUNNING = ['Running', 'ImageMismatch', 'RestartRequired', 'RebuildRequired']
 
+/** Without one, a machine is warned of that nobody can log in. */
+const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDEMO demo@example.com'
+
 /** Actions of people on machines in a {@link World}, and what they observe. */
 export class Machines extends WorldObjects<Machine> {
   constructor(world: World, namespace?: string) {
@@ -18,7 +21,7 @@ export class Machines extends WorldObjects<Machine> {
     const { namespace } = this.world
     const usual = {
       name,
-      users: [{ name: 'demo', lock_passwd: true }],
+      users: [{ name: 'demo', lock_passwd: true, ssh_authorized_keys: [KEY] }],
       resources: { cpu: '1', memory: '1Gi' },
       vmDiskImageRef: this.namespace === namespace ? { name: 'golden' } : { name: 'golden', namespace },
       vmDiskImageTemplate: this.world.image('golden').spec,

@@ -249,7 +249,8 @@ describe('a lab on nodes that run its containers', () => {
       return found
     }
     expect(await outcome()).toEqual(Object.fromEntries(ATTACKS.map(([what, open]) => [what, open])))
-    expect(await scene.mallory.ask(SERVICE, 80)).not.toBe('member')
+    // kube-proxy hears of the Service in its own time.
+    await expect.poll(() => scene.mallory.ask(SERVICE, 80), { timeout: 60_000 }).not.toBe('member')
 
     await installLabIsolation(cluster())
     await lab.untilCondition('NetworksIsolated', 'True')
