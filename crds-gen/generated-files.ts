@@ -1,7 +1,10 @@
 import { RESOURCES, type Resource, render } from '@open-terrain/constructs'
 import { Crd } from '@open-terrain/constructs/platform'
-import { stringify } from 'yaml'
+import { Document, isCollection, isPair, visit } from 'yaml'
 import { apiReference } from './api-reference.ts'
+
+/** Characters of JSON. */
+const SHORT = 120
 
 const SOURCE = 'from constructs/ by `npm run gen`; do not edit'
 
@@ -19,7 +22,15 @@ export function renderCrd(resource: Resource): object {
   return crd as object
 }
 
-/** Does not fold lines, so that a rule or a URL can be searched for. */
+/** What is short and holds nothing but values is on one line. Other lines are not folded, so that a rule or a URL can be searched for. */
 export function toYaml(object: object): string {
-  return stringify(object, { lineWidth: 0, indentSeq: false })
+  const document = new Document(object)
+  visit(document, {
+    Collection: (_key, collection) => {
+      const values = collection.items.map((item) => (isPair(item) ? item.value : item))
+      const isPlain = values.length > 0 && !values.some(isCollection)
+      if (isPlain && JSON.stringify(collection).length <= SHORT) collection.flow = true
+    },
+  })
+  return document.toString({ lineWidth: 0, indentSeq: false })
 }
