@@ -1,6 +1,7 @@
 import type { DataVolumeView } from '../../../operator/cluster/views.ts'
 import type { HeldSlotsOptions } from '../../../operator/controllers/vm-disk-image/admission/admission-options.ts'
 import type { AdmissionQueue } from '../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'
+import type { Download } from '../../../operator/controllers/vm-disk-image/admission/decide/download.ts'
 import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
 import type { Holder } from '../../../operator/controllers/vm-disk-image/world.ts'
 import type { Mutant } from '../mutant.ts'
@@ -13,16 +14,7 @@ const oneSlotMore = seam(
   (decideSlots) => (facts) => decideSlots({ ...facts, unheld: facts.unheld - 1 }),
 )
 
-const forgetful = seam(
-  ADMISSION.slotNotes,
-  'SlotNotes',
-  (SlotNotes) =>
-    class extends SlotNotes {
-      override settlesAt(): number {
-        return 0
-      }
-    },
-)
+const forgetful = seam(ADMISSION.requests, 'canArrive', () => () => false)
 
 interface Queue {
   readonly values: readonly Start[]
@@ -44,17 +36,8 @@ const nextBy = (choose: (queue: Queue, ...asked: Parameters<AdmissionQueue['head
   )
 
 /** Downloads without an owner time out at another moment. */
-const timedOut = (isTimedOut: (dataVolume: DataVolumeView) => boolean) =>
-  seam(
-    ADMISSION.downloadNotes,
-    'DownloadNotes',
-    (DownloadNotes) =>
-      class extends DownloadNotes {
-        override isTimedOut(dataVolume: DataVolumeView): boolean {
-          return isTimedOut(dataVolume)
-        }
-      },
-  )
+const timedOut = (isTimedOut: (download: Download) => boolean) =>
+  seam(ADMISSION.download, 'isTimedOut', () => isTimedOut)
 
 /** Deliberate defects in the limit, the ledger and the order of the queue. */
 export const ADMISSION_MUTANTS: readonly Mutant[] = [
@@ -248,7 +231,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
   {
     name: 'an orphan that still downloads has no slot any more',
     invariant: 2,
-    seam: timedOut(({ metadata }) => metadata.ownerReferences === undefined),
+    seam: timedOut(({ orphan }) => orphan?.isOrphan === true),
     kind: 'orphaned',
   },
   {

@@ -19,13 +19,13 @@ export const SHARED = {
 export const ADMISSION = {
   admission: () => import('../../../operator/controllers/vm-disk-image/admission/admission.ts'),
   blockedQueue: () => import('../../../operator/controllers/vm-disk-image/admission/blocked-queue.ts'),
-  downloadNotes: () => import('../../../operator/controllers/vm-disk-image/admission/download-notes.ts'),
+  download: () => import('../../../operator/controllers/vm-disk-image/admission/decide/download.ts'),
   downloads: () => import('../../../operator/controllers/vm-disk-image/admission/downloads.ts'),
   heldSlots: () => import('../../../operator/controllers/vm-disk-image/admission/held-slots.ts'),
   ledger: () => import('../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'),
   ledgerContent: () => import('../../../operator/controllers/vm-disk-image/admission/decide/ledger-content.ts'),
   queue: () => import('../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'),
-  slotNotes: () => import('../../../operator/controllers/vm-disk-image/admission/slot-notes.ts'),
+  requests: () => import('../../../operator/controllers/vm-disk-image/admission/decide/requests.ts'),
   slots: () => import('../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'),
 } as const
 

@@ -10,10 +10,10 @@ import type { AdmissionOptions } from './admission-options.ts'
 import { BlockedQueue } from './blocked-queue.ts'
 import { AdmissionQueue } from './decide/admission-queue.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
+import { SETTLE_MS } from './decide/requests.ts'
 import { adopt, decideSlots, holdersByUid, slotKeyOf, TAKEN_AT_ONCE } from './decide/slots.ts'
 import { findHolders } from './downloads.ts'
 import { HeldSlots } from './held-slots.ts'
-import { SETTLE_MS } from './slot-notes.ts'
 import { Strays } from './strays.ts'
 
 /** How long other work waits at most while slots are handed over and their DataVolumes are created. */
@@ -102,9 +102,9 @@ export class Admission {
     if (start === undefined || start.admissible) this.#passed.delete(uid)
     else this.#blocked.see(uid, this.#options.clock.monotonic())
     // By what the images were last notified of, not by what was last read: a slot that comes and goes in between removes nobody from the queue.
-    const hasSlot = holdersByUid(this.#reported).has(uid)
-    const isQueueChanged = start !== undefined && !hasSlot ? this.queue.put(start) : this.queue.remove(uid)
-    const isSlotChanged = this.#slots.want(uid, hasSlot ? start : undefined)
+    const holder = holdersByUid(this.#reported).get(uid)
+    const isQueueChanged = start !== undefined && holder === undefined ? this.queue.put(start) : this.queue.remove(uid)
+    const isSlotChanged = holder !== undefined && this.#slots.want(holder, start)
     // Most plans want the same as before.
     if (isQueueChanged || isSlotChanged || wasStuck) this.wake()
   }
@@ -292,7 +292,7 @@ export class Admission {
       }
       await this.#slots.createDataVolumes(signal)
     })
-    this.#slots.lookForEmpty(this.#strays.standIns(ledger.state ?? current), signal)
+    this.#slots.check(this.#strays.standIns(ledger.state ?? current), signal)
     // Not by the present time: what became possible since this step began may not have been considered.
     const times = [this.#quietUntil ?? 0, this.#blocked.endsAt ?? 0, ...this.#slots.times()]
     this.#wakeAt(...times.filter((time) => time > begun))
@@ -345,18 +345,19 @@ export class Admission {
       })
     this.#reported = this.state
     for (const holder of without(before, now)) {
-      this.#slots.forget(holder)
+      this.#slots.lose(holder)
       onChange(keyOf(holder))
     }
     const fresh = without(now, before)
-    this.#slots.noteDownloads(fresh)
-    for (const { uid } of now.values()) {
+    this.#slots.take(fresh)
+    for (const holder of now.values()) {
+      const { uid } = holder
       const start = this.queue.get(uid)
       if (start === undefined) continue
       metrics.admitted(images.get(start.key))
       this.queue.remove(uid)
       this.#blocked.forget(uid)
-      this.#slots.want(uid, start)
+      this.#slots.want(holder, start)
     }
     for (const holder of fresh) onChange(keyOf(holder))
   }

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, LABELS, MANAGER, renderDataVolume, vmDiskImage } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, renderDataVolume, vmDiskImage } from '@open-terrain/constructs'
 import {
   type ClaimId,
   cachesOf,
@@ -9,7 +9,7 @@ import {
   remainsOf,
 } from '../../../cluster/importers.ts'
 import { keptMetadata } from '../../../cluster/kept-metadata.ts'
-import { controllerOfKind, isChildOf, isOrphaned, ownerAmong } from '../../../cluster/ownership.ts'
+import { controllerOfKind, ownerAmong } from '../../../cluster/ownership.ts'
 import { type DataVolumeView, POD_PHASE, viewDataVolume } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { type ApiError, isApiError, isNamespaceTerminating, isUnknownField } from '../../../kube/api-error.ts'
@@ -27,8 +27,9 @@ import type { Start } from '../decide/image-plan.ts'
 import { isFinished } from '../decide/judge.ts'
 import type { Holder, Refusal } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
+import { isDownloadOf, isOrphan } from './decide/download.ts'
 import { fitting } from './decide/ledger-content.ts'
-import { ownerOf, volumeNameOf } from './decide/slots.ts'
+import { volumeNameOf } from './decide/slots.ts'
 
 /** Name of the index of DataVolumes that may download for an image. The reader must check whether the image exists. */
 export const IMPORTING_INDEX = 'importing'
@@ -37,24 +38,6 @@ export const IMPORTING_INDEX = 'importing'
 export function importingIndex(dataVolume: DataVolumeView): readonly string[] {
   const isOfImage = controllerOfKind(dataVolume, vmDiskImage) !== undefined
   return isOfImage && !isFinished(dataVolume) ? ['ours'] : []
-}
-
-/**
- * Reports whether a slot is held for this DataVolume: it belongs to the image, or did so until somebody deleted the image with
- * `--cascade=orphan`. The garbage collector then removes the owner reference, which stops no importer. Such a DataVolume keeps its slot,
- * and only people delete it. It never gets a new slot, or anybody who may create DataVolumes could hold up the queue with labels alone.
- */
-export function isDownloadOf(dataVolume: DataVolumeView, holder: Holder): boolean {
-  const { name, labels } = dataVolume.metadata
-  const isOrphanOf = isOrphan(dataVolume) && labels?.[LABELS.imageUid] === holder.uid
-  return name === volumeNameOf(holder) && (isOrphanOf || isChildOf(dataVolume, ownerOf(holder)))
-}
-
-/** Reports whether a download was orphaned before it finished. */
-export function isOrphan(dataVolume: DataVolumeView): boolean {
-  const { labels } = dataVolume.metadata
-  const wasOurs = labels?.[LABELS.managedBy] === MANAGER && labels[LABELS.imageUid] !== undefined
-  return wasOurs && isOrphaned(dataVolume) && !isFinished(dataVolume)
 }
 
 /** Why a DataVolume is not created. */

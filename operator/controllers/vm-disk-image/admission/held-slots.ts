@@ -1,106 +1,117 @@
+import { isWaitingForDependents } from '../../../cluster/dependents.ts'
+import { isChildOf } from '../../../cluster/ownership.ts'
 import type { DataVolumeView, PodView } from '../../../cluster/views.ts'
 import { isApiError } from '../../../kube/api-error.ts'
-import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
-import { POD } from '../../../kube/resource-types.ts'
+import type { KubeClient } from '../../../kube/kube-client.ts'
+import { isTerminating, type KubeObject, keyOf, type ResourceType } from '../../../kube/kube-object.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../../kube/resource-types.ts'
+import { backoffMs } from '../../../runtime/backoff.ts'
 import { sleep } from '../../../runtime/clock.ts'
 import { isSame } from '../../../runtime/owned-fields.ts'
+import { Semaphore } from '../../../runtime/semaphore.ts'
 import { attemptOf } from '../decide/attempts.ts'
 import type { Start } from '../decide/image-plan.ts'
-import { isFinished } from '../decide/judge.ts'
 import type { Holder } from '../world.ts'
 import type { HeldSlotsOptions } from './admission-options.ts'
 import { compareTickets } from './decide/admission-queue.ts'
-import { slotKeyOf, volumeNameOf } from './decide/slots.ts'
-import { DownloadNotes } from './download-notes.ts'
-import { createDataVolume, isDownloadOf, lookForDataVolume, type Why } from './downloads.ts'
+import { isDownloadOf, isLookDue, isTimedOut } from './decide/download.ts'
+import { ANSWER_VALID_MS } from './decide/requests.ts'
+import {
+  type Effect,
+  type Fact,
+  isCreateFailing,
+  isDue,
+  isIdle,
+  type Looked,
+  NEW_SLOT,
+  type Seen,
+  type Slot,
+  slotTimes,
+  step,
+} from './decide/slot.ts'
+import { type SlotId, slotKeyOf, volumeNameOf } from './decide/slots.ts'
+import {
+  createDataVolume,
+  type KnownDownloads,
+  type LeftoverLooks,
+  liveClaims,
+  livePods,
+  lookForDataVolume,
+  lookForRemains,
+  type Why,
+} from './downloads.ts'
 import { RefusalBook } from './refusal-book.ts'
-import { ANSWER_VALID_MS } from './slot-ledger.ts'
-import { SlotLooks } from './slot-looks.ts'
-import { RemainNotes, SlotNotes } from './slot-notes.ts'
+import { isAnyAlive, type RemainCaches, unendedOf, withFound } from './remains.ts'
+import { SeenDownloads } from './seen-downloads.ts'
 
+/** Somebody may have written thousands of holders, and other requests must not wait behind the reads for all of them. */
+const LOOKS_AT_ONCE = 16
 const LOOK_AGAIN_MS = 1_000
-/** After this many error responses of the API server or a webhook, the slot is freed for another image. */
-const ANSWERED_FAILURES = 4
-/** Number of failed creates that is reported: a single failure may be one lost response. */
-const FAILING_CREATES = 2
-/** How long CDI has to end the importers of a deleted DataVolume. After that the operator does it: CDI may be away. */
-const CDI_ENDS_MS = 3_000
+const RETRY_BASE_MS = 1_000
+const RETRY_MAX_MS = 60_000
 /** How long a slot may wait for its DataVolume before this is reported. */
 const PROMPT_MS = 3_000
 
 /**
- * Manages the slots that this process holds according to the ledger. Each slot gets its DataVolume exactly once, and is over
- * when nothing can download for it any more.
- *
- * ```
- * taken ───▶ DataVolume asked for ─▶ it is there ─▶ Succeeded ───────────────────────────────────────────────▶ over
- *                  │ refused, or never asked for         │ gone                                              ▲
- *                  └─▶ no request can arrive any more ◀──┘ ─▶ live reads find neither it, nor an importer, ──┘
- *                                                             nor a claim that another importer could fill
- * ```
+ * Follows the slots of the ledger, and downloads without a slot, to their end. What a slot is, and what follows from a fact, is in
+ * {@link step}: this class reads the facts and carries out the effects.
  */
 export class HeldSlots {
   readonly #options: HeldSlotsOptions
-  /** What the holders of slots should download, by uid of the image. */
-  readonly #starts = new Map<string, Start>()
-  /** Why the DataVolumes of images were not created. */
+  /** By {@link slotKeyOf}. */
+  readonly #slots = new Map<string, Slot>()
+  readonly downloads: SeenDownloads
+  /** Why the DataVolumes of images were not created. It outlives the slot. */
   readonly refusals: RefusalBook
-  readonly downloads: DownloadNotes
-  readonly #notes: SlotNotes
-  readonly #remains: RemainNotes
-  readonly #looks: SlotLooks
-  /** Slots with a live read in flight. */
-  readonly #verifying = new Set<string>()
-  /** Downloads without a slot, as slots, that are proved to be over. */
-  readonly #emptyStrays = new Set<string>()
-  /** When importers that CDI should have ended are ended, by uid of the pod. */
-  readonly #endAt = new Map<string, number>()
+  readonly #caches: RemainCaches
+  readonly #live: LeftoverLooks
+  readonly #semaphore = new Semaphore(LOOKS_AT_ONCE)
 
   constructor(options: HeldSlotsOptions) {
     this.#options = options
+    this.#caches = { claims: options.claims, pods: options.pods }
+    this.#live = { claims: liveClaims(options.client), pods: livePods(options.client) }
     this.refusals = new RefusalBook(options.clock)
-    this.downloads = new DownloadNotes(options)
-    this.#notes = new SlotNotes(options)
-    this.#remains = new RemainNotes(options)
-    this.#looks = new SlotLooks({ ...options, remains: this.#remains, downloads: this.downloads })
+    this.downloads = new SeenDownloads(options)
   }
 
   /** Sets what the holder of a slot should download; undefined: nothing any more. Reports whether this is a change. */
-  want(uid: string, start: Start | undefined): boolean {
-    if (start === undefined) return this.#starts.delete(uid)
-    const isChanged = !isSame(this.#starts.get(uid), start)
-    this.#starts.set(uid, start)
-    return isChanged
+  want(holder: Holder, start: Start | undefined): boolean {
+    const wanted = start !== undefined && slotKeyOf(start) === slotKeyOf(holder) ? start : undefined
+    if (isSame(this.#of(holder).wanted, wanted)) return false
+    this.#learn(holder, { kind: 'wanted', start: wanted })
+    return true
   }
 
-  /** Reports whether creating the DataVolume of this holder fails or takes too long. It keeps its slot, since a request may still succeed. */
-  isCreateFailing(holder: Holder): boolean {
-    const { isFailing, failures } = this.#notes.of(holder)
-    return isFailing || failures >= FAILING_CREATES
+  /** The ledger has these slots from now on. */
+  take(holders: readonly Holder[]): void {
+    for (const holder of holders) this.#learn(holder, { kind: 'taken' })
+    this.noteDownloads(holders)
   }
 
-  /** The slot is no longer in the ledger. */
-  forget(holder: Holder): void {
-    this.#notes.forget(holder)
-    this.#starts.delete(holder.uid)
+  /** The ledger has this slot no more. */
+  lose(holder: Holder): void {
+    this.#learn(holder, { kind: 'lost' })
   }
 
   /** The slot belonged to another process or term, whose requests may still be in flight. */
   inherit(holder: Holder): void {
-    this.#notes.inherit(holder)
+    this.#learn(holder, { kind: 'inherited' })
+  }
+
+  /** A download without a slot is followed from now on. */
+  follow(standIn: Holder): void {
+    this.#learn(standIn, { kind: 'taken' })
   }
 
   /** Reports whether nothing can download for this slot any more. */
   isOver(holder: Holder): boolean {
-    const dataVolume = this.#dataVolumeOf(holder)
-    const { isOver, isInherited } = this.#notes.of(holder)
-    if (dataVolume === undefined) return isOver
-    if (this.downloads.isOver(dataVolume) || this.downloads.isTimedOut(dataVolume)) return true
-    // A request that arrived late may have created it while an importer of its predecessor was still terminating.
-    if (!isFinished(dataVolume) || this.#remains.isAnyAlive(holder, dataVolume)) return false
-    // As long as a finished one exists, no other can be created. Requests in flight must meet it before somebody deletes it.
-    // Requests of a former leader are not waited for, since that would stall a handover.
-    return (isInherited && attemptOf(dataVolume) === holder.attempt) || this.#notes.isSettled(holder)
+    return this.#present(holder).state === 'empty'
+  }
+
+  /** Reports whether creating the DataVolume of this holder fails or takes too long. */
+  isCreateFailing(holder: Holder): boolean {
+    return isCreateFailing(this.#of(holder))
   }
 
   /**
@@ -112,40 +123,31 @@ export class HeldSlots {
     for (const holder of holders) {
       const dataVolume = this.#dataVolumeOf(holder)
       if (dataVolume !== undefined) this.downloads.noteHeld(dataVolume)
-      this.#remains.note(holder, dataVolume)
+      this.#find(holder, dataVolume)
     }
-  }
-
-  /** Reports whether a download without a slot, whose DataVolume is gone, is proved to be over. */
-  isStrayOver(stray: Holder): boolean {
-    return this.#emptyStrays.has(slotKeyOf(stray))
-  }
-
-  forgetStray(stray: Holder): void {
-    this.#emptyStrays.delete(slotKeyOf(stray))
   }
 
   /** Returns the times, past or future, at which something about a slot becomes possible, by the monotonic clock. */
   times(): number[] {
-    return [...this.#notes.times(), ...this.downloads.times(), ...this.#endAt.values()]
+    return [...[...this.#slots.values()].flatMap(slotTimes), ...this.downloads.times()]
   }
 
   /** Creates the DataVolumes of all slots that have none yet, in ticket order. A failure does not hold up the next one. */
   async createDataVolumes(signal: AbortSignal): Promise<void> {
     const now = this.#options.clock.monotonic()
-    const wanted = this.#holders.flatMap((holder) => {
-      const start = this.#startOf(holder)
-      const { isOver, retryAt } = this.#notes.of(holder)
-      const isDue = !isOver && !this.#verifying.has(slotKeyOf(holder)) && retryAt <= now
-      return start !== undefined && isDue && this.#dataVolumeOf(holder) === undefined ? [start] : []
+    const due = this.#holders.flatMap((holder) => {
+      const slot = this.#present(holder)
+      return slot.wanted !== undefined && isDue(slot, now) ? [{ ...slot.wanted, holder }] : []
     })
-    const inOrder = wanted.toSorted(compareTickets)
+    const inOrder = due.toSorted(compareTickets)
     // Those behind the first one also wait for its response.
-    const timers = inOrder.map((start) => this.#options.clock.setTimer(() => this.#reportFailing(start), PROMPT_MS))
+    const timers = inOrder.map(({ holder }) =>
+      this.#options.clock.setTimer(() => this.#learn(holder, { kind: 'late' }), PROMPT_MS),
+    )
     try {
-      for (const [at, start] of inOrder.entries()) {
+      for (const [at, { holder }] of inOrder.entries()) {
         if (signal.aborted) return
-        if (this.#isStillAsPlanned(start)) await this.#create(start, signal)
+        await this.#create(holder, signal)
         timers[at]?.()
       }
     } finally {
@@ -154,21 +156,23 @@ export class HeldSlots {
   }
 
   /**
-   * Starts live reads that show later whether slots are empty: those without a DataVolume present or due, or with one long terminating.
+   * Sees to what nobody else does, for slots and for downloads without a slot: begins live reads of those that may be empty, and ends importers.
    * @param strays stand-ins for the holders of downloads that have no slot
    */
-  lookForEmpty(strays: readonly Holder[], signal: AbortSignal): void {
-    const lookedAt = [...this.#holders, ...strays]
-    this.#remains.keep(lookedAt)
-    this.#endImporters(lookedAt, signal)
-    for (const holder of lookedAt) {
-      const slot = slotKeyOf(holder)
-      if (!this.#maybeEmpty(holder) || this.#verifying.has(slot)) continue
-      this.#verifying.add(slot)
-      void this.#verify(holder, strays, signal).finally(() => {
-        this.#verifying.delete(slot)
-        this.#options.wake()
-      })
+  check(strays: readonly Holder[], signal: AbortSignal): void {
+    const followed = new Map([...this.#holders, ...strays].map((holder) => [slotKeyOf(holder), holder]))
+    for (const [key, { isLooking }] of this.#slots) if (!followed.has(key) && !isLooking) this.#slots.delete(key)
+    for (const holder of followed.values()) {
+      const seen = this.#see(holder)
+      const dataVolume = this.#dataVolumeOf(holder)
+      const isLeft = dataVolume === undefined || isTerminating(dataVolume)
+      const unended = isLeft ? unendedOf(this.#of(holder).remains, this.#caches) : []
+      const uids = unended.map(({ metadata }) => metadata.uid ?? '')
+      for (const effect of this.#learn(holder, { kind: 'checked', unended: uids, seen })) {
+        const pod = effect.kind === 'endImporter' ? unended[uids.indexOf(effect.uid)] : undefined
+        if (pod !== undefined) void this.#endImporter(pod, signal)
+        if (effect.kind === 'look') void this.#look(holder, signal)
+      }
     }
   }
 
@@ -176,9 +180,59 @@ export class HeldSlots {
     return this.#options.ledger.state?.holders ?? []
   }
 
+  #of(slot: SlotId): Slot {
+    return this.#slots.get(slotKeyOf(slot)) ?? NEW_SLOT
+  }
+
+  /** Returns what the slot is, with what the caches show now. */
+  #present(holder: Holder): Slot {
+    this.#see(holder)
+    return this.#of(holder)
+  }
+
+  #see(holder: Holder): Seen {
+    const seen = this.#sightOf(holder)
+    this.#learn(holder, { kind: 'seen', ...seen })
+    return seen
+  }
+
+  #learn(holder: Holder, fact: Fact): readonly Effect[] {
+    const { slot, effects } = step(this.#of(holder), fact, this.#options.clock.monotonic())
+    this.#slots.set(slotKeyOf(holder), slot)
+    if (effects.some(({ kind }) => kind === 'report')) this.#options.onChange(keyOf(holder))
+    return effects
+  }
+
+  #sightOf(holder: Holder): Seen {
+    const { clock, patience } = this.#options
+    const { remains, wanted } = this.#of(holder)
+    const dataVolume = this.#dataVolumeOf(holder)
+    const isAsPlanned = wanted !== undefined && this.#isStillAsPlanned(wanted)
+    if (dataVolume === undefined)
+      return { download: undefined, isImporterAlive: isAnyAlive(remains, this.#caches), isAsPlanned }
+    const now = clock.monotonic()
+    const download = this.downloads.see(dataVolume)
+    return {
+      download: {
+        state: download.state,
+        isLookDue: isLookDue(download, now),
+        isTimedOut: isTimedOut(download, now, patience()),
+        isOfAttempt: attemptOf(dataVolume) === holder.attempt,
+      },
+      isImporterAlive: isAnyAlive(remains, this.#caches, dataVolume.metadata.uid),
+      isAsPlanned,
+    }
+  }
+
   #dataVolumeOf(holder: Holder): DataVolumeView | undefined {
     const found = this.#options.dataVolumes.get(keyOf({ namespace: holder.namespace, name: volumeNameOf(holder) }))
     return found !== undefined && isDownloadOf(found, holder) ? found : undefined
+  }
+
+  #find(holder: Holder, dataVolume: KubeObject | undefined): void {
+    const { remains } = this.#of(holder)
+    const found = withFound(remains, dataVolume, this.#caches)
+    if (found !== remains) this.#learn(holder, { kind: 'found', remains: found })
   }
 
   /**
@@ -186,17 +240,12 @@ export class HeldSlots {
    * since, and somebody else may have written holders. Slots that certainly do not download yet do not count, or none could be the first.
    */
   #hasRoom(slot: string): boolean {
-    const { ledger, limit } = this.#options
+    const { ledger, limit, clock } = this.#options
     const most = limit(ledger.state?.limit)
     if (this.#holders.length <= most) return true
-    const isIdle = (holder: Holder) =>
-      this.#startOf(holder) !== undefined && this.#notes.isSettled(holder) && this.#dataVolumeOf(holder) === undefined
-    return this.#holders.filter((holder) => slotKeyOf(holder) !== slot && !isIdle(holder)).length < most
-  }
-
-  #startOf(holder: Holder): Start | undefined {
-    const start = this.#starts.get(holder.uid)
-    return start !== undefined && slotKeyOf(start) === slotKeyOf(holder) ? start : undefined
+    const now = clock.monotonic()
+    const others = this.#holders.filter((holder) => slotKeyOf(holder) !== slot)
+    return others.filter((holder) => !isIdle(this.#present(holder), now)).length < most
   }
 
   /** Reports whether the image was neither deleted nor changed since. Otherwise its own reconcile decides what comes next. */
@@ -205,133 +254,169 @@ export class HeldSlots {
     return image?.metadata.uid === uid && !isTerminating(image) && image.metadata.generation === generation
   }
 
-  async #create(start: Start, signal: AbortSignal): Promise<void> {
-    const { ledger, client, me, log } = this.#options
-    const slot = slotKeyOf(start)
+  async #create(holder: Holder, signal: AbortSignal): Promise<void> {
+    const { ledger, client, me } = this.#options
+    const slot = slotKeyOf(holder)
+    const { wanted, state } = this.#present(holder)
+    if (wanted === undefined || state !== 'claimed') return
     // A slot is certainly held only while the response that shows it is recent. This is checked again right before the request is sent.
     if (!ledger.isFresh) await this.#options.reload(signal)
     // The response came too late.
     if (!ledger.isFresh) return this.#options.wake()
-    const isHeld = this.#holders.some((holder) => holder.claimant === me && slotKeyOf(holder) === slot)
+    const isHeld = this.#holders.some((one) => one.claimant === me && slotKeyOf(one) === slot)
     if (!isHeld || !this.#hasRoom(slot)) return
-    this.#notes.noteRequest(start)
+    this.#learn(holder, { kind: 'asked' })
     const options = { timeoutMs: ANSWER_VALID_MS, signal, isStillValid: () => ledger.isFresh }
-    const outcome = await createDataVolume(client, start, options)
-    if (outcome.kind === 'created') this.#takeCreated(start, outcome.dataVolume)
-    else if (outcome.kind === 'namesake') await this.#handleNamesake(start, signal)
-    else if (outcome.kind === 'refused') {
+    await this.#takeOutcome(holder, wanted, await createDataVolume(client, wanted, options), signal)
+    this.#options.onChange(wanted.key)
+  }
+
+  async #takeOutcome(
+    holder: Holder,
+    start: Start,
+    outcome: Awaited<ReturnType<typeof createDataVolume>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { log, dataVolumes, onUnreached } = this.#options
+    if (outcome.kind === 'created') {
+      dataVolumes.observeWrite(outcome.dataVolume)
+      this.downloads.noteHeld(outcome.dataVolume)
+      this.refusals.forget(start.uid)
+      this.#learn(holder, { kind: 'created' })
+    } else if (outcome.kind === 'namesake') {
+      await this.#meetNamesake(holder, start, signal)
+    } else if (outcome.kind === 'refused') {
       log.warn({ key: start.key, error: outcome.why.message }, 'the DataVolume was refused')
-      this.#refuse(start, outcome.why, outcome.isFinal)
+      this.#refuse(holder, start, outcome.why, outcome.isFinal)
     } else {
       const { error, isWebhookDown } = outcome
-      const answered = this.#notes.failed(start, outcome)
+      const effects = this.#fail(holder, outcome)
       if (isWebhookDown) {
-        this.#reportFailing(start)
-        this.#options.onUnreached?.(error)
+        this.#learn(holder, { kind: 'late' })
+        onUnreached?.(error)
       }
-      log.warn({ key: start.key, error, answered }, 'the DataVolume could not be created')
+      log.warn({ key: start.key, error, answered: this.#of(holder).tries.answered }, 'the DataVolume could not be created')
       const message = `the DataVolume could not be created: ${error}`
-      if (answered >= ANSWERED_FAILURES) this.#refuse(start, { reason: 'CreateFailed', message })
+      if (effects.some(({ kind }) => kind === 'refuse')) this.#tell(start, { reason: 'CreateFailed', message }, false)
     }
-    this.#options.onChange(start.key)
   }
 
-  #reportFailing(start: Start): void {
-    this.#notes.note(start, { isFailing: true })
-    this.#options.onChange(start.key)
-  }
-
-  #takeCreated(start: Start, dataVolume: DataVolumeView): void {
-    this.#options.dataVolumes.observeWrite(dataVolume)
-    this.downloads.noteHeld(dataVolume)
-    // Requests that still arrive get AlreadyExists, unless this one is deleted before that.
-    this.#notes.settle(start)
-    this.#starts.delete(start.uid)
-    this.refusals.forget(start.uid)
+  /** Each failure delays the next try further. */
+  #fail(holder: Holder, failure: { isAnswered: boolean; mayHappen: boolean; retryAfterMs: number }): readonly Effect[] {
+    const { isAnswered, mayHappen, retryAfterMs } = failure
+    const { failures } = this.#of(holder).tries
+    const waitMs = backoffMs(failures, RETRY_BASE_MS, RETRY_MAX_MS, this.#options.random)
+    return this.#learn(holder, { kind: 'failed', isAnswered, mayHappen, retryInMs: Math.max(retryAfterMs, waitMs) })
   }
 
   /** A DataVolume of that name exists: the wanted one, an earlier one that is being deleted, or somebody else's. */
-  async #handleNamesake(start: Start, signal: AbortSignal): Promise<void> {
+  async #meetNamesake(holder: Holder, start: Start, signal: AbortSignal): Promise<void> {
     const { client, dataVolumes } = this.#options
-    const holder = this.#holders.find(({ uid }) => uid === start.uid)
-    this.#notes.failed(start, { isAnswered: false, mayHappen: false, retryAfterMs: 0 })
-    if (holder === undefined) return
     const found = await lookForDataVolume(client, holder, signal).catch(() => undefined)
     if (found === 'foreign') {
       const name = start.target.volumeName
       const message = `DataVolume ${name} exists and belongs to somebody else: the operator does not touch it; delete it, or create the image under another name`
-      this.#refuse(start, { reason: 'NameConflict', message })
-    } else if (found !== undefined) {
-      dataVolumes.observeWrite(found)
+      return this.#refuse(holder, start, { reason: 'NameConflict', message }, false)
     }
+    if (found !== undefined) dataVolumes.observeWrite(found)
+    this.#fail(holder, { isAnswered: false, mayHappen: false, retryAfterMs: 0 })
   }
 
-  /** Stops requesting the DataVolume. The slot is free, unless an earlier request may still be carried out: then a later live read decides. */
-  #refuse(start: Start, why: Why, isFinal = false): void {
+  #refuse(holder: Holder, start: Start, why: Why, isFinal: boolean): void {
+    this.#learn(holder, { kind: 'refused' })
+    this.#tell(start, why, isFinal)
+  }
+
+  #tell(start: Start, why: Why, isFinal: boolean): void {
     const { images, wake } = this.#options
     // The image may be gone by now, and nobody would forget its refusal.
     if (images.get(start.key)?.metadata.uid === start.uid) this.refusals.add(start, why, isFinal)
-    if (this.#notes.settle(start)) this.#notes.note(start, { isOver: true })
-    this.#starts.delete(start.uid)
     wake()
-  }
-
-  #maybeEmpty(holder: Holder): boolean {
-    const start = this.#startOf(holder)
-    const isToBeMade = start !== undefined && this.#isStillAsPlanned(start)
-    const isKnownOver = this.#notes.of(holder).isOver
-    const dataVolume = this.#dataVolumeOf(holder)
-    const isInUse = dataVolume === undefined ? this.#remains.isAnyAlive(holder) : !this.downloads.isLookDue(dataVolume)
-    return !isToBeMade && this.#notes.isSettled(holder) && !isKnownOver && !isInUse
-  }
-
-  /** Deletes importers that nobody ends, though what they fill is being deleted. CDI does that, if it is there. */
-  #endImporters(holders: readonly Holder[], signal: AbortSignal): void {
-    const now = this.#options.clock.monotonic()
-    const pods = new Map(
-      holders.flatMap((holder) =>
-        this.#isLeft(holder) ? this.#remains.unended(holder).map((pod) => [pod.metadata.uid ?? '', pod] as const) : [],
-      ),
-    )
-    for (const uid of this.#endAt.keys()) if (!pods.has(uid)) this.#endAt.delete(uid)
-    for (const [uid, pod] of pods) {
-      const at = this.#endAt.get(uid) ?? now + CDI_ENDS_MS
-      this.#endAt.set(uid, at <= now ? now + CDI_ENDS_MS : at)
-      if (at <= now) void this.#endImporter(pod, signal)
-    }
   }
 
   async #endImporter({ metadata }: PodView, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#options
     try {
-      await client.delete(POD, metadata, { signal, propagationPolicy: 'Background', uid: metadata.uid })
+      await deleteInBackground(client, POD, { metadata }, signal)
     } catch (error) {
-      if (signal.aborted || isApiError(error, 'NotFound', 'Conflict')) return
+      if (signal.aborted) return
       log.warn({ key: keyOf(metadata), error: String(error) }, 'an importer cannot be ended; it is tried again')
     }
   }
 
-  /** Reports whether the DataVolume of a slot is gone, or being deleted. */
-  #isLeft(holder: Holder): boolean {
-    const dataVolume = this.#dataVolumeOf(holder)
-    return dataVolume === undefined || isTerminating(dataVolume)
+  /** A 404 for the DataVolume is not enough: after a background deletion its importer lives on for a while. */
+  async #look(holder: Holder, signal: AbortSignal): Promise<void> {
+    const { clock, log, patience, wake } = this.#options
+    let found: Looked['found']
+    try {
+      found = await this.#read(holder, signal)
+      const claimMs = patience().stallTimeoutMs
+      const effects = this.#learn(holder, { kind: 'looked', found, claimMs, seen: this.#see(holder) })
+      for (const effect of effects) await this.#carryOut(effect, holder, signal)
+    } catch (error) {
+      this.#learn(holder, { kind: 'looked', found: undefined, claimMs: 0, seen: this.#see(holder) })
+      if (!signal.aborted)
+        log.warn({ key: keyOf(holder), error: String(error) }, 'cannot tell whether a slot is empty; it is kept')
+    }
+    if (this.#of(holder).state !== 'empty') await sleep(clock, LOOK_AGAIN_MS, signal).catch(() => undefined)
+    wake()
   }
 
-  /** A 404 for the DataVolume is not enough: after a background deletion its importer lives on for a while. */
-  async #verify(holder: Holder, strays: readonly Holder[], signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#options
-    const slot = slotKeyOf(holder)
+  async #read(holder: Holder, signal: AbortSignal): Promise<Looked['found']> {
+    await this.#semaphore.acquire()
     try {
-      const isEmpty = await this.#looks.isEmpty(holder, signal)
-      // What was true before the read must still be true after it: what the image wants may have changed.
-      const isSame = this.#holders.some((one) => slotKeyOf(one) === slot)
-      if (isEmpty && isSame && this.#maybeEmpty(holder)) return this.#notes.note(holder, { isOver: true })
-      const isStray = !isSame && strays.some((one) => slotKeyOf(one) === slot)
-      if (isEmpty && isStray && this.#maybeEmpty(holder)) return void this.#emptyStrays.add(slot)
-    } catch (error) {
-      if (signal.aborted) return
-      log.warn({ key: keyOf(holder), error: String(error) }, 'cannot tell whether a slot is empty; it is kept')
+      const { client, dataVolumes, clock } = this.#options
+      const dataVolume = await lookForDataVolume(client, holder, signal)
+      const isThere = dataVolume !== undefined && dataVolume !== 'foreign'
+      if (isThere) {
+        dataVolumes.observeWrite(dataVolume)
+        if (!isLookDue(this.downloads.see(dataVolume), clock.monotonic())) return undefined
+        this.#find(holder, dataVolume)
+      }
+      const known = this.#known(holder, isThere ? dataVolume.metadata.uid : undefined)
+      const left = await lookForRemains(this.#live, holder, known, signal)
+      return { left, ending: isThere ? { isWaiting: isWaitingForDependents(dataVolume) } : undefined }
+    } finally {
+      this.#semaphore.release()
     }
-    await sleep(clock, LOOK_AGAIN_MS, signal).catch(() => undefined)
+  }
+
+  /** Includes what the status of the image says, which is written before its DataVolume is deleted: this process may have noted nothing. */
+  #known(holder: Holder, uid: string | undefined): KnownDownloads {
+    const { remains } = this.#of(holder)
+    const image = this.#options.images.get(keyOf(holder))
+    const { dataVolumeUID, importerPodUID } = image?.metadata.uid === holder.uid ? image.status : {}
+    const claims = [...remains.claims.values()]
+    const isText = (one: string | undefined): one is string => one !== undefined
+    return {
+      claims,
+      dataVolumes: new Set([uid, dataVolumeUID, ...claims.map(({ dataVolume }) => dataVolume)].filter(isText)),
+      pods: new Set([importerPodUID, ...remains.pods.keys()].filter(isText)),
+    }
+  }
+
+  async #carryOut({ kind }: Effect, holder: Holder, signal: AbortSignal): Promise<void> {
+    const { client, claims } = this.#options
+    const dataVolume = this.#dataVolumeOf(holder)
+    if (dataVolume === undefined) return
+    if (kind === 'over') this.downloads.setOver(dataVolume)
+    if (kind === 'stopWaiting') await deleteInBackground(client, DATA_VOLUME, dataVolume, signal)
+    const claim = kind === 'endClaim' ? claims.get(keyOf(dataVolume.metadata)) : undefined
+    if (claim === undefined || isTerminating(claim) || !isChildOf(claim, dataVolume)) return
+    await deleteInBackground(client, PERSISTENT_VOLUME_CLAIM, claim, signal)
+  }
+}
+
+/** In the foreground it would wait for dependents, of which somebody may have made one that is never deleted. */
+async function deleteInBackground(
+  client: KubeClient,
+  type: ResourceType,
+  { metadata }: Pick<KubeObject, 'metadata'>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await client.delete(type, metadata, { signal, propagationPolicy: 'Background', uid: metadata.uid })
+  } catch (error) {
+    if (!isApiError(error, 'NotFound', 'Conflict')) throw error
   }
 }

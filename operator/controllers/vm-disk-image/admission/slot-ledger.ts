@@ -6,10 +6,9 @@ import { CONFIG_MAP } from '../../../kube/resource-types.ts'
 import type { Basics } from '../../../runtime/basics.ts'
 import { withoutUndefined } from '../../../runtime/conditions.ts'
 import { foreignIn, type LedgerObject, type LedgerState, parseLedger, renderLedger } from './decide/ledger-content.ts'
+import { ANSWER_VALID_MS } from './decide/requests.ts'
 
 export const LEDGER_NAME = 'sync-operator-slots'
-/** How long a response of the ledger is valid, counted from the request. The operator must not act on an older one. */
-export const ANSWER_VALID_MS = 5_000
 
 /** How much is logged of what somebody else put into the ledger. */
 const LOGGED_NAMES_MAX = 10

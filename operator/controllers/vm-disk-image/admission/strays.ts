@@ -8,16 +8,17 @@ import { unrecordedDownload } from '../decide/status.ts'
 import type { Holder } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
+import { isDownloadOf } from './decide/download.ts'
 import { holdersByUid, slotKeyOf, volumeNameOf } from './decide/slots.ts'
-import type { DownloadNotes } from './download-notes.ts'
-import { holderOf, IMPORTING_INDEX, isDownloadOf } from './downloads.ts'
+import { holderOf, IMPORTING_INDEX } from './downloads.ts'
 import type { HeldSlots } from './held-slots.ts'
+import type { SeenDownloads } from './seen-downloads.ts'
 
 /** Downloads that no slot is held for. */
 export class Strays {
   readonly #options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>
-  readonly #downloads: DownloadNotes
-  readonly #slots: Pick<HeldSlots, 'isStrayOver' | 'forgetStray'>
+  readonly #downloads: SeenDownloads
+  readonly #slots: Pick<HeldSlots, 'isOver' | 'follow'>
   /** Downloads of the operator that were seen without a slot, by uid of their DataVolume, until they can no longer download anything. */
   readonly #followed = new Map<string, Holder>()
   /** Uids of those that had no slot in a ledger that was read after they were observed. */
@@ -66,7 +67,7 @@ export class Strays {
       const image = this.#followed.has(uid) ? undefined : ownerAmong(one, images)
       const standIn = image && holderOf(image, one, me)
       if (standIn === undefined) continue
-      this.#slots.forgetStray(standIn)
+      this.#slots.follow(standIn)
       this.#followed.set(uid, standIn)
     }
   }
@@ -77,9 +78,7 @@ export class Strays {
     for (const [uid, standIn] of this.#followed) {
       const holder = holdersByUid(ledger).get(standIn.uid)
       const isHeld = holder !== undefined && slotKeyOf(holder) === slotKeyOf(standIn)
-      if (!isHeld && !this.#isOver(uid, standIn)) continue
-      this.#followed.delete(uid)
-      this.#slots.forgetStray(standIn)
+      if (isHeld || this.#isOver(uid, standIn)) this.#followed.delete(uid)
     }
     return [...this.#followed].flatMap(([uid, standIn]) => (present.has(uid) ? [] : [standIn]))
   }
@@ -88,7 +87,7 @@ export class Strays {
   #isOver(uid: string, standIn: Holder): boolean {
     const { dataVolumes, images } = this.#options
     const found = dataVolumes.get(keyOf({ namespace: standIn.namespace, name: volumeNameOf(standIn) }))
-    if (found?.metadata.uid !== uid) return this.#slots.isStrayOver(standIn)
+    if (found?.metadata.uid !== uid) return this.#slots.isOver(standIn)
     return isFinished(found) || this.#downloads.isOver(found) || ownerAmong(found, images) === undefined
   }
 

@@ -4,14 +4,14 @@ import { FakeClock } from '../../../kube/fake-clock.fixtures.ts'
 import { Store } from '../../../runtime/store.ts'
 import { MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume } from '../image-objects.fixtures.ts'
-import { DownloadNotes } from './download-notes.ts'
+import { SeenDownloads } from './seen-downloads.ts'
 
 const named = (at: number) => aDataVolume({ metadata: { name: `dv-${at}`, namespace: 'n', uid: `uid-${at}` } })
 
 it('downloads that are gone are forgotten before there are twice as many of them as of those that exist', () => {
   const dataVolumes = new Store<DataVolumeView>()
   const patience = () => ({ stallTimeoutMs: MINUTE, attemptTimeoutMs: MINUTE })
-  const seen = new DownloadNotes({ dataVolumes, clock: new FakeClock(), patience })
+  const seen = new SeenDownloads({ dataVolumes, clock: new FakeClock(), patience })
   for (let at = 0; at < 1_000; at += 1) {
     if (at < 100) dataVolumes.put(named(at))
     seen.noteHeld(named(at))

@@ -1,0 +1,282 @@
+import { describe, expect, it } from 'vitest'
+import { SECOND } from '../../../../runtime/times.fixtures.ts'
+import { aStart } from '../admission.fixtures.ts'
+import { type Fact, isDue, NEW_SLOT, type Seen, type Slot, step, TRANSITIONS } from './slot.ts'
+
+const { start } = aStart('a', '1')
+const CLAIM_MS = 600 * SECOND
+/** How long a request may take to take effect, by design. */
+const ARRIVAL_MS = 15 * SECOND
+const DOUBTFUL_MS = 120 * SECOND
+const DEPTH = 7
+
+type Time = { readonly kind: 'time'; readonly ms: number }
+type Move = Fact | Time
+
+const BOTH = [false, true]
+const there = (state: 'running' | 'finished' | 'ending' | 'over', more: object = {}): NonNullable<Seen['download']> => ({
+  state,
+  isLookDue: false,
+  isTimedOut: false,
+  isOfAttempt: true,
+  ...more,
+})
+
+const SIGHTS: readonly Seen[] = [
+  ...BOTH.flatMap((isImporterAlive) =>
+    BOTH.map((isAsPlanned): Seen => ({ download: undefined, isImporterAlive, isAsPlanned })),
+  ),
+  ...BOTH.flatMap((isImporterAlive) =>
+    [there('finished'), there('finished', { isOfAttempt: false })].map(
+      (download): Seen => ({ download, isImporterAlive, isAsPlanned: false }),
+    ),
+  ),
+  ...[
+    there('running'),
+    there('running', { isTimedOut: true }),
+    there('ending'),
+    there('ending', { isLookDue: true }),
+    there('over'),
+  ].map((download): Seen => ({ download, isImporterAlive: true, isAsPlanned: true })),
+]
+const [NOTHING_SEEN] = SIGHTS as [Seen]
+
+const FOUND = (['nothing', 'importer', 'claim', 'doubtful'] as const).flatMap((left) => [
+  { left, ending: undefined },
+  ...BOTH.map((isWaiting) => ({ left, ending: { isWaiting } })),
+])
+
+const MOVES: readonly Move[] = [
+  { kind: 'taken' },
+  { kind: 'lost' },
+  { kind: 'inherited' },
+  { kind: 'wanted', start },
+  { kind: 'wanted', start: undefined },
+  { kind: 'asked' },
+  { kind: 'late' },
+  { kind: 'created' },
+  ...BOTH.flatMap((isAnswered) =>
+    BOTH.map((mayHappen): Fact => ({ kind: 'failed', isAnswered, mayHappen, retryInMs: SECOND })),
+  ),
+  { kind: 'refused' },
+  ...SIGHTS.map((seen): Fact => ({ kind: 'seen', ...seen })),
+  ...[[], ['pod']].map((unended): Fact => ({ kind: 'checked', unended, seen: NOTHING_SEEN })),
+  ...[undefined, ...FOUND].map((found): Fact => ({ kind: 'looked', found, claimMs: CLAIM_MS, seen: NOTHING_SEEN })),
+  ...[SECOND, ARRIVAL_MS, DOUBTFUL_MS / 2, CLAIM_MS].map((ms): Time => ({ kind: 'time', ms })),
+]
+
+/** What somebody knows who sees all facts and keeps his own books. */
+interface Book {
+  readonly isHeld: boolean
+  /** Until when a request may take effect: one under way, and those without a definite response. */
+  readonly underWay: number
+  readonly doubtful: number
+  readonly areInherited: boolean
+  readonly seen: Seen
+  readonly doubtSince: number | undefined
+  readonly podSince: number | undefined
+}
+
+interface Place {
+  readonly slot: Slot
+  readonly book: Book
+  readonly now: number
+}
+
+const NEW: Place = {
+  slot: NEW_SLOT,
+  book: {
+    isHeld: true,
+    underWay: 0,
+    doubtful: 0,
+    areInherited: false,
+    seen: NOTHING_SEEN,
+    doubtSince: undefined,
+    podSince: undefined,
+  },
+  now: 1_000_000,
+}
+/** One more response with an error is one too many. */
+const FAILING: Place = { ...NEW, slot: { ...NEW_SLOT, tries: { ...NEW_SLOT.tries, failures: 3, answered: 3 } } }
+const BEGIN: readonly Place[] = [NEW, FAILING]
+
+/** Whether the class that drives the slot would tell it this. */
+function isPossible(move: Move, { slot, book, now }: Place): boolean {
+  if (move.kind === 'taken') return !book.isHeld
+  if (move.kind === 'lost' || move.kind === 'inherited') return book.isHeld
+  // It looks into the caches right before it asks.
+  if (move.kind === 'asked') return book.isHeld && isDue(slot, now) && book.seen.download === undefined
+  if (move.kind === 'created' || move.kind === 'failed' || move.kind === 'refused') return book.underWay > now
+  if (move.kind === 'wanted') return book.isHeld || move.start === undefined
+  if (move.kind !== 'looked') return true
+  // A look finds a DataVolume exactly if the cache has it then.
+  return slot.isLooking && (move.found === undefined || (move.found.ending !== undefined) === (move.seen.download !== undefined))
+}
+
+function written({ book, now }: Place, move: Move): Book {
+  const seen = move.kind === 'seen' ? move : book.seen
+  const doubted = seen.download !== undefined ? undefined : book.doubtSince
+  const next = { ...book, seen, doubtSince: doubted }
+  switch (move.kind) {
+    case 'taken':
+      return { ...next, isHeld: true }
+    case 'lost':
+      return { ...next, isHeld: false, underWay: 0, doubtful: 0, areInherited: false }
+    case 'inherited':
+      return { ...next, areInherited: true, underWay: 0, doubtful: now + ARRIVAL_MS }
+    case 'asked':
+      return { ...next, areInherited: false, underWay: now + ARRIVAL_MS }
+    case 'created':
+    case 'refused':
+      return { ...next, underWay: 0 }
+    case 'failed':
+      return { ...next, underWay: 0, doubtful: move.mayHappen ? now + ARRIVAL_MS : book.doubtful }
+    case 'checked':
+      return { ...next, podSince: move.unended.length > 0 ? (book.podSince ?? now) : undefined }
+    case 'looked': {
+      const isDoubted = move.found?.ending === undefined && ['claim', 'doubtful'].includes(move.found?.left ?? '')
+      return isDoubted ? { ...next, doubtSince: doubted ?? now } : next
+    }
+    default:
+      return next
+  }
+}
+
+function mayArrive({ underWay, doubtful }: Book, now: number): boolean {
+  return underWay > now || doubtful > now
+}
+
+/** Returns why nobody may believe that the slot has become empty at this move; undefined: it is right. */
+function wrongEmptiness(move: Move, book: Book, now: number): string | undefined {
+  const { download, isImporterAlive } = book.seen
+  if (download?.state === 'over' || download?.isTimedOut === true) return undefined
+  if (download?.state === 'finished') {
+    if (isImporterAlive) return 'an importer of an earlier DataVolume is alive'
+    const isOfFormer = book.areInherited && download.isOfAttempt
+    return isOfFormer || !mayArrive(book, now) ? undefined : 'a request may still arrive behind the finished one'
+  }
+  if (download !== undefined) return `its DataVolume is ${download.state}`
+  if (mayArrive(book, now)) return 'a request may still arrive'
+  if (move.kind === 'refused' || move.kind === 'failed') return undefined
+  if (move.kind !== 'looked' || move.found === undefined) return 'nobody has looked'
+  if (isImporterAlive) return 'an importer is alive'
+  const waitedMs = now - (book.doubtSince ?? now)
+  if (move.found.left === 'importer') return 'there is an importer'
+  if (move.found.left === 'claim' && waitedMs < CLAIM_MS) return 'CDI may fill a claim'
+  return move.found.left === 'doubtful' && waitedMs < DOUBTFUL_MS ? 'there may be an importer' : undefined
+}
+
+/** Returns what is wrong with a step, by the sentences of invariants 1 and 2. */
+function wrongs(place: Place, move: Fact, book: Book): string[] {
+  const { slot: before, now } = place
+  const { slot, effects } = step(before, move, now)
+  const found: (string | undefined)[] = []
+  const isSeen = move.kind === 'seen' && move.download !== undefined
+  if (slot.state === 'empty' && (before.state !== 'empty' || isSeen)) found.push(wrongEmptiness(move, book, now))
+  const isWanted = slot.wanted !== undefined && book.seen.isAsPlanned
+  const isToBeMade = isWanted && book.seen.download === undefined
+  if (isDue(slot, now) && before.state !== 'claimed' && !(isToBeMade || ['taken', 'inherited', 'failed'].includes(move.kind)))
+    found.push('a DataVolume is to be made that is not wanted, or is there')
+  if (isDue(slot, now) && slot.isLooking) found.push('a DataVolume is to be made behind live reads')
+  if (isDue(slot, now) && book.underWay > now) found.push('a second request goes beside the first')
+  for (const { kind } of effects) {
+    if (kind === 'look' && (mayArrive(book, now) || isWanted)) found.push('a look is made too early')
+    if (kind === 'over' && move.kind === 'looked' && move.found?.left !== 'nothing') found.push('over too early')
+    if (kind === 'endImporter' && now - (book.podSince ?? now) < 3 * SECOND) found.push('CDI had no time to end it')
+  }
+  return found.filter((one) => one !== undefined)
+}
+
+/** What is left of times that no longer matter is not told apart. */
+function fingerprint({ slot, book, now }: Place): string {
+  const left = (at: number | undefined) => (at === undefined ? 'none' : Math.max(0, at - now))
+  const since = (at: number | undefined) => (at === undefined ? 'none' : Math.min(CLAIM_MS, now - at))
+  const { requests, tries, wanted, lookAt, doubtedSince, endAt, remains: _, ...rest } = slot
+  return JSON.stringify([
+    ...[requests.arriveUntil, requests.doubtfulUntil, tries.retryAt, lookAt, book.underWay, book.doubtful].map(left),
+    ...[doubtedSince, book.doubtSince, book.podSince].map(since),
+    [...endAt.values()].map(left),
+    Math.min(2, tries.failures),
+    [tries.answered, tries.isLate, requests.areInherited, wanted === undefined, rest],
+    [book.isHeld, book.areInherited, book.seen.download, book.seen.isImporterAlive, book.seen.isAsPlanned],
+  ])
+}
+
+function walk(depth: number, visit: (place: Place, move: Fact, after: Place) => void): Place[] {
+  const known = new Map(BEGIN.map((place) => [fingerprint(place), place]))
+  let edge = BEGIN
+  for (let at = 0; at < depth; at += 1) {
+    const next: Place[] = []
+    for (const one of edge) {
+      for (const given of MOVES) {
+        const { seen } = one.book
+        const isSeenBefore = 'seen' in given
+        const move = isSeenBefore ? { ...given, seen } : given
+        const place = isSeenBefore ? { ...one, slot: step(one.slot, { ...seen, kind: 'seen' }, one.now).slot } : one
+        if (!isPossible(move, place)) continue
+        if (move.kind === 'time') {
+          add(next, known, { ...place, now: place.now + move.ms })
+          continue
+        }
+        const after = { ...place, slot: step(place.slot, move, place.now).slot, book: written(place, move) }
+        visit(place, move, after)
+        add(next, known, after)
+      }
+    }
+    edge = next
+  }
+  return [...known.values()]
+}
+
+function add(next: Place[], known: Map<string, Place>, place: Place): void {
+  const key = fingerprint(place)
+  if (known.has(key)) return
+  known.set(key, place)
+  next.push(place)
+}
+
+/** What happens to any slot in the end where nobody wants anything, nothing is there, and nothing is found. */
+function atRest({ slot: before, now: begun }: Place): Slot {
+  let [slot, now] = [before, begun]
+  const tell = (fact: Fact) => {
+    const next = step(slot, fact, now)
+    slot = next.slot
+    return next.effects.some(({ kind }) => kind === 'look')
+  }
+  if (slot.state === 'asked') tell({ kind: 'failed', isAnswered: false, mayHappen: true, retryInMs: SECOND })
+  const found = { left: 'nothing', ending: undefined } as const
+  tell({ kind: 'wanted', start: undefined })
+  tell({ kind: 'seen', ...NOTHING_SEEN })
+  if (slot.isLooking) tell({ kind: 'looked', found: undefined, claimMs: CLAIM_MS, seen: NOTHING_SEEN })
+  now += ARRIVAL_MS + SECOND
+  if (tell({ kind: 'checked', unended: [], seen: NOTHING_SEEN }))
+    tell({ kind: 'looked', found, claimMs: CLAIM_MS, seen: NOTHING_SEEN })
+  return slot
+}
+
+describe('a slot, for all facts in all states that they lead to', () => {
+  const wrong = new Set<string>()
+  const seen = new Set<string>()
+  const places = walk(DEPTH, (place, move, after) => {
+    const [from, to] = [place.slot.state, after.slot.state]
+    if (from !== to) seen.add(`${from} ─ ${move.kind} ─▶ ${to}`)
+    for (const what of wrongs(place, move, after.book)) wrong.add(`${from}, ${JSON.stringify(move)}: ${what}`)
+  })
+
+  it('is empty only if nothing can download for it, and is asked for, looked at and ended only when that is right', () => {
+    expect([...wrong]).toEqual([])
+  })
+
+  it('changes as its table says, and in no other way', () => {
+    const table = TRANSITIONS.flatMap(({ from, on, to }) =>
+      from.flatMap((one) => (one === to ? [] : on.map((fact) => `${one} ─ ${fact} ─▶ ${to}`))),
+    )
+    expect([...seen].toSorted()).toEqual([...new Set(table)].toSorted())
+  })
+
+  it('is empty in the end, wherever it was, when nothing is wanted and nothing is left', () => {
+    const held = places.map(atRest).filter(({ state }) => state !== 'empty')
+    expect(held).toEqual([])
+    expect(places.length).toBeGreaterThan(1_000)
+  })
+})

@@ -1,0 +1,375 @@
+import type { Start } from '../../decide/image-plan.ts'
+import {
+  canArrive,
+  inheritedRequests,
+  NO_REQUESTS,
+  type Requests,
+  withAnswer,
+  withDoubt,
+  withSent,
+} from './requests.ts'
+
+/** What a slot can be. Its image has a slot until the ledger is written after it has become `empty`. */
+export const SLOT_STATES = {
+  claimed: 'no DataVolume is there, and one is to be made',
+  asked: 'a request for its DataVolume is under way',
+  running: 'its DataVolume is there',
+  finished: 'its DataVolume has succeeded; a request that may still arrive must meet it, and importers of earlier ones must end',
+  ending: 'its DataVolume is being deleted; a live read may find that nothing downloads for it any more',
+  left: 'no DataVolume is there, and none is to be made; live reads show whether anything may still download',
+  empty: 'nothing can download for it any more: the next write of the ledger frees it',
+} as const
+
+export type SlotState = keyof typeof SLOT_STATES
+
+/** All transitions of {@link step}: from each of these states, at one of these facts, to that state. The picture in docs/architecture.md is made of it. */
+export const TRANSITIONS: readonly Transition[] = [
+  { from: ['claimed'], on: ['asked'], to: 'asked', because: 'its request is sent' },
+  { from: ['asked'], on: ['failed', 'inherited'], to: 'claimed', because: 'it failed: it is sent again' },
+  { from: ['asked'], on: ['refused', 'failed'], to: 'left', because: 'refused, but an earlier request may arrive' },
+  { from: ['asked'], on: ['refused', 'failed'], to: 'empty', because: 'refused, and no request can arrive' },
+  { from: ['asked'], on: ['created', 'failed', 'refused'], to: 'running', because: 'it is there' },
+  { from: ['claimed', 'left', 'finished', 'ending', 'empty'], on: ['seen'], to: 'running', because: 'it is there' },
+  { from: ['claimed', 'left', 'running', 'ending', 'empty'], on: ['seen'], to: 'finished', because: 'it has succeeded' },
+  { from: ['claimed', 'left', 'running', 'finished', 'empty'], on: ['seen'], to: 'ending', because: 'it is deleted' },
+  { from: ['running', 'finished', 'ending', 'claimed', 'left'], on: ['seen'], to: 'empty', because: 'it can download no more' },
+  { from: ['running', 'finished', 'ending', 'empty', 'claimed'], on: ['seen'], to: 'left', because: 'it is gone' },
+  { from: ['running', 'finished', 'ending', 'empty', 'left'], on: ['seen'], to: 'claimed', because: 'it is wanted again' },
+  { from: ['left'], on: ['looked'], to: 'empty', because: 'live reads find nothing of it' },
+  { from: ['claimed', 'asked'], on: ['lost'], to: 'left', because: 'the ledger has lost it' },
+  { from: ['empty'], on: ['taken', 'inherited'], to: 'claimed', because: 'it is taken again' },
+]
+
+export interface Transition {
+  readonly from: readonly SlotState[]
+  readonly on: readonly Fact['kind'][]
+  readonly to: SlotState
+  readonly because: string
+}
+
+/**
+ * A slot, as far as this process knows more of it than the ledger says. A download without a slot is followed to its end as if it had one, so that it
+ * counts for as long.
+ */
+export type Slot = Known & ({ readonly state: Exclude<SlotState, 'asked' | 'empty'> } | Asked | Empty)
+
+interface Asked {
+  readonly state: 'asked'
+  /** Whether the watch has told of a DataVolume before the response came. */
+  readonly isThere: boolean
+}
+
+interface Empty {
+  readonly state: 'empty'
+  /** Whether that was concluded from a DataVolume that is there. Once that is gone, it is no more than any that is left. */
+  readonly isByDownload: boolean
+}
+
+/** What is known in every state. All times are monotonic, in milliseconds. */
+interface Known {
+  /** What its image wants to download. */
+  readonly wanted: Start | undefined
+  readonly requests: Requests
+  readonly tries: Tries
+  /** What CDI has made to download for it. */
+  readonly remains: Remains
+  /** Since when it waits for pods and claims that may or may not be its own, or for claims that CDI may still fill. */
+  readonly doubtedSince: number | undefined
+  /** Whether live reads are under way. What they find is about the time before, so nothing is asked for until then. */
+  readonly isLooking: boolean
+  /** Not before then are live reads made again. */
+  readonly lookAt: number
+  /** When importers that CDI should have ended are ended, by uid of the pod. */
+  readonly endAt: ReadonlyMap<string, number>
+}
+
+/** Creates that had no success. */
+interface Tries {
+  /** How many have failed, and how many of these got an error response. */
+  readonly failures: number
+  readonly answered: number
+  /** When the next create is due. */
+  readonly retryAt: number
+  readonly isLate: boolean
+}
+
+export interface Remains {
+  /** By uid. */
+  readonly claims: ReadonlyMap<string, Remain>
+  readonly pods: ReadonlyMap<string, Remain>
+}
+
+/** A claim or an importer pod. It may be gone by now. */
+export interface Remain {
+  readonly namespace: string | undefined
+  readonly name: string
+  readonly uid: string
+  /** UID of the DataVolume that it is for. */
+  readonly dataVolume: string
+}
+
+/** What a slot learns. */
+export type Fact =
+  /** The ledger has it from now on, or a download without a slot is followed from now on. */
+  | { readonly kind: 'taken' }
+  /** The ledger has it no more. */
+  | { readonly kind: 'lost' }
+  /** It belonged to another process or term, whose requests may still be in flight. */
+  | { readonly kind: 'inherited' }
+  /** What its image wants to download; undefined: nothing any more. */
+  | { readonly kind: 'wanted'; readonly start: Start | undefined }
+  /** The request for its DataVolume is sent. */
+  | { readonly kind: 'asked' }
+  /** The request takes too long, or a webhook that it needs cannot be called. */
+  | { readonly kind: 'late' }
+  | { readonly kind: 'created' }
+  /** `mayHappen`: the request may still take effect. */
+  | { readonly kind: 'failed'; readonly isAnswered: boolean; readonly mayHappen: boolean; readonly retryInMs: number }
+  | { readonly kind: 'refused' }
+  /** All that is known of what CDI has made for it. */
+  | { readonly kind: 'found'; readonly remains: Remains }
+  /** What the caches show. */
+  | ({ readonly kind: 'seen' } & Seen)
+  /** Now, after this was seen, what nobody else does may be due. `unended`: uids of importers that nobody ends, though what they fill is being deleted. */
+  | { readonly kind: 'checked'; readonly unended: readonly string[]; readonly seen: Seen }
+  /** What live reads found, and what was seen after them. */
+  | ({ readonly kind: 'looked'; readonly seen: Seen } & Looked)
+
+/** What the caches show. */
+export interface Seen {
+  readonly download: SeenDownload | undefined
+  /** While the download is finished: one of an earlier DataVolume. */
+  readonly isImporterAlive: boolean
+  /** The image was neither deleted nor changed since it said what it wants. Otherwise its own reconcile decides what comes next. */
+  readonly isAsPlanned: boolean
+}
+
+export interface SeenDownload {
+  readonly state: 'running' | 'finished' | 'ending' | 'over'
+  /** It has been `ending` for so long that live reads are due. */
+  readonly isLookDue: boolean
+  /** It has lost its owner, and has used up the time that a download gets. */
+  readonly isTimedOut: boolean
+  /** It is of the attempt that the slot is held for. */
+  readonly isOfAttempt: boolean
+}
+
+export interface Looked {
+  /** Undefined: the reads failed, or the DataVolume is there and no look at it is due. */
+  readonly found:
+    | undefined
+    | {
+        /** The DataVolume is there, and being deleted. `isWaiting`: for its dependents. */
+        readonly ending: undefined | { readonly isWaiting: boolean }
+        readonly left: 'nothing' | 'importer' | 'claim' | 'doubtful'
+      }
+  /** How long a claim counts that CDI may still fill. It would have filled it by then. */
+  readonly claimMs: number
+}
+
+/** What is to be done. */
+export type Effect =
+  /** Read live what is left of it. */
+  | { readonly kind: 'look' }
+  /** Delete this importer. CDI does that, if it is there. */
+  | { readonly kind: 'endImporter'; readonly uid: string }
+  /** Delete the claim of a DataVolume that somebody keeps. Until then CDI would go on filling it, with one importer after another. */
+  | { readonly kind: 'endClaim' }
+  /** Delete the DataVolume again, in the background: the dependents that it still waits for download nothing. */
+  | { readonly kind: 'stopWaiting' }
+  /** Record that nothing can download for the DataVolume any more. */
+  | { readonly kind: 'over' }
+  /** Free the slot for another image: the DataVolume cannot be created. */
+  | { readonly kind: 'refuse' }
+  /** Tell the image that creating its DataVolume takes long. */
+  | { readonly kind: 'report' }
+
+export interface Step {
+  readonly slot: Slot
+  readonly effects: readonly Effect[]
+}
+
+/** After this many error responses of the API server or a webhook, the slot is freed for another image. */
+const ANSWERED_FAILURES = 4
+/** Number of failed creates that is reported: a single failure may be one lost response. */
+const FAILING_CREATES = 2
+/** How long CDI has to end the importers of a deleted DataVolume. After that the operator does it: CDI may be away. */
+const CDI_ENDS_MS = 3_000
+const LOOK_AGAIN_MS = 1_000
+/** Longest wait for pods and claims that may be a stranger's. Importers have 30 s to end. */
+const DOUBT_MS = 120_000
+
+const NO_TRIES: Tries = { failures: 0, answered: 0, retryAt: 0, isLate: false }
+
+export const NEW_SLOT: Slot = {
+  state: 'claimed',
+  wanted: undefined,
+  requests: NO_REQUESTS,
+  tries: NO_TRIES,
+  remains: { claims: new Map(), pods: new Map() },
+  doubtedSince: undefined,
+  isLooking: false,
+  lookAt: 0,
+  endAt: new Map(),
+}
+
+/** Returns what a slot is after a fact, and what is to be done. @param now monotonic, in milliseconds */
+export function step(slot: Slot, fact: Fact, now: number): Step {
+  switch (fact.kind) {
+    case 'taken':
+      return only(slot.state === 'empty' ? { ...slot, state: 'claimed' } : slot)
+    case 'lost':
+      return only({ ...inState(slot, slot.state === 'claimed' || slot.state === 'asked' ? 'left' : slot.state), ...FORGOTTEN })
+    case 'inherited':
+      return only({
+        ...inState(slot, slot.state === 'asked' || slot.state === 'empty' ? 'claimed' : slot.state),
+        requests: inheritedRequests(now),
+      })
+    case 'wanted':
+      return only({ ...slot, wanted: fact.start })
+    case 'found':
+      return only({ ...slot, remains: fact.remains })
+    case 'asked':
+      return only({ ...inState(slot, 'asked'), requests: withSent(slot.requests, now) })
+    case 'late':
+      return { slot: { ...slot, tries: { ...slot.tries, isLate: true } }, effects: [{ kind: 'report' }] }
+    case 'created':
+      return only({
+        ...inState(slot, 'running'),
+        wanted: undefined,
+        // Requests that still arrive get AlreadyExists, unless this one is deleted before that.
+        requests: withAnswer(slot.requests),
+        tries: NO_TRIES,
+      })
+    case 'failed':
+      return afterFailure(slot, fact, now)
+    case 'refused':
+      return only(afterRefusal(slot, now))
+    case 'seen':
+      return only(afterSight(slot, fact, now))
+    case 'checked':
+      return afterCheck(slot, fact, now)
+    case 'looked':
+      return afterLook(slot, fact, now)
+  }
+}
+
+/** Reports whether its DataVolume is to be asked for. */
+export function isDue({ state, wanted, isLooking, lookAt, tries }: Slot, now: number): boolean {
+  return state === 'claimed' && wanted !== undefined && !isLooking && lookAt <= now && tries.retryAt <= now
+}
+
+/** Reports whether creating its DataVolume fails or takes too long. It keeps its slot, since a request may still succeed. */
+export function isCreateFailing({ tries }: Slot): boolean {
+  return tries.isLate || tries.failures >= FAILING_CREATES
+}
+
+/** Reports whether it certainly downloads nothing yet, but will. */
+export function isIdle({ state, wanted, requests }: Slot, now: number): boolean {
+  return (state === 'claimed' || state === 'left') && wanted !== undefined && !canArrive(requests, now)
+}
+
+/** Returns the times, past or future, at which something about it becomes possible. */
+export function slotTimes({ requests, tries, lookAt, endAt }: Slot): number[] {
+  return [requests.arriveUntil, tries.retryAt, lookAt, ...endAt.values()]
+}
+
+const FORGOTTEN = { wanted: undefined, requests: NO_REQUESTS, tries: NO_TRIES } as const
+
+function only(slot: Slot): Step {
+  return { slot, effects: [] }
+}
+
+function inState(slot: Slot, state: SlotState): Slot {
+  if (state === slot.state) return slot
+  if (state === 'asked') return { ...slot, state, isThere: false }
+  return state === 'empty' ? { ...slot, state, isByDownload: false } : { ...slot, state }
+}
+
+function afterFailure(slot: Slot, fact: Extract<Fact, { kind: 'failed' }>, now: number): Step {
+  const { failures, answered, isLate } = slot.tries
+  const tries: Tries = {
+    failures: failures + 1,
+    answered: answered + (fact.isAnswered ? 1 : 0),
+    retryAt: now + fact.retryInMs,
+    isLate,
+  }
+  const requests = fact.mayHappen ? withDoubt(slot.requests, now) : slot.requests
+  const next: Slot = { ...slot, tries, requests }
+  if (slot.state !== 'asked' || slot.isThere) return only(afterAnswer(next))
+  if (tries.answered < ANSWERED_FAILURES) return only(afterAnswer(next))
+  return { slot: afterRefusal(next, now), effects: [{ kind: 'refuse' }] }
+}
+
+/** No request is under way any more. */
+function afterAnswer(slot: Slot): Slot {
+  return slot.state === 'asked' ? inState(slot, slot.isThere ? 'running' : 'claimed') : slot
+}
+
+/** It is empty, unless an earlier request may still be carried out: then live reads decide later. */
+function afterRefusal(slot: Slot, now: number): Slot {
+  const next: Slot = { ...slot, wanted: undefined, requests: withAnswer(slot.requests) }
+  if (slot.state === 'asked' && slot.isThere) return afterAnswer(next)
+  if (slot.state !== 'claimed' && slot.state !== 'asked') return next
+  return inState(next, canArrive(next.requests, now) ? 'left' : 'empty')
+}
+
+function afterSight(slot: Slot, { download, isImporterAlive, isAsPlanned }: Seen, now: number): Slot {
+  if (slot.state === 'asked') return { ...slot, isThere: download !== undefined }
+  if (download === undefined) {
+    if (slot.state === 'empty' && !slot.isByDownload) return slot
+    return inState(slot, slot.wanted !== undefined && isAsPlanned ? 'claimed' : 'left')
+  }
+  const there: Slot = slot.doubtedSince === undefined ? slot : { ...slot, doubtedSince: undefined }
+  const isOver = download.state === 'over' || download.isTimedOut
+  // A request that arrived late may have created it while an importer of its predecessor was still terminating.
+  const isDone = download.state === 'finished' && !isImporterAlive && isMet(slot, download, now)
+  if (isOver || isDone) return { ...there, state: 'empty', isByDownload: true }
+  return inState(there, download.state)
+}
+
+/**
+ * Reports whether all requests in flight have met the finished download. As long as it exists, no other can be created, but somebody may delete it.
+ * Requests of a former leader are not waited for, since that would stall a handover.
+ */
+function isMet({ requests }: Slot, { isOfAttempt }: SeenDownload, now: number): boolean {
+  return (requests.areInherited && isOfAttempt) || !canArrive(requests, now)
+}
+
+function afterCheck(slot: Slot, { unended, seen }: Extract<Fact, { kind: 'checked' }>, now: number): Step {
+  const ends = unended.map((uid) => ({ uid, at: slot.endAt.get(uid) ?? now + CDI_ENDS_MS }))
+  const endAt = new Map(ends.map(({ uid, at }) => [uid, at <= now ? now + CDI_ENDS_MS : at]))
+  const effects = ends.flatMap(({ uid, at }): Effect[] => (at <= now ? [{ kind: 'endImporter', uid }] : []))
+  const isLook = slot.lookAt <= now && !slot.isLooking && mayBeEmpty(slot, seen, now)
+  if (isLook) effects.push({ kind: 'look' })
+  return { slot: { ...slot, endAt, isLooking: slot.isLooking || isLook }, effects }
+}
+
+/** Reports whether nothing that is known of keeps the slot. Only live reads show what is not known. */
+function mayBeEmpty({ state, wanted, requests }: Slot, seen: Seen, now: number): boolean {
+  if (canArrive(requests, now)) return false
+  if (state === 'left') return !seen.isImporterAlive
+  const isToBeMade = wanted !== undefined && seen.isAsPlanned
+  return state === 'ending' && seen.download?.isLookDue === true && !isToBeMade
+}
+
+function afterLook(before: Slot, { found, claimMs, seen }: Extract<Fact, { kind: 'looked' }>, now: number): Step {
+  const slot: Slot = { ...before, isLooking: false, lookAt: now + LOOK_AGAIN_MS }
+  if (found === undefined) return only(slot)
+  const { ending, left } = found
+  if (ending !== undefined) {
+    if (left !== 'nothing') return { slot, effects: [{ kind: 'endClaim' }] }
+    return { slot, effects: [{ kind: ending.isWaiting ? 'stopWaiting' : 'over' }] }
+  }
+  const doubtedSince = left === 'claim' || left === 'doubtful' ? (slot.doubtedSince ?? now) : slot.doubtedSince
+  const doubtedMs = now - (doubtedSince ?? now)
+  const isNothingLeft = {
+    nothing: true,
+    importer: false,
+    claim: doubtedMs >= claimMs,
+    doubtful: doubtedMs >= DOUBT_MS,
+  }[left]
+  // What was true before the reads must still be true after them.
+  const isEmpty = isNothingLeft && slot.state === 'left' && mayBeEmpty(slot, seen, now)
+  return only({ ...(isEmpty ? inState(slot, 'empty') : slot), doubtedSince })
+}

@@ -1,0 +1,62 @@
+import { claimOwning, type ImporterCaches, remainsOf } from '../../../cluster/importers.ts'
+import { isChildOf } from '../../../cluster/ownership.ts'
+import { isAlive, type PodView } from '../../../cluster/views.ts'
+import { isTerminating, type KubeObject, keyOf } from '../../../kube/kube-object.ts'
+import type { Remain, Remains } from './decide/slot.ts'
+
+/** The caches in which what is left of a download is found. */
+export interface RemainCaches extends ImporterCaches<PodView> {
+  readonly pods: ImporterCaches<PodView>['pods'] & { get(key: string): PodView | undefined }
+}
+
+/**
+ * Returns what CDI has created to download for a slot, with what the caches show now: claims, and the importer pods that fill them. The owner
+ * references that identify these lead to the DataVolume only while all objects in between exist. So each is recorded as soon as it is observed, and
+ * from then on leads to what CDI creates for it later. A recorded importer counts until it has ended, whatever happens to its claims and labels.
+ * @param dataVolume of the slot; undefined if that is gone
+ */
+export function withFound(known: Remains, dataVolume: KubeObject | undefined, caches: RemainCaches): Remains {
+  const claims = new Map(known.claims)
+  const pods = new Map(known.pods)
+  const target = dataVolume && caches.claims.get(keyOf(dataVolume.metadata))
+  if (dataVolume !== undefined && target !== undefined && isChildOf(target, dataVolume))
+    take(claims, target, dataVolume.metadata.uid)
+  for (const claim of [...claims.values()]) {
+    const found = remainsOf([claim], caches)
+    for (const one of found.claims) take(claims, one, claim.dataVolume)
+    for (const one of found.pods) if (isAlive(one)) take(pods, one, claim.dataVolume)
+  }
+  return claims.size === known.claims.size && pods.size === known.pods.size ? known : { claims, pods }
+}
+
+/**
+ * Reports whether an importer is alive, according to the cache: the watch reports its end.
+ * @param over uid of a DataVolume whose importers do not count: that it has finished may be known before their end is
+ */
+export function isAnyAlive({ pods }: Remains, caches: RemainCaches, over?: string): boolean {
+  return [...pods.values()].some((one) => one.dataVolume !== over && aliveAs(one, caches) !== undefined)
+}
+
+/**
+ * Returns the importers that nobody ends though the claims that they fill are being deleted, or are gone. For any other claim, CDI would replace the
+ * importer.
+ */
+export function unendedOf({ pods }: Remains, caches: RemainCaches): PodView[] {
+  return [...pods.values()].flatMap((one) => {
+    const pod = aliveAs(one, caches)
+    if (pod === undefined || isTerminating(pod)) return []
+    const { name = '', uid } = claimOwning(pod) ?? {}
+    const claim = caches.claims.get(keyOf({ namespace: one.namespace, name }))
+    return claim?.metadata.uid === uid && !isTerminating(claim) ? [] : [pod]
+  })
+}
+
+function aliveAs(one: Remain, { pods }: RemainCaches): PodView | undefined {
+  const pod = pods.get(keyOf(one))
+  return pod?.metadata.uid === one.uid && isAlive(pod) ? pod : undefined
+}
+
+function take(known: Map<string, Remain>, { metadata }: KubeObject, dataVolume = ''): void {
+  const { namespace, name, uid = '' } = metadata
+  if (!known.has(uid)) known.set(uid, { namespace, name, uid, dataVolume })
+}

@@ -1,0 +1,75 @@
+import type { DataVolumeView } from '../../../cluster/views.ts'
+import { keyOf } from '../../../kube/kube-object.ts'
+import type { AdmissionOptions } from './admission-options.ts'
+import { type Download, isTimed, timesOf, withObserved } from './decide/download.ts'
+
+/** With fewer downloads, pruning them is not worth a scan. */
+const LEAST = 64
+
+interface Entry {
+  readonly key: string
+  readonly download: Download
+}
+
+/** What this process has observed of downloads, until their DataVolumes are gone. Finished ones stay, since CDI may begin them again. */
+export class SeenDownloads {
+  readonly #options: Pick<AdmissionOptions, 'dataVolumes' | 'clock' | 'patience'>
+  /** By uid of the DataVolume. */
+  readonly #entries = new Map<string, Entry>()
+  #pruneFrom = LEAST
+
+  constructor(options: Pick<AdmissionOptions, 'dataVolumes' | 'clock' | 'patience'>) {
+    this.#options = options
+  }
+
+  /** Records what a DataVolume looks like now. */
+  see(dataVolume: DataVolumeView): Download {
+    return this.#put(dataVolume, withObserved(this.#of(dataVolume), dataVolume, this.#options.clock.monotonic()))
+  }
+
+  noteHeld(dataVolume: DataVolumeView): void {
+    this.#put(dataVolume, { ...this.see(dataVolume), wasHeld: true })
+  }
+
+  /** Reports whether this process has seen a slot for this download. */
+  wasHeld(dataVolume: DataVolumeView): boolean {
+    return this.#of(dataVolume)?.wasHeld === true
+  }
+
+  /** Live reads of a download that is being deleted have found that nothing can download for it any more. */
+  setOver(dataVolume: DataVolumeView): void {
+    const { wasHeld, orphan } = this.see(dataVolume)
+    this.#put(dataVolume, { state: 'over', wasHeld, orphan })
+  }
+
+  /** Reports whether a DataVolume that still exists can no longer download anything. */
+  isOver(dataVolume: DataVolumeView): boolean {
+    return this.#of(dataVolume)?.state === 'over'
+  }
+
+  /** Forgets what is gone. A fleet has thousands of finished downloads, so not every change causes a scan of all. */
+  prune(): void {
+    if (this.#entries.size < this.#pruneFrom) return
+    for (const [uid, { key }] of this.#entries)
+      if (this.#options.dataVolumes.get(key)?.metadata.uid !== uid) this.#entries.delete(uid)
+    this.#pruneFrom = Math.max(LEAST, 2 * this.#entries.size)
+  }
+
+  /** Returns the times, past or future, at which live reads are due and the time of orphans is over. */
+  times(): number[] {
+    const patience = this.#options.patience()
+    const times: number[] = []
+    // Most are finished.
+    for (const { download } of this.#entries.values()) if (isTimed(download)) times.push(...timesOf(download, patience))
+    return times
+  }
+
+  #of({ metadata }: DataVolumeView): Download | undefined {
+    return this.#entries.get(metadata.uid ?? '')?.download
+  }
+
+  #put({ metadata }: DataVolumeView, download: Download): Download {
+    this.#entries.set(metadata.uid ?? '', { key: keyOf(metadata), download })
+    return download
+  }
+}
