@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SECOND } from '../../../../runtime/times.fixtures.ts'
 import { aStart } from '../admission.fixtures.ts'
-import { type Fact, isDue, NEW_SLOT, type Seen, type Slot, step, TRANSITIONS } from './slot.ts'
+import { type Fact, isDue, NEW_SLOT, type Seen, SLOT_STATES, type Slot, step, TRANSITIONS } from './slot.ts'
 
 const { start } = aStart('a', '1')
 const CLAIM_MS = 600 * SECOND
@@ -279,4 +281,18 @@ describe('a slot, for all facts in all states that they lead to', () => {
     expect(held).toEqual([])
     expect(places.length).toBeGreaterThan(1_000)
   })
+})
+
+/** In the language of Mermaid. */
+function picture(): string {
+  const states = Object.entries(SLOT_STATES).map(([state, what]) => `  ${state}: ${state} — ${what}`)
+  const arrows = TRANSITIONS.flatMap(({ from, to, because }) =>
+    because === undefined ? [] : from.map((one) => `  ${one} --> ${to}: ${because}`),
+  )
+  return ['stateDiagram-v2', ...states, '  [*] --> claimed', ...arrows, '  empty --> [*]'].join('\n')
+}
+
+it('the picture of a slot in docs/architecture.md is what its table says', () => {
+  const docs = readFileSync(join(import.meta.dirname, '../../../../../docs/architecture.md'), 'utf8')
+  expect(/```mermaid\n(stateDiagram[^`]*)\n```/.exec(docs)?.[1]).toBe(picture())
 })

@@ -11,13 +11,13 @@ import {
 
 /** What a slot can be. Its image has a slot until the ledger is written after it has become `empty`. */
 export const SLOT_STATES = {
-  claimed: 'no DataVolume is there, and one is to be made',
-  asked: 'a request for its DataVolume is under way',
+  claimed: 'no DataVolume yet, one is to be made',
+  asked: 'the request for it is under way',
   running: 'its DataVolume is there',
-  finished: 'its DataVolume has succeeded; a request that may still arrive must meet it, and importers of earlier ones must end',
-  ending: 'its DataVolume is being deleted; a live read may find that nothing downloads for it any more',
-  left: 'no DataVolume is there, and none is to be made; live reads show whether anything may still download',
-  empty: 'nothing can download for it any more: the next write of the ledger frees it',
+  finished: 'it has succeeded, and late requests and earlier importers must be over',
+  ending: 'its DataVolume is being deleted',
+  left: 'no DataVolume, and none is to be made',
+  empty: 'nothing can download for it any more',
 } as const
 
 export type SlotState = keyof typeof SLOT_STATES
@@ -25,26 +25,35 @@ export type SlotState = keyof typeof SLOT_STATES
 /** All transitions of {@link step}: from each of these states, at one of these facts, to that state. The picture in docs/architecture.md is made of it. */
 export const TRANSITIONS: readonly Transition[] = [
   { from: ['claimed'], on: ['asked'], to: 'asked', because: 'its request is sent' },
-  { from: ['asked'], on: ['failed', 'inherited'], to: 'claimed', because: 'it failed: it is sent again' },
-  { from: ['asked'], on: ['refused', 'failed'], to: 'left', because: 'refused, but an earlier request may arrive' },
-  { from: ['asked'], on: ['refused', 'failed'], to: 'empty', because: 'refused, and no request can arrive' },
-  { from: ['asked'], on: ['created', 'failed', 'refused'], to: 'running', because: 'it is there' },
-  { from: ['claimed', 'left', 'finished', 'ending', 'empty'], on: ['seen'], to: 'running', because: 'it is there' },
-  { from: ['claimed', 'left', 'running', 'ending', 'empty'], on: ['seen'], to: 'finished', because: 'it has succeeded' },
-  { from: ['claimed', 'left', 'running', 'finished', 'empty'], on: ['seen'], to: 'ending', because: 'it is deleted' },
-  { from: ['running', 'finished', 'ending', 'claimed', 'left'], on: ['seen'], to: 'empty', because: 'it can download no more' },
-  { from: ['running', 'finished', 'ending', 'empty', 'claimed'], on: ['seen'], to: 'left', because: 'it is gone' },
-  { from: ['running', 'finished', 'ending', 'empty', 'left'], on: ['seen'], to: 'claimed', because: 'it is wanted again' },
-  { from: ['left'], on: ['looked'], to: 'empty', because: 'live reads find nothing of it' },
-  { from: ['claimed', 'asked'], on: ['lost'], to: 'left', because: 'the ledger has lost it' },
-  { from: ['empty'], on: ['taken', 'inherited'], to: 'claimed', because: 'it is taken again' },
+  { from: ['asked'], on: ['failed', 'inherited'], to: 'claimed', because: 'failed' },
+  { from: ['asked'], on: ['created', 'failed', 'refused'], to: 'running', because: 'created' },
+  { from: ['asked'], on: ['refused', 'failed'], to: 'left', because: 'refused, an earlier one may arrive' },
+  { from: ['asked'], on: ['refused', 'failed'], to: 'empty', because: 'refused, none can arrive' },
+  { from: ['running'], on: ['seen'], to: 'finished', because: 'succeeded' },
+  { from: ['running'], on: ['seen'], to: 'ending', because: 'deleted' },
+  { from: ['finished'], on: ['seen'], to: 'empty', because: 'no importer, no request' },
+  { from: ['ending'], on: ['seen'], to: 'empty', because: 'live reads found no download' },
+  { from: ['running', 'ending', 'finished'], on: ['seen'], to: 'left', because: 'gone' },
+  { from: ['claimed'], on: ['seen'], to: 'left', because: 'not wanted any more' },
+  { from: ['left'], on: ['seen'], to: 'claimed', because: 'wanted again' },
+  { from: ['left'], on: ['looked'], to: 'empty', because: 'live reads found nothing' },
+  // What follows is rare: a late request, somebody else, or the state of a cache has changed what is there.
+  { from: ['claimed', 'left', 'finished', 'ending', 'empty'], on: ['seen'], to: 'running' },
+  { from: ['claimed', 'left', 'ending', 'empty'], on: ['seen'], to: 'finished' },
+  { from: ['claimed', 'left', 'finished', 'empty'], on: ['seen'], to: 'ending' },
+  { from: ['claimed', 'left', 'running'], on: ['seen'], to: 'empty' },
+  { from: ['empty'], on: ['seen'], to: 'left' },
+  { from: ['running', 'finished', 'ending', 'empty'], on: ['seen'], to: 'claimed' },
+  { from: ['claimed', 'asked'], on: ['lost'], to: 'left' },
+  { from: ['empty'], on: ['taken', 'inherited'], to: 'claimed' },
 ]
 
-export interface Transition {
+interface Transition {
   readonly from: readonly SlotState[]
   readonly on: readonly Fact['kind'][]
   readonly to: SlotState
-  readonly because: string
+  /** In the picture. Undefined: it is rare, and not drawn. */
+  readonly because?: string
 }
 
 /**
