@@ -162,17 +162,19 @@ export class HeldSlots {
   check(strays: readonly Holder[], signal: AbortSignal): void {
     const followed = new Map([...this.#holders, ...strays].map((holder) => [slotKeyOf(holder), holder]))
     for (const [key, { isLooking }] of this.#slots) if (!followed.has(key) && !isLooking) this.#slots.delete(key)
-    for (const holder of followed.values()) {
-      const seen = this.#see(holder)
-      const dataVolume = this.#dataVolumeOf(holder)
-      const isLeft = dataVolume === undefined || isTerminating(dataVolume)
-      const unended = isLeft ? unendedOf(this.#of(holder).remains, this.#caches) : []
-      const uids = unended.map(({ metadata }) => metadata.uid ?? '')
-      for (const effect of this.#learn(holder, { kind: 'checked', unended: uids, seen })) {
-        const pod = effect.kind === 'endImporter' ? unended[uids.indexOf(effect.uid)] : undefined
-        if (pod !== undefined) void this.#endImporter(pod, signal)
-        if (effect.kind === 'look') void this.#look(holder, signal)
-      }
+    for (const holder of followed.values()) this.#check(holder, signal)
+  }
+
+  #check(holder: Holder, signal: AbortSignal): void {
+    const seen = this.#see(holder)
+    const dataVolume = this.#dataVolumeOf(holder)
+    const isLeft = dataVolume === undefined || isTerminating(dataVolume)
+    const pods = isLeft ? unendedOf(this.#of(holder).remains, this.#caches) : []
+    const unended = pods.map(({ metadata }) => metadata.uid ?? '')
+    for (const effect of this.#learn(holder, { kind: 'checked', unended, seen })) {
+      const pod = effect.kind === 'endImporter' ? pods[unended.indexOf(effect.uid)] : undefined
+      if (pod !== undefined) void this.#endImporter(pod, signal)
+      if (effect.kind === 'look') void this.#look(holder, signal)
     }
   }
 
@@ -295,7 +297,10 @@ export class HeldSlots {
         this.#learn(holder, { kind: 'late' })
         onUnreached?.(error)
       }
-      log.warn({ key: start.key, error, answered: this.#of(holder).tries.answered }, 'the DataVolume could not be created')
+      log.warn(
+        { key: start.key, error, answered: this.#of(holder).tries.answered },
+        'the DataVolume could not be created',
+      )
       const message = `the DataVolume could not be created: ${error}`
       if (effects.some(({ kind }) => kind === 'refuse')) this.#tell(start, { reason: 'CreateFailed', message }, false)
     }

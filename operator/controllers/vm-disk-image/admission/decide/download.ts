@@ -46,11 +46,7 @@ interface Orphan {
 }
 
 /** Returns what is known of a download once its DataVolume was observed. */
-export function withObserved(
-  before: Download | undefined,
-  dataVolume: DataVolumeView,
-  now: number,
-): Download {
+export function withObserved(before: Download | undefined, dataVolume: DataVolumeView, now: number): Download {
   const wasHeld = before?.wasHeld ?? false
   return { ...stateOf(before, dataVolume, now), wasHeld, orphan: orphanOf(before?.orphan, dataVolume, now) }
 }

@@ -3,20 +3,33 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SECOND } from '../../../../runtime/times.fixtures.ts'
 import { aStart } from '../admission.fixtures.ts'
-import { type Fact, isDue, NEW_SLOT, type Seen, SLOT_STATES, type Slot, step, TRANSITIONS } from './slot.ts'
+import {
+  type Effect,
+  type Fact,
+  isDue,
+  NEW_SLOT,
+  type Seen,
+  type SeenDownload,
+  SLOT_STATES,
+  type Slot,
+  step,
+  TRANSITIONS,
+} from './slot.ts'
 
 const { start } = aStart('a', '1')
 const CLAIM_MS = 600 * SECOND
 /** How long a request may take to take effect, by design. */
 const ARRIVAL_MS = 15 * SECOND
 const DOUBTFUL_MS = 120 * SECOND
+/** What CDI has to end its importers. */
+const CDI_ENDS_MS = 3 * SECOND
 const DEPTH = 7
 
 type Time = { readonly kind: 'time'; readonly ms: number }
 type Move = Fact | Time
 
 const BOTH = [false, true]
-const there = (state: 'running' | 'finished' | 'ending' | 'over', more: object = {}): NonNullable<Seen['download']> => ({
+const there = (state: 'running' | 'finished' | 'ending' | 'over', more: object = {}): SeenDownload => ({
   state,
   isLookDue: false,
   isTimedOut: false,
@@ -112,7 +125,10 @@ function isPossible(move: Move, { slot, book, now }: Place): boolean {
   if (move.kind === 'wanted') return book.isHeld || move.start === undefined
   if (move.kind !== 'looked') return true
   // A look finds a DataVolume exactly if the cache has it then.
-  return slot.isLooking && (move.found === undefined || (move.found.ending !== undefined) === (move.seen.download !== undefined))
+  return (
+    slot.isLooking &&
+    (move.found === undefined || (move.found.ending !== undefined) === (move.seen.download !== undefined))
+  )
 }
 
 function written({ book, now }: Place, move: Move): Book {
@@ -151,42 +167,61 @@ function mayArrive({ underWay, doubtful }: Book, now: number): boolean {
 /** Returns why nobody may believe that the slot has become empty at this move; undefined: it is right. */
 function wrongEmptiness(move: Move, book: Book, now: number): string | undefined {
   const { download, isImporterAlive } = book.seen
-  if (download?.state === 'over' || download?.isTimedOut === true) return undefined
-  if (download?.state === 'finished') {
-    if (isImporterAlive) return 'an importer of an earlier DataVolume is alive'
-    const isOfFormer = book.areInherited && download.isOfAttempt
-    return isOfFormer || !mayArrive(book, now) ? undefined : 'a request may still arrive behind the finished one'
-  }
-  if (download !== undefined) return `its DataVolume is ${download.state}`
+  if (download !== undefined) return wrongEnd(download, book, now)
   if (mayArrive(book, now)) return 'a request may still arrive'
   if (move.kind === 'refused' || move.kind === 'failed') return undefined
   if (move.kind !== 'looked' || move.found === undefined) return 'nobody has looked'
-  if (isImporterAlive) return 'an importer is alive'
-  const waitedMs = now - (book.doubtSince ?? now)
-  if (move.found.left === 'importer') return 'there is an importer'
-  if (move.found.left === 'claim' && waitedMs < CLAIM_MS) return 'CDI may fill a claim'
-  return move.found.left === 'doubtful' && waitedMs < DOUBTFUL_MS ? 'there may be an importer' : undefined
+  return isImporterAlive ? 'an importer is alive' : wrongRest(move.found.left, now - (book.doubtSince ?? now))
+}
+
+function wrongEnd(download: SeenDownload, book: Book, now: number): string | undefined {
+  if (download.state === 'over' || download.isTimedOut) return undefined
+  if (download.state !== 'finished') return `its DataVolume is ${download.state}`
+  if (book.seen.isImporterAlive) return 'an importer of an earlier DataVolume is alive'
+  const isOfFormer = book.areInherited && download.isOfAttempt
+  return isOfFormer || !mayArrive(book, now) ? undefined : 'a request may still arrive behind the finished one'
+}
+
+function wrongRest(left: (typeof FOUND)[number]['left'], waitedMs: number): string | undefined {
+  if (left === 'importer') return 'there is an importer'
+  if (left === 'claim' && waitedMs < CLAIM_MS) return 'CDI may fill a claim'
+  return left === 'doubtful' && waitedMs < DOUBTFUL_MS ? 'there may be an importer' : undefined
+}
+
+/** Returns why its DataVolume must not be asked for after this move. */
+function wrongRequest(before: Slot, move: Fact, slot: Slot, book: Book): string | undefined {
+  if (slot.isLooking) return 'a DataVolume is to be made behind live reads'
+  const isToBeMade = slot.wanted !== undefined && book.seen.isAsPlanned && book.seen.download === undefined
+  // It is looked into the caches again right before it is asked for.
+  const isSeenLater = before.state === 'claimed' || move.kind !== 'seen'
+  return isToBeMade || isSeenLater ? undefined : 'a DataVolume is to be made that is not wanted, or is there'
+}
+
+function wrongEffect({ kind }: Effect, slot: Slot, move: Fact, book: Book, now: number): string | undefined {
+  const isWanted = slot.wanted !== undefined && book.seen.isAsPlanned
+  const isTooEarly = {
+    look: mayArrive(book, now) || isWanted,
+    over: move.kind === 'looked' && move.found?.left !== 'nothing',
+    endClaim: book.seen.download?.state !== 'ending',
+    stopWaiting: book.seen.download?.state !== 'ending',
+    endImporter: now - (book.podSince ?? now) < CDI_ENDS_MS,
+    refuse: slot.wanted !== undefined,
+    report: !slot.tries.isLate,
+  }[kind]
+  return isTooEarly ? `${kind} comes too early` : undefined
 }
 
 /** Returns what is wrong with a step, by the sentences of invariants 1 and 2. */
-function wrongs(place: Place, move: Fact, book: Book): string[] {
-  const { slot: before, now } = place
+function wrongs({ slot: before, now }: Place, move: Fact, book: Book): string[] {
   const { slot, effects } = step(before, move, now)
-  const found: (string | undefined)[] = []
   const isSeen = move.kind === 'seen' && move.download !== undefined
-  if (slot.state === 'empty' && (before.state !== 'empty' || isSeen)) found.push(wrongEmptiness(move, book, now))
-  const isWanted = slot.wanted !== undefined && book.seen.isAsPlanned
-  const isToBeMade = isWanted && book.seen.download === undefined
-  if (isDue(slot, now) && before.state !== 'claimed' && !(isToBeMade || ['taken', 'inherited', 'failed'].includes(move.kind)))
-    found.push('a DataVolume is to be made that is not wanted, or is there')
-  if (isDue(slot, now) && slot.isLooking) found.push('a DataVolume is to be made behind live reads')
-  if (isDue(slot, now) && book.underWay > now) found.push('a second request goes beside the first')
-  for (const { kind } of effects) {
-    if (kind === 'look' && (mayArrive(book, now) || isWanted)) found.push('a look is made too early')
-    if (kind === 'over' && move.kind === 'looked' && move.found?.left !== 'nothing') found.push('over too early')
-    if (kind === 'endImporter' && now - (book.podSince ?? now) < 3 * SECOND) found.push('CDI had no time to end it')
-  }
-  return found.filter((one) => one !== undefined)
+  const isNewlyEmpty = slot.state === 'empty' && (before.state !== 'empty' || isSeen)
+  return [
+    isNewlyEmpty ? wrongEmptiness(move, book, now) : undefined,
+    isDue(slot, now) ? wrongRequest(before, move, slot, book) : undefined,
+    isDue(slot, now) && book.underWay > now ? 'a second request goes beside the first' : undefined,
+    ...effects.map((effect) => wrongEffect(effect, slot, move, book, now)),
+  ].filter((one) => one !== undefined)
 }
 
 /** What is left of times that no longer matter is not told apart. */
@@ -204,37 +239,32 @@ function fingerprint({ slot, book, now }: Place): string {
   ])
 }
 
-function walk(depth: number, visit: (place: Place, move: Fact, after: Place) => void): Place[] {
+/** Visits each move from each place that at most {@link DEPTH} moves lead to. Returns all places. */
+function walk(visit: (place: Place, move: Fact, after: Place) => void): Place[] {
   const known = new Map(BEGIN.map((place) => [fingerprint(place), place]))
   let edge = BEGIN
-  for (let at = 0; at < depth; at += 1) {
-    const next: Place[] = []
-    for (const one of edge) {
-      for (const given of MOVES) {
-        const { seen } = one.book
-        const isSeenBefore = 'seen' in given
-        const move = isSeenBefore ? { ...given, seen } : given
-        const place = isSeenBefore ? { ...one, slot: step(one.slot, { ...seen, kind: 'seen' }, one.now).slot } : one
-        if (!isPossible(move, place)) continue
-        if (move.kind === 'time') {
-          add(next, known, { ...place, now: place.now + move.ms })
-          continue
-        }
-        const after = { ...place, slot: step(place.slot, move, place.now).slot, book: written(place, move) }
-        visit(place, move, after)
-        add(next, known, after)
-      }
-    }
-    edge = next
+  for (let depth = 0; depth < DEPTH; depth += 1) {
+    const reached = edge.flatMap((place) => MOVES.flatMap((move) => moved(place, move, visit) ?? []))
+    const added = new Map(reached.map((place) => [fingerprint(place), place]))
+    for (const key of known.keys()) added.delete(key)
+    for (const [key, place] of added) known.set(key, place)
+    edge = [...added.values()]
   }
   return [...known.values()]
 }
 
-function add(next: Place[], known: Map<string, Place>, place: Place): void {
-  const key = fingerprint(place)
-  if (known.has(key)) return
-  known.set(key, place)
-  next.push(place)
+function moved(before: Place, given: Move, visit: (place: Place, move: Fact, after: Place) => void): Place | undefined {
+  const { now, book } = before
+  if (given.kind === 'time') return { ...before, now: now + given.ms }
+  const { seen } = book
+  // It is looked into the caches right before these.
+  const isSeenBefore = given.kind === 'checked' || given.kind === 'looked'
+  const move = isSeenBefore ? { ...given, seen } : given
+  const place = isSeenBefore ? { ...before, slot: step(before.slot, { ...seen, kind: 'seen' }, now).slot } : before
+  if (!isPossible(move, place)) return undefined
+  const after = { now, slot: step(place.slot, move, now).slot, book: written(place, move) }
+  visit(place, move, after)
+  return after
 }
 
 /** What happens to any slot in the end where nobody wants anything, nothing is there, and nothing is found. */
@@ -259,7 +289,7 @@ function atRest({ slot: before, now: begun }: Place): Slot {
 describe('a slot, for all facts in all states that they lead to', () => {
   const wrong = new Set<string>()
   const seen = new Set<string>()
-  const places = walk(DEPTH, (place, move, after) => {
+  const places = walk((place, move, after) => {
     const [from, to] = [place.slot.state, after.slot.state]
     if (from !== to) seen.add(`${from} ─ ${move.kind} ─▶ ${to}`)
     for (const what of wrongs(place, move, after.book)) wrong.add(`${from}, ${JSON.stringify(move)}: ${what}`)

@@ -228,7 +228,10 @@ export function step(slot: Slot, fact: Fact, now: number): Step {
     case 'taken':
       return only(slot.state === 'empty' ? { ...slot, state: 'claimed' } : slot)
     case 'lost':
-      return only({ ...inState(slot, slot.state === 'claimed' || slot.state === 'asked' ? 'left' : slot.state), ...FORGOTTEN })
+      return only({
+        ...inState(slot, slot.state === 'claimed' || slot.state === 'asked' ? 'left' : slot.state),
+        ...FORGOTTEN,
+      })
     case 'inherited':
       return only({
         ...inState(slot, slot.state === 'asked' || slot.state === 'empty' ? 'claimed' : slot.state),
@@ -367,6 +370,7 @@ function afterLook(before: Slot, { found, claimMs, seen }: Extract<Fact, { kind:
   if (found === undefined) return only(slot)
   const { ending, left } = found
   if (ending !== undefined) {
+    if (slot.state !== 'ending') return only(slot)
     if (left !== 'nothing') return { slot, effects: [{ kind: 'endClaim' }] }
     return { slot, effects: [{ kind: ending.isWaiting ? 'stopWaiting' : 'over' }] }
   }
