@@ -33,9 +33,6 @@ export class Admission {
   readonly queue = new AdmissionQueue()
   readonly #options: AdmissionOptions
   readonly #slots: HeldSlots
-  readonly #stuck = new Set<string>()
-  /** Images that were passed and cannot start yet. Each is told once. */
-  readonly #passed = new Set<string>()
   readonly #blocked = new BlockedQueue()
   readonly #strays: Strays
   /** The state whose holders the images were last notified of. */
@@ -97,10 +94,9 @@ export class Admission {
 
   /** Records what an image wants: a download, or none. */
   want(uid: string, start: Start | undefined): void {
-    // A stuck image stays stuck while its write is retried: each retry would hold up those behind it as the first one did.
-    const wasStuck = (start === undefined || start.admissible) && this.#stuck.delete(uid)
-    if (start === undefined || start.admissible) this.#passed.delete(uid)
-    else this.#blocked.see(uid, this.#options.clock.monotonic())
+    const isUnwritten = start !== undefined && !start.admissible
+    const wasStuck = !isUnwritten && this.#blocked.setWritten(uid)
+    if (isUnwritten) this.#blocked.see(uid, this.#options.clock.monotonic())
     // By what the images were last notified of, not by what was last read: a slot that comes and goes in between removes nobody from the queue.
     const holder = holdersByUid(this.#reported).get(uid)
     const isQueueChanged = start !== undefined && holder === undefined ? this.queue.put(start) : this.queue.remove(uid)
@@ -111,7 +107,7 @@ export class Admission {
 
   /** Marks an image whose own writes fail or hang, so that it does not hold up those behind it. It may be gone by now. */
   setStuck(uid: string): void {
-    if (this.queue.get(uid) !== undefined) this.#stuck.add(uid)
+    if (this.queue.get(uid) !== undefined) this.#blocked.setStuck(uid, this.#options.clock.monotonic())
     this.wake()
   }
 
@@ -302,14 +298,10 @@ export class Admission {
 
   /** Returns the next images, at most `count`. One that holds up others for too long is passed: it keeps its ticket, so it is next when it can be. */
   #heads(count: number, now: number): readonly Start[] {
-    const { heads, passed, blocker } = this.queue.heads(
-      count,
-      (uid) => this.#stuck.has(uid) || this.#blocked.isPassed(uid, now),
-    )
+    const { heads, passed, blocker } = this.queue.heads(count, (uid) => this.#blocked.isPassed(uid, now))
     this.#blocked.note(blocker?.uid, now)
     for (const { uid, key, ticket } of passed) {
-      if (this.#passed.has(uid)) continue
-      this.#passed.add(uid)
+      if (!this.#blocked.tell(uid, now)) continue
       const text =
         'an image cannot start yet: its ticket or finalizer could not be written; images behind it get slots first'
       this.#options.log.warn({ image: key, ticket }, text)
