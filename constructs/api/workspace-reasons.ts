@@ -264,9 +264,9 @@ export const WORKSPACE_REASON_HELP = {
   VolumeLost: {
     severity: 'warning',
     meaning:
-      'The storage of a volume is gone, or somebody deletes its claim, with what containers have written to it. The message names the claim. A claim that was deleted is made again, empty. The condition VolumeLost stays.',
+      'The storage of a volume is gone, or somebody deletes its claim, with what containers have written to it. The message names the claim. It is not made again before somebody asks for it. The condition VolumeLost stays.',
     remedy:
-      'While the claim is being deleted, pods that mount it still have the data: copy what is needed from them. If its PersistentVolume is still there, the data may be, too. If the claim is Lost, delete it: it is made again, empty.',
+      'While the claim is being deleted, pods that mount it still have the data: copy what is needed from them. If its PersistentVolume is still there, the data may be, too. If nothing can be saved, set the annotation pelotech.ot/rebuild-requested-at of the Workspace to a new value, as the message says: it is made again, empty.',
   },
   /** Random values of a Secret are gone. */
   SecretLost: {

@@ -94,11 +94,12 @@ export const workspaceStatus = statusOf(
       .optional(),
     irreplaceable: z
       .array(z.string().max(317).describe('Kind and name of a component.'))
-      .max(WORKSPACE_LIMITS.secrets + WORKSPACE_LIMITS.volumes)
+      .max(WORKSPACE_LIMITS.secrets + WORKSPACE_LIMITS.volumes + WORKSPACE_LIMITS.vms)
       .describe(
-        'Components with data that the operator cannot make again, such as Secret logins or Volume data. When one of them is gone, its message and a condition say so. Absent where there is none.',
+        'Components with data that the operator cannot make again, such as Secret logins, Volume data, or VirtualMachine web once its guest has run. When one of them is gone, its message and a condition say so. Absent where there is none.',
       )
       .optional(),
+    rebuildRequest: maybeText(64, 'As that of a VirtualMachine.'),
     generatedKeys: z
       .array(generatedKeys)
       .max(WORKSPACE_LIMITS.secrets)

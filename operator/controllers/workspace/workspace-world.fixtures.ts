@@ -117,8 +117,10 @@ export class PlannedWorld {
   get world(): WorkspaceWorld {
     const metadata = { name: 'lab', uid: 'lab-uid', generation: 1, finalizers: ['pelotech.ot/workspace'] }
     const going = this.deletionTimestamp === undefined ? {} : { deletionTimestamp: this.deletionTimestamp }
-    const asked =
-      this.playRequestedAt === undefined ? {} : { annotations: { [ANNOTATIONS.playRequestedAt]: this.playRequestedAt } }
+    const annotations = {
+      ...(this.playRequestedAt !== undefined && { [ANNOTATIONS.playRequestedAt]: this.playRequestedAt }),
+      ...(this.rebuildRequestedAt !== undefined && { [ANNOTATIONS.rebuildRequestedAt]: this.rebuildRequestedAt }),
+    }
     const [spec, policy] = [this.#spec, this.policy]
     const secretSources = this.#secretSources()
     const { rebuildRequestedAt } = this
@@ -129,7 +131,7 @@ export class PlannedWorld {
       workspace: {
         apiVersion: 'pelotech.ot/v1alpha1',
         kind: 'Workspace',
-        metadata: { ...metadata, ...going, ...asked },
+        metadata: { ...metadata, ...going, annotations },
         spec,
         status: this.status,
       },

@@ -42,6 +42,11 @@ export interface ComponentKind {
   /** Returns what to say of data that went, or goes, with an object that is missing or being deleted. */
   readonly loss?: (world: WorkspaceWorld, component: Component) => ComponentStanding | undefined
   /**
+   * What becomes of a component whose data is gone: `waits` as long as nobody has asked for it to be made again, `asked` once somebody has. Undefined if no
+   * data is gone, or if it is made again by itself.
+   */
+  readonly remake?: (world: WorkspaceWorld, component: Component) => 'waits' | 'asked' | undefined
+  /**
    * Whether its objects have data that would go with them. Undefined while they are not there. The status remembers it, so that {@link ComponentKind.loss} can
    * be told after any time.
    */

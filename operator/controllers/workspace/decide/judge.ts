@@ -47,7 +47,7 @@ export function judge(...args: Parameters<typeof judgeNow>): Judged {
   return LOST.has(judged.standing.why) ? judged : withKnownRefusal(args[0], judged)
 }
 
-const LOST: ReadonlySet<string> = new Set(DATA_LOST)
+const LOST: ReadonlySet<string> = new Set<WorkspaceReason>([...DATA_LOST, 'DiskLost'])
 
 function judgeNow(
   world: WorkspaceWorld,
@@ -68,14 +68,29 @@ function judgeNow(
   const apply = stays === undefined ? parts.filter(isToBeChanged).map(({ wanted }) => wanted) : []
   const obstacle = hindrance(world, kind, component, parts)
   if (obstacle !== undefined) return { component, standing: obstacle, isThere, apply }
-  if (!isThere && stays === undefined) {
-    const standing = awaited === undefined ? kind.obstacle?.(world, component, now) : waitingFor(awaited)
-    const loss = kind.loss?.(world, component)
-    const next = standing === undefined ? creation(parts, loss) : { standing: withLoss(loss, standing), apply }
-    return { component, isThere, ...next }
-  }
+  if (!isThere && stays === undefined)
+    return { component, isThere, ...judgeAbsent(world, kind, { component, parts, apply, awaited }, now) }
   // Objects that stay as they are can be used as they are.
   return judgeThere(world, kind, { component, parts, isThere: isThere || stays !== undefined, apply, stays }, now)
+}
+
+/** Judges a component of which an object is missing, and nothing that exists is in the way. */
+function judgeAbsent(
+  world: WorkspaceWorld,
+  kind: ComponentKind,
+  seen: Pick<Judged, 'component'> & {
+    readonly parts: readonly Part[]
+    readonly apply: readonly KubeObject[]
+    readonly awaited: Awaited | undefined
+  },
+  now: number,
+): Pick<Judged, 'standing' | 'apply'> {
+  const { component, parts, apply, awaited } = seen
+  const wait = awaited === undefined ? kind.obstacle?.(world, component, now) : waitingFor(awaited)
+  const remake = kind.remake?.(world, component)
+  const loss = remake === 'asked' ? undefined : kind.loss?.(world, component)
+  if (wait !== undefined) return { standing: withLoss(loss, wait), apply }
+  return loss !== undefined && remake === 'waits' ? { standing: loss, apply } : creation(parts, loss)
 }
 
 /** Returns what prevents the creation of a component. What goes with an object that is being deleted comes before the wait for its end. */

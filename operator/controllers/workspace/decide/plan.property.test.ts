@@ -134,4 +134,59 @@ describe('plans of random workspaces', () => {
       RUNS,
     )
   })
+
+  it('make nothing that held data again before somebody asks, and tell of it until then', () => {
+    const namespace = 'Namespace lab'
+    fc.assert(
+      fc.property(spec, fc.nat(), fc.boolean(), (one, number, isAllGone) => {
+        const planned = new PlannedWorld(one)
+        planned.allImagesReady()
+        settle(planned)
+        const held = withData(planned)
+        fc.pre(held.length > 0)
+        const volumes = held.filter((id) => id.startsWith('PersistentVolumeClaim '))
+        // A machine that somebody deletes is to begin again. One that goes with its namespace is not.
+        const lost = isAllGone ? held : volumes.filter((_, at) => at === number % volumes.length)
+        fc.pre(lost.length > 0)
+        planned.rebuildRequestedAt = 'before'
+        settle(planned)
+        const gone = isAllGone ? [...planned.children.keys()] : lost
+        for (const id of gone) planned.children.delete(id)
+        for (let look = 0; look < 2; look += 1) {
+          const made = settle(planned).flatMap(({ apply }) => apply.map(idOfObject))
+          expect(made.filter((id) => lost.includes(id))).toEqual([])
+          expect(['Failed', LOSSES.has(planned.status.reason ?? '')]).toEqual([planned.status.phase, true])
+        }
+        expect(planned.children.has(namespace)).toBe(true)
+        planned.rebuildRequestedAt = 'now'
+        settle(planned)
+        const isWaiting = (id: string) =>
+          planned.status.components?.some(
+            ({ kind, name, phase }) => phase === 'Provisioning' && idOf(kind, name) === id,
+          )
+        expect(lost.filter((id) => !(planned.children.has(id) || isWaiting(id)))).toEqual([])
+        expect(planned.status.components?.filter(({ reason }) => LOSSES.has(reason))).toEqual([])
+      }),
+      RUNS,
+    )
+  })
 })
+
+const LOSSES: ReadonlySet<string> = new Set(['VolumeLost', 'DiskLost'])
+
+/** Runs all guests. Returns the ids of the claims and machines whose data cannot be made again. */
+function withData(planned: PlannedWorld): string[] {
+  for (const [id, child] of planned.children)
+    if (child.kind === 'VirtualMachine') {
+      const { status } = child as KubeObject & { readonly status: object }
+      planned.children.set(id, { ...child, status: { ...status, bootedAt: '2026-01-01T00:00:00Z' } } as KubeObject)
+    }
+  settle(planned)
+  const isHeld = new Set(
+    planned.world.components.flatMap(({ held, name }) => (held === undefined ? [] : [idOf('VirtualMachine', name)])),
+  )
+  return [...planned.children.values()]
+    .filter(({ kind }) => kind === 'PersistentVolumeClaim' || kind === 'VirtualMachine')
+    .map(idOfObject)
+    .filter((id) => !isHeld.has(id))
+}

@@ -21,6 +21,7 @@ import { generatedKeysIn, secretsLosingMore } from './generated-keys.ts'
 import { isolationCondition } from './isolation.ts'
 import { idOfComponent, type Judged } from './judge.ts'
 import { KINDS } from './kinds.ts'
+import { rebuildRequestOf } from './losses.ts'
 import { missingSecretsOf, secretMemberOf, type WorkspaceSecrets } from './missing-secrets.ts'
 import { playRecordsIn } from './plays.ts'
 import { specWarningsOf } from './spec-warnings.ts'
@@ -71,6 +72,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const waitingFor = phase === 'Ready' ? undefined : awaitedIn(facts)
   const hasNamespace = children.has(`Namespace ${name}`)
   const irreplaceable = irreplaceableIn(world)
+  const rebuildRequest = problem === undefined ? rebuildRequestOf(workspace) : workspace.status.rebuildRequest
   const generatedKeys = generatedKeysIn(world)
   const plays = playRecordsIn(world)
   return {
@@ -85,6 +87,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     ...(warnings !== undefined && { warnings: warnings.count }),
     ...(judged.length > 0 && { components: judged.map((one) => shown(one, mostOf(judged.length))) }),
     ...(irreplaceable.length > 0 && { irreplaceable }),
+    ...(rebuildRequest !== undefined && { rebuildRequest }),
     ...(generatedKeys.length > 0 && { generatedKeys: [...generatedKeys] }),
     ...(plays.length > 0 && { plays: [...plays] }),
   }
@@ -95,8 +98,9 @@ function irreplaceableIn(world: WorkspaceWorld): string[] {
   const { workspace, spec, components } = world
   if (!spec.ok) return workspace.status.irreplaceable ?? []
   const kept = components.filter((one) => {
-    const hasData = KINDS.find(({ kind }) => kind === one.kind)?.hasData
-    return hasData !== undefined && (hasData(world, one) ?? hadData(workspace, one))
+    const { hasData, remake } = KINDS.find(({ kind }) => kind === one.kind) ?? {}
+    if (hasData === undefined || remake?.(world, one) === 'asked') return false
+    return hasData(world, one) ?? hadData(workspace, one)
   })
   return kept.map(idOfComponent)
 }
@@ -161,8 +165,10 @@ function losses(judged: readonly Judged[]): readonly NewCondition[] {
 /** Returns the component that people should look at first, of those that are not ready. */
 function worstOf(judged: readonly Judged[]): Judged | undefined {
   const open = judged.filter(({ standing }) => standing.phase !== 'Ready')
-  const lost = open.find(({ standing }) => LOSSES.has(standing.why))
-  return lost ?? open.find(({ standing }) => standing.phase === 'Failed') ?? open.find(isTrouble) ?? open[0]
+  const lost = open.filter(({ standing }) => LOSSES.has(standing.why))
+  // One that waits for a person comes before one that is made again by itself.
+  const first = lost.find(({ standing }) => standing.phase === 'Failed') ?? lost[0]
+  return first ?? open.find(({ standing }) => standing.phase === 'Failed') ?? open.find(isTrouble) ?? open[0]
 }
 
 /** Reasons of what is Ready and not as the spec says, the costliest to mend first. Each is the reason of a workspace that is Ready. */
@@ -302,14 +308,22 @@ export function workspacePaceOf(before: WorkspaceStatus, after: WorkspaceStatus,
 
 const MADE_AGAIN: ReadonlySet<string> = new Set(DATA_LOST)
 
-/** What is lost is made again at once, and nothing shows the loss then. */
-function standingIn({ phase, observedGeneration, conditions = [], ...rest }: WorkspaceStatus): unknown {
+/** What is lost may be made again at once, and nothing shows the loss then. A request counts for what had been told before it. */
+function standingIn({ phase, observedGeneration, conditions = [], rebuildRequest, ...rest }: WorkspaceStatus): unknown {
   const { components = [], generatedKeys = [], plays = [] } = rest
   const keys = generatedKeys.flatMap(({ name, lost }) => (lost === undefined ? [] : [[name, lost]]))
   const lost = components.filter(({ reason }) => MADE_AGAIN.has(reason)).map(({ kind, name }) => [kind, name])
   // A Job starts only once its uid is stored.
   const played = plays.map((one) => [one.vm, one.play, one.phase, one.jobUID])
-  return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status]), lost, keys, played]
+  return [
+    phase,
+    observedGeneration,
+    conditions.map(({ type, status }) => [type, status]),
+    lost,
+    keys,
+    played,
+    rebuildRequest,
+  ]
 }
 
 function componentsIn({ reason, namespace, irreplaceable, generatedKeys, plays, ...rest }: WorkspaceStatus): unknown {

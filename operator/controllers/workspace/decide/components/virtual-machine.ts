@@ -9,6 +9,7 @@ import {
   type WorkspaceVm,
   warningsOf,
 } from '@open-terrain/constructs'
+import { isTerminating } from '../../../../kube/kube-object.ts'
 import type { MachineFacts, WorkspaceWorld } from '../../world.ts'
 import {
   type Component,
@@ -16,12 +17,14 @@ import {
   componentFailed,
   componentReady,
   componentWaiting,
+  hadData,
   heldByDeploy,
   idOf,
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { dependencyWarnings } from '../dependencies.ts'
+import { goneForGood, isRemakeAsked, namespaceIn, toldOf } from '../losses.ts'
 import { missingSecrets } from '../missing-secrets.ts'
 import { refusedOverrides } from '../overrides.ts'
 import { placedBefore } from '../placement.ts'
@@ -73,6 +76,33 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   obstacle: (world, component, now) =>
     missingSecrets(world, idOf(KIND, component.name)) ?? withoutNode(world, component, now),
   standing: (world, { name }) => judgeMachine(world, name),
+  loss: (world, component) =>
+    isGoneWithNamespace(world, component)
+      ? goneForGood(
+          world,
+          'DiskLost',
+          `${goneText(component.name)}, and with it what its guest has written to its disks`,
+        )
+      : undefined,
+  remake: (world, component) => {
+    if (!isGoneWithNamespace(world, component)) return undefined
+    return isRemakeAsked(world, component, true) ? 'asked' : 'waits'
+  },
+  hasData: ({ children }, { name }) => {
+    const machine = children.get(idOf(KIND, name)) as MachineFacts | undefined
+    return machine && machine.status.bootedAt !== undefined
+  },
+}
+
+const goneText = (name: string) => `VirtualMachine ${name} is gone with its namespace`
+
+/** Who deletes a machine wants it to begin again. Who deletes a namespace has named none of what is in it. */
+function isGoneWithNamespace(world: WorkspaceWorld, component: Component): boolean {
+  const { children, workspace } = world
+  if (children.has(idOf(KIND, component.name)) || !hadData(workspace, component)) return false
+  const namespace = namespaceIn(world)
+  const isNamespaceGone = namespace === undefined || isTerminating(namespace)
+  return isNamespaceGone || toldOf(workspace, component)?.message?.startsWith(goneText(component.name)) === true
 }
 
 function staysWith({ message, ...refused }: ComponentStanding): ComponentStanding {

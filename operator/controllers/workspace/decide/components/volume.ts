@@ -23,6 +23,7 @@ import {
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
+import { goneForGood, isRemakeAsked, toldOf } from '../losses.ts'
 
 const KIND = 'Volume'
 
@@ -49,6 +50,7 @@ export const VOLUME_KIND: ComponentKind = {
   unchangeable,
   refusedForGood,
   loss,
+  remake,
   hasData,
   // An existing claim keeps the volume that it is bound to.
   isNeeded: (world, object) => object.kind === PERSISTENT_VOLUME.kind && claimOf(world, object) !== undefined,
@@ -59,7 +61,8 @@ export function volumeIdOf(name: string): string {
   return idOf(KIND, name)
 }
 
-function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judgement {
+function judgeVolume(world: WorkspaceWorld, component: Component): Judgement {
+  const { name, objects } = component
   const of = (kind: string) => {
     const wanted = objects.find((one) => one.kind === kind)
     return wanted && world.children.get(idOf(kind, wanted.metadata.name))
@@ -77,13 +80,7 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
     }
   if (claim.phase === 'Bound')
     return { standing: componentReady(`${boundText(name)}${claim.capacity ?? claim.requested ?? 'room'}`) }
-  if (claim.phase === 'Lost')
-    return {
-      standing: componentFailed(
-        'VolumeLost',
-        `the storage of PersistentVolumeClaim ${claim.metadata.name} is gone (the claim is Lost), with what was on it: if nothing of it can be saved, delete the claim, and it is made again, empty`,
-      ),
-    }
+  if (claim.phase === 'Lost') return lostClaim(world, component, claim)
   if (!isMounted(world, name) && !isDisk(world, name))
     return {
       standing: componentReady(
@@ -102,6 +99,26 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
   }
 }
 
+/** A local volume that is there again brings its files back. Others are gone. */
+function lostClaim(world: WorkspaceWorld, component: Component, claim: ClaimView): Judgement {
+  const which = `PersistentVolumeClaim ${claim.metadata.name}`
+  if (!isRemakeAsked(world, component, true))
+    return {
+      standing: goneForGood(
+        world,
+        'VolumeLost',
+        `the storage of ${which} is gone (the claim is Lost), with what was on it`,
+      ),
+    }
+  return {
+    standing: componentWaiting(
+      'VolumePending',
+      `${which}, which has lost its storage, is made again, as somebody asked for it`,
+    ),
+    remove: removalOf(claim),
+  }
+}
+
 const boundText = (name: string) => `volume ${name} has `
 
 /** Returns the claim whose data goes with it. What is in a folder of a node stays. */
@@ -110,34 +127,44 @@ function perishableIn({ objects }: Component): KubeObject | undefined {
   return isInFolder ? undefined : objects.find(({ kind }) => kind === PERSISTENT_VOLUME_CLAIM.kind)
 }
 
-/** A claim that was never bound has none. One that is Lost has had some. */
+/** A claim that was never bound has none. Of one that is Lost, what is remembered holds: until somebody asks for another one. */
 function hasData({ children }: WorkspaceWorld, component: Component): boolean | undefined {
   const wanted = perishableIn(component)
   if (wanted === undefined) return false
   const claim = children.get(idOfObject(wanted)) as ClaimView | undefined
-  return claim && (claim.phase === 'Bound' || claim.phase === 'Lost')
+  return claim === undefined || claim.phase === 'Lost' ? undefined : claim.phase === 'Bound'
+}
+
+function remake(world: WorkspaceWorld, component: Component): 'waits' | 'asked' | undefined {
+  const wanted = perishableIn(component)
+  const claim = wanted && (world.children.get(idOfObject(wanted)) as ClaimView | undefined)
+  if (claim?.phase !== 'Lost' && loss(world, component) === undefined) return undefined
+  const isOver = claim === undefined || claim.phase === 'Lost'
+  return isRemakeAsked(world, component, isOver) ? 'asked' : 'waits'
 }
 
 /** Says that what was on a volume is gone, or about to be. */
-function loss({ children, workspace }: WorkspaceWorld, component: Component): ComponentStanding | undefined {
-  const { name } = component
+function loss(world: WorkspaceWorld, component: Component): ComponentStanding | undefined {
+  const { children, workspace } = world
   const wanted = perishableIn(component)
   if (wanted === undefined) return undefined
   const which = `PersistentVolumeClaim ${wanted.metadata.name}`
   const claim = children.get(idOfObject(wanted)) as ClaimView | undefined
+  if (claim?.phase === 'Lost')
+    return isTerminating(claim) && hadData(workspace, component)
+      ? goneForGood(world, 'VolumeLost', `${which} has lost its storage (the claim is Lost), and is being deleted`)
+      : undefined
   if (claim !== undefined)
     return isTerminating(claim) && claim.phase === 'Bound'
       ? componentFailed(
           'VolumeLost',
-          `${which} is being deleted, with what is on it: pods that mount it have it until they end, so copy what is needed from them; after that it is made again, empty`,
+          `${which} is being deleted, with what is on it: pods that mount it have it until they end, so copy what is needed from them; when it is gone, it is not made again before somebody asks for it`,
         )
       : undefined
   // Earlier versions remembered it by nothing but the component.
-  const known = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
-  const wasThere = known?.reason === 'VolumeLost' || known?.message?.startsWith(boundText(name)) === true
-  return wasThere || hadData(workspace, component)
-    ? componentWaiting('VolumeLost', `${which} is gone, with what was on it: it is made again, empty`)
-    : undefined
+  const isRemembered =
+    hadData(workspace, component) || toldOf(workspace, component)?.message?.startsWith(boundText(component.name))
+  return isRemembered === true ? goneForGood(world, 'VolumeLost', `${which} is gone, with what was on it`) : undefined
 }
 
 function isLeft({ phase, claimUid }: PersistentVolumeView, claim: ClaimView): boolean {
