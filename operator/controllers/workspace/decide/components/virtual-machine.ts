@@ -9,7 +9,6 @@ import {
   type WorkspaceVm,
   warningsOf,
 } from '@open-terrain/constructs'
-import { isTerminating } from '../../../../kube/kube-object.ts'
 import type { MachineFacts, WorkspaceWorld } from '../../world.ts'
 import {
   type Component,
@@ -24,7 +23,7 @@ import {
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { dependencyWarnings } from '../dependencies.ts'
-import { goneForGood, isRemakeAsked, namespaceIn, toldOf } from '../losses.ts'
+import { goneForGood, isNamespaceGone, lossRecordOf } from '../losses.ts'
 import { missingSecrets } from '../missing-secrets.ts'
 import { refusedOverrides } from '../overrides.ts'
 import { placedBefore } from '../placement.ts'
@@ -81,28 +80,26 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
       ? goneForGood(
           world,
           'DiskLost',
-          `${goneText(component.name)}, and with it what its guest has written to its disks`,
+          `VirtualMachine ${component.name} is gone with its namespace, and with it what its guest has written to its disks`,
         )
       : undefined,
-  remake: (world, component) => {
-    if (!isGoneWithNamespace(world, component)) return undefined
-    return isRemakeAsked(world, component, true) ? 'asked' : 'waits'
-  },
-  hasData: ({ children }, { name }) => {
-    const machine = children.get(idOf(KIND, name)) as MachineFacts | undefined
-    return machine && machine.status.bootedAt !== undefined
-  },
+  isLost: isGoneWithNamespace,
+  hasData,
 }
-
-const goneText = (name: string) => `VirtualMachine ${name} is gone with its namespace`
 
 /** Who deletes a machine wants it to begin again. Who deletes a namespace has named none of what is in it. */
 function isGoneWithNamespace(world: WorkspaceWorld, component: Component): boolean {
   const { children, workspace } = world
-  if (children.has(idOf(KIND, component.name)) || !hadData(workspace, component)) return false
-  const namespace = namespaceIn(world)
-  const isNamespaceGone = namespace === undefined || isTerminating(namespace)
-  return isNamespaceGone || toldOf(workspace, component)?.message?.startsWith(goneText(component.name)) === true
+  if (children.has(idOf(KIND, component.name))) return false
+  if (lossRecordOf(workspace, component) !== undefined) return true
+  return isNamespaceGone(world) && hadData(workspace, component)
+}
+
+/** Of one that is not deployed any more, and that somebody deletes, nothing is lost with the namespace later. */
+function hasData(world: WorkspaceWorld, component: Component): boolean | undefined {
+  const machine = world.children.get(idOf(KIND, component.name)) as MachineFacts | undefined
+  if (machine !== undefined) return machine.status.bootedAt !== undefined
+  return component.held !== undefined && !isGoneWithNamespace(world, component) ? false : undefined
 }
 
 function staysWith({ message, ...refused }: ComponentStanding): ComponentStanding {

@@ -20,10 +20,11 @@ import {
   hadData,
   idOf,
   idOfObject,
+  toldOf,
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
-import { goneForGood, isRemakeAsked, toldOf } from '../losses.ts'
+import { goneForGood, isRemakeAsked, lossRecordOf } from '../losses.ts'
 
 const KIND = 'Volume'
 
@@ -50,7 +51,7 @@ export const VOLUME_KIND: ComponentKind = {
   unchangeable,
   refusedForGood,
   loss,
-  remake,
+  isLost,
   hasData,
   // An existing claim keeps the volume that it is bound to.
   isNeeded: (world, object) => object.kind === PERSISTENT_VOLUME.kind && claimOf(world, object) !== undefined,
@@ -99,72 +100,79 @@ function judgeVolume(world: WorkspaceWorld, component: Component): Judgement {
   }
 }
 
-/** A local volume that is there again brings its files back. Others are gone. */
 function lostClaim(world: WorkspaceWorld, component: Component, claim: ClaimView): Judgement {
-  const which = `PersistentVolumeClaim ${claim.metadata.name}`
-  if (!isRemakeAsked(world, component, true))
-    return {
-      standing: goneForGood(
-        world,
-        'VolumeLost',
-        `the storage of ${which} is gone (the claim is Lost), with what was on it`,
-      ),
-    }
+  if (!isRemakeAsked(world, component)) return { standing: storageLost(world, claim) }
   return {
     standing: componentWaiting(
       'VolumePending',
-      `${which}, which has lost its storage, is made again, as somebody asked for it`,
+      `PersistentVolumeClaim ${claim.metadata.name}, which has lost its storage, is made again, as somebody asked for it`,
     ),
     remove: removalOf(claim),
   }
 }
 
+function storageLost(world: WorkspaceWorld, claim: ClaimView): ComponentStanding {
+  const going = isTerminating(claim) ? ' and is being deleted' : ''
+  return goneForGood(
+    world,
+    'VolumeLost',
+    `the storage of PersistentVolumeClaim ${claim.metadata.name} is gone (the claim is Lost${going}), with what was on it`,
+  )
+}
+
 const boundText = (name: string) => `volume ${name} has `
 
-/** Returns the claim whose data goes with it. What is in a folder of a node stays. */
-function perishableIn({ objects }: Component): KubeObject | undefined {
-  const isInFolder = objects.some(({ kind }) => kind === PERSISTENT_VOLUME.kind)
-  return isInFolder ? undefined : objects.find(({ kind }) => kind === PERSISTENT_VOLUME_CLAIM.kind)
+function wantedClaimIn({ objects }: Component): KubeObject | undefined {
+  return objects.find(({ kind }) => kind === PERSISTENT_VOLUME_CLAIM.kind)
+}
+
+function actualClaimIn({ children }: WorkspaceWorld, component: Component): ClaimView | undefined {
+  const wanted = wantedClaimIn(component)
+  return wanted && (children.get(idOfObject(wanted)) as ClaimView | undefined)
+}
+
+/** Returns the id of the folder of a node that the data of the claim is in, if it is to be there. It stays when the claim goes. */
+function folderOf({ objects }: Component, claim: ClaimView): string | undefined {
+  const folder = objects.find(
+    ({ kind, metadata }) => kind === PERSISTENT_VOLUME.kind && metadata.name === claim.volumeName,
+  )
+  return folder && idOfObject(folder)
 }
 
 /** A claim that was never bound has none. Of one that is Lost, what is remembered holds: until somebody asks for another one. */
-function hasData({ children }: WorkspaceWorld, component: Component): boolean | undefined {
-  const wanted = perishableIn(component)
-  if (wanted === undefined) return false
-  const claim = children.get(idOfObject(wanted)) as ClaimView | undefined
-  return claim === undefined || claim.phase === 'Lost' ? undefined : claim.phase === 'Bound'
+function hasData(world: WorkspaceWorld, component: Component): boolean | undefined {
+  const claim = actualClaimIn(world, component)
+  if (claim === undefined || claim.phase === 'Lost') return undefined
+  return claim.phase === 'Bound' && folderOf(component, claim) === undefined
 }
 
-function remake(world: WorkspaceWorld, component: Component): 'waits' | 'asked' | undefined {
-  const wanted = perishableIn(component)
-  const claim = wanted && (world.children.get(idOfObject(wanted)) as ClaimView | undefined)
-  if (claim?.phase !== 'Lost' && loss(world, component) === undefined) return undefined
-  const isOver = claim === undefined || claim.phase === 'Lost'
-  return isRemakeAsked(world, component, isOver) ? 'asked' : 'waits'
+/** A folder that is to be there again brings the storage of its claim back. */
+function isLost(world: WorkspaceWorld, component: Component): boolean {
+  const { children, workspace } = world
+  const claim = actualClaimIn(world, component)
+  if (claim !== undefined) {
+    const folder = folderOf(component, claim)
+    return claim.phase === 'Lost' && (folder === undefined || children.has(folder))
+  }
+  if (lossRecordOf(workspace, component) !== undefined || hadData(workspace, component)) return true
+  // Earlier versions remembered it by nothing but the component.
+  const isFolder = component.objects.some(({ kind }) => kind === PERSISTENT_VOLUME.kind)
+  return !isFolder && toldOf(workspace, component)?.message?.startsWith(boundText(component.name)) === true
 }
 
 /** Says that what was on a volume is gone, or about to be. */
 function loss(world: WorkspaceWorld, component: Component): ComponentStanding | undefined {
-  const { children, workspace } = world
-  const wanted = perishableIn(component)
-  if (wanted === undefined) return undefined
-  const which = `PersistentVolumeClaim ${wanted.metadata.name}`
-  const claim = children.get(idOfObject(wanted)) as ClaimView | undefined
-  if (claim?.phase === 'Lost')
-    return isTerminating(claim) && hadData(workspace, component)
-      ? goneForGood(world, 'VolumeLost', `${which} has lost its storage (the claim is Lost), and is being deleted`)
-      : undefined
-  if (claim !== undefined)
-    return isTerminating(claim) && claim.phase === 'Bound'
-      ? componentFailed(
-          'VolumeLost',
-          `${which} is being deleted, with what is on it: pods that mount it have it until they end, so copy what is needed from them; when it is gone, it is not made again before somebody asks for it`,
-        )
-      : undefined
-  // Earlier versions remembered it by nothing but the component.
-  const isRemembered =
-    hadData(workspace, component) || toldOf(workspace, component)?.message?.startsWith(boundText(component.name))
-  return isRemembered === true ? goneForGood(world, 'VolumeLost', `${which} is gone, with what was on it`) : undefined
+  const claim = actualClaimIn(world, component)
+  const name = wantedClaimIn(component)?.metadata.name
+  if (isLost(world, component))
+    return claim === undefined
+      ? goneForGood(world, 'VolumeLost', `PersistentVolumeClaim ${name} is gone, with what was on it`)
+      : storageLost(world, claim)
+  if (claim?.phase !== 'Bound' || !isTerminating(claim) || folderOf(component, claim) !== undefined) return undefined
+  return componentFailed(
+    'VolumeLost',
+    `PersistentVolumeClaim ${name} is being deleted, with what is on it: pods that mount it have it until they end, so copy what is needed from them; when it is gone, it is not made again before somebody asks for it`,
+  )
 }
 
 function isLeft({ phase, claimUid }: PersistentVolumeView, claim: ClaimView): boolean {
