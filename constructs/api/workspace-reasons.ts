@@ -222,7 +222,7 @@ export const WORKSPACE_REASON_HELP = {
   DiskLost: {
     severity: 'warning',
     meaning:
-      'The disk that the guest of a machine ran from is gone. No other disk is made by itself, because it would hide the loss. The message names the machine.',
+      'The disk that the guest of a machine ran from is gone, or somebody deleted the namespace with the machine. No other disk is made by itself, because it would hide the loss. The message names the machine.',
     remedy:
       'Save what can be saved, as the message says. To have such machines start again from their images, set annotation pelotech.ot/rebuild-requested-at of the Workspace to a new value: machines that have their disks keep them.',
   },
@@ -264,9 +264,9 @@ export const WORKSPACE_REASON_HELP = {
   VolumeLost: {
     severity: 'warning',
     meaning:
-      'The storage of a volume is gone, or somebody deletes its claim, with what containers have written to it. The message names the claim. A claim that was deleted is made again, empty. The condition VolumeLost stays.',
+      'The storage of a volume is gone, or somebody deletes its claim, with what containers have written to it. The message names the claim. It is not made again before somebody asks for it. The condition VolumeLost stays.',
     remedy:
-      'While the claim is being deleted, pods that mount it still have the data: copy what is needed from them. If its PersistentVolume is still there, the data may be, too. If the claim is Lost, delete it: it is made again, empty.',
+      'While the claim is being deleted, pods that mount it still have the data: copy what is needed from them. If its PersistentVolume is still there, the data may be, too. If nothing can be saved, set the annotation pelotech.ot/rebuild-requested-at of the Workspace to a new value, as the message says: all that is lost is made again, empty.',
   },
   /** Random values of a Secret are gone. */
   SecretLost: {

@@ -47,6 +47,16 @@ const component = z
   })
   .describe('One component.')
 
+const lostComponent = z
+  .object({
+    component: z.string().max(317).describe('Its kind and name.'),
+    request: maybeText(
+      64,
+      'Fingerprint of the annotation pelotech.ot/rebuild-requested-at when the loss was told. Another value asks for the component.',
+    ),
+  })
+  .describe('One component.')
+
 const keysOfSecret = z.array(z.string().max(253).describe('Name of a key.')).max(WORKSPACE_LIMITS.secretKeys)
 
 const generatedKeys = z
@@ -94,10 +104,20 @@ export const workspaceStatus = statusOf(
       .optional(),
     irreplaceable: z
       .array(z.string().max(317).describe('Kind and name of a component.'))
-      .max(WORKSPACE_LIMITS.secrets + WORKSPACE_LIMITS.volumes)
+      .max(WORKSPACE_LIMITS.secrets + WORKSPACE_LIMITS.volumes + WORKSPACE_LIMITS.vms)
       .describe(
-        'Components with data that the operator cannot make again, such as Secret logins or Volume data. When one of them is gone, its message and a condition say so. Absent where there is none.',
+        'Components with data that the operator cannot make again, such as Secret logins, Volume data, or VirtualMachine web once its guest has run. When one of them is gone, its message and a condition say so. Absent where there is none.',
       )
+      .optional(),
+    lost: z
+      .array(lostComponent)
+      .max(WORKSPACE_LIMITS.volumes + WORKSPACE_LIMITS.vms)
+      .meta({
+        description:
+          'Components whose data is gone, and that are not made again before somebody asks for it. Absent where there is none.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['component'],
+      })
       .optional(),
     generatedKeys: z
       .array(generatedKeys)

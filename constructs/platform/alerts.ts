@@ -244,7 +244,7 @@ export const ALERTS = {
     for: '0s',
     summary: 'What was on a volume of a workspace is gone, or goes with its pods',
     description:
-      'Somebody deletes claims of volumes, or their storage is gone. A claim that was deleted is made again, empty.',
+      'Somebody deletes claims of volumes, or their storage is gone. They are not made again before somebody asks for it.',
   },
   SecretLost: {
     severity: 'warning',

@@ -317,7 +317,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
       labels: OPERATOR,
       summary: 'What was on a volume of a workspace is gone, or goes with its pods',
       description:
-        'Somebody deletes claims of volumes, or their storage is gone. A claim that was deleted is made again, empty.',
+        'Somebody deletes claims of volumes, or their storage is gone. They are not made again before somebody asks for it.',
     },
     silent: { none: { [`ot_workspace_volumes_lost_total{${NS},pod="a"}`]: '0x240' } },
   },

@@ -1,4 +1,4 @@
-import { OWNER_ROLES, vmDiskImage } from '@open-terrain/constructs'
+import { OWNER_ROLES, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../kube/kube-object.ts'
@@ -160,9 +160,11 @@ describe('the namespace', () => {
     ])
   })
 
-  it('that somebody deletes is told, and made again with all that is in it', async () => {
+  it('that somebody deletes is told, and made again with what had no data in it; the rest waits for a word', async () => {
     const bench = await startReady()
     const uid = bench.client.peek('Namespace', NAME)?.metadata.uid
+    bench.bootGuests()
+    await bench.clock.advance(10 * SECOND)
     bench.client.cluster.admin.delete(NAMESPACE, { name: NAME })
     await bench.clock.advance(10 * SECOND)
     // What goes with it comes first.
@@ -174,8 +176,41 @@ describe('the namespace', () => {
     await bench.work()
     await bench.work()
     expect(bench.client.peek('Namespace', NAME)?.metadata.uid).not.toBe(uid)
-    expect([bench.open(), bench.status().phase]).toEqual([[], 'Ready'])
-    expect(await bench.lost('volumes')).toBe(DEPLOYED.volumes?.length)
+    const waiting = [
+      ...(DEPLOYED.volumes ?? []).map(({ name }) => `Volume ${name}: Failed VolumeLost`),
+      ...(DEPLOYED.vms ?? []).map(({ name }) => `VirtualMachine ${name}: Failed DiskLost`),
+    ]
+    expect(bench.open()).toEqual(expect.arrayContaining(waiting))
+    expect(bench.owned().filter((one) => /^(PersistentVolumeClaim|VirtualMachine) /.test(one))).toEqual([])
+    const lost = await bench.lost('volumes')
+    expect(lost).toBe(DEPLOYED.volumes?.length)
+    bench.change({ vms: 'none' } as never)
+    await bench.work()
+    expect(bench.status()).toMatchObject({ reason: 'InvalidSpec', lost: expect.any(Array) })
+    bench.change(DEPLOYED)
+    await bench.work()
+    expect([bench.open(), await bench.lost('volumes')]).toEqual([expect.arrayContaining(waiting), lost])
+    await bench.restart()
+    await bench.work()
+    expect(bench.open()).toEqual(expect.arrayContaining(waiting))
+    bench.askForRemake('now')
+    await bench.work()
+    await bench.work()
+    expect([bench.open(), bench.status().phase, bench.status().lost]).toEqual([[], 'Ready', undefined])
+    // Another process counts what it has seen itself.
+    expect(await bench.lost('volumes')).toBe(0)
+  })
+
+  it('stays as it is where somebody deletes one machine: that asks for it to begin again', async () => {
+    const bench = await startReady()
+    const { name } = VM
+    bench.bootGuests()
+    await bench.clock.advance(10 * SECOND)
+    const uid = bench.client.peek('VirtualMachine', `${NAME}/${name}`)?.metadata.uid
+    bench.client.cluster.admin.delete(virtualMachine, { namespace: NAME, name })
+    await bench.work()
+    expect(bench.open()).toEqual([])
+    expect(bench.client.peek('VirtualMachine', `${NAME}/${name}`)?.metadata.uid).not.toBe(uid)
   })
 })
 
@@ -189,6 +224,7 @@ it('a volume that goes while the spec cannot be read is told when it can', async
   await bench.clock.advance(10 * SECOND)
   bench.change(DEPLOYED)
   await bench.work()
+  bench.askForRemake('now')
   await bench.work()
   expect([bench.open(), bench.status().phase]).toEqual([[], 'Ready'])
   expect(bench.events().filter((event) => event.startsWith('Warning VolumeLost: Volume '))).toHaveLength(

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
+  ANNOTATIONS,
   type DeploymentObject,
   POLICY_DEFAULTS,
   type Policy,
@@ -51,6 +52,8 @@ export const DEPLOYED = { ...PROPOSED_WORKSPACE.spec, vms: [VM] } satisfies Work
 export function aWorkspace(spec: WorkspaceSpecInput, name = NAME): KubeObject & { readonly spec: WorkspaceSpecInput } {
   return { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', metadata: { name }, spec }
 }
+
+const MACHINE_RUNS = { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
 
 /** The controller of workspaces on an in-memory cluster. The test plays all other clients. */
 export class WorkspaceBench {
@@ -137,6 +140,18 @@ export class WorkspaceBench {
     this.client.cluster.admin.replace(workspace, { ...(this.workspace(name) as WorkspaceView), spec } as KubeObject)
   }
 
+  /** Simulates that the guests of all machines have run. */
+  bootGuests(): void {
+    for (const { metadata } of this.#all(virtualMachine))
+      this.tell(virtualMachine, keyOf(metadata), { ...MACHINE_RUNS, bootedAt: '2026-01-01T00:00:00Z' })
+  }
+
+  /** Asks for what is lost to be made again. @param value as each counts once */
+  askForRemake(value: string, name = NAME): void {
+    const metadata = { annotations: { [ANNOTATIONS.rebuildRequestedAt]: value } }
+    this.client.cluster.admin.mergePatch(workspace, { name }, { metadata })
+  }
+
   deleteWorkspace(name = NAME): void {
     this.client.cluster.admin.delete(workspace, { name })
   }
@@ -206,7 +221,7 @@ export class WorkspaceBench {
       this.#reportUnseen(PERSISTENT_VOLUME_CLAIM, { phase: 'Bound', capacity: { storage: '1Gi' } })
       this.#reportUnseen(DEPLOYMENT, RUNNING)
       this.#runPods()
-      this.#reportUnseen(virtualMachine, { phase: 'Ready', reason: 'Running', message: 'the machine runs' })
+      this.#reportUnseen(virtualMachine, MACHINE_RUNS)
       await this.clock.advance(3 * SECOND)
     }
   }

@@ -3,6 +3,7 @@ import type { Counter, Registry } from 'prom-client'
 import type { Clock } from '../../runtime/clock.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
 import { DATA_LOST } from './decide/component.ts'
+import { volumeIdOf } from './decide/components/volume.ts'
 import { secretsLosingMore } from './decide/generated-keys.ts'
 
 const NONE: ReadonlySet<string> = new Set()
@@ -33,9 +34,14 @@ export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { re
   /** Counts the components whose data a change of a status reports as lost. */
   noteLosses(before: WorkspaceStatus, after: WorkspaceStatus): void {
     for (const why of DATA_LOST) {
+      // A status has no components while the spec cannot be used. What was told as lost before is not lost once more.
+      const recorded = (before.lost ?? []).map(({ component }) => component)
       const known = new Set(lostIn(before, why))
       const losing = why === 'SecretLost' ? secretsLosingMore(before, after) : NONE
-      for (const name of lostIn(after, why)) if (!known.has(name) || losing.has(name)) this.#lost[why].inc()
+      for (const name of lostIn(after, why)) {
+        const isTold = known.has(name) || (why === 'VolumeLost' && recorded.includes(volumeIdOf(name)))
+        if (!isTold || losing.has(name)) this.#lost[why].inc()
+      }
     }
   }
 }

@@ -31,13 +31,14 @@ import { imageTemplate } from './decide/image-template.ts'
 import { secretNamesIn } from './decide/missing-secrets.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { asItStands, renderComponents } from './decide/render.ts'
-import type { ImageFacts, SecretKeys, WorkspacePlan, WorkspaceView, WorkspaceWorld } from './world.ts'
+import { workspacePaceOf } from './decide/status.ts'
+import type { ImageFacts, MachineFacts, SecretKeys, WorkspacePlan, WorkspaceView, WorkspaceWorld } from './world.ts'
 
 export const NOW = Date.parse('2026-01-31T12:00:00Z')
 /** One round for namespace and images, one for networks, volumes and plays, one for what runs, and as many again. */
 const ROUNDS = 6
 const RUNNING = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 }
-const VIEWS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
+const VIEWS: Readonly<Record<string, (object: KubeObject, was: KubeObject | undefined) => KubeObject>> = {
   Namespace: viewNamespace,
   ResourceQuota: viewQuota,
   PersistentVolumeClaim: (object) => viewClaim(withStatus(object, { phase: 'Bound' })),
@@ -50,8 +51,16 @@ const VIEWS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
   Service: viewService,
   Secret: viewSecret,
   NetworkAttachmentDefinition: viewWithSpec,
-  VirtualMachine: (object) =>
-    withStatus(object, { phase: 'Ready', reason: 'Running', message: 'it runs', observedGeneration: 1 }),
+  VirtualMachine: (object, was) => {
+    const { status: { bootedAt } = {} } = (was ?? {}) as Partial<MachineFacts>
+    return withStatus(object, {
+      phase: 'Ready',
+      reason: 'Running',
+      message: 'it runs',
+      observedGeneration: 1,
+      ...(bootedAt !== undefined && { bootedAt }),
+    })
+  },
 }
 
 function withStatus(object: KubeObject, status: object): KubeObject {
@@ -99,6 +108,8 @@ export class PlannedWorld {
   deletionTimestamp: string | undefined
   rebuildRequestedAt: string | undefined
   playRequestedAt: string | undefined
+  /** Set while the spec that is stored cannot be used. */
+  unusable: 'InvalidSpec' | 'TooLarge' | undefined
   readonly missingSecrets = new Set<string>()
   status: WorkspaceView['status'] = {}
   #spec: WorkspaceSpec
@@ -114,11 +125,19 @@ export class PlannedWorld {
     this.#rendered = undefined
   }
 
+  /** Puts other keys of the policy in force. */
+  changePolicy(changes: Partial<Policy>): void {
+    this.policy = { ...this.policy, ...changes }
+    this.#rendered = undefined
+  }
+
   get world(): WorkspaceWorld {
     const metadata = { name: 'lab', uid: 'lab-uid', generation: 1, finalizers: ['pelotech.ot/workspace'] }
     const going = this.deletionTimestamp === undefined ? {} : { deletionTimestamp: this.deletionTimestamp }
-    const asked =
-      this.playRequestedAt === undefined ? {} : { annotations: { [ANNOTATIONS.playRequestedAt]: this.playRequestedAt } }
+    const annotations = {
+      ...(this.playRequestedAt !== undefined && { [ANNOTATIONS.playRequestedAt]: this.playRequestedAt }),
+      ...(this.rebuildRequestedAt !== undefined && { [ANNOTATIONS.rebuildRequestedAt]: this.rebuildRequestedAt }),
+    }
     const [spec, policy] = [this.#spec, this.policy]
     const secretSources = this.#secretSources()
     const { rebuildRequestedAt } = this
@@ -129,13 +148,17 @@ export class PlannedWorld {
       workspace: {
         apiVersion: 'pelotech.ot/v1alpha1',
         kind: 'Workspace',
-        metadata: { ...metadata, ...going, ...asked },
+        metadata: { ...metadata, ...going, annotations },
         spec,
         status: this.status,
+        ...(this.unusable === 'TooLarge' && { isCut: true }),
       },
-      spec: { ok: true, spec },
+      spec:
+        this.unusable === undefined
+          ? { ok: true, spec }
+          : { ok: false, problems: [{ path: 'spec', message: 'cannot be used' }] },
       policy,
-      components: this.#rendered.map((one) => asItStands(one, this.children)),
+      components: this.unusable === undefined ? this.#rendered.map((one) => asItStands(one, this.children)) : [],
       children: this.children,
       namesTaken: this.namesTaken,
       namesakes: this.namesakes,
@@ -191,15 +214,26 @@ export class PlannedWorld {
   }
 
   /** Carries out a plan. */
-  take({ apply, remove, status }: WorkspacePlan): void {
-    this.status = status
+  take(plan: WorkspacePlan): void {
+    this.status = plan.status
+    this.takeChildren(plan)
+  }
+
+  /** Carries out a plan as the operator does right after another write of the status: what can wait is not stored. */
+  takePaced(plan: WorkspacePlan): void {
+    if (workspacePaceOf(this.status, plan.status, 0).isStatusDue) this.status = plan.status
+    this.takeChildren(plan)
+  }
+
+  takeChildren({ apply, remove }: Pick<WorkspacePlan, 'apply' | 'remove'>): void {
     for (const wanted of apply) {
       const view = VIEWS[wanted.kind]
       if (view === undefined) continue
       const id = idOfObject(wanted)
       this.#uids += 1
-      const { uid = `uid-${this.#uids}` } = this.children.get(id)?.metadata ?? {}
-      this.children.set(id, view({ ...wanted, metadata: { ...wanted.metadata, uid, generation: 1 } }))
+      const was = this.children.get(id)
+      const { uid = `uid-${this.#uids}` } = was?.metadata ?? {}
+      this.children.set(id, view({ ...wanted, metadata: { ...wanted.metadata, uid, generation: 1 } }, was))
     }
     for (const { kind, name } of remove) {
       this.children.delete(`${kind} ${name}`)

@@ -16,7 +16,7 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
 import { hasFinished, type Job } from '../../../sandbox/memory-cluster/job-objects.ts'
-import { IMAGE, MACHINE, type Machine, WORKSPACE } from '../../harness/kinds.ts'
+import { IMAGE, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'
 import { pick } from '../data-syncs/vms.ts'
 import type { People } from '../kind.ts'
@@ -67,6 +67,8 @@ const KEY_AFTER_MS = [2_000, 20_000, 90_000]
 /** Carried out by others. */
 const FAULTS: ReadonlySet<string> = new Set<WorkspaceAction['do']>(['podFault', 'labGuestFault', 'playFault'])
 
+const MADE_AGAIN: ReadonlySet<string> = new Set(['VolumeLost', 'DiskLost'])
+
 const NAMESAKE = { metadata: { labels: { owner: 'somebody' } } }
 
 /** What people do to workspaces and to their parts. */
@@ -101,7 +103,7 @@ export class WorkspacePeople implements People {
     for (const lab of this.labs) this.#share(lab)
   }
 
-  /** Deletes somebody's objects that are in the way, and what keeps a deleted claim or image from going. Creates workspaces that are missing. */
+  /** Deletes somebody's objects that are in the way, and what keeps a deleted claim or image from going. Creates workspaces that are missing, and asks for what is lost. */
   clearAway(): void {
     for (const { type, key } of this.#namesakes.splice(0)) {
       const found = find(this.#world, type, key)
@@ -114,6 +116,7 @@ export class WorkspacePeople implements People {
       this.#ensureKey(lab)
       this.#freeClaims(lab)
       this.#freeImages(lab)
+      this.#answer(lab)
     }
   }
 
@@ -303,6 +306,20 @@ export class WorkspacePeople implements People {
     if (leaving.length === 0) return
     for (const { metadata } of admin.list(POD, { namespace, labelSelector: LABELS.containerCluster }).items)
       leaveRefused(() => admin.delete(POD, metadata))
+  }
+
+  /** Asks for the lost parts of a workspace to be made again. A machine that is there and has lost its disk waits on. */
+  #answer(lab: Lab): void {
+    const found = find<Workspace>(this.#world, WORKSPACE, { name: lab.name })
+    const isLost = found?.status?.components?.some(
+      ({ reason, message = '' }) => MADE_AGAIN.has(reason) && message.includes('it is not made again by itself'),
+    )
+    if (found === undefined || isLost !== true || isDeletion(found)) return
+    lab.requests.disks += 1
+    const annotations = requestsOf(lab)
+    leaveRefused(() =>
+      this.#world.cluster.admin.mergePatch(WORKSPACE, { name: lab.name }, { metadata: { annotations } }),
+    )
   }
 
   /** A deleted image stays as long as a machine has a disk of it: the machines are recreated. */

@@ -186,10 +186,10 @@ export class WorkspaceRest implements Rest {
     return find<Image>(this.#world, IMAGE, { namespace: FARM, name })
   }
 
-  #phasesOf(workspace: Workspace, { kind, name }: Component, waits: boolean): readonly string[] {
+  #phasesOf(workspace: Workspace, { kind, name, reason }: Component, waits: boolean): readonly string[] {
     const { spec } = workspace
     if (kind === 'Namespace') return ['Ready']
-    if (kind === 'Image') return [this.#phaseOfImage(workspace, name)]
+    if (kind === 'Image') return [this.#phaseOfImage(workspace, name, reason)]
     if (kind === 'Ansible' && playsIn(workspace).length > 0) return this.#phasesOfPlays(workspace)
     const cluster =
       kind === 'ContainerCluster' ? (spec.containerClusters ?? []).find((one) => one.name === name) : undefined
@@ -210,7 +210,17 @@ export class WorkspaceRest implements Rest {
     return found?.some(({ phase }) => phase !== 'Ready') === true
   }
 
-  #phaseOfImage({ spec: { vms = [] } }: Workspace, name: string): string {
+  /** Machines that have their disks need their image no more, also if it could not be downloaded again. */
+  #isNotNeeded(workspace: Workspace, name: string, reason: string): boolean {
+    const deployed = (workspace.spec.vms ?? []).filter((vm) => vm.ignoreOnDeploy !== true)
+    const machines = new Map(this.#machinesOf(workspace).map((one) => [one.metadata.name, one]))
+    const wanted = deployed.filter((vm) => vm.backingVMDiskImage === name).map((vm) => machines.get(vm.name))
+    return reason === 'ImageNotNeeded' && wanted.every((machine) => machine?.status?.diskUID !== undefined)
+  }
+
+  #phaseOfImage(workspace: Workspace, name: string, reason: string): string {
+    if (this.#isNotNeeded(workspace, name, reason)) return 'Ready'
+    const { vms = [] } = workspace.spec
     const image = this.#imageOf(name)
     if (image?.status?.artifact !== undefined) return 'Ready'
     // Without a template, somebody else has to create it.

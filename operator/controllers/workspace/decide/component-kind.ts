@@ -42,6 +42,11 @@ export interface ComponentKind {
   /** Returns what to say of data that went, or goes, with an object that is missing or being deleted. */
   readonly loss?: (world: WorkspaceWorld, component: Component) => ComponentStanding | undefined
   /**
+   * Whether its data is gone, so that it must not be made again before somebody asks for it. The status remembers that from then on. Default: it is made
+   * again by itself.
+   */
+  readonly isLost?: (world: WorkspaceWorld, component: Component) => boolean
+  /**
    * Whether its objects have data that would go with them. Undefined while they are not there. The status remembers it, so that {@link ComponentKind.loss} can
    * be told after any time.
    */

@@ -118,6 +118,11 @@ export function hadData({ status }: { readonly status: WorkspaceStatus }, { kind
   return status.irreplaceable?.includes(idOf(kind, name)) === true
 }
 
+/** Returns what the status says of a component. */
+export function toldOf({ status }: { readonly status: WorkspaceStatus }, { kind, name }: Component) {
+  return status.components?.find((one) => one.kind === kind && one.name === name)
+}
+
 /** A component with `ignoreOnDeploy` is not created. If it exists, it stays as it is. */
 export function heldByDeploy({ ignoreOnDeploy }: { ignoreOnDeploy?: boolean | undefined }): Pick<Component, 'held'> {
   if (ignoreOnDeploy !== true) return {}

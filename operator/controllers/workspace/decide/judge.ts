@@ -14,6 +14,7 @@ import {
   idOfObject,
 } from './component.ts'
 import type { ComponentKind, Judgement } from './component-kind.ts'
+import { isRemakeAsked } from './losses.ts'
 
 /** A component with what to report and do about it. */
 export interface Judged extends Judgement {
@@ -47,7 +48,7 @@ export function judge(...args: Parameters<typeof judgeNow>): Judged {
   return LOST.has(judged.standing.why) ? judged : withKnownRefusal(args[0], judged)
 }
 
-const LOST: ReadonlySet<string> = new Set(DATA_LOST)
+const LOST: ReadonlySet<string> = new Set<WorkspaceReason>([...DATA_LOST, 'DiskLost'])
 
 function judgeNow(
   world: WorkspaceWorld,
@@ -62,20 +63,42 @@ function judgeNow(
   if (held !== undefined) {
     const isAny = parts.some(({ actual }) => actual !== undefined)
     const tended = isAny ? kind.tended?.(world, component, now) : undefined
-    return { component, standing: isAny ? held.present : held.absent, isThere, ...tended }
+    const absent = besideLoss(lossOf(world, kind, component), held.absent)
+    return { component, standing: isAny ? held.present : absent, isThere, ...tended }
   }
   const stays = kind.unchangeable?.(world, component)
   const apply = stays === undefined ? parts.filter(isToBeChanged).map(({ wanted }) => wanted) : []
   const obstacle = hindrance(world, kind, component, parts)
   if (obstacle !== undefined) return { component, standing: obstacle, isThere, apply }
-  if (!isThere && stays === undefined) {
-    const standing = awaited === undefined ? kind.obstacle?.(world, component, now) : waitingFor(awaited)
-    const loss = kind.loss?.(world, component)
-    const next = standing === undefined ? creation(parts, loss) : { standing: withLoss(loss, standing), apply }
-    return { component, isThere, ...next }
-  }
+  if (!isThere && stays === undefined)
+    return { component, isThere, ...judgeAbsent(world, kind, { component, parts, apply, awaited }, now) }
   // Objects that stay as they are can be used as they are.
   return judgeThere(world, kind, { component, parts, isThere: isThere || stays !== undefined, apply, stays }, now)
+}
+
+/** Judges a component of which an object is missing, and nothing that exists is in the way. */
+function judgeAbsent(
+  world: WorkspaceWorld,
+  kind: ComponentKind,
+  seen: Pick<Judged, 'component'> & {
+    readonly parts: readonly Part[]
+    readonly apply: readonly KubeObject[]
+    readonly awaited: Awaited | undefined
+  },
+  now: number,
+): Pick<Judged, 'standing' | 'apply'> {
+  const { component, parts, apply, awaited } = seen
+  const wait = awaited === undefined ? kind.obstacle?.(world, component, now) : waitingFor(awaited)
+  const loss = lossOf(world, kind, component)
+  if (wait !== undefined) return { standing: withLoss(loss, wait), apply }
+  const isWaiting = loss !== undefined && kind.isLost?.(world, component) === true
+  return isWaiting ? { standing: loss, apply } : creation(parts, loss)
+}
+
+/** Returns what to say of data that is gone, or goes. Nothing once somebody has asked for the component to be made again without it. */
+function lossOf(world: WorkspaceWorld, kind: ComponentKind, component: Component): ComponentStanding | undefined {
+  const isAsked = kind.isLost?.(world, component) === true && isRemakeAsked(world, component)
+  return isAsked ? undefined : kind.loss?.(world, component)
 }
 
 /** Returns what prevents the creation of a component. What goes with an object that is being deleted comes before the wait for its end. */
@@ -86,8 +109,12 @@ function hindrance(
   parts: readonly Part[],
 ): ComponentStanding | undefined {
   const obstacle = obstacleIn(world, parts)
-  const isLeaving = obstacle !== undefined && parts.some(({ actual }) => isTerminating(actual))
-  return (isLeaving ? kind.loss?.(world, component) : undefined) ?? obstacle
+  if (obstacle === undefined) return undefined
+  const loss = lossOf(world, kind, component)
+  const isLeaving = parts.some(({ actual }) => isTerminating(actual))
+  if (isLeaving) return loss ?? obstacle
+  // What is made again by itself is told when it is.
+  return kind.isLost?.(world, component) === true ? withLoss(loss, obstacle) : obstacle
 }
 
 /** Creates what is missing, and changes what differs. @param loss what to say of data that went with what was there */
@@ -123,6 +150,12 @@ function withLoss(loss: ComponentStanding | undefined, standing: ComponentStandi
   if (loss === undefined) return standing
   const phase = standing.phase === 'Failed' ? 'Failed' : loss.phase
   return { ...loss, phase, message: `${loss.message}; ${standing.message}` }
+}
+
+/** Like {@link withLoss}, for a component that is not to be made in any case. That of one that nobody deploys is no trouble. */
+function besideLoss(loss: ComponentStanding | undefined, standing: ComponentStanding): ComponentStanding {
+  if (loss === undefined || standing.phase !== 'Ready') return withLoss(loss, standing)
+  return { ...standing, message: `${standing.message}; ${loss.message}` }
 }
 
 /** Judges a component whose objects exist, or stay as they are. */

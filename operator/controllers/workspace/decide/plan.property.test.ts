@@ -1,4 +1,11 @@
-import { type DeploymentObject, podNetworksIn, type WorkspaceSpec, workspace } from '@open-terrain/constructs'
+import {
+  type DeploymentObject,
+  podNetworksIn,
+  type WorkspaceComponent,
+  type WorkspaceSpec,
+  type WorkspaceStatus,
+  workspace,
+} from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { randomWorkspace } from '../../../../constructs/children/random-workspaces.fixtures.ts'
@@ -21,13 +28,15 @@ const ORDER: ReadonlyMap<string, number> = new Map(
 /** Plans, and carries out each plan, until a plan is empty. Returns what the plans asked for, round by round. */
 function settle(
   planned: PlannedWorld,
+  pace?: 'paced',
 ): { readonly apply: readonly KubeObject[]; readonly remove: readonly { kind: string; name: string }[] }[] {
   const rounds = []
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const plan = planWorkspace(planned.world, NOW)
     expect(planWorkspace(planned.world, NOW)).toEqual(plan)
     expectLawful(planned.world.workspace, plan, workspace.status)
-    planned.take(plan)
+    if (pace === 'paced') planned.takePaced(plan)
+    else planned.take(plan)
     if (plan.apply.length + plan.remove.length === 0) return rounds
     rounds.push(plan)
   }
@@ -134,4 +143,140 @@ describe('plans of random workspaces', () => {
       RUNS,
     )
   })
+
+  it('make nothing that held data again before somebody asks, whatever comes before and after its loss, and then all of it', () => {
+    const steps = fc.array(fc.constantFrom(...STEPS), { maxLength: 5 })
+    // Where something else is Failed before the loss, the phase does not change with it.
+    const stepsBefore = fc.tuple(steps, fc.constantFrom<Step>('none', 'failing')).map(([some, last]) => [...some, last])
+    const losing = fc.constantFrom(...LOSING)
+    fc.assert(
+      fc.property(spec, stepsBefore, losing, fc.nat(), steps, (one, before, how, number, after) => {
+        const planned = new PlannedWorld(one)
+        planned.allImagesReady()
+        settle(planned)
+        const held = withData(planned)
+        const volumes = held.filter((id) => id.startsWith('PersistentVolumeClaim '))
+        // A machine that somebody deletes is to begin again. One that goes with its namespace is not.
+        const lost = how === 'namespace' ? held : volumes.filter((_, at) => at === number % volumes.length)
+        fc.pre(lost.length > 0)
+        planned.rebuildRequestedAt = 'before'
+        for (const step of before) {
+          CHANGES[step](planned, one, lost)
+          settle(planned)
+        }
+        lose(planned, how, lost)
+        for (const step of ['none', ...after, ...UNDO] as const) {
+          CHANGES[step](planned, one, lost)
+          expect(touchedIn(settle(planned, 'paced')).filter((id) => lost.includes(id))).toEqual([])
+          if (planned.unusable !== undefined) continue
+          const now = planWorkspace(planned.world, NOW).status
+          expect(holdersIn(planned, now, ({ message }) => message?.includes(' is gone') === true)).toEqual(
+            expect.arrayContaining(lost),
+          )
+        }
+        const told = planWorkspace(planned.world, NOW).status
+        expect(holdersIn(planned, told, ({ reason }) => LOSSES.has(reason)).toSorted()).toEqual(lost.toSorted())
+        expect([told.phase, LOSSES.has(told.reason ?? '')]).toEqual(['Failed', true])
+        planned.rebuildRequestedAt = 'now'
+        // All writes but that of the status fail the first time.
+        planned.status = planWorkspace(planned.world, NOW).status
+        settle(planned, 'paced')
+        const asked = planWorkspace(planned.world, NOW).status
+        expect(holdersIn(planned, asked, ({ reason }) => LOSSES.has(reason))).toEqual([])
+        // Some wait for others, such as the first pod of their node group.
+        const waiting = holdersIn(planned, asked, ({ phase }) => phase === 'Provisioning')
+        expect(lost.filter((id) => !(planned.children.has(id) || waiting.includes(id)))).toEqual([])
+      }),
+      RUNS,
+    )
+  })
 })
+
+const LOSING = ['namespace', 'claim', 'storage'] as const
+
+/** Takes away what held data. */
+function lose(planned: PlannedWorld, how: (typeof LOSING)[number], lost: readonly string[]): void {
+  const { children } = planned
+  for (const id of how === 'namespace' ? [...children.keys()] : lost) {
+    const child = children.get(id) as KubeObject
+    if (how === 'storage') children.set(id, { ...child, phase: 'Lost' } as KubeObject)
+    else children.delete(id)
+  }
+}
+
+const FOREIGN: KubeObject = { apiVersion: 'v1', kind: 'Any', metadata: { name: 'any', uid: 'foreign' } }
+
+/** What may come before and after a loss. None of it asks for what is lost. */
+const CHANGES = {
+  none: () => {},
+  invalid: (planned) => {
+    planned.unusable = 'InvalidSpec'
+  },
+  tooLarge: (planned) => {
+    planned.unusable = 'TooLarge'
+  },
+  usable: (planned) => {
+    planned.unusable = undefined
+  },
+  folders: (planned) => planned.changePolicy({ localVolumeRoot: '/srv' }),
+  noFolders: (planned) => planned.changePolicy({ localVolumeRoot: undefined }),
+  notDeployed: (planned, { vms = [], ...rest }) => {
+    planned.spec = { ...rest, vms: vms.map((vm) => ({ ...vm, ignoreOnDeploy: true })) }
+  },
+  deployed: (planned, one) => {
+    planned.spec = one
+  },
+  namesTaken: (planned, _, lost) => {
+    for (const id of lost) planned.namesakes.set(id, FOREIGN)
+  },
+  failing: (planned) => {
+    const id = [...planned.children.keys()].find((one) => one.startsWith('NetworkPolicy '))
+    if (id === undefined) return
+    planned.children.delete(id)
+    planned.namesakes.set(id, FOREIGN)
+  },
+  namesFree: (planned) => planned.namesakes.clear(),
+} satisfies Readonly<Record<string, (planned: PlannedWorld, spec: WorkspaceSpec, lost: readonly string[]) => void>>
+type Step = keyof typeof CHANGES
+const STEPS = Object.keys(CHANGES) as Step[]
+const UNDO = ['usable', 'noFolders', 'deployed', 'namesFree'] as const
+
+/** Returns the ids of what was written and removed. */
+function touchedIn(rounds: ReturnType<typeof settle>): string[] {
+  return rounds.flatMap(({ apply, remove }) => [
+    ...apply.map(idOfObject),
+    ...remove.map(({ kind, name }) => idOf(kind, name)),
+  ])
+}
+
+/** Returns the ids of the claims and machines of the components with such a row in a status. */
+function holdersIn(
+  { world }: PlannedWorld,
+  { components = [] }: WorkspaceStatus,
+  isSuch: (row: WorkspaceComponent) => boolean,
+): string[] {
+  return world.components.flatMap(({ kind, name, objects }) =>
+    components.some((row) => row.kind === kind && row.name === name && isSuch(row))
+      ? objects.map(idOfObject).filter((id) => /^(PersistentVolumeClaim|VirtualMachine) /.test(id))
+      : [],
+  )
+}
+
+const LOSSES: ReadonlySet<string> = new Set(['VolumeLost', 'DiskLost'])
+
+/** Runs all guests. Returns the ids of the claims and machines whose data cannot be made again. */
+function withData(planned: PlannedWorld): string[] {
+  for (const [id, child] of planned.children)
+    if (child.kind === 'VirtualMachine') {
+      const { status } = child as KubeObject & { readonly status: object }
+      planned.children.set(id, { ...child, status: { ...status, bootedAt: '2026-01-01T00:00:00Z' } } as KubeObject)
+    }
+  settle(planned)
+  const isHeld = new Set(
+    planned.world.components.flatMap(({ held, kind, name }) => (held === undefined ? [] : [idOf(kind, name)])),
+  )
+  return [...planned.children.values()]
+    .filter(({ kind }) => kind === 'PersistentVolumeClaim' || kind === 'VirtualMachine')
+    .map(idOfObject)
+    .filter((id) => !isHeld.has(id))
+}

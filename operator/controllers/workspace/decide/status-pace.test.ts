@@ -16,6 +16,12 @@ describe('the status of a workspace is written', () => {
   it.each<[what: string, after: WorkspaceStatus, sinceMs: number | undefined, leftMs: number | undefined]>([
     ['at once when its phase changes', { ...BEFORE, phase: 'Ready' }, 1, undefined],
     [
+      'at once when something is lost: nothing else may show it later',
+      { ...BEFORE, lost: [{ component: 'VirtualMachine web' }] },
+      1,
+      undefined,
+    ],
+    [
       'at once when nothing was written yet',
       { phase: 'Provisioning', components: [component('Ready')] },
       undefined,

@@ -7,7 +7,7 @@ import {
   type WorkspaceReason,
   type WorkspaceStatus,
 } from '@open-terrain/constructs'
-import type { KubeObject } from '../../../kube/kube-object.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
 import { cutTo } from '../../../runtime/cut-to.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
@@ -21,6 +21,7 @@ import { generatedKeysIn, secretsLosingMore } from './generated-keys.ts'
 import { isolationCondition } from './isolation.ts'
 import { idOfComponent, type Judged } from './judge.ts'
 import { KINDS } from './kinds.ts'
+import { lossRecordFor } from './losses.ts'
 import { missingSecretsOf, secretMemberOf, type WorkspaceSecrets } from './missing-secrets.ts'
 import { playRecordsIn } from './plays.ts'
 import { specWarningsOf } from './spec-warnings.ts'
@@ -71,6 +72,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const waitingFor = phase === 'Ready' ? undefined : awaitedIn(facts)
   const hasNamespace = children.has(`Namespace ${name}`)
   const irreplaceable = irreplaceableIn(world)
+  const lost = lostIn(world)
   const generatedKeys = generatedKeysIn(world)
   const plays = playRecordsIn(world)
   return {
@@ -85,6 +87,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     ...(warnings !== undefined && { warnings: warnings.count }),
     ...(judged.length > 0 && { components: judged.map((one) => shown(one, mostOf(judged.length))) }),
     ...(irreplaceable.length > 0 && { irreplaceable }),
+    ...(lost.length > 0 && { lost: [...lost] }),
     ...(generatedKeys.length > 0 && { generatedKeys: [...generatedKeys] }),
     ...(plays.length > 0 && { plays: [...plays] }),
   }
@@ -99,6 +102,14 @@ function irreplaceableIn(world: WorkspaceWorld): string[] {
     return hasData !== undefined && (hasData(world, one) ?? hadData(workspace, one))
   })
   return kept.map(idOfComponent)
+}
+
+/** Returns the components whose data is gone and that are not there again. What has been told stays, also while the spec cannot be read. */
+function lostIn(world: WorkspaceWorld): NonNullable<WorkspaceStatus['lost']> {
+  const { workspace, spec, components } = world
+  if (!spec.ok || isTerminating(workspace)) return workspace.status.lost ?? []
+  const lost = components.filter((one) => KINDS.find(({ kind }) => kind === one.kind)?.isLost?.(world, one))
+  return lost.map((one) => lossRecordFor(workspace, one))
 }
 
 function secretsOf(world: WorkspaceWorld, judged: readonly Judged[]): WorkspaceSecrets | undefined {
@@ -161,8 +172,10 @@ function losses(judged: readonly Judged[]): readonly NewCondition[] {
 /** Returns the component that people should look at first, of those that are not ready. */
 function worstOf(judged: readonly Judged[]): Judged | undefined {
   const open = judged.filter(({ standing }) => standing.phase !== 'Ready')
-  const lost = open.find(({ standing }) => LOSSES.has(standing.why))
-  return lost ?? open.find(({ standing }) => standing.phase === 'Failed') ?? open.find(isTrouble) ?? open[0]
+  const lost = open.filter(({ standing }) => LOSSES.has(standing.why))
+  // One that waits for a person comes before one that is made again by itself.
+  const first = lost.find(({ standing }) => standing.phase === 'Failed') ?? lost[0]
+  return first ?? open.find(({ standing }) => standing.phase === 'Failed') ?? open.find(isTrouble) ?? open[0]
 }
 
 /** Reasons of what is Ready and not as the spec says, the costliest to mend first. Each is the reason of a workspace that is Ready. */
@@ -302,14 +315,20 @@ export function workspacePaceOf(before: WorkspaceStatus, after: WorkspaceStatus,
 
 const MADE_AGAIN: ReadonlySet<string> = new Set(DATA_LOST)
 
-/** What is lost is made again at once, and nothing shows the loss then. */
-function standingIn({ phase, observedGeneration, conditions = [], ...rest }: WorkspaceStatus): unknown {
+/** What is lost may be made again at once, and nothing shows the loss then. Nor does anything show it once the namespace is there again. */
+function standingIn({
+  phase,
+  observedGeneration,
+  conditions = [],
+  lost: records = [],
+  ...rest
+}: WorkspaceStatus): unknown {
   const { components = [], generatedKeys = [], plays = [] } = rest
   const keys = generatedKeys.flatMap(({ name, lost }) => (lost === undefined ? [] : [[name, lost]]))
   const lost = components.filter(({ reason }) => MADE_AGAIN.has(reason)).map(({ kind, name }) => [kind, name])
   // A Job starts only once its uid is stored.
   const played = plays.map((one) => [one.vm, one.play, one.phase, one.jobUID])
-  return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status]), lost, keys, played]
+  return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status]), lost, keys, played, records]
 }
 
 function componentsIn({ reason, namespace, irreplaceable, generatedKeys, plays, ...rest }: WorkspaceStatus): unknown {

@@ -436,26 +436,59 @@ describe('a volume', () => {
       }
     }
 
-    it('says so while there is something to save, and when it is gone, and is made again', () => {
+    const ask = (planned: PlannedWorld, value: string) => {
+      planned.rebuildRequestedAt = value
+      return told(planned)
+    }
+    const LOST = { row: ['Failed', 'VolumeLost'], made: [] }
+
+    it('says so while there is something to save, and when it is gone, and is made again once somebody asks', () => {
       const planned = settledWorld(DEPLOYED)
       const claim = planned.children.get(ID) as KubeObject
+      ask(planned, 'before')
       claimOf(planned, going)
       expect(told(planned)).toEqual({
-        row: ['Failed', 'VolumeLost'],
+        ...LOST,
         condition: expect.stringContaining('Volume dnsconfig: '),
         events: ['VolumeLost'],
-        made: [],
       })
+      // Pods still have the data.
+      expect(ask(planned, 'early')).toMatchObject(LOST)
       claimOf(planned, () => undefined)
-      expect(told(planned)).toMatchObject({ row: ['Provisioning', 'VolumeLost'], made: [ID] })
+      expect([told(planned), told(planned)]).toMatchObject([LOST, LOST])
+      expect(ask(planned, 'now')).toMatchObject({ row: ['Provisioning', 'Provisioning'], made: [ID] })
+      // The write may fail.
+      expect(told(planned)).toMatchObject({ row: ['Provisioning', 'Provisioning'], made: [ID] })
       planned.children.set(ID, { ...claim, metadata: { ...claim.metadata, uid: 'new' } })
       expect(told(planned)).toMatchObject({ row: ['Ready', 'Ready'], condition: expect.stringContaining('is gone') })
+      claimOf(planned, () => undefined)
+      expect(told(planned)).toMatchObject(LOST)
     })
 
-    it('says so where nobody saw it go', () => {
+    it('says so where nobody saw it go, and a request that came with the loss is none', () => {
       const planned = settledWorld(DEPLOYED)
       claimOf(planned, () => undefined)
-      expect(told(planned)).toMatchObject({ row: ['Provisioning', 'VolumeLost'], events: ['VolumeLost'], made: [ID] })
+      expect(ask(planned, 'for another one')).toMatchObject({ ...LOST, events: ['VolumeLost'] })
+      expect(told(planned)).toMatchObject(LOST)
+    })
+
+    it('has the claim of a lost storage removed once somebody asks, and not before, whoever deletes it', () => {
+      const planned = settledWorld(DEPLOYED)
+      const removed = () => planWorkspace(planned.world, NOW).remove.map(({ name }) => name)
+      claimOf(planned, (claim) => ({ ...claim, phase: 'Lost' }) as KubeObject)
+      const lost = planned.children.get(ID) as KubeObject
+      expect([told(planned), removed()]).toMatchObject([LOST, []])
+      claimOf(planned, going)
+      expect(told(planned)).toMatchObject(LOST)
+      claimOf(planned, () => undefined)
+      expect(told(planned)).toMatchObject(LOST)
+      planned.children.set(ID, lost)
+      expect(told(planned)).toMatchObject(LOST)
+      planned.rebuildRequestedAt = 'now'
+      expect(removed()).toEqual(['dnsconfig'])
+      told(planned)
+      claimOf(planned, () => undefined)
+      expect(told(planned)).toMatchObject({ row: ['Provisioning', 'Provisioning'], made: [ID] })
     })
 
     it.each<[string, PlannedWorld, (claim: KubeObject) => KubeObject]>([

@@ -16,12 +16,14 @@ import {
   componentFailed,
   componentReady,
   componentWaiting,
+  hadData,
   heldByDeploy,
   idOf,
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { dependencyWarnings } from '../dependencies.ts'
+import { goneForGood, isNamespaceGone, lossRecordOf } from '../losses.ts'
 import { missingSecrets } from '../missing-secrets.ts'
 import { refusedOverrides } from '../overrides.ts'
 import { placedBefore } from '../placement.ts'
@@ -73,6 +75,31 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   obstacle: (world, component, now) =>
     missingSecrets(world, idOf(KIND, component.name)) ?? withoutNode(world, component, now),
   standing: (world, { name }) => judgeMachine(world, name),
+  loss: (world, component) =>
+    isGoneWithNamespace(world, component)
+      ? goneForGood(
+          world,
+          'DiskLost',
+          `VirtualMachine ${component.name} is gone with its namespace, and with it what its guest has written to its disks`,
+        )
+      : undefined,
+  isLost: isGoneWithNamespace,
+  hasData,
+}
+
+/** Who deletes a machine wants it to begin again. Who deletes a namespace has named none of what is in it. */
+function isGoneWithNamespace(world: WorkspaceWorld, component: Component): boolean {
+  const { children, workspace } = world
+  if (children.has(idOf(KIND, component.name))) return false
+  if (lossRecordOf(workspace, component) !== undefined) return true
+  return isNamespaceGone(world) && hadData(workspace, component)
+}
+
+/** Of one that is not deployed any more, and that somebody deletes, nothing is lost with the namespace later. */
+function hasData(world: WorkspaceWorld, component: Component): boolean | undefined {
+  const machine = world.children.get(idOf(KIND, component.name)) as MachineFacts | undefined
+  if (machine !== undefined) return machine.status.bootedAt !== undefined
+  return component.held !== undefined && !isGoneWithNamespace(world, component) ? false : undefined
 }
 
 function staysWith({ message, ...refused }: ComponentStanding): ComponentStanding {

@@ -20,9 +20,11 @@ import {
   hadData,
   idOf,
   idOfObject,
+  toldOf,
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
+import { goneForGood, isRemakeAsked, lossRecordOf } from '../losses.ts'
 
 const KIND = 'Volume'
 
@@ -49,6 +51,7 @@ export const VOLUME_KIND: ComponentKind = {
   unchangeable,
   refusedForGood,
   loss,
+  isLost,
   hasData,
   // An existing claim keeps the volume that it is bound to.
   isNeeded: (world, object) => object.kind === PERSISTENT_VOLUME.kind && claimOf(world, object) !== undefined,
@@ -59,7 +62,8 @@ export function volumeIdOf(name: string): string {
   return idOf(KIND, name)
 }
 
-function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judgement {
+function judgeVolume(world: WorkspaceWorld, component: Component): Judgement {
+  const { name, objects } = component
   const of = (kind: string) => {
     const wanted = objects.find((one) => one.kind === kind)
     return wanted && world.children.get(idOf(kind, wanted.metadata.name))
@@ -77,13 +81,7 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
     }
   if (claim.phase === 'Bound')
     return { standing: componentReady(`${boundText(name)}${claim.capacity ?? claim.requested ?? 'room'}`) }
-  if (claim.phase === 'Lost')
-    return {
-      standing: componentFailed(
-        'VolumeLost',
-        `the storage of PersistentVolumeClaim ${claim.metadata.name} is gone (the claim is Lost), with what was on it: if nothing of it can be saved, delete the claim, and it is made again, empty`,
-      ),
-    }
+  if (claim.phase === 'Lost') return lostClaim(world, component, claim)
   if (!isMounted(world, name) && !isDisk(world, name))
     return {
       standing: componentReady(
@@ -102,42 +100,79 @@ function judgeVolume(world: WorkspaceWorld, { name, objects }: Component): Judge
   }
 }
 
-const boundText = (name: string) => `volume ${name} has `
-
-/** Returns the claim whose data goes with it. What is in a folder of a node stays. */
-function perishableIn({ objects }: Component): KubeObject | undefined {
-  const isInFolder = objects.some(({ kind }) => kind === PERSISTENT_VOLUME.kind)
-  return isInFolder ? undefined : objects.find(({ kind }) => kind === PERSISTENT_VOLUME_CLAIM.kind)
+function lostClaim(world: WorkspaceWorld, component: Component, claim: ClaimView): Judgement {
+  if (!isRemakeAsked(world, component)) return { standing: storageLost(world, claim) }
+  return {
+    standing: componentWaiting(
+      'VolumePending',
+      `PersistentVolumeClaim ${claim.metadata.name}, which has lost its storage, is made again, as somebody asked for it`,
+    ),
+    remove: removalOf(claim),
+  }
 }
 
-/** A claim that was never bound has none. One that is Lost has had some. */
-function hasData({ children }: WorkspaceWorld, component: Component): boolean | undefined {
-  const wanted = perishableIn(component)
-  if (wanted === undefined) return false
-  const claim = children.get(idOfObject(wanted)) as ClaimView | undefined
-  return claim && (claim.phase === 'Bound' || claim.phase === 'Lost')
+function storageLost(world: WorkspaceWorld, claim: ClaimView): ComponentStanding {
+  const going = isTerminating(claim) ? ' and is being deleted' : ''
+  return goneForGood(
+    world,
+    'VolumeLost',
+    `the storage of PersistentVolumeClaim ${claim.metadata.name} is gone (the claim is Lost${going}), with what was on it`,
+  )
+}
+
+const boundText = (name: string) => `volume ${name} has `
+
+function wantedClaimIn({ objects }: Component): KubeObject | undefined {
+  return objects.find(({ kind }) => kind === PERSISTENT_VOLUME_CLAIM.kind)
+}
+
+function actualClaimIn({ children }: WorkspaceWorld, component: Component): ClaimView | undefined {
+  const wanted = wantedClaimIn(component)
+  return wanted && (children.get(idOfObject(wanted)) as ClaimView | undefined)
+}
+
+/** Returns the id of the folder of a node that the data of the claim is in, if it is to be there. It stays when the claim goes. */
+function folderOf({ objects }: Component, claim: ClaimView): string | undefined {
+  const folder = objects.find(
+    ({ kind, metadata }) => kind === PERSISTENT_VOLUME.kind && metadata.name === claim.volumeName,
+  )
+  return folder && idOfObject(folder)
+}
+
+/** A claim that was never bound has none. Of one that is Lost, what is remembered holds: until somebody asks for another one. */
+function hasData(world: WorkspaceWorld, component: Component): boolean | undefined {
+  const claim = actualClaimIn(world, component)
+  if (claim === undefined || claim.phase === 'Lost') return undefined
+  return claim.phase === 'Bound' && folderOf(component, claim) === undefined
+}
+
+/** A folder that is to be there again brings the storage of its claim back. */
+function isLost(world: WorkspaceWorld, component: Component): boolean {
+  const { children, workspace } = world
+  const claim = actualClaimIn(world, component)
+  if (claim !== undefined) {
+    const folder = folderOf(component, claim)
+    return claim.phase === 'Lost' && (folder === undefined || children.has(folder))
+  }
+  if (lossRecordOf(workspace, component) !== undefined || hadData(workspace, component)) return true
+  // Earlier versions remembered it by nothing but the component.
+  const isFolder = component.objects.some(({ kind }) => kind === PERSISTENT_VOLUME.kind)
+  return !isFolder && toldOf(workspace, component)?.message?.startsWith(boundText(component.name)) === true
 }
 
 /** Says that what was on a volume is gone, or about to be. */
-function loss({ children, workspace }: WorkspaceWorld, component: Component): ComponentStanding | undefined {
-  const { name } = component
-  const wanted = perishableIn(component)
-  if (wanted === undefined) return undefined
-  const which = `PersistentVolumeClaim ${wanted.metadata.name}`
-  const claim = children.get(idOfObject(wanted)) as ClaimView | undefined
-  if (claim !== undefined)
-    return isTerminating(claim) && claim.phase === 'Bound'
-      ? componentFailed(
-          'VolumeLost',
-          `${which} is being deleted, with what is on it: pods that mount it have it until they end, so copy what is needed from them; after that it is made again, empty`,
-        )
-      : undefined
-  // Earlier versions remembered it by nothing but the component.
-  const known = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
-  const wasThere = known?.reason === 'VolumeLost' || known?.message?.startsWith(boundText(name)) === true
-  return wasThere || hadData(workspace, component)
-    ? componentWaiting('VolumeLost', `${which} is gone, with what was on it: it is made again, empty`)
-    : undefined
+function loss(world: WorkspaceWorld, component: Component): ComponentStanding | undefined {
+  const claim = actualClaimIn(world, component)
+  const name = wantedClaimIn(component)?.metadata.name
+  if (isLost(world, component))
+    return claim === undefined
+      ? goneForGood(world, 'VolumeLost', `PersistentVolumeClaim ${name} is gone, with what was on it`)
+      : storageLost(world, claim)
+  if (claim?.phase !== 'Bound' || !isTerminating(claim) || folderOf(component, claim) !== undefined) return undefined
+  return componentFailed(
+    'VolumeLost',
+    `PersistentVolumeClaim ${name} is being deleted, with what is on it: pods that mount it have it until they end, so copy what is needed from them; when it is gone, it is not made again before somebody asks for it`,
+  )
 }
 
 function isLeft({ phase, claimUid }: PersistentVolumeView, claim: ClaimView): boolean {
