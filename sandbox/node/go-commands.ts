@@ -59,6 +59,7 @@ const GO_MODULES: Readonly<Record<string, GoModule>> = {
       files: /^multus-daemonset[.]yml$/,
     },
   },
+  'kube-router': { path: 'github.com/cloudnativelabs/kube-router/v2', commands: ['cmd/kube-router'] },
   'csi-provisioner': { path: 'github.com/kubernetes-csi/external-provisioner/v6', commands: ['cmd/csi-provisioner'] },
   'csi-snapshotter': {
     path: 'github.com/kubernetes-csi/external-snapshotter/v8',
