@@ -83,7 +83,7 @@ const GO_MODULES: Readonly<Record<string, GoModule>> = {
   },
   s3: { path: 'github.com/johannesboyne/gofakes3', commands: ['cmd/gofakes3'] },
   'kubevirt-cloud-init': { path: 'kubevirt.io/kubevirt', commands: ['./cloud-init-disk'] },
-  own: { path: 'open-terrain.invalid', commands: ['./pause', './csi-driver'] },
+  own: { path: 'open-terrain.invalid', commands: ['./pause', './csi-driver', './device-plugin'] },
 }
 
 /** What only a guest needs. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -87,6 +88,7 @@ export class KubernetesNode {
       await this.#configure()
       await this.#startContainerd()
       for (const driver of CSI_DRIVERS) this.#startDriver(driver)
+      for (const device of DEVICES.filter(({ path }) => existsSync(path))) this.#startDevice(device)
       this.#startKubelet()
       this.#start('kube-proxy', [
         this.#options.commands('kube-proxy'),
@@ -305,6 +307,17 @@ export class KubernetesNode {
     this.#hasImages = true
   }
 
+  /** As virt-handler of KubeVirt offers it. */
+  #startDevice({ name, path }: (typeof DEVICES)[number]): void {
+    this.#start(`device-${name}`, [
+      ...ALWAYS,
+      this.#options.commands('device-plugin'),
+      `-resource=devices.kubevirt.io/${name}`,
+      `-path=${path}`,
+      `-endpoint=/var/lib/kubelet/plugins_registry/device-${name}.sock`,
+    ])
+  }
+
   #startDriver(driver: CsiDriver): void {
     const { commands, volumesOf } = this.#options
     const { name, isLocal } = driver
@@ -322,6 +335,12 @@ export class KubernetesNode {
   }
 }
 
+/** What pods of a node may have of it, where this machine has it. */
+export const DEVICES = [
+  { name: 'kvm', path: '/dev/kvm' },
+  { name: 'tun', path: '/dev/net/tun' },
+  { name: 'vhost-net', path: '/dev/vhost-net' },
+] as const
 /** As in a pod: what follows is started again when it ends. */
 const ALWAYS = ['sh', '-c', 'while :; do "$@"; sleep 1; done', 'sh']
 const OVERLAID = ['usr', 'etc', 'opt', 'var'] as const
