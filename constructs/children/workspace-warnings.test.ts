@@ -241,3 +241,37 @@ it('a folder of a volume where volumes are in no folders', () => {
   expect(volumeWarnings({ volume, localVolumeRoot: '/srv' })).toEqual([])
   expect(volumeWarnings({ volume: { name: 'zones', size: '1Gi' } })).toEqual([])
 })
+
+it.each([
+  ['0400', { runAsUser: 1000 }, {}, true],
+  ['0440', { runAsUser: 1000, runAsGroup: 1000 }, {}, true],
+  ['0440', { runAsUser: 1000 }, {}, false],
+  ['0444', { runAsUser: 1000 }, {}, false],
+  [undefined, { runAsUser: 1000 }, {}, false],
+  ['0400', {}, {}, false],
+  ['0400', { runAsUser: 0 }, {}, false],
+  ['0400', { runAsUser: 1000 }, { fsGroup: 2000 }, false],
+])(
+  'a file of mode %s, in a container with %j of a cluster with %j, is warned of: %j',
+  (mode, user, ofCluster, isTold) => {
+    const parsed = parseWorkspaceSpec({
+      containerClusters: [
+        {
+          name: 'web',
+          ...ofCluster,
+          containers: [
+            { name: 'web', image: 'web:1', ...user, files: [{ path: '/key', content: 'x', ...(mode && { mode }) }] },
+          ],
+        },
+      ],
+    })
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
+    expect(warnings(parsed.spec)).toEqual(
+      isTold
+        ? [
+            `web: container web runs as user 1000 and cannot read /key (mode ${mode}), which root owns: set fsGroup, or another mode`,
+          ]
+        : [],
+    )
+  },
+)

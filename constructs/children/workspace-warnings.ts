@@ -119,6 +119,7 @@ export function clusterWarnings(props: PodNetworkProps): string[] {
     ...aliasWarnings(spec, cluster),
     ...hostNameOfOthers(spec, cluster),
     ...uselessTunnels(cluster),
+    ...unreadableFiles(cluster),
   ]
 }
 
@@ -250,6 +251,24 @@ function uselessTunnels({ containers }: WorkspaceContainerCluster): string[] {
       return devices.includes('tun') && !privileged && !added.includes('NET_ADMIN') && !added.includes('ALL')
     })
     .map(({ name }) => `container ${name} can make no interface by its device tun without the capability NET_ADMIN`)
+}
+
+/** They belong to root, and with `fsGroup` to that group too, which may read them whatever their mode says. */
+function unreadableFiles(cluster: WorkspaceContainerCluster): string[] {
+  if (cluster.fsGroup !== undefined) return []
+  return containersOf(cluster).flatMap(({ name, runAsUser = 0, runAsGroup = 0, files = [] }) => {
+    const closed = files.filter(({ mode }) => mode !== undefined && !isReadable(Number.parseInt(mode, 8), runAsGroup))
+    if (runAsUser === 0 || closed.length === 0) return []
+    const told = closed.map(({ path, mode }) => `${path} (mode ${mode})`).join(', ')
+    return [
+      `container ${name} runs as user ${runAsUser} and cannot read ${told}, which root owns: set fsGroup, or another mode`,
+    ]
+  })
+}
+
+/** For somebody who is not root. Who has no group of their own is in that of root. */
+function isReadable(mode: number, group: number): boolean {
+  return (mode & 0o004) !== 0 || (group === 0 && (mode & 0o040) !== 0)
 }
 
 /** The plug-in has no place for them. */

@@ -59,6 +59,7 @@ const GO_MODULES: Readonly<Record<string, GoModule>> = {
       files: /^multus-daemonset[.]yml$/,
     },
   },
+  'kube-router': { path: 'github.com/cloudnativelabs/kube-router/v2', commands: ['cmd/kube-router'] },
   'csi-provisioner': { path: 'github.com/kubernetes-csi/external-provisioner/v6', commands: ['cmd/csi-provisioner'] },
   'csi-snapshotter': {
     path: 'github.com/kubernetes-csi/external-snapshotter/v8',
@@ -82,7 +83,7 @@ const GO_MODULES: Readonly<Record<string, GoModule>> = {
   },
   s3: { path: 'github.com/johannesboyne/gofakes3', commands: ['cmd/gofakes3'] },
   'kubevirt-cloud-init': { path: 'kubevirt.io/kubevirt', commands: ['./cloud-init-disk'] },
-  own: { path: 'open-terrain.invalid', commands: ['./pause', './csi-driver'] },
+  own: { path: 'open-terrain.invalid', commands: ['./pause', './csi-driver', './device-plugin'] },
 }
 
 /** What only a guest needs. */

@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CONTROL_PLANE, type NodeAddresses, PODS, REGISTRY } from './addresses.ts'
+import { CONTROL_PLANE, type NodeAddresses, PODS, REGISTRY, SERVICES } from './addresses.ts'
 import { Enclave, type Inmate } from './enclave.ts'
 import type { GoCommands } from './go-commands.ts'
 import { IMAGES } from './images.ts'
@@ -20,7 +21,12 @@ export interface NodeOptions {
   /** Cgroup of all that runs on it, below the root of each hierarchy. */
   readonly cgroup: string
   /** Paths of kubeconfigs. */
-  readonly kubeconfigs: { readonly kubelet: string; readonly multus: string; readonly proxy: string }
+  readonly kubeconfigs: {
+    readonly kubelet: string
+    readonly multus: string
+    readonly proxy: string
+    readonly policies: string
+  }
   readonly ca: string
   /** Folder of the volumes of a driver. */
   readonly volumesOf: (driver: CsiDriver) => string
@@ -28,7 +34,10 @@ export interface NodeOptions {
 
 const SOCKET = '/run/containerd/containerd.sock'
 
-/** A node that really runs pods: containerd, kubelet, kube-proxy, Multus, CNI plug-ins and CSI drivers, in namespaces of their own. */
+/**
+ * A node that really runs pods: containerd, kubelet, kube-proxy, Multus, CNI plug-ins, CSI drivers, and what enforces NetworkPolicies, in
+ * namespaces of their own.
+ */
 export class KubernetesNode {
   readonly name: string
   readonly address: string
@@ -79,11 +88,13 @@ export class KubernetesNode {
       await this.#configure()
       await this.#startContainerd()
       for (const driver of CSI_DRIVERS) this.#startDriver(driver)
+      for (const device of DEVICES.filter(({ path }) => existsSync(path))) this.#startDevice(device)
       this.#startKubelet()
       this.#start('kube-proxy', [
         this.#options.commands('kube-proxy'),
         '--config=/etc/open-terrain-node/kube-proxy.yaml',
       ])
+      this.#startPolicies()
     } catch (error) {
       await this.stop()
       throw error
@@ -98,6 +109,23 @@ export class KubernetesNode {
       `--kubeconfig=${kubeconfigs.kubelet}`,
       `--hostname-override=${addresses.name}`,
       `--node-ip=${addresses.address}`,
+    ])
+  }
+
+  /** Enforces NetworkPolicies, and does nothing else of what it can. */
+  #startPolicies(): void {
+    const { addresses, commands, kubeconfigs } = this.#options
+    this.#start('kube-router', [
+      ...ALWAYS,
+      commands('kube-router'),
+      '--run-firewall=true',
+      '--run-router=false',
+      '--run-service-proxy=false',
+      `--kubeconfig=${kubeconfigs.policies}`,
+      `--hostname-override=${addresses.name}`,
+      `--service-cluster-ip-range=${SERVICES}`,
+      '--health-port=0',
+      '--metrics-port=0',
     ])
   }
 
@@ -279,12 +307,23 @@ export class KubernetesNode {
     this.#hasImages = true
   }
 
+  /** As virt-handler of KubeVirt offers it. */
+  #startDevice({ name, path }: (typeof DEVICES)[number]): void {
+    this.#start(`device-${name}`, [
+      ...ALWAYS,
+      this.#options.commands('device-plugin'),
+      `-resource=devices.kubevirt.io/${name}`,
+      `-path=${path}`,
+      `-endpoint=/var/lib/kubelet/plugins_registry/device-${name}.sock`,
+    ])
+  }
+
   #startDriver(driver: CsiDriver): void {
     const { commands, volumesOf } = this.#options
     const { name, isLocal } = driver
     this.#start(name, [
-      // As in a pod: it ends when the kubelet could not register it, such as where the Node was made a moment ago, and is started again.
-      ...['sh', '-c', 'while :; do "$@"; sleep 1; done', 'sh'],
+      // It ends when the kubelet could not register it, such as where the Node was made a moment ago.
+      ...ALWAYS,
       commands('csi-driver'),
       `-name=${name}`,
       `-node=${this.name}`,
@@ -296,6 +335,14 @@ export class KubernetesNode {
   }
 }
 
+/** What pods of a node may have of it, where this machine has it. */
+export const DEVICES = [
+  { name: 'kvm', path: '/dev/kvm' },
+  { name: 'tun', path: '/dev/net/tun' },
+  { name: 'vhost-net', path: '/dev/vhost-net' },
+] as const
+/** As in a pod: what follows is started again when it ends. */
+const ALWAYS = ['sh', '-c', 'while :; do "$@"; sleep 1; done', 'sh']
 const OVERLAID = ['usr', 'etc', 'opt', 'var'] as const
 const CNI_PLUGINS = ['bridge', 'loopback', 'macvlan', 'host-local', 'static', 'portmap', 'tuning', 'multus']
 /** Before the network of pods in the alphabet, so that the container runtime takes it. */

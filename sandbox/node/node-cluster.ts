@@ -106,6 +106,7 @@ export class NodeCluster implements RunningCluster, AsyncDisposable {
       const kubeconfig = (user: string, ...groups: string[]) => cluster.kubeconfigInside(user, groups)
       const proxy = await kubeconfig('system:kube-proxy')
       const multus = await kubeconfig('multus', 'system:masters')
+      const policies = await kubeconfig('kube-router', 'system:masters')
       const nodes = all.map(async (addresses) => {
         await cluster.create('/api/v1/nodes', {
           apiVersion: 'v1',
@@ -122,7 +123,12 @@ export class NodeCluster implements RunningCluster, AsyncDisposable {
           packages,
           images,
           cgroup: `${remains.cgroup}/${addresses.name}`,
-          kubeconfigs: { kubelet: await kubeconfig(`system:node:${addresses.name}`, 'system:nodes'), multus, proxy },
+          kubeconfigs: {
+            kubelet: await kubeconfig(`system:node:${addresses.name}`, 'system:nodes'),
+            multus,
+            proxy,
+            policies,
+          },
           ca: files.ca,
           volumesOf: (driver) => volumesOf(remains, driver),
         })

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { closureOf, mergeUsr, resolveDebianTool } from '../debian-packages.ts'
@@ -6,6 +7,7 @@ import { closureOf, mergeUsr, resolveDebianTool } from '../debian-packages.ts'
 const PACKAGES = [
   'runc',
   'iptables',
+  'ipset',
   'nftables',
   'conntrack',
   'iproute2',
@@ -19,7 +21,8 @@ const PACKAGES = [
 export async function resolvePackages(report: (line: string) => void): Promise<string> {
   const folder = await resolveDebianTool(
     {
-      name: 'node-packages',
+      // Another list has another folder: one that a node runs from must not change.
+      name: `node-packages-${createHash('sha256').update(PACKAGES.join()).digest('hex').slice(0, 8)}`,
       packages: (apt) => closureOf(apt, ...PACKAGES),
       kept: '',
       findIn: async (cache) => (existsSync(join(cache, 'usr/sbin/runc')) ? cache : undefined),

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { Attach } from '@kubernetes/client-node/dist/attach.js'
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { Exec } from '@kubernetes/client-node/dist/exec.js'
 import type { ObjectKey } from '../../operator/kube/kube-object.ts'
@@ -33,4 +34,34 @@ export async function execIn(
   err.end()
   if (status !== 'Success') throw new Error(`${command.join(' ')}: ${message} ${await complaint}`)
   return await output
+}
+
+/**
+ * Types a line into the terminal of a container, as whoever runs `kubectl attach -it` does. Resolves with what the terminal shows once that has
+ * the end. Throws with what it showed if the connection is closed before.
+ */
+export async function typeInto(
+  kubeconfig: string,
+  { namespace = '', name }: ObjectKey,
+  container: string,
+  line: string,
+  end: RegExp,
+): Promise<string> {
+  const config = new KubeConfig()
+  config.loadFromFile(kubeconfig)
+  const [screen, keyboard] = [new PassThrough(), new PassThrough()]
+  const shown = Promise.withResolvers<string>()
+  let seen = ''
+  screen.setEncoding('utf8').on('data', (part: string) => {
+    seen += part
+    if (end.test(seen)) shown.resolve(seen)
+  })
+  const socket = await new Attach(config).attach(namespace, name, container, screen, null, keyboard, true)
+  socket.onclose = () => shown.reject(new Error(`the terminal was closed after: ${seen}`))
+  keyboard.write(`${line}\n`)
+  try {
+    return await shown.promise
+  } finally {
+    socket.close()
+  }
 }

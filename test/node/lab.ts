@@ -14,12 +14,19 @@ export interface LabPod extends KubeObject {
 /** An existing network that labs may be attached to. */
 export const SITE_NETWORK = 'site/lan'
 
-/** An operator that lets labs use what these tests try: any range, ports of nodes, and an existing network. */
-export async function startForLabs(cluster: RealCluster): Promise<NodeStage> {
+/**
+ * An operator that lets labs use what these tests try: any range, ports of nodes, and an existing network.
+ * @param further keys of the policy
+ */
+export async function startForLabs(
+  cluster: RealCluster,
+  further: Readonly<Record<string, string>> = {},
+): Promise<NodeStage> {
   return await NodeStage.start(cluster, {
     clusterCidrs: 'none',
     allowHostPorts: 'true',
     attachableNetworks: SITE_NETWORK,
+    ...further,
   })
 }
 

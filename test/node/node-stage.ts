@@ -87,8 +87,12 @@ export class NodeStage implements AsyncDisposable {
 
   /** Kills the operator, and starts another one. */
   async replaceOperator(): Promise<void> {
-    await this.#operator?.kill()
+    await this.killOperator()
     this.startOperator()
+  }
+
+  async killOperator(): Promise<void> {
+    await this.#operator?.kill()
   }
 
   async setPolicy(data: Readonly<Record<string, string>>): Promise<void> {

@@ -1,0 +1,161 @@
+import { existsSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { SECRET } from '../../operator/kube/resource-types.ts'
+import { IMAGES } from '../../sandbox/node/images.ts'
+import { DEVICES } from '../../sandbox/node/kubernetes-node.ts'
+import { typeInto } from './exec.ts'
+import { Lab, type LabPod, startForLabs, webOf } from './lab.ts'
+import { INSIDE } from './real-cluster.ts'
+import { useRealCluster } from './shared-cluster.ts'
+
+const USER = 1000
+const GROUP = 2000
+const MTU = 1400
+/** Without it the container is the same, but for the device. */
+const HAS_TUN = DEVICES.some(({ name, path }) => name === 'tun' && existsSync(path))
+
+describe('the words of a container cluster', () => {
+  const cluster = useRealCluster()
+
+  it('are what somebody finds who sits at its terminal', async ({ skip }) => {
+    const { inside, client, controlPlane } = cluster()
+    if (inside === undefined) return skip(INSIDE)
+    await using stage = await startForLabs(cluster(), {
+      allowedDevices: 'tun',
+      allowedCapabilities: 'NET_ADMIN NET_RAW',
+    })
+    const on = (host: number) => [{ network: 'net', ipAddresses: [`10.77.0.${host}/24`, `fd00:77::${host}/64`] }]
+    const files = [
+      { path: '/usr/local/bin/greet', content: '#!/bin/sh\necho "hello $1"\n', mode: '0755' },
+      { path: '/run/secret/key', secretKeyRef: { name: 'desk', key: 'key' }, mode: '0400' },
+    ]
+    const volumeMounts = [{ name: 'data', containerPath: '/data' }]
+    const lab = await Lab.create(stage, {
+      names: 'hosts',
+      networks: [{ name: 'net', cidrs: ['10.77.0.0/24', 'fd00:77::/64'], mtu: MTU }],
+      volumes: [{ name: 'data', size: '16Mi' }],
+      containerClusters: [
+        {
+          name: 'desk',
+          hostname: 'workbench',
+          aliases: ['desk.example'],
+          fsGroup: GROUP,
+          interfaces: on(10),
+          initContainers: [
+            {
+              name: 'prepare',
+              image: IMAGES.busybox,
+              command: ['sh', '-c', 'ping -c 1 -w 60 peer.example && hostname > /data/prepared'],
+              capabilities: { add: ['NET_RAW'] },
+              volumeMounts,
+            },
+          ],
+          containers: [
+            {
+              name: 'shell',
+              image: IMAGES.busybox,
+              command: ['sh'],
+              workingDir: '/data',
+              stdin: true,
+              tty: true,
+              runAsUser: USER,
+              volumeMounts,
+              files,
+            },
+            {
+              name: 'tunnel',
+              image: IMAGES.web,
+              capabilities: { add: ['NET_ADMIN'] },
+              ...(HAS_TUN && { devices: ['tun'] }),
+              stdin: true,
+              tty: true,
+              command: ['sh'],
+            },
+          ],
+        },
+        {
+          name: 'peer',
+          aliases: ['peer.example'],
+          interfaces: on(20),
+          containers: [
+            ...webOf(cluster()),
+            { name: 'shell', image: IMAGES.busybox, command: ['sh'], stdin: true, tty: true, runAsUser: USER, files },
+          ],
+        },
+      ],
+    })
+    await lab.untilReason('desk', 'SecretMissing')
+    await client.create(SECRET, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace: lab.name, name: 'desk' },
+      stringData: { key: 'not for everybody' },
+    } as KubeObject)
+    await lab.untilReady()
+    const [desk, peer] = await Promise.all(['desk', 'peer'].map((name) => lab.podOf(name)))
+    if (!(desk && peer)) throw new Error('a pod is missing')
+    /** Returns what each command says. */
+    const at = async ({ metadata }: LabPod, container: string, commands: Readonly<Record<string, string>>) => {
+      const line = Object.entries(commands).map(([name, command]) => `echo "<${name}=$(${command} 2>&1)>"`)
+      const screen = await typeInto(
+        controlPlane.kubeconfigPath,
+        metadata,
+        container,
+        `stty -echo; ${line.join('; ')}; echo "end$((1+1))"`,
+        /end2/,
+      )
+      return Object.fromEntries(
+        [...screen.replaceAll('\r', '').matchAll(/^<(\w+)=([^>]*)>$/gm)].map(([, name, text]) => [name, text]),
+      )
+    }
+    const addresses = "ip -o address show net1 scope global | awk '{ print $4 }' | sort | xargs"
+    expect(
+      await at(desk, 'shell', {
+        terminal: 'tty',
+        user: 'id -u',
+        groups: 'id -G | tr " " "\\n" | grep -x 2000',
+        host: 'hostname',
+        folder: 'pwd',
+        prepared: 'cat prepared',
+        written: 'touch mine && stat -c %u:%g mine',
+        greeting: '/usr/local/bin/greet there',
+        modes: 'stat -L -c %a /usr/local/bin/greet',
+        secret: 'cat /run/secret/key',
+        names: 'grep -E "desk|peer" /etc/hosts | xargs',
+        mtu: 'cat /sys/class/net/net1/mtu',
+        addresses,
+      }),
+    ).toEqual({
+      terminal: '/dev/pts/0',
+      user: String(USER),
+      groups: String(GROUP),
+      host: 'workbench',
+      folder: '/data',
+      prepared: 'workbench',
+      written: `${USER}:${GROUP}`,
+      greeting: 'hello there',
+      modes: '755',
+      secret: 'not for everybody',
+      names: [
+        ...['10.77.0.10', 'fd00:77::10'].map((address) => `${address} desk desk.example workbench`),
+        ...['10.77.0.20', 'fd00:77::20'].map((address) => `${address} peer peer.example`),
+      ].join(' '),
+      mtu: String(MTU),
+      addresses: '10.77.0.10/24 fd00:77::10/64',
+    })
+    const tunnel = { made: 'tunctl -t lab0 > /dev/null; cat /sys/class/net/lab0/operstate' }
+    expect(await at(desk, 'tunnel', { user: 'id -u', ...(HAS_TUN && tunnel) })).toEqual({
+      user: '0',
+      ...(HAS_TUN && { made: 'down' }),
+    })
+    expect(await at(peer, 'shell', { secret: 'cat /run/secret/key' })).toEqual({
+      secret: "cat: can't open '/run/secret/key': Permission denied",
+    })
+    const warned = lab.workspace?.status?.conditions?.find(({ type }) => type === 'SpecWarning')
+    expect(warned?.message).toBe(
+      `1 warning: ContainerCluster peer: container shell runs as user ${USER} and cannot read /run/secret/key (mode 0400), which root owns: set fsGroup, or another mode`,
+    )
+    await lab.remove()
+  })
+})
