@@ -67,7 +67,6 @@ export const DATA_SYNCS = {
 export const WORKSPACES = {
   asWanted: () => import('../../../operator/controllers/workspace/decide/as-wanted.ts'),
   kinds: () => import('../../../operator/controllers/workspace/decide/kinds.ts'),
-  image: () => import('../../../operator/controllers/workspace/decide/components/image.ts'),
   lostKeys: () => import('../../../operator/controllers/workspace/lost-keys.ts'),
   overrides: () => import('../../../operator/controllers/workspace/decide/overrides.ts'),
   planDeletion: () => import('../../../operator/controllers/workspace/decide/plan-deletion.ts'),

@@ -312,13 +312,4 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     seam: seam(WORKSPACES.overrides, 'refusedOverrides', () => () => undefined),
     kind: 'workspacesCalm',
   },
-  {
-    name: 'only the image of the root disk is kept for a machine of a lab',
-    invariant: 5,
-    alsoCaughtAs: [7],
-    seam: seam(WORKSPACES.image, 'imageNames', () => ({ vms = [] }) => [
-      ...new Set(vms.map(({ backingVMDiskImage }) => backingVMDiskImage)),
-    ]),
-    kind: 'workspacesCalm',
-  },
 ]
