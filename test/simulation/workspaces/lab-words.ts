@@ -74,7 +74,6 @@ export interface Words {
   readonly networks: readonly (readonly NetworkWord[])[]
   readonly lab: readonly LabWord[]
 }
-export type Worded = keyof Words
 
 export const NO_WORDS: Words = { vms: [], clusters: [], networks: [], lab: [] }
 

@@ -1,7 +1,13 @@
 import { ANNOTATIONS, LABELS, SHARED_LABEL } from '@open-terrain/constructs'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
-import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import {
+  apiVersionOf,
+  type KubeObject,
+  keyOf,
+  type ObjectKey,
+  type ResourceType,
+} from '../../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
   DEPLOYMENT,
@@ -16,7 +22,7 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
 import { hasFinished, type Job } from '../../../sandbox/memory-cluster/job-objects.ts'
-import { IMAGE, MACHINE, type Machine, WORKSPACE } from '../../harness/kinds.ts'
+import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'
 import { pick } from '../data-syncs/vms.ts'
 import type { People } from '../kind.ts'
@@ -338,13 +344,17 @@ export class WorkspacePeople implements People {
     }
   }
 
-  /** A deleted image stays as long as a machine has a disk of it: the machines are recreated. */
+  /** A deleted image stays as long as a machine has a disk of it, also one that its spec no longer names: the machines that the image tells of are recreated. */
   #freeImages({ name: namespace }: Lab): void {
     const { admin } = this.#world.cluster
+    const leaving = (admin.list(IMAGE, { namespace: FARM }).items as readonly Image[]).filter(isDeletion)
+    if (leaving.length === 0) return
     for (const { metadata, spec } of admin.list(MACHINE, { namespace }).items as readonly Machine[]) {
-      const { name } = spec.vmDiskImageRef
-      const image = find(this.#world, IMAGE, { namespace: FARM, name })
-      if (image !== undefined && isDeletion(image)) leaveRefused(() => admin.delete(MACHINE, metadata))
+      const title = new RegExp(`${MACHINE.kind}/${keyOf(metadata)}\\b`)
+      const hasDisk = leaving.some(
+        (image) => spec.vmDiskImageRef.name === image.metadata.name || title.test(image.status?.message ?? ''),
+      )
+      if (hasDisk) leaveRefused(() => admin.delete(MACHINE, metadata))
     }
   }
 
