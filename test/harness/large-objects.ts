@@ -41,9 +41,9 @@ export async function deleteLargeWorkspaces(client: KubeClient, namespace: strin
   await inParallel(LARGE[0]?.count ?? 0, (at) => client.delete(WORKSPACE, { name: `${namespace}-${at}` }))
 }
 
-/** Every fourth one says as much as it can in many words, the others in one. */
+/** Every tenth one says as much as it can in many words, the others in one. */
 function workspaceOf(at: number): object {
-  if (at % 4 === 3) return wordyLabOf(at)
+  if (at % 10 === 3) return wordyLabOf(at)
   const variables = { text: `${at}`.padEnd(1_300_000, 'x') }
   const ansible = { roles: { build: [{ role: 'large', variables }] } }
   return { vms: [{ name: 'vm', backingVMDiskImage: 'nothing', resources: { cpu: '1', memory: '1Gi' }, ansible }] }

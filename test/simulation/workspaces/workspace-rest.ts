@@ -138,7 +138,10 @@ export class WorkspaceRest implements Rest {
   /** A play that failed is told of until somebody asks again. Others wait for their machines. */
   #phasesOfPlays(workspace: Workspace): readonly string[] {
     if (playsIn(workspace).some(({ phase }) => phase === 'Failed')) return ['Failed']
-    return this.#failedImages(workspace).length > 0 || this.#lost(workspace).length > 0
+    const isHeldUp = (workspace.spec.vms ?? []).some(
+      (vm) => this.#permits.refusesVm(vm) || this.#isAfterUnready(workspace, vm.name),
+    )
+    return isHeldUp || this.#failedImages(workspace).length > 0 || this.#lost(workspace).length > 0
       ? ['Ready', 'Provisioning']
       : ['Ready']
   }
