@@ -178,7 +178,8 @@ export class WorkspaceRest implements Rest {
   #waiting(workspace: Workspace): readonly string[] {
     const areAll = this.#failedImages(workspace).length > 0
     const vms = workspace.spec.vms ?? []
-    const isReached = ({ interfaces = [] }: (typeof vms)[number]) =>
+    const isReached = ({ os, interfaces = [] }: (typeof vms)[number]) =>
+      os !== 'windows' &&
       interfaces.some(({ ipAddress, ipAddresses }) => ipAddress !== undefined || ipAddresses !== undefined)
     return vms
       .filter(
