@@ -1,4 +1,4 @@
-import { LABELS } from '@open-terrain/constructs'
+import { LABELS, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { DEPLOYMENT } from '../../operator/kube/resource-types.ts'
@@ -41,10 +41,47 @@ export async function deleteLargeWorkspaces(client: KubeClient, namespace: strin
   await inParallel(LARGE[0]?.count ?? 0, (at) => client.delete(WORKSPACE, { name: `${namespace}-${at}` }))
 }
 
+/** Every tenth one says as much as it can in many words, the others in one. */
 function workspaceOf(at: number): object {
+  if (at % 10 === 3) return wordyLabOf(at)
   const variables = { text: `${at}`.padEnd(1_300_000, 'x') }
   const ansible = { roles: { build: [{ role: 'large', variables }] } }
   return { vms: [{ name: 'vm', backingVMDiskImage: 'nothing', resources: { cpu: '1', memory: '1Gi' }, ansible }] }
+}
+
+/** A lab whose members all know each other by name, with as many of each, and as much text, as the schema allows. */
+function wordyLabOf(at: number): WorkspaceSpecInput {
+  const address = (host: number) => `10.77.${Math.floor(host / 250)}.${(host % 250) + 1}/16`
+  const on = (host: number) => ({ interfaces: [{ network: 'net', ipAddress: address(host) }] })
+  const text = (what: string, length: number) => `${what} of ${at}: `.padEnd(length, 'x')
+  const vms = Array.from({ length: 100 }, (_, vm) => ({
+    name: `vm-${vm}`,
+    backingVMDiskImage: 'nothing',
+    resources: { cpu: '1', memory: '1Gi' },
+    ...on(vm),
+    users: [{ name: 'student', lock_passwd: false, passwordSecretRef: { name: 'secret-0', key: 'password' } }],
+    ...(vm < 4 && { userData: text(`#!/bin/sh\n# ${vm}`, 65_536) }),
+    ...(vm % 10 === 0 && { overrides: { template: { spec: { domain: { cpu: { model: 'host-model' } } } } } }),
+  }))
+  const containerClusters = Array.from({ length: 3 }, (_, cluster) => ({
+    name: `cluster-${cluster}`,
+    ...on(200 + cluster),
+    containers: [
+      {
+        name: 'main',
+        image: 'registry.example.com/main:1',
+        files: Array.from({ length: 8 }, (__, file) => ({
+          path: `/etc/lab/${file}`,
+          content: text(`file ${file}`, 32_768),
+        })),
+      },
+    ],
+  }))
+  const secrets = Array.from({ length: 16 }, (_, secret) => ({
+    name: `secret-${secret}`,
+    generate: [{ key: 'password' }],
+  }))
+  return { names: 'hosts', networks: [{ name: 'net', cidr: '10.77.0.0/16' }], vms, containerClusters, secrets }
 }
 
 function machineOf(at: number): object {

@@ -26,7 +26,7 @@ import {
 } from './machines/machine-arbitraries.ts'
 import { NAMESPACES } from './objects.ts'
 import type { Action, ImagePlan, Schedule, Step } from './schedule.ts'
-import { playedWorkspace, WORKSPACE_GROUPS, workspace } from './workspaces/workspace-arbitraries.ts'
+import { playedWorkspace, WORKSPACE_GROUPS, worded, workspace } from './workspaces/workspace-arbitraries.ts'
 
 /** Groups of actions. Each family of schedules uses a few of them, by weight. */
 const GROUPS = {
@@ -166,7 +166,7 @@ const LABS: Leanings = { workspace: 10, workspaceHarm: 5, workspaceHang: 3 }
 
 /** Workspaces that share a few images. */
 function workspaces(leanings: Leanings, usualGapMs = 10 * SECOND, plan = workspace): fc.Arbitrary<Schedule> {
-  return fc
+  const plain = fc
     .record({
       schedule: machines(leanings, usualGapMs),
       workspaces: fc.array(plan, { minLength: 1, maxLength: 3, size: 'max' }),
@@ -177,15 +177,17 @@ function workspaces(leanings: Leanings, usualGapMs = 10 * SECOND, plan = workspa
       const more = { ...of.more, ...IMAGE_NAMESPACE, ...(isLocal && { localVolumeRoot: '/srv/labs' }) }
       return { ...schedule, policy: { ...of, more }, sources: [], machines: [], workspaces: plans }
     })
+  return worded(plain)
 }
 
 /** Workspaces next to machines and DataSyncs that name the same images. */
 function sharedWorkspaces(leanings: Leanings): fc.Arbitrary<Schedule> {
   const plans = fc.array(workspace, { minLength: 1, maxLength: 2, size: 'max' })
-  return fc.tuple(shared(leanings), plans).map(([schedule, of]) => {
+  const plain = fc.tuple(shared(leanings), plans).map(([schedule, of]) => {
     const { policy: plan } = schedule
     return { ...schedule, policy: { ...plan, more: { ...plan.more, ...IMAGE_NAMESPACE } }, workspaces: of }
   })
+  return worded(plain)
 }
 
 const LATE_CREATES: Action = { do: 'requestFaults', fault: 'late', percent: 60, forMs: 2 * MINUTE, kind: 'DataVolume' }

@@ -77,7 +77,7 @@ export const GUEST_FAULTS = [
   'guestCrash',
 ] as const
 /** Without an agent, only the pod of a guest shows that it is well. */
-export type GuestFault = (typeof GUEST_FAULTS)[number] | 'noAgent'
+export type GuestFault = (typeof GUEST_FAULTS)[number] | 'noAgent' | 'noAnswer'
 
 /** One machine, or all of them, cannot run as they should. */
 export type GuestAction = {

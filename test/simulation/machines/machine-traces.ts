@@ -88,8 +88,10 @@ export class MachineTraces {
 
   referencesTo({ metadata }: KubeObject): Trace<Machine>[] {
     return [...this.machines.values()].filter(({ object: { spec, metadata: own } }) => {
-      const { name, namespace = own.namespace } = spec.vmDiskImageRef
-      return name === metadata.name && namespace === metadata.namespace
+      const refs = [spec.vmDiskImageRef, ...(spec.disks ?? []).flatMap(({ vmDiskImageRef }) => vmDiskImageRef ?? [])]
+      return refs.some(
+        ({ name, namespace = own.namespace }) => name === metadata.name && namespace === metadata.namespace,
+      )
     })
   }
 

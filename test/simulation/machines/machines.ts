@@ -3,6 +3,7 @@ import { apiVersionOf, type KubeObject, keyOf, type ResourceType } from '../../.
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
+  PERSISTENT_VOLUME_CLAIM,
   SECRET,
   STORAGE_CLASS,
   VIRTUAL_MACHINE_INSTANCE,
@@ -82,7 +83,7 @@ export class Machines implements Kind {
       const machine = this.#traces.kubevirt.get(controllerOf(object)?.uid ?? '')?.object
       return type !== 'ADDED' && machine !== undefined && this.#isOfOneMachine([machine])
     }
-    const isOfKind = [DATA_VOLUME, SECRET, KUBEVIRT_VIRTUAL_MACHINE].includes(resource)
+    const isOfKind = [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, SECRET, KUBEVIRT_VIRTUAL_MACHINE].includes(resource)
     return isOfKind && this.#isOfOneMachine([object, commit.before ?? object])
   }
 
@@ -91,7 +92,8 @@ export class Machines implements Kind {
     return this.#traces.referencesTo(image).map((machine) => {
       const [disk] = this.#traces.disksOf(machine)
       const title = `${MACHINE.kind}/${keyOf(machine.object.metadata)}`
-      return { title, sinceMs: machine.createdAtMs, usesSinceMs: disk?.createdAtMs }
+      const isForRoot = machine.object.spec.vmDiskImageRef.name === image.metadata.name
+      return { title, sinceMs: isForRoot ? machine.createdAtMs : machine.specAtMs, usesSinceMs: disk?.createdAtMs }
     })
   }
 

@@ -68,6 +68,7 @@ export const WORKSPACES = {
   asWanted: () => import('../../../operator/controllers/workspace/decide/as-wanted.ts'),
   kinds: () => import('../../../operator/controllers/workspace/decide/kinds.ts'),
   lostKeys: () => import('../../../operator/controllers/workspace/lost-keys.ts'),
+  overrides: () => import('../../../operator/controllers/workspace/decide/overrides.ts'),
   planDeletion: () => import('../../../operator/controllers/workspace/decide/plan-deletion.ts'),
   plays: () => import('../../../operator/controllers/workspace/decide/plays.ts'),
   references: () => import('../../../operator/controllers/workspace/references.ts'),

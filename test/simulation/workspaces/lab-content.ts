@@ -4,10 +4,14 @@ import { parse } from 'yaml'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Workspace } from '../../harness/kinds.ts'
 import { isForPodsOf } from './lab-parts.ts'
+import { hasHostPort, type Permits } from './lab-permits.ts'
 import { FARM } from './labs.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: objects of many kinds, looked at field by field
 type Raw = any
+
+type Vm = NonNullable<Workspace['spec']['vms']>[number]
+type Cluster = NonNullable<Workspace['spec']['containerClusters']>[number]
 
 const NETWORKS = 'k8s.v1.cni.cncf.io/networks'
 const ENFORCE = 'pod-security.kubernetes.io/enforce'
@@ -16,11 +20,16 @@ const ENFORCE = 'pod-security.kubernetes.io/enforce'
  * Returns what is not as the spec of a workspace wants it. Derived from the design, not from the code that renders the objects.
  * @param held objects that stay as they are, as `Kind name`
  */
-export function wrongIn(workspace: Workspace, parts: readonly KubeObject[], held: ReadonlySet<string>): string[] {
+export function wrongIn(
+  workspace: Workspace,
+  parts: readonly KubeObject[],
+  held: ReadonlySet<string>,
+  permits: Permits,
+): string[] {
   const of = (kind: string) => parts.filter((one) => one.kind === kind) as Raw[]
   const wrong = [
     ...isolationIn(of('NetworkPolicy')),
-    ...namespaceIn(workspace, held, of('Namespace')),
+    ...namespaceIn(workspace, { held, permits }, of('Namespace')),
     ...playsIn(
       workspace,
       of('ConfigMap').filter(({ metadata }) => metadata.name === ansibleName(workspace.metadata.name)),
@@ -34,8 +43,12 @@ export function wrongIn(workspace: Workspace, parts: readonly KubeObject[], held
         ? []
         : [...clusterIn(workspace, one), ...routesIn(workspace, one, of('NetworkAttachmentDefinition'))],
     ),
-    ...of('VirtualMachine').flatMap((one) => machineIn(workspace, one)),
-    ...of('Service').flatMap((one) => serviceIn(workspace, one, of('Deployment'), of('NetworkPolicy'))),
+    ...of('VirtualMachine').flatMap((one) =>
+      held.has(`VirtualMachine ${one.metadata.name}`) ? [] : machineIn(workspace, one),
+    ),
+    ...of('Service').flatMap((one) =>
+      held.has(`Service ${one.metadata.name}`) ? [] : serviceIn(workspace, one, of('Deployment'), of('NetworkPolicy')),
+    ),
     ...of('NetworkAttachmentDefinition').flatMap((one) =>
       parsed(one) === undefined ? [`${one.metadata.name} is no configuration`] : [],
     ),
@@ -68,14 +81,25 @@ function valuesIn({ spec: { secrets = [] } }: Workspace, found: readonly Raw[]):
   )
 }
 
-/** Pods may do no more than they need. A container that is not allowed needs nothing. */
-function namespaceIn({ spec }: Workspace, held: ReadonlySet<string>, [namespace]: readonly Raw[]): string[] {
+/**
+ * Pods may do no more than they need. A container with rights that are not allowed needs nothing. One that is not allowed for what else is said of it may
+ * exist from before, with the rights that it needs.
+ */
+function namespaceIn(
+  { spec: { containerClusters = [] } }: Workspace,
+  { held, permits }: { readonly held: ReadonlySet<string>; readonly permits: Permits },
+  [namespace]: readonly Raw[],
+): string[] {
   if (namespace === undefined) return []
   const level = namespace.metadata.labels?.[ENFORCE]
-  const clusters = (spec.containerClusters ?? []).filter(({ name }) => !held.has(`Deployment ${name}`))
-  const ports = clusters.flatMap(({ containers }) => containers.flatMap(({ portMappings = [] }) => portMappings))
-  const needed = ports.some(({ hostPort }) => hostPort !== undefined) ? 'privileged' : 'baseline'
-  return level === needed ? [] : [`its pods may do what ${level} allows, and need ${needed}`]
+  const levelFor = (clusters: readonly Cluster[]) => {
+    const containers = clusters.flatMap((one) => [...one.containers, ...(one.initContainers ?? [])])
+    const isAbove = clusters.some(hasHostPort) || containers.some(({ privileged }) => privileged === true)
+    return isAbove ? 'privileged' : 'baseline'
+  }
+  const least = levelFor(containerClusters.filter(({ name }) => !held.has(`Deployment ${name}`)))
+  const most = levelFor(containerClusters.filter((one) => !permits.refusesRights(one)))
+  return [least, most].includes(level) ? [] : [`its pods may do what ${level} allows, and need ${least}`]
 }
 
 /** The inventory has each machine and each container cluster, and the plays each machine with roles. */
@@ -105,11 +129,13 @@ function hostsIn({ spec }: Workspace, held: ReadonlySet<string>, { metadata: { n
   )
   // Others do not know a cluster by its host name, which may be the name of a member.
   const isTaken = seen.some(({ one }) => [one.name, ...(one.aliases ?? [])].includes(own.hostname ?? own.name))
-  const wanted = seen.map(({ one, ipAddress }) => {
+  const wanted = seen.flatMap(({ one, ...nic }) => {
     const hostname = one === own && own.hostname !== undefined && !isTaken ? [own.hostname] : []
-    return [ipAddress?.split('/')[0], one.name, ...(one.aliases ?? []), ...hostname].join(' ')
+    return addressesOf([nic]).map((address) =>
+      [address.split('/')[0], one.name, ...(one.aliases ?? []), ...hostname].join(' '),
+    )
   })
-  const lines: string[] = data.hosts.split('\n').filter((line: string) => line.startsWith('10.'))
+  const lines: string[] = data.hosts.split('\n').filter((line: string) => /^(10\.|fd)/.test(line))
   return lines.toSorted().join() === wanted.toSorted().join() ? [] : [`ConfigMap ${name} has ${lines}, not ${wanted}`]
 }
 
@@ -125,7 +151,11 @@ function clusterIn({ spec }: Workspace, deployment: Raw): string[] {
     'is one pod': replicas === 1 && strategy.type === 'Recreate',
     'runs its images': images.join() === wanted.containers.map(({ image }) => image).join(),
     'has its addresses': addresses.join() === addressesOf(wanted.interfaces).join(),
-    'is on its networks': networks.every(({ name: on }, at) => isForPodsOf(wanted.interfaces?.[at]?.network ?? '', on)),
+    'is on its networks': networks.every(({ name: on }, at) => {
+      const { network = '', ...nic } = wanted.interfaces?.[at] ?? {}
+      return isForPodsOf(network, on, addressesOf([nic]).length > 0)
+    }),
+    'has what else is said of it': isCovered(podWords(wanted), template.spec),
     'has no token': template.spec.automountServiceAccountToken === false,
     runs: deployment.status?.availableReplicas === 1,
   }
@@ -139,9 +169,14 @@ function routesIn({ spec, status }: Workspace, deployment: Raw, definitions: rea
   if (wanted === undefined || wanted.ignoreOnDeploy === true) return []
   const asked: Raw[] = JSON.parse(deployment.spec.template.metadata.annotations?.[NETWORKS] ?? '[]')
   const told = status?.components?.find((one) => one.kind === 'ContainerCluster' && one.name === name)
-  const lacks = (wanted.interfaces ?? []).some(({ network, ipAddress = '' }, at) => {
-    const { routes = [] } = spec.networks?.find((one) => one.name === network) ?? {}
-    const usable = routes.filter(({ nextHopIpAddress: hop }) => ipAddress.split('/')[0] !== hop)
+  const lacks = (wanted.interfaces ?? []).some(({ network, ...nic }, at) => {
+    const own = addressesOf([nic])
+    const { routes = [], rangeGateway } = spec.networks?.find((one) => one.name === network) ?? {}
+    const wide = rangeGateway === undefined ? [] : elsewhereFor(spec, wanted, network)
+    const usable = [
+      ...routes,
+      ...wide.map((to) => ({ destinationNetworkCidr: to, nextHopIpAddress: rangeGateway ?? '' })),
+    ].filter(({ nextHopIpAddress: hop }) => own.length > 0 && !own.some((address) => address.split('/')[0] === hop))
     const definition = definitions.find(({ metadata }) => metadata.name === asked[at]?.name)
     const has: Raw[] = JSON.parse(definition?.spec.config ?? '{}').ipam?.routes ?? []
     const texts = usable.map((one) => `${one.destinationNetworkCidr} by ${one.nextHopIpAddress}`)
@@ -151,6 +186,68 @@ function routesIn({ spec, status }: Workspace, deployment: Raw, definitions: rea
   return told?.phase !== 'Ready' || lacks === says
     ? []
     : [`Deployment ${name} ${lacks ? 'lacks' : 'has'} its routes, and the status says: ${told.message}`]
+}
+
+/** What a default route leads to: everything, or the other networks where clients of a port of the node need replies. */
+function elsewhereFor({ networks = [] }: Workspace['spec'], cluster: Cluster, own: string): readonly string[] {
+  if (!hasHostPort(cluster)) return ['0.0.0.0/1', '128.0.0.0/1']
+  const others = networks.filter(({ name }) => name !== own)
+  return others
+    .flatMap(({ cidr, cidrs = [] }) => (cidr === undefined ? cidrs : [cidr]))
+    .filter((one) => !one.includes(':'))
+}
+
+/** What a pod has because of the words of its cluster, as Kubernetes names it. */
+function podWords({ containers, initContainers, fsGroup, nodeSelector, tolerations, pullSecrets, overrides }: Cluster) {
+  return {
+    ...(nodeSelector !== undefined && { nodeSelector }),
+    ...(tolerations !== undefined && { tolerations }),
+    ...(fsGroup !== undefined && { securityContext: { fsGroup } }),
+    ...(pullSecrets !== undefined && { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
+    ...((overrides as Raw)?.spec as object | undefined),
+    ...(initContainers !== undefined && { initContainers: initContainers.map(containerWords) }),
+    containers: containers.map(containerWords),
+  }
+}
+
+function containerWords(one: Partial<Cluster['containers'][number]>) {
+  const { name, image, command, args, workingDir, stdin, tty, startupProbe, readinessProbe, livenessProbe } = one
+  const { runAsUser, runAsGroup, privileged, env, devices = [], resources, capabilities, files = [] } = one
+  return defined({
+    ...{ name, image, command, args, workingDir, stdin, tty, startupProbe, readinessProbe, livenessProbe, env },
+    securityContext: defined({ runAsUser, runAsGroup, privileged, capabilities }),
+    ...(resources !== undefined || devices.length > 0
+      ? {
+          resources: {
+            limits: {
+              ...resources?.limits,
+              ...Object.fromEntries(devices.map((device) => [`devices.kubevirt.io/${device}`, '1'])),
+            },
+          },
+        }
+      : {}),
+    ...(files.length > 0 && { volumeMounts: files.map(({ path }) => ({ mountPath: path })) }),
+  })
+}
+
+function defined<T extends object>(fields: T): Partial<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>
+}
+
+/** Reports whether an object has all that is wanted. Items of lists may have others among them, in the same order. */
+function isCovered(wanted: unknown, has: Raw): boolean {
+  if (Array.isArray(wanted)) {
+    if (!Array.isArray(has)) return wanted.length === 0
+    let from = 0
+    return wanted.every((one) => {
+      const at = has.findIndex((other, index) => index >= from && isCovered(one, other))
+      from = at + 1
+      return at !== -1
+    })
+  }
+  if (typeof wanted !== 'object' || wanted === null) return wanted === has || String(wanted) === String(has)
+  if (typeof has !== 'object' || has === null) return Object.keys(wanted).length === 0
+  return Object.entries(wanted).every(([key, value]) => isCovered(value, has[key]))
 }
 
 /** A Service leads to the pods of its member alone, and exactly its ports are open there. */
@@ -188,9 +285,30 @@ function machineIn({ spec }: Workspace, machine: Raw): string[] {
     'names its image': ref.name === wanted.backingVMDiskImage && ref.namespace === FARM,
     'leaves images to its workspace': vmDiskImageTemplate === undefined,
     'has its addresses': addressesOf(interfaces).join() === addressesOf(wanted.interfaces).join(),
-    'has its resources': machine.spec.resources.cpu === wanted.resources?.cpu,
+    'has its resources': machine.spec.resources?.cpu === wanted.resources?.cpu,
+    'has what else is said of it': isCovered(machineWords(wanted), machine.spec),
   }
   return failing(checks, `VirtualMachine ${name}`)
+}
+
+/** What a VirtualMachine says in the same words as its workspace. */
+function machineWords({ os, firmware, tpm, readiness, overrides, nodeSelector, tolerations, ...vm }: Vm) {
+  const { instancetype, preference, userData, userDataSecretRef, sysprepSecretRef, version, disks = [] } = vm
+  return defined({
+    ...{ os, firmware, tpm, readiness, overrides, nodeSelector, tolerations, instancetype, preference, userData },
+    ...{ userDataSecretRef, sysprepSecretRef, version },
+    disks: disks.map(({ name, size, bus, readOnly, backingVMDiskImage: image }) =>
+      defined({
+        name,
+        size,
+        bus,
+        readOnly,
+        ...(image !== undefined && { vmDiskImageRef: { namespace: FARM, name: image } }),
+      }),
+    ),
+    interfaces: (vm.interfaces ?? []).map(({ network: _network, ...nic }) => defined(nic)),
+    users: (vm.users ?? []).map(defined),
+  })
 }
 
 /** One or several of each interface, or none. */

@@ -14,7 +14,7 @@ export const STAGES: readonly (readonly ResourceType[])[] = [
   [types.CONFIG_MAP, types.JOB],
   [types.PERSISTENT_VOLUME_CLAIM, types.PERSISTENT_VOLUME, types.NETWORK_ATTACHMENT_DEFINITION],
   [types.SECRET],
-  [types.NAMESPACE, types.NETWORK_POLICY, types.RESOURCE_QUOTA],
+  [types.NAMESPACE, types.NETWORK_POLICY, types.RESOURCE_QUOTA, types.ROLE_BINDING],
 ]
 export const PART_TYPES: readonly ResourceType[] = STAGES.flat()
 
@@ -34,6 +34,14 @@ export function partsOf(chronicle: Chronicle, workspace: KubeObject): Trace[] {
   return PART_TYPES.flatMap((type) =>
     [...chronicle.traces.of(type).values()].filter(({ object }) => isPartOf(object, workspace)),
   )
+}
+
+/** Returns the names of the images that the disks of a machine are cloned from. */
+export function imagesOf({
+  backingVMDiskImage,
+  disks = [],
+}: NonNullable<Workspace['spec']['vms']>[number]): readonly string[] {
+  return [backingVMDiskImage, ...disks.flatMap((disk) => disk.backingVMDiskImage ?? [])]
 }
 
 /** Returns what a workspace must have, as `Kind name`, by the design's rules for names, and what it may have: also what is not deployed. */
@@ -65,9 +73,10 @@ export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: bo
   return { must, may: new Set([...must, ...may]) }
 }
 
-/** Reports whether a NetworkAttachmentDefinition is one of a network for pods: that of all, or one for a container cluster alone. */
-export function isForPodsOf(network: string, definition: string): boolean {
-  const { pods } = networkNames(network)
+/** Reports whether a NetworkAttachmentDefinition is one of a network for pods: that of all, or one for a container cluster alone. Without addresses they are on that of the machines. */
+export function isForPodsOf(network: string, definition: string, hasAddress = true): boolean {
+  const { pods, machines } = networkNames(network)
+  if (!hasAddress) return definition === machines
   return definition.startsWith(pods) && /^(-[0-9a-f]{8})?$/.test(definition.slice(pods.length))
 }
 
@@ -77,12 +86,13 @@ export function wantedComponents({ metadata: { name }, spec }: Workspace): strin
   return [
     `Namespace ${name}`,
     ...secrets.map((one) => `Secret ${one.name}`),
-    ...new Set(vms.map(({ backingVMDiskImage }) => `Image ${backingVMDiskImage}`)),
+    ...new Set(vms.flatMap(imagesOf).map((image) => `Image ${image}`)),
     ...networks.map((one) => `Network ${one.name}`),
     ...volumes.map((one) => `Volume ${one.name}`),
     `Ansible ${ansibleName(name)}`,
     ...containerClusters.map((one) => `ContainerCluster ${one.name}`),
     ...vms.map((one) => `VirtualMachine ${one.name}`),
     ...services.map((one) => `Service ${one.name}`),
+    ...(spec.owners === undefined ? [] : ['Owners owners']),
   ].toSorted()
 }

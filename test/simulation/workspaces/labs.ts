@@ -4,6 +4,19 @@ import * as objects from '../objects.ts'
 import { PASSWORD as GUEST_PASSWORD } from '../oracle/secrets.ts'
 import type { Schedule, SourceNature } from '../schedule.ts'
 import { urlOf } from '../sources.ts'
+import {
+  addressOf,
+  type ClusterWord,
+  clusterOfWords,
+  INIT,
+  interfaceOfWords,
+  isOnPods,
+  NO_WORDS,
+  networkOfWords,
+  type VmWord,
+  vmOfWords,
+  type Words,
+} from './lab-words.ts'
 import type { ClusterOfPlan, PlaysOfPlan, VmOfPlan, WorkspacePlan } from './workspace-schedule.ts'
 
 // What the numbers of a schedule mean.
@@ -56,6 +69,7 @@ export interface Lab {
   /** By number of a cluster: how often people have changed its image. */
   readonly renewals: Map<number, number>
   plays: PlaysOfPlan | undefined
+  words: Words
   /** How often people have asked for plays, and for new disks. */
   readonly requests: { plays: number; disks: number }
   /** Its spec breaks the schema, as if it had been stored before there was one. */
@@ -75,6 +89,7 @@ export function labOf(plan: WorkspacePlan, number: number): Lab {
     volumes: new Set(plan.volumes),
     renewals: new Map(),
     plays: plan.plays,
+    words: plan.words ?? NO_WORDS,
     requests: { plays: 0, disks: 0 },
     isSpoiled: false,
     isWanted: true,
@@ -100,34 +115,49 @@ function needed(lab: Lab): { readonly networks: readonly number[]; readonly volu
 export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
   const { networks, volumes } = needed(lab)
   return {
-    vms: lab.vms.map((vm) => vmOf(lab, vm, schedule)),
+    vms: lab.vms.map((vm, at) => vmOf(lab, vm, schedule, lab.vms[at - 1])),
     containerClusters: lab.clusters.map((cluster, at) => clusterOf(lab, cluster, lab.clusters[at - 1])),
     networks: networks.map((number) => ({
       name: pick(NETWORKS, number),
-      cidr: `10.${number}.0.0/24`,
-      // By each cluster, so that the others have to get what it does not.
-      routes: CLUSTERS.map((_name, cluster) => ({
-        destinationNetworkCidr: `192.0.${cluster}.0/24`,
-        nextHopIpAddress: addressOf(number, FIRST_CLUSTER + cluster),
-      })),
+      ...networkOfWords(
+        number,
+        lab.words.networks[number] ?? [],
+        // By each cluster, so that the others have to get what it does not.
+        CLUSTERS.map((_name, cluster) => ({
+          destinationNetworkCidr: `192.0.${cluster}.0/24`,
+          nextHopIpAddress: addressOf(number, FIRST_CLUSTER + cluster),
+        })),
+      ),
     })),
     volumes: volumes.map((number) => ({ name: pick(VOLUMES, number), size: '1Gi', localPath: `/${number}` })),
     ...servicesOf(lab),
     secrets: [
       lab.number % 2 === 0
-        ? { name: PASSWORD.name, generate: [{ key: PASSWORD.key }] }
+        ? {
+            name: PASSWORD.name,
+            generate: [{ key: PASSWORD.key, ...(lab.words.lab.includes('login') && { length: 48 }) }],
+          }
         : { name: COPY, from: sourceOf(lab) },
     ],
     ...(lab.number % 2 === 1 && { names: 'hosts' as const }),
-    ...(lab.plays !== undefined && { ansible: ansibleOf(lab.plays) }),
+    ...(lab.plays !== undefined && { ansible: ansibleOf(lab, lab.plays) }),
+    ...(lab.words.lab.includes('owners') && { owners: [{ kind: 'Group', name: 'teachers' }] }),
     // As stored before there was a schema.
     ...(lab.isSpoiled && { volumes: [{ name: 'Data!', size: 'huge' }] }),
   }
 }
 
-function vmOf(lab: Lab, { vm, image, network, isIgnored }: VmOfPlan, schedule: Schedule): Vm {
+/** @param before the one that it waits for, if it waits for any */
+function vmOf(
+  lab: Lab,
+  { vm, image, network, isIgnored }: VmOfPlan,
+  schedule: Schedule,
+  before: VmOfPlan | undefined,
+): Vm {
   const { name, template } = imageOf(image, schedule)
-  return {
+  const words = lab.words.vms[vm] ?? []
+  const others = lab.vms.map((one) => imageOf(one.image, schedule).name).filter((one) => one !== name)
+  const made: Vm = {
     name: pick(VMS, vm),
     ignoreOnDeploy: isIgnored,
     backingVMDiskImage: name,
@@ -136,24 +166,33 @@ function vmOf(lab: Lab, { vm, image, network, isIgnored }: VmOfPlan, schedule: S
     ...(lab.number % 2 === 0 && { users: [{ name: 'student', lock_passwd: false, passwordSecretRef: PASSWORD }] }),
     // Nothing tells that it is a secret.
     ...(lab.number % 2 === 1 && { userData: `#!/bin/sh\nlogin student ${GUEST_PASSWORD}\n` }),
-    ...(network !== undefined && { interfaces: [interfaceOf(network, 10 + vm)] }),
-    ...rolesOf(lab, vm),
+    ...(network !== undefined && {
+      interfaces: [
+        ...(isOnPods(words) ? [{ network: 'pod', model: 'e1000' as const }] : []),
+        interfaceOf(lab, network, 10 + vm, words),
+      ],
+    }),
+    ...(words.includes('after') && before !== undefined && { dependsOn: [pick(VMS, before.vm)] }),
+    ...rolesOf(lab, vm, words),
   }
+  return vmOfWords(made, words, { own: name, other: others[0] ?? name })
 }
 
 const LOGIN = { name: 'LOGIN', valueFrom: { secretKeyRef: { name: COPY, key: PASSWORD.key } } }
 
-function rolesOf({ number, plays }: Lab, vm: number): Pick<Vm, 'ansible'> {
+function rolesOf({ number, plays }: Lab, vm: number, words: readonly VmWord[]): Pick<Vm, 'ansible'> {
   const when = plays?.when ?? (number % 2 === 0 ? ['build' as const] : [])
-  const roles = Object.fromEntries(when.map((one) => [one, [{ role: `role-${vm}` }]]))
+  const variables = words.includes('variables') && { variables: { port: 80, of: { names: ['a'] } } }
+  const roles = Object.fromEntries(when.map((one) => [one, [{ role: `role-${vm}`, ...variables }]]))
   return when.length === 0 ? {} : { ansible: { roles } }
 }
 
-function ansibleOf({ hasImage, hasKey, timeout }: PlaysOfPlan): Spec['ansible'] {
+function ansibleOf({ words }: Lab, { hasImage, hasKey, timeout }: PlaysOfPlan): Spec['ansible'] {
   return {
     ...(hasImage && { image: PLAYER }),
     ...(hasKey && { sshKeySecretRef: KEY }),
     ...(timeout !== undefined && { timeout }),
+    ...(words.lab.includes('login') && { pullSecrets: [INIT.name] }),
   }
 }
 
@@ -164,13 +203,14 @@ function clusterOf(
   before: ClusterOfPlan | undefined,
 ): Cluster {
   const port = { containerPort: 80, hostPort: 30_000 + 10 * lab.number + cluster }
-  return {
+  const words: readonly ClusterWord[] = lab.words.clusters[cluster] ?? []
+  const made: Cluster = {
     name: pick(CLUSTERS, cluster),
     aliases: [`${pick(CLUSTERS, cluster)}.lab`],
     ...(cluster === 1 && { hostname: 'host' }),
     ignoreOnDeploy: isIgnored,
     ...(before !== undefined && { dependsOn: [pick(CLUSTERS, before.cluster)] }),
-    ...(network !== undefined && { interfaces: [interfaceOf(network, FIRST_CLUSTER + cluster)] }),
+    ...(network !== undefined && { interfaces: [interfaceOf(lab, network, FIRST_CLUSTER + cluster, words)] }),
     containers: [
       {
         name: 'main',
@@ -186,15 +226,21 @@ function clusterOf(
       },
     ],
   }
+  return clusterOfWords(made, cluster, words)
 }
 
 /** Two for one member, with a port in common. */
-function servicesOf({ clusters: [first] }: Lab): Pick<WorkspaceSpecInput, 'services'> {
+function servicesOf({ clusters: [first], words }: Lab): Pick<WorkspaceSpecInput, 'services'> {
   if (first === undefined) return {}
   const member = pick(CLUSTERS, first.cluster)
   return {
     services: [
-      { name: 'front', member, ports: [{ port: 80 }] },
+      {
+        name: 'front',
+        member,
+        ...(words.lab.includes('nodePort') && { type: 'NodePort' as const }),
+        ports: [{ port: 80, ...(words.lab.includes('nodePort') && { name: 'http' }) }],
+      },
       {
         name: 'side',
         member,
@@ -207,12 +253,8 @@ function servicesOf({ clusters: [first] }: Lab): Pick<WorkspaceSpecInput, 'servi
   }
 }
 
-function interfaceOf(network: number, host: number) {
-  return { network: pick(NETWORKS, network), ipAddress: `${addressOf(network, host)}/24` }
-}
-
-function addressOf(network: number, host: number): string {
-  return `10.${network}.0.${host}`
+function interfaceOf({ words }: Lab, number: number, host: number, own: readonly (VmWord | ClusterWord)[]) {
+  return interfaceOfWords({ name: pick(NETWORKS, number), number, words: words.networks[number] ?? [] }, host, own)
 }
 
 /** Returns an image by its number. If machines or DataSyncs have images that can be shared, it is one of these. */

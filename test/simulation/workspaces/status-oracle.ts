@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { COMPONENT_MESSAGE_MAX } from '../../../constructs/index.ts'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
-import { DEPLOYMENT } from '../../../operator/kube/resource-types.ts'
+import { DEPLOYMENT, VIRTUAL_MACHINE_INSTANCE } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import type { Instance } from '../../../sandbox/simulators/kubevirt-models.ts'
 import { MACHINE, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isOperator } from '../chronicle.ts'
 import { wrongConditions } from '../conditions.ts'
@@ -17,7 +18,7 @@ const LATER_MS = 2 * MOMENT_MS
 
 /**
  * Invariant 7, for the status of a workspace: its counts match its components. Settled is True exactly when the phase is Ready or Failed. No write
- * repeats the status before it. It is not Ready before all its parts exist.
+ * repeats the status before it. It is not Ready before all its parts exist, and all guests that are asked whether they are ready say so.
  */
 export class WorkspaceStatusOracle extends WitnessOracle<World> {
   onCommit({ resource, type, object, before, actor, revision }: Commit): void {
@@ -51,6 +52,15 @@ export class WorkspaceStatusOracle extends WitnessOracle<World> {
         must.includes(titleOf(object)) && chronicle.nowMs - changedAtMs > MOMENT_MS && !isWorking(object),
     )
     if (idle.length > 0) report(`is Ready, and ${idle.map(({ object }) => titleOf(object)).join(', ')} does not work`)
+    const silent = [...chronicle.traces.of<Instance>(VIRTUAL_MACHINE_INSTANCE).values()].filter(
+      ({ object, changedAtMs }) =>
+        object.metadata.namespace === workspace.metadata.name &&
+        must.includes(`${MACHINE.kind} ${object.metadata.name}`) &&
+        chronicle.nowMs - changedAtMs > MOMENT_MS &&
+        isSilent(object),
+    )
+    if (silent.length > 0)
+      report(`is Ready, and the guest of ${silent.map(({ object }) => object.metadata.name).join(', ')} is not`)
   }
 
   #isHarmed({ metadata }: Workspace): boolean {
@@ -78,6 +88,12 @@ function isWorking(object: KubeObject): boolean {
   const { phase, availableReplicas } = (object as Working).status ?? {}
   if (object.kind === MACHINE.kind) return phase === 'Ready'
   return object.kind !== DEPLOYMENT.kind || availableReplicas === 1
+}
+
+/** Reports whether the guest has been asked whether it is ready, and does not say so. */
+function isSilent({ spec, status, metadata }: Instance): boolean {
+  const isAsked = spec.readinessProbe !== undefined && metadata.deletionTimestamp === undefined
+  return isAsked && status?.conditions?.find(({ type }) => type === 'Ready')?.status !== 'True'
 }
 
 interface Working extends KubeObject {

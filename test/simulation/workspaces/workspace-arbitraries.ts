@@ -1,7 +1,18 @@
 import fc from 'fast-check'
 import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { duration, maybe, networkActionOn, sometimes } from '../arbitraries.ts'
-import type { Action } from '../schedule.ts'
+import type { Action, Schedule, Step } from '../schedule.ts'
+import {
+  CLUSTER_WORDS,
+  type ClusterWord,
+  LAB_WORDS,
+  NETWORK_WORDS,
+  type NetworkWord,
+  VM_WORDS,
+  type VmWord,
+  WORD_KEYS,
+  type Words,
+} from './lab-words.ts'
 import { PLAYER } from './labs.ts'
 import {
   type ClusterOfPlan,
@@ -33,7 +44,7 @@ const vm: fc.Arbitrary<VmOfPlan> = fc.record({
 const cluster: fc.Arbitrary<ClusterOfPlan> = fc.record({
   cluster: fc.nat(2),
   network: maybe(fc.nat(2), 3),
-  volume: maybe(fc.nat(1)),
+  volume: maybe(fc.nat(1), 2),
   asks: fc.constantFrom('nothing', 'nothing', 'nothing', 'hostPort', 'capability'),
   isIgnored: sometimes(6),
 })
@@ -222,3 +233,86 @@ export const WORKSPACE_GROUPS = {
   playKeys: playKey,
   playNetwork,
 } as const
+
+/** Of three members or networks, some with a few words. */
+const some = <Word extends string>(words: readonly Word[], most: number) =>
+  fc.array(fc.oneof(fc.constant<Word[]>([]), fc.uniqueArray(fc.constantFrom(...words), { maxLength: most })), {
+    minLength: 3,
+    maxLength: 3,
+  })
+
+const words: fc.Arbitrary<Words> = fc.record({
+  vms: some<VmWord>(VM_WORDS, 4),
+  clusters: some<ClusterWord>(CLUSTER_WORDS, 4),
+  networks: some<NetworkWord>(NETWORK_WORDS, 2),
+  lab: fc.subarray([...LAB_WORDS]),
+})
+
+const word = fc.oneof(
+  fc.record({ of: fc.constant('vms' as const), say: fc.constantFrom(...VM_WORDS) }),
+  fc.record({ of: fc.constant('clusters' as const), say: fc.constantFrom(...CLUSTER_WORDS) }),
+  fc.record({ of: fc.constant('networks' as const), say: fc.constantFrom(...NETWORK_WORDS) }),
+  fc.record({ of: fc.constant('lab' as const), say: fc.constantFrom(...LAB_WORDS) }),
+)
+
+/** People say other words, the policy allows or refuses some, and guests do not answer. */
+const wordAction: fc.Arbitrary<Action> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('toggleWord' as const),
+      workspace: workspaceNumber,
+      number: fc.nat(2),
+      word,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom(...Object.entries(WORD_KEYS))
+      .chain(([key, values]) =>
+        fc.record({ do: fc.constant('setPolicy' as const), key: fc.constant(key), value: fc.constantFrom(...values) }),
+      ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('labGuestFault' as const),
+      workspace: workspaceNumber,
+      fault: fc.constantFrom('noAgent', 'noAnswer'),
+      forMs: duration(MINUTE, 10 * MINUTE),
+    }),
+  },
+)
+
+/**
+ * Adds words to the workspaces of schedules. What is random about the schedules themselves comes first, so that other words change nothing else of them.
+ */
+export function worded(schedules: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> {
+  return fc
+    .record({
+      schedule: schedules,
+      words: fc.array(words, { minLength: 3, maxLength: 3 }),
+      keys: fc.record(
+        Object.fromEntries(
+          Object.entries(WORD_KEYS).map(([key, [first = '', ...others]]) => [
+            key,
+            fc.oneof(
+              { weight: 3, arbitrary: fc.constant(first) },
+              { weight: 1, arbitrary: fc.constantFrom(...others) },
+            ),
+          ]),
+        ),
+      ),
+      steps: fc.array(fc.record({ at: fc.nat(30), afterMs: duration(5 * SECOND, 50 * SECOND), action: wordAction }), {
+        maxLength: 5,
+        size: 'max',
+      }),
+    })
+    .map(({ schedule, words: said, keys, steps }) => ({
+      ...schedule,
+      policy: { ...schedule.policy, more: { ...keys, ...schedule.policy.more } },
+      workspaces: (schedule.workspaces ?? []).map((plan, at) => ({ ...plan, words: said[at % said.length] as Words })),
+      steps: steps.reduce<readonly Step[]>((all, { at, ...step }) => all.toSpliced(at, 0, step), schedule.steps),
+    }))
+}

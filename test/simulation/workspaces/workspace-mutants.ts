@@ -119,7 +119,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
         return made.map((one, at) => ({ ...one, data: old[at]?.data ?? one.data }))
       }
     }),
-    kind: 'workspacesCalm',
+    kind: 'workspaces',
   },
   {
     name: 'machines do not wait for their images',
@@ -246,7 +246,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     invariant: 9,
     seam: alwaysReady('Secret'),
     kind: 'workspacesCalm',
-    seed: 21,
+    seed: 23,
   },
   {
     name: 'a Job that plays roles is started as soon as it is made',
@@ -292,5 +292,24 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     invariant: 5,
     seam: seam(WORKSPACES.references, 'WorkspaceReferences', countingFromCaches),
     kind: 'workspacesUnseen',
+  },
+  {
+    name: 'a machine of a lab is not asked whether its guest is ready',
+    invariant: 7,
+    seam: seam(
+      SHARED.constructs,
+      'fieldsFromSpec',
+      (fieldsFromSpec) =>
+        ({ readiness: _readiness, ...spec }, ...more) => {
+          return fieldsFromSpec(spec, ...more)
+        },
+    ),
+    kind: 'workspacesCalm',
+  },
+  {
+    name: 'overrides of a lab are taken whatever the policy says',
+    invariant: 7,
+    seam: seam(WORKSPACES.overrides, 'refusedOverrides', () => () => undefined),
+    kind: 'workspacesCalm',
   },
 ]

@@ -1,7 +1,13 @@
 import { ANNOTATIONS, LABELS, SHARED_LABEL } from '@open-terrain/constructs'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
-import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from '../../../operator/kube/kube-object.ts'
+import {
+  apiVersionOf,
+  type KubeObject,
+  keyOf,
+  type ObjectKey,
+  type ResourceType,
+} from '../../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
   DEPLOYMENT,
@@ -16,7 +22,7 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
 import { hasFinished, type Job } from '../../../sandbox/memory-cluster/job-objects.ts'
-import { IMAGE, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
+import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'
 import { pick } from '../data-syncs/vms.ts'
 import type { People } from '../kind.ts'
@@ -25,8 +31,9 @@ import { CANARY, PASSWORD as SHARED } from '../oracle/secrets.ts'
 import { ASK_AGAIN_MS, find, leaveRefused } from '../people.ts'
 import type { Action } from '../schedule.ts'
 import type { World } from '../world.ts'
+import { INIT, INIT_DATA, type Words } from './lab-words.ts'
 import { COPY, FARM, imageOf, KEY, type Lab, labOf, PASSWORD, sourceOf, specOf } from './labs.ts'
-import type { ClusterOfPlan, Part, PlayHarm, VmOfPlan, WorkspaceAction } from './workspace-schedule.ts'
+import type { ClusterOfPlan, Part, PlayHarm, VmOfPlan, WordOf, WorkspaceAction } from './workspace-schedule.ts'
 
 const PART_TYPES: Readonly<Record<Part, ResourceType>> = {
   Namespace: NAMESPACE,
@@ -113,8 +120,9 @@ export class WorkspacePeople implements People {
     for (const lab of this.labs) {
       this.#share(lab)
       if (lab.isWanted) this.#ensure(lab)
-      this.#ensureKey(lab)
+      this.#ensureSecrets(lab)
       this.#freeClaims(lab)
+      if (lab.isSpoiled) this.#relabel(lab)
       this.#freeImages(lab)
       this.#answer(lab)
     }
@@ -206,6 +214,9 @@ export class WorkspacePeople implements People {
       case 'rebuildLab':
         lab.requests.disks += 1
         return
+      case 'toggleWord':
+        lab.words = withToggled(lab.words, action.number, action.word)
+        return
       case 'renewCluster':
         lab.renewals.set(action.number, (lab.renewals.get(action.number) ?? 0) + 1)
         return
@@ -220,7 +231,7 @@ export class WorkspacePeople implements People {
     const found = find(this.#world, WORKSPACE, { name: lab.name })
     if (found === undefined) {
       cluster.admin.create(WORKSPACE, objects.make(WORKSPACE, { name: lab.name }, { spec: specOf(lab, schedule) }))
-      for (const afterMs of KEY_AFTER_MS) time.schedule(afterMs, () => this.#ensureKey(lab))
+      for (const afterMs of KEY_AFTER_MS) time.schedule(afterMs, () => this.#ensureSecrets(lab))
     } else if (isDeletion(found)) time.schedule(ASK_AGAIN_MS, () => this.#ensure(lab))
   }
 
@@ -231,10 +242,24 @@ export class WorkspacePeople implements People {
     const annotations = { ...found.metadata.annotations, ...requestsOf(lab) }
     const metadata = { ...found.metadata, annotations }
     this.#world.cluster.admin.replace(WORKSPACE, { ...found, metadata, spec } as KubeObject)
+    this.#ensureSecrets(lab)
+  }
+
+  /** Creates what the lab takes from Secrets and ConfigMaps of people, once there is its namespace. */
+  #ensureSecrets(lab: Lab): void {
+    const { name: namespace } = lab
+    const encoded = Object.entries(INIT_DATA).map(([key, text]) => [key, Buffer.from(text).toString('base64')])
+    const made = [
+      [SECRET, Object.fromEntries(encoded)],
+      [CONFIG_MAP, { [INIT.answers]: '<unattend/>' }],
+    ] as const
+    for (const [type, data] of made)
+      leaveRefused(() => {
+        this.#world.cluster.admin.create(type, objects.make(type, { namespace, name: INIT.name }, { data }))
+      })
     this.#ensureKey(lab)
   }
 
-  /** Creates the key of the lab once there is its namespace. */
   #ensureKey({ name: namespace, plays }: Lab): void {
     if (plays?.hasKey !== true) return
     const data = { [KEY.key]: Buffer.from(`${CANARY} of ${namespace}`).toString('base64') }
@@ -323,12 +348,31 @@ export class WorkspacePeople implements People {
   }
 
   /** A deleted image stays as long as a machine has a disk of it: the machines are recreated. */
+  /**
+   * Puts back the label of Deployments. The operator does so too, but not while the spec is invalid: until then it does not see them, and if the workspace is
+   * deleted, their pods keep its volumes.
+   */
+  #relabel({ name: namespace }: Lab): void {
+    const { admin } = this.#world.cluster
+    for (const one of admin.list(DEPLOYMENT, { namespace }).items) {
+      const { kind, uid } = controllerOf(one) ?? {}
+      if (kind !== WORKSPACE.kind || uid === undefined || one.metadata.labels?.[LABELS.workspaceUid] !== undefined)
+        continue
+      admin.mergePatch(DEPLOYMENT, one.metadata, { metadata: { labels: { [LABELS.workspaceUid]: uid } } })
+    }
+  }
+
+  /** A deleted image stays as long as a machine has a disk of it, also one that its spec no longer names: the machines that the image tells of are recreated. */
   #freeImages({ name: namespace }: Lab): void {
     const { admin } = this.#world.cluster
+    const leaving = (admin.list(IMAGE, { namespace: FARM }).items as readonly Image[]).filter(isDeletion)
+    if (leaving.length === 0) return
     for (const { metadata, spec } of admin.list(MACHINE, { namespace }).items as readonly Machine[]) {
-      const { name } = spec.vmDiskImageRef
-      const image = find(this.#world, IMAGE, { namespace: FARM, name })
-      if (image !== undefined && isDeletion(image)) leaveRefused(() => admin.delete(MACHINE, metadata))
+      const title = new RegExp(`${MACHINE.kind}/${keyOf(metadata)}\\b`)
+      const hasDisk = leaving.some(
+        (image) => spec.vmDiskImageRef.name === image.metadata.name || title.test(image.status?.message ?? ''),
+      )
+      if (hasDisk) leaveRefused(() => admin.delete(MACHINE, metadata))
     }
   }
 
@@ -396,6 +440,14 @@ function requestsOf({ requests: { plays, disks } }: Lab): Readonly<Record<string
 function toggled<T>(all: readonly T[], one: T, idOf: (one: T) => number): readonly T[] {
   const others = all.filter((other) => idOf(other) !== idOf(one))
   return others.length < all.length ? others : [...all, one]
+}
+
+/** The others keep their words. Says the word if it is not said, and takes it back otherwise. */
+function withToggled(words: Words, number: number, { of, say }: WordOf): Words {
+  const other = (all: readonly string[]) => (all.includes(say) ? all.filter((one) => one !== say) : [...all, say])
+  if (of === 'lab') return { ...words, lab: other(words.lab) } as Words
+  const lists = [0, 1, 2].map((at) => words[of][at] ?? [])
+  return { ...words, [of]: lists.map((all, at) => (at === number ? other(all) : all)) }
 }
 
 function flipped(numbers: ReadonlySet<number>, one: number): ReadonlySet<number> {

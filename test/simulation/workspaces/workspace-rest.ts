@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isClusterNetworkName } from '@open-terrain/constructs'
+import { isClusterNetworkName, vmChildNames } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
-import { JOB, SECRET } from '../../../operator/kube/resource-types.ts'
+import { JOB, KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../../operator/kube/resource-types.ts'
 import type { Job } from '../../../sandbox/memory-cluster/job-objects.ts'
+import type { Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
 import {
   conditionOf,
   IMAGE,
@@ -19,7 +20,9 @@ import { find } from '../people.ts'
 import type { World } from '../world.ts'
 import type { HostsOracle } from './hosts-oracle.ts'
 import { wrongIn } from './lab-content.ts'
-import { partsOf, wantedComponents, wantedParts } from './lab-parts.ts'
+import { wrongGuest } from './lab-guests.ts'
+import { imagesOf, partsOf, wantedComponents, wantedParts } from './lab-parts.ts'
+import { Permits } from './lab-permits.ts'
 import { FARM, type Lab } from './labs.ts'
 
 type PlayRecords = NonNullable<NonNullable<Workspace['status']>['plays']>
@@ -135,7 +138,10 @@ export class WorkspaceRest implements Rest {
   /** A play that failed is told of until somebody asks again. Others wait for their machines. */
   #phasesOfPlays(workspace: Workspace): readonly string[] {
     if (playsIn(workspace).some(({ phase }) => phase === 'Failed')) return ['Failed']
-    return this.#failedImages(workspace).length > 0 || this.#lost(workspace).length > 0
+    const isHeldUp = (workspace.spec.vms ?? []).some(
+      (vm) => this.#permits.refusesVm(vm) || this.#isAfterUnready(workspace, vm.name),
+    )
+    return isHeldUp || this.#failedImages(workspace).length > 0 || this.#lost(workspace).length > 0
       ? ['Ready', 'Provisioning']
       : ['Ready']
   }
@@ -172,13 +178,23 @@ export class WorkspaceRest implements Rest {
   #waiting(workspace: Workspace): readonly string[] {
     const areAll = this.#failedImages(workspace).length > 0
     const vms = workspace.spec.vms ?? []
+    const isReached = ({ os, interfaces = [] }: (typeof vms)[number]) =>
+      os !== 'windows' &&
+      interfaces.some(({ ipAddress, ipAddresses }) => ipAddress !== undefined || ipAddresses !== undefined)
     return vms
-      .filter(({ ignoreOnDeploy, interfaces = [] }) => areAll || ignoreOnDeploy === true || interfaces.length === 0)
+      .filter(
+        (vm) =>
+          areAll ||
+          vm.ignoreOnDeploy === true ||
+          !isReached(vm) ||
+          this.#permits.refusesVm(vm) ||
+          this.#isAfterUnready(workspace, vm.name),
+      )
       .map(({ name }) => name)
   }
 
   #failedImages({ spec }: Workspace): readonly string[] {
-    const names = (spec.vms ?? []).map(({ backingVMDiskImage }) => backingVMDiskImage)
+    const names = (spec.vms ?? []).flatMap(imagesOf)
     return names.filter((name) => this.#imageOf(name)?.status?.artifact === undefined)
   }
 
@@ -191,22 +207,22 @@ export class WorkspaceRest implements Rest {
     if (kind === 'Namespace') return ['Ready']
     if (kind === 'Image') return [this.#phaseOfImage(workspace, name, reason)]
     if (kind === 'Ansible' && playsIn(workspace).length > 0) return this.#phasesOfPlays(workspace)
-    const cluster =
-      kind === 'ContainerCluster' ? (spec.containerClusters ?? []).find((one) => one.name === name) : undefined
-    const ports = cluster?.containers.flatMap(({ portMappings = [] }) => portMappings) ?? []
-    const adds = cluster?.containers.flatMap(({ capabilities }) => capabilities?.add ?? []) ?? []
-    const isForbidden =
-      ports.some(({ hostPort }) => hostPort !== undefined) && this.#world.policy.data['allowHostPorts'] === 'false'
     const isLost = kind === 'VirtualMachine' && this.#lost(workspace).includes(name)
-    if (isForbidden || adds.length > 0 || isLost) return ['Failed']
+    if (isLost || refusedIn(spec, this.#permits).has(`${kind} ${name}`)) return ['Failed']
     // What existed before stays, what is new waits.
     return waits || this.#isAfterUnready(workspace, name) ? ['Ready', 'Provisioning'] : ['Ready']
   }
 
-  /** Whether a container cluster is to be created after one that is not ready. */
+  get #permits(): Permits {
+    return new Permits(this.#world.policy.data)
+  }
+
+  /** Whether a member is to be created after one that is not ready. */
   #isAfterUnready({ spec, status }: Workspace, name: string): boolean {
-    const { dependsOn = [] } = spec.containerClusters?.find((one) => one.name === name) ?? {}
-    const found = status?.components?.filter((one) => one.kind === 'ContainerCluster' && dependsOn.includes(one.name))
+    const { vms = [], containerClusters = [] } = spec
+    const { dependsOn = [] } = [...vms, ...containerClusters].find((one) => one.name === name) ?? {}
+    const isMember = (kind: string) => kind === 'ContainerCluster' || kind === 'VirtualMachine'
+    const found = status?.components?.filter((one) => isMember(one.kind) && dependsOn.includes(one.name))
     return found?.some(({ phase }) => phase !== 'Ready') === true
   }
 
@@ -229,35 +245,43 @@ export class WorkspaceRest implements Rest {
   }
 
   #wrongParts(workspace: Workspace): string[] {
-    const { chronicle, policy, schedule } = this.#world
+    const { chronicle, schedule } = this.#world
     const isComplete = this.#failedImages(workspace).length === 0
     const isLocal = schedule.policy.more?.['localVolumeRoot'] !== undefined
     const parts = partsOf(chronicle, workspace).map(({ object }) => object)
     const { must, may } = wantedParts(workspace, isLocal)
     const names = new Set(parts.map(({ kind, metadata }) => `${kind} ${metadata.name}`))
-    const held = new Set(this.#heldOf(workspace, policy.data['allowHostPorts'] === 'false'))
+    const held = heldOf(workspace, this.#permits)
+    const { vms = [], containerClusters = [] } = workspace.spec
     const later = new Set(
-      (workspace.spec.containerClusters ?? [])
+      [...vms, ...containerClusters]
         .filter(({ name }) => this.#isAfterUnready(workspace, name))
-        .flatMap(({ name }) => [`Deployment ${name}`, `ConfigMap ${name}-hosts`]),
+        .flatMap(({ name }) => [`VirtualMachine ${name}`, `Deployment ${name}`, `ConfigMap ${name}-hosts`]),
     )
     const missing = isComplete ? must.filter((one) => !(names.has(one) || held.has(one) || later.has(one))) : []
     // Jobs stay for their logs.
-    const free = new Set(['NetworkPolicy', 'ResourceQuota', 'Job'])
-    const isUsed = ({ metadata: { name } }: KubeObject) =>
-      isClusterNetworkName(name) &&
+    const free = new Set(['NetworkPolicy', 'ResourceQuota', 'RoleBinding', 'Job'])
+    const isMounted = ({ metadata: { name } }: KubeObject) =>
       parts.some(({ kind, ...one }) => kind === 'Deployment' && JSON.stringify(one).includes(name))
+    const isUsed = (one: KubeObject) => isClusterNetworkName(one.metadata.name) && isMounted(one)
+    const isFiles = ({ kind, metadata: { name } }: KubeObject) =>
+      kind === 'ConfigMap' && /-files-[0-9a-f]{8}$/.test(name)
     const extra = parts.filter(
-      (one) => !free.has(one.kind) && !may.has(`${one.kind} ${one.metadata.name}`) && !isUsed(one),
+      (one) =>
+        !free.has(one.kind) &&
+        !(isFiles(one) && isMounted(one)) &&
+        !may.has(`${one.kind} ${one.metadata.name}`) &&
+        !isUsed(one),
     )
     const going = parts.filter(isDeletion)
     return [
       ...missing.map((one) => `${one} is missing`),
       ...extra.map(({ kind, metadata }) => `${kind} ${metadata.name} is left over`),
       ...going.map(({ kind, metadata }) => `${kind} ${metadata.name} is being deleted`),
-      ...wrongIn(workspace, parts, held),
+      ...wrongIn(workspace, parts, held, this.#permits),
       ...this.#wrongCopies(workspace, parts),
       ...this.#restless(workspace),
+      ...this.#wrongGuests(workspace, held),
     ]
   }
 
@@ -272,13 +296,16 @@ export class WorkspaceRest implements Rest {
     })
   }
 
-  /** Returns what the platform does not allow: it does not exist, or stays as it was. */
-  #heldOf({ spec }: Workspace, areHostPortsForbidden: boolean): string[] {
-    return (spec.containerClusters ?? []).flatMap(({ name, containers }) => {
-      const ports = containers.flatMap(({ portMappings = [] }) => portMappings)
-      const adds = containers.some(({ capabilities }) => (capabilities?.add ?? []).length > 0)
-      const isHeld = adds || (areHostPortsForbidden && ports.some(({ hostPort }) => hostPort !== undefined))
-      return isHeld ? [`Deployment ${name}`, `ConfigMap ${name}-hosts`] : []
+  #wrongGuests(workspace: Workspace, held: ReadonlySet<string>): string[] {
+    const ignored = (workspace.spec.vms ?? []).filter(({ ignoreOnDeploy }) => ignoreOnDeploy === true)
+    return this.#machinesOf(workspace).flatMap((machine) => {
+      const { name, namespace } = machine.metadata
+      const stays = held.has(`${MACHINE.kind} ${name}`) || ignored.some((one) => one.name === name)
+      const told = find<KubeVirtMachine>(this.#world, KUBEVIRT_VIRTUAL_MACHINE, {
+        namespace,
+        name: vmChildNames(name).machine,
+      })
+      return stays || told === undefined ? [] : wrongGuest(machine, told)
     })
   }
 
@@ -324,9 +351,41 @@ export class WorkspaceRest implements Rest {
   /** With an image without an artifact, a container that asks for what the policy may refuse, or a disk that is lost, what exists depends on when that began. */
   #isDecided({ isSpoiled, plays }: Lab, workspace: Workspace | undefined): boolean {
     if (workspace === undefined) return true
-    const asksForMore = this.#heldOf(workspace, true).length > 0
+    const asksForMore = heldOf(workspace, Permits.STRICTEST).size > 0
     const isLost = this.#lost(workspace).length > 0
     // What was played depends on when somebody asked, or interfered.
     return !isSpoiled && plays === undefined && !asksForMore && !isLost && this.#failedImages(workspace).length === 0
   }
+}
+
+/** Returns the components that the platform does not allow, as `Kind name`. */
+function refusedIn(
+  { vms = [], containerClusters = [], services = [] }: Workspace['spec'],
+  permits: Permits,
+): Set<string> {
+  const titled = (kind: string, all: readonly { readonly name: string }[]) => all.map(({ name }) => `${kind} ${name}`)
+  return new Set([
+    ...titled(
+      'VirtualMachine',
+      vms.filter((one) => permits.refusesVm(one)),
+    ),
+    ...titled(
+      'ContainerCluster',
+      containerClusters.filter((one) => permits.refusesCluster(one)),
+    ),
+    ...titled(
+      'Service',
+      services.filter((one) => permits.refusesService(one)),
+    ),
+  ])
+}
+
+/** Returns what the platform does not allow: it does not exist, or stays as it was. */
+function heldOf({ spec }: Workspace, permits: Permits): Set<string> {
+  return new Set(
+    [...refusedIn(spec, permits)].flatMap((title) => {
+      const cluster = /^ContainerCluster (.*)$/.exec(title)?.[1]
+      return cluster === undefined ? [title] : [`Deployment ${cluster}`, `ConfigMap ${cluster}-hosts`]
+    }),
+  )
 }

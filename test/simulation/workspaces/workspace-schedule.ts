@@ -1,3 +1,5 @@
+import type { ClusterWord, LabWord, NetworkWord, VmWord, Words } from './lab-words.ts'
+
 /** A workspace of a schedule. Images, networks and volumes are given by number, so that many workspaces want the same ones. */
 export interface WorkspacePlan {
   readonly createdAtMs: number
@@ -8,6 +10,8 @@ export interface WorkspacePlan {
   readonly volumes: readonly number[]
   /** Undefined: its machines have no roles but those that nobody plays. */
   readonly plays?: PlaysOfPlan
+  /** What else its spec says. */
+  readonly words?: Words
 }
 
 /** How the roles of its machines are played. */
@@ -81,6 +85,8 @@ export type WorkspaceAction = { readonly workspace: number } & (
       readonly kind: Part
       readonly number: number
     }
+  /** Says the word of the one of that number, or says it no longer. */
+  | { readonly do: 'toggleWord'; readonly number: number; readonly word: WordOf }
   /** The image of one of its machines is deleted. */
   | { readonly do: 'deleteWorkspaceImage'; readonly vm: number }
   /** For a while, no more pods and claims may be created in its namespace. */
@@ -102,6 +108,12 @@ export type WorkspaceAction = { readonly workspace: number } & (
   | { readonly do: 'harmPlay'; readonly what: PlayHarm; readonly number: number }
 )
 
+export type WordOf =
+  | { readonly of: 'vms'; readonly say: VmWord }
+  | { readonly of: 'clusters'; readonly say: ClusterWord }
+  | { readonly of: 'networks'; readonly say: NetworkWord }
+  | { readonly of: 'lab'; readonly say: LabWord }
+
 /** `deleteJobAlone`: its pod stays, as it does if nobody says otherwise. */
 export const PLAY_HARMS = ['deleteJob', 'deleteJobAlone', 'suspendJob', 'deletePod'] as const
 export type PlayHarm = (typeof PLAY_HARMS)[number]
@@ -111,4 +123,5 @@ export const PLAY_FAULTS = ['fails', 'tells', 'tellsAsLog', 'neverEnds', 'imageP
 export type PlayFault = (typeof PLAY_FAULTS)[number]
 
 export const LAB_GUEST_FAULTS = ['neverReady', 'slowStart', 'unschedulable', 'podRefused', 'guestCrash'] as const
-export type LabGuestFault = (typeof LAB_GUEST_FAULTS)[number]
+/** The last two: the guest does not answer what asks whether it is ready. */
+export type LabGuestFault = (typeof LAB_GUEST_FAULTS)[number] | 'noAgent' | 'noAnswer'

@@ -1,6 +1,11 @@
 import { LABELS, SECRET_COPY_POLICY, SECRET_COPY_RULE } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
-import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING, POD } from '../../../operator/kube/resource-types.ts'
+import {
+  ADMISSION_POLICY,
+  ADMISSION_POLICY_BINDING,
+  POD,
+  STORAGE_CLASS,
+} from '../../../operator/kube/resource-types.ts'
 import { HOUR } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
@@ -16,7 +21,7 @@ import { CopiesOracle } from './copies-oracle.ts'
 import { HostsOracle } from './hosts-oracle.ts'
 import { IsolationOracle } from './isolation-oracle.ts'
 import { labFaults } from './lab-faults.ts'
-import { isPartOf, isType, PART_TYPES } from './lab-parts.ts'
+import { imagesOf, isPartOf, isType, PART_TYPES } from './lab-parts.ts'
 import { FARM, sourceOf } from './labs.ts'
 import { WorkspaceOrderOracle } from './order-oracle.ts'
 import { PlaysOracle } from './plays-oracle.ts'
@@ -60,6 +65,12 @@ export class Workspaces implements Kind {
     admin.create(ADMISSION_POLICY, objects.make(ADMISSION_POLICY, metadata, { spec: SECRET_COPY_POLICY }))
     const spec = { policyName: SECRET_COPY_RULE, validationActions: ['Deny'] }
     admin.create(ADMISSION_POLICY_BINDING, objects.make(ADMISSION_POLICY_BINDING, metadata, { spec }))
+    // Of the volumes that are not in a folder of a node.
+    const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' }
+    admin.create(
+      STORAGE_CLASS,
+      objects.make(STORAGE_CLASS, { name: 'standard', annotations }, { provisioner: 'sandbox.example.com' }),
+    )
     this.people.furnish()
   }
 
@@ -73,14 +84,12 @@ export class Workspaces implements Kind {
     return [...this.#traces.values()].some((one) => [object, before].every((part) => isPartOf(part, one.object)))
   }
 
-  /** Returns each workspace that has a machine with this image. Its machines are references themselves, and users too. */
+  /** Returns each workspace that has a machine with a disk of this image. Its machines are references themselves, and users too. */
   referencesTo(image: KubeObject): readonly Reference[] {
     const { namespace, name } = image.metadata
     if (namespace !== FARM) return []
     return [...this.#traces.values()]
-      .filter(
-        ({ object }) => !isDeletion(object) && (object.spec.vms ?? []).some((vm) => vm.backingVMDiskImage === name),
-      )
+      .filter(({ object }) => !isDeletion(object) && (object.spec.vms ?? []).some((vm) => imagesOf(vm).includes(name)))
       .map(({ object, specAtMs }) => {
         return { title: `${WORKSPACE.kind}/${keyOf(object.metadata)}`, sinceMs: specAtMs, usesSinceMs: undefined }
       })
