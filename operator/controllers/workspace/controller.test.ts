@@ -51,6 +51,20 @@ describe('a workspace', () => {
     expect([bench.owned(), bench.workspace(), bench.client.all('VMDiskImage').length]).toEqual([[], undefined, 1])
   })
 
+  it('goes with its namespace when something that is no member keeps a claim', async () => {
+    const bench = await startReady()
+    bench.deleteWorkspace()
+    await bench.clock.advance(50 * SECOND)
+    expect(bench.owned()).toContain(`Namespace ${NAME}`)
+    expect(bench.client.callsOf('delete').filter((call) => call.startsWith('delete Namespace'))).toEqual([])
+    await bench.clock.advance(2 * MINUTE)
+    expect(bench.client.callsOf('delete')).toContainEqual(expect.stringMatching(/^delete Namespace/))
+    expect(bench.status().message).toMatch(/no member uses that: it is deleted with its namespace now$/)
+    bench.letClaimsGo()
+    await bench.clock.advance(MINUTE)
+    expect([bench.owned(), bench.workspace()]).toEqual([[], undefined])
+  })
+
   it('is told by Events at its beginning, at its end, and of trouble by the component that has it', async () => {
     const bench = await startReady()
     bench.tell(virtualMachine, `${NAME}/demo-vm`, { phase: 'Failed', reason: 'StartFailed', message: 'no such device' })

@@ -122,7 +122,6 @@ export class WorkspacePeople implements People {
       if (lab.isWanted) this.#ensure(lab)
       this.#ensureSecrets(lab)
       this.#freeClaims(lab)
-      if (lab.isSpoiled) this.#relabel(lab)
       this.#freeImages(lab)
       this.#answer(lab)
     }
@@ -345,21 +344,6 @@ export class WorkspacePeople implements People {
     leaveRefused(() =>
       this.#world.cluster.admin.mergePatch(WORKSPACE, { name: lab.name }, { metadata: { annotations } }),
     )
-  }
-
-  /** A deleted image stays as long as a machine has a disk of it: the machines are recreated. */
-  /**
-   * Puts back the label of Deployments. The operator does so too, but not while the spec is invalid: until then it does not see them, and if the workspace is
-   * deleted, their pods keep its volumes.
-   */
-  #relabel({ name: namespace }: Lab): void {
-    const { admin } = this.#world.cluster
-    for (const one of admin.list(DEPLOYMENT, { namespace }).items) {
-      const { kind, uid } = controllerOf(one) ?? {}
-      if (kind !== WORKSPACE.kind || uid === undefined || one.metadata.labels?.[LABELS.workspaceUid] !== undefined)
-        continue
-      admin.mergePatch(DEPLOYMENT, one.metadata, { metadata: { labels: { [LABELS.workspaceUid]: uid } } })
-    }
   }
 
   /** A deleted image stays as long as a machine has a disk of it, also one that its spec no longer names: the machines that the image tells of are recreated. */

@@ -1,11 +1,11 @@
 import { endingWaits, isOrphaning } from '../../../cluster/dependents.ts'
-import { isTerminating } from '../../../kube/kube-object.ts'
-import { NAMESPACE } from '../../../kube/resource-types.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
+import { NAMESPACE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { fromTime } from '../../../runtime/conditions.ts'
 import { firstFew } from '../../../runtime/first-few.ts'
 import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
 import type { WorkspacePlan, WorkspaceWorld } from '../world.ts'
-import { componentWaiting, idOfObject } from './component.ts'
+import { componentWaiting, idOf, idOfObject } from './component.ts'
 import type { Judged } from './judge.ts'
 import { lastIn } from './removal-order.ts'
 import { workspaceStatusOf } from './status.ts'
@@ -29,17 +29,33 @@ export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): Works
     return { ...NOTHING_TO_DO, status, finalizer: 'release', onlyIf: [namespace] }
   }
   const since = Math.min(...next.map(({ metadata }) => fromTime(metadata.deletionTimestamp) ?? now))
-  const late = now - since >= LOOK_MS ? '; see which finalizers and conditions that has' : ''
+  const isLate = now - since >= LOOK_MS
+  const home =
+    isLate && next.every(isClaim) ? world.children.get(idOf(NAMESPACE.kind, workspace.metadata.name)) : undefined
+  const late = isLate ? lateText(home) : ''
   const message = `being deleted: waiting for ${firstFew(next.map(idOfObject), SHOWN_MAX)}${late}`
   const phase = status.phase === 'Failed' ? 'Failed' : 'Provisioning'
   const problem = { phase, why: 'Deleting', message } as const
   const plan = {
     ...NOTHING_TO_DO,
     status: workspaceStatusOf(world, { judged: left(world), leaving: next, problem }, now),
-    remove: next.flatMap((one) => removalOf(one)),
+    remove: [...next, home].flatMap((one) => removalOf(one)),
     wake: { afterMs: LOOK_MS, because: 'what is being deleted should be gone by then' },
   } as const
   return { ...plan, ...endingWaits(plan, next, now) }
+}
+
+function isClaim({ kind }: KubeObject): boolean {
+  return kind === PERSISTENT_VOLUME_CLAIM.kind
+}
+
+/**
+ * A claim stays while a pod mounts it. All members of the workspace are gone by then, so that pod is somebody else's, or is of a Deployment that the
+ * operator cannot see any more, since somebody has taken its label off. Both go with the namespace.
+ */
+function lateText(home: KubeObject | undefined): string {
+  if (home === undefined) return '; see which finalizers and conditions that has'
+  return '; something that is no member uses that: it is deleted with its namespace now'
 }
 
 /** Returns the components of which objects are left. */
