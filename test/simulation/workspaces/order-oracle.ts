@@ -1,6 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
-import { NAMESPACE } from '../../../operator/kube/resource-types.ts'
+import { NAMESPACE, PERSISTENT_VOLUME_CLAIM } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
@@ -8,6 +8,13 @@ import { WitnessOracle } from '../oracle/oracle.ts'
 import { decidedWithinMs, mustKnow, type Trace } from '../traces.ts'
 import type { World } from '../world.ts'
 import { isPartOf, isType, partsOf, STAGES, wantedParts } from './lab-parts.ts'
+
+/** How long a deleted claim may be kept before its namespace is deleted with it. */
+const KEPT_MS = 60_000
+
+function stageOf(type: ResourceType): number {
+  return STAGES.findIndex((types) => types.some((one) => one === type))
+}
 
 /**
  * Invariant 7, for creation and deletion order: nothing is created in a namespace of somebody else (6). A machine is created once its image can be
@@ -49,9 +56,15 @@ export class WorkspaceOrderOracle extends WitnessOracle<World> {
     // A part that an edit removes waits for less. That may have been decided just before the deletion.
     const isWanted = wantedParts(workspace, true).may.has(`${object.kind} ${object.metadata.name}`)
     if (!isWanted && !mustKnow(disturbances, chronicle.nowMs - leavingAtMs)) return
-    const before = (type: ResourceType) => STAGES.findIndex((types) => types.some((one) => one === type)) < stage
-    const users = STAGES.flat().filter(before)
-    const left = partsOf(chronicle, workspace).filter(({ object: one, createdAtMs }) => {
+    const parts = partsOf(chronicle, workspace)
+    // Something that is no part of the workspace mounts it. Both go with the namespace, before what comes after the claims.
+    const isKept = parts.some(
+      ({ object: { kind }, leavingAtMs: since = chronicle.nowMs }) =>
+        kind === PERSISTENT_VOLUME_CLAIM.kind && chronicle.nowMs - since >= KEPT_MS,
+    )
+    const until = isKept && isType(resource, NAMESPACE) ? stageOf(PERSISTENT_VOLUME_CLAIM) : stage
+    const users = STAGES.flat().filter((type) => stageOf(type) < until)
+    const left = parts.filter(({ object: one, createdAtMs }) => {
       const isUser = users.some(({ kind }) => kind === one.kind)
       // A part whose label somebody removed is not observed until it is to be written again.
       const isSeen = one.kind === MACHINE.kind || one.metadata.labels?.[LABELS.workspaceUid] !== undefined
