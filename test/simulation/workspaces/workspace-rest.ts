@@ -208,6 +208,9 @@ export class WorkspaceRest implements Rest {
     if (kind === 'Image') return [this.#phaseOfImage(workspace, name, reason)]
     if (kind === 'Ansible' && playsIn(workspace).length > 0) return this.#phasesOfPlays(workspace)
     const isLost = kind === 'VirtualMachine' && this.#lost(workspace).includes(name)
+    // One that is not deployed any more has the condition DiskLost, and is Ready: nobody wants it to run.
+    const isIgnored = spec.vms?.some((vm) => vm.name === name && vm.ignoreOnDeploy === true) === true
+    if (isLost && isIgnored) return ['Failed', 'Ready']
     if (isLost || refusedIn(spec, this.#permits).has(`${kind} ${name}`)) return ['Failed']
     // What existed before stays, what is new waits.
     return waits || this.#isAfterUnready(workspace, name) ? ['Ready', 'Provisioning'] : ['Ready']
