@@ -8,6 +8,7 @@ import { parseVirtualMachineSpec } from '../api/virtual-machine.ts'
 import { CANARY, type RandomWorkspace, randomWorkspace } from './random-workspaces.fixtures.ts'
 import { objectsOf, type RenderedWorkspace, renderAll } from './rendered-workspace.fixtures.ts'
 import { vmChildNames } from './virtual-machine-child.ts'
+import type { FolderVolume } from './workspace-files.ts'
 import { ANSIBLE_VOLUME } from './workspace-node-group.ts'
 import { isLetThrough } from './workspace-policies.fixtures.ts'
 
@@ -155,10 +156,17 @@ function checkVolumes({ volumes, clusters, ansible, files }: RenderedWorkspace):
         const keys = source.configMap.items.map(({ key }) => key)
         expect(Object.keys(contents.get(source.configMap.name) ?? {})).toEqual(keys)
       }
+    // All keys of an object that the lab does not make.
+    else if (isFolder(volume)) continue
     else if (volume.persistentVolumeClaim !== undefined)
       expect(claims).toContain(volume.persistentVolumeClaim.claimName)
     else expect(volume.configMap?.name).toBe(ansible.metadata.name)
   }
+}
+
+function isFolder(volume: object): volume is FolderVolume {
+  const { secret, configMap } = volume as { readonly secret?: object; readonly configMap?: object }
+  return secret !== undefined || (configMap !== undefined && 'defaultMode' in configMap)
 }
 
 function checkNodeGroups({ machines, clusters }: RenderedWorkspace, group: string | undefined): void {
@@ -174,7 +182,7 @@ function checkNodeGroups({ machines, clusters }: RenderedWorkspace, group: strin
     )
     if (group !== undefined) expect(own).toBe(group)
     const mounted = (template.spec.volumes ?? []).flatMap((one) =>
-      'projected' in one || 'emptyDir' in one ? [] : one.name,
+      'projected' in one || 'emptyDir' in one || isFolder(one) ? [] : one.name,
     )
     return { own, volumes: mounted.filter((name) => name !== ANSIBLE_VOLUME) }
   })
