@@ -4,7 +4,7 @@ import { Document, isCollection, isPair, visit } from 'yaml'
 import { apiReference } from './api-reference.ts'
 
 /** Characters of JSON. */
-const SHORT = 120
+const SHORT = 140
 
 const SOURCE = 'from constructs/ by `npm run gen`; do not edit'
 

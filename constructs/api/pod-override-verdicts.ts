@@ -77,7 +77,7 @@ const container: Readonly<Record<string, OverrideNode>> = {
   volumeMounts: mounts,
   args: WORD('containers[].args'),
   command: WORD('containers[].command'),
-  envFrom: FOREIGN,
+  envFrom: WORD('containers[].envFrom'),
   image: WORD('containers[].image'),
   livenessProbe: WORD('containers[].livenessProbe'),
   ports: WORD('containers[].portMappings'),

@@ -5,7 +5,18 @@ import { placementFields } from './machine-placement.ts'
 import { overridesField, POD_OVERRIDES_HELP } from './overrides.ts'
 import { CONTAINER_DEVICES } from './policy-workspace-values.ts'
 import { parseMilliQuantity, QUANTITY_PATTERN } from './quantity.ts'
-import { cel, dataKey, dnsLabel, listMap, matching, maybeFlag, maybeText, objectName, oneOf } from './shared.ts'
+import {
+  cel,
+  DNS_SUBDOMAIN,
+  dataKey,
+  dnsLabel,
+  listMap,
+  matching,
+  maybeFlag,
+  maybeText,
+  objectName,
+  oneOf,
+} from './shared.ts'
 import { containerMemoryField } from './sizes.ts'
 import { CPU_PATTERN, cpuField } from './virtual-machine-cpu.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
@@ -92,6 +103,51 @@ const keyOf = (kind: 'Secret' | 'ConfigMap', what: string, instead = '') =>
     .describe(`A key of a ${kind} in the namespace of the workspace${instead}.`)
     .optional()
 
+const wholeObject = (kind: 'Secret' | 'ConfigMap') =>
+  z
+    .object({ name: z.string().min(1).max(REF_MAX).describe('Its name.') })
+    .describe(`A ${kind} in the namespace.`)
+    .optional()
+
+/** Secrets and ConfigMaps of which all keys are taken, in the words of Kubernetes. */
+const wholeObjects = { secretRef: wholeObject('Secret'), configMapRef: wholeObject('ConfigMap') }
+
+interface MaybeNamed {
+  readonly secretRef?: { readonly name: string } | undefined
+  readonly configMapRef?: { readonly name: string } | undefined
+}
+
+const NAME_FORM = new RegExp(DNS_SUBDOMAIN)
+
+/** One rule, because those of the names alone are larger in the CRD than all else of these words. @param among fields of which exactly one must be there */
+function oneNamed<T extends MaybeNamed>(message: string, ...among: readonly (keyof T & string)[]): CelRule<T> {
+  const name = "(has(self.secretRef) ? self.secretRef.name : has(self.configMapRef) ? self.configMapRef.name : 'a')"
+  return {
+    rule: `[${among.map((field) => `has(self.${field})`).join(', ')}].filter(one, one).size() == 1 && ${celMatches(name, DNS_SUBDOMAIN)}`,
+    message,
+    holds: (value) => {
+      const isOne = among.filter((field) => value[field] !== undefined).length === 1
+      return isOne && NAME_FORM.test((value.secretRef ?? value.configMapRef)?.name ?? 'a')
+    },
+  }
+}
+
+const envSourceFields = z.object({
+  ...wholeObjects,
+  prefix: matching(
+    z.string().min(1).max(63),
+    '^[-._a-zA-Z][-._a-zA-Z0-9]*$',
+    'must begin the name of a variable, such as DB_',
+  )
+    .describe('Text before each key. Default: none.')
+    .optional(),
+})
+
+const envSource = cel(
+  envSourceFields,
+  oneNamed('must have either secretRef or configMapRef, with the name of an object', 'secretRef', 'configMapRef'),
+).describe('One Secret or ConfigMap.')
+
 const VALUE = 'the value of the variable'
 
 const valueFromFields = z.object({
@@ -127,20 +183,24 @@ const env = cel(envFields, {
 }).describe('One environment variable.')
 
 const fileFields = z.object({
-  path: absolutePath('path').describe('Where the file is in the container, such as /etc/app/app.conf.'),
+  path: absolutePath('path').describe(
+    'Where the file is in the container, such as /etc/app/app.conf. A folder where all keys are files.',
+  ),
   content: maybeText(CONTENT_MAX, 'What is in the file. Everyone who may read the workspace can read it.'),
   secretKeyRef: keyOf('Secret', 'the content of the file', ', instead of content'),
+  ...wholeObjects,
   mode: matching(z.string().min(3).max(4), '^0?[0-7]{3}$', "mode must be three octal digits in quotes, such as '0644'")
     .describe("Permissions of the file, in quotes, such as '0755'. Default: '0644'.")
     .optional(),
 })
 
-const file = cel(fileFields, {
-  rule: 'has(self.content) != has(self.secretKeyRef)',
-  message: 'a file must have either content or secretKeyRef',
-  holds: ({ content, secretKeyRef }: z.output<typeof fileFields>) =>
-    (content === undefined) !== (secretKeyRef === undefined),
-}).describe('One file in a container.')
+const file = cel(
+  fileFields,
+  oneNamed(
+    'a file must have either content, secretKeyRef, or the name of an object in secretRef or configMapRef',
+    ...(['content', 'secretKeyRef', 'secretRef', 'configMapRef'] as const),
+  ),
+).describe('One file, or folder, in a container.')
 
 const probeFields = z.object({
   exec: z
@@ -255,6 +315,11 @@ const surroundings = {
     'name',
     'Environment variables. Everyone who may read the workspace can read each value: take passwords from a Secret with valueFrom.',
   ).optional(),
+  envFrom: z
+    .array(envSource)
+    .max(WORKSPACE_LIMITS.envFrom)
+    .describe('Objects whose keys are variables, too. The last of a name counts, and env before all. Default: none.')
+    .optional(),
   volumeMounts: listMap(
     z.array(volumeMount).max(WORKSPACE_LIMITS.volumeMounts),
     'containerPath',

@@ -22,6 +22,8 @@ export const WORKSPACE_LIMITS = {
   routes: 31,
   nameservers: 8,
   env: 32,
+  /** Secrets and ConfigMaps of which a container has all keys as variables. */
+  envFrom: 8,
   /** Words of a command, and of its arguments. */
   words: 64,
   files: 8,

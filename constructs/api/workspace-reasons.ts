@@ -208,9 +208,17 @@ export const WORKSPACE_REASON_HELP = {
   SecretMissing: {
     severity: 'warning',
     meaning:
-      'A Secret that passwordSecretRef of a user, userDataSecretRef of a machine, a variable of a container, or pullSecrets of a container cluster names does not exist in the namespace of the workspace, or lacks the key of a password or of user data. The message of the workspace names all that is missing, for whom, with one command; that of a machine or a container cluster has the command for its own part.',
+      'A Secret that passwordSecretRef of a user, userDataSecretRef of a machine, a variable, envFrom or files of a container, or pullSecrets of a container cluster names does not exist in the namespace of the workspace, or lacks the key of a password or of user data. The message of the workspace names all that is missing, for whom, with one command; that of a machine or a container cluster has the command for its own part.',
     remedy:
       'Run the command with the values in place of the words in capitals. It creates Secrets, and adds keys to those that exist, or creates them again where the workspace has owners, who may not change Secrets. The machine or the container cluster then continues by itself.',
+  },
+  /** A ConfigMap that a container cluster names does not exist. */
+  ConfigMapMissing: {
+    severity: 'warning',
+    meaning:
+      'A ConfigMap that a variable, envFrom or files of a container names does not exist in the namespace of the workspace. Where Secrets are missing too, the reason is SecretMissing. The message of the workspace names all that is missing, for whom, with one command.',
+    remedy:
+      'Run the command with your own content in place of the words in capitals. The container cluster then continues by itself.',
   },
   /** A machine is not ready yet. */
   VirtualMachinePending: {

@@ -292,8 +292,37 @@ const CONTAINERS: readonly SpecFixture[] = [
       { path: '/etc/app.conf', content: '' },
       { path: '/a', content: 'a\n', mode: '0755' },
       { path: '/a', secretKeyRef: { name: 's', key: 'k' }, mode: '400' },
+      { path: '/a', secretRef: { name: 'a.b-1' } },
+      { path: '/a/', configMapRef: { name: 'kube-root-ca.crt' }, mode: '440' },
     ],
-    no: [{ path: '/a' }, { path: '/a', content: '', secretKeyRef: { name: 's', key: 'k' } }, '/a'],
+    no: [
+      { path: '/a' },
+      { path: '/a', content: '', secretKeyRef: { name: 's', key: 'k' } },
+      { path: '/a', content: '', configMapRef: { name: 'c' } },
+      { path: '/a', secretKeyRef: { name: 's', key: 'k' }, secretRef: { name: 's' } },
+      { path: '/a', secretRef: { name: 's' }, configMapRef: { name: 'c' } },
+      { path: '/a', secretRef: { name: 'a b' } },
+      '/a',
+    ],
+  }),
+  ...field('spec.containerClusters[0].containers[0].envFrom[0]', (one) => container({ envFrom: [one] }), {
+    yes: [{ secretRef: { name: 's' } }, { configMapRef: { name: 'a.b-1' }, prefix: 'DB_' }],
+    no: [
+      {},
+      { prefix: 'DB_' },
+      { secretRef: { name: 's' }, configMapRef: { name: 'c' } },
+      ...['A', 'a..b', '-a', 'a b', 'a;b'].flatMap((name) => [{ secretRef: { name } }, { configMapRef: { name } }]),
+      's',
+    ],
+  }),
+  ...field(
+    'spec.containerClusters[0].containers[0].envFrom[0].prefix',
+    (prefix) => container({ envFrom: [{ secretRef: { name: 's' }, prefix }] }),
+    { yes: ['DB_', 'a.b-', '_'], no: ['', '1', 'A=', 'A B'] },
+  ),
+  ...field('spec.containerClusters[0].containers[0].envFrom', (envFrom) => container({ envFrom }), {
+    yes: [[], times(8, () => ({ secretRef: { name: 's' } }))],
+    no: [times(9, () => ({ secretRef: { name: 's' } })), { secretRef: { name: 's' } }],
   }),
   ...field(
     'spec.containerClusters[0].containers[0].files[0].mode',

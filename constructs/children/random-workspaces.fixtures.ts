@@ -147,6 +147,7 @@ const containerDraw = fc.record({
     fc.record({ path: fc.constantFrom('/a', '/etc/b'), content: optional(fc.string({ maxLength: 9 })) }),
     { maxLength: 2, selector: ({ path }) => path },
   ),
+  whole: optional(fc.constantFrom('s', 'settings')),
   probe: optional(
     fc.constantFrom(
       { httpGet: { port: 80 } },
@@ -419,11 +420,17 @@ function clusterOf(
   }
 }
 
+function wholeOf(name: string | undefined) {
+  if (name === undefined) return undefined
+  return name === 's' ? { secretRef: { name } } : { configMapRef: { name } }
+}
+
 /** What a container has that runs before the others, too. */
 function programOf(
   container: typeof containerDraw extends fc.Arbitrary<infer T> ? T : never,
   volumes: readonly string[],
 ) {
+  const whole = wholeOf(container.whole)
   return {
     image: 'registry.example/app:1',
     privileged: container.privileged,
@@ -436,9 +443,13 @@ function programOf(
         : [{ name: 'B', valueFrom: { secretKeyRef: { name: container.secret, key: 'k' } } }]),
     ],
     ...(container.program !== undefined && { command: container.program, args: container.program }),
-    files: container.files.map(({ path, content }) =>
-      content === undefined ? { path, secretKeyRef: { name: 's', key: 'k' }, mode: '0400' } : { path, content },
-    ),
+    files: [
+      ...container.files.map(({ path, content }) =>
+        content === undefined ? { path, secretKeyRef: { name: 's', key: 'k' }, mode: '0400' } : { path, content },
+      ),
+      ...(whole === undefined ? [] : [{ path: '/whole', ...whole, mode: '0440' }]),
+    ],
+    ...(whole !== undefined && { envFrom: [{ prefix: 'W_', ...whole }, whole] }),
     ...(container.user !== undefined && { runAsUser: container.user, workingDir: '/app' }),
     volumeMounts: container.mounts.flatMap((number) => {
       const volume = volumes[number]

@@ -8,6 +8,7 @@ import { parseVirtualMachineSpec } from '../api/virtual-machine.ts'
 import { CANARY, type RandomWorkspace, randomWorkspace } from './random-workspaces.fixtures.ts'
 import { objectsOf, type RenderedWorkspace, renderAll } from './rendered-workspace.fixtures.ts'
 import { vmChildNames } from './virtual-machine-child.ts'
+import type { FolderVolume } from './workspace-files.ts'
 import { ANSIBLE_VOLUME } from './workspace-node-group.ts'
 import { isLetThrough } from './workspace-policies.fixtures.ts'
 
@@ -146,8 +147,10 @@ export function workspaceChildrenSuite(runs: number): void {
 function checkVolumes({ volumes, clusters, ansible, files }: RenderedWorkspace): void {
   const claims = new Set(volumes.map(({ metadata }) => metadata.name))
   const contents = new Map(files.map(({ metadata, data }) => [metadata.name, data]))
-  // An emptyDir is of an override, and names nothing.
-  const named = clusters.flatMap(({ spec }) => (spec.template.spec.volumes ?? []).filter((one) => !('emptyDir' in one)))
+  // An emptyDir is of an override, and names nothing. A folder has all keys of an object that the lab does not make.
+  const named = clusters
+    .flatMap(({ spec }) => spec.template.spec.volumes ?? [])
+    .flatMap((one) => ('emptyDir' in one || isFolder(one) ? [] : [one]))
   for (const volume of named) {
     if ('projected' in volume)
       for (const source of volume.projected.sources) {
@@ -159,6 +162,11 @@ function checkVolumes({ volumes, clusters, ansible, files }: RenderedWorkspace):
       expect(claims).toContain(volume.persistentVolumeClaim.claimName)
     else expect(volume.configMap?.name).toBe(ansible.metadata.name)
   }
+}
+
+function isFolder(volume: object): volume is FolderVolume {
+  const { secret, configMap } = volume as { readonly secret?: object; readonly configMap?: object }
+  return secret !== undefined || (configMap !== undefined && 'defaultMode' in configMap)
 }
 
 function checkNodeGroups({ machines, clusters }: RenderedWorkspace, group: string | undefined): void {
@@ -174,7 +182,7 @@ function checkNodeGroups({ machines, clusters }: RenderedWorkspace, group: strin
     )
     if (group !== undefined) expect(own).toBe(group)
     const mounted = (template.spec.volumes ?? []).flatMap((one) =>
-      'projected' in one || 'emptyDir' in one ? [] : one.name,
+      'projected' in one || 'emptyDir' in one || isFolder(one) ? [] : one.name,
     )
     return { own, volumes: mounted.filter((name) => name !== ANSIBLE_VOLUME) }
   })

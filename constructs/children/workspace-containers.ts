@@ -9,7 +9,14 @@ import { podOverrides } from './pod-overrides.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { withOverrides } from './with-overrides.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata, workspaceLabels } from './workspace-child.ts'
-import { type FileMount, type FilesVolume, fileMounts, filesVolume } from './workspace-files.ts'
+import {
+  type FileMount,
+  type FilesVolume,
+  type FolderVolume,
+  fileMounts,
+  filesVolume,
+  folderVolumes,
+} from './workspace-files.ts'
 import { hostNameOf, hostsMounts, hostsVolume } from './workspace-hosts.ts'
 import { ansibleName, claimName } from './workspace-names.ts'
 import type { NetworksOfBefore } from './workspace-network.ts'
@@ -63,6 +70,8 @@ interface EnvVar {
   readonly valueFrom?: ValueFrom
 }
 
+type EnvSource = NonNullable<WorkspaceContainer['envFrom']>[number]
+
 export interface ContainerSpec {
   readonly name: string
   readonly image: string
@@ -75,6 +84,7 @@ export interface ContainerSpec {
   readonly readinessProbe?: Probe
   readonly livenessProbe?: Probe
   readonly env?: readonly EnvVar[]
+  readonly envFrom?: readonly EnvSource[]
   readonly resources?: { readonly requests?: Amounts; readonly limits?: Amounts | (Amounts & Devices) }
   readonly securityContext?: {
     readonly privileged?: true
@@ -103,6 +113,7 @@ export interface PodSpec extends NodePlacement {
   readonly containers: readonly ContainerSpec[]
   readonly volumes?: readonly (
     | FilesVolume
+    | FolderVolume
     | {
         readonly name: string
         readonly persistentVolumeClaim?: { readonly claimName: string }
@@ -187,7 +198,8 @@ function podSpec(
   const { pullSecrets = [], initContainers = [] } = cluster
   const nameservers = podNameservers(spec, cluster)
   const mounted = [...mountedVolumes(cluster)].map((name) => volumeOf(workspace, name))
-  const volumes = [...mounted, ...[filesVolume(cluster), hostsVolume(spec, cluster)].filter((one) => one !== undefined)]
+  const files = [filesVolume(cluster), hostsVolume(spec, cluster)].filter((one) => one !== undefined)
+  const volumes = [...mounted, ...files, ...folderVolumes(cluster)]
   const hasCpuLimit = quota?.['limits.cpu'] !== undefined
   const specOf = (container: WorkspaceContainer) =>
     containerSpec(container, hasCpuLimit, mountsOf(spec, cluster, container))
@@ -220,7 +232,7 @@ function containerSpec(
   hasCpuLimit: boolean,
   volumeMounts: NonNullable<ContainerSpec['volumeMounts']>,
 ): ContainerSpec {
-  const { name, image, env = [], portMappings = [] } = container
+  const { name, image, env = [], envFrom = [], portMappings = [] } = container
   const { command = [], args = [], workingDir, stdin, tty } = container
   return {
     name,
@@ -232,6 +244,7 @@ function containerSpec(
     ...(tty && { tty }),
     ...probesOf(container),
     ...(env.length > 0 && { env: env.map(envVar) }),
+    ...(envFrom.length > 0 && { envFrom: envFrom.map(envSource) }),
     ...resourcesOf(container, hasCpuLimit),
     ...securityContextOf(container),
     ...(portMappings.length > 0 && {
@@ -261,6 +274,11 @@ function mountsOf(
 
 function envVar({ name, value, valueFrom }: EnvVar): EnvVar {
   return { name, ...(value && { value }), ...(valueFrom !== undefined && { valueFrom }) }
+}
+
+function envSource({ prefix, secretRef, configMapRef }: EnvSource): EnvSource {
+  const of = secretRef === undefined ? { configMapRef } : { secretRef }
+  return { ...(prefix !== undefined && { prefix }), ...of }
 }
 
 function probesOf({ startupProbe, readinessProbe, livenessProbe }: WorkspaceContainer) {

@@ -36,10 +36,17 @@ export interface FilesVolume {
   }
 }
 
+/** All keys of one object. The API server would add the mode. */
+export type FolderVolume = { readonly name: string } & (
+  | { readonly configMap: { readonly name: string; readonly defaultMode: number } }
+  | { readonly secret: { readonly secretName: string; readonly defaultMode: number } }
+)
+
 export interface FileMount {
   readonly name: string
   readonly mountPath: string
-  readonly subPath: string
+  /** A folder has none. */
+  readonly subPath?: string
   readonly readOnly: true
 }
 
@@ -53,7 +60,7 @@ export class ContainerClusterFiles extends RenderedObject<ClusterFilesObject> {
   }
 }
 
-/** Returns no object for a cluster whose files all come from Secrets. */
+/** Returns no object for a cluster whose files all come from Secrets and ConfigMaps of others. */
 export function renderClusterFiles(props: ClusterFilesProps): ClusterFilesObject[] {
   if (Object.keys(contentsOf(props.cluster)).length === 0) return []
   return [renderOne((chart) => new ContainerClusterFiles(chart, 'Files', props))]
@@ -75,10 +82,21 @@ function filesName({ name }: WorkspaceContainerCluster, data: Readonly<Record<st
 }
 
 /** Every file of a cluster has a key of its own, which is its path in the volume, too. */
-function filesOf(cluster: WorkspaceContainerCluster) {
+function entriesOf(cluster: WorkspaceContainerCluster) {
   return containersOf(cluster).flatMap((container) =>
     (container.files ?? []).map((file, at) => ({ ...file, container: container.name, key: `${container.name}.${at}` })),
   )
+}
+
+type Entry = ReturnType<typeof entriesOf>[number]
+
+function isFolder({ secretRef, configMapRef }: Entry): boolean {
+  return (secretRef ?? configMapRef) !== undefined
+}
+
+/** Returns the files that are one each. */
+function filesOf(cluster: WorkspaceContainerCluster): Entry[] {
+  return entriesOf(cluster).filter((one) => !isFolder(one))
 }
 
 function contentsOf(cluster: WorkspaceContainerCluster): Record<string, string> {
@@ -94,13 +112,15 @@ const MODE = '0644'
 /** Name of the volume, where nobody else has it. */
 const FILES = 'files'
 
-/** Returns the one volume that all files of a cluster are in. */
+function modeOf({ mode = MODE }: Entry): number {
+  return Number.parseInt(mode, 8)
+}
+
+/** Returns the one volume that all single files of a cluster are in. */
 export function filesVolume(cluster: WorkspaceContainerCluster): FilesVolume | undefined {
   const files = filesOf(cluster)
   if (files.length === 0) return undefined
-  const itemOf = ({ key, mode = MODE }: (typeof files)[number], of: string): FileItem => {
-    return { key: of, path: key, mode: Number.parseInt(mode, 8) }
-  }
+  const itemOf = (file: Entry, of: string): FileItem => ({ key: of, path: file.key, mode: modeOf(file) })
   const written = files.filter(({ secretKeyRef }) => secretKeyRef === undefined)
   const configMap = { name: filesName(cluster, contentsOf(cluster)), items: written.map((one) => itemOf(one, one.key)) }
   const secrets = files.flatMap((one) => {
@@ -113,10 +133,35 @@ export function filesVolume(cluster: WorkspaceContainerCluster): FilesVolume | u
   }
 }
 
-/** Each file is mounted alone, so that what the image has beside it stays. Such a mount does not follow changes: the pod is replaced. */
+/** Returns the volumes of folders. Containers that have the same of the same object share one. */
+export function folderVolumes(cluster: WorkspaceContainerCluster): FolderVolume[] {
+  const volumes = entriesOf(cluster)
+    .filter(isFolder)
+    .map((one) => folderOf(cluster, one))
+  return [...new Map(volumes.map((volume) => [volume.name, volume])).values()]
+}
+
+function folderOf(cluster: WorkspaceContainerCluster, entry: Entry): FolderVolume {
+  const defaultMode = modeOf(entry)
+  const { secretRef: secret, configMapRef: configMap } = entry
+  const of = [secret?.name, configMap?.name, String(defaultMode)]
+  // No other volume of the operator has such a name.
+  const name = freeVolumeName(cluster, `${FILES}-${shortHash(of)}`)
+  return secret === undefined
+    ? { name, configMap: { name: configMap?.name ?? '', defaultMode } }
+    : { name, secret: { secretName: secret.name, defaultMode } }
+}
+
+/**
+ * Each file is mounted alone, so that what the image has beside it stays. Such a mount does not follow changes: the pod is replaced. A folder is mounted
+ * in place of the one of the image, and follows changes of its object.
+ */
 export function fileMounts(cluster: WorkspaceContainerCluster, container: string): FileMount[] {
-  const name = freeVolumeName(cluster, FILES)
-  return filesOf(cluster).flatMap(({ container: of, path, key }) =>
-    of === container ? [{ name, mountPath: path, subPath: key, readOnly: true }] : [],
-  )
+  const own = entriesOf(cluster).filter((one) => one.container === container)
+  return own.map((one): FileMount => {
+    const { path: mountPath, key: subPath } = one
+    return isFolder(one)
+      ? { name: folderOf(cluster, one).name, mountPath, readOnly: true }
+      : { name: freeVolumeName(cluster, FILES), mountPath, subPath, readOnly: true }
+  })
 }

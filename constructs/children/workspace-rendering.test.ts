@@ -350,6 +350,43 @@ describe('renderContainerCluster', () => {
     ])
   })
 
+  it('has all keys of Secrets and ConfigMaps as variables, and as files of folders that containers share', () => {
+    const first = {
+      ...container({
+        envFrom: [{ configMapRef: { name: 'web.env' } }, { prefix: 'DB_', secretRef: { name: 'db' } }],
+        files: [
+          { path: '/etc/web', configMapRef: { name: 'web.env' } },
+          { path: '/etc/motd', content: 'a' },
+          { path: '/run/db', secretRef: { name: 'db' }, mode: '0400' },
+        ],
+      }),
+      name: 'first',
+    }
+    const same = { files: [{ path: '/run/other', secretRef: { name: 'db' }, mode: '400' }] }
+    const spec = specOf({ containerClusters: [{ ...cluster('app', same), initContainers: [first] }] })
+    const [own] = spec.containerClusters ?? []
+    if (own === undefined) throw new Error('there is no cluster')
+    const pod = renderContainerCluster({ workspace, spec, cluster: own, driver: 'bridge' }).spec.template.spec
+    const [settings, db] = (pod.volumes ?? []).slice(1).map(({ name }) => name)
+    expect([settings, db]).toEqual(Array(2).fill(expect.stringMatching(/^files-[0-9a-f]{8}$/)))
+    expect(pod.volumes).toEqual([
+      expect.objectContaining({ name: 'files', projected: { sources: [{ configMap: expect.anything() }] } }),
+      { name: settings, configMap: { name: 'web.env', defaultMode: 0o644 } },
+      { name: db, secret: { secretName: 'db', defaultMode: 0o400 } },
+    ])
+    expect(pod.initContainers).toEqual([
+      expect.objectContaining({
+        envFrom: [{ configMapRef: { name: 'web.env' } }, { prefix: 'DB_', secretRef: { name: 'db' } }],
+        volumeMounts: [
+          { name: settings, mountPath: '/etc/web', readOnly: true },
+          { name: 'files', mountPath: '/etc/motd', subPath: 'first.1', readOnly: true },
+          { name: db, mountPath: '/run/db', readOnly: true },
+        ],
+      }),
+    ])
+    expect(pod.containers[0]?.volumeMounts).toEqual([{ name: db, mountPath: '/run/other', readOnly: true }])
+  })
+
   it('has the containers of the spec that run first, with volumes and files of their own', () => {
     const first = {
       ...container({ files: [{ path: '/a', content: 'a' }], capabilities: { add: ['NET_ADMIN'] } }),

@@ -4,17 +4,21 @@ import { firstFew } from '../runtime/first-few.ts'
 const PLACEHOLDERS = ['VALUE', 'FILE', 'PASSWORD'] as const
 type Placeholder = (typeof PLACEHOLDERS)[number]
 
-/** One key that something needs of a Secret. */
+/** One key, or all keys, that something needs of a Secret or ConfigMap. */
 export interface AskedKey {
-  /** Name of the Secret. */
+  /** Name of the object. */
   readonly name: string
-  /** Default: all keys of the login to a registry, in the type that images are pulled with. */
+  /** Default: all keys; without `all` those of the login to a registry, in the type that images are pulled with. */
   readonly key?: string
+  /** What all keys become. */
+  readonly all?: 'variables' | 'files'
   readonly placeholder?: Placeholder
 }
 
-/** A Secret that somebody has to create or to complete. */
+/** A Secret, or a ConfigMap, that somebody has to create or to complete. */
 export interface AwaitedSecret {
+  /** @default Secret */
+  readonly kind?: 'ConfigMap'
   readonly name: string
   /** All that is asked of it, also by what does not wait. */
   readonly asked: readonly AskedKey[]
@@ -41,28 +45,42 @@ const FRAME = 140
 
 const LOGIN = '--docker-server=REGISTRY --docker-username=USER --docker-password=PASSWORD'
 
-/** Returns the command that creates a Secret with all that is asked of it. */
-export function createCommand(namespace: string, { name, asked }: Pick<AwaitedSecret, 'name' | 'asked'>): string {
-  const create = `kubectl -n ${namespace} create secret`
-  if (asked.some(({ key }) => key === undefined)) return `${create} docker-registry ${name} ${LOGIN}`
-  return `${create} generic ${name} ${optionsOf(placeholdersOf(asked))}`
+/** Returns the command that creates a Secret, or a ConfigMap, with all that is asked of it. */
+export function createCommand(
+  namespace: string,
+  { kind, name, asked }: Pick<AwaitedSecret, 'kind' | 'name' | 'asked'>,
+): string {
+  const create = `kubectl -n ${namespace} create`
+  if (kind === 'ConfigMap') return `${create} configmap ${name} ${contentsOf(asked)}`
+  const isLogin = asked.some(({ key, all }) => key === undefined && all === undefined)
+  if (isLogin) return `${create} secret docker-registry ${name} ${LOGIN}`
+  return `${create} secret generic ${name} ${contentsOf(asked)}`
+}
+
+/** kubectl takes a file of variables only alone. */
+function contentsOf(asked: readonly AskedKey[]): string {
+  const keys = placeholdersOf(asked)
+  const isAsked = (what: AskedKey['all']) => asked.some(({ all }) => all === what)
+  if (isAsked('files')) return ['--from-file=FOLDER', ...optionsOf(keys)].join(' ')
+  if (!isAsked('variables')) return optionsOf(keys).join(' ')
+  return keys.size === 0 ? '--from-env-file=FILE' : [...optionsOf(keys), '--from-literal=NAME=VALUE'].join(' ')
 }
 
 /** kubectl takes each key once. */
 function placeholdersOf(asked: readonly AskedKey[]): ReadonlyMap<string, Placeholder> {
   const byKey = new Map<string, Placeholder>()
-  for (const { key = '', placeholder = 'VALUE' } of asked) {
+  for (const { key, placeholder = 'VALUE' } of asked) {
+    if (key === undefined) continue
     const before = byKey.get(key) ?? 'VALUE'
     byKey.set(key, PLACEHOLDERS.indexOf(placeholder) > PLACEHOLDERS.indexOf(before) ? placeholder : before)
   }
   return byKey
 }
 
-function optionsOf(keys: Iterable<readonly [key: string, placeholder: Placeholder]>): string {
-  const options = [...keys].map(
+function optionsOf(keys: Iterable<readonly [key: string, placeholder: Placeholder]>): string[] {
+  return [...keys].map(
     ([key, placeholder]) => `--from-${placeholder === 'FILE' ? 'file' : 'literal'}=${key}=${placeholder}`,
   )
-  return options.join(' ')
 }
 
 /** Returns what goes into the keys that a Secret lacks. */
@@ -79,12 +97,12 @@ function commandFor({ namespace, change }: RemedyOptions, secret: AwaitedSecret)
   const keys = lackingKeys(secret)
   const patch = `kubectl -n ${namespace} patch secret ${name} -p`
   if (keys.some(([, placeholder]) => placeholder === 'FILE'))
-    return `${patch} "$(kubectl create secret generic ${name} ${optionsOf(keys)} --dry-run=client -o json)"`
+    return `${patch} "$(kubectl create secret generic ${name} ${optionsOf(keys).join(' ')} --dry-run=client -o json)"`
   return `${patch} '${JSON.stringify({ stringData: Object.fromEntries(keys) })}'`
 }
 
 /**
- * Returns one text for all Secrets that are missing or incomplete: their number, each with its name and with what waits for it, and one command line for
+ * Returns one text for all Secrets and ConfigMaps that are missing or incomplete: their number, each with its name and with what waits for it, and one command line for
  * them. Where they are too many, the text has the first of them, and the number of the others.
  */
 export function secretRemedy(secrets: readonly AwaitedSecret[], options: RemedyOptions): string {
@@ -103,11 +121,21 @@ export function secretRemedy(secrets: readonly AwaitedSecret[], options: RemedyO
   return `${countOf(secrets)}: ${titles}; run: ${commands}${rest}`
 }
 
-function countOf(secrets: readonly AwaitedSecret[]): string {
+function countOf(objects: readonly AwaitedSecret[]): string {
+  const [configMaps, secrets] = [objects.filter(isConfigMap), objects.filter((one) => !isConfigMap(one))]
   const incomplete = secrets.filter(({ lacks }) => lacks !== undefined).length
-  const missing = secrets.length - incomplete
+  const missing = objects.length - incomplete
   const states = [...(missing > 0 ? ['missing'] : []), ...(incomplete > 0 ? ['incomplete'] : [])].join(' or ')
-  return secrets.length === 1 ? `1 Secret is ${states}` : `${secrets.length} Secrets are ${states}`
+  const counts = [numbered('Secret', secrets.length), numbered('ConfigMap', configMaps.length)]
+  return `${counts.filter((one) => one !== '').join(' and ')} ${objects.length === 1 ? 'is' : 'are'} ${states}`
+}
+
+function isConfigMap({ kind }: AwaitedSecret): boolean {
+  return kind === 'ConfigMap'
+}
+
+function numbered(kind: string, count: number): string {
+  return count === 0 ? '' : `${count} ${kind}${count === 1 ? '' : 's'}`
 }
 
 function titleOf(secret: AwaitedSecret): string {

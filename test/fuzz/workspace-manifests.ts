@@ -66,10 +66,18 @@ const source = fc.oneof(
   fc.record({ configMapKeyRef: fc.record({ name: objectName, key: fc.constantFrom('k', 'a.b_1') }) }),
   fc.record({ fieldRef: fc.record({ fieldPath: fc.constantFrom('metadata.name', 'status.podIP') }) }),
 )
+const whole = fc.oneof(
+  fc.record({ secretRef: fc.record({ name: fc.constantFrom('a', 'web.env', 'x'.repeat(63)) }) }),
+  fc.record({ configMapRef: fc.record({ name: fc.constantFrom('a-1', 'kube-root-ca.crt') }) }),
+)
 const content = fc.oneof(
   fc.record({ content: fc.string({ maxLength: 9 }) }),
   fc.record({ secretKeyRef: fc.record({ name: label, key: fc.constantFrom('k', 'a.b_1') }) }),
+  whole,
 )
+const envSource = fc
+  .tuple(maybe(fc.constantFrom('DB_', 'a.b-', 'x'.repeat(63))), whole)
+  .map(([prefix, of]) => ({ prefix, ...of }))
 const file = fc
   .tuple(path, maybe(fc.constantFrom('0644', '755')), content)
   .map(([one, mode, from]) => ({ path: one, mode, ...from }))
@@ -117,6 +125,7 @@ const container = fc.record({
       { maxLength: 2, selector: ({ name }) => name },
     ),
   ),
+  envFrom: maybe(fc.array(envSource, { maxLength: 2 })),
   command: maybe(words),
   args: maybe(words),
   workingDir: maybe(fc.constantFrom('/', '/app')),
@@ -391,6 +400,27 @@ const oddPlace = fc.oneof(
   })),
 )
 
+const ofName = (name: string) => [{ secretRef: { name } }, { configMapRef: { name } }]
+const OBJECTS = [
+  {},
+  { secretRef: { name: 's' }, configMapRef: { name: 'c' } },
+  ...['s', 'A', 'a..b', '-a', 'a.', 'x'.repeat(64)].flatMap(ofName),
+]
+
+/** One entry, for the same reason. */
+const oddWhole: fc.Arbitrary<object> = fc
+  .tuple(
+    fc.oneof(
+      fc.constantFrom<object>(...OBJECTS).map((one) => ({ envFrom: [one] })),
+      fc.constantFrom('1A', 'A b', 'A=').map((prefix) => ({ envFrom: [{ prefix, secretRef: { name: 's' } }] })),
+      fc
+        .tuple(fc.constantFrom<object>(...OBJECTS), fc.constantFrom({}, {}, { content: '' }, { secretKeyRef: KEY }))
+        .map(([one, other]) => ({ files: [{ path: '/a', ...one, ...other }] })),
+    ),
+    fc.boolean(),
+  )
+  .map(([words, isFirst]) => (isFirst ? initialWith(words) : containerWith(words)))
+
 const SERVED = { networks: [{ name: 'a' }], vms: [{ ...MACHINE, name: 'b' }] }
 const SERVICE = { name: 's', member: 'b', ports: [{ port: 80 }] }
 const withService = (more: object, interfaces: readonly object[] = []) => ({
@@ -530,6 +560,7 @@ const smallSpec = fc.oneof(
   fc
     .constantFrom({}, { content: '', secretKeyRef: KEY }, { content: '' })
     .map((from) => containerWith({ files: [{ path: '/a', ...from }] })),
+  { arbitrary: oddWhole, weight: 5 },
   nearInterface.map((one) => ({ networks: [LAB], vms: [{ ...MACHINE, name: 'b', interfaces: [one] }] })),
   nearInterface.map(({ model: _model, addressing: _addressing, ...one }) => ({
     networks: [LAB],
@@ -767,6 +798,24 @@ const oddField: fc.Arbitrary<Change> = fc.oneof(
     fc
       .oneof(oddText, fc.constantFrom('a b', ''))
       .map((key) => [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'c', key } } }]),
+  ),
+  at(
+    [...CONTAINER, 'envFrom'],
+    fc
+      .tuple(
+        fc.oneof(oddText, fc.constantFrom('1A', 'A=', 'A')),
+        fc.oneof(
+          whole,
+          fc.oneof(oddName, oddText).map((name) => ({ secretRef: { name } })),
+          fc.constant({}),
+        ),
+        fc.oneof(whole, fc.constant({})),
+      )
+      .map(([prefix, one, other]) => [{ prefix, ...one, ...other }]),
+  ),
+  at(
+    [...CONTAINER, 'envFrom'],
+    many(9, () => ({ secretRef: { name: 's' } })),
   ),
   at(
     [...CONTAINER, 'readinessProbe'],

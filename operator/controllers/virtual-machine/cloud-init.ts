@@ -151,7 +151,7 @@ interface Answer {
 }
 
 /** A key of a Secret that the guest needs something of. */
-interface NeededKey extends Required<AskedKey> {
+interface NeededKey extends Required<Omit<AskedKey, 'all'>> {
   /** What is to come from it, at the beginning of a sentence. */
   readonly what: string
   /** What waits for it, in words for people. */

@@ -2,7 +2,7 @@ import { OWNER_ROLES, virtualMachine, vmDiskImage } from '@open-terrain/construc
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../kube/kube-object.ts'
-import { DEPLOYMENT, NAMESPACE, PERSISTENT_VOLUME_CLAIM, SECRET } from '../../kube/resource-types.ts'
+import { CONFIG_MAP, DEPLOYMENT, NAMESPACE, PERSISTENT_VOLUME_CLAIM, SECRET } from '../../kube/resource-types.ts'
 import {
   DEPLOYED,
   IMAGE_NAMESPACE,
@@ -269,6 +269,21 @@ it('Secrets of containers are waited for, with one command that creates all of t
   expect(bench.status().message).toMatch(`ContainerCluster web: ${app}; `)
   expect(bench.client.all('Deployment')).toEqual([])
   await expectReadyWith(bench, SECRET, { namespace: NAME, name: 'app' })
+})
+
+it('a ConfigMap of which a container has all keys is waited for, and its content is no matter', async () => {
+  const envFrom = [{ configMapRef: { name: 'settings' } }]
+  const bench = await start({
+    containerClusters: [{ name: 'web', containers: [{ name: 'web', image: 'a', envFrom }] }],
+  })
+  await bench.work()
+  const command = `kubectl -n ${NAME} create configmap settings --from-env-file=FILE`
+  expect(bench.status()).toMatchObject({ phase: 'Provisioning', reason: 'ConfigMapMissing' })
+  expect(bench.status().message).toMatch(`ContainerCluster web: ${command}; `)
+  expect(bench.client.all('Deployment')).toEqual([])
+  await expectReadyWith(bench, CONFIG_MAP, { namespace: NAME, name: 'settings' })
+  bench.client.cluster.admin.mergePatch(CONFIG_MAP, { namespace: NAME, name: 'settings' }, { data: { a: 'b' } })
+  expect(bench.open()).toEqual([])
 })
 
 it('a file with other content is in another ConfigMap, and the one of before goes, unless a cluster has to stay as it is', async () => {

@@ -27,7 +27,7 @@ import { type Blueprint, type Component, idOf, idOfObject } from './decide/compo
 import { imageNames, ownReferences } from './decide/components/image.ts'
 import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
-import { secretNamesIn } from './decide/missing-secrets.ts'
+import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
 import { isPlayRecorded } from './decide/plays.ts'
 import { asItStands } from './decide/render.ts'
 import { isFrozenCopy, isOfAnotherSource } from './decide/secret-sources.ts'
@@ -91,6 +91,11 @@ export function observeWorkspace(
     secrets: new Set(
       secretNamesIn(wanted).filter(
         (secret) => cluster.secrets.get(keyOf({ namespace: name, name: secret })) !== undefined,
+      ),
+    ),
+    configMaps: new Set(
+      configMapNamesIn(wanted).filter(
+        (one) => cluster.configMaps.get(keyOf({ namespace: name, name: one })) !== undefined,
       ),
     ),
     secretKeys: new Map(

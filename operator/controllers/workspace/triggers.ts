@@ -82,6 +82,10 @@ export function listenForWorkspaceTriggers(
     roleBindings.onChange(child),
     services.onChange(child),
     configMaps.onChange(child),
+    // Of other people's, only whether they exist matters.
+    cluster.configMaps.onChange((change) => {
+      if (change.before === undefined || change.after === undefined) within(change)
+    }),
     deployments.onChange(child),
     jobs.onChange(child),
     pods.onChange(child),

@@ -28,7 +28,7 @@ import { imageNames } from './decide/components/image.ts'
 import { networksOfBefore } from './decide/components/network.ts'
 import { startingHosts } from './decide/host-names.ts'
 import { imageTemplate } from './decide/image-template.ts'
-import { secretNamesIn } from './decide/missing-secrets.ts'
+import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { asItStands, renderComponents } from './decide/render.ts'
 import { workspacePaceOf } from './decide/status.ts'
@@ -111,6 +111,7 @@ export class PlannedWorld {
   /** Set while the spec that is stored cannot be used. */
   unusable: 'InvalidSpec' | 'TooLarge' | undefined
   readonly missingSecrets = new Set<string>()
+  readonly missingConfigMaps = new Set<string>()
   status: WorkspaceView['status'] = {}
   #spec: WorkspaceSpec
   #rendered: readonly Component[] | undefined
@@ -166,6 +167,7 @@ export class PlannedWorld {
       images: new Map(imageNames(spec).map((name) => [name, this.images.get(name) ?? none])),
       imageNamespace: 'there',
       secrets: new Set(secretNamesIn(spec).filter((name) => !this.missingSecrets.has(name))),
+      configMaps: new Set(configMapNamesIn(spec).filter((name) => !this.missingConfigMaps.has(name))),
       pods: new Map(this.#pods()),
       playPods: this.playPods,
       playEnds: this.playEnds,

@@ -72,6 +72,8 @@ export interface WorkspaceWorld {
   readonly imageNamespace: NamespaceState
   /** Names of those Secrets that its members name and that exist in the namespace of the workspace. */
   readonly secrets: ReadonlySet<string>
+  /** The same of ConfigMaps. */
+  readonly configMaps: ReadonlySet<string>
   /** By name of a Secret whose values the operator makes, and that is there. Undefined until it has been read once, and again after it lacked a key. */
   readonly secretKeys: ReadonlyMap<string, SecretKeys | undefined>
   /** By name of a Secret that is a copy. */

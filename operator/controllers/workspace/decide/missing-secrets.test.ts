@@ -26,11 +26,11 @@ const LAB = {
   containerClusters: [cluster('web', 'app', 'key'), cluster('dns', 'login', 'root')],
 }
 
-/** Plans until nothing changes, in a cluster that has these Secrets. @param isReady whether the images are */
-function planned(spec: object, secrets: readonly string[], isReady = true) {
+/** Plans until nothing changes, in a cluster that has these Secrets and ConfigMaps. @param isReady whether the images are */
+function planned(spec: object, secrets: readonly string[], isReady = true, configMaps: readonly string[] = []) {
   const of = new PlannedWorld(parsed(spec as WorkspaceSpecInput))
   if (isReady) of.allImagesReady()
-  const next = () => planWorkspace({ ...of.world, secrets: new Set(secrets) }, NOW)
+  const next = () => planWorkspace({ ...of.world, secrets: new Set(secrets), configMaps: new Set(configMaps) }, NOW)
   for (let rounds = 0; rounds < 8; rounds += 1) of.take(next())
   const messageOf = (name: string) => of.status.components?.find((one) => one.name === name)?.message
   return { of, next, messageOf, message: () => next().status.message ?? '' }
@@ -141,5 +141,65 @@ describe('a key that is missing in a Secret which exists', () => {
     expect(message()).toContain(
       `; run: kubectl -n lab delete secret login && ${CREATE} login --from-literal=root=PASSWORD --from-literal=admin=PASSWORD; `,
     )
+  })
+})
+
+describe('a Secret or ConfigMap of which a container has all keys', () => {
+  const lab = (more: object, name = 'web') => ({
+    containerClusters: [{ name, containers: [{ name, image: 'web:1', ...more }] }],
+  })
+  const whole = (name: string) => ({ envFrom: [{ secretRef: { name } }, { prefix: 'A_', configMapRef: { name } }] })
+  const folder = (name: string) => ({
+    files: [
+      { path: '/a', secretRef: { name } },
+      { path: '/b', configMapRef: { name } },
+    ],
+  })
+  const configMap = (name: string, content: string) => `kubectl -n lab create configmap ${name} ${content}`
+
+  it.each([
+    ['variables', whole('app'), '--from-env-file=FILE'],
+    ['a folder', folder('app'), '--from-file=FOLDER'],
+    ['both', { ...whole('app'), ...folder('app') }, '--from-file=FOLDER'],
+  ])('is waited for, with the command for %s', (_what, more, content) => {
+    const { of, messageOf, message, next } = planned(lab(more), [])
+    const text = `1 Secret and 1 ConfigMap are missing: app, app; run: ${CREATE} app ${content} && ${configMap('app', content)}`
+    expect(messageOf('web')).toBe(text)
+    expect(message()).toContain(text.replaceAll(/ app([,;])/g, ' app (for ContainerCluster web)$1'))
+    expect(of.status.reason).toBe('SecretMissing')
+    expect(next().apply.some(({ kind }) => kind === 'Deployment')).toBe(false)
+    const rest = planned(lab(more), ['app'])
+    expect([rest.messageOf('web'), rest.of.status.reason]).toEqual([configMap('app', content), 'ConfigMapMissing'])
+    expect(rest.message().startsWith(`ContainerCluster web: ${configMap('app', content)}; `)).toBe(true)
+    expect(planned(lab(more), ['app'], true, ['app']).of.status.phase).toBe('Ready')
+  })
+
+  it('gets the keys that are named alone, too', () => {
+    const env = [
+      { name: 'A', valueFrom: { secretKeyRef: ref('app', 'a') } },
+      { name: 'B', valueFrom: { configMapKeyRef: ref('app', 'b') } },
+    ]
+    const { messageOf } = planned(lab({ env, ...whole('app') }), [])
+    expect(messageOf('web')).toContain(
+      `${CREATE} app --from-literal=a=VALUE --from-literal=NAME=VALUE && ${configMap('app', '--from-literal=b=VALUE --from-literal=NAME=VALUE')}`,
+    )
+    expect(planned(lab({ env: env.slice(1) }), []).messageOf('web')).toBe(configMap('app', '--from-literal=b=VALUE'))
+  })
+
+  it('is not asked for where the operator makes it', () => {
+    const secrets = [{ name: 'app', generate: [{ key: 'A' }] }]
+    const { messageOf } = planned({ ...lab({ envFrom: [{ secretRef: { name: 'app' } }] }), secrets }, [])
+    expect(messageOf('web')).not.toContain('kubectl')
+    const plays = planned(lab({ files: [{ path: '/plays', configMapRef: { name: 'lab-ansible' } }] }), [])
+    expect(plays.of.status.phase).toBe('Ready')
+  })
+
+  it('is kept where it has random values and is not made any more', () => {
+    const secrets = [{ name: 'app', generate: [{ key: 'A' }] }]
+    const of = settledWorld(parsed({ ...lab(folder('app')), secrets } as WorkspaceSpecInput))
+    of.spec = parsed(lab(folder('app')) as WorkspaceSpecInput)
+    expect(planWorkspace(of.world, NOW).remove.map(({ kind }) => kind)).not.toContain('Secret')
+    of.spec = parsed(lab({ envFrom: [{ configMapRef: { name: 'app' } }] }) as WorkspaceSpecInput)
+    expect(planWorkspace(of.world, NOW).remove.map(({ kind }) => kind)).toContain('Secret')
   })
 })

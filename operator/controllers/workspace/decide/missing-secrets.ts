@@ -14,32 +14,47 @@ import {
   secretRemedy,
 } from '../../../cluster/secret-remedies.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
+import { CONFIG_MAP } from '../../../kube/resource-types.ts'
 import { memoized } from '../../../runtime/memoized.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import { type Component, type ComponentStanding, componentWaiting, idOf } from './component.ts'
 
-/** Something that a member of a workspace needs of a Secret in its namespace. */
+/** Something that a member of a workspace needs of a Secret, or of a ConfigMap, in its namespace. */
 interface MemberKey extends AskedKey {
+  /** @default Secret */
+  readonly kind?: 'ConfigMap'
   /** `idOf` the component. */
   readonly by: string
 }
+
+type AskedByName = ReadonlyMap<string, readonly MemberKey[]>
 
 const MACHINE = 'VirtualMachine'
 const CLUSTER = 'ContainerCluster'
 /** What plays the roles of the machines. A spec has it once. */
 export const PLAYER = 'Ansible'
-/** Characters of what the status of a workspace says of missing Secrets. The rest of its message comes after it. */
+/** Characters of what the status of a workspace says of missing Secrets and ConfigMaps. The rest of its message comes after it. */
 const WORKSPACE_REMEDY_MAX = 3_000
 /** The same for a component, whose message is shorter. */
 const COMPONENT_REMEDY_MAX = 900
 
-/** Returns everything that the members of a workspace need of Secrets, by the name of the Secret. */
-export const secretsAskedIn = memoized(({ vms = [], containerClusters = [], ansible }: WorkspaceSpec) => {
+/** Returns everything that the members of a workspace need of Secrets and ConfigMaps, by the name of the object. */
+const askedIn = memoized(({ vms = [], containerClusters = [], ansible }: WorkspaceSpec) => {
   const members = [...vms, ...containerClusters].filter(({ ignoreOnDeploy }) => ignoreOnDeploy !== true)
   const asked = members.flatMap((one) => ('containers' in one ? askedByCluster(one) : askedByMachine(one)))
   if (hasPlays({ vms })) asked.push(...askedByPlayer(ansible))
-  return Map.groupBy(asked, ({ name }) => name) as ReadonlyMap<string, readonly MemberKey[]>
+  const byName = (of: MemberKey['kind']): AskedByName =>
+    Map.groupBy(
+      asked.filter(({ kind }) => kind === of),
+      ({ name }) => name,
+    )
+  return { secrets: byName(undefined), configMaps: byName('ConfigMap') }
 })
+
+/** Returns everything that the members of a workspace need of Secrets, by the name of the Secret. */
+export function secretsAskedIn(spec: WorkspaceSpec): AskedByName {
+  return askedIn(spec).secrets
+}
 
 function askedByPlayer({
   sshKeySecretRef: key,
@@ -66,14 +81,29 @@ function askedByMachine({ name: vm, users = [], userDataSecretRef: userData }: W
 function askedByCluster(one: WorkspaceContainerCluster): MemberKey[] {
   const { name: cluster, pullSecrets = [] } = one
   const by = idOf(CLUSTER, cluster)
+  const whole = (ref: WholeRefs, all: 'variables' | 'files'): MemberKey[] => [
+    ...(ref.secretRef === undefined ? [] : [{ name: ref.secretRef.name, all, by }]),
+    ...(ref.configMapRef === undefined ? [] : [{ kind: 'ConfigMap' as const, name: ref.configMapRef.name, all, by }]),
+  ]
   const containers = containersOf(one)
-  const variables = containers.flatMap(({ env = [] }) => env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []))
-  const files = containers.flatMap(({ files: all = [] }) => all.flatMap(({ secretKeyRef }) => secretKeyRef ?? []))
+  const sources = containers.flatMap(({ env = [] }) => env.flatMap(({ valueFrom }) => valueFrom ?? []))
+  const files = containers.flatMap(({ files: all = [] }) => all)
+  const keyOf = (ref: { readonly name: string; readonly key: string } | undefined, more: Partial<MemberKey>) =>
+    ref === undefined ? [] : [{ ...ref, ...more, by }]
   return [
     ...pullSecrets.map((name) => ({ name, by })),
-    ...variables.map((ref) => ({ ...ref, placeholder: 'VALUE', by }) as const),
-    ...files.map((ref) => ({ ...ref, placeholder: 'FILE', by }) as const),
+    ...sources.flatMap(({ secretKeyRef }) => keyOf(secretKeyRef, { placeholder: 'VALUE' })),
+    ...sources.flatMap(({ configMapKeyRef }) => keyOf(configMapKeyRef, { kind: 'ConfigMap', placeholder: 'VALUE' })),
+    ...files.flatMap(({ secretKeyRef }) => keyOf(secretKeyRef, { placeholder: 'FILE' })),
+    ...containers.flatMap(({ envFrom = [] }) => envFrom.flatMap((ref) => whole(ref, 'variables'))),
+    ...files.flatMap((ref) => whole(ref, 'files')),
   ]
+}
+
+/** What names an object of which all keys are needed. */
+interface WholeRefs {
+  readonly secretRef?: { readonly name: string } | undefined
+  readonly configMapRef?: { readonly name: string } | undefined
 }
 
 /** Reports whether a member names a Secret. One with `ignoreOnDeploy` counts, too: what it was deployed with before is left as it is. */
@@ -83,12 +113,20 @@ export function isSecretNamed({ vms = [], containerClusters = [], ansible }: Wor
     ...vms.flatMap(askedByMachine),
     ...containerClusters.flatMap(askedByCluster),
   ]
-  return asked.some(({ name }) => name === secret) || vms.some(({ sysprepSecretRef: ref }) => ref?.name === secret)
+  return (
+    asked.some(({ kind, name }) => kind === undefined && name === secret) ||
+    vms.some(({ sysprepSecretRef: ref }) => ref?.name === secret)
+  )
 }
 
 /** Returns the names of all Secrets that members of a workspace name. */
 export function secretNamesIn(spec: WorkspaceSpec): string[] {
   return [...secretsAskedIn(spec).keys()]
+}
+
+/** Returns the names of all ConfigMaps that members of a workspace name. */
+export function configMapNamesIn(spec: WorkspaceSpec): string[] {
+  return [...askedIn(spec).configMaps.keys()]
 }
 
 /** Returns the names of the Secrets that a member needs. @param member `idOf` the component */
@@ -106,8 +144,31 @@ export function isCopied({ secrets = [] }: WorkspaceSpec, name: string): boolean
   return secrets.some((one) => one.name === name && isCopiedSecret(one))
 }
 
-/** Returns the Secrets that are missing or incomplete and that one of these members needs. @param members `idOf` the components */
+/**
+ * Returns the Secrets and ConfigMaps that are missing or incomplete and that one of these members needs.
+ * @param members `idOf` the components
+ */
 function awaitedBy(world: WorkspaceWorld, members: ReadonlySet<string>): AwaitedSecret[] {
+  return [...secretsAwaitedBy(world, members), ...configMapsAwaitedBy(world, members)]
+}
+
+/** Those that the operator makes nobody has to. */
+function configMapsAwaitedBy(
+  { spec, configMaps, components }: WorkspaceWorld,
+  members: ReadonlySet<string>,
+): AwaitedSecret[] {
+  if (!spec.ok) return []
+  return [...askedIn(spec.spec).configMaps].flatMap(([name, asked]) => {
+    const own = asked.filter(({ by }) => members.has(by))
+    if (own.length === 0 || configMaps.has(name)) return []
+    const isOurs = components.some(({ objects }) =>
+      objects.some(({ kind, metadata }) => kind === CONFIG_MAP.kind && metadata.name === name),
+    )
+    return isOurs ? [] : [{ kind: 'ConfigMap', name, asked, by: [...new Set(own.map(({ by }) => by))] }]
+  })
+}
+
+function secretsAwaitedBy(world: WorkspaceWorld, members: ReadonlySet<string>): AwaitedSecret[] {
   const { spec, secrets } = world
   if (!spec.ok) return []
   const lacking = lackingIn(world, members)
@@ -138,19 +199,19 @@ function changeIn({ spec }: WorkspaceWorld): SecretChange {
   return spec.ok && (spec.spec.owners ?? []).length > 0 ? 'recreate' : 'patch'
 }
 
-/** Returns a standing whose message is the command that creates, or completes, the Secrets which a member waits for. @param member `idOf` the component */
+/** Returns a standing whose message is the command that creates, or completes, the Secrets and ConfigMaps which a member waits for. @param member `idOf` the component */
 export function missingSecrets(world: WorkspaceWorld, member: string): ComponentStanding | undefined {
   const awaited = awaitedBy(world, new Set([member])).map((one) => ({ ...one, by: [] }))
   const [first] = awaited
   if (first === undefined) return waitingForOurs(world, member) ?? lackingInCopy(world, member)
   const namespace = world.workspace.metadata.name
-  if (awaited.length === 1 && first.lacks === undefined)
-    return componentWaiting('SecretMissing', createCommand(namespace, first))
+  const why = awaited.every(({ kind }) => kind === 'ConfigMap') ? 'ConfigMapMissing' : 'SecretMissing'
+  if (awaited.length === 1 && first.lacks === undefined) return componentWaiting(why, createCommand(namespace, first))
   const text = secretRemedy(awaited, { namespace, max: COMPONENT_REMEDY_MAX, change: changeIn(world) })
   // Only a machine knows what keys a Secret has.
   const isOfMachine = awaited.every(({ lacks }) => lacks !== undefined)
   const { status } = (world.children.get(member) ?? {}) as Partial<MachineFacts>
-  return { ...componentWaiting('SecretMissing', text), ...(isOfMachine && { reason: status?.reason }) }
+  return { ...componentWaiting(why, text), ...(isOfMachine && { reason: status?.reason }) }
 }
 
 /** The Secrets that the operator makes say themselves why they are not there. */
@@ -175,7 +236,7 @@ function lackingInCopy(world: WorkspaceWorld, member: string): ComponentStanding
   return { ...componentWaiting('SecretMissing', text), reason: status?.reason ?? 'SecretMissing' }
 }
 
-/** What a workspace says of all Secrets that are missing or incomplete. */
+/** What a workspace says of all Secrets and ConfigMaps that are missing or incomplete. */
 export interface WorkspaceSecrets {
   readonly message: string
   /** `idOf` the components that wait for one, or will. */
@@ -185,7 +246,7 @@ export interface WorkspaceSecrets {
 }
 
 /**
- * Returns what to say of the Secrets that members need which are not Ready, also of those that wait for something else first. Nothing can be created
+ * Returns what to say of the Secrets and ConfigMaps that members need which are not Ready, also of those that wait for something else first. Nothing can be created
  * before the namespace exists.
  */
 export function missingSecretsOf(world: WorkspaceWorld, pending: ReadonlySet<string>): WorkspaceSecrets | undefined {

@@ -121,13 +121,16 @@ function secretsOf(world: WorkspaceWorld, judged: readonly Judged[]): WorkspaceS
   return missingSecretsOf(world, new Set(pending.map(({ component }) => secretMemberOf(component))))
 }
 
-/** Says what comes first of a workspace, and of all Secrets that somebody has to create: people create them while the workspace waits for something else. */
+/** Reasons of what waits for objects that somebody has to create. */
+const MISSING: ReadonlySet<string> = new Set<WorkspaceReason>(['SecretMissing', 'ConfigMapMissing'])
+
+/** Says what comes first of a workspace, and of all Secrets and ConfigMaps that somebody has to create: people create them while the workspace waits for something else. */
 function causes(first: Judged | undefined, secrets: WorkspaceSecrets | undefined): string[] {
   if (first === undefined) return []
   const { component, standing } = first
   const id = idOfComponent(component)
   const own = `${id}: ${standing.message}`
-  const isFirst = standing.why === 'SecretMissing' && secrets?.members.has(secretMemberOf(component)) === true
+  const isFirst = MISSING.has(standing.why) && secrets?.members.has(secretMemberOf(component)) === true
   if (secrets === undefined || (isFirst && secrets.only === secretMemberOf(component))) return [own]
   return isFirst ? [secrets.message] : [own, secrets.message]
 }
