@@ -193,7 +193,7 @@ export type Effect =
   /** Tell the image that creating its DataVolume takes long. */
   | { readonly kind: 'report' }
 
-export interface Step {
+export interface SlotStep {
   readonly slot: Slot
   readonly effects: readonly Effect[]
 }
@@ -223,7 +223,7 @@ export const NEW_SLOT: Slot = {
 }
 
 /** Returns what a slot is after a fact, and what is to be done. @param now monotonic, in milliseconds */
-export function step(slot: Slot, fact: Fact, now: number): Step {
+export function step(slot: Slot, fact: Fact, now: number): SlotStep {
   switch (fact.kind) {
     case 'taken':
       return only(slot.state === 'empty' ? { ...slot, state: 'claimed' } : slot)
@@ -288,7 +288,7 @@ export function slotTimes({ requests, tries, lookAt, endAt }: Slot): number[] {
 
 const FORGOTTEN = { wanted: undefined, requests: NO_REQUESTS, tries: NO_TRIES } as const
 
-function only(slot: Slot): Step {
+function only(slot: Slot): SlotStep {
   return { slot, effects: [] }
 }
 
@@ -298,7 +298,7 @@ function inState(slot: Slot, state: SlotState): Slot {
   return state === 'empty' ? { ...slot, state, isByDownload: false } : { ...slot, state }
 }
 
-function afterFailure(slot: Slot, fact: Extract<Fact, { kind: 'failed' }>, now: number): Step {
+function afterFailure(slot: Slot, fact: Extract<Fact, { kind: 'failed' }>, now: number): SlotStep {
   const { failures, answered, isLate } = slot.tries
   const tries: Tries = {
     failures: failures + 1,
@@ -348,7 +348,7 @@ function isMet({ requests }: Slot, { isOfAttempt }: SeenDownload, now: number): 
   return (requests.areInherited && isOfAttempt) || !canArrive(requests, now)
 }
 
-function afterCheck(slot: Slot, { unended, seen }: Extract<Fact, { kind: 'checked' }>, now: number): Step {
+function afterCheck(slot: Slot, { unended, seen }: Extract<Fact, { kind: 'checked' }>, now: number): SlotStep {
   const ends = unended.map((uid) => ({ uid, at: slot.endAt.get(uid) ?? now + CDI_ENDS_MS }))
   const endAt = new Map(ends.map(({ uid, at }) => [uid, at <= now ? now + CDI_ENDS_MS : at]))
   const effects = ends.flatMap(({ uid, at }): Effect[] => (at <= now ? [{ kind: 'endImporter', uid }] : []))
@@ -365,7 +365,7 @@ function mayBeEmpty({ state, wanted, requests }: Slot, seen: Seen, now: number):
   return state === 'ending' && seen.download?.isLookDue === true && !isToBeMade
 }
 
-function afterLook(before: Slot, { found, claimMs, seen }: Extract<Fact, { kind: 'looked' }>, now: number): Step {
+function afterLook(before: Slot, { found, claimMs, seen }: Extract<Fact, { kind: 'looked' }>, now: number): SlotStep {
   const slot: Slot = { ...before, isLooking: false, lookAt: now + LOOK_AGAIN_MS }
   if (found === undefined) return only(slot)
   const { ending, left } = found
