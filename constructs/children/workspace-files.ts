@@ -1,7 +1,7 @@
 import type { Construct } from 'constructs'
 import { LABELS } from '../api/labels.ts'
 import { childName, shortHash } from '../api/names.ts'
-import { containersOf, type WorkspaceContainerCluster } from '../api/workspace.ts'
+import { containersOf, type WorkspaceContainer, type WorkspaceContainerCluster } from '../api/workspace.ts'
 import { freeVolumeName } from './pod-overrides.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
@@ -90,7 +90,11 @@ function entriesOf(cluster: WorkspaceContainerCluster) {
 
 type Entry = ReturnType<typeof entriesOf>[number]
 
-function isFolder({ secretRef, configMapRef }: Entry): boolean {
+/** Reports whether all keys of an object are files of a folder. */
+export function isFolder({
+  secretRef,
+  configMapRef,
+}: Pick<NonNullable<WorkspaceContainer['files']>[number], 'secretRef' | 'configMapRef'>): boolean {
   return (secretRef ?? configMapRef) !== undefined
 }
 
@@ -158,10 +162,11 @@ function folderOf(cluster: WorkspaceContainerCluster, entry: Entry): FolderVolum
  */
 export function fileMounts(cluster: WorkspaceContainerCluster, container: string): FileMount[] {
   const own = entriesOf(cluster).filter((one) => one.container === container)
+  const name = freeVolumeName(cluster, FILES)
   return own.map((one): FileMount => {
     const { path: mountPath, key: subPath } = one
     return isFolder(one)
       ? { name: folderOf(cluster, one).name, mountPath, readOnly: true }
-      : { name: freeVolumeName(cluster, FILES), mountPath, subPath, readOnly: true }
+      : { name, mountPath, subPath, readOnly: true }
   })
 }

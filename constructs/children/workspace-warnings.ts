@@ -3,7 +3,6 @@ import { parseIp } from '../api/ip-address.ts'
 import { isWindows } from '../api/machine-os.ts'
 import {
   containersOf,
-  type WorkspaceContainer,
   type WorkspaceContainerCluster,
   type WorkspaceNetwork,
   type WorkspaceService,
@@ -16,6 +15,7 @@ import { memberNamesIn } from './member-names.ts'
 import { podOverrides } from './pod-overrides.ts'
 import { replacedBy } from './with-overrides.ts'
 import { type ContainerClusterProps, deploymentWithout } from './workspace-containers.ts'
+import { isFolder } from './workspace-files.ts'
 import {
   HOSTS_PATH,
   hasOwnHosts,
@@ -271,7 +271,7 @@ function unreadableFiles(cluster: WorkspaceContainerCluster): string[] {
 /** A folder with all keys of an object is read-only, so nothing can be mounted into it, and the container does not start. */
 function pathsInFolders(cluster: WorkspaceContainerCluster): string[] {
   return containersOf(cluster).flatMap(({ name, files = [], volumeMounts = [] }) => {
-    const folders = files.filter((file) => isFolder(file)).map(({ path }) => folderPath(path))
+    const folders = files.filter(isFolder).map(({ path }) => folderPath(path))
     const paths = [...files.map(({ path }) => path), ...volumeMounts.map(({ containerPath }) => containerPath)]
     return folders.flatMap((folder) =>
       paths
@@ -282,10 +282,6 @@ function pathsInFolders(cluster: WorkspaceContainerCluster): string[] {
         ),
     )
   })
-}
-
-function isFolder({ secretRef, configMapRef }: NonNullable<WorkspaceContainer['files']>[number]): boolean {
-  return secretRef !== undefined || configMapRef !== undefined
 }
 
 function folderPath(path: string): string {

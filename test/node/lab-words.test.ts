@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import { SECRET } from '../../operator/kube/resource-types.ts'
 import { IMAGES } from '../../sandbox/node/images.ts'
 import { DEVICES } from '../../sandbox/node/kubernetes-node.ts'
 import { typeInto } from './exec.ts'
@@ -19,7 +17,7 @@ describe('the words of a container cluster', () => {
   const cluster = useRealCluster()
 
   it('are what somebody finds who sits at its terminal', async ({ skip }) => {
-    const { inside, client, controlPlane } = cluster()
+    const { inside, controlPlane } = cluster()
     if (inside === undefined) return skip(INSIDE)
     await using stage = await startForLabs(cluster(), {
       allowedDevices: 'tun',
@@ -86,15 +84,9 @@ describe('the words of a container cluster', () => {
       ],
     })
     await lab.untilReason('desk', 'SecretMissing')
-    await client.create(SECRET, {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { namespace: lab.name, name: 'desk' },
-      stringData: { key: 'not for everybody' },
-    } as KubeObject)
+    await lab.createSecret('desk', { key: 'not for everybody' })
     await lab.untilReady()
-    const [desk, peer] = await Promise.all(['desk', 'peer'].map((name) => lab.podOf(name)))
-    if (!(desk && peer)) throw new Error('a pod is missing')
+    const [desk, peer] = await lab.podsOf('desk', 'peer')
     /** Returns what each command says. */
     const at = async ({ metadata }: LabPod, container: string, commands: Readonly<Record<string, string>>) => {
       const line = Object.entries(commands).map(([name, command]) => `echo "<${name}=$(${command} 2>&1)>"`)

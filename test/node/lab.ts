@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { LABELS, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
-import { POD } from '../../operator/kube/resource-types.ts'
+import { POD, SECRET } from '../../operator/kube/resource-types.ts'
 import { WORKSPACE, type Workspace } from '../harness/kinds.ts'
 import { NodeStage } from './node-stage.ts'
 import type { RealCluster } from './real-cluster.ts'
@@ -78,6 +78,18 @@ export class Lab {
     const found = (await this.pods()).find((pod) => isOf(cluster, pod) && pod.metadata.deletionTimestamp === undefined)
     if (found === undefined) throw new Error(`${this.name} has no pod of ${cluster}`)
     return found
+  }
+
+  async podsOf<const Clusters extends readonly string[]>(
+    ...clusters: Clusters
+  ): Promise<{ [At in keyof Clusters]: LabPod }> {
+    return (await Promise.all(clusters.map((one) => this.podOf(one)))) as { [At in keyof Clusters]: LabPod }
+  }
+
+  async createSecret(name: string, stringData: Readonly<Record<string, string>>): Promise<void> {
+    const metadata = { namespace: this.name, name }
+    const secret = { apiVersion: 'v1', kind: SECRET.kind, metadata, stringData }
+    await this.#stage.cluster.client.create(SECRET, secret as KubeObject)
   }
 
   /** Names of the nodes that its pods are on. A pod that has ended is on none, though the kubelet may not have removed it yet. */

@@ -1,7 +1,7 @@
 import { podNetworksIn } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
-import { NAMESPACE, NETWORK_ATTACHMENT_DEFINITION, SECRET } from '../../operator/kube/resource-types.ts'
+import { NAMESPACE, NETWORK_ATTACHMENT_DEFINITION } from '../../operator/kube/resource-types.ts'
 import { CONTROL_PLANE } from '../../sandbox/node/addresses.ts'
 import { ATTACKS, type Scene } from '../lab-networks/attacks.ts'
 import type { InsideNodes } from './inside-nodes.ts'
@@ -88,17 +88,9 @@ describe('a lab on nodes that run its containers', () => {
     })
     const create = `kubectl -n ${lab.name} create secret generic web `
     expect(await lab.untilReason('inner', 'SecretMissing')).toBe(`${create}--from-file=key=FILE`)
-    await stage.cluster.client.create(SECRET, {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { namespace: lab.name, name: 'web' },
-      stringData: { key: 'not for everybody' },
-    } as KubeObject)
+    await lab.createSecret('web', { key: 'not for everybody' })
     await lab.untilReady()
-    const [router, member, door, inner] = await Promise.all(
-      ['router', 'member', 'door', 'inner'].map((name) => lab.podOf(name)),
-    )
-    if (!(router && member && door && inner)) throw new Error('a pod is missing')
+    const [router, member, door, inner] = await lab.podsOf('router', 'member', 'door', 'inner')
 
     const place = await inside.placeOf(member)
     const links = JSON.parse(await place.exec(['ip', '-json', '-4', 'address'])) as Link[]

@@ -88,16 +88,8 @@ export function observeWorkspace(
       ]),
     ),
     imageNamespace: namespaceState(cluster.namespaces.get(more.policy.imageNamespace)),
-    secrets: new Set(
-      secretNamesIn(wanted).filter(
-        (secret) => cluster.secrets.get(keyOf({ namespace: name, name: secret })) !== undefined,
-      ),
-    ),
-    configMaps: new Set(
-      configMapNamesIn(wanted).filter(
-        (one) => cluster.configMaps.get(keyOf({ namespace: name, name: one })) !== undefined,
-      ),
-    ),
+    secrets: existingIn(name, secretNamesIn(wanted), cluster.secrets),
+    configMaps: existingIn(name, configMapNamesIn(wanted), cluster.configMaps),
     secretKeys: new Map(
       (wanted.secrets ?? []).filter(isGeneratedSecret).flatMap(({ name: secret, generate }) => {
         const child = kept.get(idOf(SECRET.kind, secret))
@@ -111,6 +103,14 @@ export function observeWorkspace(
     nodes: nodesOf(caches, name, [...pods.values()].flat()),
     areNetworksReported: cluster.workspaces.pods.count(BY_REPORTED_NETWORKS, 'yes') > 0,
   }
+}
+
+function existingIn(
+  namespace: string,
+  names: readonly string[],
+  objects: { get(key: string): KubeObject | undefined },
+): ReadonlySet<string> {
+  return new Set(names.filter((name) => objects.get(keyOf({ namespace, name })) !== undefined))
 }
 
 /** Returns the pods that play roles, and what those of them said that failed. */

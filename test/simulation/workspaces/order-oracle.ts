@@ -13,7 +13,7 @@ import { isPartOf, isType, partsOf, STAGES, wantedParts } from './lab-parts.ts'
 const KEPT_MS = 60_000
 
 function stageOf(type: ResourceType): number {
-  return STAGES.findIndex((types) => types.some((one) => one === type))
+  return STAGES.findIndex((types) => types.some((one) => isType(type, one)))
 }
 
 /**
@@ -33,7 +33,7 @@ export class WorkspaceOrderOracle extends WitnessOracle<World> {
       return
     }
     if (!isOperator(actor)) return
-    const stage = STAGES.findIndex((types) => types.some((one) => isType(resource, one)))
+    const stage = stageOf(resource)
     if (stage === -1) return
     const workspace = this.#workspaceOf(object)
     if (workspace === undefined) return

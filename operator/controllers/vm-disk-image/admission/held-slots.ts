@@ -22,6 +22,7 @@ import {
   isCreateFailing,
   isDue,
   isIdle,
+  LOOK_AGAIN_MS,
   type Looked,
   NEW_SLOT,
   type Seen,
@@ -46,7 +47,6 @@ import { SeenDownloads } from './seen-downloads.ts'
 
 /** Somebody may have written thousands of holders, and other requests must not wait behind the reads for all of them. */
 const LOOKS_AT_ONCE = 16
-const LOOK_AGAIN_MS = 1_000
 const RETRY_BASE_MS = 1_000
 const RETRY_MAX_MS = 60_000
 /** How long a slot may wait for its DataVolume before this is reported. */

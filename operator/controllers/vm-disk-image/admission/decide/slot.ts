@@ -204,7 +204,8 @@ const ANSWERED_FAILURES = 4
 const FAILING_CREATES = 2
 /** How long CDI has to end the importers of a deleted DataVolume. After that the operator does it: CDI may be away. */
 const CDI_ENDS_MS = 3_000
-const LOOK_AGAIN_MS = 1_000
+/** From the end of live reads of a slot to the next ones. */
+export const LOOK_AGAIN_MS = 1_000
 /** Longest wait for pods and claims that may be a stranger's. Importers have 30 s to end. */
 const DOUBT_MS = 120_000
 
@@ -308,9 +309,8 @@ function afterFailure(slot: Slot, fact: Extract<Fact, { kind: 'failed' }>, now: 
   }
   const requests = fact.mayHappen ? withDoubt(slot.requests, now) : slot.requests
   const next: Slot = { ...slot, tries, requests }
-  if (slot.state !== 'asked' || slot.isThere) return only(afterAnswer(next))
-  if (tries.answered < ANSWERED_FAILURES) return only(afterAnswer(next))
-  return { slot: afterRefusal(next, now), effects: [{ kind: 'refuse' }] }
+  const isRefused = slot.state === 'asked' && !slot.isThere && tries.answered >= ANSWERED_FAILURES
+  return isRefused ? { slot: afterRefusal(next, now), effects: [{ kind: 'refuse' }] } : only(afterAnswer(next))
 }
 
 /** No request is under way any more. */
@@ -321,8 +321,7 @@ function afterAnswer(slot: Slot): Slot {
 /** It is empty, unless an earlier request may still be carried out: then live reads decide later. */
 function afterRefusal(slot: Slot, now: number): Slot {
   const next: Slot = { ...slot, wanted: undefined, requests: withAnswer(slot.requests) }
-  if (slot.state === 'asked' && slot.isThere) return afterAnswer(next)
-  if (slot.state !== 'claimed' && slot.state !== 'asked') return next
+  if (slot.state !== 'asked' || slot.isThere) return afterAnswer(next)
   return inState(next, canArrive(next.requests, now) ? 'left' : 'empty')
 }
 
