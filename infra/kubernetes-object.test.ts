@@ -20,7 +20,7 @@ function readable(value: unknown): unknown {
 }
 
 async function sent(manifest: Manifest, isLate = false) {
-  const later = isLate ? (output(Promise.resolve(manifest)) as Output<Manifest>) : undefined
+  const later = isLate ? (output(Promise.resolve(manifest)) as unknown as Output<Manifest>) : undefined
   const { objects } = await runMocked(async () => new KubernetesObject('one', manifest, {}, later))
   const [object] = objects
   return { whole: JSON.stringify(object?.sent), readable: readable(object?.sent), outputs: object?.secretOutputs }

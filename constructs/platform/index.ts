@@ -23,6 +23,7 @@ export {
 } from './installation.ts'
 export { LabIsolation, type LabIsolationProps } from './lab-isolation.ts'
 export { labIsolationRules } from './lab-isolation-rules.ts'
+export { manifestYaml } from './manifest-yaml.ts'
 export { isPrometheusDuration, Monitoring, type MonitoringProps } from './monitoring.ts'
 export { Namespaces, type NamespacesProps } from './namespaces.ts'
 export { NetworkPolicies, type NetworkPoliciesOptions, type NetworkPoliciesProps } from './network-policies.ts'
