@@ -165,7 +165,31 @@ describe('parseConfig', () => {
       { imagePullSecrets: ['registry', 'registry'] },
       'open-terrain:imagePullSecrets.1: "registry" must be left out: it is in the list already',
     ],
-    ...(['kube-system', 'kube-flannel', 'cdi', 'kubevirt', 'open-terrain-nodes'] as const).flatMap((name) =>
+    [
+      { cdiNamespace: 'vmdi-farm' },
+      'open-terrain:cdiNamespace: "vmdi-farm" must be another namespace than imageNamespace',
+    ],
+    [
+      { networkPolicies: { metricsFrom: {} } },
+      'open-terrain:networkPolicies.metricsFrom: {} must have at least one label: without any, the pods of all namespaces',
+    ],
+    ...['0', '1m'].map((cpu): [Record<string, unknown>, string] => [
+      { resources: { requests: { cpu: '0' }, limits: { cpu } } },
+      `open-terrain:resources.limits.cpu: "${cpu}" must be at least 50m, or the operator cannot run`,
+    ]),
+    ...[
+      'LOG_LEVEL: verbose',
+      'LEASE_DURATION: soon',
+      'LEASE_DURATION: 5s',
+      'API_REQUEST_BURST: 0',
+      'KUBECONFIG: /x',
+    ].map((line): [Record<string, unknown>, string] => {
+      const [name = '', value = ''] = line.split(': ')
+      const told =
+        value === '5s' ? 'LEASE_RENEW_DEADLINE is not set: it must be shorter than' : `${name}: "${value}" must `
+      return [{ pods: { env: { [name]: value } } }, `open-terrain:pods.env.${told}`]
+    }),
+    ...(['default', 'kube-system', 'kube-flannel', 'cdi', 'kubevirt', 'open-terrain-nodes'] as const).flatMap((name) =>
       (['namespace', 'imageNamespace'] as const).map((key): [Record<string, unknown>, string] => [
         { [key]: name },
         `open-terrain:${key}: "${name}" must be a namespace that nothing else uses: take another name`,
