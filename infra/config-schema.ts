@@ -1,4 +1,5 @@
 import {
+  isUrlAllowed,
   OPERATOR_NAMESPACE,
   POLICY_DEFAULTS,
   POLICY_KEYS,
@@ -243,6 +244,27 @@ function unique(list: readonly unknown[], context: z.core.$RefinementCtx): void 
     if (list.indexOf(one) < at) tell(context, { path: [at], message: 'must be left out: it is in the list already' })
 }
 
+/** Returns why the operator, with the policy of the same stack, would not download an image: the update would wait for it until its time is over. */
+function refusals(
+  { sourceType, diskSize, url, checksum }: Readonly<Record<string, unknown>>,
+  values: object,
+): string[] {
+  const { policy } = parsePolicy(policyData(values as PolicyValues), POLICY_DEFAULTS)
+  const type = sourceType ?? policy.defaultSourceType
+  const found: string[] = []
+  if (type === undefined)
+    found.push('spec.sourceType is missing: set it, such as http, or set policy.defaultSourceType')
+  if (diskSize === undefined && policy.defaultDiskSize === undefined)
+    found.push('spec.diskSize is missing: set it, such as 24Gi, or set policy.defaultDiskSize')
+  if (typeof url === 'string' && !isUrlAllowed(url, policy))
+    found.push('spec.url is not allowed: correct it, or allow the place in policy.allowedSourceUrls')
+  if (policy.requireChecksum && type === 'http' && checksum === undefined)
+    found.push(
+      'spec.checksum is missing, and policy.requireChecksum asks for it: set it, such as sha256:<64 hexadecimal digits>',
+    )
+  return found
+}
+
 export const SCHEMA = z
   .strictObject({
     image,
@@ -302,6 +324,11 @@ export const SCHEMA = z
   })
   .superRefine((values, context) => {
     telling(namespaceProblems)(values, context)
+    // What has problems of its own has told them.
+    for (const [name, spec] of Object.entries(values.images))
+      if (imageProblems(spec).length === 0)
+        for (const message of refusals(spec, values.policy))
+          tell(context, { path: ['images', name], message, isWhole: true })
     const { imageNamespace } = values
     const other = values.policy['imageNamespace']
     if (other !== undefined && other !== imageNamespace)

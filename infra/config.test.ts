@@ -160,6 +160,28 @@ describe('parseConfig', () => {
       { images: { Ubuntu: { url: URL } } },
       'open-terrain:images.Ubuntu: this name must be a name of lower-case letters, digits and dashes, of at most 63 characters',
     ],
+    [
+      { images: { ubuntu: { url: URL, diskSize: '9Gi' } } },
+      'open-terrain:images.ubuntu: spec.sourceType is missing: set it, such as http, or set policy.defaultSourceType',
+    ],
+    [
+      { images: { ubuntu: { url: URL } }, policy: { defaultSourceType: 'http' } },
+      'open-terrain:images.ubuntu: spec.diskSize is missing: set it, such as 24Gi, or set policy.defaultDiskSize',
+    ],
+    [
+      {
+        images: { ubuntu: { url: URL, sourceType: 'http', diskSize: '9Gi' } },
+        policy: { allowedSourceUrls: ['https://other.example/'] },
+      },
+      'open-terrain:images.ubuntu: spec.url is not allowed: correct it, or allow the place in policy.allowedSourceUrls',
+    ],
+    [
+      {
+        images: { ubuntu: { url: URL } },
+        policy: { defaultSourceType: 'http', defaultDiskSize: '9Gi', requireChecksum: true },
+      },
+      'open-terrain:images.ubuntu: spec.checksum is missing, and policy.requireChecksum asks for it: set it, ',
+    ],
     [{ images: [] }, 'open-terrain:images: [] must be specs of VMDiskImages by name, such as {ubuntu: {url: ...}}'],
     [
       { imagePullSecrets: ['registry', 'registry'] },
