@@ -120,10 +120,16 @@ export interface ContainerPort {
   readonly name?: string
 }
 
+interface EnvFromSource {
+  readonly secretRef?: { readonly name: string }
+  readonly configMapRef?: { readonly name: string }
+}
+
 export interface Container {
   readonly name: string
   readonly image?: string
   readonly env?: readonly EnvVar[]
+  readonly envFrom?: readonly EnvFromSource[]
   readonly ports?: readonly ContainerPort[]
   readonly resources?: object
 }

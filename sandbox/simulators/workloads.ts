@@ -282,12 +282,19 @@ export class Workloads {
 
   #unconfigured(pod: Pod): PodStatus | undefined {
     const { namespace } = pod.metadata
-    for (const { env = [] } of pod.spec.containers) {
-      for (const { valueFrom: { secretKeyRef, configMapKeyRef } = {} } of env) {
-        const isSecretLost = secretKeyRef && !this.#world.secrets.get(`${namespace}/${secretKeyRef.name}`)
-        const isMapLost = configMapKeyRef && !this.#world.configMaps.get(`${namespace}/${configMapKeyRef.name}`)
+    for (const { env = [], envFrom = [] } of pod.spec.containers) {
+      const sources = [
+        ...envFrom.map(({ secretRef, configMapRef }) => ({ secret: secretRef, configMap: configMapRef })),
+        ...env.map(({ valueFrom: { secretKeyRef, configMapKeyRef } = {} }) => ({
+          secret: secretKeyRef,
+          configMap: configMapKeyRef,
+        })),
+      ]
+      for (const { secret, configMap } of sources) {
+        const isSecretLost = secret && !this.#world.secrets.get(`${namespace}/${secret.name}`)
+        const isMapLost = configMap && !this.#world.configMaps.get(`${namespace}/${configMap.name}`)
         if (!isSecretLost && !isMapLost) continue
-        const what = isSecretLost ? `secret "${secretKeyRef.name}"` : `configmap "${configMapKeyRef?.name}"`
+        const what = isSecretLost ? `secret "${secret.name}"` : `configmap "${configMap?.name}"`
         return workloadStatus.held(pod, 'CreateContainerConfigError', () => `${what} not found`, this.#now())
       }
     }

@@ -236,6 +236,8 @@ function probesOf(number: number): Pick<Container, 'startupProbe' | 'readinessPr
 const FILES: NonNullable<Container['files']> = [
   { path: '/etc/lab/motd', content: 'Welcome to the lab.\n', mode: '0644' },
   { path: '/etc/lab/login', secretKeyRef: { name: INIT.name, key: INIT.key } },
+  { path: '/etc/lab/keys', secretRef: { name: INIT.name }, mode: '0440' },
+  { path: '/etc/lab/answers', configMapRef: { name: INIT.name } },
 ]
 
 const ENV: NonNullable<Container['env']> = [
@@ -243,6 +245,11 @@ const ENV: NonNullable<Container['env']> = [
   { name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
   { name: 'ANSWERS', valueFrom: { configMapKeyRef: { name: INIT.name, key: INIT.answers } } },
   { name: 'DATA', valueFrom: { secretKeyRef: { name: INIT.name, key: INIT.key } } },
+]
+
+const ENV_FROM: NonNullable<Container['envFrom']> = [
+  { secretRef: { name: INIT.name }, prefix: 'LAB_' },
+  { configMapRef: { name: INIT.name } },
 ]
 
 const PROGRAM = {
@@ -273,6 +280,7 @@ function initOf(words: readonly ClusterWord[], mounts: Container['volumeMounts']
     image: 'registry.example.com/first:1',
     ...commonOf([...words, 'files', 'program', 'limits', 'capabilities']),
     env: ENV,
+    envFrom: ENV_FROM,
     volumeMounts: withSubPath(mounts),
   }
 }
@@ -293,7 +301,7 @@ export function clusterOfWords(cluster: Cluster, number: number, words: readonly
       ...commonOf(words),
       // What it asks for already is what some policies refuse.
       ...(one.capabilities !== undefined && { capabilities: one.capabilities }),
-      ...(has('env') && { env: [...(one.env ?? []), ...ENV] }),
+      ...(has('env') && { env: [...(one.env ?? []), ...ENV], envFrom: ENV_FROM }),
       ...(has('probes') && probesOf(number)),
       ...(has('ports') && { portMappings: [...(one.portMappings ?? []), PORT] }),
       ...(has('program') && { stdin: true, tty: true }),
