@@ -242,6 +242,28 @@ it('a folder of a volume where volumes are in no folders', () => {
   expect(volumeWarnings({ volume: { name: 'zones', size: '1Gi' } })).toEqual([])
 })
 
+it('a path in a folder with all keys of an object, where nothing can be mounted', () => {
+  const container = {
+    name: 'web',
+    image: 'web:1',
+    files: [
+      { path: '/etc/app/', secretRef: { name: 'app' } },
+      { path: '/etc/app/conf.d/x', content: '' },
+      { path: '/etc/application', content: '' },
+    ],
+    volumeMounts: [{ name: 'data', containerPath: '/etc/app/data' }],
+  }
+  const parsed = parseWorkspaceSpec({
+    volumes: [{ name: 'data', size: '1Gi' }],
+    containerClusters: [{ name: 'web', containers: [container] }],
+  })
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
+  expect(warnings(parsed.spec)).toEqual([
+    'web: container web cannot start, since /etc/app/conf.d/x is in the read-only folder /etc/app of files: take another path',
+    'web: container web cannot start, since /etc/app/data is in the read-only folder /etc/app of files: take another path',
+  ])
+})
+
 it.each([
   ['0400', { runAsUser: 1000 }, {}, true],
   ['0440', { runAsUser: 1000, runAsGroup: 1000 }, {}, true],

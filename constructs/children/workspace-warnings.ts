@@ -3,6 +3,7 @@ import { parseIp } from '../api/ip-address.ts'
 import { isWindows } from '../api/machine-os.ts'
 import {
   containersOf,
+  type WorkspaceContainer,
   type WorkspaceContainerCluster,
   type WorkspaceNetwork,
   type WorkspaceService,
@@ -120,6 +121,7 @@ export function clusterWarnings(props: PodNetworkProps): string[] {
     ...hostNameOfOthers(spec, cluster),
     ...uselessTunnels(cluster),
     ...unreadableFiles(cluster),
+    ...pathsInFolders(cluster),
   ]
 }
 
@@ -264,6 +266,30 @@ function unreadableFiles(cluster: WorkspaceContainerCluster): string[] {
       `container ${name} runs as user ${runAsUser} and cannot read ${told}, which root owns: set fsGroup, or another mode`,
     ]
   })
+}
+
+/** A folder with all keys of an object is read-only, so nothing can be mounted into it, and the container does not start. */
+function pathsInFolders(cluster: WorkspaceContainerCluster): string[] {
+  return containersOf(cluster).flatMap(({ name, files = [], volumeMounts = [] }) => {
+    const folders = files.filter((file) => isFolder(file)).map(({ path }) => folderPath(path))
+    const paths = [...files.map(({ path }) => path), ...volumeMounts.map(({ containerPath }) => containerPath)]
+    return folders.flatMap((folder) =>
+      paths
+        .filter((path) => folderPath(path).startsWith(`${folder}/`))
+        .map(
+          (path) =>
+            `container ${name} cannot start, since ${path} is in the read-only folder ${folder} of files: take another path`,
+        ),
+    )
+  })
+}
+
+function isFolder({ secretRef, configMapRef }: NonNullable<WorkspaceContainer['files']>[number]): boolean {
+  return secretRef !== undefined || configMapRef !== undefined
+}
+
+function folderPath(path: string): string {
+  return path.replace(/\/$/, '')
 }
 
 /** For somebody who is not root. Who has no group of their own is in that of root. */

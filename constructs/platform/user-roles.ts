@@ -35,6 +35,8 @@ const OWNER_RULES: readonly AccessRule[] = [
   allow('apps', ['deployments'], ['delete']),
   // Without reading them: others may have passwords there.
   allow('', ['secrets'], ['create', 'delete']),
+  // One with the plays of machines must not be replaced.
+  allow('', ['configmaps'], ['create']),
   allow('', ['pods/portforward'], ['get', 'create']),
   allow('subresources.kubevirt.io', ['virtualmachineinstances/console', 'virtualmachineinstances/vnc'], ['get']),
   allow('subresources.kubevirt.io', ['virtualmachineinstances/portforward'], ['get']),
