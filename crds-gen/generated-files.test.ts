@@ -13,6 +13,14 @@ describe('generatedFiles', () => {
     }
   })
 
+  it('hold CRDs of less than 200 KB each', () => {
+    const sizes = [...generatedFiles()]
+      .filter(([path]) => path.startsWith('crds/'))
+      .map(([, text]) => Buffer.byteLength(text))
+    expect(sizes.length).toBeGreaterThan(3)
+    expect(Math.max(...sizes)).toBeLessThan(200_000)
+  })
+
   it('hold the CRD as valid YAML with its table and names', () => {
     const crd = parse(generatedFiles().get('crds/pelotech.ot_vmdiskimages.yaml') ?? '')
     expect(crd.metadata.name).toBe('vmdiskimages.pelotech.ot')

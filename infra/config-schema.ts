@@ -1,10 +1,9 @@
 import {
-  LAB_ISOLATION,
+  isUrlAllowed,
   OPERATOR_NAMESPACE,
   POLICY_DEFAULTS,
   POLICY_KEYS,
   parseCidr,
-  parseMilliQuantity,
   parsePolicy,
   parseQuantity,
   render,
@@ -13,10 +12,14 @@ import {
 } from '@open-terrain/constructs'
 import {
   ALERTS,
+  type InstallationProblem,
   isPrometheusDuration,
-  operatorResources,
+  namespaceProblems,
+  networkPolicyProblems,
   type PolicyValues,
   policyData,
+  resourceProblems,
+  variableProblems,
 } from '@open-terrain/constructs/platform'
 import { z } from 'zod'
 import { imageProblem } from './image-reference.ts'
@@ -27,9 +30,6 @@ interface Told {
   readonly message: string
   readonly isWhole?: boolean
 }
-
-/** Least memory with which the operator runs: with nothing to do, it needs 85 MB. */
-const LEAST_MEMORY = '96Mi'
 
 function tell(context: z.core.$RefinementCtx, { path = [], message, isWhole = false }: Told): void {
   context.addIssue({ code: 'custom', path, message, params: { isWhole } })
@@ -88,25 +88,15 @@ const image = text('must be a container image, such as registry.example/open-ter
   },
 )
 
-const resources = fields({ requests: amounts.optional(), limits: amounts.optional() }).superRefine((given, context) => {
-  // As the constructs write them, because a default may exceed what is given.
-  const { requests, limits } = operatorResources(given)
-  if (isMore(LEAST_MEMORY, limits.memory))
-    tell(context, {
-      path: ['limits', 'memory'],
-      message: `must be at least ${LEAST_MEMORY}, or the operator cannot run`,
-    })
-  for (const name of ['cpu', 'memory'] as const) {
-    const [request, limit] = [requests[name], limits[name]]
-    if (limit === undefined || !isMore(request, limit)) continue
-    const hint = given.limits?.[name] === undefined ? `, the default: set limits.${name} too` : ''
-    tell(context, { path: ['requests', name], message: `must not be more than the limit, ${limit}${hint}` })
-  }
-})
+const resources = fields({ requests: amounts.optional(), limits: amounts.optional() }).superRefine(
+  telling(resourceProblems),
+)
 
-function isMore(one: string, other: string): boolean {
-  const [first, second] = [one, other].map(parseMilliQuantity)
-  return first !== undefined && second !== undefined && first > second
+/** Tells what the constructs would refuse. */
+function telling<Value>(judge: (value: Value) => readonly InstallationProblem[]) {
+  return (value: unknown, context: z.core.$RefinementCtx) => {
+    for (const { path, message } of judge(value as Value)) tell(context, { path: [...path], message })
+  }
 }
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const
@@ -132,11 +122,13 @@ const toleration = fields({
     error: SECONDS,
   })
 const VARIABLES = 'must be environment variables: a text by name, such as {LOG_LEVEL: debug}'
-const variables = z.record(
-  z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'must be letters, digits and underscores' }),
-  text('must be a text in quotes'),
-  { error: withInvalidKeys(VARIABLES) },
-)
+const variables = z
+  .record(
+    z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'must be letters, digits and underscores' }),
+    text('must be a text in quotes'),
+    { error: withInvalidKeys(VARIABLES) },
+  )
+  .superRefine(telling(variableProblems))
 const ANNOTATIONS = 'must be annotations: a text by key, such as {example.com/owner: platform}'
 const annotations = z.record(
   z.string().regex(LABEL_KEY, { error: 'must be the key of an annotation, such as example.com/owner' }),
@@ -252,10 +244,25 @@ function unique(list: readonly unknown[], context: z.core.$RefinementCtx): void 
     if (list.indexOf(one) < at) tell(context, { path: [at], message: 'must be left out: it is in the list already' })
 }
 
-/** Namespaces of others, by how they begin or what they are. Ours get a level of Pod Security, and labels and admission policies that keep them. */
-function namespaceProblem(name: string, others: readonly string[]): string | undefined {
-  if (!name.startsWith('kube-') && !others.includes(name)) return undefined
-  return 'must be a namespace that nothing else uses: take another name'
+/** Returns why the operator, with the policy of the same stack, would not download an image: the update would wait for it until its time is over. */
+function refusals(
+  { sourceType, diskSize, url, checksum }: Readonly<Record<string, unknown>>,
+  values: object,
+): string[] {
+  const { policy } = parsePolicy(policyData(values as PolicyValues), POLICY_DEFAULTS)
+  const type = sourceType ?? policy.defaultSourceType
+  const found: string[] = []
+  if (type === undefined)
+    found.push('spec.sourceType is missing: set it, such as http, or set policy.defaultSourceType')
+  if (diskSize === undefined && policy.defaultDiskSize === undefined)
+    found.push('spec.diskSize is missing: set it, such as 24Gi, or set policy.defaultDiskSize')
+  if (typeof url === 'string' && !isUrlAllowed(url, policy))
+    found.push('spec.url is not allowed: correct it, or allow the place in policy.allowedSourceUrls')
+  if (policy.requireChecksum && type === 'http' && checksum === undefined)
+    found.push(
+      'spec.checksum is missing, and policy.requireChecksum asks for it: set it, such as sha256:<64 hexadecimal digits>',
+    )
+  return found
 }
 
 export const SCHEMA = z
@@ -290,17 +297,15 @@ export const SCHEMA = z
     networkPolicies: fields({
       enabled: flag.default(true),
       metricsFrom: labels.optional(),
-      apiServerPorts: z
-        .array(port, { error: PORTS })
-        .min(1, { error: 'must have at least one port: a rule without ports allows all of them' })
-        .superRefine(unique)
-        .optional(),
+      apiServerPorts: z.array(port, { error: PORTS }).superRefine(unique).optional(),
       importers: z
         .union([z.literal(false), z.strictObject({ deniedRanges: z.array(range, { error: RANGES }).optional() })], {
           error: `must be false, or have deniedRanges, which ${RANGES}`,
         })
         .optional(),
-    }).default({ enabled: true }),
+    })
+      .superRefine(telling(networkPolicyProblems))
+      .default({ enabled: true }),
     labIsolation: fields({
       enabled: flag.default(false),
       image: text('must name a container image with sh and nft')
@@ -318,17 +323,13 @@ export const SCHEMA = z
     images,
   })
   .superRefine((values, context) => {
-    const { cdiNamespace, imageNamespace, kubevirtNamespace, namespace } = values
-    const others = [cdiNamespace, kubevirtNamespace, LAB_ISOLATION.namespace]
-    for (const key of ['namespace', 'imageNamespace'] as const) {
-      const message = namespaceProblem(values[key], others)
-      if (message !== undefined) tell(context, { path: [key], message })
-    }
-    if (imageNamespace === namespace)
-      tell(context, {
-        path: ['imageNamespace'],
-        message: 'must be another namespace than the operator has: images outlive it',
-      })
+    telling(namespaceProblems)(values, context)
+    // What has problems of its own has told them.
+    for (const [name, spec] of Object.entries(values.images))
+      if (imageProblems(spec).length === 0)
+        for (const message of refusals(spec, values.policy))
+          tell(context, { path: ['images', name], message, isWhole: true })
+    const { imageNamespace } = values
     const other = values.policy['imageNamespace']
     if (other !== undefined && other !== imageNamespace)
       tell(context, {

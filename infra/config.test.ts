@@ -160,12 +160,58 @@ describe('parseConfig', () => {
       { images: { Ubuntu: { url: URL } } },
       'open-terrain:images.Ubuntu: this name must be a name of lower-case letters, digits and dashes, of at most 63 characters',
     ],
+    [
+      { images: { ubuntu: { url: URL, diskSize: '9Gi' } } },
+      'open-terrain:images.ubuntu: spec.sourceType is missing: set it, such as http, or set policy.defaultSourceType',
+    ],
+    [
+      { images: { ubuntu: { url: URL } }, policy: { defaultSourceType: 'http' } },
+      'open-terrain:images.ubuntu: spec.diskSize is missing: set it, such as 24Gi, or set policy.defaultDiskSize',
+    ],
+    [
+      {
+        images: { ubuntu: { url: URL, sourceType: 'http', diskSize: '9Gi' } },
+        policy: { allowedSourceUrls: ['https://other.example/'] },
+      },
+      'open-terrain:images.ubuntu: spec.url is not allowed: correct it, or allow the place in policy.allowedSourceUrls',
+    ],
+    [
+      {
+        images: { ubuntu: { url: URL } },
+        policy: { defaultSourceType: 'http', defaultDiskSize: '9Gi', requireChecksum: true },
+      },
+      'open-terrain:images.ubuntu: spec.checksum is missing, and policy.requireChecksum asks for it: set it, ',
+    ],
     [{ images: [] }, 'open-terrain:images: [] must be specs of VMDiskImages by name, such as {ubuntu: {url: ...}}'],
     [
       { imagePullSecrets: ['registry', 'registry'] },
       'open-terrain:imagePullSecrets.1: "registry" must be left out: it is in the list already',
     ],
-    ...(['kube-system', 'kube-flannel', 'cdi', 'kubevirt', 'open-terrain-nodes'] as const).flatMap((name) =>
+    [
+      { cdiNamespace: 'vmdi-farm' },
+      'open-terrain:cdiNamespace: "vmdi-farm" must be another namespace than imageNamespace',
+    ],
+    [
+      { networkPolicies: { metricsFrom: {} } },
+      'open-terrain:networkPolicies.metricsFrom: {} must have at least one label: without any, the pods of all namespaces',
+    ],
+    ...['0', '1m'].map((cpu): [Record<string, unknown>, string] => [
+      { resources: { requests: { cpu: '0' }, limits: { cpu } } },
+      `open-terrain:resources.limits.cpu: "${cpu}" must be at least 50m, or the operator cannot run`,
+    ]),
+    ...[
+      'LOG_LEVEL: verbose',
+      'LEASE_DURATION: soon',
+      'LEASE_DURATION: 5s',
+      'API_REQUEST_BURST: 0',
+      'KUBECONFIG: /x',
+    ].map((line): [Record<string, unknown>, string] => {
+      const [name = '', value = ''] = line.split(': ')
+      const told =
+        value === '5s' ? 'LEASE_RENEW_DEADLINE is not set: it must be shorter than' : `${name}: "${value}" must `
+      return [{ pods: { env: { [name]: value } } }, `open-terrain:pods.env.${told}`]
+    }),
+    ...(['default', 'kube-system', 'kube-flannel', 'cdi', 'kubevirt', 'open-terrain-nodes'] as const).flatMap((name) =>
       (['namespace', 'imageNamespace'] as const).map((key): [Record<string, unknown>, string] => [
         { [key]: name },
         `open-terrain:${key}: "${name}" must be a namespace that nothing else uses: take another name`,

@@ -4,6 +4,7 @@ import { parseVMDiskImageSpec, parseWorkspaceSpec } from '@open-terrain/construc
 import { runtime } from '@pulumi/pulumi'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { parseConfig } from './config.ts'
 import { runMocked } from './mocked-stack.fixtures.ts'
 
 const FOLDER = join(import.meta.dirname, '../examples/pulumi-team')
@@ -24,5 +25,8 @@ it("a team's own stack makes its image, and then the lab, awaited both", async (
   const waits = objects.map(({ inputs }) => (inputs['metadata'] as { annotations: object }).annotations)
   expect(waits).toEqual([{ 'pulumi.com/waitFor': 'condition=Settled' }, { 'pulumi.com/waitFor': 'condition=Settled' }])
   expect(parseVMDiskImageSpec(image?.inputs['spec'])).toMatchObject({ ok: true })
+  // Also in a cluster whose policy has no defaults.
+  const images = { image: image?.inputs['spec'] }
+  expect(() => parseConfig({ image: 'registry.example/operator:1.4.0', images })).not.toThrow()
   expect(parseWorkspaceSpec(lab?.inputs['spec'])).toMatchObject({ ok: true })
 })

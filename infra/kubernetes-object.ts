@@ -1,8 +1,12 @@
 import type { Manifest } from '@open-terrain/constructs/platform'
 import kubernetesPackage from '@pulumi/kubernetes/package.json' with { type: 'json' }
-import { CustomResource, type CustomResourceOptions, type Output } from '@pulumi/pulumi'
+import { CustomResource, type CustomResourceOptions, type Output, output } from '@pulumi/pulumi'
+import { withSecretsMarked } from './secret-values.ts'
 
-/** A Kubernetes object as a Pulumi resource. All its fields are inputs, so Pulumi owns what is rendered, and nothing that others write. */
+/**
+ * A Kubernetes object as a Pulumi resource. All its fields are inputs, so Pulumi owns what is rendered, and nothing that others write. What may be
+ * secret in it is encrypted in the state of the stack.
+ */
 export class KubernetesObject extends CustomResource {
   declare readonly metadata: Output<Manifest['metadata']>
   /** Status on the API server at the last apply or refresh. */
@@ -14,15 +18,26 @@ export class KubernetesObject extends CustomResource {
    */
   constructor(name: string, manifest: Manifest, options: CustomResourceOptions, later?: Output<Manifest>) {
     const { version } = kubernetesPackage
-    const entries = Object.entries(manifest).map(([field, value]) => [
+    const { fields, secretFields } = withSecretsMarked(manifest)
+    const entries = Object.entries(fields).map(([field, value]) => [
       field,
-      later === undefined || IDENTITY.includes(field) ? value : later.apply((whole) => whole[field]),
+      later === undefined || IDENTITY.includes(field) ? value : later.apply((whole) => markedField(whole, field)),
     ])
-    super(typeOf(manifest), name, { ...Object.fromEntries(entries), status: undefined }, { version, ...options })
+    super(
+      typeOf(manifest),
+      name,
+      { ...Object.fromEntries(entries), status: undefined },
+      // Of the inputs, only what is secret is encrypted; of what the cluster answers, each field that has it.
+      { version, ...(secretFields.length === 0 ? {} : { additionalSecretOutputs: [...secretFields] }), ...options },
+    )
   }
 }
 
 const IDENTITY = ['apiVersion', 'kind']
+
+function markedField(manifest: Manifest, field: string): Output<unknown> {
+  return output(withSecretsMarked(manifest).fields[field])
+}
 
 /** Returns the type as the classes of @pulumi/kubernetes name it, so that policy packs and aliases recognize it. */
 export function typeOf({ apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind'>): string {

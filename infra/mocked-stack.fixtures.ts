@@ -7,6 +7,10 @@ export interface Registered {
   readonly name: string
   readonly isCustom: boolean
   readonly inputs: Readonly<Record<string, unknown>>
+  /** The same as Pulumi gets it: what is encrypted in the state is in an object that says so. */
+  readonly sent: unknown
+  /** Fields that are encrypted in the state as a whole, where the cluster answers with them. */
+  readonly secretOutputs: readonly string[]
   /** URN. */
   readonly parent: string
   /** Names that it may have had. */
@@ -30,6 +34,8 @@ interface Request {
   getType(): string
   getName(): string
   getCustom(): boolean
+  getObject(): { toJavaScript(): unknown } | undefined
+  getAdditionalsecretoutputsList(): readonly string[]
   getParent(): string
   getDependenciesList(): readonly string[]
   getAliasesList(): readonly { getSpec(): { getName(): string } | undefined }[]
@@ -98,6 +104,8 @@ function registeredOf(
     name,
     isCustom: request.getCustom(),
     inputs: inputsOf.get(`${type} ${name}`) ?? {},
+    sent: request.getObject()?.toJavaScript(),
+    secretOutputs: request.getAdditionalsecretoutputsList(),
     parent: request.getParent(),
     aliases: request.getAliasesList().flatMap((alias) => alias.getSpec()?.getName() ?? []),
     dependsOn: request.getDependenciesList(),

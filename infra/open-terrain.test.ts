@@ -57,3 +57,24 @@ describe('a component that is renamed', () => {
     )
   })
 })
+
+describe('a program of others', () => {
+  it.each<[Partial<OpenTerrainArgs>, string]>([
+    [{ image: 'registry.example/operator:latest' }, 'image: "registry.example/operator:latest" must be pinned'],
+    [{ namespace: 'kube-system' }, 'namespace: "kube-system" must be a namespace that nothing else uses'],
+    [
+      { imageNamespace: 'sync-operator' },
+      'imageNamespace: "sync-operator" must be another namespace than the operator',
+    ],
+    [
+      { resources: { requests: { cpu: '2' }, limits: { cpu: '1' } } },
+      'resources.requests.cpu: "2" must not be more than the limit, 1',
+    ],
+    [{ networkPolicies: { apiServerPorts: [] } }, 'networkPolicies.apiServerPorts: [] must have at least one port'],
+    [{ pods: { env: { LOG_LEVEL: 'verbose' } } }, 'pods.env.LOG_LEVEL: "verbose" must be one of trace, '],
+  ])('is refused what the configuration of our own stack is refused: %o', async (args, message) => {
+    const build = (given: Partial<OpenTerrainArgs>) =>
+      runMocked(async () => new OpenTerrain('open-terrain', { ...ARGS, ...given }))
+    await expect(build(args)).rejects.toThrow(`open-terrain: ${message}`)
+  })
+})

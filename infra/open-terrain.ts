@@ -20,7 +20,7 @@ import {
   type Resource,
   RunError,
 } from '@pulumi/pulumi'
-import { parseImageReference } from './image-reference.ts'
+import { imageProblem, parseImageReference } from './image-reference.ts'
 import { KubernetesObject, resourceName } from './kubernetes-object.ts'
 import { Protection } from './protection.ts'
 
@@ -126,7 +126,7 @@ function rendered(name: string, props: Props): Rendering {
     Object.fromEntries(Object.entries(props).filter(([, value]) => comesLater(value) === isLate)),
   ) as [object, object]
   const names = Object.keys(unknown)
-  if (names.length === 0) return { installation: renderInstallation(known as InstallationProps) }
+  if (names.length === 0) return { installation: renderedWhole(name, known as InstallationProps) }
   const early = names.find((key) => !LATE.includes(key as LateKey))
   if (early !== undefined)
     throw new RunError(`${name}: ${early} must be known at once: only ${LATE.join(', ')} may come from other resources`)
@@ -147,6 +147,8 @@ function rendered(name: string, props: Props): Rendering {
 
 /** Without a stack trace: the message names the property. */
 function renderedWhole(name: string, props: InstallationProps): Installation {
+  const problem = imageProblem(props.image)
+  if (problem !== undefined) throw new RunError(`${name}: image: ${JSON.stringify(props.image)} ${problem}`)
   try {
     return renderInstallation(props)
   } catch (error) {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { INSTALLATION_PARTS, renderInstallation } from '@open-terrain/constructs/platform'
@@ -47,6 +47,10 @@ it('is a package that npm installs into an empty folder, from which other progra
     return join(folder, filename)
   }) as [string, string]
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'program', private: true, type: 'module' }))
+  for (const name of ['constructs', 'infra']) {
+    const { engines } = JSON.parse(readFileSync(join(ROOT, name, 'dist/package.json'), 'utf8')) as { engines: unknown }
+    expect(engines).toEqual({ node: '>=22.18' })
+  }
   // As the example of a team has people type, with files in the place of the names. Plugins are downloaded by nobody here.
   npm('install', '--ignore-scripts', '--no-audit', '--no-fund', infra, constructs, 'cdk8s', 'constructs')
   const program = join(folder, 'program.mjs')

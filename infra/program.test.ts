@@ -153,7 +153,9 @@ describe('a change of the policy', () => {
 
 describe('the fields that Pulumi owns', () => {
   it('are none that the operator writes', async () => {
-    const { objects } = await up({ images: { ubuntu: { url: 'https://images.example/ubuntu.qcow2' } } })
+    const { objects } = await up({
+      images: { ubuntu: { url: 'https://images.example/ubuntu.qcow2', sourceType: 'http', diskSize: '9Gi' } },
+    })
     const owned = objects.filter(({ inputs }) => {
       const { finalizers, ownerReferences } = inputs['metadata'] as Record<string, unknown>
       return 'status' in inputs || finalizers !== undefined || ownerReferences !== undefined
@@ -196,7 +198,10 @@ describe('names in secrets of a stack', () => {
 describe('images of a stack', () => {
   it('are made last, and awaited', async () => {
     const url = 'https://images.example/ubuntu.qcow2'
-    const { objects } = await up({ images: { ubuntu: { url } }, secrets: { registry: { key: 'x' } } })
+    const { objects } = await up({
+      images: { ubuntu: { url, sourceType: 'http', diskSize: '9Gi' } },
+      secrets: { registry: { key: 'x' } },
+    })
     const image = objects.find(({ inputs }) => inputs['kind'] === 'VMDiskImage') as Registered
     expect(image.inputs).toMatchObject({
       metadata: { name: 'ubuntu', namespace: 'vmdi-farm', annotations: { 'pulumi.com/waitFor': 'condition=Settled' } },
@@ -212,7 +217,7 @@ describe('the protection of a stack', () => {
   it('is deleted before every object, and depends on all of them', async () => {
     const values = {
       secrets: { registry: { key: 'x' } },
-      images: { ubuntu: { url: 'https://images.example/a.qcow2' } },
+      images: { ubuntu: { url: 'https://images.example/a.qcow2', sourceType: 'http', diskSize: '9Gi' } },
     }
     for (const protect of [true, false]) {
       const { objects, registered } = await up({ ...values, protect, monitoring: { enabled: true } })

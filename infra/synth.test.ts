@@ -13,6 +13,8 @@ import { readStackFile } from './stack-files.ts'
 const ROOT = join(import.meta.dirname, '..')
 const IMAGE = `registry.example/open-terrain/operator@sha256:${'a'.repeat(64)}`
 const FILES = ['1-crds.yaml', '2-namespaces.yaml', '3-install.yaml']
+/** Tools and people have to read them. The API server takes 3 MB, and `kubectl apply` without `--server-side` 256 KiB. */
+const CRD_BYTES_MAX = 200_000
 /** Files of an environment of ours: in dev nobody is to be alerted. */
 const filesOf = (environment: string) => (environment === 'dev' ? FILES : [...FILES, '4-monitoring.yaml'])
 
@@ -104,6 +106,14 @@ describe('environmentManifests', () => {
     const values = { ...readStackFile(ROOT, environment), image: IMAGE }
     const installation = renderInstallation(installationProps(parseConfig(values)))
     expect([...files.values()].flatMap(objectsOf)).toEqual(INSTALLATION_PARTS.flatMap((part) => installation[part]))
+  })
+
+  it('have CRDs of less than 200 KB each', () => {
+    const crds =
+      environmentManifests({ folder: ROOT, environment: 'production', image: IMAGE }).get('1-crds.yaml') ?? ''
+    const sizes = crds.split('---\n').map((one) => Buffer.byteLength(one))
+    expect(sizes.length).toBeGreaterThan(4)
+    expect(Math.max(...sizes)).toBeLessThan(CRD_BYTES_MAX)
   })
 
   it('keep what is to stay apart from what is removed with the operator', () => {

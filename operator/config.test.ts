@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { variableProblems } from '@open-terrain/constructs/platform'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from './config.ts'
 
@@ -76,4 +77,24 @@ describe('the environment', () => {
   it('that has two mistakes names both', () => {
     expect(() => readConfig({ LOG_LEVEL: 'x', LEASE_DURATION: 'y' })).toThrow(/LEASE_DURATION.*\nLOG_LEVEL/)
   })
+})
+
+describe('the variables that people add to the pods', () => {
+  const VALUES = ['', '0', '-1', '5', '9s', '20s', '500ms', 'soon', 'debug', 'verbose', 'true', 'no', '1e3', 'Infinity']
+  const NAMES = ['LEASE_DURATION', 'LEASE_RENEW_DEADLINE', 'LEASE_RETRY_PERIOD', 'API_REQUESTS_PER_SECOND']
+  const starts = (env: Record<string, string>) => {
+    try {
+      return readConfig(env) !== undefined
+    } catch {
+      return false
+    }
+  }
+
+  it.each([...NAMES, 'API_REQUEST_BURST', 'LOG_LEVEL', 'SERVE_CACHES', 'OTHER'])(
+    'are refused by the constructs exactly where the operator would not start: %s',
+    (name) => {
+      const judged = VALUES.map((value) => [value, variableProblems({ [name]: value }).length === 0])
+      expect(judged).toEqual(VALUES.map((value) => [value, starts({ [name]: value })]))
+    },
+  )
 })

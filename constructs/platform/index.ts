@@ -21,14 +21,22 @@ export {
   renderInstallation,
   renderMonitoring,
 } from './installation.ts'
+export {
+  type InstallationProblem,
+  namespaceProblems,
+  networkPolicyProblems,
+  resourceProblems,
+  variableProblems,
+} from './installation-problems.ts'
 export { LabIsolation, type LabIsolationProps } from './lab-isolation.ts'
 export { labIsolationRules } from './lab-isolation-rules.ts'
+export { manifestYaml } from './manifest-yaml.ts'
 export { isPrometheusDuration, Monitoring, type MonitoringProps } from './monitoring.ts'
 export { Namespaces, type NamespacesProps } from './namespaces.ts'
 export { NetworkPolicies, type NetworkPoliciesOptions, type NetworkPoliciesProps } from './network-policies.ts'
 export { Operator, type OperatorProps } from './operator.ts'
 export { OperatorConfinement, type OperatorConfinementProps } from './operator-confinement.ts'
-export { MEMORY_LIMIT, operatorResources } from './operator-deployment.ts'
+export { MEMORY_LIMIT } from './operator-deployment.ts'
 export { heapFlag } from './operator-heap.ts'
 export type { InstallationOwner } from './owner-guard.ts'
 export { type PolicyValues, policyData, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'

@@ -3,6 +3,7 @@ import { render } from '../children/render.ts'
 import { AdmissionPolicies } from './admission-policies.ts'
 import { Crd } from './crd.ts'
 import { DeletionGuard } from './deletion-guard.ts'
+import { checkInstallation } from './installation-problems.ts'
 import { LabIsolation, type LabIsolationProps } from './lab-isolation.ts'
 import { Monitoring, type MonitoringProps } from './monitoring.ts'
 import { Namespaces } from './namespaces.ts'
@@ -51,6 +52,7 @@ export function renderInstallation(props: InstallationProps): Installation {
     throw new Error(
       `imageNamespace is "${imageNamespace}", and that of policy is "${policy.imageNamespace}": leave one of them out`,
     )
+  checkInstallation({ ...operator, imageNamespace, networkPolicies })
   const { namespace } = operator
   const ofOperator = namespace === undefined ? {} : { namespace }
   const ofImages = imageNamespace === undefined ? {} : { imageNamespace }

@@ -7,7 +7,7 @@ interface Rule {
   readonly alert: string
   readonly expr: string
   readonly labels: object
-  readonly annotations: { readonly runbook_url: string }
+  readonly annotations: { readonly runbook_url?: string }
 }
 
 const kinds = (manifests: readonly Manifest[]) => manifests.map(({ kind }) => kind)
@@ -49,6 +49,7 @@ describe('Monitoring', () => {
       runbookUrl: 'https://docs.example/operations',
       alerts: { MachineWaiting: { above: 60, for: '1h30m', severity: 'info' }, LookAlikes: false },
     }
+    expect(rules().filter(({ annotations }) => 'runbook_url' in annotations)).toEqual([])
     expect(rules(props)).toHaveLength(rules().length - 1)
     expect(ruleOf('LookAlikes', props)).toBeUndefined()
     expect(ruleOf('MachineWaiting', props)).toMatchObject({

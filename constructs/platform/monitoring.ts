@@ -5,8 +5,6 @@ import { ALERTS, type Alert, type AlertName, type AlertOverride, fullName, runbo
 import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_SELECTOR } from './operator-names.ts'
 
 const API_VERSION = 'monitoring.coreos.com/v1'
-/** Path in this repository. `runbookUrl` overrides it. */
-const RUNBOOK = 'docs/operations.md'
 const DURATION = /^(0s|([1-9]\d*(ms|s|m|h|d|w))+)$/
 
 /** Reports whether the text is a duration as Prometheus writes it, such as `30s` or `1h30m`. */
@@ -21,7 +19,7 @@ export interface MonitoringProps {
   readonly labels?: Readonly<Record<string, string>>
   /** How often Prometheus reads the metrics, as a Prometheus duration. @default `30s` */
   readonly interval?: string
-  /** URL of the runbook; each alert adds the anchor of its section. @default `docs/operations.md` */
+  /** URL of the runbook; each alert adds the anchor of its section. @default none: alerts have no link */
   readonly runbookUrl?: string
   /** Overrides by name of the alert without the prefix. `false` leaves an alert out. */
   readonly alerts?: { readonly [Name in AlertName]?: AlertOverride | false }
@@ -55,7 +53,7 @@ export class Monitoring extends Construct {
     })
   }
 
-  private rules({ alerts = {}, runbookUrl = RUNBOOK }: MonitoringProps): object[] {
+  private rules({ alerts = {}, runbookUrl }: MonitoringProps): object[] {
     for (const [name, override] of Object.entries(alerts)) {
       if (Object.hasOwn(ALERTS, name) && (override === false || typeof override === 'object')) continue
       if (Object.hasOwn(ALERTS, name))
@@ -72,7 +70,7 @@ export class Monitoring extends Construct {
     })
   }
 
-  private rule(name: AlertName, override: AlertOverride, runbookUrl: string): object {
+  private rule(name: AlertName, override: AlertOverride, runbookUrl: string | undefined): object {
     const alert: Alert = { ...ALERTS[name], ...override }
     this.checkDuration(`alerts.${name}.for`, alert.for)
     if (override.above !== undefined && !('above' in ALERTS[name]))
@@ -85,7 +83,8 @@ export class Monitoring extends Construct {
       annotations: {
         summary: alert.summary,
         description: alert.description,
-        runbook_url: `${runbookUrl}#${runbookAnchor(name)}`,
+        // A link that leads nowhere would be worse than none.
+        ...(runbookUrl === undefined ? {} : { runbook_url: `${runbookUrl}#${runbookAnchor(name)}` }),
       },
     }
   }

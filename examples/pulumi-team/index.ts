@@ -16,6 +16,8 @@ const images = new Rendered('images', {
     new VMDiskImage(chart, 'router', {
       metadata: { name: router, namespace: 'vmdi-farm' },
       url: `https://images.example.com/router/${version}/disk.qcow2`,
+      // The policy of the platform may have a default for it.
+      sourceType: 'http',
       diskSize: '18Gi',
     })
   }),

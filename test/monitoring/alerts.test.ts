@@ -19,9 +19,8 @@ function prometheus(): Prometheus {
 const inputs = (series: Series) => Object.entries(series).map(([name, values]) => ({ series: name, values }))
 
 function firing(name: AlertName, { labels = {}, summary, description }: AlertCase['fires']): object {
-  const runbook_url = `docs/operations.md#${fullName(name).toLowerCase()}`
   const exp_labels = { severity: ALERTS[name].severity, ...labels }
-  return { exp_labels, exp_annotations: { summary, description, runbook_url } }
+  return { exp_labels, exp_annotations: { summary, description } }
 }
 
 /** Expectations for promtool: the alerts that fire at each of these times. */

@@ -5,7 +5,7 @@ export interface Rule {
   readonly expr: string
   readonly for: string
   readonly labels: { readonly severity: string }
-  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string }
+  readonly annotations: { readonly summary: string; readonly description: string }
 }
 
 /** The content of a Prometheus rule file. */
