@@ -4,7 +4,8 @@ import { CustomResource, type CustomResourceOptions, type Output } from '@pulumi
 
 /** A Kubernetes object as a Pulumi resource. All its fields are inputs, so Pulumi owns what is rendered, and nothing that others write. */
 export class KubernetesObject extends CustomResource {
-  declare readonly metadata: Output<Manifest['metadata']>
+  /** After an update, that of the object on the API server. A provider that applies nothing gives no `uid`. */
+  declare readonly metadata: Output<Manifest['metadata'] & { readonly uid?: string }>
   /** Status on the API server at the last apply or refresh. */
   declare readonly status: Output<unknown>
 
