@@ -15,9 +15,10 @@ import {
   unsecret,
 } from '@pulumi/pulumi'
 import { KubernetesObject, resourceName } from './kubernetes-object.ts'
-import { type ClusterAccess, ObjectReader } from './object-reader.ts'
+import { ObjectReader } from './object-reader.ts'
+import { ProgramLife } from './program-life.ts'
 import { pluralOf, unawaited } from './settled.ts'
-import { type AppliedObject, untilReady } from './until-ready.ts'
+import { untilReady } from './until-ready.ts'
 
 export interface RenderedArgs {
   /**
@@ -86,30 +87,27 @@ export class Rendered extends ComponentResource {
     const names = awaited.map(({ manifest: { metadata } }) =>
       metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`,
     )
-    if (runtime.isDryRun()) return all(awaited.map(({ resource }) => resource.id)).apply(() => names)
+    if (runtime.isDryRun() || awaited.length === 0)
+      return all(awaited.map(({ resource }) => resource.id)).apply(() => names)
     const stack = new Config('kubernetes')
     // The names of objects that are ready are no secret, though the kubeconfig is one.
     const kubeconfig = unsecret(output(args.kubeconfig ?? stack.getSecret('kubeconfig')))
     const context = output(args.context ?? stack.get('context'))
     const uids = all(awaited.map(({ resource }) => resource.metadata.apply(({ uid }) => uid)))
+    const life = new ProgramLife()
     const ready = all([uids, kubeconfig, context]).apply(async ([found, kubeconfig, context]) => {
       const applied = awaited.flatMap(({ manifest }, at) => {
         const uid = found[at]
         return uid === undefined ? [] : [{ manifest, uid }]
       })
-      if (applied.length > 0) await this.#wait(component, applied, timeoutMs, { kubeconfig, context })
+      if (applied.length === 0) return names
+      const reader = await ObjectReader.open({ kubeconfig, context })
+      const report = (text: string) => void log.info(text, this, undefined, true)
+      await untilReady(applied, { reader, component, timeoutMs, signal: life.signal, report })
       return names
     })
-    if (awaited.length > 0) keepProgramUntil(ready)
+    life.lastsUntil(ready)
     return ready
-  }
-
-  async #wait(component: string, applied: readonly AppliedObject[], timeoutMs: number, access: ClusterAccess) {
-    const report = (text: string) => void log.info(text, this, undefined, true)
-    await whileProgramIsWell(async (signal) => {
-      const reader = await ObjectReader.open(access)
-      await untilReady(applied, { reader, component, timeoutMs, signal, report })
-    })
   }
 }
 
@@ -126,33 +124,6 @@ function isList(after: Input<readonly Resource[]>): after is readonly Resource[]
 interface AwaitedResource {
   readonly manifest: Manifest
   readonly resource: KubernetesObject
-}
-
-const FAILURES = ['unhandledRejection', 'uncaughtException'] as const
-
-/**
- * Aborts `work` when the program fails elsewhere. Otherwise a failed update would have to wait for what nobody needs any more.
- */
-async function whileProgramIsWell(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const program = new AbortController()
-  // The same error again, because Pulumi tells it once.
-  const stop = (error: unknown) => program.abort(error)
-  // Without a listener, Node itself ends the process.
-  const heard = FAILURES.filter((event) => process.listenerCount(event) > 0)
-  for (const event of heard) process.on(event, stop)
-  try {
-    await work(program.signal)
-  } finally {
-    for (const event of heard) process.off(event, stop)
-  }
-}
-
-/** Keeps an inline program of the Automation API, which ends when no request to the engine is open, until the output is there or has failed. */
-function keepProgramUntil(output: Output<unknown>): void {
-  const done = runtime.rpcKeepAlive()
-  // Every output has its promise, which the types leave out. It fails the program as the output does, also where nobody uses that.
-  const { promise } = output as unknown as { promise(): Promise<unknown> }
-  void promise().finally(done)
 }
 
 function listed(component: string, objects: unknown): readonly unknown[] {
