@@ -220,6 +220,8 @@ describe('a stack', () => {
 
   it("lets a team's own stack wait for its lab", async () => {
     const team = await workshop.example('pulumi-team', 'dev', environment.asContext)
+    const creates = ['create VMDiskImage lab-router-2-1-0', 'create Workspace team-lab']
+    expect((await team.preview()).steps).toEqual(creates)
     const { outputs } = await team.up()
     expect(outputs['readyLabs']?.value).toEqual(['team-lab'])
     const { status } = await environment.client.get<Workspace>(WORKSPACE, { name: 'team-lab' })
