@@ -27,12 +27,16 @@ export type Outcome =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'waiting'; readonly why: string }
 
-/** Kinds whose status the operator writes. */
 const KINDS = [vmDiskImage, virtualMachine, dataSync, workspace]
 
+/** Reports whether the object is of the Open Terrain API, so that the operator writes its status. */
+export function isOurs({ apiVersion }: Pick<Manifest, 'apiVersion'>): boolean {
+  return apiVersion.startsWith(`${GROUP}/`)
+}
+
 /** Name in URLs of a kind of the Open Terrain API. Undefined for all other kinds. */
-export function pluralOf({ apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind'>): string | undefined {
-  return apiVersion.startsWith(`${GROUP}/`) ? KINDS.find((one) => one.kind === kind)?.plural : undefined
+export function pluralOf(manifest: Pick<Manifest, 'apiVersion' | 'kind'>): string | undefined {
+  return isOurs(manifest) ? KINDS.find(({ kind }) => kind === manifest.kind)?.plural : undefined
 }
 
 /**
