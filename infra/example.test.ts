@@ -23,7 +23,7 @@ it("a team's own stack makes its image, and then the lab, awaited both", async (
   const [image, lab] = objects
   expect(lab?.dependsOn).toEqual([image?.urn])
   const waits = objects.map(({ inputs }) => (inputs['metadata'] as { annotations: object }).annotations)
-  expect(waits).toEqual([{ 'pulumi.com/waitFor': 'condition=Settled' }, { 'pulumi.com/waitFor': 'condition=Settled' }])
+  expect(waits).toEqual([{ 'pulumi.com/skipAwait': 'true' }, { 'pulumi.com/skipAwait': 'true' }])
   expect(parseVMDiskImageSpec(image?.inputs['spec'])).toMatchObject({ ok: true })
   // Also in a cluster whose policy has no defaults.
   const images = { image: image?.inputs['spec'] }

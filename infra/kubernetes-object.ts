@@ -8,7 +8,8 @@ import { withSecretsMarked } from './secret-values.ts'
  * secret in it is encrypted in the state of the stack.
  */
 export class KubernetesObject extends CustomResource {
-  declare readonly metadata: Output<Manifest['metadata']>
+  /** After an update, that of the object on the API server. A provider that applies nothing gives no `uid`. */
+  declare readonly metadata: Output<Manifest['metadata'] & { readonly uid?: string }>
   /** Status on the API server at the last apply or refresh. */
   declare readonly status: Output<unknown>
 

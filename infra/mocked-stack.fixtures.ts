@@ -20,8 +20,6 @@ export interface Registered {
   readonly isProtected: boolean
   readonly isRetained: boolean
   readonly provider: string
-  /** Longest wait for its creation, in the duration format of Pulumi. */
-  readonly createTimeout: string | undefined
 }
 
 export interface MockedStack {
@@ -42,7 +40,6 @@ interface Request {
   getProtect(): boolean | undefined
   getRetainondelete(): boolean | undefined
   getProvider(): string
-  getCustomtimeouts(): { getCreate(): string } | undefined
 }
 
 interface Response {
@@ -55,13 +52,16 @@ interface Monitor {
   registerResource(request: Request, callback: Callback): Promise<void>
 }
 
-/**
- * Runs a program against a mocked engine and returns what it registered. `run` loads or builds the program.
- * @param statusOf returns the status of an applied object, by kind and name
- */
+export interface MockedEngine {
+  /** Returns the uid of an applied object. By default there is none, as of a provider that applies nothing. */
+  readonly uidOf?: (kind: string, name: string) => string | undefined
+  readonly isPreview?: boolean
+}
+
+/** Runs a program against a mocked engine and returns what it registered. `run` loads or builds the program. */
 export async function runMocked(
   run: () => Promise<unknown>,
-  statusOf: (kind: string, name: string) => unknown = () => undefined,
+  { uidOf = () => undefined, isPreview = false }: MockedEngine = {},
 ): Promise<MockedStack> {
   const inputsOf = new Map<string, Record<string, unknown>>()
   await runtime.setMocks(
@@ -72,12 +72,13 @@ export async function runMocked(
         if (id) return { id, state: { metadata: { name: id, uid: `uid-of-${id}` } } }
         inputsOf.set(`${type} ${name}`, inputs as Record<string, unknown>)
         const { kind, metadata } = inputs as { kind?: string; metadata?: { name: string } }
-        const status = kind === undefined || metadata === undefined ? undefined : statusOf(kind, metadata.name)
-        return { id: name, state: status === undefined ? inputs : { ...inputs, status } }
+        const uid = kind === undefined || metadata === undefined ? undefined : uidOf(kind, metadata.name)
+        return { id: name, state: uid === undefined ? inputs : { ...inputs, metadata: { ...metadata, uid } } }
       },
     },
     'open-terrain',
     'test',
+    isPreview,
   )
   const registered: Registered[] = []
   const monitor = runtime.getMonitor() as unknown as Monitor
@@ -112,7 +113,6 @@ function registeredOf(
     isProtected: request.getProtect() === true,
     isRetained: request.getRetainondelete() === true,
     provider: request.getProvider(),
-    createTimeout: request.getCustomtimeouts()?.getCreate() || undefined,
   }
 }
 

@@ -204,10 +204,9 @@ describe('images of a stack', () => {
     })
     const image = objects.find(({ inputs }) => inputs['kind'] === 'VMDiskImage') as Registered
     expect(image.inputs).toMatchObject({
-      metadata: { name: 'ubuntu', namespace: 'vmdi-farm', annotations: { 'pulumi.com/waitFor': 'condition=Settled' } },
+      metadata: { name: 'ubuntu', namespace: 'vmdi-farm', annotations: { 'pulumi.com/skipAwait': 'true' } },
       spec: { url },
     })
-    expect(image.createTimeout).toBe('6h')
     expect(image.isRetained).toBe(true)
     expect(ancestorsOf(image, objects).size).toBe(objects.length - 1)
   })

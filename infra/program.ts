@@ -40,7 +40,13 @@ const objects = render((chart) => {
 })
 const stackImages = new Rendered(
   'images',
-  { objects, after: [...installed, ...sourceSecrets.resources], retain: true },
+  {
+    objects,
+    after: [...installed, ...sourceSecrets.resources],
+    retain: true,
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+  },
   { provider },
 )
 new Protection('protection', [...sourceSecrets.resources, ...stackImages.resources], protect)

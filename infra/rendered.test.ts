@@ -1,8 +1,12 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { render, VMDiskImage } from '@open-terrain/constructs'
+import { isSecret, output, RunError, secret } from '@pulumi/pulumi'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { runMocked, settledValue } from './mocked-stack.fixtures.ts'
 import { Rendered, type RenderedArgs } from './rendered.ts'
-import { failureOf } from './settled.ts'
 
 const NAMESPACE = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'labs' } }
 const OTHER_NAMESPACE = { ...NAMESPACE, metadata: { name: 'others' } }
@@ -12,22 +16,45 @@ const [IMAGE] = render((chart) => {
   new VMDiskImage(chart, 'ubuntu', { metadata, url: 'https://images.example/ubuntu.qcow2' })
 }) as [object]
 
+const UID = 'of-pulumi'
 const TRUE = (type: string) => ({ type, status: 'True' })
-const READY = { phase: 'Succeeded', conditions: [TRUE('Settled'), TRUE('Ready')] }
+const READY = { phase: 'Succeeded', observedGeneration: 1, conditions: [TRUE('Settled'), TRUE('Ready')] }
+const SYNCING = { phase: 'Syncing', observedGeneration: 1, conditions: [] }
 const FAILED = {
   phase: 'Failed',
   reason: 'NotFound',
   message: 'the source answered 404; correct spec.url',
+  observedGeneration: 1,
   conditions: [TRUE('Settled'), { type: 'Ready', status: 'False' }],
 }
 
-async function applied(args: RenderedArgs, status?: unknown) {
+/** An API server that has one image with this status, or none, and nothing else. */
+async function serving(status?: object) {
+  const paths: string[] = []
+  const server = createServer(({ url = '', headers }, response) => {
+    paths.push(url)
+    const isFound = status !== undefined && url === '/apis/pelotech.ot/v1alpha1/namespaces/labs/vmdiskimages/ubuntu'
+    const mayRead = headers.authorization === 'Bearer of-the-test'
+    response.statusCode = mayRead ? (isFound ? 200 : 404) : 401
+    response.end(JSON.stringify({ metadata: { uid: UID, generation: 1 }, status, message: 'no such object' }))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const kubeconfig = `
+clusters: [{ name: one, cluster: { server: "http://127.0.0.1:${port}/", insecure-skip-tls-verify: true } }]
+users: [{ name: one, user: { token: of-the-test } }]
+contexts: [{ name: here, context: { cluster: one, user: one } }]
+`
+  return { kubeconfig, paths, [Symbol.asyncDispose]: async () => void server.close() }
+}
+
+async function applied(args: RenderedArgs, isPreview = false) {
   let rendered: Rendered | undefined
   const stack = await runMocked(
     async () => {
       rendered = new Rendered('team', args)
     },
-    (kind) => (kind === 'VMDiskImage' ? status : undefined),
+    { uidOf: (kind) => (kind === 'VMDiskImage' && args.kubeconfig !== undefined ? UID : undefined), isPreview },
   )
   return { ...stack, ready: (rendered as Rendered).ready }
 }
@@ -42,7 +69,9 @@ describe('Rendered', () => {
     process.removeAllListeners('unhandledRejection')
     process.on('unhandledRejection', keep)
   })
-  beforeEach(() => {
+  beforeEach(async () => {
+    // Node tells of rejections that nobody handles after the test that made them.
+    await setImmediate()
     errors.length = 0
   })
   afterAll(() => {
@@ -55,7 +84,7 @@ describe('Rendered', () => {
     [[CONFIG, NAMESPACE, IMAGE, OTHER_NAMESPACE]],
     [[IMAGE, CONFIG, OTHER_NAMESPACE, NAMESPACE]],
   ])('makes namespaces before all else, wherever they are in the list: %#', async (list) => {
-    const { objects } = await applied({ objects: list }, READY)
+    const { objects } = await applied({ objects: list })
     const isNamespace = ({ type }: (typeof objects)[number]) => type.endsWith(':Namespace')
     const namespaces = objects.filter(isNamespace).map(({ urn }) => urn)
     expect(namespaces).toHaveLength(2)
@@ -63,7 +92,7 @@ describe('Rendered', () => {
   })
 
   it('makes a resource of each object, in its namespace when that is there', async () => {
-    const { objects } = await applied({ objects: [NAMESPACE, CONFIG, IMAGE] }, READY)
+    const { objects } = await applied({ objects: [NAMESPACE, CONFIG, IMAGE] })
     expect(objects.map(({ type, name }) => [type, name])).toEqual([
       ['kubernetes:core/v1:Namespace', 'team/namespace/labs'],
       ['kubernetes:core/v1:ConfigMap', 'team/configmap/labs/notes'],
@@ -73,54 +102,100 @@ describe('Rendered', () => {
     for (const { dependsOn } of inside) expect(dependsOn).toContain(namespace?.urn)
   })
 
-  it('waits for objects of our kinds alone, and says which are ready', async () => {
-    const { objects, ready } = await applied({ objects: [CONFIG, IMAGE], timeout: '20m' }, READY)
-    const waits = objects.map(({ inputs, createTimeout }) => {
-      const { annotations } = inputs['metadata'] as { annotations?: object }
-      return [annotations, createTimeout]
-    })
-    expect(waits).toEqual([
-      [undefined, undefined],
-      [{ 'pulumi.com/waitFor': 'condition=Settled' }, '20m'],
-    ])
+  it('waits for objects of our kinds alone, which the provider does not, and says which are ready', async () => {
+    await using server = await serving(READY)
+    const access = { kubeconfig: secret(server.kubeconfig), context: 'here' }
+    const { objects, ready } = await applied({ objects: [CONFIG, IMAGE], timeout: '20m', ...access })
+    const annotations = objects.map(({ inputs }) => (inputs['metadata'] as { annotations?: object }).annotations)
+    expect(annotations).toEqual([undefined, { 'pulumi.com/skipAwait': 'true' }])
     expect(await settledValue(ready)).toEqual(['labs/ubuntu'])
+    expect(await isSecret(ready)).toBe(false)
+    expect(server.paths).toHaveLength(1)
     expect(errors).toEqual([])
   })
 
-  it('leaves them as they are where nobody waits', async () => {
-    const { objects } = await applied({ objects: [IMAGE], isAwaited: false }, FAILED)
-    expect(objects.map(({ inputs }) => inputs)).toEqual([IMAGE])
+  it.each<[string, Partial<RenderedArgs>, boolean]>([
+    ['in a preview', {}, true],
+    ['where nobody waits', { isAwaited: false }, false],
+  ])('asks no API server %s', async (_, args, isPreview) => {
+    await using server = await serving(FAILED)
+    const { kubeconfig } = server
+    const { objects } = await applied({ objects: [IMAGE], kubeconfig, context: 'here', ...args }, isPreview)
+    if (args.isAwaited === false) expect(objects.map(({ inputs }) => inputs)).toEqual([IMAGE])
+    expect(server.paths).toEqual([])
     expect(errors).toEqual([])
   })
 
-  it('fails with the message of what has failed', async () => {
-    await applied({ objects: [IMAGE] }, FAILED)
-    const message = 'VMDiskImage labs/ubuntu has failed: NotFound: the source answered 404; correct spec.url'
+  it('asks none about objects that the provider did not apply', async () => {
+    const { ready } = await applied({ objects: [IMAGE] })
+    expect(await settledValue(ready)).toEqual(['labs/ubuntu'])
+  })
+
+  it('fails with the message of the one that is lost, and does not wait for others then', async () => {
+    await using here = await serving(SYNCING)
+    await using there = await serving()
+    const args = { objects: [IMAGE], context: 'here' }
+    await runMocked(
+      async () => {
+        new Rendered('waits', { ...args, kubeconfig: here.kubeconfig })
+        new Rendered('fails', { ...args, kubeconfig: there.kubeconfig })
+      },
+      { uidOf: () => UID },
+    )
     // Several outputs may throw the same error; Pulumi reports it once.
+    expect([...new Set(errors)].map(String)).toEqual([
+      expect.stringContaining('VMDiskImage labs/ubuntu of http://127.0.0.1:'),
+    ])
+    expect(here.paths.length).toBeGreaterThan(0)
+  })
+
+  it.each<[string, Partial<RenderedArgs>, string]>([
+    ['without that context', { context: 'there' }, 'the kubeconfig has no context there, so objects cannot be awaited'],
+    ['that is none', { kubeconfig: '{ hush\n', context: 'here' }, 'the kubeconfig cannot be read'],
+  ])('fails at once with a kubeconfig %s, and shows nothing of it', async (_, args, message) => {
+    await using server = await serving(READY)
+    await applied({ objects: [IMAGE], kubeconfig: server.kubeconfig, ...args })
     await vi.waitFor(() => expect([...new Set(errors)].map(String)).toEqual([expect.stringContaining(message)]))
+    expect(errors.map(String).join()).not.toContain('hush')
   })
 
-  it('refuses objects without a name', () => {
-    const build = () => new Rendered('team', { objects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: {} }] })
-    expect(build).toThrow('team: an object (kind ConfigMap) lacks apiVersion, kind or metadata.name')
+  it.each<[string, unknown, string]>([
+    ['without a name', [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: {} }], 'an object (kind ConfigMap) lacks'],
+    ['whose name is an output', [{ ...CONFIG, metadata: { name: output('a') } }], 'an object (kind ConfigMap) lacks'],
+    ['that are outputs', [output(CONFIG)], 'an object lacks apiVersion'],
+    ['in an output', output([CONFIG]), 'objects is no list that is known at once'],
+    ['that are nothing', undefined, 'objects is no list that is known at once'],
+  ])('refuses objects %s', (_, objects, message) => {
+    const build = () => new Rendered('team', { objects: objects as object[] })
+    expect(build).toThrow(`team: ${message}`)
+    expect(build).toThrow(RunError)
   })
-})
 
-describe('failureOf', () => {
-  const object = { ...NAMESPACE, apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace' }
+  it('takes outputs of other resources in all other fields', async () => {
+    const { objects } = await applied({ objects: [{ ...CONFIG, data: { a: output(Promise.resolve('late')) } }] })
+    expect(objects.map(({ inputs }) => inputs['data'])).toEqual([{ a: 'late' }])
+  })
 
-  it.each<[string, unknown, RegExp | undefined]>([
-    ['nothing yet', undefined, undefined],
-    ['what is not settled', { ...FAILED, conditions: [{ type: 'Ready', status: 'False' }] }, undefined],
-    ['what is ready', READY, undefined],
-    [
-      'a refresh that failed while the disk of before serves',
-      { ...READY, phase: 'Failed' },
-      /^Workspace labs has failed: /,
-    ],
-    ['a failure without words', { conditions: [TRUE('Settled')] }, /^Workspace labs has failed: it does not say why/],
-  ])('judges %s', (_, status, failure) => {
-    if (failure === undefined) expect(failureOf(object, status)).toBeUndefined()
-    else expect(failureOf(object, status)).toMatch(failure)
+  it('refuses a timeout that is none', () => {
+    expect(() => new Rendered('team', { objects: [], timeout: '6 hours' })).toThrow(
+      'team: timeout 6 hours is no duration',
+    )
+  })
+
+  it('begins when what is given to it is there', async () => {
+    const events: string[] = []
+    const { objects } = await runMocked(async () => {
+      const first = new Rendered('first', { objects: [NAMESPACE] })
+      const later = first.ready.apply(() => {
+        events.push('ready')
+        return first.resources
+      })
+      new Rendered('second', { objects: [CONFIG], after: later })
+    })
+    expect(events).toEqual(['ready'])
+    expect(objects.map(({ name, dependsOn }) => [name, dependsOn])).toEqual([
+      ['first/namespace/labs', []],
+      ['second/configmap/labs/notes', [objects[0]?.urn]],
+    ])
   })
 })

@@ -1,62 +1,136 @@
+import { parseDuration } from '@open-terrain/constructs'
 import type { Manifest } from '@open-terrain/constructs/platform'
 import {
   all,
   ComponentResource,
   type ComponentResourceOptions,
+  Config,
   type Input,
+  log,
   type Output,
+  output,
   type Resource,
   RunError,
+  runtime,
+  unsecret,
 } from '@pulumi/pulumi'
 import { KubernetesObject, resourceName } from './kubernetes-object.ts'
-import { awaitingSettled, failureOf, isOurs } from './settled.ts'
+import { ObjectReader } from './object-reader.ts'
+import { ProgramLife } from './program-life.ts'
+import { pluralOf, unawaited } from './settled.ts'
+import { untilReady } from './until-ready.ts'
 
 export interface RenderedArgs {
-  /** Kubernetes objects, as `render` of @open-terrain/constructs returns them. */
+  /**
+   * Kubernetes objects, as `render` of @open-terrain/constructs returns them. Which objects there are must be known at once, as must their apiVersion,
+   * kind, name and namespace. Other fields may be outputs of other resources.
+   */
   readonly objects: readonly object[]
-  /** Whether the update waits until objects of the Open Terrain API are Ready, and fails when one of them fails. @default true */
+  /** Whether the update waits until objects of the Open Terrain API are Ready, and fails as soon as one of them fails. @default true */
   readonly isAwaited?: boolean
-  /** Longest wait for one of them, in the duration format of Pulumi (`30m`, `6h`). @default `6h`, because images are downloaded */
+  /** Longest wait for them, from when all are applied, as a duration (`30m`, `1h30m`). @default `6h`, because images are downloaded */
   readonly timeout?: string
+  /**
+   * Content or path of the kubeconfig with which the program looks whether objects are ready. Set it if the provider has one of its own.
+   * @default `kubernetes:kubeconfig` of the stack, or else what kubectl takes
+   */
+  readonly kubeconfig?: Input<string>
+  /** Context in it. Set it if the provider has one of its own. @default `kubernetes:context` of the stack, or else the current one */
+  readonly context?: Input<string>
   /** Whether objects stay in the cluster when they leave the stack, or when it is destroyed. @default false */
   readonly retain?: boolean
-  /** Resources that must exist before: an OpenTerrain in the same program. */
-  readonly after?: readonly Resource[]
+  /** Resources that must exist before: an OpenTerrain in the same program. To begin when another Rendered is ready, give `ready.apply(() => resources)` of that. */
+  readonly after?: Input<readonly Resource[]>
 }
 
 /** Objects that constructs rendered, as resources of a stack, each a child of this one. Throws if an object has no name. */
 export class Rendered extends ComponentResource {
   /** Namespaces first, and otherwise in the order of the objects. */
   readonly resources: readonly KubernetesObject[]
-  /** `namespace/name` of the awaited objects, once they are Ready. Fails with the message of the first one that failed. */
+  /**
+   * `namespace/name` of the awaited objects, once they are Ready. Fails with the messages of those that failed first. In a preview, and where the
+   * provider applies nothing (a mock, or one that writes files), they are not looked at.
+   */
   readonly ready: Output<readonly string[]>
 
   constructor(name: string, args: RenderedArgs, options: ComponentResourceOptions = {}) {
-    super('open-terrain:index:Rendered', name, {}, options)
     const { isAwaited = true, timeout = '6h', retain = false, after = [] } = args
-    const manifests = namespacesFirst(args.objects.map((object) => checked(name, object as Manifest)))
+    const timeoutMs = parseDuration(timeout)
+    if (timeoutMs === undefined)
+      throw new RunError(`${name}: timeout ${timeout} is no duration: write for example 30m, 6h or 1h30m`)
+    const manifests = namespacesFirst(listed(name, args.objects).map((object) => checked(name, object)))
+    super('open-terrain:index:Rendered', name, {}, options)
     const namespaces: Resource[] = []
-    const awaited: Input<string>[] = []
+    const awaited: AwaitedResource[] = []
     this.resources = manifests.map((manifest) => {
-      const waits = isAwaited && isOurs(manifest)
-      const resource = new KubernetesObject(
-        resourceName(name, manifest),
-        waits ? awaitingSettled(manifest) : manifest,
-        {
-          parent: this,
-          retainOnDelete: retain,
-          dependsOn: [...after, ...(isNamespace(manifest) ? [] : namespaces)],
-          ...(waits ? { customTimeouts: { create: timeout, update: timeout } } : {}),
-        },
-      )
+      const waits = isAwaited && pluralOf(manifest) !== undefined
+      const resource = new KubernetesObject(resourceName(name, manifest), waits ? unawaited(manifest) : manifest, {
+        parent: this,
+        retainOnDelete: retain,
+        dependsOn: joined(after, isNamespace(manifest) ? [] : namespaces),
+      })
       if (isNamespace(manifest)) namespaces.push(resource)
-      if (waits) awaited.push(judged(manifest, resource))
+      if (waits) awaited.push({ manifest, resource })
       return resource
     })
-    this.ready = all(awaited)
+    this.ready = this.#readyOf(name, awaited, timeoutMs, args)
     // No output of `ready`: if that fails, the engine would only report the failure once more.
     this.registerOutputs({})
   }
+
+  #readyOf(
+    component: string,
+    awaited: readonly AwaitedResource[],
+    timeoutMs: number,
+    args: RenderedArgs,
+  ): Output<readonly string[]> {
+    const names = awaited.map(({ manifest: { metadata } }) =>
+      metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`,
+    )
+    if (runtime.isDryRun() || awaited.length === 0)
+      return all(awaited.map(({ resource }) => resource.id)).apply(() => names)
+    const stack = new Config('kubernetes')
+    // The names of objects that are ready are no secret, though the kubeconfig is one.
+    const kubeconfig = unsecret(output(args.kubeconfig ?? stack.getSecret('kubeconfig')))
+    const context = output(args.context ?? stack.get('context'))
+    const uids = all(awaited.map(({ resource }) => resource.metadata.apply(({ uid }) => uid)))
+    const life = new ProgramLife()
+    const ready = all([uids, kubeconfig, context]).apply(async ([found, kubeconfig, context]) => {
+      const applied = awaited.flatMap(({ manifest }, at) => {
+        const uid = found[at]
+        return uid === undefined ? [] : [{ manifest, uid }]
+      })
+      if (applied.length === 0) return names
+      const reader = await ObjectReader.open({ kubeconfig, context })
+      const report = (text: string) => void log.info(text, this, undefined, true)
+      await untilReady(applied, { reader, component, timeoutMs, signal: life.signal, report })
+      return names
+    })
+    life.lastsUntil(ready)
+    return ready
+  }
+}
+
+/** Waits for nothing where the resources are known at once. */
+function joined(after: Input<readonly Resource[]>, others: readonly Resource[]): Input<Resource[]> {
+  const fixed = [...others]
+  return isList(after) ? [...after, ...fixed] : output(after).apply((later) => [...(later as Resource[]), ...fixed])
+}
+
+function isList(after: Input<readonly Resource[]>): after is readonly Resource[] {
+  return Array.isArray(after)
+}
+
+interface AwaitedResource {
+  readonly manifest: Manifest
+  readonly resource: KubernetesObject
+}
+
+function listed(component: string, objects: unknown): readonly unknown[] {
+  if (Array.isArray(objects)) return objects
+  throw new RunError(
+    `${component}: objects is no list that is known at once, and it decides which resources there are: put outputs of other resources into fields of the objects instead`,
+  )
 }
 
 function namespacesFirst(manifests: readonly Manifest[]): readonly Manifest[] {
@@ -67,19 +141,12 @@ function isNamespace({ kind }: Manifest): boolean {
   return kind === 'Namespace'
 }
 
-function checked(component: string, manifest: Manifest): Manifest {
-  const { apiVersion, kind, metadata } = manifest
-  if (typeof apiVersion === 'string' && typeof kind === 'string' && typeof metadata?.name === 'string') return manifest
+function checked(component: string, object: unknown): Manifest {
+  const { apiVersion, kind, metadata } = (object ?? {}) as Partial<Manifest>
+  const { name, namespace = '' } = metadata ?? {}
+  if ([apiVersion, kind, name, namespace].every((text) => typeof text === 'string')) return object as Manifest
+  const which = typeof kind === 'string' ? ` (kind ${kind})` : ''
   throw new RunError(
-    `${component}: an object (kind ${kind}) lacks apiVersion, kind or metadata.name: set it, names are never generated`,
+    `${component}: an object${which} lacks apiVersion, kind or metadata.name as a text that is known at once: set it, names are never generated, and neither they nor a namespace may be outputs`,
   )
-}
-
-function judged(manifest: Manifest, resource: KubernetesObject): Output<string> {
-  const { name, namespace } = manifest.metadata
-  return resource.status.apply((status) => {
-    const failure = failureOf(manifest, status)
-    if (failure !== undefined) throw new RunError(failure)
-    return namespace === undefined ? name : `${namespace}/${name}`
-  })
 }

@@ -41,7 +41,8 @@ const lab = new Rendered('lab', {
       networks: [{ name: 'control', cidr: '10.10.0.0/24' }],
     })
   }),
-  after: images.resources,
+  // The hour begins when the image is ready.
+  after: images.ready.apply(() => images.resources),
   timeout: '1h',
 })
 

@@ -42,6 +42,13 @@ interface ConfigMap extends KubeObject {
   readonly data: Readonly<Record<string, string>>
 }
 
+/** The program after its component was renamed. */
+function renamed(program: string): string {
+  return program
+    .replace("new OpenTerrain('open-terrain',", "new OpenTerrain('renamed',")
+    .replace('adopt, protect }, { provider })', "adopt, protect }, { provider, aliases: [{ name: 'open-terrain' }] })")
+}
+
 /** One installation, from its first rollout until after its removal. Each test continues where the one before has ended. */
 describe('a stack', () => {
   let environment: Environment
@@ -100,14 +107,7 @@ describe('a stack', () => {
   })
 
   it('keeps every object when its component is renamed', async () => {
-    await workshop.rewriteProgram((text) =>
-      text
-        .replace("new OpenTerrain('open-terrain',", "new OpenTerrain('renamed',")
-        .replace(
-          'adopt, protect }, { provider })',
-          "adopt, protect }, { provider, aliases: [{ name: 'open-terrain' }] })",
-        ),
-    )
+    await workshop.rewriteProgram(renamed)
     expect((await rollout.preview()).steps).toEqual([])
     expect((await rollout.up()).steps).toEqual([])
   })
@@ -174,8 +174,54 @@ describe('a stack', () => {
     expect(items.map(({ metadata }) => metadata.name)).toEqual(expect.arrayContaining(['base', 'broken']))
   })
 
+  it('ends at the first failure while another image is downloaded, as often as it is run, and not in a preview', async () => {
+    const [slow, bad] = [`${SOURCE}/slow.qcow2`, `${SOURCE}/bad.qcow2`]
+    environment.simulators.cdi.script({ image: slow }, { type: 'stall' })
+    environment.simulators.cdi.script({ image: bad }, { type: 'checksumMismatch' })
+    await rollout.configure({ images: { slow: { url: slow }, bad: { url: bad } } })
+    // It would hang, if it waited for the slow one.
+    const failure = /VMDiskImage vmdi-farm\/bad has failed: \w+: .*checksum/i
+    await expect(rollout.up()).rejects.toThrow(failure)
+    expect((await rollout.preview()).steps).toEqual([])
+    await expect(rollout.up()).rejects.toThrow(failure)
+    const { status } = await environment.client.get<Image>(IMAGES, { name: 'slow', namespace: IMAGE.namespace })
+    expect(status?.phase).toBe('Syncing')
+  })
+
+  it('says for what it waited when the time is over, and does not wait for it when another object is refused', async () => {
+    await rollout.configure({ images: { slow: { url: `${SOURCE}/slow.qcow2` } } })
+    const retained = 'retain: true,'
+    await workshop.rewriteProgram((text) => renamed(text).replace(retained, `${retained} timeout: '8s',`))
+    await expect(rollout.up()).rejects.toThrow(
+      /images: 1 of 1 objects are not ready after 8s\s+VMDiskImage vmdi-farm\/slow: Syncing: /,
+    )
+    const refused = `new Rendered('refused', { objects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'No_Name', namespace: 'default' } }], after: stackImages.resources }, { provider })`
+    await workshop.rewriteProgram((text) => `${renamed(text)}\n${refused}\n`)
+    await expect(rollout.up()).rejects.toThrow(/No_Name/)
+  })
+
+  it('takes over an image that the provider awaited, in place, without another download', async () => {
+    const image = () => environment.client.get<Image>(IMAGES, { name: 'base', namespace: IMAGE.namespace })
+    await rollout.configure({ images: { base: { url: `${SOURCE}/base.qcow2` } } })
+    const asBefore = `{ objects: objects.map((one) => ({ ...one, metadata: { ...one.metadata, annotations: { 'pulumi.com/waitFor': 'condition=Settled' } } })), isAwaited: false,`
+    await workshop.rewriteProgram((text) => renamed(text).replace(/\{\s+objects,/, asBefore))
+    await rollout.up()
+    const before = await image()
+    expect(before.metadata.annotations).toMatchObject({ 'pulumi.com/waitFor': 'condition=Settled' })
+    await workshop.rewriteProgram(renamed)
+    expect((await rollout.up()).steps).toEqual(['update VMDiskImage base'])
+    const after = await image()
+    expect(after.metadata.annotations?.['pulumi.com/waitFor']).toBeUndefined()
+    expect(after.metadata.generation).toBe(before.metadata.generation)
+    expect(after.status).toEqual(before.status)
+    await rollout.configure({ images: {} })
+    await rollout.up()
+  })
+
   it("lets a team's own stack wait for its lab", async () => {
     const team = await workshop.example('pulumi-team', 'dev', environment.asContext)
+    const creates = ['create VMDiskImage lab-router-2-1-0', 'create Workspace team-lab']
+    expect((await team.preview()).steps).toEqual(creates)
     const { outputs } = await team.up()
     expect(outputs['readyLabs']?.value).toEqual(['team-lab'])
     const { status } = await environment.client.get<Workspace>(WORKSPACE, { name: 'team-lab' })
@@ -202,7 +248,7 @@ describe('a stack', () => {
     await rollout.configure({ images: { base: { url: `${SOURCE}/base.qcow2` } } })
     await rollout.up()
     const before = await kept()
-    expect(Object.keys(before)).toHaveLength(9)
+    expect(Object.keys(before)).toHaveLength(11)
     await rollout.destroy()
     expect(await kept()).toEqual(before)
     for (const [type, { name, namespace }] of [

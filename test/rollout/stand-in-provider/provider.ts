@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiServer, addressOf, type Cluster, type Manifest, type ObjectAddress, RefusedError } from './api-server.ts'
 import { differs, type ProviderConfig, replacedBy, restrict } from './changes.ts'
-import { annotationsOf, missingOf, skipsWaiting } from './readiness.ts'
+import { annotationsOf, goesUnawaited, missingOf } from './readiness.ts'
 
 /** The state that Pulumi keeps of a resource: the object, the inputs of the program, and its field manager. */
 interface State extends Manifest {
@@ -99,7 +99,7 @@ export class StandIn {
     const address = addressOf(state.__inputs)
     const policy = annotationsOf(state.__inputs)['pulumi.com/deletionPropagationPolicy'] ?? 'foreground'
     await this.#api.delete(address, policy.charAt(0).toUpperCase() + policy.slice(1))
-    if (skipsWaiting(state.__inputs)) return
+    if (goesUnawaited(state.__inputs)) return
     const seconds = timeoutS || GONE_WITHIN_S
     const end = performance.now() + seconds * 1_000
     while ((await this.#api.read(address)) !== undefined) {

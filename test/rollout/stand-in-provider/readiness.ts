@@ -17,7 +17,7 @@ interface Condition {
  */
 export function missingOf(object: Manifest): string | undefined {
   const annotations = annotationsOf(object)
-  if (annotations[SKIP] === 'true' || annotations[SKIP] === 'ready') return undefined
+  if (annotations[SKIP] === 'true') return undefined
   const asked = annotations[WAIT_FOR]
   if (asked !== undefined) return firstMissing(object, asked)
   if (object.kind === 'Deployment' && object.apiVersion === 'apps/v1') return missingOfDeployment(object)
@@ -25,8 +25,11 @@ export function missingOf(object: Manifest): string | undefined {
   return undefined
 }
 
-export function skipsWaiting(object: Manifest): boolean {
-  return annotationsOf(object)[SKIP] === 'true'
+/** Kinds of which the real provider does not await the deletion either, if they skip waiting. Of all others it does. */
+const GO_UNAWAITED = ['Namespace', 'Pod', 'ReplicationController', 'DaemonSet', 'Deployment', 'StatefulSet', 'Job']
+
+export function goesUnawaited(object: Manifest): boolean {
+  return annotationsOf(object)[SKIP] === 'true' && GO_UNAWAITED.includes(object.kind)
 }
 
 export function annotationsOf({ metadata }: Manifest): Readonly<Record<string, string>> {
