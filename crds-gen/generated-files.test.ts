@@ -29,6 +29,7 @@ describe('generatedFiles', () => {
       'Refs',
       'Age',
       'Message',
+      'Machines',
       'NextRetry',
       'SpecName',
       'Size',

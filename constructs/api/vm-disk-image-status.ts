@@ -121,6 +121,9 @@ export const vmDiskImageStatus = statusOf(
     references: z
       .object({
         count: count().describe('How many objects refer to the image.'),
+        machines: count()
+          .describe('How many of them are VirtualMachines. Absent until this version of the operator has looked.')
+          .optional(),
         names: z
           .array(z.string().max(512).describe('<kind>/<namespace>/<name>.'))
           .max(10)
