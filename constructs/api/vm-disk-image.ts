@@ -14,6 +14,7 @@ export {
   type Artifact,
   type Attempt,
   PHASES,
+  REQUESTER_MAX,
   type VMDiskImagePhase,
   type VMDiskImageStatus,
 } from './vm-disk-image-status.ts'

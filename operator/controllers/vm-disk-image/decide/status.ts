@@ -1,5 +1,5 @@
 import type { Attempt, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
-import { MANAGER } from '@open-terrain/constructs'
+import { MANAGER, REQUESTER_MAX } from '@open-terrain/constructs'
 import { creatorOf } from '../../../images/decide/image-creator.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { type ShownReferences, shownReferences } from '../../../images/references.ts'
@@ -212,6 +212,14 @@ function whoAsked(image: Pick<ImageView, 'metadata' | 'changedBy'>): string {
   if (changedBy !== undefined && changedBy !== MANAGER) return `; last changed by ${changedBy}`
   const creator = creatorOf(image)
   return creator === undefined ? '' : `; made for ${creator.kind} ${creator.key}`
+}
+
+/** Returns who asks for what the image now wants: its last writer, or for an image that the operator made, its creator. */
+export function requesterOf(image: Pick<ImageView, 'metadata' | 'changedBy'>): string | undefined {
+  const { changedBy } = image
+  if (changedBy !== undefined && changedBy !== MANAGER) return changedBy.slice(0, REQUESTER_MAX)
+  const creator = creatorOf(image)
+  return creator && `${creator.kind}/${creator.key}`.slice(0, REQUESTER_MAX)
 }
 
 function publishedArtifact({ artifact: before }: VMDiskImageStatus, { artifact }: VMDiskImageStatus): EventNote[] {
