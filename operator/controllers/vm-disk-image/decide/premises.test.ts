@@ -31,6 +31,11 @@ const BREAKS_OF_CLAIMS: typeof BREAKS = [
     'Snapshotting Ready=False UpToDate=False ArtifactLost=True',
   ],
   [
+    'claim has lost its volume',
+    ({ claims }) => ({ claims: claims.map((one) => ({ ...one, phase: 'Lost' })) }),
+    'Snapshotting Ready=False UpToDate=False ArtifactLost=True',
+  ],
+  [
     'claim and its DataVolume are gone',
     () => ({ dataVolumes: [], claims: [] }),
     'Queued Ready=False UpToDate=False ArtifactLost=True',
