@@ -124,6 +124,7 @@ export {
   REASON_HELP,
   REASONS,
   RECLAIM_POLICIES,
+  REQUESTER_MAX,
   type Reason,
   type ReclaimPolicy,
   revisionOf,

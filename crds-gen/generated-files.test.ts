@@ -37,6 +37,7 @@ describe('generatedFiles', () => {
       'Refs',
       'Age',
       'Message',
+      'Machines',
       'NextRetry',
       'SpecName',
       'Size',

@@ -15,6 +15,9 @@ export const PHASES = {
 } as const
 export type VMDiskImagePhase = (typeof PHASES)[keyof typeof PHASES]
 
+/** Most characters of who asked for a download: a longer text is cut. */
+export const REQUESTER_MAX = 512
+
 const attempt = z
   .object({
     number: count().describe('Number of the attempt within its revision and budget, from 1.'),
@@ -33,6 +36,10 @@ const attempt = z
       .describe('Downloads that it cost: 0 if its importer never ran, else 1 and one for each restart that was seen.')
       .optional(),
     dataVolumeUID: maybeText(64, 'Uid of the DataVolume that downloaded it.'),
+    requestedBy: maybeText(
+      REQUESTER_MAX,
+      'Who asked for the download, as status.requestedBy was then. Absent where that is not known.',
+    ),
   })
   .describe('One attempt to download the image.')
 
@@ -90,6 +97,10 @@ export const vmDiskImageStatus = statusOf(
       .describe('Policy values that apply where the spec is silent, frozen when the revision was first queued.')
       .optional(),
     cause: maybeText(1024, 'What the running or last download is for: why there has to be one.'),
+    requestedBy: maybeText(
+      REQUESTER_MAX,
+      'Who asked for that download: the name under which a client or controller writes (its field manager), or <kind>/<namespace>/<name> of what the image was made for. The audit log has the user.',
+    ),
     attempt: count().describe('Number of the running or last attempt, from 1.').optional(),
     startedAt: dateTime('When the running or last attempt began to download.').optional(),
     dataVolumeUID: maybeText(64, 'Uid of the DataVolume of the running or last attempt.'),
@@ -121,6 +132,9 @@ export const vmDiskImageStatus = statusOf(
     references: z
       .object({
         count: count().describe('How many objects refer to the image.'),
+        machines: count()
+          .describe('How many of them are VirtualMachines. Absent until this version of the operator has looked.')
+          .optional(),
         names: z
           .array(z.string().max(512).describe('<kind>/<namespace>/<name>.'))
           .max(10)

@@ -14,6 +14,7 @@ export {
   type Artifact,
   type Attempt,
   PHASES,
+  REQUESTER_MAX,
   type VMDiskImagePhase,
   type VMDiskImageStatus,
 } from './vm-disk-image-status.ts'
@@ -98,6 +99,13 @@ export const vmDiskImage = defineResource({
     },
     ageColumn('image'),
     MESSAGE_COLUMN,
+    {
+      name: 'Machines',
+      type: 'integer',
+      jsonPath: '.status.references.machines',
+      description: 'How many of the objects that refer to the image are virtual machines.',
+      priority: 1,
+    },
     {
       name: 'NextRetry',
       type: 'string',

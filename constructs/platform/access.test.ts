@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { OWNER_ROLES } from '../children/workspace-owners.ts'
 import { CLUSTER_ACCESS, CLUSTER_GRANTS, type Grant, NAMESPACE_ACCESS, NAMESPACE_GRANTS } from './access.ts'
+import { CONFINED } from './operator-confinement.ts'
 
 const DOCS = readFileSync(join(import.meta.dirname, '../../docs/access.md'), 'utf8')
 
@@ -22,6 +23,15 @@ function rowOf({ rule: { apiGroups, resources, verbs, resourceNames }, reason }:
   return [`${resources.map((one) => `\`${one}\``).join(', ')}${group}${names}`, verbs.join(', '), reason].join(' | ')
 }
 
+/** Returns the row as it is in `docs/access.md`. */
+function confinedRowOf({ groups, onlyIf }: (typeof CONFINED)[number]): string {
+  const kinds = Object.entries(groups).map(([group, resources]) => {
+    const names = resources.map((one) => `\`${one}\``).join(', ')
+    return group === '' ? names : `${names} (${group})`
+  })
+  return [kinds.join(', '), onlyIf].join(' | ')
+}
+
 /** The formatter pads tables. */
 const rows = DOCS.split('\n').map((line) => line.replace(/^\| +| +\|$/g, '').replaceAll(/ +\| +/g, ' | '))
 
@@ -38,9 +48,14 @@ describe('what the operator may do', () => {
     expect(rows, `add this row to the tables of docs/access.md: | ${row} |`).toContain(row)
   })
 
+  it.each(CONFINED.map(confinedRowOf))('is confined, and docs/access.md says how: %s', (row) => {
+    expect(rows, `add this row to the table of what it may write: | ${row} |`).toContain(row)
+  })
+
   it('is no more in docs/access.md than it is', () => {
     const section = DOCS.slice(DOCS.indexOf("## The operator's own rights"))
-    expect([...section.matchAll(/^\| `/gm)]).toHaveLength(CLUSTER_ACCESS.length + NAMESPACE_ACCESS.length)
+    const documented = CLUSTER_ACCESS.length + NAMESPACE_ACCESS.length + CONFINED.length
+    expect([...section.matchAll(/^\| `/gm)]).toHaveLength(documented)
   })
 
   it('is nothing that would give it the rights of others, or let it run pods by itself', () => {

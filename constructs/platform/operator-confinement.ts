@@ -25,6 +25,8 @@ interface Confined {
   readonly expression: string
   /** What the operator may do, as text that follows "the operator". */
   readonly message: string
+  /** For `docs/access.md`, as text that follows "it may create, change and delete these only if". */
+  readonly onlyIf: string
 }
 
 const ALL: MatchedResources['operations'] = ['CREATE', 'UPDATE', 'DELETE']
@@ -99,7 +101,8 @@ const PLAYS_ONLY = `variables.after.spec.template.spec.${[
   'containers.all(one, !one.?securityContext.?privileged.orValue(false) && one.?securityContext.?allowPrivilegeEscalation.orValue(true) == false)',
 ].join(' && variables.after.spec.template.spec.')}`
 
-const CONFINED: readonly Confined[] = [
+/** Kinds that the operator may write only as its own. `docs/access.md` has a row for each. */
+export const CONFINED: readonly Confined[] = [
   {
     groups: { '': ['namespaces'] },
     expression: [
@@ -109,6 +112,8 @@ const CONFINED: readonly Confined[] = [
         `owner.name == object.metadata.name && owner.uid == object.metadata.?labels['${LABELS.workspaceUid}'].orValue('')))`,
     ].join(' && '),
     message: 'creates namespaces of Workspaces, and changes and deletes only namespaces that were created as such',
+    onlyIf:
+      'they were created as the namespace of a Workspace, with its label, its name and it as their owner. A namespace that exists cannot become one. So the Pod Security level of other namespaces cannot be lowered',
   },
   {
     groups: {
@@ -119,43 +124,58 @@ const CONFINED: readonly Confined[] = [
     },
     expression: `${IN_A_LAB} && ${OF_A_LAB}`,
     message: 'writes such objects only for Workspaces, in their namespaces',
+    onlyIf:
+      "they are of a Workspace, in its namespace. A Deployment has privileged containers only if `allowPrivileged` is true in the policy's ConfigMap, which is checked while that can be read",
   },
   {
     groups: { batch: ['jobs'] },
     expression: `${IN_A_LAB} && ${OF_A_LAB} && (request.operation == 'DELETE' || ${PLAYS_ONLY})`,
     message:
       'writes Jobs only for Workspaces, in their namespaces: without a token, with nothing of the node, and only with ConfigMaps and single keys of Secrets',
+    onlyIf:
+      'they are of a Workspace, in its namespace. Their pods have no token, no ServiceAccount but `default`, no network, processes or IPC of the node, and no init containers. Their containers are not privileged and cannot become so. Their volumes are ConfigMaps and projected Secrets',
   },
   {
     groups: { '': ['services'] },
     expression: `${IN_A_LAB} && ${OF_A_LAB} && ${WITHOUT_ADDRESSES}`,
     message: 'writes only Services of Workspaces, in their namespaces, without externalIPs and externalName',
+    onlyIf:
+      "they are of a Workspace, in its namespace, without `externalIPs`, and not of type `ExternalName`. Their type is one that `allowedServiceTypes` in the policy's ConfigMap names, which is checked while that can be read",
   },
   {
     groups: { 'rbac.authorization.k8s.io': ['rolebindings'] },
     expression: `${IN_A_LAB} && ${OF_A_LAB} && ${OF_OWNERS}`,
     message: 'gives owners of Workspaces, in their namespaces, the rights that are meant for them',
+    onlyIf:
+      'they are of a Workspace, in its namespace, for one of the two ClusterRoles of owners, and for no user or group of `system:`. One of another role or user may only be deleted',
   },
   {
     groups: { '': ['configmaps'] },
     expression: `variables.isInOwnNamespace ? [${OWN_CONFIG_MAPS.map((name) => `'${name}'`).join(', ')}].exists(name, name == request.name) : ${IN_A_LAB} && ${OF_A_LAB}`,
     message: 'writes only ConfigMaps of its own, and those of Workspaces in their namespaces',
+    onlyIf:
+      'they are of a Workspace, in its namespace, or the ledger of slots, or the status of the policy. It cannot write its own policy',
   },
   {
     groups: { '': ['persistentvolumes'] },
     expression: `${OF_A_LAB} && (request.operation != 'CREATE' || (${FOLDER_OF_A_LAB}))`,
     message: 'writes only volumes of Workspaces, and creates only local ones in a folder of the name of the Workspace',
+    onlyIf:
+      "they are of a Workspace. A new one is `local`, for a claim of that Workspace, in a folder of the Workspace's name. That this is `<localVolumeRoot>/<workspace>` is checked while the policy's ConfigMap can be read",
   },
   {
     groups: { '': ['persistentvolumeclaims'] },
     expression: `request.operation == 'CREATE' ? (${IN_A_LAB} && ${OF_A_LAB}) || (${OF_A_MACHINE}) : ${staysOurs([LABELS.workspaceUid, ...VM_OR_IMAGE], ` || ${OF_CDI}`)}`,
     message:
       'creates claims of Workspaces in their namespaces, and empty disks of machines, and changes and deletes only those, and claims of images and machines',
+    onlyIf:
+      'they are of a Workspace, a machine, an image or a download of CDI. It creates only those of a Workspace, in its namespace, and empty disks of a machine, which name no volume and nothing to be filled from',
   },
   {
     groups: { '': ['pods'] },
     expression: staysOurs([LABELS.workspaceUid, ...VM_OR_IMAGE], ` || ${OF_CDI}`),
     message: 'changes and deletes only pods of Workspaces, of machines and of downloads',
+    onlyIf: 'they are of a Workspace, a machine, an image or a download of CDI. It cannot create any',
   },
   {
     groups: { '': ['secrets'] },
@@ -163,6 +183,8 @@ const CONFINED: readonly Confined[] = [
     expression: `(${SECRET_OF_OURS}) && (request.operation == 'DELETE' || variables.after.?type.orValue('Opaque') in [${COPIED_TYPES.map((type) => `'${type}'`).join(', ')}])`,
     message:
       'writes only Secrets with the cloud-init data of machines, and those of Workspaces in their namespaces, of types that no controller fills with tokens',
+    onlyIf:
+      'they are of a machine, or of a Workspace in its namespace, and of a type that is copied (Opaque, logins, TLS): no token of a ServiceAccount is made for it. One of another type may only be deleted',
   },
   {
     groups: {
@@ -171,17 +193,21 @@ const CONFINED: readonly Confined[] = [
     },
     expression: staysOurs(VM_OR_IMAGE),
     message: 'writes such objects only for images and machines',
+    onlyIf: 'they are of an image or a machine',
   },
   {
     groups: { 'kubevirt.io': ['virtualmachines', 'virtualmachineinstances'] },
     expression: `${staysOurs([LABELS.vmUid])} && (request.resource.resource != 'virtualmachines' || request.operation == 'DELETE' || ${OWN_VOLUMES})`,
     message: 'writes only machines of its own kind VirtualMachine, whose volumes are disks and cloud-init data',
+    onlyIf: 'they are of a machine. It adds no volumes to one but disks, claims and cloud-init data',
   },
   {
     groups: { [GROUP]: ['virtualmachines'] },
     // Elsewhere it sets and removes its finalizer.
     expression: `(${IN_A_LAB} && ${OF_A_LAB}) || (request.operation == 'UPDATE' && object.?spec == oldObject.?spec)`,
     message: 'writes the VirtualMachines of Workspaces, and no spec of others',
+    onlyIf:
+      'they are of a Workspace, in its namespace. On those elsewhere it sets finalizers and annotations, and no spec',
   },
 ]
 

@@ -1,4 +1,4 @@
-import type { VMDiskImageSpec } from '@open-terrain/constructs'
+import { type VMDiskImageSpec, virtualMachine } from '@open-terrain/constructs'
 import { type KubeObject, keyOf, type ObjectKey } from '../kube/kube-object.ts'
 import type { ImageView } from './image-view.ts'
 
@@ -72,6 +72,8 @@ export function sumReferences(parts: readonly References[]): References {
 /** References as a status shows them. */
 export interface ShownReferences {
   readonly count: number
+  /** How many of them are virtual machines. */
+  readonly machines: number
   /** The first few. */
   readonly names: string[]
 }
@@ -80,5 +82,6 @@ const NAMES_SHOWN = 10
 
 /** For people only: a decision needs all of them. */
 export function shownReferences({ count, names }: References): ShownReferences {
-  return { count, names: names.slice(0, NAMES_SHOWN) }
+  const machines = names.filter((name) => name.startsWith(`${virtualMachine.kind}/`)).length
+  return { count, machines, names: names.slice(0, NAMES_SHOWN) }
 }

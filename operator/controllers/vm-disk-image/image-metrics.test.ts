@@ -107,7 +107,7 @@ describe('the gauges', () => {
     const artifact = (restoreSize: string) =>
       ({ kind: 'VolumeSnapshot', name: 'a', revision: '01234567', restoreSize }) as const
     const statuses: VMDiskImageStatus[] = [
-      { phase: 'Queued', references: { count: 3, names: [] }, conditions: [condition('DeletionBlocked')] },
+      { phase: 'Queued', references: { count: 3, machines: 2, names: [] }, conditions: [condition('DeletionBlocked')] },
       { phase: 'Queued', references: { count: 1, names: [] } },
       { conditions: [condition('Unreferenced')], artifact: artifact('10Gi') },
       { conditions: [condition('Unreferenced')], artifact: artifact('odd') },
@@ -123,6 +123,7 @@ describe('the gauges', () => {
       ...(await lines(registry, 'ot_sync_queue_length')),
       ...(await lines(registry, 'ot_vmdi_phase{phase="Queued"}')),
       ...(await lines(registry, 'ot_vmdi_references')),
+      ...(await lines(registry, 'ot_vmdi_machine_references')),
       ...(await lines(registry, 'ot_vmdi_unreferenced')),
       ...(await lines(registry, 'ot_sync_without_slot')),
       ...(await lines(registry, 'ot_vmdi_failed{')),
@@ -135,6 +136,7 @@ describe('the gauges', () => {
       'ot_sync_queue_length 7',
       'ot_vmdi_phase{phase="Queued"} 2',
       'ot_vmdi_references 4',
+      'ot_vmdi_machine_references 2',
       'ot_vmdi_unreferenced 2',
       'ot_vmdi_unreferenced_bytes 10737418240',
       'ot_sync_without_slot 1',

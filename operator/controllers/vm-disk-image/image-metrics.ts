@@ -59,6 +59,11 @@ export class ImageMetrics {
     const having = (name: string, help: string, type: string) =>
       total(name, help, (status) => (isTrue(status, type) ? 1 : 0))
     total('ot_vmdi_references', 'References to VMDiskImages, all together', ({ references }) => references?.count ?? 0)
+    total(
+      'ot_vmdi_machine_references',
+      'References to VMDiskImages by VirtualMachines, all together: those of ot_vmdi_references that are of machines',
+      ({ references }) => references?.machines ?? 0,
+    )
     having('ot_vmdi_unreferenced', 'VMDiskImages that nothing refers to', 'Unreferenced')
     total(
       'ot_vmdi_unreferenced_bytes',

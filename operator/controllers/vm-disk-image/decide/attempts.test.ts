@@ -1,7 +1,8 @@
 import { ANNOTATIONS, type Attempt, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { START } from '../../../runtime/times.fixtures.ts'
-import { attemptOf, nextAttempt, recordCancel } from './attempts.ts'
+import { aDataVolume } from '../image-objects.fixtures.ts'
+import { attemptOf, nextAttempt, recordCancel, subjectOf } from './attempts.ts'
 
 const dataVolumeOf = (attempt: string | undefined) => ({
   apiVersion: 'cdi.kubevirt.io/v1beta1',
@@ -37,9 +38,24 @@ describe('the number of an attempt', () => {
   })
 })
 
+it.each([
+  ['as the status says, for its revision', '01234567', 'argocd'],
+  ['that is not known, for another one', '89abcdef', undefined],
+])('who asked for a download is the one %s', (_who, revision, expected) => {
+  const written: VMDiskImageStatus = { revision: '01234567', requestedBy: 'argocd' }
+  expect(subjectOf(aDataVolume(), written, revision).requestedBy).toBe(expected)
+})
+
 it('a failure stays on record however many downloads that nobody asked for are stopped after it', () => {
   const failed = { number: 1, revision: 'r', outcome: 'Failed', reason: 'NotFound', message: '' } satisfies Attempt
-  const stray = (uid: string) => ({ uid, number: 1, revision: 'r', createdAt: undefined, restarts: 0 })
+  const stray = (uid: string) => ({
+    uid,
+    number: 1,
+    revision: 'r',
+    createdAt: undefined,
+    restarts: 0,
+    requestedBy: undefined,
+  })
   let status: VMDiskImageStatus = { phase: 'Failed', attempts: [failed] }
   for (let at = 0; at < 9; at += 1) status = recordCancel(status, stray(`uid-${at}`), 'SpecChanged', '', START)
   expect(status.attempts?.map(({ outcome, dataVolumeUID }) => dataVolumeUID ?? outcome)).toEqual([

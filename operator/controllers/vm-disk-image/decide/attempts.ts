@@ -98,11 +98,19 @@ export function renewed(status: VMDiskImageStatus): VMDiskImageStatus {
 /** The attempt that a record is about. */
 type AttemptSubject = ReturnType<typeof subjectOf>
 
-/** @param revision required where its label cannot be trusted */
-export function subjectOf(dataVolume: DataVolumeView, revision = dataVolume.metadata.labels?.[LABELS.revision] ?? '') {
+/**
+ * @param written status of the image as it is stored: it still says who asked for a download that a later change stops
+ * @param revision required where its label cannot be trusted
+ */
+export function subjectOf(
+  dataVolume: DataVolumeView,
+  written: VMDiskImageStatus,
+  revision = dataVolume.metadata.labels?.[LABELS.revision] ?? '',
+) {
   const { uid = '', creationTimestamp } = dataVolume.metadata
   const number = attemptOf(dataVolume)
-  return { uid, number, revision, createdAt: creationTimestamp, restarts: dataVolume.restartCount }
+  const requestedBy = written.revision === revision ? written.requestedBy : undefined
+  return { uid, number, revision, createdAt: creationTimestamp, restarts: dataVolume.restartCount, requestedBy }
 }
 
 function withAttempt(
@@ -124,6 +132,7 @@ function withAttempt(
     ...(started !== undefined && { durationSeconds: Math.max(0, Math.round((now - started) / 1_000)) }),
     downloads,
     dataVolumeUID: subject.uid,
+    ...(subject.requestedBy !== undefined && { requestedBy: subject.requestedBy }),
   }
   return {
     ...status,

@@ -114,6 +114,26 @@ describe('a claim that is the artifact', () => {
     expect(walk.condition('Ready')).toBe('True')
   })
 
+  it('and has lost its volume serves nobody, says what to do, and serves again if the volume comes back', () => {
+    const walk = aGolden()
+    const { claims } = walk.world
+    walk.set({ claims: claims.map((one) => ({ ...one, phase: 'Lost' })) }).settle()
+    expect([walk.stand, walk.condition('Ready'), walk.condition('Stalled')]).toEqual([
+      'Snapshotting/Snapshotting',
+      'False',
+      'True',
+    ])
+    expect(walk.status.message).toBe(
+      `PersistentVolumeClaim ${walk.childName} has lost its volume (it is Lost): bring the PersistentVolume back, or delete the claim, and the image is downloaded again`,
+    )
+    expect(walk.status.conditions?.find(({ type }) => type === 'ArtifactLost')?.message).toBe(
+      `PersistentVolumeClaim ${walk.childName}, from which disks were cloned, has lost its volume: nothing can be cloned from it`,
+    )
+    expect(walk.plan()).toMatchObject({ apply: [], remove: [] })
+    walk.set({ claims }).settle()
+    expect([walk.stand, walk.condition('Ready')]).toEqual(['Succeeded/Synced', 'True'])
+  })
+
   it('serves on when somebody took our labels off it', () => {
     const walk = changeClaim(aGolden(), { labels: {} })
     const before = walk.log.length

@@ -20,7 +20,7 @@ import { whatBlocksSnapshot } from './checks.ts'
 import { type ImageDraft, type ImagePlan, planAt, uncloned } from './image-plan.ts'
 import { isFinished } from './judge.ts'
 import { CLONED_LOOK_MS } from './plan-deletion.ts'
-import { type ImageStanding, OUT_OF_QUEUE, withImageStanding } from './status.ts'
+import { hasLostVolume, type ImageStanding, OUT_OF_QUEUE, withImageStanding } from './status.ts'
 import { originOf } from './target.ts'
 
 /** How long the previous artifact stays after the alias points to the new one: clones that just began still read it. */
@@ -39,7 +39,8 @@ export function dropLostArtifact(
   const { artifact } = status
   if (artifact === undefined) return status
   const isIt = ({ metadata }: KubeObject) => metadata.name === artifact.name
-  const candidates: readonly KubeObject[] = artifact.kind === 'VolumeSnapshot' ? snapshots : claims
+  const candidates: readonly KubeObject[] =
+    artifact.kind === 'VolumeSnapshot' ? snapshots : claims.filter((claim) => !hasLostVolume(claim))
   const isThere = candidates.some((one) => isIt(one) && !isTerminating(one))
   const isOverwritten =
     artifact.kind === 'PersistentVolumeClaim' && dataVolumes.some((one) => isIt(one) && !isFinished(one))
@@ -55,6 +56,7 @@ export function planPublication(draft: ImageDraft): ImagePlan | undefined {
   if (target.snapshotClass !== undefined) return planSnapshot(draft)
   if (dataVolume === undefined) return undefined
   const claim = claimOf(draft)
+  if (claim !== undefined && hasLostVolume(claim)) return withoutVolume(draft, claim)
   if (claim === undefined || !isBound(claim)) return atWork(draft, TAKING)
   return publish(draft, { kind: 'PersistentVolumeClaim', name: target.volumeName, restoreSize: claim.capacity })
 }
@@ -125,6 +127,12 @@ function underWay(draft: ImageDraft, where: Omit<ImageStanding, 'phase'>, rest?:
   const { now, status } = draft
   const next = { ...status, ...OUT_OF_QUEUE, snapshotStartedAt: status.snapshotStartedAt ?? toTime(now) }
   return planAt(draft, next, { phase: 'Snapshotting', upToDate: false, ...where }, rest)
+}
+
+/** Only people can bring it back, or give it up: its storage may still have the data. */
+function withoutVolume(draft: ImageDraft, { metadata: { name } }: ClaimView): ImagePlan {
+  const message = `PersistentVolumeClaim ${name} has lost its volume (it is Lost): bring the PersistentVolume back, or delete the claim, and the image is downloaded again`
+  return underWay(draft, { reason: 'Snapshotting', message, stalled: true })
 }
 
 function isBound(claim: ClaimView): boolean {

@@ -112,7 +112,7 @@ describe('deleting an image that is in use', () => {
     const walk = used()
       .set({ references: { count: 2, names: both, users: both } })
       .settle()
-    expect(walk.status.references).toEqual({ count: 2, names: both })
+    expect(walk.status.references).toEqual({ count: 2, machines: 2, names: both })
   })
 
   it('goes on when the last user is gone', () => {

@@ -115,7 +115,8 @@ function recordVanished({ status, world, now }: ImageDraft): VMDiskImageStatus |
   const before = world.image.status
   const wasUnderWay = before.phase === 'Syncing' && uid !== undefined && !isRecorded(status)
   if (!wasUnderWay || world.dataVolumes.some(({ metadata }) => metadata.uid === uid)) return undefined
-  const subject = { uid, number, revision: before.revision ?? '', createdAt: startedAt, restarts: 0 }
+  const { revision = '', requestedBy } = before
+  const subject = { uid, number, revision, createdAt: startedAt, restarts: 0, requestedBy }
   const isOfBudget = before.revision === status.revision && before.budget?.key === status.budget?.key
   if (!isOfBudget) return recordCancel(status, subject, 'DataVolumeDeleted', DELETED, now)
   // If its importer was not observed, it counts as one download.
@@ -131,7 +132,7 @@ function deletedBySomebody(downloads: number): Failure {
 function stopOf(dataVolume: DataVolumeView, draft: ImageDraft): Stop | undefined {
   const { world, target, status, now } = draft
   const { name, uid, deletionTimestamp } = dataVolume.metadata
-  const subject = subjectOf(dataVolume)
+  const subject = subjectOf(dataVolume, world.image.status)
   /** Not an attempt of the operator, or one whose end is already recorded. */
   const stray: Stop = { dataVolume, record: (before) => before, notes: [], onlyIf: [] }
   const cancelled = (reason: Reason, message: string): Stop => {

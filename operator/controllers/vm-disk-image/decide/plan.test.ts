@@ -231,7 +231,7 @@ describe('references', () => {
   it('are shown, with the moment the last one went', () => {
     const walk = new Walk({ references: ONE_USER })
     walk.publish()
-    expect(walk.status.references).toEqual({ count: 1, names: ONE_USER.names })
+    expect(walk.status.references).toEqual({ count: 1, machines: 1, names: ONE_USER.names })
     expect(walk.status.unreferencedSince).toBeUndefined()
     expect(walk.condition('Unreferenced')).toBe('False')
     walk.set({ references: NO_REFERENCES }).after(HOUR)
@@ -241,10 +241,22 @@ describe('references', () => {
     expect(fromTime(walk.status.unreferencedSince)).toBe(walk.now - HOUR)
   })
 
+  it('tell machines, which can break, from what only keeps the image', () => {
+    const names = [
+      'DataSync/n/a',
+      'VirtualMachine/n/a',
+      'VirtualMachine/n/b',
+      'Workspace/a',
+      'DataVolume/n/VirtualMachine',
+    ]
+    const { status } = new Walk({ references: { count: names.length, names, users: [] } }).publish()
+    expect(status.references).toMatchObject({ count: 5, machines: 2 })
+  })
+
   it('are shown by the names of the first ten', () => {
     const names = Array.from({ length: 12 }, (_none, at) => `VirtualMachine/n/${at}`)
     const { status } = new Walk({ references: { count: 12, names, users: [] } }).publish()
-    expect(status.references).toEqual({ count: 12, names: names.slice(0, 10) })
+    expect(status.references).toEqual({ count: 12, machines: 12, names: names.slice(0, 10) })
     expect(status.conditions?.find(({ type }) => type === 'Unreferenced')?.message).toBe(
       `referenced by ${names.slice(0, 10).join(', ')}`,
     )

@@ -8,6 +8,7 @@ import {
 } from '@open-terrain/constructs'
 import { endingWaits } from '../../../cluster/dependents.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
+import type { ImageView } from '../../../images/image-view.ts'
 import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import { removalOf } from '../../../runtime/plan.ts'
@@ -38,7 +39,14 @@ import { isFinished } from './judge.ts'
 import { dropLostArtifact, planPublication, planSteady } from './plan-artifact.ts'
 import { abandoned, expired, expiryOf, planImageDeletion, withExpiry } from './plan-deletion.ts'
 import { planRunning, planStopping } from './plan-running.ts'
-import { type ImageStanding, imageEventsBetween, isRecorded, OUT_OF_QUEUE, withImageStanding } from './status.ts'
+import {
+  type ImageStanding,
+  imageEventsBetween,
+  isRecorded,
+  OUT_OF_QUEUE,
+  requesterOf,
+  withImageStanding,
+} from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
 
 /**
@@ -150,14 +158,15 @@ function recordStop(
   now: number,
 ): VMDiskImageStatus {
   if (isRecorded(status, dataVolume.metadata.uid)) return status
-  return recordCancel(status, subjectOf(dataVolume), 'SpecChanged', why, now)
+  return recordCancel(status, subjectOf(dataVolume, status), 'SpecChanged', why, now)
 }
 
 /**
  * Updates the status to the wanted revision and budget and to the current policy. Drops what belongs to another revision, except
  * history. Drops the ticket too, or a place in the queue could be held for a different download.
  */
-function turnTo(target: Target, { image: { status }, policy }: ImageWorld): VMDiskImageStatus {
+function turnTo(target: Target, { image, policy }: ImageWorld): VMDiskImageStatus {
+  const { status } = image
   const isSameRevision = status.revision === target.revision
   const isSameBudget = isSameRevision && status.budget?.key === target.budgetKey
   const next: VMDiskImageStatus = {
@@ -165,7 +174,7 @@ function turnTo(target: Target, { image: { status }, policy }: ImageWorld): VMDi
     revision: target.revision,
     defaults: target.defaults,
     ...(!isSameRevision && { ticket: undefined, snapshotStartedAt: undefined, progress: undefined }),
-    ...causeOf(status, isSameRevision, isSameBudget),
+    ...withRequester(causeOf(status, isSameRevision, isSameBudget), image),
     ...(!isSameBudget && { budget: { key: target.budgetKey, downloads: 0 }, nextRetryTime: undefined }),
     // A change that people request restarts the unreferenced time of an image that was never referenced.
     ...(!isSameBudget && status.lastReferencedTime === undefined && { unreferencedSince: undefined }),
@@ -183,6 +192,14 @@ function causeOf(
   if (!isSameRevision) return { cause: `its spec or annotation ${ANNOTATIONS.syncRequestedAt} has changed` }
   if (isSameBudget || budget === undefined || artifact?.revision === revision) return {}
   return { cause: `annotation ${ANNOTATIONS.retryRequestedAt} or a name of its credentials has changed` }
+}
+
+/** Adds who asked. That is fixed with the cause: who writes the image later did not ask for this download. */
+function withRequester(
+  because: Pick<VMDiskImageStatus, 'cause'>,
+  image: ImageView,
+): Pick<VMDiskImageStatus, 'cause' | 'requestedBy'> {
+  return because.cause === undefined ? because : { ...because, requestedBy: requesterOf(image) }
 }
 
 /**
@@ -217,9 +234,9 @@ function withFailingCreate(draft: ImageDraft): VMDiskImageStatus {
 
 /** Records the success of a download once it is observed. */
 function recordEnd(draft: ImageDraft): ImageDraft {
-  const { dataVolume, target, status, now } = draft
+  const { world, dataVolume, target, status, now } = draft
   if (dataVolume === undefined || isRecorded(status, dataVolume.metadata.uid)) return draft
-  const recorded = recordSuccess(status, subjectOf(dataVolume, target.revision), now)
+  const recorded = recordSuccess(status, subjectOf(dataVolume, world.image.status, target.revision), now)
   return { ...draft, status: { ...recorded, progress: '100.0%', ...OUT_OF_QUEUE } }
 }
 

@@ -243,6 +243,46 @@ describe('events', () => {
     expect(started.at(-1)?.message).toMatch(new RegExp(`^downloading revision [0-9a-f]{8}, ${text}$`))
   })
 
+  it.each<[string, string, (walk: Walk) => unknown, (string | undefined)[]]>([
+    ['a client', 'kubectl-edit', (walk) => walk.publish(), ['kubectl-edit']],
+    [
+      'the machine that it was made for',
+      MANAGER,
+      (walk) => walk.annotate({ [ANNOTATIONS.creator]: 'VirtualMachine/team/vm/uid generation 1' }).publish(),
+      ['VirtualMachine/team/vm'],
+    ],
+    ['nobody that is known', MANAGER, (walk) => walk.publish(), [undefined]],
+    [
+      'each its own, also the one that another spec stops',
+      'kubectl-create',
+      (walk) => changedBy(walk.settle().admit(), 'kubectl-edit').edit({ url: 'https://images.example/b' }).settle(),
+      ['kubectl-create'],
+    ],
+    [
+      'who asked for it, not who changed what decides about no download',
+      'kubectl-create',
+      (walk) => changedBy(walk.settle(), 'argocd').edit({ reclaimPolicy: 'Delete' }).settle().fail(CDI.notFound),
+      ['kubectl-create'],
+    ],
+    [
+      'who asked for each',
+      'kubectl-create',
+      (walk) => changedBy(walk.publish(), 'argocd').edit({ url: 'https://images.example/b' }).publish(),
+      ['kubectl-create', 'argocd'],
+    ],
+  ])('of attempts are recorded with who asked for them: %s', (_who, manager, act, expected) => {
+    const walk = changedBy(new Walk(), manager)
+    act(walk)
+    expect(walk.status.attempts?.map(({ requestedBy }) => requestedBy)).toEqual(expected)
+  })
+
+  it('of another last writer are no reason to write a status', () => {
+    const walk = changedBy(new Walk(), 'kubectl-create').settle().admit().report(CDI.running)
+    const before = walk.status
+    changedBy(walk, 'argocd')
+    expect(walk.plan().status).toEqual(before)
+  })
+
   it('of a lost artifact are a warning that names it, whether or not it is downloaded again', () => {
     const seen = notes((walk) => walk.publish().set({ snapshots: [] }).settle())
     expect(seen.slice(2)).toEqual([

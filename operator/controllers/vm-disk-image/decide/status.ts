@@ -1,5 +1,6 @@
 import type { Attempt, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
-import { MANAGER } from '@open-terrain/constructs'
+import { MANAGER, REQUESTER_MAX } from '@open-terrain/constructs'
+import type { ClaimView } from '../../../cluster/views.ts'
 import { creatorOf } from '../../../images/decide/image-creator.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { type ShownReferences, shownReferences } from '../../../images/references.ts'
@@ -41,7 +42,7 @@ export function withImageStanding(
   const message = cutMessage(standing.message)
   const references = shownReferences(world.references)
   const { generation } = world.image.metadata
-  const remarks = [packedSource(world), lostArtifact(world.image.status, status)].filter((one) => one !== undefined)
+  const remarks = [packedSource(world), lostArtifact(world, status)].filter((one) => one !== undefined)
   const conditions = [...conditionsOf(status, { ...standing, message }, references), ...remarks]
   const before = (status.conditions ?? []).filter(
     ({ type }) => !REMARKS.has(type) || remarks.some((one) => one.type === type),
@@ -77,12 +78,23 @@ function packedSource({ spec }: ImageWorld): NewCondition | undefined {
 }
 
 /** From the loss on until there is an artifact again. */
-function lostArtifact(before: VMDiskImageStatus, { artifact }: VMDiskImageStatus): NewCondition | undefined {
+function lostArtifact(
+  { image: { status: before }, claims }: ImageWorld,
+  { artifact }: VMDiskImageStatus,
+): NewCondition | undefined {
   if (artifact !== undefined) return undefined
   if (before.artifact === undefined) return before.conditions?.find(({ type }) => type === ARTIFACT_LOST)
   const { kind, name } = before.artifact
-  const message = `${kind} ${name}, from which disks were cloned, is gone: it is made again`
+  const isThere =
+    kind === 'PersistentVolumeClaim' && claims.some((one) => one.metadata.name === name && hasLostVolume(one))
+  const what = isThere ? 'has lost its volume: nothing can be cloned from it' : 'is gone: it is made again'
+  const message = `${kind} ${name}, from which disks were cloned, ${what}`
   return newCondition(ARTIFACT_LOST, true, { reason: 'ArtifactLost', message })
+}
+
+/** Its PersistentVolume is gone: nothing can be cloned from it. Kubernetes binds it again if the volume comes back. */
+export function hasLostVolume({ phase }: ClaimView): boolean {
+  return phase === 'Lost'
 }
 
 function conditionsOf(status: VMDiskImageStatus, standing: ImageStanding, references: ShownReferences): NewCondition[] {
@@ -212,6 +224,14 @@ function whoAsked(image: Pick<ImageView, 'metadata' | 'changedBy'>): string {
   if (changedBy !== undefined && changedBy !== MANAGER) return `; last changed by ${changedBy}`
   const creator = creatorOf(image)
   return creator === undefined ? '' : `; made for ${creator.kind} ${creator.key}`
+}
+
+/** Returns who asks for what the image now wants: its last writer, or for an image that the operator made, its creator. */
+export function requesterOf(image: Pick<ImageView, 'metadata' | 'changedBy'>): string | undefined {
+  const { changedBy } = image
+  if (changedBy !== undefined && changedBy !== MANAGER) return changedBy.slice(0, REQUESTER_MAX)
+  const creator = creatorOf(image)
+  return creator && `${creator.kind}/${creator.key}`.slice(0, REQUESTER_MAX)
 }
 
 function publishedArtifact({ artifact: before }: VMDiskImageStatus, { artifact }: VMDiskImageStatus): EventNote[] {
