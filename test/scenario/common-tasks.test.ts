@@ -9,19 +9,19 @@ import { useOwnCluster } from '../harness/cluster.ts'
 import { IMAGE, MACHINE, reasonOf } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
-const README = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
+const OPERATIONS = await readFile(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
 const TYPES: Readonly<Record<string, ResourceType>> = { cm: CONFIG_MAP, vmdi: IMAGE, otvm: MACHINE }
 
 /** The first command of a row of the table "Common tasks". */
 function handle(purpose: string): string {
-  const command = README.split('\n')
+  const command = OPERATIONS.split('\n')
     .find((line) => line.startsWith(`| ${purpose} `))
     ?.match(/`(kubectl [^`]+)`/)?.[1]
-  if (command === undefined) throw new Error(`the README has no handle to "${purpose}"`)
+  if (command === undefined) throw new Error(`docs/operations.md has no handle to "${purpose}"`)
   return command
 }
 
-/** Does what kubectl does for the few commands of the README. */
+/** Does what kubectl does for the few commands of that table. */
 async function kubectl(world: World, command: string, namespace: string): Promise<readonly KubeObject[]> {
   const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '')
   const at = words.indexOf('-n')
@@ -46,7 +46,7 @@ async function kubectl(world: World, command: string, namespace: string): Promis
   ]
 }
 
-describe('the everyday handles of the README', () => {
+describe('the common tasks of docs/operations.md', () => {
   const cluster = useOwnCluster({ access: true, policy: { concurrency: 4 } })
   const start = () => World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
   /** Runs a handle in the namespace of this world, for an image of this name. */
