@@ -1,5 +1,3 @@
-// Imported first, so that it runs before anything large is loaded.
-import './heap.ts'
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { type OperatorConfig, readConfig } from './config.ts'
@@ -7,6 +5,7 @@ import { Connection } from './kube/connection.ts'
 import { HttpKubeClient } from './kube/http-client.ts'
 import type { RequestReport } from './kube/kube-client.ts'
 import { RequestBudget } from './kube/request-budget.ts'
+import { hasHeapFlags } from './node-flags.ts'
 import { OperatorReplica } from './operator.ts'
 import about from './package.json' with { type: 'json' }
 import { largePartsMax } from './runtime/cache-budget.ts'
@@ -33,6 +32,9 @@ async function main(): Promise<void> {
       stopping.abort()
     })
   }
+
+  if (process.env['NODE_ENV'] === 'production' && !hasHeapFlags(process))
+    log.warn({}, "started without the flags of the image's entry point: it may take twice the memory")
 
   const metrics = new RuntimeMetrics()
   metrics.observeProcess()

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { heapFlag, MEMORY_LIMIT } from '@open-terrain/constructs/platform'
+import { ALLOCATOR, NODE_FLAGS } from '../../operator/node-flags.ts'
 import type { CacheDigest } from '../../operator/runtime/cache-digest.ts'
 import { systemClock } from '../../operator/runtime/clock.ts'
 import { Watchdog } from '../../sandbox/control-plane/watchdog.ts'
@@ -50,8 +51,9 @@ export class BundledOperator implements AsyncDisposable {
   private constructor(options: BundledOperatorOptions, port: number) {
     this.name = options.name ?? 'operator'
     this.#port = port
-    this.#child = spawn(process.execPath, [options.entry ?? join(ROOT, 'dist/operator.mjs')], {
+    this.#child = spawn(process.execPath, [...NODE_FLAGS, options.entry ?? join(ROOT, 'dist/operator.mjs')], {
       env: {
+        ...ALLOCATOR,
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
         NODE_ENV: 'production',

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { ALLOCATOR, NODE_FLAGS } from '../../operator/node-flags.ts'
 import { Watchdog } from '../../sandbox/control-plane/watchdog.ts'
 
 const MAIN = join(import.meta.dirname, '../../operator/main.ts')
@@ -51,8 +52,9 @@ export class OperatorProcess implements AsyncDisposable {
   constructor(world: Surroundings, name: string, options: OperatorProcessOptions = {}) {
     const { operatorKubeconfig = world.cluster.controlPlane.kubeconfigPath } = world
     const { kubeconfig = operatorKubeconfig, entry = MAIN, lease = SHORT_LEASE } = options
-    this.#child = spawn(process.execPath, [entry], {
+    this.#child = spawn(process.execPath, [...NODE_FLAGS, entry], {
       env: {
+        ...ALLOCATOR,
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
         KUBECONFIG: kubeconfig,

@@ -13,7 +13,7 @@ export const LEAST_MINUTES = 15
 export const MB_PER_HOUR = 1
 /**
  * How much memory may grow in any time without a leak: V8 lets a heap of about 20 MB grow by 40 % before it collects
- * (operator/heap.ts), so two samples may differ by this much.
+ * (operator/node-flags.ts), so two samples may differ by this much.
  */
 export const TO_AND_FRO_MB = 8
 /** Of one process of the soak, which has no Workspaces: 12 of the cluster's kinds, 4 of ours, 2 of KubeVirt, and the policy. */

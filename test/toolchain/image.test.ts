@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { renderInstallation } from '@open-terrain/constructs/platform'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { NODE_FLAGS } from '../../operator/node-flags.ts'
 import { freePorts } from '../../sandbox/control-plane/free-ports.ts'
 import { runConfig } from '../../tooling/image/operator-image.ts'
 import { copyContext, stagesOf } from './docker-context.ts'
@@ -58,7 +59,7 @@ describe('the image', () => {
         template: { spec: { securityContext: { runAsNonRoot: true, runAsUser, runAsGroup }, containers: [{ ports }] } },
       },
     })
-    expect(restOf('ENTRYPOINT').map((text) => JSON.parse(text))).toEqual([['node', '/operator.mjs']])
+    expect(restOf('ENTRYPOINT').map((text) => JSON.parse(text))).toEqual([['node', ...NODE_FLAGS, '/operator.mjs']])
   })
 
   it('is what `npm run image` makes without a container engine: its user, ports, command, variables and labels', () => {
@@ -133,15 +134,7 @@ describe('the bundle', () => {
     expect(readFileSync(inject('operatorBundle'), 'utf8')).not.toMatch(/^\s*\/\/[#@]\s*sourceMappingURL=/m)
   })
 
-  it.each<[string, readonly string[], object]>([
-    ['as it is', [], {}],
-    // It may not restart itself (operator/heap.ts), so the environment pretends that it already has.
-    [
-      'without any right to write a file, or to start a process',
-      ['--permission', '--allow-fs-read=*'],
-      { OPEN_TERRAIN_HEAP: '1' },
-    ],
-  ])('runs alone in a folder that it cannot write to, %s, and ends when it is told to', async (_how, flags, env) => {
+  it('runs alone in a folder, without any right to write a file or to start a process, and ends when it is told to', async () => {
     const root = mkdtempSync(join(folder, 'root-'))
     const [health = 0, away = 0] = await freePorts(2)
     cpSync(inject('operatorBundle'), join(root, 'operator.mjs'))
@@ -157,16 +150,19 @@ describe('the bundle', () => {
     }
     writeFileSync(join(root, 'kubeconfig'), JSON.stringify(kubeconfig))
     chmodSync(root, 0o555)
-    const child = spawn(process.execPath, [...flags, join(root, 'operator.mjs')], {
-      cwd: root,
-      env: {
-        NODE_ENV: 'production',
-        KUBECONFIG: join(root, 'kubeconfig'),
-        HEALTH_ADDRESS: `127.0.0.1:${health}`,
-        ...env,
+    const child = spawn(
+      process.execPath,
+      [...NODE_FLAGS, '--permission', '--allow-fs-read=*', join(root, 'operator.mjs')],
+      {
+        cwd: root,
+        env: {
+          NODE_ENV: 'production',
+          KUBECONFIG: join(root, 'kubeconfig'),
+          HEALTH_ADDRESS: `127.0.0.1:${health}`,
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    )
     const said: string[] = []
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => said.push(text))
     const exited = once(child, 'exit')

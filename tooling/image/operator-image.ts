@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { createGunzip } from 'node:zlib'
+import { ALLOCATOR, NODE_FLAGS } from '../../operator/node-flags.ts'
 import type { Descriptor, Image, ImageLayout, RunConfig } from '../../sandbox/oci/image-layout.ts'
 import type { Entry } from '../../sandbox/oci/layer.ts'
 import { readTar } from '../../sandbox/oci/tar-reader.ts'
@@ -73,10 +74,11 @@ async function operatorImage({ lock, packages, files, ...props }: OperatorImageP
 
 /** As the Dockerfile has it. */
 export function runConfig({ version, revision }: { readonly version: string; readonly revision: string }): RunConfig {
+  const variables = Object.entries(ALLOCATOR).map(([name, value]) => `${name}=${value}`)
   return {
     User: `${USER}:${USER}`,
-    Env: ['PATH=/usr/local/bin', 'NODE_ENV=production'],
-    Entrypoint: ['node', '/operator.mjs'],
+    Env: ['PATH=/usr/local/bin', 'NODE_ENV=production', ...variables],
+    Entrypoint: ['node', ...NODE_FLAGS, '/operator.mjs'],
     ExposedPorts: { '8080/tcp': {}, '8081/tcp': {} },
     Labels: {
       'org.opencontainers.image.title': 'open-terrain-operator',
