@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
-const PARTS = ['biome.json', 'tooling/pure-decisions.grit']
+const PARTS = ['biome.json', 'tooling/pure-decisions.grit', 'tooling/no-locale.grit']
 const MESSAGES = ['plugin', 'lint/style/noRestrictedGlobals']
 
 interface Report {

@@ -1,6 +1,7 @@
 import type { SpecProblem } from '@open-terrain/constructs'
 import { groupOf, type KubeObject, keyOf } from '../kube/kube-object.ts'
 import type { CacheBudget } from '../runtime/cache-budget.ts'
+import { grouped } from '../runtime/first-few.ts'
 import { bytesOf, DEPTH_MAX, fits, VALUE_MAX, VALUES_MAX } from '../runtime/foreign.ts'
 import { memoized } from '../runtime/memoized.ts'
 import type { Change } from '../runtime/store.ts'
@@ -108,7 +109,7 @@ export function unusableReason({ isCut }: Pick<OwnView, 'isCut'>): 'TooLarge' | 
 /** Parses the spec of a view, once for each spec object that a cache returns. That of a view that was cut is a problem of its own. */
 export function parserOf<T extends { readonly ok: true }>(parse: (spec: unknown) => T | Unusable, max: number) {
   const parsed = memoized(parse)
-  const most = `${max.toLocaleString('en-US')} characters, those of the annotations of the operator included, ${VALUES_MAX.toLocaleString('en-US')} values, and ${DEPTH_MAX} levels of fields and lists`
+  const most = `${grouped(max)} characters, those of the annotations of the operator included, ${grouped(VALUES_MAX)} values, and ${DEPTH_MAX} levels of fields and lists`
   const message = `must have at most ${most}: nothing is created, changed or removed for a larger one`
   const tooLarge: Unusable = { ok: false, problems: [{ path: 'spec', message }] }
   return ({ spec, isCut, isAside, lacksRoom }: Pick<OwnView, 'spec' | Mark>): T | Unusable => {

@@ -2,6 +2,7 @@ import { ANNOTATIONS, LABELS, parseVMDiskImageSpec, type VMDiskImageStatus } fro
 import { keptMetadata, type Matters } from '../cluster/kept-metadata.ts'
 import { cutToFit, nameIn, type OwnView, parserOf } from '../cluster/own-view.ts'
 import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
+import { compareTexts } from '../runtime/first-few.ts'
 import { upTo, VALUE_MAX } from '../runtime/foreign.ts'
 import { deduplicated, intern } from '../runtime/interned.ts'
 
@@ -74,7 +75,7 @@ function lastManager(metadata: ObjectMeta): string | undefined {
     const annotations = fields['f:metadata']?.['f:annotations'] ?? {}
     return subresource === undefined && ('f:spec' in fields || REQUESTS.some((name) => name in annotations))
   })
-  const last = asking.toSorted((one, other) => (one.time ?? '').localeCompare(other.time ?? '')).at(-1)
+  const last = asking.toSorted((one, other) => compareTexts(one.time ?? '', other.time ?? '')).at(-1)
   return last?.manager === undefined ? undefined : intern(upTo(VALUE_MAX, last.manager))
 }
 

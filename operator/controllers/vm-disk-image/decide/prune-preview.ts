@@ -2,7 +2,7 @@ import type { Policy } from '@open-terrain/constructs'
 import { type ImageView, parsedImageSpec } from '../../../images/image-view.ts'
 import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { firstFew } from '../../../runtime/first-few.ts'
+import { compareTexts, firstFew } from '../../../runtime/first-few.ts'
 import { expiryOf } from './plan-deletion.ts'
 
 const NAMES_SHOWN = 20
@@ -26,7 +26,7 @@ export function dueImages(images: readonly ImageView[], policy: Policy, now: num
     if (!isReached && wake === undefined) return []
     return [{ key: keyOf(image.metadata), inMs: isReached ? 0 : (wake?.afterMs ?? 0) }]
   })
-  return due.toSorted((one, other) => one.inMs - other.inMs || one.key.localeCompare(other.key))
+  return due.toSorted((one, other) => one.inMs - other.inMs || compareTexts(one.key, other.key))
 }
 
 /** Returns what to tell of a change of the policy that deletes images at once, which were to stay, or to stay longer. */
