@@ -85,7 +85,10 @@ export class Store<T extends Stored> {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Applies a list. What is not on it is gone, unless we wrote it later. What the watch, which may be past it, knows to be gone is not revived. */
+  /**
+   * Applies a list. An object that is not on the list is removed, unless this process wrote it after the list was made. An object on the list is left out
+   * if the watch has already reported its deletion.
+   */
   replaceAll(items: readonly T[], version: string): void {
     const listed = new Set<string>()
     for (const item of items.toSorted((a, b) => compareResourceVersions(versionOf(a), versionOf(b)))) {

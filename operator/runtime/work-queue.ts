@@ -18,8 +18,10 @@ interface Scheduled {
 }
 
 /**
- * Keys to reconcile. A key is in here once: adding it again keeps the earlier due time and the more urgent lane. A key that is being
- * processed waits until {@link done}, so that no two workers have the same one, and one that is added again and again until its pace allows it.
+ * Keys to reconcile. Each key is in the queue once: when it is added again, the earlier due time and the more urgent lane stay.
+ *
+ * A key is handed out when it is due, and not before {@link done} was called for its last reconcile: no two workers have the same key. A key that is
+ * added all the time is handed out at a limited rate.
  */
 export class WorkQueue {
   readonly #clock: Clock

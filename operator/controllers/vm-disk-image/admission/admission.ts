@@ -97,7 +97,7 @@ export class Admission {
     const isUnwritten = start !== undefined && !start.admissible
     const wasStuck = !isUnwritten && this.#blocked.setWritten(uid)
     if (isUnwritten) this.#blocked.see(uid, this.#options.clock.monotonic())
-    // By what the images were last notified of, not by what was last read: a slot that comes and goes in between removes nobody from the queue.
+    // The ledger of which the images were last told. In one that was read since, a slot may have come and gone: that must not cost an image its place.
     const holder = holdersByUid(this.#reported).get(uid)
     const isQueueChanged = start !== undefined && holder === undefined ? this.queue.put(start) : this.queue.remove(uid)
     const isSlotChanged = holder !== undefined && this.#slots.want(holder, start)

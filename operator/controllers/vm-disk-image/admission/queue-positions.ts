@@ -28,9 +28,10 @@ interface QueuePositionsOptions extends Pick<Basics, 'clock' | 'log'> {
 }
 
 /**
- * Keeps queue positions of images that wait long from going stale. Every admission changes all positions, so rewriting all
- * of them would cost the square of the queue's length. Each second, only the position that is furthest off is due. If its status cannot be
- * written, it is not due again for a minute, and then for as long again as it has been overdue: the others get their turn.
+ * Keeps the queue positions in statuses up to date. Every admission changes the position of every image that waits. To write all of them each time
+ * would cost the square of the queue's length. So once a second one image is reconciled: the one whose status is furthest off.
+ *
+ * If that status cannot be written, the image is left alone for a minute. If it still cannot be written then, the time doubles.
  */
 export class QueuePositions {
   readonly #options: QueuePositionsOptions
