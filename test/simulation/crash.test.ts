@@ -1,6 +1,6 @@
 import { ANNOTATIONS, type DataSyncSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import type { ResourceType } from '../../../operator/kube/kube-object.ts'
+import type { ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   DATA_SOURCE,
   DATA_VOLUME,
@@ -8,11 +8,11 @@ import {
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
   VOLUME_SNAPSHOT,
-} from '../../../operator/kube/resource-types.ts'
-import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
-import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
-import { conditionOf, DATA_SYNC, type DataSync, type Image, MACHINE, reasonOf } from '../../harness/kinds.ts'
-import { FARM, MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
+} from '../../operator/kube/resource-types.ts'
+import { MINUTE } from '../../operator/runtime/times.fixtures.ts'
+import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
+import { conditionOf, DATA_SYNC, type DataSync, type Image, MACHINE, reasonOf } from '../harness/kinds.ts'
+import { FARM, MachineWorld, TEAM, TEMPLATE } from './machines/machine-world.ts'
 
 /** A new process starts this long after the crash, and leads once the Lease has expired. */
 const RESTART_MS = 1_000
