@@ -133,7 +133,7 @@ function isPossible(move: Move, { slot, book, now }: Place): boolean {
 
 function written({ book, now }: Place, move: Move): Book {
   const seen = move.kind === 'seen' ? move : book.seen
-  const doubted = seen.download !== undefined ? undefined : book.doubtSince
+  const doubted = isSameEnd(book.seen, seen) ? book.doubtSince : undefined
   const next = { ...book, seen, doubtSince: doubted }
   switch (move.kind) {
     case 'taken':
@@ -151,13 +151,27 @@ function written({ book, now }: Place, move: Move): Book {
       return { ...next, underWay: 0, doubtful: move.mayHappen ? now + ARRIVAL_MS : book.doubtful }
     case 'checked':
       return { ...next, podSince: move.unended.length > 0 ? (book.podSince ?? now) : undefined }
-    case 'looked': {
-      const isDoubted = move.found?.ending === undefined && ['claim', 'doubtful'].includes(move.found?.left ?? '')
-      return isDoubted ? { ...next, doubtSince: doubted ?? now } : next
-    }
+    case 'looked':
+      return { ...next, doubtSince: doubtAfter(move.found, doubted, now) }
     default:
       return next
   }
+}
+
+function doubtAfter(
+  found: (typeof FOUND)[number] | undefined,
+  since: number | undefined,
+  now: number,
+): number | undefined {
+  if (found?.ending !== undefined && found.left === 'importer') return undefined
+  const isDoubted = found?.left === 'doubtful' || (found?.left === 'claim' && found.ending === undefined)
+  return isDoubted ? (since ?? now) : since
+}
+
+/** Whether the wait for what is doubtful goes on: for the rest of a DataVolume that is gone, or of one that is going. */
+function isSameEnd(before: Seen, after: Seen): boolean {
+  const [one, other] = [before.download, after.download]
+  return one === undefined ? other === undefined : one.state === 'ending' && other?.state === 'ending'
 }
 
 function mayArrive({ underWay, doubtful }: Book, now: number): boolean {
@@ -182,6 +196,10 @@ function wrongEnd(download: SeenDownload, book: Book, now: number): string | und
   return isOfFormer || !mayArrive(book, now) ? undefined : 'a request may still arrive behind the finished one'
 }
 
+function isStillLeft(left: string | undefined, waitedMs: number): boolean {
+  return left !== 'nothing' && (left !== 'doubtful' || waitedMs < DOUBTFUL_MS)
+}
+
 function wrongRest(left: (typeof FOUND)[number]['left'], waitedMs: number): string | undefined {
   if (left === 'importer') return 'there is an importer'
   if (left === 'claim' && waitedMs < CLAIM_MS) return 'CDI may fill a claim'
@@ -201,7 +219,7 @@ function wrongEffect({ kind }: Effect, slot: Slot, move: Fact, book: Book, now: 
   const isWanted = slot.wanted !== undefined && book.seen.isAsPlanned
   const isTooEarly = {
     look: mayArrive(book, now) || isWanted,
-    over: move.kind === 'looked' && move.found?.left !== 'nothing',
+    over: move.kind === 'looked' && isStillLeft(move.found?.left, now - (book.doubtSince ?? now)),
     endClaim: book.seen.download?.state !== 'ending',
     stopWaiting: book.seen.download?.state !== 'ending',
     endImporter: now - (book.podSince ?? now) < CDI_ENDS_MS,
@@ -311,6 +329,24 @@ describe('a slot, for all facts in all states that they lead to', () => {
     expect(held).toEqual([])
     expect(places.length).toBeGreaterThan(1_000)
   })
+})
+
+it('ends in two minutes where a finalizer keeps the DataVolume, and a pod that may be a stranger is left', () => {
+  const seen: Seen = { ...NOTHING_SEEN, download: there('ending', { isLookDue: true }) }
+  let [slot, now] = [step(NEW_SLOT, { ...seen, kind: 'seen' }, 0).slot, 0]
+  const ends = (ms: number) => {
+    now += ms
+    slot = step(slot, { ...seen, kind: 'seen' }, now).slot
+    slot = step(slot, { kind: 'checked', unended: [], seen }, now).slot
+    const next = step(
+      slot,
+      { kind: 'looked', found: { left: 'doubtful', ending: { isWaiting: false } }, claimMs: CLAIM_MS, seen },
+      now,
+    )
+    slot = next.slot
+    return next.effects.map(({ kind }) => kind)
+  }
+  expect([0, DOUBTFUL_MS / 2, DOUBTFUL_MS / 2].map(ends)).toEqual([['endClaim'], ['endClaim'], ['over']])
 })
 
 /** In the language of Mermaid. */

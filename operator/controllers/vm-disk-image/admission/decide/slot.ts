@@ -329,14 +329,19 @@ function afterSight(slot: Slot, { download, isImporterAlive, isAsPlanned }: Seen
   if (slot.state === 'asked') return { ...slot, isThere: download !== undefined }
   if (download === undefined) {
     if (slot.state === 'empty' && !slot.isByDownload) return slot
-    return inState(slot, slot.wanted !== undefined && isAsPlanned ? 'claimed' : 'left')
+    return inState(withoutDoubtOf(slot, 'ending'), slot.wanted !== undefined && isAsPlanned ? 'claimed' : 'left')
   }
-  const there: Slot = slot.doubtedSince === undefined ? slot : { ...slot, doubtedSince: undefined }
+  const there = slot.state === download.state ? slot : withoutDoubtOf(slot)
   const isOver = download.state === 'over' || download.isTimedOut
   // A request that arrived late may have created it while an importer of its predecessor was still terminating.
   const isDone = download.state === 'finished' && !isImporterAlive && isMet(slot, download, now)
   if (isOver || isDone) return { ...there, state: 'empty', isByDownload: true }
   return inState(there, download.state)
+}
+
+/** The wait for what is doubtful is of one state: the rest of a DataVolume that is going, or of one that is gone. */
+function withoutDoubtOf(slot: Slot, state: SlotState = slot.state): Slot {
+  return slot.state !== state || slot.doubtedSince === undefined ? slot : { ...slot, doubtedSince: undefined }
 }
 
 /**
@@ -368,11 +373,7 @@ function afterLook(before: Slot, { found, claimMs, seen }: Extract<Fact, { kind:
   const slot: Slot = { ...before, isLooking: false, lookAt: now + LOOK_AGAIN_MS }
   if (found === undefined) return only(slot)
   const { ending, left } = found
-  if (ending !== undefined) {
-    if (slot.state !== 'ending') return only(slot)
-    if (left !== 'nothing') return { slot, effects: [{ kind: 'endClaim' }] }
-    return { slot, effects: [{ kind: ending.isWaiting ? 'stopWaiting' : 'over' }] }
-  }
+  if (ending !== undefined) return slot.state === 'ending' ? afterEndingLook(slot, ending, left, now) : only(slot)
   const doubtedSince = left === 'claim' || left === 'doubtful' ? (slot.doubtedSince ?? now) : slot.doubtedSince
   const doubtedMs = now - (doubtedSince ?? now)
   const isNothingLeft = {
@@ -384,4 +385,18 @@ function afterLook(before: Slot, { found, claimMs, seen }: Extract<Fact, { kind:
   // What was true before the reads must still be true after them.
   const isEmpty = isNothingLeft && slot.state === 'left' && mayBeEmpty(slot, seen, now)
   return only({ ...(isEmpty ? inState(slot, 'empty') : slot), doubtedSince })
+}
+
+/** Somebody's finalizer may keep the DataVolume for ever, and a stranger's pod may look like its importer for as long. Together they keep no slot either. */
+function afterEndingLook(
+  slot: Slot,
+  { isWaiting }: { readonly isWaiting: boolean },
+  left: 'nothing' | 'importer' | 'claim' | 'doubtful',
+  now: number,
+): SlotStep {
+  const since = left === 'doubtful' ? (slot.doubtedSince ?? now) : slot.doubtedSince
+  const doubtedSince = left === 'importer' ? undefined : since
+  const isNothingLeft = left === 'nothing' || (left === 'doubtful' && now - (since ?? now) >= DOUBT_MS)
+  if (!isNothingLeft) return { slot: { ...slot, doubtedSince }, effects: [{ kind: 'endClaim' }] }
+  return { slot: { ...slot, doubtedSince }, effects: [{ kind: isWaiting ? 'stopWaiting' : 'over' }] }
 }
