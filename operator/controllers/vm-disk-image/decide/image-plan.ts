@@ -6,8 +6,8 @@ import { DATA_SOURCE, DATA_VOLUME, POD, VOLUME_SNAPSHOT } from '../../../kube/re
 import { type ChildType, NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
 import type { Absent, NamedObject, Uncloned, Unreferenced } from '../../../runtime/preconditions.ts'
 import type { Wake } from '../../../runtime/wake.ts'
-import type { Holder, ImageWorld } from '../world.ts'
-import { type ImageStanding, isRecorded, withImageStanding } from './status.ts'
+import { type Holder, type ImageWorld, isRecorded } from '../world.ts'
+import { type ImageStanding, withImageStanding } from './status.ts'
 import type { Target } from './target.ts'
 
 /** What is to be done about one image, as printable data. */

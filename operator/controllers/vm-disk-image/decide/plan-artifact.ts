@@ -7,8 +7,9 @@ import {
   renderVolumeSnapshot,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import { isFinished } from '../../../cluster/import-facts.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
-import type { ClaimView, DataVolumeView, SnapshotView } from '../../../cluster/views.ts'
+import { type ClaimView, type DataVolumeView, hasLostVolume, type SnapshotView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
@@ -18,9 +19,8 @@ import type { Wake } from '../../../runtime/wake.ts'
 import type { ImageWorld } from '../world.ts'
 import { whatBlocksSnapshot } from './checks.ts'
 import { type ImageDraft, type ImagePlan, planAt, uncloned } from './image-plan.ts'
-import { isFinished } from './judge.ts'
 import { CLONED_LOOK_MS } from './plan-deletion.ts'
-import { hasLostVolume, type ImageStanding, OUT_OF_QUEUE, withImageStanding } from './status.ts'
+import { type ImageStanding, OUT_OF_QUEUE, withImageStanding } from './status.ts'
 import { originOf } from './target.ts'
 
 /** How long the previous artifact stays after the alias points to the new one: clones that just began still read it. */

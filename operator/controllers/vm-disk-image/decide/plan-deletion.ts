@@ -6,6 +6,7 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { isOrphaning } from '../../../cluster/dependents.ts'
+import { isFinished } from '../../../cluster/import-facts.ts'
 import { childrenOf } from '../../../cluster/ownership.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, mergeConditions } from '../../../runtime/conditions.ts'
@@ -23,7 +24,6 @@ import {
   unreferenced,
   withImporter,
 } from './image-plan.ts'
-import { isFinished } from './judge.ts'
 import { type ImageStanding, OUT_OF_QUEUE, timesOfReferences, withImageStanding } from './status.ts'
 
 const LOOK_MS = 60_000

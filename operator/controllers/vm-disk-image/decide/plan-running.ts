@@ -1,4 +1,5 @@
 import type { Reason, VMDiskImageStatus } from '@open-terrain/constructs'
+import { attemptOf, awaitedBy, downloadsOf, isBlind, isFinished, NOTHING_SEEN } from '../../../cluster/import-facts.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { DATA_VOLUME } from '../../../kube/resource-types.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
@@ -6,8 +7,8 @@ import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { type Removal, referTo, removalOf, unchanged } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
-import { type ImageWorld, NOTHING_SEEN } from '../world.ts'
-import { attemptOf, nextAttempt, recordCancel, recordFailure, recount, renewed, subjectOf } from './attempts.ts'
+import { type ImageWorld, isRecorded } from '../world.ts'
+import { nextAttempt, recordCancel, recordFailure, recount, renewed, subjectOf } from './attempts.ts'
 import {
   type ImageDraft,
   type ImagePlan,
@@ -17,8 +18,8 @@ import {
   unreferenced,
   withImporter,
 } from './image-plan.ts'
-import { awaitedBy, downloadsOf, type Failure, isBlind, isFinished, judgeDataVolume, type Verdict } from './judge.ts'
-import { type ImageStanding, isRecorded, OUT_OF_QUEUE, withImageStanding } from './status.ts'
+import { type Failure, judgeDataVolume, type Verdict } from './judge.ts'
+import { type ImageStanding, OUT_OF_QUEUE, withImageStanding } from './status.ts'
 
 /** From this age on, it is worth a write to name the importer pod: the next leader can tell whether another one replaced it. */
 const POD_NOTED_AFTER_MS = 30_000

@@ -7,6 +7,7 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import { endingWaits } from '../../../cluster/dependents.ts'
+import { isFinished } from '../../../cluster/import-facts.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
@@ -14,7 +15,7 @@ import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import { removalOf } from '../../../runtime/plan.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { Wake } from '../../../runtime/wake.ts'
-import type { ImageWorld, Refusal } from '../world.ts'
+import { type ImageWorld, isRecorded, type Refusal } from '../world.ts'
 import {
   finalAttempt,
   nextAttempt,
@@ -35,18 +36,10 @@ import {
   type Start,
   withImporter,
 } from './image-plan.ts'
-import { isFinished } from './judge.ts'
 import { dropLostArtifact, planPublication, planSteady } from './plan-artifact.ts'
 import { abandoned, expired, expiryOf, planImageDeletion, withExpiry } from './plan-deletion.ts'
 import { planRunning, planStopping } from './plan-running.ts'
-import {
-  type ImageStanding,
-  imageEventsBetween,
-  isRecorded,
-  OUT_OF_QUEUE,
-  requesterOf,
-  withImageStanding,
-} from './status.ts'
+import { type ImageStanding, imageEventsBetween, OUT_OF_QUEUE, requesterOf, withImageStanding } from './status.ts'
 import { resolveTarget, type Target } from './target.ts'
 
 /**
