@@ -11,7 +11,6 @@ import type { DataVolumeView } from '../../../cluster/views.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import type { ImageWorld } from '../world.ts'
 import { isPermanent } from './final-errors.ts'
-import type { ImageDraft } from './image-plan.ts'
 import type { Failure } from './judge.ts'
 
 const KEPT = 5
@@ -50,7 +49,7 @@ export function recordFailure(
 }
 
 /** Counts downloads that began after the failure was recorded: until its pod is gone, the kubelet may start a failed importer again. */
-export function recount(status: VMDiskImageStatus, { world: { observation, policy } }: Pick<ImageDraft, 'world'>) {
+export function recount(status: VMDiskImageStatus, { observation, policy }: ImageWorld): VMDiskImageStatus {
   const { attempts = [], budget, dataVolumeUID } = status
   const { dataVolumeUid, starts = 0 } = observation
   const last = attempts.at(-1)
