@@ -37,14 +37,14 @@ interface Described {
  */
 export const SITUATIONS = {
   inUse: {
-    what: 'deleted, but something still uses it: only its downloads end',
+    what: 'it is deleted, but something still uses it: only its downloads end',
     phases: ['as before', 'Queued', 'Succeeded'],
   },
   leaving: {
-    what: 'deleted: its downloads and children are removed, and its slot is freed',
+    what: 'it is deleted: its downloads and children are removed, and its slot is freed',
     phases: ['as before', 'Queued', 'Syncing'],
   },
-  gone: { what: 'deleted, and nothing is left of it: its finalizer is removed', phases: ['as before'] },
+  gone: { what: 'it is deleted, and nothing is left of it: its finalizer is removed', phases: ['as before'] },
   tooLarge: {
     what: 'only a part of it is known: nothing begins, and a download ends only if it fails or is late',
     phases: ['Failed'],
@@ -62,15 +62,18 @@ export const SITUATIONS = {
   running: { what: 'its DataVolume downloads, or waits for its importer', phases: ['Syncing'] },
   admitted: { what: 'it has a slot, and its DataVolume is to be created', phases: ['as before', 'Queued'] },
   freeing: { what: 'it has a slot, and downloads nothing more: the slot is about to be freed', phases: ['as before'] },
-  binding: { what: 'downloaded; the claim is not bound yet', phases: ['Snapshotting'] },
+  binding: { what: 'its download is finished, and the claim is not bound yet', phases: ['Snapshotting'] },
   volumeLost: {
-    what: 'downloaded; the claim has lost its volume, which only people can bring back',
+    what: 'its download is finished, but the claim has lost its volume: only people can bring it back',
     phases: ['Snapshotting'],
   },
-  snapshotBlocked: { what: 'downloaded; what a snapshot needs is missing', phases: ['Snapshotting'] },
-  snapshotting: { what: 'downloaded; its snapshot is taken', phases: ['Snapshotting'] },
+  snapshotBlocked: {
+    what: 'its download is finished, but something that a snapshot needs is missing',
+    phases: ['Snapshotting'],
+  },
+  snapshotting: { what: 'its download is finished, and a snapshot of it is taken', phases: ['Snapshotting'] },
   retaking: {
-    what: 'downloaded; its snapshot is of no use, and is removed before another is taken',
+    what: 'its snapshot is of no use, and is removed before another one is taken',
     phases: ['Snapshotting'],
   },
   publishing: {
