@@ -40,6 +40,7 @@ export const IMAGES = {
 } as const
 
 export const MACHINES = {
+  deadline: () => import('../../../operator/controllers/virtual-machine/decide/deadline.ts'),
   judge: () => import('../../../operator/controllers/virtual-machine/decide/judge.ts'),
   observe: () => import('../../../operator/controllers/virtual-machine/observe.ts'),
   plan: () => import('../../../operator/controllers/virtual-machine/decide/plan.ts'),
@@ -48,7 +49,7 @@ export const MACHINES = {
   planDisk: () => import('../../../operator/controllers/virtual-machine/decide/plan-disk.ts'),
   planHung: () => import('../../../operator/controllers/virtual-machine/decide/plan-hung.ts'),
   planImage: () => import('../../../operator/controllers/virtual-machine/decide/plan-image.ts'),
-  planTimeouts: () => import('../../../operator/controllers/virtual-machine/decide/plan-timeouts.ts'),
+
   references: () => import('../../../operator/controllers/virtual-machine/references.ts'),
   triggers: () => import('../../../operator/controllers/virtual-machine/triggers.ts'),
 } as const
