@@ -455,8 +455,9 @@ function keptBy(object: DataVolumeView | undefined): string {
 // It downloads, or is about to.
 
 function planUnreported({ draft, leftMs }: In<'unreported'>): ImagePlan {
-  const wake = leftMs !== undefined && { afterMs: leftMs, because: 'its importer should run by then' }
-  return planWith(draft.world.image.status, wake === false ? {} : { wake })
+  const { status } = draft.world.image
+  if (leftMs === undefined) return planWith(status, {})
+  return planWith(status, { wake: { afterMs: leftMs, because: 'its importer should run by then' } })
 }
 
 /** From this age on, it is worth a write to name the importer pod: the next leader can tell whether another one replaced it. */
@@ -765,7 +766,7 @@ function waitingWithoutTicket(
 function planSuspended({ draft }: In<'suspended'>): ImagePlan {
   const message = 'spec.suspend is true: set it to false to continue'
   const standing = { phase: 'Queued', reason: 'Suspended', message, isHeldBack: true } as const
-  return waitingWithoutTicket({ draft: { ...draft, status: renewed(draft.status) } }, standing)
+  return waiting(draft, { ...renewed(draft.status), ticket: undefined }, standing)
 }
 
 function planRejected(situation: In<'rejected'>): ImagePlan {

@@ -154,11 +154,12 @@ export function situationOf(world: ImageWorld, now: number): Situation {
   return situationOfWaiting(draft)
 }
 
-function situationOfDeleted({ image, namespaceTerminating, references, slot, ...world }: ImageWorld): Deleted {
-  const users = namespaceTerminating ? [] : references.users
+function situationOfDeleted(world: ImageWorld): Deleted {
+  const { image, slot, dataSource, snapshots, dataVolumes } = world
+  const users = world.namespaceTerminating ? [] : world.references.users
   if (users.length > 0) return { is: 'inUse', users }
-  const alias = childrenOf(image, world.dataSource === undefined ? [] : [world.dataSource])
-  const children = [...alias, ...world.snapshots, ...world.dataVolumes]
+  const alias = childrenOf(image, dataSource === undefined ? [] : [dataSource])
+  const children = [...alias, ...snapshots, ...dataVolumes]
   return children.length === 0 && slot === undefined ? { is: 'gone' } : { is: 'leaving', children }
 }
 
@@ -280,7 +281,7 @@ function situationOfWaiting(draft: ImageDraft): Situation {
   return blocked === undefined ? { is: 'queued', draft } : { is: 'blocked', draft, blocked }
 }
 
-/** Takes an image that the operator created out of the queue when nothing refers to it any more: nobody needs the download. */
+/** Reports whether the operator created the image for something, and nothing refers to it any more: nobody needs the download. */
 function isAbandoned({ world, status }: ImageDraft): boolean {
   const wasReferenced = status.lastReferencedTime !== undefined || (status.references?.count ?? 0) > 0
   return isOfOurs(world) && world.references.count === 0 && wasReferenced
