@@ -12,7 +12,7 @@ const PURE = '^operator/.+/decide/.+[.]ts$'
  * answers that would be the same again.
  */
 const PURE_PARTS = [
-  '^operator/cluster/(clone-sources|dependents|importer-container|kept-metadata|kubevirt-views|neighbour-facts|own-view|ownership|pod-events|claim-message|quotas|secret-remedies|views|workspace-views)[.]ts$',
+  '^operator/cluster/(clone-sources|dependents|import-facts|importer-container|kept-metadata|kubevirt-views|neighbour-facts|own-view|ownership|pod-events|claim-message|quotas|secret-remedies|views|workspace-views)[.]ts$',
   '^operator/controllers/[^/]+/world[.]ts$',
   '^operator/images/(image-view|references)[.]ts$',
   '^operator/kube/(api-error|controller-of|kube-object|resource-types)[.]ts$',

@@ -12,7 +12,7 @@ import { MachineMetrics } from './controllers/virtual-machine/machine-metrics.ts
 import { MachineReferences } from './controllers/virtual-machine/references.ts'
 import { ImageCaches } from './controllers/vm-disk-image/caches.ts'
 import { ImageController } from './controllers/vm-disk-image/controller.ts'
-import { noteOnDeletions } from './controllers/vm-disk-image/decide/prune-preview.ts'
+import { noteOnDeletions } from './controllers/vm-disk-image/decide/expiry.ts'
 import { ImageMetrics } from './controllers/vm-disk-image/image-metrics.ts'
 import { WorkspaceCaches } from './controllers/workspace/caches.ts'
 import { WorkspaceController } from './controllers/workspace/controller.ts'

@@ -1,6 +1,6 @@
 import { POLICY_DEFAULTS, POLICY_NAME, parsePolicy } from '@open-terrain/constructs'
 import { IMAGE } from '../operator/controllers/vm-disk-image/caches.ts'
-import { dueImages } from '../operator/controllers/vm-disk-image/decide/prune-preview.ts'
+import { dueImages } from '../operator/controllers/vm-disk-image/decide/expiry.ts'
 import { viewImage } from '../operator/images/image-view.ts'
 import { Connection } from '../operator/kube/connection.ts'
 import { find } from '../operator/kube/find.ts'

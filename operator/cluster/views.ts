@@ -201,6 +201,11 @@ export function isAlive({ phase }: PodView): boolean {
   return phase !== 'Succeeded' && phase !== 'Failed'
 }
 
+/** Its PersistentVolume is gone: nothing can be cloned from it. Kubernetes binds it again if the volume comes back. */
+export function hasLostVolume({ phase }: ClaimView): boolean {
+  return phase === 'Lost'
+}
+
 const NO_CONDITION: ConditionView = { status: '', reason: '', message: '' }
 
 /** Returns one condition of a third-party object, with empty strings if it has none of this type. */

@@ -1,4 +1,5 @@
 import { ANNOTATIONS, childName, FINALIZERS, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { NOTHING_SEEN } from '../../cluster/import-facts.ts'
 import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster/views.ts'
 import { parsedImageSpec } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -9,7 +10,7 @@ import { isImageStatusDue } from './decide/pace.ts'
 import { planImage } from './decide/plan.ts'
 import { aClaim, aDataVolume, CDI, childMeta, ownedBy } from './image-objects.fixtures.ts'
 import { aWorld, type WorldOverrides } from './image-world.fixtures.ts'
-import { type Holder, type ImageWorld, NOTHING_SEEN } from './world.ts'
+import type { Holder, ImageWorld } from './world.ts'
 
 /**
  * A world to which its plans are applied, as the controller and the API server would do it. The test controls the other

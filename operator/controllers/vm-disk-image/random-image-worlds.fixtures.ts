@@ -1,29 +1,56 @@
-import { ANNOTATIONS, FINALIZERS, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
+import { ANNOTATIONS, FINALIZERS, LABELS, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
 import fc from 'fast-check'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import { toTime } from '../../runtime/conditions.ts'
 import { frozen } from '../../runtime/frozen.fixtures.ts'
-import { HOUR, START } from '../../runtime/times.fixtures.ts'
-import { aClaim, aDataVolume, aPod, aSnapshot, CDI, childMeta, IMAGE_UID, SPEC } from './image-objects.fixtures.ts'
+import { HOUR, MINUTE, START } from '../../runtime/times.fixtures.ts'
+import { nextAttempt } from './decide/attempts.ts'
+import { resolveTarget } from './decide/target.ts'
+import {
+  aClaim,
+  aDataVolume,
+  aPod,
+  aSnapshot,
+  CDI,
+  childMeta,
+  IMAGE_UID,
+  ownedBy,
+  SPEC,
+} from './image-objects.fixtures.ts'
 import { aLookup, aWorld, NO_REFERENCES, ONE_USER } from './image-world.fixtures.ts'
-import type { ImageWorld } from './world.ts'
+import type { ImageWorld, Refusal } from './world.ts'
 
 const WANTED = revisionOf(SPEC as unknown as VMDiskImageSpec)
 
 const revision = fc.constantFrom(WANTED, WANTED, WANTED, '01234567')
 
-const time = fc.integer({ min: -2 * HOUR, max: 2 * HOUR }).map((offset) => toTime(START + offset))
+const within = (ms: number) => fc.integer({ min: -ms, max: ms }).map((offset) => toTime(START + offset))
 
-const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
+const time = fc.oneof(within(2 * HOUR), within(MINUTE))
 
-const deletion = fc.option(time, { nil: undefined, freq: 4 })
+/** Up to two of different names, and in half of the worlds none. */
+const someOf = <T extends KubeObject>(arbitrary: fc.Arbitrary<T>) =>
+  fc.oneof(
+    fc.constant<T[]>([]),
+    fc.uniqueArray(arbitrary, { minLength: 1, maxLength: 2, selector: ({ metadata }) => metadata.name }),
+  )
+
+/** Undefined, or once in `times` one of these. */
+const rarely = <T>(arbitrary: fc.Arbitrary<T>, times: number) =>
+  fc.oneof({ weight: times - 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary })
 
 const gone = (at: string | undefined) => (at === undefined ? {} : { deletionTimestamp: at })
 
 const state = fc.constantFrom<Parameters<typeof aDataVolume>[0]>(
   CDI.new,
+  CDI.new,
+  CDI.running,
   CDI.running,
   CDI.failing,
   CDI.notFound,
+  CDI.succeeded,
+  CDI.succeeded,
+  CDI.succeeded,
   CDI.succeeded,
   { ...CDI.succeeded, bound: { status: 'False', reason: 'Pending', message: '' } },
   { ...CDI.succeeded, progress: 'N/A', bound: { status: 'False', reason: 'Pending', message: '' } },
@@ -35,28 +62,33 @@ const dataVolume = fc
   .record({
     revision,
     state,
-    at: deletion,
-    attempt: fc.integer({ min: 1, max: 4 }),
+    at: rarely(time, 5),
+    creationTimestamp: time,
+    attempt: fc.constantFrom(1, 2, 3, 4, 4, 4),
   })
-  .map(({ revision: of, state: how, at, attempt }) => {
+  .map(({ revision: of, state: how, at, creationTimestamp, attempt }) => {
     const uid = of === WANTED ? 'dv-1' : 'dv-2'
     const annotations = { [ANNOTATIONS.attempt]: String(attempt) }
-    return aDataVolume({ ...how, metadata: childMeta(`img-${of}`, of, { uid, annotations, ...gone(at) }) })
+    const more = { uid, annotations, creationTimestamp, ...gone(at) }
+    return aDataVolume({ ...how, metadata: childMeta(`img-${of}`, of, more) })
   })
 
 const snapshot = fc
   .record({
     revision,
-    at: deletion,
+    at: rarely(time, 5),
+    creationTimestamp: time,
     readyToUse: fc.boolean(),
     snapshotClass: fc.constantFrom('snap', 'other'),
   })
-  .map(({ revision: of, at, ...more }) => aSnapshot(childMeta(`img-${of}`, of, { uid: `vs-${of}`, ...gone(at) }), more))
+  .map(({ revision: of, at, creationTimestamp, ...more }) =>
+    aSnapshot(childMeta(`img-${of}`, of, { uid: `vs-${of}`, creationTimestamp, ...gone(at) }), more),
+  )
 
 const attempt = fc.record({
   number: fc.integer({ min: 1, max: 4 }),
   revision,
-  outcome: fc.constantFrom('Succeeded', 'Failed', 'Cancelled'),
+  outcome: fc.constantFrom('Succeeded', 'Failed', 'Failed', 'Cancelled'),
   reason: fc.constantFrom('Synced', 'ImporterFailed', 'NotFound', 'Suspended'),
   message: fc.constant('m'),
   endedAt: time,
@@ -91,33 +123,44 @@ const status = fc.record(
   { requiredKeys: [] },
 )
 
+/** When a refusal of the DataVolume ends. */
+type Ends = Pick<Refusal, 'until'>
+
 const slot = fc.record({ revision, attempt: fc.integer({ min: 1, max: 4 }) })
 
 const world = fc
   .record({
     status,
-    dataVolumes: fc.uniqueArray(dataVolume, { maxLength: 2, selector: ({ metadata }) => metadata.name }),
-    snapshots: fc.uniqueArray(snapshot, { maxLength: 2, selector: ({ metadata }) => metadata.name }),
-    hasClaims: fc.boolean(),
-    slot: maybe(slot),
+    dataVolumes: someOf(dataVolume),
+    snapshots: someOf(snapshot),
+    isCurrent: fc.boolean(),
+    claims: fc.constantFrom(undefined, 'Bound', 'Bound', 'Pending', 'Lost'),
+    slot: rarely(slot, 3),
+    isSlotKnown: rarely(fc.constant(false), 4),
+    isCreateFailing: fc.boolean(),
+    refusal: rarely(fc.constantFrom<Ends>({}, { until: START - HOUR }, { until: START + HOUR }), 5),
+    writeRefusal: rarely(fc.constant('denied'), 5),
+    isOurs: fc.boolean(),
     pods: fc.array(
       fc.constantFrom('pod-1', 'pod-2').map((uid) => aPod(uid)),
       { maxLength: 2 },
     ),
     alias: fc.constantFrom('none', 'ours', 'foreign'),
-    at: fc.option(time, { nil: undefined, freq: 5 }),
+    at: rarely(time, 6),
     finalizers: fc.constantFrom([], [FINALIZERS.vmDiskImage]),
-    suspend: maybe(fc.boolean()),
-    isCut: fc.constantFrom(false, false, false, true),
-    diskSize: fc.constantFrom('10Gi', '10Gi', '10Gi', undefined, 'huge'),
+    suspend: rarely(fc.boolean(), 4),
+    isCut: rarely(fc.constant(true), 10),
+    diskSize: fc.constantFrom('10Gi', '10Gi', '10Gi', '10Gi', '10Gi', '10Gi', undefined, 'huge'),
     snapshotClass: fc.constantFrom('snap', 'snap', undefined),
     reclaimPolicy: fc.constantFrom(undefined, 'Delete', 'Retain'),
     references: fc.constantFrom(NO_REFERENCES, ONE_USER),
-    namespaceTerminating: fc.boolean(),
-    isSecretMissing: fc.boolean(),
+    namespaceTerminating: rarely(fc.constant(true), 8),
+    isSecretMissing: rarely(fc.constant(true), 4),
+    isSnapshotClassMissing: rarely(fc.constant(true), 6),
     keepSourceVolume: fc.boolean(),
-    retryLimit: fc.nat(3),
+    retryLimit: fc.constantFrom(0, 1, 3, 5),
     limit: fc.nat(2),
+    seenMs: fc.constantFrom(0, HOUR),
     unchangedMs: fc.constantFrom(0, HOUR),
     starts: fc.constantFrom(undefined, 0, 1, 3),
     isCdiAway: fc.boolean(),
@@ -125,8 +168,12 @@ const world = fc
   .map((one): ImageWorld => {
     const isAlias = one.alias !== 'none'
     const alias = childMeta('img', WANTED, { uid: 'alias', ...(one.alias === 'foreign' && { ownerReferences: [] }) })
-    return aWorld({
-      metadata: { finalizers: one.finalizers, ...gone(one.at) },
+    const made = aWorld({
+      metadata: {
+        finalizers: one.finalizers,
+        ...(one.isOurs && { labels: { [LABELS.createdBy]: 'VirtualMachine' } }),
+        ...gone(one.at),
+      },
       status: one.status as never,
       spec: {
         suspend: one.suspend,
@@ -134,23 +181,35 @@ const world = fc
         snapshotClass: one.snapshotClass,
         reclaimPolicy: one.reclaimPolicy,
       },
-      ...(one.isCut && { isCut: true }),
+      ...(one.isCut === true && { isCut: true }),
       policy: { keepSourceVolume: one.keepSourceVolume, retryLimit: one.retryLimit },
       dataVolumes: one.dataVolumes,
       snapshots: one.snapshots,
-      claims: one.hasClaims ? one.dataVolumes.map(({ metadata }) => aClaim(childMeta(metadata.name, '0'))) : [],
+      claims: one.dataVolumes.flatMap((dataVolume) => {
+        if (one.claims === undefined) return []
+        const { name, uid } = dataVolume.metadata
+        return aClaim(childMeta(name, '0', { uid: `claim of ${uid}`, ownerReferences: [ownedBy(dataVolume)] }), {
+          phase: one.claims,
+        })
+      }),
       slot: one.slot && { uid: IMAGE_UID, namespace: 'team', name: 'img', claimant: 'me', ...one.slot },
+      isSlotKnown: one.slot !== undefined || one.isSlotKnown !== false,
+      isCreateFailing: one.isCreateFailing,
+      writeRefusal: one.writeRefusal,
       dataSource: isAlias
         ? { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataSource', metadata: alias, spec: {} }
         : undefined,
       references: one.references,
-      namespaceTerminating: one.namespaceTerminating,
-      lookup: aLookup({ secrets: one.isSecretMissing ? ['creds'] : [] }),
+      namespaceTerminating: one.namespaceTerminating === true,
+      lookup: aLookup({
+        secrets: one.isSecretMissing === true ? ['creds'] : [],
+        snapshotClasses: one.isSnapshotClassMissing === true ? ['snap'] : [],
+      }),
       limit: one.limit,
       observation: {
         dataVolumeUid: one.dataVolumes[0]?.metadata.uid,
         importers: one.pods,
-        seenMs: one.unchangedMs,
+        seenMs: one.seenMs,
         unchangedMs: one.unchangedMs,
         importerPodUid: 'pod-1',
         starts: one.starts,
@@ -158,14 +217,31 @@ const world = fc
       },
       isCdiAway: one.isCdiAway,
     })
+    return withTarget(made, one)
   })
 
+/** Lets status, slot and refusal be about what the image wants, which follows from the rest. */
+function withTarget(
+  world: ImageWorld,
+  { isCurrent, refusal: ends }: { readonly isCurrent: boolean; readonly refusal: Ends | undefined },
+): ImageWorld {
+  if (!world.spec.ok) return world
+  const { image } = world
+  const { revision, budgetKey, defaults } = resolveTarget(world.spec.spec, world)
+  const budget = { downloads: 0, ...image.status.budget, key: budgetKey }
+  const status = isCurrent ? { ...image.status, revision, defaults, budget } : image.status
+  const refusal = ends && ({ reason: 'CreateFailed', message: 'refused', revision, budgetKey, ...ends } as const)
+  const { slot } = world
+  const held = slot && isCurrent ? { ...slot, revision, attempt: nextAttempt(status) } : slot
+  return { ...world, image: { ...image, status }, slot: held, refusal }
+}
+
 /** Checks `holds` in many random worlds. */
-export function always(holds: (world: ImageWorld) => void): void {
+export function always(holds: (world: ImageWorld) => void, numRuns = 3_000): void {
   fc.assert(
     fc.property(world, (one) => {
       holds(frozen(one))
     }),
-    { numRuns: 3_000 },
+    { numRuns },
   )
 }

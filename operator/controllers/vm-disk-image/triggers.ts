@@ -8,8 +8,8 @@ import { type Change, whenContentChanged } from '../../runtime/store.ts'
 import type { Lane, WorkQueue } from '../../runtime/work-queue.ts'
 import type { Admission } from './admission/admission.ts'
 import { BY_CONFIG_MAP, BY_SECRET, BY_UID, IMAGE, type ImageCaches, siblingKey, unfinished } from './caches.ts'
-import { unrecordedDownload } from './decide/status.ts'
 import type { ImageControllerOptions } from './image-sources.ts'
+import { unrecordedDownload } from './world.ts'
 
 /** Hundreds of references may come or go at once: they are counted together. */
 const REFERENCES_SETTLE_MS = 100

@@ -1,8 +1,9 @@
-import type { ParsedSpec, Policy, Reason } from '@open-terrain/constructs'
+import type { ParsedSpec, Policy, Reason, VMDiskImageStatus } from '@open-terrain/constructs'
+import type { Observation } from '../../cluster/import-facts.ts'
 import type { ImportNeeds, QuotaRefusal } from '../../cluster/quotas.ts'
 import type { DroppedFields } from '../../cluster/served-fields.ts'
 import type { Certificates, SecretContent } from '../../cluster/source-contents.ts'
-import type { ClaimView, DataSourceView, DataVolumeView, PodView, SnapshotView } from '../../cluster/views.ts'
+import type { ClaimView, DataSourceView, DataVolumeView, SnapshotView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { References } from '../../images/references.ts'
 
@@ -72,34 +73,6 @@ export interface Lookup {
   foreignSnapshot(name: string): boolean
 }
 
-/** What was observed of an unfinished DataVolume over time; if it is gone, until then. */
-export interface Observation {
-  readonly dataVolumeUid: string | undefined
-  /** Its importer pods, including those that have ended and those that are being deleted. */
-  readonly importers: readonly PodView[]
-  /** Milliseconds since this process first saw it, and since anything about its progress changed. */
-  readonly seenMs: number
-  readonly unchangedMs: number
-  /** The importer pod that ran; if there were several, the latest. */
-  readonly importerPodUid: string | undefined
-  /** Downloads that its importers started, one for each container start; undefined if no importer was observed. */
-  readonly starts: number | undefined
-  /** An importer that ran is being deleted before it finished, or another one has replaced it. */
-  readonly isImporterLost: boolean
-  /** Why CDI cannot create the claim that it fills, if a live read found that. The DataVolume does not show it. */
-  readonly claimRefusal?: string | undefined
-}
-
-export const NOTHING_SEEN: Observation = {
-  dataVolumeUid: undefined,
-  importers: [],
-  seenMs: 0,
-  unchangedMs: 0,
-  importerPodUid: undefined,
-  starts: undefined,
-  isImporterLost: false,
-}
-
 /** All that is known about one image at one moment. A plan is a function of this, and of the time. */
 export interface ImageWorld {
   readonly image: ImageView
@@ -131,4 +104,17 @@ export interface ImageWorld {
   /** CDI acts on no DataVolume: nothing times out meanwhile. */
   readonly isCdiAway: boolean
   readonly references: References
+}
+
+/** How long a download may take. */
+export type Patience = Pick<Policy, 'stallTimeoutMs' | 'attemptTimeoutMs'>
+
+/** Returns the uid of the DataVolume that the status is about, until the end of its attempt is recorded. */
+export function unrecordedDownload(status: VMDiskImageStatus): string | undefined {
+  return isRecorded(status) ? undefined : status.dataVolumeUID
+}
+
+/** Reports whether the end of the attempt with this DataVolume is recorded. Default: the attempt that the status is about. */
+export function isRecorded({ attempts = [], dataVolumeUID }: VMDiskImageStatus, uid = dataVolumeUID): boolean {
+  return uid !== undefined && attempts.some((attempt) => attempt.dataVolumeUID === uid)
 }

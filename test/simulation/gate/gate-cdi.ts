@@ -1,5 +1,5 @@
 import { LABELS } from '@open-terrain/constructs'
-import { attemptOf } from '../../../operator/controllers/vm-disk-image/decide/attempts.ts'
+import { attemptOf } from '../../../operator/cluster/import-facts.ts'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../../operator/kube/resource-types.ts'

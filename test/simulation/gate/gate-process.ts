@@ -1,4 +1,5 @@
 import { LABELS } from '@open-terrain/constructs'
+import { attemptOf } from '../../../operator/cluster/import-facts.ts'
 import { BY_CLAIM, claimIndex } from '../../../operator/cluster/importers.ts'
 import {
   type ClaimView,
@@ -15,7 +16,6 @@ import { compareTickets } from '../../../operator/controllers/vm-disk-image/admi
 import { slotKeyOf } from '../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'
 import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/admission/downloads.ts'
 import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
-import { attemptOf } from '../../../operator/controllers/vm-disk-image/decide/attempts.ts'
 import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
 import type { ImageView } from '../../../operator/images/image-view.ts'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'

@@ -99,7 +99,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     name: 'a paused guest is kicked',
     invariant: 4,
     // Its pod is ready, so what a live look at that would prevent is left out too.
-    seam: seam(MACHINES.planTimeouts, 'judged', (judged) => ({ world, ...draft }, standing, work) => {
+    seam: seam(MACHINES.deadline, 'judged', (judged) => ({ world, ...draft }, standing, work) => {
       const { machine, instance } = world
       const awake = {
         ...world,
@@ -135,7 +135,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a kick is forgotten',
     invariant: 4,
-    seam: seam(MACHINES.planTimeouts, 'judged', (judged) => (draft, standing, planned) => {
+    seam: seam(MACHINES.deadline, 'judged', (judged) => (draft, standing, planned) => {
       const step = judged(draft, standing, planned)
       if (step.standing.reason !== 'Kicked') return step
       const { kicks: _kicks, ...status } = step.status ?? {}

@@ -107,9 +107,11 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'clones do not keep an earlier artifact',
     invariant: 5,
-    seam: seam(IMAGES.planArtifact, 'planSteady', (planSteady) => (draft) => {
-      const plan = planSteady(draft)
-      return plan && { ...plan, remove: plan.remove.map(({ onlyIf: _clones, ...one }) => one) }
+    seam: seam(IMAGES.plan, 'planImage', (planImage) => (world, now) => {
+      const plan = planImage(world, now)
+      const withoutLook = ({ onlyIf, ...one }: (typeof plan.remove)[number]) =>
+        one.kind === 'VMDiskImage' ? { ...one, onlyIf } : one
+      return { ...plan, remove: plan.remove.map(withoutLook) }
     }),
     kind: 'cloners',
   },
@@ -166,9 +168,9 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a snapshot is taken again after two seconds, whatever the policy says',
     invariant: 7,
-    seam: seam(IMAGES.planArtifact, 'planPublication', (planPublication) => ({ world, ...draft }) => {
-      const snapshotTimeoutMs = Math.min(world.policy.snapshotTimeoutMs, 2_000)
-      return planPublication({ ...draft, world: { ...world, policy: { ...world.policy, snapshotTimeoutMs } } })
+    seam: seam(IMAGES.plan, 'planImage', (planImage) => ({ policy, ...world }, now) => {
+      const snapshotTimeoutMs = Math.min(policy.snapshotTimeoutMs, 2_000)
+      return planImage({ ...world, policy: { ...policy, snapshotTimeoutMs } }, now)
     }),
     kind: 'writesTakeOvers',
   },
@@ -205,9 +207,9 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'an image waits for its users though its namespace is being deleted',
     invariant: 5,
     alsoCaughtAs: [7],
-    seam: seam(IMAGES.planDeletion, 'planImageDeletion', (planImageDeletion) => (world, now) => {
-      const namespaceTerminating = world.namespaceTerminating && world.references.users.length === 0
-      return planImageDeletion({ ...world, namespaceTerminating }, now)
+    seam: seam(IMAGES.plan, 'planImage', (planImage) => (world, now) => {
+      const isDeletedInUse = world.image.metadata.deletionTimestamp !== undefined && world.references.users.length > 0
+      return planImage(isDeletedInUse ? { ...world, namespaceTerminating: false } : world, now)
     }),
     kind: 'machinesUprooted',
   },

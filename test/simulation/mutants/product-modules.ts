@@ -34,14 +34,13 @@ export const IMAGES = {
   judge: () => import('../../../operator/controllers/vm-disk-image/decide/judge.ts'),
   pace: () => import('../../../operator/controllers/vm-disk-image/decide/pace.ts'),
   plan: () => import('../../../operator/controllers/vm-disk-image/decide/plan.ts'),
-  planArtifact: () => import('../../../operator/controllers/vm-disk-image/decide/plan-artifact.ts'),
-  planDeletion: () => import('../../../operator/controllers/vm-disk-image/decide/plan-deletion.ts'),
   progressWatch: () => import('../../../operator/controllers/vm-disk-image/progress-watch.ts'),
   status: () => import('../../../operator/controllers/vm-disk-image/decide/status.ts'),
   triggers: () => import('../../../operator/controllers/vm-disk-image/triggers.ts'),
 } as const
 
 export const MACHINES = {
+  deadline: () => import('../../../operator/controllers/virtual-machine/decide/deadline.ts'),
   judge: () => import('../../../operator/controllers/virtual-machine/decide/judge.ts'),
   observe: () => import('../../../operator/controllers/virtual-machine/observe.ts'),
   plan: () => import('../../../operator/controllers/virtual-machine/decide/plan.ts'),
@@ -50,7 +49,7 @@ export const MACHINES = {
   planDisk: () => import('../../../operator/controllers/virtual-machine/decide/plan-disk.ts'),
   planHung: () => import('../../../operator/controllers/virtual-machine/decide/plan-hung.ts'),
   planImage: () => import('../../../operator/controllers/virtual-machine/decide/plan-image.ts'),
-  planTimeouts: () => import('../../../operator/controllers/virtual-machine/decide/plan-timeouts.ts'),
+
   references: () => import('../../../operator/controllers/virtual-machine/references.ts'),
   triggers: () => import('../../../operator/controllers/virtual-machine/triggers.ts'),
 } as const

@@ -2,7 +2,7 @@ import type { ClaimView, DataVolumeView, PodView } from '../../../cluster/views.
 import type { ImageView } from '../../../images/image-view.ts'
 import type { Basics } from '../../../runtime/basics.ts'
 import type { Store } from '../../../runtime/store.ts'
-import type { Patience } from '../decide/judge.ts'
+import type { Patience } from '../world.ts'
 import type { SlotLedger } from './slot-ledger.ts'
 
 export interface AdmissionOptions extends Basics {

@@ -1,4 +1,5 @@
 import { ANNOTATIONS, LABELS, renderDataVolume, vmDiskImage } from '@open-terrain/constructs'
+import { attemptOf, isFinished } from '../../../cluster/import-facts.ts'
 import {
   type ClaimId,
   cachesOf,
@@ -22,9 +23,7 @@ import { SharedLooks } from '../../../kube/shared-looks.ts'
 import { bounded, KEPT_MAX } from '../../../runtime/foreign.ts'
 import { messageOf, redactUrls } from '../../../runtime/redact.ts'
 import type { Store } from '../../../runtime/store.ts'
-import { attemptOf } from '../decide/attempts.ts'
 import type { Start } from '../decide/image-plan.ts'
-import { isFinished } from '../decide/judge.ts'
 import type { Holder, Refusal } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
 import { isDownloadOf, isOrphan } from './decide/download.ts'

@@ -1,8 +1,9 @@
 import { ANNOTATIONS, type Attempt, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { attemptOf } from '../../../cluster/import-facts.ts'
 import { START } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume } from '../image-objects.fixtures.ts'
-import { attemptOf, nextAttempt, recordCancel, subjectOf } from './attempts.ts'
+import { nextAttempt, recordCancel, subjectOf } from './attempts.ts'
 
 const dataVolumeOf = (attempt: string | undefined) => ({
   apiVersion: 'cdi.kubevirt.io/v1beta1',

@@ -1,5 +1,4 @@
 import {
-  ANNOTATIONS,
   type Attempt,
   LABELS,
   type Policy,
@@ -7,18 +6,15 @@ import {
   shortHash,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import { ATTEMPT_MAX, attemptOf } from '../../../cluster/import-facts.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
-import type { KubeObject } from '../../../kube/kube-object.ts'
 import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import type { ImageWorld } from '../world.ts'
 import { isPermanent } from './final-errors.ts'
-import type { ImageDraft } from './image-plan.ts'
 import type { Failure } from './judge.ts'
 
 const KEPT = 5
 const RECORDED_MESSAGE_LIMIT = 1_000
-/** More than any budget has. A status and the ledger can hold it. */
-const NUMBER_MAX = 1_000
 /** Part of a wait by which retries are spread, to both sides. */
 const JITTER = 0.1
 
@@ -26,7 +22,7 @@ const JITTER = 0.1
 export function nextAttempt({ budget, attempts, revision }: VMDiskImageStatus): number {
   const last = attempts?.findLast((attempt) => attempt.revision === revision)
   if (budget === undefined || budget.downloads === 0 || last === undefined) return 1
-  return last.outcome === 'Failed' ? Math.min(last.number + 1, NUMBER_MAX) : last.number
+  return last.outcome === 'Failed' ? Math.min(last.number + 1, ATTEMPT_MAX) : last.number
 }
 
 /** Records the failure of an attempt. This is written before anything is torn down, so a crash cannot lose the record. */
@@ -53,7 +49,7 @@ export function recordFailure(
 }
 
 /** Counts downloads that began after the failure was recorded: until its pod is gone, the kubelet may start a failed importer again. */
-export function recount(status: VMDiskImageStatus, { world: { observation, policy } }: Pick<ImageDraft, 'world'>) {
+export function recount(status: VMDiskImageStatus, { observation, policy }: ImageWorld): VMDiskImageStatus {
   const { attempts = [], budget, dataVolumeUID } = status
   const { dataVolumeUid, starts = 0 } = observation
   const last = attempts.at(-1)
@@ -148,12 +144,6 @@ function newest(attempts: readonly Attempt[]): Attempt[] {
   const last = attempts.slice(-KEPT)
   const failure = attempts.findLast(({ outcome }) => outcome === 'Failed')
   return failure === undefined || last.includes(failure) ? last : [failure, ...last.slice(1)]
-}
-
-/** Number of the attempt that a DataVolume was made for, from 1. Anybody who may write in its namespace can change the annotation. */
-export function attemptOf({ metadata }: KubeObject): number {
-  const number = Number(metadata.annotations?.[ANNOTATIONS.attempt])
-  return Number.isInteger(number) && number >= 1 ? Math.min(number, NUMBER_MAX) : 1
 }
 
 /** Returns the attempt that ended all attempts: a retry cannot fix it, or the policy allows no more. Undefined while one is left. */

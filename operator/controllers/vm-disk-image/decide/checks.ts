@@ -5,10 +5,10 @@ import {
   type Reason,
   SOURCE_CREDENTIALS,
 } from '@open-terrain/constructs'
+import { isFinished } from '../../../cluster/import-facts.ts'
 import { type QuotaRefusal, quotaRefusalIn } from '../../../cluster/quotas.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { Blocked, ImageWorld, Lookup } from '../world.ts'
-import { isFinished } from './judge.ts'
 import { firstDropped } from './sent-fields.ts'
 import { type DefaultedField, originOf, type Target } from './target.ts'
 

@@ -1,11 +1,11 @@
 import { LABELS } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { isFinished } from '../../../cluster/import-facts.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { CDI, IMAGE_UID, REFRESH, RETRY } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
 import { aLookup } from '../image-world.fixtures.ts'
-import { isFinished } from './judge.ts'
 
 /** What may happen to an image, each only where it is possible. */
 const ACTS: Readonly<Record<string, (walk: Walk) => unknown>> = {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import type { Observation } from '../../../cluster/import-facts.ts'
 import type { ImporterView } from '../../../cluster/importer-container.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { aPod, CDI } from '../image-objects.fixtures.ts'
-import type { Observation } from '../world.ts'
 import { conditionWith, endOf, judge, leaving, podThat } from './judge.fixtures.ts'
 
 describe('a download has failed', () => {

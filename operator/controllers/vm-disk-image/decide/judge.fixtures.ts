@@ -1,9 +1,9 @@
+import { NOTHING_SEEN, type Observation } from '../../../cluster/import-facts.ts'
 import type { ImporterView } from '../../../cluster/importer-container.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { ConditionView } from '../../../runtime/interned.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, aPod } from '../image-objects.fixtures.ts'
-import { NOTHING_SEEN, type Observation } from '../world.ts'
 import { type JudgeContext, judgeDataVolume } from './judge.ts'
 
 export const conditionWith = (status: string, reason = '', message = ''): ConditionView => ({ status, reason, message })

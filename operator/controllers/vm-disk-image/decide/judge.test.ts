@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import type { Observation } from '../../../cluster/import-facts.ts'
+import { isFinished } from '../../../cluster/import-facts.ts'
 import { NOT_STARTED } from '../../../cluster/importer-container.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, aPod, CDI } from '../image-objects.fixtures.ts'
-import type { Observation } from '../world.ts'
 import { conditionWith, endOf, judge, leaving, podThat } from './judge.fixtures.ts'
-import { isFinished } from './judge.ts'
 
 describe('a download goes on', () => {
   it.each<[string, Partial<DataVolumeView>]>([

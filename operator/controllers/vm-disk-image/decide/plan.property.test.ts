@@ -1,11 +1,11 @@
 import { vmDiskImage } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { isFinished } from '../../../cluster/import-facts.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { expectLawful } from '../../../runtime/plan-laws.fixtures.ts'
 import { START } from '../../../runtime/times.fixtures.ts'
 import { always } from '../random-image-worlds.fixtures.ts'
-import { isFinished } from './judge.ts'
 import { planImage } from './plan.ts'
 
 describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {

@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { REASON_HELP, REASONS, type Reason } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { NOTHING_SEEN } from '../../../cluster/import-facts.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, CDI, childMeta, REFRESH, RETRY } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
 import { aLookup, NO_REFERENCES, ONE_USER, type WorldOverrides, withSecret } from '../image-world.fixtures.ts'
-import { NOTHING_SEEN } from '../world.ts'
 
 /** One way to reach a reason, and the remedies that its help names. */
 interface Story {

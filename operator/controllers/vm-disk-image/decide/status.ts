@@ -1,6 +1,6 @@
 import type { Attempt, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
 import { MANAGER, REQUESTER_MAX } from '@open-terrain/constructs'
-import type { ClaimView } from '../../../cluster/views.ts'
+import { hasLostVolume } from '../../../cluster/views.ts'
 import { creatorOf } from '../../../images/decide/image-creator.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { type ShownReferences, shownReferences } from '../../../images/references.ts'
@@ -14,7 +14,7 @@ import {
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { redactUrls } from '../../../runtime/redact.ts'
 import { courseConditions, newCondition, reasonOf } from '../../../runtime/standing.ts'
-import type { ImageWorld } from '../world.ts'
+import { type ImageWorld, isRecorded } from '../world.ts'
 
 /** The state of an image, in the words that people read. */
 export interface ImageStanding {
@@ -90,11 +90,6 @@ function lostArtifact(
   const what = isThere ? 'has lost its volume: nothing can be cloned from it' : 'is gone: it is made again'
   const message = `${kind} ${name}, from which disks were cloned, ${what}`
   return newCondition(ARTIFACT_LOST, true, { reason: 'ArtifactLost', message })
-}
-
-/** Its PersistentVolume is gone: nothing can be cloned from it. Kubernetes binds it again if the volume comes back. */
-export function hasLostVolume({ phase }: ClaimView): boolean {
-  return phase === 'Lost'
 }
 
 function conditionsOf(status: VMDiskImageStatus, standing: ImageStanding, references: ShownReferences): NewCondition[] {
@@ -277,14 +272,4 @@ function changedReason(before: VMDiskImageStatus, after: VMDiskImageStatus): Eve
   const hasNewAttempt = after.attempts?.length !== before.attempts?.length
   if (after.attempts?.at(-1)?.reason === reason && (hasNewAttempt || after.phase === 'Failed')) return []
   return [{ type: reason === 'Suspended' ? 'Normal' : 'Warning', reason, message: after.message ?? '' }]
-}
-
-/** Returns the uid of the DataVolume that the status is about, until the end of its attempt is recorded. */
-export function unrecordedDownload(status: VMDiskImageStatus): string | undefined {
-  return isRecorded(status) ? undefined : status.dataVolumeUID
-}
-
-/** Reports whether the end of the attempt with this DataVolume is recorded. Default: the attempt that the status is about. */
-export function isRecorded({ attempts = [], dataVolumeUID }: VMDiskImageStatus, uid = dataVolumeUID): boolean {
-  return uid !== undefined && attempts.some((attempt) => attempt.dataVolumeUID === uid)
 }

@@ -1,10 +1,10 @@
 import { LABELS, MANAGER } from '@open-terrain/constructs'
 import { DEPENDENTS_MS, isWaitingForDependents } from '../../../../cluster/dependents.ts'
+import { isBlind, isFinished } from '../../../../cluster/import-facts.ts'
 import { isChildOf, isOrphaned } from '../../../../cluster/ownership.ts'
 import type { DataVolumeView } from '../../../../cluster/views.ts'
 import { isTerminating } from '../../../../kube/kube-object.ts'
-import { isBlind, isFinished, type Patience } from '../../decide/judge.ts'
-import type { Holder } from '../../world.ts'
+import type { Holder, Patience } from '../../world.ts'
 import { ownerOf, volumeNameOf } from './slots.ts'
 
 /** How long CDI and the garbage collector may work on a deleted DataVolume before a live read checks what it still does. */

@@ -2,7 +2,7 @@ import { LABELS, POLICY_DEFAULTS, parsePolicy, type VMDiskImageStatus } from '@o
 import { expect, it } from 'vitest'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
 import { anImage } from '../image-objects.fixtures.ts'
-import { dueImages, noteOnDeletions } from './prune-preview.ts'
+import { dueImages, noteOnDeletions } from './expiry.ts'
 
 const named = (name: string, status: VMDiskImageStatus, metadata: object = {}) => {
   return anImage({ name, namespace: 'n', labels: { [LABELS.createdBy]: 'DataSync' }, ...metadata }, { status })
