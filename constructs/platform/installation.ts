@@ -9,7 +9,7 @@ import { Monitoring, type MonitoringProps } from './monitoring.ts'
 import { Namespaces } from './namespaces.ts'
 import { NetworkPolicies, type NetworkPoliciesOptions } from './network-policies.ts'
 import { Operator, type OperatorProps } from './operator.ts'
-import { type InstallationOwner, OwnerGuard, ownerAnnotations } from './owner-guard.ts'
+import { type InstallationOwner, markOwner, OwnerGuard } from './owner-guard.ts'
 import { type PolicyValues, SyncOperatorPolicy } from './policy.ts'
 import { UserRoles } from './user-roles.ts'
 
@@ -56,10 +56,14 @@ export function renderInstallation(props: InstallationProps): Installation {
   const { namespace } = operator
   const ofOperator = namespace === undefined ? {} : { namespace }
   const ofImages = imageNamespace === undefined ? {} : { imageNamespace }
-  const ofOwner = owner === undefined ? {} : ownerAnnotations(owner)
+  const owned: typeof manifests = (build) =>
+    manifests((chart) => {
+      build(chart)
+      if (owner !== undefined) markOwner(chart, owner)
+    })
   return {
-    crds: manifests((chart) => {
-      for (const resource of RESOURCES) new Crd(chart, resource.crdName, resource, ofOwner)
+    crds: owned((chart) => {
+      for (const resource of RESOURCES) new Crd(chart, resource.crdName, resource)
       // After what it guards, because a whole manifest is deleted in its order.
       new DeletionGuard(chart, 'Guard', { guards: 'crds' })
       new OwnerGuard(chart, 'OwnerGuard')
@@ -71,10 +75,10 @@ export function renderInstallation(props: InstallationProps): Installation {
       new UserRoles(chart, 'UserRoles')
       new AdmissionPolicies(chart, 'AdmissionPolicies', ofOperator)
     }),
-    policy: manifests((chart) => {
+    policy: owned((chart) => {
       new SyncOperatorPolicy(chart, 'Policy', { ...ofImages, ...policy, ...ofOperator })
     }),
-    operator: manifests((chart) => {
+    operator: owned((chart) => {
       new Operator(chart, 'Operator', operator)
       if (labIsolation !== undefined) new LabIsolation(chart, 'LabIsolation', labIsolation)
       if (networkPolicies === false) return
