@@ -17,7 +17,19 @@ import { isChanged, sentence } from './policy-words.ts'
 import { SECRET_COPY_POLICY } from './secret-copy-policy.ts'
 import { IMAGE_CREATOR, IMAGE_USER } from './user-roles.ts'
 
-export interface AdmissionPoliciesProps {
+/** What the API server does about a request that a rule is about: it takes it with a warning, or refuses it. As in a ValidatingAdmissionPolicyBinding. */
+export const ADMISSION_ACTIONS = ['Warn', 'Deny'] as const
+export type AdmissionAction = (typeof ADMISSION_ACTIONS)[number]
+
+/** Rules about what works, and may be wanted. They concern what is new: objects that are stored stay, and can be changed. */
+export interface AdmissionChoices {
+  /** A `plain_text_passwd` that is added to a VirtualMachine or a Workspace. @default Warn */
+  readonly plainTextPasswords?: AdmissionAction
+  /** A Workspace that is created without `owners`, or loses them. @default Warn */
+  readonly workspacesWithoutOwners?: AdmissionAction
+}
+
+export interface AdmissionPoliciesProps extends AdmissionChoices {
   /** Namespace of the policy's ConfigMap. @default `sync-operator` */
   readonly namespace?: string
 }
@@ -34,8 +46,6 @@ export interface Validation {
 interface PolicySpec {
   readonly plurals: readonly string[]
   readonly failurePolicy: 'Fail' | 'Ignore'
-  /** @default Deny */
-  readonly action?: 'Deny' | 'Warn'
   readonly paramKind?: object
   readonly matchConditions: readonly PolicyVariable[]
   /** @default CREATE and UPDATE */
@@ -53,14 +63,18 @@ interface PolicySpec {
 export class AdmissionPolicies extends Construct {
   constructor(scope: Construct, id: string, props: AdmissionPoliciesProps = {}) {
     super(scope, id)
-    const { namespace = OPERATOR_NAMESPACE } = props
+    for (const [name, action] of Object.entries({ ...props, namespace: undefined }))
+      if (action !== undefined && !ADMISSION_ACTIONS.includes(action))
+        throw new Error(`admission.${name}: "${action}" must be ${ADMISSION_ACTIONS.join(' or ')}`)
+    const { namespace = OPERATOR_NAMESPACE, plainTextPasswords = 'Warn', workspacesWithoutOwners = 'Warn' } = props
     this.add('open-terrain-image-use', IMAGE_USE)
     this.add('open-terrain-disk-image-use', DISK_IMAGE_USE)
     // Without a ConfigMap there is no list: the operator's defaults and the rules of the CRD apply.
     this.add('open-terrain-source-url', SOURCE_URL, { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' })
     this.add('open-terrain-workspace-owners', WORKSPACE_OWNERS)
     this.addObjects(SECRET_COPY_RULE, SECRET_COPY_POLICY)
-    this.add('open-terrain-plain-text-passwords', PLAIN_TEXT_PASSWORDS)
+    this.add('open-terrain-plain-text-passwords', PLAIN_TEXT_PASSWORDS, undefined, plainTextPasswords)
+    this.add('open-terrain-workspaces-without-owners', WITHOUT_OWNERS, undefined, workspacesWithoutOwners)
     this.addObjects('open-terrain-lab-pods', labPods(namespace))
     // Without a Workspace there are no such networks.
     this.addObjects('open-terrain-lab-networks', labNetworks(), { selector: {}, parameterNotFoundAction: 'Allow' })
@@ -68,8 +82,9 @@ export class AdmissionPolicies extends Construct {
 
   private add(
     name: string,
-    { plurals, operations = ['CREATE', 'UPDATE'], action = 'Deny', ...rules }: PolicySpec,
+    { plurals, operations = ['CREATE', 'UPDATE'], ...rules }: PolicySpec,
     paramRef?: object,
+    action?: AdmissionAction,
   ): void {
     const matched = matchConstraints({
       apiGroups: [GROUP],
@@ -81,7 +96,7 @@ export class AdmissionPolicies extends Construct {
     this.addObjects(name, { ...rules, matchConstraints: matched }, paramRef, action)
   }
 
-  private addObjects(name: string, spec: object, paramRef?: object, action: 'Deny' | 'Warn' = 'Deny'): void {
+  private addObjects(name: string, spec: object, paramRef?: object, action: AdmissionAction = 'Deny'): void {
     const apiVersion = 'admissionregistration.k8s.io/v1'
     const metadata = { name, labels: { 'app.kubernetes.io/part-of': 'open-terrain' } }
     new ApiObject(this, name, { apiVersion, kind: 'ValidatingAdmissionPolicy', metadata, spec })
@@ -228,15 +243,40 @@ const WORKSPACE_OWNERS: PolicySpec = {
   ],
 }
 
-const VMS = '.?spec.?vms.orValue([])'
-/** CEL: the users of a list who have a password that everybody reads who may read the object. */
-const openUsers = (users: string) => `${users}.orValue([]).filter(user, has(user.plain_text_passwd))`
+/** Nobody is asked to name owners: pipelines cannot be any, and a lab of a team may well be that of all authors. */
+const WITHOUT_OWNERS: PolicySpec = {
+  plurals: [workspace.plural],
+  failurePolicy: 'Ignore',
+  matchConditions: [
+    { name: 'has-no-owners', expression: 'object.?spec.?owners.orValue([]).size() == 0' },
+    {
+      name: 'had-owners',
+      expression: "request.operation == 'CREATE' || oldObject.?spec.?owners.orValue([]).size() > 0",
+    },
+  ],
+  variables: [],
+  validations: [
+    {
+      expression: 'false',
+      message: 'a Workspace without spec.owners is that of everybody who may write Workspaces',
+      messageExpression: sentence(
+        'everybody who may write Workspaces can change and delete Workspace "{object.metadata.name}": name those who work in it in spec.owners',
+      ),
+    },
+  ],
+}
 
-/** A warning, as a lab for a class may well have a password that is no secret. A second binding of the policy with Deny refuses them. */
+const VMS = '.?spec.?vms.orValue([])'
+/** CEL: the users of a list who have a password that everybody reads who may read the object, and that none of these objects had for them. */
+const openUsers = (users: string, before: string) =>
+  `${users}.orValue([]).filter(user, has(user.plain_text_passwd) && !${before}.exists(was, was.?users.orValue([]).exists(old, old.name == user.name && old.?plain_text_passwd == user.?plain_text_passwd)))`
+/** CEL: what there was before the request, in a list. Empty for a new object. */
+const before = (list: string) => `(request.operation == 'CREATE' ? [] : ${list})`
+
+/** A lab for a class may well have a password that is no secret, so by default this warns. A password that the object has already may stay, also where new ones are refused. */
 const PLAIN_TEXT_PASSWORDS: PolicySpec = {
   plurals: [virtualMachine.plural, workspace.plural],
   failurePolicy: 'Ignore',
-  action: 'Warn',
   matchConditions: [
     { name: 'changes-users', expression: isChanged('users', 'vms') },
     // The operator copies the users of a Workspace to its machines.
@@ -244,11 +284,23 @@ const PLAIN_TEXT_PASSWORDS: PolicySpec = {
   ],
   variables: [
     {
+      name: 'ofMachine',
+      expression: `${openUsers('object.?spec.?users', before('[oldObject.?spec.orValue({})]'))}`,
+    },
+    {
+      name: 'ofVms',
+      expression: [
+        `object${VMS}.map(vm, {'vm': [vm], 'before': ${before(`oldObject${VMS}.filter(was, was.name == vm.name)`)}})`,
+        `.map(one, {'vm': one.vm, 'users': ${openUsers('one.vm[0].?users', 'one.before')}})`,
+        '.filter(one, one.users.size() > 0)',
+      ].join(''),
+    },
+    {
       name: 'open',
       expression: [
-        `${openUsers('object.?spec.?users')}.map(user, 'user "' + string(user.name) + '"')`,
+        `variables.ofMachine.map(user, 'user "' + string(user.name) + '"')`,
         // CEL has no flat map: one user of each machine is named.
-        `object${VMS}.filter(vm, ${openUsers('vm.?users')}.size() > 0).map(vm, 'user "' + string(${openUsers('vm.?users')}[0].name) + '" of vm "' + string(vm.name) + '"')`,
+        `variables.ofVms.map(one, 'user "' + string(one.users[0].name) + '" of vm "' + string(one.vm[0].name) + '"')`,
       ].join(' + '),
     },
   ],

@@ -1,6 +1,12 @@
 /** What platform teams install: `@open-terrain/constructs/platform`. It needs cdk8s-plus-29, unlike the rest of the package. */
 export { type AccessRule, allow, CLUSTER_ACCESS, NAMESPACE_ACCESS } from './access.ts'
-export { AdmissionPolicies, type AdmissionPoliciesProps } from './admission-policies.ts'
+export {
+  ADMISSION_ACTIONS,
+  type AdmissionAction,
+  type AdmissionChoices,
+  AdmissionPolicies,
+  type AdmissionPoliciesProps,
+} from './admission-policies.ts'
 export {
   ALERTS,
   type Alert,

@@ -48,6 +48,8 @@ describe('renderInstallation', () => {
         "access: ValidatingAdmissionPolicyBinding open-terrain-secret-copies",
         "access: ValidatingAdmissionPolicy open-terrain-plain-text-passwords",
         "access: ValidatingAdmissionPolicyBinding open-terrain-plain-text-passwords",
+        "access: ValidatingAdmissionPolicy open-terrain-workspaces-without-owners",
+        "access: ValidatingAdmissionPolicyBinding open-terrain-workspaces-without-owners",
         "access: ValidatingAdmissionPolicy open-terrain-lab-pods",
         "access: ValidatingAdmissionPolicyBinding open-terrain-lab-pods",
         "access: ValidatingAdmissionPolicy open-terrain-lab-networks",

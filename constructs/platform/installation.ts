@@ -1,6 +1,6 @@
 import { RESOURCES } from '../api/resources.ts'
 import { render } from '../children/render.ts'
-import { AdmissionPolicies } from './admission-policies.ts'
+import { type AdmissionChoices, AdmissionPolicies } from './admission-policies.ts'
 import { Crd } from './crd.ts'
 import { DeletionGuard } from './deletion-guard.ts'
 import { checkInstallation } from './installation-problems.ts'
@@ -22,6 +22,8 @@ export interface InstallationProps extends OperatorProps {
   readonly networkPolicies?: boolean | NetworkPoliciesOptions
   /** Rules that keep nodes out of the networks of workspaces, loaded by a DaemonSet. @default none */
   readonly labIsolation?: LabIsolationProps
+  /** What the API server does about objects that work, and may not be wanted. @default it warns */
+  readonly admission?: AdmissionChoices
   /** Who applies the installation. The cluster then refuses another owner that does not adopt it. @default nobody in particular */
   readonly owner?: InstallationOwner
   /** Scraping and alerts for clusters with the Prometheus operator. @default none */
@@ -47,7 +49,7 @@ export type Installation = Readonly<Record<InstallationPart, readonly Manifest[]
  */
 export function renderInstallation(props: InstallationProps): Installation {
   const { policy = {}, imageNamespace = policy.imageNamespace, networkPolicies = true, ...others } = props
-  const { labIsolation, monitoring, owner, ...operator } = others
+  const { admission, labIsolation, monitoring, owner, ...operator } = others
   if (policy.imageNamespace !== undefined && policy.imageNamespace !== imageNamespace)
     throw new Error(
       `imageNamespace is "${imageNamespace}", and that of policy is "${policy.imageNamespace}": leave one of them out`,
@@ -73,7 +75,7 @@ export function renderInstallation(props: InstallationProps): Installation {
     }),
     access: manifests((chart) => {
       new UserRoles(chart, 'UserRoles')
-      new AdmissionPolicies(chart, 'AdmissionPolicies', ofOperator)
+      new AdmissionPolicies(chart, 'AdmissionPolicies', { ...admission, ...ofOperator })
     }),
     policy: owned((chart) => {
       new SyncOperatorPolicy(chart, 'Policy', { ...ofImages, ...policy, ...ofOperator })
