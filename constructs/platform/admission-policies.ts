@@ -50,7 +50,7 @@ interface PolicySpec {
   readonly matchConditions: readonly PolicyVariable[]
   /** @default CREATE and UPDATE */
   readonly operations?: MatchedResources['operations']
-  readonly variables: readonly PolicyVariable[]
+  readonly variables?: readonly PolicyVariable[]
   readonly validations: readonly Validation[]
 }
 
@@ -73,40 +73,61 @@ export class AdmissionPolicies extends Construct {
     this.add('open-terrain-source-url', SOURCE_URL, { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' })
     this.add('open-terrain-workspace-owners', WORKSPACE_OWNERS)
     this.addObjects(SECRET_COPY_RULE, SECRET_COPY_POLICY)
-    this.add('open-terrain-plain-text-passwords', PLAIN_TEXT_PASSWORDS, undefined, plainTextPasswords)
-    this.add('open-terrain-workspaces-without-owners', WITHOUT_OWNERS, undefined, workspacesWithoutOwners)
+    this.addChoice('open-terrain-plain-text-passwords', PLAIN_TEXT_PASSWORDS, plainTextPasswords)
+    this.addChoice('open-terrain-workspaces-without-owners', WITHOUT_OWNERS, workspacesWithoutOwners)
     this.addObjects('open-terrain-lab-pods', labPods(namespace))
     // Without a Workspace there are no such networks.
     this.addObjects('open-terrain-lab-networks', labNetworks(), { selector: {}, parameterNotFoundAction: 'Allow' })
   }
 
-  private add(
-    name: string,
-    { plurals, operations = ['CREATE', 'UPDATE'], ...rules }: PolicySpec,
-    paramRef?: object,
-    action?: AdmissionAction,
-  ): void {
-    const matched = matchConstraints({
-      apiGroups: [GROUP],
-      apiVersions: [VERSION],
-      operations,
-      // Without subresources: a status does not name or request an image.
-      resources: plurals,
-    })
-    this.addObjects(name, { ...rules, matchConstraints: matched }, paramRef, action)
+  private add(name: string, policy: PolicySpec, paramRef?: object): void {
+    const { plurals: _plurals, operations: _operations, ...rules } = policy
+    this.addObjects(name, { ...rules, matchConstraints: matchedBy(policy) }, paramRef)
   }
 
-  private addObjects(name: string, spec: object, paramRef?: object, action: AdmissionAction = 'Deny'): void {
-    const apiVersion = 'admissionregistration.k8s.io/v1'
-    const metadata = { name, labels: { 'app.kubernetes.io/part-of': 'open-terrain' } }
-    new ApiObject(this, name, { apiVersion, kind: 'ValidatingAdmissionPolicy', metadata, spec })
-    new ApiObject(this, `${name}-binding`, {
-      apiVersion,
-      kind: 'ValidatingAdmissionPolicyBinding',
-      metadata,
-      spec: { policyName: name, validationActions: [action], ...(paramRef === undefined ? {} : { paramRef }) },
+  /**
+   * Adds a policy that warns, and another binding that refuses, or does nothing. Not one binding with either action: who applies it as another field
+   * manager than the one before would have both actions in its list, which is not valid.
+   */
+  private addChoice(name: string, policy: PolicySpec, action: AdmissionAction): void {
+    const { plurals: _plurals, operations: _operations, ...rules } = policy
+    this.addPolicy(name, { ...rules, matchConstraints: matchedBy(policy) })
+    this.addBinding(name, { policyName: name, validationActions: ['Warn'] })
+    // The policy is about no deletion, so this matches nothing.
+    const matchResources = matchedBy(action === 'Deny' ? policy : { ...policy, operations: ['DELETE'] })
+    this.addBinding(`${name}-refused`, { policyName: name, validationActions: ['Deny'], matchResources })
+  }
+
+  private addObjects(name: string, spec: object, paramRef?: object): void {
+    this.addPolicy(name, spec)
+    const parameter = paramRef === undefined ? {} : { paramRef }
+    this.addBinding(name, { policyName: name, validationActions: ['Deny'], ...parameter })
+  }
+
+  private addPolicy(name: string, spec: object): void {
+    new ApiObject(this, name, {
+      apiVersion: API_VERSION,
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: labelled(name),
+      spec,
     })
   }
+
+  private addBinding(name: string, spec: object): void {
+    const kind = 'ValidatingAdmissionPolicyBinding'
+    new ApiObject(this, `${name}-binding`, { apiVersion: API_VERSION, kind, metadata: labelled(name), spec })
+  }
+}
+
+const API_VERSION = 'admissionregistration.k8s.io/v1'
+
+function labelled(name: string): object {
+  return { name, labels: { 'app.kubernetes.io/part-of': 'open-terrain' } }
+}
+
+/** Without subresources: a status does not name or request an image. */
+function matchedBy({ plurals, operations = ['CREATE', 'UPDATE'] }: PolicySpec): object {
+  return matchConstraints({ apiGroups: [GROUP], apiVersions: [VERSION], operations, resources: plurals })
 }
 
 const FROM_ROLE = `on ${vmDiskImage.crdName} there, such as from a RoleBinding to ClusterRole `
@@ -254,7 +275,6 @@ const WITHOUT_OWNERS: PolicySpec = {
       expression: "request.operation == 'CREATE' || oldObject.?spec.?owners.orValue([]).size() > 0",
     },
   ],
-  variables: [],
   validations: [
     {
       expression: 'false',

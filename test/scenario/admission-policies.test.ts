@@ -1,5 +1,5 @@
 import { render } from '@open-terrain/constructs'
-import { AdmissionPolicies } from '@open-terrain/constructs/platform'
+import { type AdmissionChoices, AdmissionPolicies } from '@open-terrain/constructs/platform'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { WORKSPACE_LIMITS } from '../../constructs/api/workspace-limits.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
@@ -374,6 +374,15 @@ describe('where an image may come from', () => {
   })
 })
 
+/** Applies what follows from the choice, as another field manager than the one before. */
+async function choose(choices: AdmissionChoices): Promise<void> {
+  for (const object of render((chart) => void new AdmissionPolicies(chart, 'Chosen', choices)) as KubeObject[]) {
+    if (object.kind !== 'ValidatingAdmissionPolicyBinding') continue
+    const path = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/${object.metadata.name}`
+    await cluster.admin.must('APPLY', `${path}?fieldManager=${Object.keys(choices)[0] ?? 'none'}&force=true`, object)
+  }
+}
+
 describe('a password that everybody reads', () => {
   const users = (...names: string[]) => names.map((name) => ({ name, plain_text_passwd: 'secret' }))
   const shared = { name: 'b', users: [{ name: 'root', passwordSecretRef: { name: 's', key: 'k' } }] }
@@ -400,15 +409,7 @@ describe('a password that everybody reads', () => {
     const root = { name: 'a', users: users('c', 'd') }
     await cluster.admin.must('POST', labs, workspace('before', [root, shared]))
     await cluster.admin.must('POST', machines, machine('before', { vmDiskImageRef: { name: 'a' }, users: users('a') }))
-    const binding = render((chart) => {
-      new AdmissionPolicies(chart, 'Denying', { plainTextPasswords: 'Deny' })
-    }).find((one) => {
-      const { kind, metadata } = one as KubeObject
-      return kind === 'ValidatingAdmissionPolicyBinding' && metadata.name === 'open-terrain-plain-text-passwords'
-    })
-    const bindings = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
-    const path = `${bindings}/open-terrain-plain-text-passwords`
-    await cluster.admin.must('PATCH', path, binding)
+    await choose({ plainTextPasswords: 'Deny' })
     await cluster.admin.askUntil(/use passwordSecretRef/, 'POST', `${labs}?dryRun=All`, workspace('open', [root]))
 
     const [lab, vm] = [pathOf(TEAM, 'workspaces', 'before'), pathOf(TEAM, 'virtualmachines', 'before')]
@@ -426,7 +427,7 @@ describe('a password that everybody reads', () => {
     expect(await change(vm, { users: [...users('a'), { name: 'b' }] })).toBe('')
     expect(await change(vm, { users: users('a', 'b') })).toContain('plain_text_passwd of user "b": use')
 
-    await cluster.admin.must('PATCH', path, { spec: { validationActions: ['Warn'] } })
+    await choose({})
     await cluster.admin.askUntil('granted', 'POST', `${labs}?dryRun=All`, workspace('open', [root]))
   })
 
@@ -472,9 +473,7 @@ describe('a Workspace without owners', () => {
   })
 
   it('is refused where the installation says so', async () => {
-    const bindings = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
-    const path = `${bindings}/open-terrain-workspaces-without-owners`
-    await cluster.admin.must('PATCH', path, { spec: { validationActions: ['Deny'] } })
+    await choose({ workspacesWithoutOwners: 'Deny' })
     await cluster.admin.askUntil(
       /name those who work in it in spec.owners/,
       'POST',
@@ -485,6 +484,6 @@ describe('a Workspace without owners', () => {
       },
     )
     expect(await create(owners)).toMatchObject({ status: 201 })
-    await cluster.admin.must('PATCH', path, { spec: { validationActions: ['Warn'] } })
+    await choose({})
   })
 })

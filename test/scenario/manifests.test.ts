@@ -113,16 +113,11 @@ describe('the synthesized manifests', () => {
   })
 })
 
-/** Manifests as an earlier release wrote them: they did not say whose they are, and passwords in plain text were never refused. */
+/** Manifests as an earlier release wrote them, which did not say whose they are. */
 function earlier(content: string): string {
   const objects = objectsOf(content)
-  for (const { kind, metadata, ...rest } of objects) {
+  for (const { metadata } of objects)
     delete (metadata.annotations as Record<string, string> | undefined)?.[INSTALLED_BY]
-    const { spec } = rest as { spec?: { validationActions?: string[] } }
-    const isBinding =
-      kind === 'ValidatingAdmissionPolicyBinding' && metadata.name === 'open-terrain-plain-text-passwords'
-    if (isBinding && spec !== undefined) spec.validationActions = ['Warn']
-  }
   return objects.map((object) => stringify(object)).join('---\n')
 }
 
