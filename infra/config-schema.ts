@@ -11,6 +11,7 @@ import {
   type VMDiskImageProps,
 } from '@open-terrain/constructs'
 import {
+  ADMISSION_ACTIONS,
   ALERTS,
   type InstallationProblem,
   isPrometheusDuration,
@@ -228,6 +229,10 @@ const alerts = z
     }
   })
 
+const action = z.enum(ADMISSION_ACTIONS, {
+  error: 'must be Warn, which takes such objects with a warning, or Deny, which refuses new ones',
+})
+
 const RUNBOOK = 'must be the URL of a page, such as https://docs.example/operations'
 const PORTS = 'must be a list of ports, numbers from 1 to 65535'
 const port = z
@@ -318,6 +323,9 @@ export const SCHEMA = z
         error: 'must name a container image with sh and nft',
       })
       .default({ enabled: false }),
+    admission: fields({ plainTextPasswords: action.optional(), workspacesWithoutOwners: action.optional() }).default(
+      {},
+    ),
     protect: flag.default(true),
     adopt: flag.default(false),
     images,

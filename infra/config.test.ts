@@ -36,6 +36,7 @@ describe('parseConfig', () => {
       labIsolation: { enabled: false },
       monitoring: { enabled: false },
       networkPolicies: { enabled: true },
+      admission: {},
       protect: true,
       adopt: false,
       images: {},
@@ -291,6 +292,11 @@ describe('parseConfig', () => {
       { labIsolation: { enabled: true } },
       'open-terrain:labIsolation.image is not set: it must name a container image with sh and nft',
     ],
+    [
+      { admission: { plainTextPasswords: 'deny' } },
+      'open-terrain:admission.plainTextPasswords: "deny" must be Warn, which takes such objects with a warning, or Deny',
+    ],
+    [{ admission: { passwords: 'Deny' } }, 'open-terrain:admission.passwords is not a key: remove it'],
     [{ adopt: 'yes' }, 'open-terrain:adopt: "yes" must be true or false'],
     [{ protect: 'no' }, 'open-terrain:protect: "no" must be true or false'],
   ])('names key, value and remedy: %o', (values, problem) => {

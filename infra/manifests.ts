@@ -1,4 +1,9 @@
-import { type InstallationPart, manifestYaml, renderInstallation } from '@open-terrain/constructs/platform'
+import {
+  type InstallationPart,
+  manifestsOwner,
+  manifestYaml,
+  renderInstallation,
+} from '@open-terrain/constructs/platform'
 import { installationProps, PROJECT, parseConfig } from './config.ts'
 import { readStackFile } from './stack-files.ts'
 
@@ -23,17 +28,25 @@ export interface ManifestOptions {
   readonly environment: string
   /** Container image of the operator. Overrides the one in the stack file. */
   readonly image?: string
+  /** Whether the manifests take the installation over from another owner, such as a stack of Pulumi. @default false */
+  readonly adopt?: boolean
 }
 
 /**
- * Returns the manifests of one environment by file name: the objects that `pulumi up` applies for the same stack file, as YAML, the same bytes every
- * time. Excludes VMDiskImages and Secrets of a stack, see {@link leftOut}. If the configuration cannot be used, throws an error whose message names the key.
+ * Returns the manifests of one environment by file name: the objects that `pulumi up` applies for the same stack file, with another owner, as YAML,
+ * the same bytes every time. Excludes VMDiskImages and Secrets of a stack, see {@link leftOut}. If the configuration cannot be used, throws an error whose message names the key.
  */
-export function environmentManifests({ folder, environment, image }: ManifestOptions): ReadonlyMap<string, string> {
+export function environmentManifests({
+  folder,
+  environment,
+  image,
+  adopt = false,
+}: ManifestOptions): ReadonlyMap<string, string> {
   const values = readStackFile(folder, environment)
   const chosen = image ?? values['image']
   if (chosen === undefined) throw new Error(unnamedImage(environment))
-  const installation = renderInstallation(installationProps(parseConfig({ ...values, image: chosen })))
+  const props = installationProps(parseConfig({ ...values, image: chosen }))
+  const installation = renderInstallation({ ...props, owner: { name: manifestsOwner(environment), adopt } })
   const files = Object.entries(FILES)
     .map(([file, parts]) => [file, parts.flatMap((part) => installation[part])] as const)
     .filter(([, objects]) => objects.length > 0)

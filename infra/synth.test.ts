@@ -69,9 +69,12 @@ describe('npm run synth', () => {
     expect(contents('dist')).toEqual({ ...written, 'dev/own.yaml': 'kind: ConfigMap' })
   })
 
-  it('writes the environments that are named alone', () => {
+  it('writes the environments that are named alone, and that they take over what another owner installed', () => {
     expect(synth(['staging'], { OPERATOR_IMAGE: IMAGE }).status).toBe(0)
     expect(readdirSync(join(folder, 'dist'))).toEqual(['staging'])
+    expect(JSON.stringify(contents('dist'))).not.toContain('adopted-by: ')
+    expect(synth(['staging', '--adopt'], { OPERATOR_IMAGE: IMAGE }).status).toBe(0)
+    expect(JSON.stringify(contents('dist'))).toContain('pelotech.ot/adopted-by: manifests/staging')
   })
 
   it.each([
@@ -104,8 +107,30 @@ describe('environmentManifests', () => {
     const files = environmentManifests({ folder: ROOT, environment, image: IMAGE })
     expect([...files.keys()]).toEqual(filesOf(environment))
     const values = { ...readStackFile(ROOT, environment), image: IMAGE }
-    const installation = renderInstallation(installationProps(parseConfig(values)))
+    const owner = { name: `manifests/${environment}` }
+    const installation = renderInstallation({ ...installationProps(parseConfig(values)), owner })
     expect([...files.values()].flatMap(objectsOf)).toEqual(INSTALLATION_PARTS.flatMap((part) => installation[part]))
+  })
+
+  it('say on the CRDs, the policy and the operator whose they are, and differ in nothing else if they take it over', () => {
+    const of = (adopt: boolean) =>
+      [...environmentManifests({ folder: ROOT, environment: 'staging', image: IMAGE, adopt }).values()].flatMap(
+        objectsOf,
+      )
+    const marked = of(false).filter(({ metadata }) => metadata.annotations?.['pelotech.ot/installed-by'] !== undefined)
+    const crds = Array<string>(4).fill('CustomResourceDefinition')
+    expect(marked.map(({ kind }) => kind)).toEqual([...crds, 'ConfigMap', 'Deployment'])
+    expect(new Set(marked.map(({ metadata }) => metadata.annotations['pelotech.ot/installed-by']))).toEqual(
+      new Set(['manifests/staging']),
+    )
+    const taken = of(true)
+    const adopted = taken.filter(({ metadata }) => metadata.annotations?.['pelotech.ot/adopted-by'] !== undefined)
+    expect(adopted.map(({ kind }) => kind)).toEqual(marked.map(({ kind }) => kind))
+    for (const { metadata } of adopted) {
+      expect(metadata.annotations['pelotech.ot/adopted-by']).toBe('manifests/staging')
+      delete metadata.annotations['pelotech.ot/adopted-by']
+    }
+    expect(taken).toEqual(of(false))
   })
 
   it('have CRDs of less than 200 KB each', () => {

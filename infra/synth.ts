@@ -2,9 +2,10 @@
  * Writes the manifests of environments for `kubectl apply` and for tools that apply from Git: `1-crds.yaml`, `2-namespaces.yaml`, `3-install.yaml` and, if
  * enabled, `4-monitoring.yaml` in `dist/<environment>/`. It is the app of `cdk8s synth`, and works without cdk8s.
  *
- *   node infra/synth.ts [environment...] [--output folder]
+ *   node infra/synth.ts [environment...] [--output folder] [--adopt]
  *
- * Without arguments: every environment that has a file `Pulumi.<environment>.yaml`. Environment variables:
+ * Without arguments: every environment that has a file `Pulumi.<environment>.yaml`. With `--adopt` they take over
+ * what another owner has installed in the cluster, such as a stack of Pulumi or another environment. Environment variables:
  *
  * - `OPERATOR_IMAGE`: container image of the operator in all environments, overrides `open-terrain:image` in their files
  * - `CDK8S_OUTDIR`, set by cdk8s: a second folder for the same files
@@ -23,14 +24,14 @@ function synthesize(args: readonly string[]): void {
   const { positionals, values } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { output: { type: 'string', default: join(ROOT, 'dist') } },
+    options: { output: { type: 'string', default: join(ROOT, 'dist') }, adopt: { type: 'boolean', default: false } },
   })
   const known = environmentsIn(ROOT)
   const unknown = positionals.find((name) => !known.includes(name))
   if (unknown !== undefined)
     throw new Error(`${unknown}: there is no Pulumi.${unknown}.yaml, name one of ${known.join(', ')}`)
   const environments = positionals.length === 0 ? known : positionals
-  const files = environments.flatMap(filesOf)
+  const files = environments.flatMap((environment) => filesOf(environment, values.adopt))
   const { CDK8S_OUTDIR } = process.env
   for (const folder of CDK8S_OUTDIR === undefined ? [values.output] : [values.output, CDK8S_OUTDIR]) {
     for (const { path, content } of files) write(join(folder, path), content)
@@ -53,11 +54,16 @@ function removeOlder(folder: string, written: ReadonlySet<string>): void {
   }
 }
 
-function filesOf(environment: string): { path: string; content: string }[] {
+function filesOf(environment: string, adopt: boolean): { path: string; content: string }[] {
   // A shell turns a variable that is not set into an empty one.
   const image = process.env['OPERATOR_IMAGE'] || undefined
   try {
-    const manifests = environmentManifests({ folder: ROOT, environment, ...(image === undefined ? {} : { image }) })
+    const manifests = environmentManifests({
+      folder: ROOT,
+      environment,
+      adopt,
+      ...(image === undefined ? {} : { image }),
+    })
     return [...manifests].map(([file, content]) => ({ path: join(environment, file), content }))
   } catch (error) {
     throw new Error(`${environment}: ${(error as Error).message}`, { cause: error })

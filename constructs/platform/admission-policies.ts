@@ -17,7 +17,19 @@ import { isChanged, sentence } from './policy-words.ts'
 import { SECRET_COPY_POLICY } from './secret-copy-policy.ts'
 import { IMAGE_CREATOR, IMAGE_USER } from './user-roles.ts'
 
-export interface AdmissionPoliciesProps {
+/** What the API server does about a request that a rule is about: it takes it with a warning, or refuses it. As in a ValidatingAdmissionPolicyBinding. */
+export const ADMISSION_ACTIONS = ['Warn', 'Deny'] as const
+export type AdmissionAction = (typeof ADMISSION_ACTIONS)[number]
+
+/** Rules about what works, and may be wanted. They concern what is new: objects that are stored stay, and can be changed. */
+export interface AdmissionChoices {
+  /** A `plain_text_passwd` that is added to a VirtualMachine or a Workspace. @default Warn */
+  readonly plainTextPasswords?: AdmissionAction
+  /** A Workspace that is created without `owners`, or loses them. @default Warn */
+  readonly workspacesWithoutOwners?: AdmissionAction
+}
+
+export interface AdmissionPoliciesProps extends AdmissionChoices {
   /** Namespace of the policy's ConfigMap. @default `sync-operator` */
   readonly namespace?: string
 }
@@ -34,13 +46,11 @@ export interface Validation {
 interface PolicySpec {
   readonly plurals: readonly string[]
   readonly failurePolicy: 'Fail' | 'Ignore'
-  /** @default Deny */
-  readonly action?: 'Deny' | 'Warn'
   readonly paramKind?: object
   readonly matchConditions: readonly PolicyVariable[]
   /** @default CREATE and UPDATE */
   readonly operations?: MatchedResources['operations']
-  readonly variables: readonly PolicyVariable[]
+  readonly variables?: readonly PolicyVariable[]
   readonly validations: readonly Validation[]
 }
 
@@ -53,45 +63,71 @@ interface PolicySpec {
 export class AdmissionPolicies extends Construct {
   constructor(scope: Construct, id: string, props: AdmissionPoliciesProps = {}) {
     super(scope, id)
-    const { namespace = OPERATOR_NAMESPACE } = props
+    for (const [name, action] of Object.entries({ ...props, namespace: undefined }))
+      if (action !== undefined && !ADMISSION_ACTIONS.includes(action))
+        throw new Error(`admission.${name}: "${action}" must be ${ADMISSION_ACTIONS.join(' or ')}`)
+    const { namespace = OPERATOR_NAMESPACE, plainTextPasswords = 'Warn', workspacesWithoutOwners = 'Warn' } = props
     this.add('open-terrain-image-use', IMAGE_USE)
     this.add('open-terrain-disk-image-use', DISK_IMAGE_USE)
     // Without a ConfigMap there is no list: the operator's defaults and the rules of the CRD apply.
     this.add('open-terrain-source-url', SOURCE_URL, { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' })
     this.add('open-terrain-workspace-owners', WORKSPACE_OWNERS)
     this.addObjects(SECRET_COPY_RULE, SECRET_COPY_POLICY)
-    this.add('open-terrain-plain-text-passwords', PLAIN_TEXT_PASSWORDS)
+    this.addChoice('open-terrain-plain-text-passwords', PLAIN_TEXT_PASSWORDS, plainTextPasswords)
+    this.addChoice('open-terrain-workspaces-without-owners', WITHOUT_OWNERS, workspacesWithoutOwners)
     this.addObjects('open-terrain-lab-pods', labPods(namespace))
     // Without a Workspace there are no such networks.
     this.addObjects('open-terrain-lab-networks', labNetworks(), { selector: {}, parameterNotFoundAction: 'Allow' })
   }
 
-  private add(
-    name: string,
-    { plurals, operations = ['CREATE', 'UPDATE'], action = 'Deny', ...rules }: PolicySpec,
-    paramRef?: object,
-  ): void {
-    const matched = matchConstraints({
-      apiGroups: [GROUP],
-      apiVersions: [VERSION],
-      operations,
-      // Without subresources: a status does not name or request an image.
-      resources: plurals,
-    })
-    this.addObjects(name, { ...rules, matchConstraints: matched }, paramRef, action)
+  private add(name: string, policy: PolicySpec, paramRef?: object): void {
+    const { plurals: _plurals, operations: _operations, ...rules } = policy
+    this.addObjects(name, { ...rules, matchConstraints: matchedBy(policy) }, paramRef)
   }
 
-  private addObjects(name: string, spec: object, paramRef?: object, action: 'Deny' | 'Warn' = 'Deny'): void {
-    const apiVersion = 'admissionregistration.k8s.io/v1'
-    const metadata = { name, labels: { 'app.kubernetes.io/part-of': 'open-terrain' } }
-    new ApiObject(this, name, { apiVersion, kind: 'ValidatingAdmissionPolicy', metadata, spec })
-    new ApiObject(this, `${name}-binding`, {
-      apiVersion,
-      kind: 'ValidatingAdmissionPolicyBinding',
-      metadata,
-      spec: { policyName: name, validationActions: [action], ...(paramRef === undefined ? {} : { paramRef }) },
+  /**
+   * Adds a policy that warns, and another binding that refuses, or does nothing. Not one binding with either action: who applies it as another field
+   * manager than the one before would have both actions in its list, which is not valid.
+   */
+  private addChoice(name: string, policy: PolicySpec, action: AdmissionAction): void {
+    const { plurals: _plurals, operations: _operations, ...rules } = policy
+    this.addPolicy(name, { ...rules, matchConstraints: matchedBy(policy) })
+    this.addBinding(name, { policyName: name, validationActions: ['Warn'] })
+    // The policy is about no deletion, so this matches nothing.
+    const matchResources = matchedBy(action === 'Deny' ? policy : { ...policy, operations: ['DELETE'] })
+    this.addBinding(`${name}-refused`, { policyName: name, validationActions: ['Deny'], matchResources })
+  }
+
+  private addObjects(name: string, spec: object, paramRef?: object): void {
+    this.addPolicy(name, spec)
+    const parameter = paramRef === undefined ? {} : { paramRef }
+    this.addBinding(name, { policyName: name, validationActions: ['Deny'], ...parameter })
+  }
+
+  private addPolicy(name: string, spec: object): void {
+    new ApiObject(this, name, {
+      apiVersion: API_VERSION,
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: labelled(name),
+      spec,
     })
   }
+
+  private addBinding(name: string, spec: object): void {
+    const kind = 'ValidatingAdmissionPolicyBinding'
+    new ApiObject(this, `${name}-binding`, { apiVersion: API_VERSION, kind, metadata: labelled(name), spec })
+  }
+}
+
+const API_VERSION = 'admissionregistration.k8s.io/v1'
+
+function labelled(name: string): object {
+  return { name, labels: { 'app.kubernetes.io/part-of': 'open-terrain' } }
+}
+
+/** Without subresources: a status does not name or request an image. */
+function matchedBy({ plurals, operations = ['CREATE', 'UPDATE'] }: PolicySpec): object {
+  return matchConstraints({ apiGroups: [GROUP], apiVersions: [VERSION], operations, resources: plurals })
 }
 
 const FROM_ROLE = `on ${vmDiskImage.crdName} there, such as from a RoleBinding to ClusterRole `
@@ -228,15 +264,39 @@ const WORKSPACE_OWNERS: PolicySpec = {
   ],
 }
 
-const VMS = '.?spec.?vms.orValue([])'
-/** CEL: the users of a list who have a password that everybody reads who may read the object. */
-const openUsers = (users: string) => `${users}.orValue([]).filter(user, has(user.plain_text_passwd))`
+/** Nobody is asked to name owners: pipelines cannot be any, and a lab of a team may well be that of all authors. */
+const WITHOUT_OWNERS: PolicySpec = {
+  plurals: [workspace.plural],
+  failurePolicy: 'Ignore',
+  matchConditions: [
+    { name: 'has-no-owners', expression: 'object.?spec.?owners.orValue([]).size() == 0' },
+    {
+      name: 'had-owners',
+      expression: "request.operation == 'CREATE' || oldObject.?spec.?owners.orValue([]).size() > 0",
+    },
+  ],
+  validations: [
+    {
+      expression: 'false',
+      message: 'a Workspace without spec.owners is that of everybody who may write Workspaces',
+      messageExpression: sentence(
+        'everybody who may write Workspaces can change and delete Workspace "{object.metadata.name}": name those who work in it in spec.owners',
+      ),
+    },
+  ],
+}
 
-/** A warning, as a lab for a class may well have a password that is no secret. A second binding of the policy with Deny refuses them. */
+const VMS = '.?spec.?vms.orValue([])'
+/** CEL: the users of a list who have a password that everybody reads who may read the object, and that none of these objects had for them. */
+const openUsers = (users: string, before: string) =>
+  `${users}.orValue([]).filter(user, has(user.plain_text_passwd) && !${before}.exists(was, was.?users.orValue([]).exists(old, old.name == user.name && old.?plain_text_passwd == user.?plain_text_passwd)))`
+/** CEL: what there was before the request, in a list. Empty for a new object. */
+const before = (list: string) => `(request.operation == 'CREATE' ? [] : ${list})`
+
+/** A lab for a class may well have a password that is no secret, so by default this warns. A password that the object has already may stay, also where new ones are refused. */
 const PLAIN_TEXT_PASSWORDS: PolicySpec = {
   plurals: [virtualMachine.plural, workspace.plural],
   failurePolicy: 'Ignore',
-  action: 'Warn',
   matchConditions: [
     { name: 'changes-users', expression: isChanged('users', 'vms') },
     // The operator copies the users of a Workspace to its machines.
@@ -244,11 +304,23 @@ const PLAIN_TEXT_PASSWORDS: PolicySpec = {
   ],
   variables: [
     {
+      name: 'ofMachine',
+      expression: `${openUsers('object.?spec.?users', before('[oldObject.?spec.orValue({})]'))}`,
+    },
+    {
+      name: 'ofVms',
+      expression: [
+        `object${VMS}.map(vm, {'vm': [vm], 'before': ${before(`oldObject${VMS}.filter(was, was.name == vm.name)`)}})`,
+        `.map(one, {'vm': one.vm, 'users': ${openUsers('one.vm[0].?users', 'one.before')}})`,
+        '.filter(one, one.users.size() > 0)',
+      ].join(''),
+    },
+    {
       name: 'open',
       expression: [
-        `${openUsers('object.?spec.?users')}.map(user, 'user "' + string(user.name) + '"')`,
+        `variables.ofMachine.map(user, 'user "' + string(user.name) + '"')`,
         // CEL has no flat map: one user of each machine is named.
-        `object${VMS}.filter(vm, ${openUsers('vm.?users')}.size() > 0).map(vm, 'user "' + string(${openUsers('vm.?users')}[0].name) + '" of vm "' + string(vm.name) + '"')`,
+        `variables.ofVms.map(one, 'user "' + string(one.users[0].name) + '" of vm "' + string(one.vm[0].name) + '"')`,
       ].join(' + '),
     },
   ],

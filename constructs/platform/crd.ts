@@ -8,9 +8,8 @@ import { RETAINED } from './retained.ts'
 
 /** The CustomResourceDefinition of one kind of the API, with its status subresource. It outlives the installation, as its objects do. */
 export class Crd extends k8s.KubeCustomResourceDefinition {
-  constructor(scope: Construct, id: string, resource: Resource, annotations: Readonly<Record<string, string>> = {}) {
-    const metadata = { name: resource.crdName, annotations: { ...RETAINED, ...annotations } }
-    super(scope, id, { metadata, spec: crdSpec(resource) })
+  constructor(scope: Construct, id: string, resource: Resource) {
+    super(scope, id, { metadata: { name: resource.crdName, annotations: { ...RETAINED } }, spec: crdSpec(resource) })
   }
 }
 

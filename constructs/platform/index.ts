@@ -1,6 +1,12 @@
 /** What platform teams install: `@open-terrain/constructs/platform`. It needs cdk8s-plus-29, unlike the rest of the package. */
 export { type AccessRule, allow, CLUSTER_ACCESS, NAMESPACE_ACCESS } from './access.ts'
-export { AdmissionPolicies, type AdmissionPoliciesProps } from './admission-policies.ts'
+export {
+  ADMISSION_ACTIONS,
+  type AdmissionAction,
+  type AdmissionChoices,
+  AdmissionPolicies,
+  type AdmissionPoliciesProps,
+} from './admission-policies.ts'
 export {
   ALERTS,
   type Alert,
@@ -38,7 +44,7 @@ export { Operator, type OperatorProps } from './operator.ts'
 export { OperatorConfinement, type OperatorConfinementProps } from './operator-confinement.ts'
 export { MEMORY_LIMIT } from './operator-deployment.ts'
 export { heapFlag } from './operator-heap.ts'
-export type { InstallationOwner } from './owner-guard.ts'
+export { type InstallationOwner, manifestsOwner } from './owner-guard.ts'
 export { type PolicyValues, policyData, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'
 export { RETAIN_ANNOTATION } from './retained.ts'
 export { UserRoles } from './user-roles.ts'

@@ -1,6 +1,6 @@
 import { RESOURCES } from '../api/resources.ts'
 import { render } from '../children/render.ts'
-import { AdmissionPolicies } from './admission-policies.ts'
+import { type AdmissionChoices, AdmissionPolicies } from './admission-policies.ts'
 import { Crd } from './crd.ts'
 import { DeletionGuard } from './deletion-guard.ts'
 import { checkInstallation } from './installation-problems.ts'
@@ -9,7 +9,7 @@ import { Monitoring, type MonitoringProps } from './monitoring.ts'
 import { Namespaces } from './namespaces.ts'
 import { NetworkPolicies, type NetworkPoliciesOptions } from './network-policies.ts'
 import { Operator, type OperatorProps } from './operator.ts'
-import { type InstallationOwner, OwnerGuard, ownerAnnotations } from './owner-guard.ts'
+import { type InstallationOwner, markOwner, OwnerGuard } from './owner-guard.ts'
 import { type PolicyValues, SyncOperatorPolicy } from './policy.ts'
 import { UserRoles } from './user-roles.ts'
 
@@ -22,6 +22,8 @@ export interface InstallationProps extends OperatorProps {
   readonly networkPolicies?: boolean | NetworkPoliciesOptions
   /** Rules that keep nodes out of the networks of workspaces, loaded by a DaemonSet. @default none */
   readonly labIsolation?: LabIsolationProps
+  /** What the API server does about objects that work, and may not be wanted. @default it warns */
+  readonly admission?: AdmissionChoices
   /** Who applies the installation. The cluster then refuses another owner that does not adopt it. @default nobody in particular */
   readonly owner?: InstallationOwner
   /** Scraping and alerts for clusters with the Prometheus operator. @default none */
@@ -47,7 +49,7 @@ export type Installation = Readonly<Record<InstallationPart, readonly Manifest[]
  */
 export function renderInstallation(props: InstallationProps): Installation {
   const { policy = {}, imageNamespace = policy.imageNamespace, networkPolicies = true, ...others } = props
-  const { labIsolation, monitoring, owner, ...operator } = others
+  const { admission, labIsolation, monitoring, owner, ...operator } = others
   if (policy.imageNamespace !== undefined && policy.imageNamespace !== imageNamespace)
     throw new Error(
       `imageNamespace is "${imageNamespace}", and that of policy is "${policy.imageNamespace}": leave one of them out`,
@@ -56,10 +58,14 @@ export function renderInstallation(props: InstallationProps): Installation {
   const { namespace } = operator
   const ofOperator = namespace === undefined ? {} : { namespace }
   const ofImages = imageNamespace === undefined ? {} : { imageNamespace }
-  const ofOwner = owner === undefined ? {} : ownerAnnotations(owner)
+  const owned: typeof manifests = (build) =>
+    manifests((chart) => {
+      build(chart)
+      if (owner !== undefined) markOwner(chart, owner)
+    })
   return {
-    crds: manifests((chart) => {
-      for (const resource of RESOURCES) new Crd(chart, resource.crdName, resource, ofOwner)
+    crds: owned((chart) => {
+      for (const resource of RESOURCES) new Crd(chart, resource.crdName, resource)
       // After what it guards, because a whole manifest is deleted in its order.
       new DeletionGuard(chart, 'Guard', { guards: 'crds' })
       new OwnerGuard(chart, 'OwnerGuard')
@@ -69,12 +75,12 @@ export function renderInstallation(props: InstallationProps): Installation {
     }),
     access: manifests((chart) => {
       new UserRoles(chart, 'UserRoles')
-      new AdmissionPolicies(chart, 'AdmissionPolicies', ofOperator)
+      new AdmissionPolicies(chart, 'AdmissionPolicies', { ...admission, ...ofOperator })
     }),
-    policy: manifests((chart) => {
+    policy: owned((chart) => {
       new SyncOperatorPolicy(chart, 'Policy', { ...ofImages, ...policy, ...ofOperator })
     }),
-    operator: manifests((chart) => {
+    operator: owned((chart) => {
       new Operator(chart, 'Operator', operator)
       if (labIsolation !== undefined) new LabIsolation(chart, 'LabIsolation', labIsolation)
       if (networkPolicies === false) return

@@ -1,7 +1,9 @@
-import { Document, isCollection, isPair, visit } from 'yaml'
+import { Document, isCollection, isPair, isScalar, Scalar, visit } from 'yaml'
 
 /** Characters of JSON. */
 const SHORT = 140
+/** Within braces, YAML 1.1 ends a text without quotes at these. kubectl reads YAML 1.1. */
+const ENDS_PLAIN_TEXT = /[?:]/
 
 /**
  * Returns an object as YAML, with few bytes: what is short and holds nothing but values is on one line. Other lines are not folded, so that a rule or a
@@ -13,7 +15,10 @@ export function manifestYaml(object: object): string {
     Collection: (_key, collection) => {
       const values = collection.items.map((item) => (isPair(item) ? item.value : item))
       const isPlain = values.length > 0 && !values.some(isCollection)
-      if (isPlain && JSON.stringify(collection).length <= SHORT) collection.flow = true
+      if (!isPlain || JSON.stringify(collection).length > SHORT) return
+      collection.flow = true
+      for (const value of values)
+        if (isScalar(value) && ENDS_PLAIN_TEXT.test(String(value.value))) value.type = Scalar.QUOTE_DOUBLE
     },
   })
   return document.toString({ lineWidth: 0, indentSeq: false })

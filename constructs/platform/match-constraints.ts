@@ -4,6 +4,8 @@ export interface MatchedResources {
   readonly operations: readonly ('CREATE' | 'UPDATE' | 'DELETE')[]
   /** In the plural, without subresources unless they are named. */
   readonly resources: readonly string[]
+  /** @default all */
+  readonly resourceNames?: readonly string[]
 }
 
 /**

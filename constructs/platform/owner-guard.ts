@@ -1,32 +1,77 @@
 import { ApiObject } from 'cdk8s'
 import { Construct } from 'constructs'
-import { GROUP } from '../api/shared.ts'
-import { matchConstraints } from './match-constraints.ts'
-import { PART_OF } from './operator-names.ts'
+import { POLICY_NAME } from '../api/policy.ts'
+import { RESOURCES } from '../api/resources.ts'
+import { type MatchedResources, matchConstraints } from './match-constraints.ts'
+import { OPERATOR_NAME, PART_OF } from './operator-names.ts'
 import { RETAINED } from './retained.ts'
 
-/** On our CRDs: who installed them, such as `<project>/<stack>` of Pulumi. */
+/** On what is guarded: who installed it, such as `<project>/<stack>` of Pulumi. */
 const INSTALLED_BY = 'pelotech.ot/installed-by'
-/** On our CRDs: who may take them over from another owner. */
+/** On what is guarded: who may take it over from another owner. */
 const ADOPTED_BY = 'pelotech.ot/adopted-by'
 
 export interface InstallationOwner {
-  /** Name of the one who applies the installation, such as `<project>/<stack>`. Two owners have two names. */
+  /** Name of the one who applies the installation, such as `<project>/<stack>`. Two owners have two names. See {@link manifestsOwner}. */
   readonly name: string
   /** Whether it takes the installation over from another owner. @default false */
   readonly adopt?: boolean
 }
 
-/** Returns the annotations of the CRDs of an owner. */
-export function ownerAnnotations({ name, adopt = false }: InstallationOwner): Record<string, string> {
-  return { [INSTALLED_BY]: name, ...(adopt ? { [ADOPTED_BY]: name } : {}) }
+const OF_MANIFESTS = 'manifests/'
+
+/** Returns the name of the owner whose manifests of an environment are applied by kubectl, or from Git. */
+export function manifestsOwner(environment: string): string {
+  return `${OF_MANIFESTS}${environment}`
+}
+
+/** Of each kind, what two owners would take from each other: the CRDs, which are applied first, the policy, and the operator. */
+const GUARDED: readonly (MatchedResources & { readonly kind: string })[] = [
+  {
+    kind: 'CustomResourceDefinition',
+    apiGroups: ['apiextensions.k8s.io'],
+    apiVersions: ['*'],
+    operations: ['UPDATE'],
+    resources: ['customresourcedefinitions'],
+    resourceNames: RESOURCES.map(({ crdName }) => crdName),
+  },
+  {
+    kind: 'ConfigMap',
+    apiGroups: [''],
+    apiVersions: ['*'],
+    operations: ['UPDATE'],
+    resources: ['configmaps'],
+    resourceNames: [POLICY_NAME],
+  },
+  {
+    kind: 'Deployment',
+    apiGroups: ['apps'],
+    apiVersions: ['*'],
+    operations: ['UPDATE'],
+    resources: ['deployments'],
+    resourceNames: [OPERATOR_NAME],
+  },
+]
+
+/** Marks what is guarded below a construct as the owner's. */
+export function markOwner(scope: Construct, { name, adopt = false }: InstallationOwner): void {
+  for (const object of scope.node.findAll()) {
+    if (!ApiObject.isApiObject(object)) continue
+    const isGuarded = GUARDED.some(
+      ({ kind, resourceNames = [] }) => kind === object.kind && resourceNames.includes(object.name),
+    )
+    if (!isGuarded) continue
+    object.metadata.addAnnotation(INSTALLED_BY, name)
+    if (adopt) object.metadata.addAnnotation(ADOPTED_BY, name)
+  }
 }
 
 const NAME = 'open-terrain-keep-owner'
 
 /**
- * Makes the API server refuse to let a second owner apply our CRDs, which are the first objects of an installation. A second owner would take over the
- * policy and the operator of the first, and delete them when it is removed. What has no owner, such as an installation by kubectl, gets its first one.
+ * Makes the API server refuse that a second owner applies an installation. It would take over the policy and the operator of the first, and delete them
+ * when it is removed. The CRDs alone would not do: `kubectl apply` of a folder goes on with its other files after a refusal. What has no owner, such as
+ * an installation of an earlier release, gets its first one.
  */
 export class OwnerGuard extends Construct {
   constructor(scope: Construct, id: string) {
@@ -45,28 +90,31 @@ export class OwnerGuard extends Construct {
 
 function policySpec(): object {
   const annotation = (of: string, name: string) => `${of}.metadata.?annotations['${name}'].orValue('')`
+  const isOfManifests = (owner: string) => `variables.${owner}.startsWith('${OF_MANIFESTS}')`
   return {
     failurePolicy: 'Fail',
-    matchConstraints: matchConstraints({
-      apiGroups: ['apiextensions.k8s.io'],
-      apiVersions: ['*'],
-      operations: ['UPDATE'],
-      resources: ['customresourcedefinitions'],
-    }),
-    matchConditions: [{ name: 'is-ours', expression: `oldObject.spec.group == '${GROUP}'` }],
+    matchConstraints: matchConstraints(GUARDED.map(({ kind: _kind, ...rule }) => rule)),
     variables: [
       { name: 'before', expression: annotation('oldObject', INSTALLED_BY) },
       { name: 'after', expression: annotation('object', INSTALLED_BY) },
       { name: 'adopter', expression: annotation('object', ADOPTED_BY) },
+      {
+        name: 'end',
+        expression: `${isOfManifests('before')} ? 'have nobody apply those manifests any more' : 'remove the other stack without what it made (pulumi stack rm --force)'`,
+      },
+      {
+        name: 'adopt',
+        expression: `${isOfManifests('after')} ? 'npm run synth -- ' + variables.after.substring(${OF_MANIFESTS.length}) + ' --adopt' : 'pulumi config set open-terrain:adopt true'`,
+      },
     ],
     validations: [
       {
         expression:
           "variables.before == '' || variables.after in ['', variables.before] || variables.adopter == variables.after",
         reason: 'Forbidden',
-        message: 'another stack has installed Open Terrain in this cluster',
+        message: 'somebody else has installed Open Terrain in this cluster',
         messageExpression:
-          "'Open Terrain in this cluster belongs to ' + variables.before + ', and two owners would undo what the other one does; if ' + variables.after + ' is to take it over: remove the other stack without what it made (pulumi stack rm --force), then pulumi config set open-terrain:adopt true'",
+          "'Open Terrain in this cluster belongs to ' + variables.before + ', and two owners would undo what the other one does; if ' + variables.after + ' is to take it over: ' + variables.end + ', then ' + variables.adopt",
       },
     ],
   }

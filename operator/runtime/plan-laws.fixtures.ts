@@ -1,6 +1,7 @@
 import type { Condition } from '@open-terrain/constructs'
 import { expect } from 'vitest'
 import type { ZodType } from 'zod'
+import { argoHealth, kstatus } from '../../test/harness/gitops-health.ts'
 import { isTerminating, type KubeObject } from '../kube/kube-object.ts'
 import { childId } from './child-refusals.ts'
 import type { ObjectPlan } from './plan.ts'
@@ -9,9 +10,21 @@ import { reasonOf } from './standing.ts'
 /** An object waits for itself or for somebody else. An image that is refreshed is also Ready. */
 const COURSE: ReadonlySet<string> = new Set(['Reconciling', 'Stalled'])
 
+/** Phases in which an object is as its spec says. */
+const DONE: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Ready'])
+/** Why an object that has not failed cannot go on by itself, as `reason: message`. */
+const NEEDS_SOMEBODY = /^(NameConflict|LeftoverClaim):|^Snapshotting: .* has lost its volume /
+const GOOD = ['Healthy', 'Current']
+const WORKING = ['Progressing', 'InProgress']
+const BAD = ['Degraded', 'Failed']
+/** What has been checked: there are many plans, and few of these differ. */
+const SHOWN = new Set<string>()
+
 interface Told {
   readonly observedGeneration?: number | undefined
+  readonly phase?: string | undefined
   readonly reason?: string | undefined
+  readonly message?: string | undefined
   readonly conditions?: readonly Condition[] | undefined
 }
 
@@ -38,4 +51,28 @@ export function expectLawful(
   expect(new Set(conditions.map(({ type }) => type)).size).toBe(conditions.length)
   const course = conditions.filter(({ type, status: holds }) => COURSE.has(type) && holds === 'True')
   expect(course.length).toBeLessThanOrEqual(1)
+  expectShown(primary, status)
+}
+
+/** Checks what tools that apply from Git show of a status: Argo CD with our health script, and whoever waits by the rules of kstatus, such as Flux. */
+export function expectShown({ apiVersion, kind, metadata }: KubeObject, status: Told): void {
+  const { phase, reason = '', message = '', observedGeneration, conditions = [] } = status
+  const isGoing = metadata.deletionTimestamp !== undefined
+  const holding = conditions.filter((one) => one.status === 'True').map(({ type }) => type)
+  const key = [kind, isGoing, observedGeneration === metadata.generation, phase, reason, ...holding].join()
+  if (SHOWN.has(key)) return
+  const shown = (more: Partial<KubeObject['metadata']>) => {
+    const object = { apiVersion, kind, metadata: { ...metadata, ...more }, status }
+    return [argoHealth(object).status, kstatus(object)]
+  }
+  expect(shown({ deletionTimestamp: '2026-01-01T00:00:00Z' })).toEqual(['Progressing', 'Terminating'])
+  if (!isGoing) {
+    // The spec is changed, and nobody has looked at it yet.
+    expect(shown({ generation: (metadata.generation ?? 0) + 1 })).toEqual(WORKING)
+    const isBad = phase === 'Failed' || (holding.includes('Stalled') && NEEDS_SOMEBODY.test(`${reason}: ${message}`))
+    const isGood = !isBad && DONE.has(phase)
+    if (isGood) expect(holding, `${phase}: ${reason}`).toEqual(expect.arrayContaining(['Ready', 'Settled']))
+    expect(shown({}), `${phase}: ${reason}`).toEqual(isBad ? BAD : isGood ? GOOD : WORKING)
+  }
+  SHOWN.add(key)
 }

@@ -1,6 +1,8 @@
 import type { Policy } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
 import { toTime } from './conditions.ts'
+import type { ObjectPlan } from './plan.ts'
+import { expectShown } from './plan-laws.fixtures.ts'
 import { reasonOf } from './standing.ts'
 import { START } from './times.fixtures.ts'
 import type { Wake } from './wake.ts'
@@ -37,7 +39,10 @@ interface Subject extends KubeObject {
 export abstract class PlanWalk<
   Key extends string,
   World extends { readonly policy: Policy } & Readonly<Record<Key, Subject>>,
-  Plan extends { readonly wake?: Wake | undefined },
+  Plan extends Pick<ObjectPlan, 'finalizer'> & {
+    readonly wake?: Wake | undefined
+    readonly status: Parameters<typeof expectShown>[1]
+  },
 > {
   world: World
   now = START
@@ -62,7 +67,9 @@ export abstract class PlanWalk<
   /** Plans once and executes the plan. Returns true if it wrote anything. */
   step(): boolean {
     const before = this.log.length
-    this.carryOut(this.plan())
+    const plan = this.plan()
+    if (plan.finalizer !== 'release') expectShown(this.subject, plan.status)
+    this.carryOut(plan)
     return this.log.length > before
   }
 

@@ -21,7 +21,7 @@ const SCRIPT = readFileSync(join(EXAMPLES, 'argocd/health.lua'), 'utf8')
 
 /** The few functions of Lua's C interface that are called here. */
 interface Lua {
-  readonly lua: { lua_tojsstring(state: object, at: number): string }
+  readonly lua: { lua_tojsstring(state: object, at: number): string; lua_settop(state: object, at: number): void }
   readonly lauxlib: { luaL_newstate(): object; luaL_dostring(state: object, text: Uint8Array): number }
   readonly lualib: { luaL_openlibs(state: object): void }
   to_luastring(text: string): Uint8Array
@@ -31,14 +31,26 @@ interface Lua {
 const require = createRequire(import.meta.url)
 const { lauxlib, lua, lualib, to_luastring } = require('fengari') as Lua
 
-/** What Argo CD makes of an object with the health script of the examples. */
+/** Made once: the script reads one object, and keeps nothing. */
+const STATE = lauxlib.luaL_newstate()
+lualib.luaL_openlibs(STATE)
+run(`function judge() ${SCRIPT}\nend`, 0)
+
+/** Returns the last texts that the lines return. */
+function run(lines: string, count: number): string[] {
+  const failed = lauxlib.luaL_dostring(STATE, to_luastring(lines)) !== 0
+  const results = Array.from({ length: failed ? 1 : count }, (_none, at) => lua.lua_tojsstring(STATE, -1 - at))
+  lua.lua_settop(STATE, 0)
+  if (failed) throw new Error(results[0])
+  return results.reverse()
+}
+
+/** What Argo CD makes of an object with the health script of the examples. Its own rule for what is being deleted comes before any script. */
 export function argoHealth(object: KubeObject): Health {
-  const state = lauxlib.luaL_newstate()
-  lualib.luaL_openlibs(state)
-  const run = `obj = ${literal(object)}; local judge = function() ${SCRIPT}\nend; local hs = judge(); return hs.status, hs.message`
-  const failed = lauxlib.luaL_dostring(state, to_luastring(run)) !== 0
-  if (failed) throw new Error(lua.lua_tojsstring(state, -1))
-  return { status: lua.lua_tojsstring(state, -2), message: lua.lua_tojsstring(state, -1) }
+  if (object.metadata.deletionTimestamp !== undefined) return { status: 'Progressing', message: 'Pending deletion' }
+  const judged = run(`obj = ${literal(object)}; local hs = judge(); return hs.status, hs.message`, 2)
+  const [status = '', message = ''] = judged
+  return { status, message }
 }
 
 /** The object as a table of Lua, as Argo CD hands it over. */

@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Manifest } from '@open-terrain/constructs/platform'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
+import { environmentManifests } from '../../infra/manifests.ts'
 import { readStackFile } from '../../infra/stack-files.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT } from '../../operator/kube/resource-types.ts'
+import { ApiUser } from '../harness/api-user.ts'
+import { pathOf } from '../harness/installed-operator.ts'
 import { Environment } from './environment.ts'
 import { type Rollout, Workshop } from './rollout.ts'
 
@@ -134,6 +138,35 @@ describe('two environments, each in a cluster of its own', () => {
     expect(await environment.find(DEPLOYMENT, OPERATOR.name, OPERATOR.namespace)).toBeUndefined()
     const definition = await environment.client.get(CUSTOM_RESOURCE_DEFINITION, { name: 'vmdiskimages.pelotech.ot' })
     expect(definition.metadata.deletionTimestamp).toBeUndefined()
+  })
+
+  it('is not taken from the manifests that have taken it over, until it is told to adopt', async () => {
+    const { environment, rollout } = site('production')
+    await using admin = new ApiUser(environment.controlPlane.kubeconfigPath)
+    const options = { folder: ROOT, environment: 'production', image: IMAGE }
+    const apply = async (adopt: boolean, wanted: RegExp | 'granted') => {
+      for (const content of environmentManifests({ ...options, adopt }).values())
+        for (const object of parseAllDocuments(content).map((document) => document.toJS() as Manifest))
+          if (wanted === 'granted' || object.kind === 'CustomResourceDefinition')
+            await admin.askUntil(wanted, 'APPLY', `${pathOf(object)}?fieldManager=kubectl&force=true`, object)
+    }
+    await apply(false, /belongs to open-terrain\/production, .* then npm run synth -- production --adopt$/)
+    await apply(true, 'granted')
+    const ownersOf = async () => {
+      const { client } = environment
+      const objects = [client.get<KubeObject>(DEPLOYMENT, OPERATOR), client.get<KubeObject>(CONFIG_MAP, POLICY)]
+      return Promise.all(objects.map(async (one) => (await one).metadata.annotations?.['pelotech.ot/installed-by']))
+    }
+    const refusal = 'belongs to manifests/production, and two owners would undo what the other one does'
+    await expect(rollout.preview()).rejects.toThrow(refusal)
+    await expect(rollout.up()).rejects.toThrow(refusal)
+    expect(await ownersOf()).toEqual(['manifests/production', 'manifests/production'])
+    await rollout.configure({ adopt: true })
+    await rollout.up()
+    await rollout.configure({ adopt: false })
+    await rollout.up()
+    expect(await ownersOf()).toEqual(['open-terrain/production', 'open-terrain/production'])
+    expect((await rollout.preview()).steps).toEqual([])
   })
 })
 

@@ -1,4 +1,8 @@
+import { render } from '@open-terrain/constructs'
+import { type AdmissionChoices, AdmissionPolicies } from '@open-terrain/constructs/platform'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { WORKSPACE_LIMITS } from '../../constructs/api/workspace-limits.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { type Plural, pathOf, useAdmissionCluster } from '../harness/admission-cluster.ts'
 import type { Answer, ApiUser, Write } from '../harness/api-user.ts'
 import { forbiddenUrls, LEGITIMATE_URLS } from './forbidden-urls.ts'
@@ -37,6 +41,7 @@ const workspace = (name: string, vms: readonly object[]) => ({
   kind: 'Workspace',
   metadata: { name },
   spec: {
+    owners: [{ kind: 'User', name: 'alice' }],
     vms: vms.map((vm) => ({ backingVMDiskImage: 'a', resources: { cpu: '2', memory: '2Gi' }, ...vm })),
   },
 })
@@ -369,6 +374,15 @@ describe('where an image may come from', () => {
   })
 })
 
+/** Applies what follows from the choice, as another field manager than the one before. */
+async function choose(choices: AdmissionChoices): Promise<void> {
+  for (const object of render((chart) => void new AdmissionPolicies(chart, 'Chosen', choices)) as KubeObject[]) {
+    if (object.kind !== 'ValidatingAdmissionPolicyBinding') continue
+    const path = `/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/${object.metadata.name}`
+    await cluster.admin.must('APPLY', `${path}?fieldManager=${Object.keys(choices)[0] ?? 'none'}&force=true`, object)
+  }
+}
+
 describe('a password that everybody reads', () => {
   const users = (...names: string[]) => names.map((name) => ({ name, plain_text_passwd: 'secret' }))
   const shared = { name: 'b', users: [{ name: 'root', passwordSecretRef: { name: 's', key: 'k' } }] }
@@ -378,32 +392,98 @@ describe('a password that everybody reads', () => {
   }
 
   it('is warned of, with whose it is, and not refused', async () => {
-    const { status, warnings } = await write(machine('open', { vmDiskImageRef: { name: 'a' }, users: users('a', 'b') }))
-    expect([status, warnings]).toEqual([
-      201,
-      expect.stringContaining('plain_text_passwd of user \\"a\\" and of 1 more'),
-    ])
+    const open = machine('open', { vmDiskImageRef: { name: 'a' }, users: users('a', 'b') })
+    // A rule takes effect a moment after it is written.
+    const told = expect.stringContaining('plain_text_passwd of user \\"a\\" and of 1 more')
+    await expect.poll(() => write(open), { timeout: 30_000 }).toMatchObject({ status: 201, warnings: told })
     const lab = await write(workspace('open', [{ name: 'a', users: users('c', 'd') }, shared]))
     expect([lab.status, lab.warnings]).toEqual([201, expect.stringContaining('of user \\"c\\" of vm \\"a\\": use')])
     expect((await write(workspace('closed', [shared]))).warnings).toBe('')
   })
 
-  it('is refused where the policy is bound once more, except in objects that have it already', async () => {
-    const bindings = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
-    await cluster.admin.must(
-      'POST',
-      pathOf(TEAM, 'workspaces'),
-      workspace('before', [{ name: 'a', users: users('c') }]),
-    )
-    await cluster.admin.must('POST', bindings, {
-      metadata: { name: 'no-plain-text-passwords' },
-      spec: { policyName: 'open-terrain-plain-text-passwords', validationActions: ['Deny'] },
-    })
-    const lab = workspace('open', [{ name: 'a', users: users('c') }])
+  it('is refused where the installation says so, if it is new: what objects have already stays, and they can be changed', async () => {
+    const change = async (path: string, spec: object) =>
+      (await cluster.admin.ask('PATCH', `${path}?dryRun=All`, { spec })).message
+    const changeVms = (vms: readonly object[]) => change(lab, workspace('before', vms).spec)
+    const [labs, machines] = [pathOf(TEAM, 'workspaces'), pathOf(TEAM, 'virtualmachines')]
+    const root = { name: 'a', users: users('c', 'd') }
+    await cluster.admin.must('POST', labs, workspace('before', [root, shared]))
+    await cluster.admin.must('POST', machines, machine('before', { vmDiskImageRef: { name: 'a' }, users: users('a') }))
+    await choose({ plainTextPasswords: 'Deny' })
+    await cluster.admin.askUntil(/use passwordSecretRef/, 'POST', `${labs}?dryRun=All`, workspace('open', [root]))
+
+    const [lab, vm] = [pathOf(TEAM, 'workspaces', 'before'), pathOf(TEAM, 'virtualmachines', 'before')]
+    const moreMemory = { ...root, resources: { cpu: '2', memory: '2Gi' } }
+    const withKey = { ...root, users: [{ ...users('c')[0], sudo: 'ALL=(ALL) ALL' }, ...users('d')] }
+    for (const vms of [[moreMemory, shared], [withKey, shared], [shared, root], [{ ...root, users: users('d') }], []])
+      expect(await changeVms(vms), JSON.stringify(vms)).toBe('')
+    for (const vms of [
+      [{ ...root, users: users('c', 'd', 'e') }],
+      [{ ...root, users: [{ name: 'c', plain_text_passwd: 'other' }] }],
+      [root, { ...shared, users: users('c') }],
+      [root, { ...root, name: 'z' }],
+    ])
+      expect(await changeVms(vms), JSON.stringify(vms)).toContain('use passwordSecretRef')
+    expect(await change(vm, { users: [...users('a'), { name: 'b' }] })).toBe('')
+    expect(await change(vm, { users: users('a', 'b') })).toContain('plain_text_passwd of user "b": use')
+
+    await choose({})
+    await cluster.admin.askUntil('granted', 'POST', `${labs}?dryRun=All`, workspace('open', [root]))
+  })
+
+  it('is looked for in the largest Workspace that there can be', async () => {
+    const {
+      vms: members,
+      vmUsers: { users: each },
+    } = WORKSPACE_LIMITS
+    const many = (length: number) => Array.from({ length }, (_none, at) => at)
+    const vmsOf = (last: string) =>
+      many(members).map((at) => ({
+        name: `m${at}`,
+        users: many(each).map((user) => ({
+          name: `u${user}`,
+          plain_text_passwd: at === members - 1 && user === each - 1 ? last : 'secret',
+        })),
+      }))
     const path = pathOf(TEAM, 'workspaces')
-    await cluster.admin.askUntil(/use passwordSecretRef/, 'POST', `${path}?dryRun=All`, lab)
-    const labels = { metadata: { labels: { a: 'b' } }, spec: { volumes: [] } }
-    expect((await cluster.admin.ask('PATCH', pathOf(TEAM, 'workspaces', 'before'), labels)).status).toBe(200)
-    await cluster.admin.must('DELETE', `${bindings}/no-plain-text-passwords`)
+    await cluster.admin.must('POST', path, workspace('large', vmsOf('first')))
+    const change = (last: string) =>
+      cluster.admin.ask('PATCH', `${pathOf(TEAM, 'workspaces', 'large')}?dryRun=All`, workspace('large', vmsOf(last)))
+    expect((await change('second')).warnings).toContain(`of user \\"u${each - 1}\\" of vm \\"m${members - 1}\\": use`)
+  })
+})
+
+describe('a Workspace without owners', () => {
+  const create = (owners?: readonly object[]) =>
+    cluster.admin.ask('POST', `${pathOf(TEAM, 'workspaces')}?dryRun=All`, {
+      ...workspace('open', []),
+      spec: { volumes: [], ...(owners === undefined ? {} : { owners }) },
+    })
+  const owners = [{ kind: 'User', name: 'alice' }]
+
+  it('is that of all authors, who are told so when it is created, or loses its owners, and not again', async () => {
+    const told =
+      'everybody who may write Workspaces can change and delete Workspace \\"open\\": name those who work in it'
+    expect(await create()).toMatchObject({ status: 201, warnings: expect.stringContaining(told) })
+    expect(await create(owners)).toMatchObject({ status: 201, warnings: '' })
+    const path = pathOf(TEAM, 'workspaces', 'loses')
+    await cluster.admin.must('POST', pathOf(TEAM, 'workspaces'), { ...workspace('loses', []), spec: { owners } })
+    expect((await cluster.admin.ask('PATCH', path, { spec: { owners: [] } })).warnings).toContain('spec.owners')
+    expect((await cluster.admin.ask('PATCH', path, { spec: { volumes: [] } })).warnings).toBe('')
+  })
+
+  it('is refused where the installation says so', async () => {
+    await choose({ workspacesWithoutOwners: 'Deny' })
+    await cluster.admin.askUntil(
+      /name those who work in it in spec.owners/,
+      'POST',
+      `${pathOf(TEAM, 'workspaces')}?dryRun=All`,
+      {
+        ...workspace('open', []),
+        spec: { volumes: [] },
+      },
+    )
+    expect(await create(owners)).toMatchObject({ status: 201 })
+    await choose({})
   })
 })

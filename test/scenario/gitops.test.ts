@@ -5,6 +5,7 @@ import { DataSyncs } from '../harness/data-syncs.ts'
 import { argoHealth, kstatus } from '../harness/gitops-health.ts'
 import { DATA_SYNC, IMAGE, MACHINE, WORKSPACE } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
+import { Workspaces } from '../harness/workspaces.ts'
 import { World } from '../harness/world.ts'
 
 /** What Argo CD, and what Flux, shows of an object. */
@@ -13,6 +14,11 @@ const shown = (object: KubeObject | undefined) =>
 
 const GOOD = ['Healthy', 'Current']
 const BAD = ['Degraded', 'Failed']
+/** A container that the policy does not allow. */
+const PRIVILEGED = {
+  name: 'app',
+  containers: [{ name: 'app', image: 'registry.example/app:1', privileged: true }],
+}
 const WORKING = ['Progressing', 'InProgress']
 
 describe('tools that apply from Git', () => {
@@ -56,20 +62,66 @@ describe('tools that apply from Git', () => {
     await world.finish()
   })
 
-  it('see when machines and DataSyncs are ready, and when they have failed', async () => {
-    await using world = await World.start(cluster(), { policy: { retryLimit: '0' } })
+  it('see machines, DataSyncs and Workspaces that wait, are ready, have failed, and are being deleted', async () => {
+    await using workspaces = await Workspaces.start(cluster(), { retryLimit: '0' })
+    const { world } = workspaces
     const [machines, dataSyncs] = [new Machines(world), new DataSyncs(world)]
-    world.imageServer.set({ path: `/${world.namespace}/typo.qcow2`, fault: { status: 404 } })
-    await dataSyncs.create('release', ['attacker'])
+    // Both slots are taken, so the Workspace has no image either.
+    const release = world.gate.hold(world.urlOf('golden'))
     await machines.create('vm')
-    await dataSyncs.untilSynced('release')
-    expect(shown(dataSyncs.get('release'))).toEqual(GOOD)
-    expect(shown(await machines.untilReady('vm'))).toEqual(GOOD)
-    await dataSyncs.patch('release', { spec: { vms: [dataSyncs.vm('attacker', 'typo')] } })
-    const failed = await dataSyncs.until('release', 'Failed', ({ status }) => status?.phase === 'Failed')
-    expect(shown(failed)).toEqual(BAD)
-    await dataSyncs.delete('release')
-    await machines.delete('vm')
+    await dataSyncs.create('sync', [], { vms: [dataSyncs.vm('vm', 'golden')] })
+    await machines.until('vm', 'Provisioning', ({ status }) => status?.phase === 'Provisioning')
+    await dataSyncs.until('sync', 'Syncing', ({ status }) => status?.phase === 'Syncing')
+    const lab = workspaces.name('lab')
+    await workspaces.create(lab)
+    await workspaces.until(lab, 'Provisioning', ({ status }) => status?.phase === 'Provisioning')
+    const all = () => [machines.get('vm'), dataSyncs.get('sync'), workspaces.get(lab)].map(shown)
+    expect(all()).toEqual([WORKING, WORKING, WORKING])
+
+    release()
+    await machines.untilReady('vm')
+    await dataSyncs.untilSynced('sync')
+    await workspaces.untilReady(lab)
+    expect(all()).toEqual([GOOD, GOOD, GOOD])
+
+    world.imageServer.set({ path: `/${world.namespace}/typo.qcow2`, fault: { status: 404 } })
+    await machines.create('broken', {
+      vmDiskImageRef: { name: 'broken' },
+      vmDiskImageTemplate: { ...world.image('broken').spec, url: world.urlOf('typo') } as never,
+    })
+    await dataSyncs.patch('sync', { spec: { vms: [dataSyncs.vm('vm', 'typo')] } })
+    await workspaces.patch(lab, { containerClusters: [PRIVILEGED] })
+    const isFailed = ({ status }: { readonly status?: { readonly phase?: string | undefined } }) =>
+      status?.phase === 'Failed'
+    const failed = [
+      await machines.until('broken', 'Failed', isFailed),
+      await dataSyncs.until('sync', 'Failed', isFailed),
+      await workspaces.until(lab, 'Failed', isFailed),
+    ]
+    expect(failed.map(shown)).toEqual([BAD, BAD, BAD])
+    expect(failed.map((one) => argoHealth(one).message.split(':')[0])).toEqual([
+      'ImageFailed',
+      'ImageFailed',
+      'PrivilegedNotAllowed',
+    ])
+
+    await machines.delete('broken')
+    await world.operator?.stop()
+    const going = [
+      [MACHINE, { namespace: world.namespace, name: 'vm' }],
+      [DATA_SYNC, { namespace: world.namespace, name: 'sync' }],
+      [WORKSPACE, { name: lab }],
+    ] as const
+    for (const [type, key] of going) {
+      // A DataSync has nothing that outlives it.
+      if (type === DATA_SYNC) await world.client.mergePatch(type, key, { metadata: { finalizers: ['example.com/a'] } })
+      await world.client.delete(type, key)
+      expect(shown(await world.client.get(type, key))).toEqual(['Progressing', 'Terminating'])
+    }
+    await world.client.mergePatch(DATA_SYNC, going[1][1], { metadata: { finalizers: null } })
+    world.startOperator()
+    const isGone = () => machines.get('vm') === undefined && workspaces.get(lab) === undefined
+    await world.until('all of them are gone', isGone)
     await world.finish()
   })
 })

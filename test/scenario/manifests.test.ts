@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { renderInstallation } from '@open-terrain/constructs/platform'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { parseAllDocuments } from 'yaml'
+import { parseAllDocuments, stringify } from 'yaml'
 import { environmentManifests } from '../../infra/manifests.ts'
 import { environmentsIn } from '../../infra/stack-files.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
@@ -19,6 +20,8 @@ const STRICTLY = '?fieldManager=kubectl&fieldValidation=Strict&force=true'
 /** Objects of the Prometheus operator, which the cluster of this test does not have. */
 const isForeign = ({ apiVersion }: KubeObject) => apiVersion.startsWith('monitoring.coreos.com/')
 
+const INSTALLED_BY = 'pelotech.ot/installed-by'
+
 const run = promisify(execFile)
 
 describe('the synthesized manifests', () => {
@@ -32,6 +35,10 @@ describe('the synthesized manifests', () => {
       if (!objectsOf(content).some(isForeign)) await writeFile(join(folder, file), content)
     const env = { ...process.env, KUBECONFIG: cluster().controlPlane.kubeconfigPath }
     const apply = (...ways: readonly string[]) => run('kubectl', ['apply', ...ways, '-f', folder], { env })
+    const names = await readdir(folder)
+    for (const file of names) await writeFile(join(folder, file), earlier(files.get(file) ?? ''))
+    await apply()
+    for (const file of names) await writeFile(join(folder, file), files.get(file) ?? '')
     await apply()
     const { stdout } = await apply()
     // kubectl always writes the selector of a PodDisruptionBudget again.
@@ -49,7 +56,8 @@ describe('the synthesized manifests', () => {
       await using admin = new ApiUser(cluster().controlPlane.kubeconfigPath)
       for (const time of ['first', 'second']) {
         const refused: string[] = []
-        for (const [file, content] of environmentManifests({ folder: ROOT, environment, image: IMAGE })) {
+        const options = { folder: ROOT, environment, image: IMAGE, adopt: true }
+        for (const [file, content] of environmentManifests(options)) {
           for (const object of objectsOf(content).filter((one) => !isForeign(one))) {
             const { status, message } = await admin.ask('APPLY', `${pathOf(object)}${STRICTLY}`, object)
             if (status >= 300) refused.push(`${file}: ${object.kind} ${object.metadata.name}: ${message}`)
@@ -60,6 +68,43 @@ describe('the synthesized manifests', () => {
     },
   )
 
+  it('belong to their environment, and nobody else takes them over by mistake: not the CRDs, the policy, nor the operator', async () => {
+    await using admin = new ApiUser(cluster().controlPlane.kubeconfigPath)
+    const options = { folder: ROOT, image: IMAGE }
+    const ofManifests = (environment: string, adopt: boolean) =>
+      [...environmentManifests({ ...options, environment, adopt }).values()].flatMap(objectsOf)
+    const ofStack = (adopt: boolean) =>
+      Object.values(renderInstallation({ image: IMAGE, owner: { name: 'labs/team', adopt } })).flat() as KubeObject[]
+    const isOwned = ({ kind }: KubeObject) => ['CustomResourceDefinition', 'ConfigMap', 'Deployment'].includes(kind)
+    const apply = (object: KubeObject) => admin.ask('APPLY', `${pathOf(object)}${STRICTLY}`, object)
+    for (const object of ofManifests('production', true).filter((one) => !isForeign(one)))
+      expect(await apply(object), object.metadata.name).toMatchObject({ status: expect.toBeOneOf([200, 201]) })
+
+    const belongs = (owner: string) =>
+      `Open Terrain in this cluster belongs to ${owner}, and two owners would undo what the other one does; if `
+    const isRefused = async (objects: readonly KubeObject[], message: string) => {
+      const owned = objects.filter(isOwned)
+      expect(owned).toHaveLength(6)
+      for (const object of owned) {
+        await admin.askUntil(/belongs to/, 'APPLY', `${pathOf(object)}${STRICTLY}&dryRun=All`, object)
+        expect(await apply(object)).toMatchObject({ message: expect.stringContaining(message) })
+      }
+    }
+    await isRefused(
+      ofStack(false),
+      `${belongs('manifests/production')}labs/team is to take it over: have nobody apply those manifests any more, then pulumi config set open-terrain:adopt true`,
+    )
+    await isRefused(ofManifests('staging', false), `then npm run synth -- staging --adopt`)
+    for (const object of ofStack(true).filter(isOwned)) expect((await apply(object)).message).toBe('')
+    // Told once to adopt, the stack goes on without it, and the manifests are the strangers.
+    for (const object of ofStack(false).filter(isOwned)) expect((await apply(object)).message).toBe('')
+    await isRefused(
+      ofManifests('production', false),
+      `${belongs('labs/team')}manifests/production is to take it over: remove the other stack without what it made (pulumi stack rm --force), then npm run synth -- production --adopt`,
+    )
+    for (const object of ofManifests('production', true).filter(isOwned)) expect((await apply(object)).message).toBe('')
+  })
+
   it('would be refused with a field that is not known', async () => {
     await using admin = new ApiUser(cluster().controlPlane.kubeconfigPath)
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' }, spec: { unknown: 1 } }
@@ -67,6 +112,14 @@ describe('the synthesized manifests', () => {
     expect(message).toContain('.spec.unknown: field not declared in schema')
   })
 })
+
+/** Manifests as an earlier release wrote them, which did not say whose they are. */
+function earlier(content: string): string {
+  const objects = objectsOf(content)
+  for (const { metadata } of objects)
+    delete (metadata.annotations as Record<string, string> | undefined)?.[INSTALLED_BY]
+  return objects.map((object) => stringify(object)).join('---\n')
+}
 
 function objectsOf(content: string): KubeObject[] {
   return parseAllDocuments(content).map((document) => document.toJS() as KubeObject)

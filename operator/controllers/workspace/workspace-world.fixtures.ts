@@ -23,6 +23,7 @@ import {
 } from '../../cluster/workspace-views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
+import { expectShown } from '../../runtime/plan-laws.fixtures.ts'
 import { type Component, idOfObject } from './decide/component.ts'
 import { imageNames } from './decide/components/image.ts'
 import { networksOfBefore } from './decide/components/network.ts'
@@ -217,6 +218,7 @@ export class PlannedWorld {
 
   /** Carries out a plan. */
   take(plan: WorkspacePlan): void {
+    expectShown(this.world.workspace, plan.status)
     this.status = plan.status
     this.takeChildren(plan)
   }

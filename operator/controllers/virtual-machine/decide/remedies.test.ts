@@ -6,6 +6,7 @@ import {
 } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../runtime/conditions.ts'
+import { expectShown } from '../../../runtime/plan-laws.fixtures.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, aFurtherDisk, DISK } from '../machine-disks.fixtures.ts'
 import {
@@ -436,7 +437,9 @@ const NO_REMEDY: readonly VirtualMachineReason[] = ['InternalError']
 describe('the remedy of each reason', () => {
   it.each(ROWS)('helps: $reason, $text', ({ reason, isDeployed, wrong, text, remedy }) => {
     const world = isDeployed ? aRunningWorld : aWorld
-    const { status } = planMachine(world(wrong), START)
+    const before = world(wrong)
+    const { status } = planMachine(before, START)
+    expectShown(before.vm, status)
     const told = status.conditions?.filter((condition) => condition.reason === reason) ?? []
     expect(told.map(({ message }) => message).join(), JSON.stringify(status)).toContain(text)
     const after = planMachine(world({ ...remedy, status }), START)
