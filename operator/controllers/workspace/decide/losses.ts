@@ -1,4 +1,10 @@
-import { ANNOTATIONS, claimName, shortHash, workspace as WORKSPACE, type WorkspaceStatus } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  claimName,
+  shortHash,
+  workspace as WORKSPACE,
+  type WorkspaceStatus,
+} from '@open-terrain/constructs'
 import type { ClaimView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
