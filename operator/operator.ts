@@ -99,7 +99,7 @@ export class OperatorReplica {
     this.metrics.observeCaches(reflectors)
     this.metrics.counted(
       'ot_neighbour_away',
-      '1 while something waits for CDI or KubeVirt, and it does not respond',
+      '1 while CDI or KubeVirt does not respond, whether or not something waits for it',
       'neighbour',
       () => NEIGHBOURS.filter((one) => this.#neighbours?.isAway(one)),
       NEIGHBOURS,

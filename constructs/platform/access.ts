@@ -83,7 +83,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
   grant('keeps the DataSource of each image', 'cdi.kubevirt.io', ['datasources'], [...CACHE, ...MAKE]),
   grant('checks whether CDI can create a claim of a storage class', 'cdi.kubevirt.io', ['storageprofiles'], CACHE),
   grant(
-    'checks whether CDI and KubeVirt work while something waits for them',
+    'checks whether CDI and KubeVirt work',
     'coordination.k8s.io',
     ['leases'],
     ['get'],

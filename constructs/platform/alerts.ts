@@ -150,7 +150,7 @@ export const ALERTS = {
     severity: 'critical',
     expr: `${sum('ot_neighbour_away', 'namespace, neighbour')} > 0`,
     for: '5m',
-    summary: '{{ $labels.neighbour }} does not respond, and something waits for it',
+    summary: '{{ $labels.neighbour }} does not respond',
     description:
       'The controller of {{ $labels.neighbour }} does not renew its Lease, or its webhooks cannot be called. What waits for it has the reason {{ $labels.neighbour }}NotResponding, and nothing of it times out.',
   },

@@ -7,6 +7,10 @@ import type { Wake } from '../runtime/wake.ts'
 import type { Presence } from './neighbour-facts.ts'
 
 const LOOK_EVERY_MS = 10_000
+/** While nothing waits. Often enough for an alert that has to hold for minutes. */
+const IDLE_LOOK_EVERY_MS = 60_000
+/** By how much these are earlier or later, so that those of several Leases, and clusters, do not come together. */
+const JITTER = 0.1
 /** Polling stops if no caller asks for this long. Callers ask again within half of it. */
 const LISTEN_MS = 60_000
 /** Twice as long as another controller needs to become the leader. */
@@ -26,7 +30,7 @@ export interface LeasePulseOptions extends LookServices {
 
 /**
  * Reports whether a controller works, based on its Lease. While the controller is down, what it reported last does not change. The same is seen when
- * the work itself makes no progress. Each poll is one request, and there are polls only while something waits: none while everything progresses.
+ * the work itself makes no progress. Each poll is one request. While nothing waits, there is one a minute: it tells only whether the controller is missed.
  */
 export class LeasePulse extends LookLoop {
   readonly #options: LeasePulseOptions
@@ -39,10 +43,16 @@ export class LeasePulse extends LookLoop {
   /** renewTime of the Lease; undefined before the first poll, empty if there is no Lease. */
   #beat: string | undefined
   #awayAt: number | undefined
+  #isMissed = false
 
   constructor(options: LeasePulseOptions) {
     super(options, options.name, async (_key, signal) => await this.#look(signal))
     this.#options = options
+  }
+
+  override async run(signal: AbortSignal): Promise<void> {
+    this.lookAfter(KEY, IDLE_LOOK_EVERY_MS * this.#options.random())
+    await super.run(signal)
   }
 
   /** Returns the monotonic time until which the controller is known to have worked. The caller asks because something makes no progress. */
@@ -64,6 +74,11 @@ export class LeasePulse extends LookLoop {
     return this.#askedAt !== undefined && Boolean(this.#beat) && this.#lookedAt - this.#heardAt >= SILENT_MS
   }
 
+  /** Whether the Lease was not renewed for a while when it was last read, whether or not anybody waits. For metrics. */
+  get isMissed(): boolean {
+    return this.#isMissed
+  }
+
   get presence(): Presence {
     if (this.isSilent) return 'away'
     if (this.#askedAt === undefined || this.#beat === undefined) return 'unsure'
@@ -79,22 +94,33 @@ export class LeasePulse extends LookLoop {
   async #look(signal: AbortSignal): Promise<Wake | undefined> {
     const { clock, isAwaited, onChange } = this.#options
     const isDue = isAwaited?.() === true
-    if (this.#askedAt === undefined || (!isDue && clock.monotonic() - this.#askedAt >= LISTEN_MS)) {
+    if (this.#askedAt !== undefined && !isDue && clock.monotonic() - this.#askedAt >= LISTEN_MS)
       this.#askedAt = undefined
-      return undefined
-    }
     const before = this.presence
-    const beat = await this.#read(signal)
-    const isRenewed = this.#beat !== undefined && beat !== '' && beat !== this.#beat
-    this.#lookedAt = clock.monotonic()
-    this.#beat = beat
-    if (isRenewed) {
-      this.#heardAt = this.#lookedAt
-      this.#isHeard = true
-    }
-    if (this.isSilent) this.#awayAt = this.#lookedAt
+    this.#note(await this.#read(signal))
     if (this.presence !== before) onChange?.()
-    return { afterMs: LOOK_EVERY_MS, because: 'the Lease should have been renewed by then' }
+    return this.#next()
+  }
+
+  /** @param beat renewTime of the Lease; empty if there is none */
+  #note(beat: string): void {
+    const last = this.#beat
+    const isRenewed = last !== undefined && beat !== '' && beat !== last
+    this.#lookedAt = this.#options.clock.monotonic()
+    this.#beat = beat
+    if (isRenewed) this.#isHeard = true
+    // Nobody has asked: what happened before is not known.
+    if (isRenewed || (last === undefined && this.#askedAt === undefined)) this.#heardAt = this.#lookedAt
+    if (this.isSilent) this.#awayAt = this.#lookedAt
+    if (isRenewed || beat === '') this.#isMissed = false
+    else if (this.#lookedAt - this.#heardAt >= SILENT_MS) this.#isMissed = true
+  }
+
+  #next(): Wake {
+    const because = 'the Lease should have been renewed by then'
+    if (this.#askedAt !== undefined) return { afterMs: LOOK_EVERY_MS, because }
+    const spread = 1 + JITTER * (2 * this.#options.random() - 1)
+    return { afterMs: IDLE_LOOK_EVERY_MS * spread, because }
   }
 
   async #read(signal: AbortSignal): Promise<string> {

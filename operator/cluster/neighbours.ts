@@ -22,7 +22,7 @@ export interface NeighboursOptions extends LookServices {
 
 /**
  * Knows for all kinds which neighbours are away: by the Leases of their controllers, and by webhooks that cannot be called. A Lease that does not exist, or
- * may not be read, tells nothing. It is read only while something waits for the neighbour.
+ * may not be read, tells nothing. It is read every ten seconds while something waits for the neighbour, and once a minute otherwise.
  */
 export class Neighbours {
   readonly #clock: LookServices['clock']
@@ -75,7 +75,7 @@ export class Neighbours {
   /** For metrics. */
   isAway(neighbour: Neighbour): boolean {
     const unreachedMs = this.#clock.monotonic() - (this.#unreachedAt.get(neighbour) ?? Number.NEGATIVE_INFINITY)
-    return this.#pulses[neighbour].isSilent || unreachedMs < REFUSED_MS
+    return this.#pulses[neighbour].isMissed || unreachedMs < REFUSED_MS
   }
 
   #factsOf(neighbour: Neighbour): NeighbourFacts {

@@ -148,13 +148,14 @@ async function applyChild(
   if (await isHeldBack?.()) return false
   // A field that an older neighbour does not have would be dropped without a word, and taken for done.
   const options = { signal, isStrict: true }
-  const whole = completed === undefined ? wanted : await completed(wanted, existing, signal)
-  if (existing !== undefined) {
-    // A patch names what is to go, which is known only of the whole. It is still a change of the state that was planned from.
-    const stored = existing.isAside === true ? await client.get(type, wanted.metadata, { signal }) : existing
-    const patch = patchTo(whole, { ...stored, metadata: existing.metadata })
-    onWritten(type, await client.mergePatch(type, wanted.metadata, patch, options))
-  }
+  // A patch names what is to go, which is known only of the whole. It is still a change of the state that was planned from.
+  const stored =
+    existing?.isAside === true
+      ? { ...(await client.get(type, wanted.metadata, { signal })), metadata: existing.metadata }
+      : existing
+  const whole = completed === undefined ? wanted : await completed(wanted, stored, signal)
+  if (stored !== undefined)
+    onWritten(type, await client.mergePatch(type, wanted.metadata, patchTo(whole, stored), options))
   // A change to an object that is gone must not create it.
   else if (wanted.metadata.resourceVersion === undefined) onWritten(type, await client.create(type, whole, options))
   return true

@@ -124,6 +124,7 @@ export class Controller {
     this.#failures.set(key, failures + 1)
     metrics.retried()
     const retryInMs = this.#retryDelay(error, failures)
+    if (isApiError(error, 'Conflict')) queue.noteConflict(key)
     // Another writer was faster. The caches will show that in a moment.
     const isRace = isApiError(error, 'Conflict') || (isApiError(error, 'AlreadyExists') && failures < RACES)
     const level = isRace ? 'debug' : isApiError(error) ? 'warn' : 'error'

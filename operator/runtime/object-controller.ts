@@ -20,6 +20,8 @@ export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> exten
   readonly store: Readable<P> & Pick<Store<P>, 'keys' | 'values'>
   /** Returns the group of a key. Groups take turns; within one, the order is that in which keys are due. Default: namespaces. */
   readonly groupOf?: (key: string) => string
+  /** The same for urgent keys. Default: `groupOf`. */
+  readonly urgentGroupOf?: (key: string) => string
   /** Listens for triggers other than the object itself. Returns what stops it. A kind without it queues and forgets its objects itself. */
   readonly listen?: (queue: WorkQueue) => readonly (() => void)[]
   /** Returns the whole of an object, to be planned from. Only where the caches may keep a part of an object aside. */
@@ -57,7 +59,8 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
   #isLargeAtWork = false
 
   constructor(services: Services, caches: PlanCaches, kind: ObjectKind<P, L, T>) {
-    this.queue = new WorkQueue(services.clock, { groupOf: kind.groupOf ?? namespaceOf })
+    const { groupOf = namespaceOf, urgentGroupOf } = kind
+    this.queue = new WorkQueue(services.clock, { groupOf, urgentGroupOf })
     this.#services = services
     this.#kind = kind
     this.#preconditions = new Preconditions(services.client, caches, kind.looks)

@@ -21,6 +21,14 @@ async function drain(queue: WorkQueue): Promise<string[]> {
 }
 
 describe('groups of keys', () => {
+  it('may be those of urgent keys alone', async () => {
+    const queue = new WorkQueue(new FakeClock(), { groupOf: () => '', urgentGroupOf: (key) => key.charAt(0) })
+    for (const key of ['a1', 'a2', 'b1']) queue.add(key, 'urgent')
+    expect(await drain(queue)).toEqual(['a1', 'b1', 'a2'])
+    for (const key of ['a1', 'a2', 'b1']) queue.add(key)
+    expect(await drain(queue)).toEqual(['a1', 'a2', 'b1'])
+  })
+
   it('take turns, in each lane', async () => {
     const queue = new WorkQueue(new FakeClock(), { groupOf: (key) => key.charAt(0) })
     for (const key of ['a1', 'a2', 'a3', 'b1']) queue.add(key)
@@ -90,6 +98,39 @@ describe('a key', () => {
     expect(await drain(queue)).toEqual(['a'])
     await clock.advance(2_000)
     expect(queue.depth).toBe(0)
+  })
+
+  it('that is not urgent has its share while urgent ones keep coming', async () => {
+    const { queue } = build()
+    const taken: (string | undefined)[] = []
+    for (const key of ['n1', 'n2']) queue.add(key)
+    for (let at = 0; at < 12; at += 1) {
+      queue.add(`u${at}`, 'urgent')
+      const key = await queue.take()
+      taken.push(key?.slice(0, 1))
+      queue.done(key ?? '')
+    }
+    expect(taken.join('')).toBe('uuuunuuuunuu')
+  })
+
+  it('that somebody else changes all the time is tried less often', async () => {
+    const { queue, clock } = build()
+    const tried = async (isConflict: boolean, key: string) => {
+      let count = 0
+      for (let at = 0; at < 60_000; at += 100) {
+        queue.add(key)
+        if (queue.depth > 0) {
+          await queue.take()
+          count += 1
+          if (isConflict) queue.noteConflict(key)
+          queue.done(key)
+        }
+        await clock.advance(100)
+      }
+      return count
+    }
+    const [calm, contested] = [await tried(false, 'calm'), await tried(true, 'contested')]
+    expect([calm > 150, contested < 45, contested > 30]).toEqual([true, true, true])
   })
 
   it('that waits with a delay keeps the more urgent lane', async () => {

@@ -2,13 +2,20 @@ import type { Clock } from './clock.ts'
 import { Pace } from './pace.ts'
 import { Turns } from './turns.ts'
 
-/** `urgent` keys are taken before all `normal` keys that are due. */
+/** `urgent` keys are taken before `normal` keys that are due, which keep a share of the turns. */
 export type Lane = 'urgent' | 'normal'
+
+/** How many urgent keys are taken in a row while a normal one is due. Whoever keeps urgent keys coming thus holds nobody up for good. */
+const URGENT_IN_A_ROW = 4
+/** By how many turns a conflict costs a key more than another one: what somebody else changes all the time is tried less often. */
+const CONFLICT_TURNS = 3
 
 export interface WorkQueueOptions {
   readonly pace?: Pace
   /** Returns the group of a key. Groups take turns. Default: one group for all keys, first come, first served. */
   readonly groupOf?: (key: string) => string
+  /** The same for urgent keys. Default: `groupOf`. */
+  readonly urgentGroupOf?: ((key: string) => string) | undefined
 }
 
 interface Scheduled {
@@ -37,14 +44,16 @@ export class WorkQueue {
   #timer: { due: number; cancel: () => void } | undefined
   #isServing = false
   #stopped = false
+  /** How many urgent keys were taken since a normal one was, or none was due. */
+  #urgentInARow = 0
 
   /** Called for each key that becomes ready; for metrics. */
   onAdd: (() => void) | undefined
 
-  constructor(clock: Clock, { pace = new Pace(), groupOf = () => '' }: WorkQueueOptions = {}) {
+  constructor(clock: Clock, { pace = new Pace(), groupOf = () => '', urgentGroupOf = groupOf }: WorkQueueOptions = {}) {
     this.#clock = clock
     this.#pace = pace
-    this.#ready = { urgent: new Turns(groupOf), normal: new Turns(groupOf) }
+    this.#ready = { urgent: new Turns(urgentGroupOf), normal: new Turns(groupOf) }
   }
 
   /** Number of keys that are due and wait for a worker. */
@@ -122,8 +131,17 @@ export class WorkQueue {
     })
   }
 
+  /** The writes of a key were answered with a conflict. */
+  noteConflict(key: string): void {
+    const now = this.#clock.monotonic()
+    for (let turn = 0; turn < CONFLICT_TURNS; turn += 1) this.#pace.take(key, now)
+  }
+
   #next(): string | undefined {
-    const key = this.#ready.urgent.take() ?? this.#ready.normal.take()
+    const { urgent, normal } = this.#ready
+    const isUrgent = urgent.size > 0 && (normal.size === 0 || this.#urgentInARow < URGENT_IN_A_ROW)
+    this.#urgentInARow = isUrgent && normal.size > 0 ? this.#urgentInARow + 1 : 0
+    const key = (isUrgent ? urgent : normal).take()
     if (key === undefined) return undefined
     this.#working.add(key)
     this.#pace.take(key, this.#clock.monotonic())

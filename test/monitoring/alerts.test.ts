@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { ALERTS, type AlertName, fullName } from '@open-terrain/constructs/platform'
 import { describe, expect, inject, it } from 'vitest'
 import { type AlertCase, CASES, type Series } from './cases.ts'
@@ -87,4 +89,13 @@ describe.skipIf(found === undefined)('the rules of the alerts', () => {
     const wrong = [{ interval: '1m', input_series: inputs(series), alert_rule_test: looks('PolicyInvalid', ['5m']) }]
     await expect(testRules(prometheus(), RULES, wrong)).rejects.toThrow(/OpenTerrainPolicyInvalid/)
   })
+})
+
+it('the architecture names the alerts that no deep scenario fires from a broken state', () => {
+  const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8')
+  const scenarios = ['alerts', 'alerts-of-losses'].map((name) => read(`test/scenario/${name}.deep.test.ts`)).join()
+  const unfired = NAMES.filter((name) => !new RegExp(`('|OpenTerrain)${name}\\b`).test(scenarios))
+  const [, sentence = ''] =
+    /Promtool alone, from\s+written series, fires ([^.]*)\./.exec(read('docs/architecture.md')) ?? []
+  expect([...sentence.matchAll(/`(\w+)`/g)].map(([, name]) => name).toSorted()).toEqual(unfired.toSorted())
 })

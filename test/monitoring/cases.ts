@@ -177,7 +177,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
       },
       at: '5m',
       labels: { ...OPERATOR, neighbour: 'KubeVirt' },
-      summary: 'KubeVirt does not respond, and something waits for it',
+      summary: 'KubeVirt does not respond',
       description:
         'The controller of KubeVirt does not renew its Lease, or its webhooks cannot be called. What waits for it has the reason KubeVirtNotResponding, and nothing of it times out.',
     },

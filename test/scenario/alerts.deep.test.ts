@@ -1,32 +1,14 @@
-import { ALERTS, type AlertName, type AlertOverride, fullName } from '@open-terrain/constructs/platform'
+import { ALERTS, type AlertName, fullName } from '@open-terrain/constructs/platform'
 import { expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
-import { freePorts } from '../../sandbox/control-plane/free-ports.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { DataSyncs } from '../harness/data-syncs.ts'
 import { Machines } from '../harness/machines.ts'
-import { OperatorProcess } from '../harness/operator-process.ts'
+import { ALERT_NAMES, SCRAPED_POLL, ScrapedOperator } from '../harness/scraped-operator.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 import { World } from '../harness/world.ts'
 import { resolvePrometheus } from '../monitoring/prometheus.ts'
-import { PrometheusServer } from '../monitoring/prometheus-server.ts'
-import { renderedRules } from '../monitoring/rendered.ts'
-
-const POLL = { timeout: 120_000, interval: 200 }
-const NAMES = Object.keys(ALERTS) as AlertName[]
-const LONG = [
-  ...(['ObjectFailed', 'ObjectBlocked', 'DeletionStuck', 'ObjectWarned', 'OnHold'] as const),
-  ...(['MachineWaiting', 'WorkspaceWaiting', 'UnusedImageBytes'] as const),
-]
-/** How long each has to hold is what promtool's tests are about. */
-const AT_ONCE = {
-  ...Object.fromEntries(NAMES.map((name): [AlertName, AlertOverride] => [name, { for: '0s' }])),
-  // Alerts that need minutes, hours, or a TiB, by default.
-  ...Object.fromEntries(LONG.map((name) => [name, { for: '0s', above: 0 }])),
-  // A step of an image takes a moment.
-  ImageWaiting: { for: '0s', above: 60 },
-}
 
 /** Prometheus returns them in no order, their labels sorted. */
 function sorted(alerts: readonly Readonly<Record<string, object>>[]): string[] {
@@ -48,14 +30,8 @@ it.skipIf(prometheus === undefined)(
       await World.start(cluster(), { policy: { concurrency: '2', retryLimit: '0' }, idle: true }),
     )
     const { world } = labs
-    const [port = 0] = await freePorts(1)
-    const address = `127.0.0.1:${port}`
-    await using operator = new OperatorProcess(world, 'scraped', { env: { METRICS_ADDRESS: address } })
-    await using server = await PrometheusServer.start(prometheus, {
-      rules: renderedRules({ alerts: AT_ONCE }),
-      targets: { scraped: address },
-      namespace: world.operatorNamespace,
-    })
+    await using scraped = await ScrapedOperator.start(prometheus, world)
+    const { server, operator } = scraped
     const firing = async () => {
       const alerts = await server.firing()
       return sorted(
@@ -66,16 +42,8 @@ it.skipIf(prometheus === undefined)(
       const wanted = alerts.map(([name, labels]) => ({
         [fullName(name)]: { severity: ALERTS[name].severity, ...labels },
       }))
-      await expect.poll(firing, { ...POLL, message: what }).toEqual(sorted(wanted))
+      await expect.poll(firing, { ...SCRAPED_POLL, message: what }).toEqual(sorted(wanted))
     }
-    // Two scrapes of a leader: from then on Prometheus sees an increase.
-    await expect
-      .poll(
-        () =>
-          server.count('count_over_time(leader_election_master_status[1m]) > 1 and leader_election_master_status == 1'),
-        POLL,
-      )
-      .toBe(1)
     await world.syncImage('good')
     const unused = ['UnusedImageBytes', {}] as const
     await until('all is well, and an image that nothing refers to', unused)
@@ -139,13 +107,13 @@ it.skipIf(prometheus === undefined)(
     const lab = ['ObjectBlocked', { kind: 'Workspace', reason: 'ImageMissing' }] as const
     await until('a workspace waits', ...broken, ...rest, lab, ['WorkspaceWaiting', {}], unused)
 
-    for (const name of NAMES) {
+    for (const name of ALERT_NAMES) {
       const metrics = new Set(ALERTS[name].expr.match(/\b(ot_\w+|leader_election_master_status)/g))
       for (const metric of metrics)
         if (metric !== 'ot_vmdi_failed') expect(await server.count(`{__name__="${metric}"}`), metric).toBeGreaterThan(0)
     }
 
     await operator.terminate()
-    await expect.poll(firing, POLL).toContainEqual('OpenTerrainNoLeader critical sync-operator')
+    await expect.poll(firing, SCRAPED_POLL).toContainEqual('OpenTerrainNoLeader critical sync-operator')
   },
 )

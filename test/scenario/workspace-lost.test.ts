@@ -34,7 +34,7 @@ describe.skipIf(!HAS_KUBECTL)('what a Workspace has lost', () => {
     const { name, uid = '' } = metadata
     const key = { namespace: name, name: VOLUME }
     const claim = async () => await find(world.client, PERSISTENT_VOLUME_CLAIM, key)
-    // What a claim holds counts once the status has told of it, a moment after it is bound.
+    // What a claim holds counts once it is bound, and what a guest has written once it has run.
     const untilHeld = async () =>
       await workspaces.until(name, 'data to lose', ({ status }) =>
         [`Volume ${VOLUME}`, `VirtualMachine ${MACHINE}`].every((one) => status?.irreplaceable?.includes(one)),

@@ -3,7 +3,8 @@ import type { CloneSource } from '../../cluster/clone-sources.ts'
 import type { KubeVirtView } from '../../cluster/kubevirt-views.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
-import { type KubeObject, keyOf, type Raw } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf, objectKeyOf, type Raw } from '../../kube/kube-object.ts'
+import { withoutUndefined } from '../../runtime/conditions.ts'
 import type { Readable } from '../../runtime/store.ts'
 import { type ClusterFacts, diskImageOf } from './caches.ts'
 import { recordOf } from './decide/further-disks.ts'
@@ -36,7 +37,7 @@ export function furtherDisksOf(
   const isOfDisk = ({ metadata }: KubeObject) => isDiskClaimName(name, metadata.name)
   const diskClaims = childrenOf(vm, caches.claims.find(BY_OWNER, family)).filter(isOfDisk)
   const diskClones = childrenOf(vm, caches.dataVolumes.find(BY_OWNER, family)).filter(isOfDisk)
-  const wanted = spec.ok ? (spec.spec.disks ?? []) : []
+  const wanted = spec.ok ? (spec.spec.disks ?? []) : recordedDisks(vm)
   const given = givenTo(machine)
   const found = wanted.map((disk) => diskFacts(vm, disk, { machine, given: given.get(disk.name), caches }))
   const foreign = found.flatMap((one) => one.foreign)
@@ -44,6 +45,15 @@ export function furtherDisksOf(
   const strays = spec.ok ? diskClones.filter(({ metadata }) => !named.has(metadata.name)) : []
   const strayClones = strays.map((clone) => ({ clone, claim: caches.claims.get(keyOf(clone.metadata)) }))
   return { disks: found.map(({ disk }) => disk), diskClaims, diskClones, strayClones, foreign }
+}
+
+/** Returns the disks that the guest has had, as the status knows them: a spec that cannot be read does not hide that one of them is lost. */
+function recordedDisks({ status: { disks = [] } }: MachineView): VirtualMachineDisk[] {
+  return disks.flatMap(({ name, volume, image, size, claimUID }): VirtualMachineDisk[] => {
+    if (claimUID === undefined) return []
+    const vmDiskImageRef = image === undefined ? undefined : objectKeyOf(image)
+    return [withoutUndefined({ name, volume, size, vmDiskImageRef })]
+  })
 }
 
 interface Found {

@@ -2,6 +2,7 @@ import { FINALIZERS, REASON_HELP } from '@open-terrain/constructs'
 import type { ImageView } from '../../images/image-view.ts'
 import { sumReferences } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
+import { namespaceOf } from '../../kube/kube-object.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
@@ -45,8 +46,9 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
       finalizer: FINALIZERS.vmDiskImage,
       children: IMAGE_CHILDREN,
       store: caches.images,
-      // All namespaces share one queue, and an image gets its ticket when it is first reconciled.
+      // An image begins to wait when it is first reconciled, in one queue for all namespaces. Once it has its ticket, it is urgent, and namespaces take turns.
       groupOf: () => '',
+      urgentGroupOf: namespaceOf,
       prepare: () => admission.giveWay(),
       plan: (image) => this.#plan(image),
       looks: { hasOurs: hasImageChild, isCloned: clones.read, countReferences },

@@ -1,4 +1,4 @@
-import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { virtualMachine, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import {
@@ -47,6 +47,18 @@ function largeEnv() {
 }
 
 describe('a change of the spec', () => {
+  it('leaves what others set of a machine and the spec does not have: one that is switched off by hand stays off', async () => {
+    const bench = await startReady()
+    const { admin } = bench.client.cluster
+    const key = { namespace: NAME, name: VM.name }
+    admin.mergePatch(virtualMachine, key, { spec: { runStrategy: 'Halted' } })
+    await bench.work()
+    bench.change({ ...DEPLOYED, vms: [{ ...VM, resources: { cpu: '2', memory: '3Gi' } }] })
+    await bench.work()
+    const { spec } = admin.get<KubeObject & { readonly spec: object }>(virtualMachine, key)
+    expect(spec).toMatchObject({ runStrategy: 'Halted', resources: { memory: '3Gi' } })
+  })
+
   it('adds what is new', async () => {
     const bench = await startReady()
     bench.client.calls.length = 0

@@ -214,6 +214,24 @@ describe('the namespace', () => {
   })
 })
 
+it('a volume whose claim somebody deletes a moment after it is bound is told, also by the next process', async () => {
+  const names = ['first', 'second']
+  const bench = await start({ volumes: names.map((name) => ({ name, size: '1Gi' })) })
+  const { admin } = bench.client.cluster
+  const at = { phase: 'Bound', capacity: { storage: '1Gi' } }
+  await bench.clock.advance(10 * SECOND)
+  for (const name of names) {
+    bench.tell(PERSISTENT_VOLUME_CLAIM, `${NAME}/${name}`, at)
+    await bench.clock.advance(SECOND / 10)
+  }
+  for (const name of names) admin.delete(PERSISTENT_VOLUME_CLAIM, { namespace: NAME, name })
+  bench.letClaimsGo()
+  await bench.restart()
+  await bench.clock.advance(10 * SECOND)
+  expect(bench.open()).toEqual(names.map((name) => `Volume ${name}: Failed VolumeLost`))
+  expect(bench.owned().filter((one) => one.startsWith('PersistentVolumeClaim '))).toEqual([])
+})
+
 it('a volume that goes while the spec cannot be read is told when it can', async () => {
   const bench = await startReady()
   bench.change({ vms: 'none' } as never)

@@ -24,6 +24,7 @@ import { isSpecWarning } from './decide/spec-warnings.ts'
 import { workspacePaceOf } from './decide/status.ts'
 import { type DrawInt, withGeneratedValues } from './generated-values.ts'
 import { LostKeys } from './lost-keys.ts'
+import { withChoicesOfPeople } from './machine-choices.ts'
 import { isChildOfWorkspace, observeWorkspace } from './observe.ts'
 import { PlayEnds } from './play-ends.ts'
 import { PodWarnings } from './pod-warnings.ts'
@@ -106,7 +107,8 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         }),
       ],
       completed: async (wanted, existing, signal) => {
-        const whole = await withGeneratedValues(wanted, existing, { client, draw, keysKnown }, signal)
+        const chosen = withChoicesOfPeople(wanted, existing)
+        const whole = await withGeneratedValues(chosen, existing, { client, draw, keysKnown }, signal)
         return await withCopiedValues(whole, existing, client, signal)
       },
       alsoEventsIn,

@@ -49,10 +49,12 @@ export class MachineRest implements Rest {
     if (vm === undefined) return `${name} is not there yet`
     const { metadata, status } = vm
     const reason = reasonOf(vm) ?? ''
-    const rests = restsOf(spec)
+    const loss = lossOf(this.#world, vm)
+    // What nobody deploys any more has lost its data, too.
+    const rests = spec.ignoreOnDeploy === true && loss !== undefined ? [] : restsOf(spec)
     const isCurrent = status?.observedGeneration === metadata.generation && metadata.deletionTimestamp === undefined
     if (isCurrent && reason === this.#waitsFor(spec) && status?.phase !== 'Ready') return undefined
-    if (isCurrent && status?.phase === 'Failed' && reason === lossOf(this.#world, vm)) return undefined
+    if (isCurrent && status?.phase === 'Failed' && reason === loss) return undefined
     if (!isCurrent || status?.phase !== 'Ready' || !rests.includes(reason))
       return `${name}: ${status?.phase}, ${reason}: ${status?.message}; generation ${metadata.generation}, observed ${status?.observedGeneration}, being deleted ${metadata.deletionTimestamp}`
     return spec.ignoreOnDeploy === true ? undefined : this.#missing(name, spec)
@@ -97,9 +99,10 @@ export class MachineRest implements Rest {
 
   #outcomeOf({ name, spec }: Subject): string {
     const vm = this.#find<Machine>(MACHINE, name)
-    if (vm === undefined || spec.ignoreOnDeploy === true) return vm?.status?.phase ?? 'gone'
+    if (vm === undefined) return 'gone'
     // Whether its guest had run when people deleted its disk.
     if (lossOf(this.#world, vm) !== undefined) return UNDECIDED
+    if (spec.ignoreOnDeploy === true) return vm.status?.phase ?? 'gone'
     const { machine } = vmChildNames(name)
     // Whether it was restarted since its spec changed, or by hand, depends on timing.
     const stands = RUNNING.includes(reasonOf(vm) ?? '') || spec.runStrategy === 'Manual' ? 'at rest' : 'off'

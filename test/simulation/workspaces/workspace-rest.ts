@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isClusterNetworkName, vmChildNames } from '@open-terrain/constructs'
+import { ANNOTATIONS, isClusterNetworkName, vmChildNames } from '@open-terrain/constructs'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { JOB, KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../../operator/kube/resource-types.ts'
 import type { Job } from '../../../sandbox/memory-cluster/job-objects.ts'
@@ -208,9 +208,10 @@ export class WorkspaceRest implements Rest {
     if (kind === 'Image') return [this.#phaseOfImage(workspace, name, reason)]
     if (kind === 'Ansible' && playsIn(workspace).length > 0) return this.#phasesOfPlays(workspace)
     const isLost = kind === 'VirtualMachine' && this.#lost(workspace).includes(name)
-    // One that is not deployed any more has the condition DiskLost, and is Ready: nobody wants it to run.
+    // The word of a person ends the loss of one that is not to be deployed, and nothing is made of it.
     const isIgnored = spec.vms?.some((vm) => vm.name === name && vm.ignoreOnDeploy === true) === true
-    if (isLost && isIgnored) return ['Failed', 'Ready']
+    const isAsked = workspace.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt] !== undefined
+    if (isLost && isIgnored && isAsked) return ['Failed', 'Ready']
     if (isLost || refusedIn(spec, this.#permits).has(`${kind} ${name}`)) return ['Failed']
     // What existed before stays, what is new waits.
     return waits || this.#isAfterUnready(workspace, name) ? ['Ready', 'Provisioning'] : ['Ready']

@@ -138,11 +138,16 @@ describe('the disk of a machine that has run', () => {
     expect([status.phase, status.conditions?.some(({ type }) => type === 'DiskLost')]).toEqual(['Provisioning', false])
   })
 
-  it('is told in a condition where the machine is not to be deployed any more', () => {
-    const { status, apply, events } = planOf({ ...OFF, ...GONE, spec: { ignoreOnDeploy: true } })
-    expect([status.phase, apply]).toEqual(['Ready', []])
+  it.each<[string, Readonly<Record<string, unknown>>, string]>([
+    ['is not to be deployed any more', { ignoreOnDeploy: true }, 'before ignoreOnDeploy became true'],
+    ['has a spec that is not valid', { resources: 'all' }, 'spec.resources'],
+  ])('is told louder than that the machine %s, and nothing is made or removed', (_what, spec, text) => {
+    const { status, apply, remove, events } = planOf({ ...OFF, ...GONE, spec })
+    expect([status.phase, reasonOf(status), apply, remove]).toEqual(['Failed', 'DiskLost', [], []])
+    expect(status.message).toMatch(/^the root disk, .* is gone/)
+    expect(status.message).toContain(text)
     expect(status.conditions?.find(({ type }) => type === 'DiskLost')?.reason).toBe('DiskLost')
-    expect(events.map(({ reason }) => reason)).toContain('DiskLost')
+    expect(events.map(({ reason }) => reason)).toEqual(['DiskLost'])
   })
 
   it('is looked for live before it is told, and before anything is removed: a restore deletes the claim, too', () => {

@@ -150,11 +150,11 @@ export function planLostDisks(
   const lost = lostDisks(world)
   const [first] = lost
   if (first === undefined) return undefined
-  const worst = lost.find(({ reason }) => reason === 'DiskLost') ?? first
-  const stands = failed(worst.reason, textOn(world, lost))
+  const { reason } = worstOf(lost, first)
+  const stands = failed(reason, textOn(world, lost))
   const also = blocked ?? (isRebuildAsked(world) ? imagesFor(lost)?.standing : undefined)
   const standing = also === undefined ? stands : withMore(stands, `; ${also.message}`)
-  const isNews = reasonOf(world.vm.status) !== worst.reason
+  const isNews = reasonOf(world.vm.status) !== reason
   const remove = lost.flatMap((one) => cloneInVain(world, one))
   return { standing, ...(remove.length > 0 && { remove }), ...(isNews && { onlyIf: goneAsSeen(world, lost) }) }
 }
@@ -191,5 +191,10 @@ export function remarksOnLostDisks(world: MachineWorld): Remark[] {
   const lost = lostDisks(world)
   const [first] = lost
   if (first === undefined || isAnswered(world, lost)) return []
-  return [{ type: 'DiskLost', reason: first.reason, message: textOn(world, lost) }]
+  return [{ type: 'DiskLost', reason: worstOf(lost, first).reason, message: textOn(world, lost) }]
+}
+
+/** One that is gone comes before one that is going. */
+function worstOf(lost: readonly LostDisk[], first: LostDisk): LostDisk {
+  return lost.find(({ reason }) => reason === 'DiskLost') ?? first
 }

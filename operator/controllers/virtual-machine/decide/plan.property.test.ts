@@ -18,7 +18,8 @@ const isDeleted = ({ vm }: MachineWorld) => vm.metadata.deletionTimestamp !== un
 
 const kindsOf = (objects: readonly { readonly kind: string }[]): string[] => objects.map(({ kind }) => kind)
 
-const isClaimLost = ({ claim }: MachineWorld) => claim === undefined || claim.metadata.deletionTimestamp !== undefined
+const isClaimLost = ({ claim }: Pick<MachineWorld, 'claim'>) =>
+  claim === undefined || claim.metadata.deletionTimestamp !== undefined
 
 const hasRun = ({ vm, instance: run }: MachineWorld) => vm.status.bootedAt !== undefined || run?.phase === 'Running'
 
@@ -237,6 +238,23 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
       )
       expect(holds('Settled')).toBe(next.phase === 'Provisioning' ? 'False' : 'True')
     })
+  })
+
+  it('is Failed where a disk is lost that a guest has had, whatever else there is to say, and names the loss', () => {
+    let losses = 0
+    always((one) => {
+      const { vm, disks, restoring, namespaceTerminating } = one
+      if (isDeleted(one) || namespaceTerminating || restoring !== undefined || vm.status.bootedAt === undefined) return
+      const isData = (disk: (typeof disks)[number]) =>
+        vm.status.disks?.some(({ claimUID }) => claimUID !== undefined) && disk.spec.volume === undefined
+      if (!(isClaimLost(one) || disks.some((disk) => isData(disk) && isClaimLost(disk)))) return
+      losses += 1
+      const { status } = planMachine(one, START)
+      const holds = (type: string) => status.conditions?.find((condition) => condition.type === type)?.status
+      expect([status.phase, holds('Ready'), holds('DiskLost')]).toEqual(['Failed', 'False', 'True'])
+      expect(status.reason).toMatch(/^Disk(Lost|BeingDeleted)$/)
+    })
+    expect(losses).toBeGreaterThan(100)
   })
 
   it('is Ready only when the machine is, or is not to be deployed, or off as wanted', () => {

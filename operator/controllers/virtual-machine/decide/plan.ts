@@ -15,7 +15,7 @@ import { planMachineDeletion } from './plan-deletion.ts'
 import { firstStart, planDeploy } from './plan-deploy.ts'
 import { type ImageState, imageState } from './plan-image.ts'
 import { remarksOnSpec } from './plan-remarks.ts'
-import { machineEventsBetween, type Remark, withMachineStanding, withPending } from './status.ts'
+import { type MachineStanding, machineEventsBetween, type Remark, withMachineStanding, withPending } from './status.ts'
 
 /**
  * ```
@@ -42,20 +42,29 @@ type Decision = MachinePlan & { readonly steady?: string }
 
 function decide(world: MachineWorld, now: number): Decision {
   if (isTerminating(world.vm)) return planMachineDeletion(world, now)
-  if (!world.spec.ok)
-    return finish(world, { standing: failed(unusableReason(world.vm), problemsText(world.spec.problems)) }, now)
+  const losses = lossRemarks(world)
+  if (!world.spec.ok) {
+    const standing = failed(unusableReason(world.vm), problemsText(world.spec.problems))
+    return finish(world, { standing: afterLoss(standing, losses), remarks: losses }, now)
+  }
   const draft: MachineDraft = { world, spec: world.spec.spec, now }
   const image = withAwaitedImages(imageState(draft), world)
   const step = stepOf(draft, image)
-  const remarks = [...lossRemarks(world), ...remarksOnSpec(draft, step), ...(step.remarks ?? [])]
-  return finish(world, { ...step, remarks }, now, image)
+  const remarks = [...losses, ...remarksOnSpec(draft, step), ...(step.remarks ?? [])]
+  return finish(world, { ...step, standing: afterLoss(step.standing, losses), remarks }, now, image)
 }
 
-/** One remark on all disks that are lost. */
+/** One remark on all disks that are lost. What is gone already comes before what is going. */
 function lossRemarks(world: MachineWorld): Remark[] {
   const remarks = [...remarksOnLoss(world), ...remarksOnLostDisks(world)]
-  const [first] = remarks
+  const first = remarks.find(({ reason }) => reason === 'DiskLost') ?? remarks[0]
   return first === undefined ? [] : [{ ...first, message: remarks.map(({ message }) => message).join('; ') }]
+}
+
+/** Says that a disk is lost before whatever else there is to say. A machine that nobody deploys, or whose spec is not valid, has lost its data, too. */
+function afterLoss(standing: MachineStanding, [loss]: readonly Remark[]): MachineStanding {
+  if (loss === undefined || standing.reason === 'DiskLost' || standing.reason === 'DiskBeingDeleted') return standing
+  return failed(loss.reason, `${loss.message}; ${standing.message}`)
 }
 
 function stepOf(draft: MachineDraft, image: ImageState): Step {

@@ -113,6 +113,13 @@ export const componentFailed = (why: WorkspaceReason, message: string): Componen
 /** Why a component is not ready that had data: what is there again does not bring it back. Each is the type of a condition, too. */
 export const DATA_LOST = ['VolumeLost', 'SecretLost'] as const satisfies readonly WorkspaceReason[]
 
+/** Reasons that come before all others: what is lost cannot be made again. */
+export const LOSS_REASONS: ReadonlySet<string> = new Set<WorkspaceReason>([
+  'DiskBeingDeleted',
+  'DiskLost',
+  ...DATA_LOST,
+])
+
 /** Reports whether a component had data when it was last seen, as the status remembers it. */
 export function hadData({ status }: { readonly status: WorkspaceStatus }, { kind, name }: Component): boolean {
   return status.irreplaceable?.includes(idOf(kind, name)) === true

@@ -9,9 +9,9 @@ import {
   type ComponentStanding,
   componentFailed,
   componentWaiting,
-  DATA_LOST,
   idOf,
   idOfObject,
+  LOSS_REASONS,
 } from './component.ts'
 import type { ComponentKind, Judgement } from './component-kind.ts'
 import { isRemakeAsked } from './losses.ts'
@@ -45,10 +45,8 @@ export interface Awaited {
 export function judge(...args: Parameters<typeof judgeNow>): Judged {
   const judged = judgeNow(...args)
   // A loss is told before what is lost is there again.
-  return LOST.has(judged.standing.why) ? judged : withKnownRefusal(args[0], judged)
+  return LOSS_REASONS.has(judged.standing.why) ? judged : withKnownRefusal(args[0], judged)
 }
-
-const LOST: ReadonlySet<string> = new Set<WorkspaceReason>([...DATA_LOST, 'DiskLost'])
 
 function judgeNow(
   world: WorkspaceWorld,
@@ -63,8 +61,8 @@ function judgeNow(
   if (held !== undefined) {
     const isAny = parts.some(({ actual }) => actual !== undefined)
     const tended = isAny ? kind.tended?.(world, component, now) : undefined
-    const absent = besideLoss(lossOf(world, kind, component), held.absent)
-    return { component, standing: isAny ? held.present : absent, isThere, ...tended }
+    const standing = withLoss(lossOf(world, kind, component), isAny ? held.present : held.absent)
+    return { component, standing, isThere, ...tended }
   }
   const stays = kind.unchangeable?.(world, component)
   const apply = stays === undefined ? parts.filter(isToBeChanged).map(({ wanted }) => wanted) : []
@@ -142,7 +140,7 @@ export function heldBack(judged: Judged, standing: ComponentStanding): Judged {
 
 /** Returns the standing if it tells of a loss. */
 function lossIn(standing: ComponentStanding): ComponentStanding | undefined {
-  return LOST.has(standing.why) ? standing : undefined
+  return LOSS_REASONS.has(standing.why) ? standing : undefined
 }
 
 /** Says what went before why it is not made again yet. */
@@ -150,12 +148,6 @@ function withLoss(loss: ComponentStanding | undefined, standing: ComponentStandi
   if (loss === undefined) return standing
   const phase = standing.phase === 'Failed' ? 'Failed' : loss.phase
   return { ...loss, phase, message: `${loss.message}; ${standing.message}` }
-}
-
-/** Like {@link withLoss}, for a component that is not to be made in any case. That of one that nobody deploys is no trouble. */
-function besideLoss(loss: ComponentStanding | undefined, standing: ComponentStanding): ComponentStanding {
-  if (loss === undefined || standing.phase !== 'Ready') return withLoss(loss, standing)
-  return { ...standing, message: `${standing.message}; ${loss.message}` }
 }
 
 /** Judges a component whose objects exist, or stay as they are. */

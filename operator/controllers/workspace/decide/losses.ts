@@ -1,7 +1,16 @@
-import { ANNOTATIONS, shortHash, workspace as WORKSPACE, type WorkspaceStatus } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  claimName,
+  shortHash,
+  workspace as WORKSPACE,
+  type WorkspaceStatus,
+} from '@open-terrain/constructs'
+import type { ClaimView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
-import type { WorkspaceWorld } from '../world.ts'
-import { type Component, type ComponentStanding, componentFailed, idOf } from './component.ts'
+import { PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
+import { firstFew } from '../../../runtime/first-few.ts'
+import type { MachineFacts, WorkspaceWorld } from '../world.ts'
+import { type Component, type ComponentStanding, componentFailed, idOf, idOfObject, LOSS_REASONS } from './component.ts'
 
 /**
  * What the status remembers of a component whose data is gone, from when it tells so until the component is there again. Nothing else shows it: a namespace
@@ -53,6 +62,32 @@ export function goneForGood(
     why,
     `${what}: it is not made again by itself; if nothing of it can be saved, have it made again by: ${command}`,
   )
+}
+
+/** Components that a message names. More are only counted. */
+const SHOWN_MAX = 3
+
+/** Says what is lost, beside what comes first of a workspace whose components cannot be judged. Empty if nothing is known to be lost. */
+export function lossesBeside(world: WorkspaceWorld): string {
+  const { workspace, children } = world
+  const isLosing = (child: KubeObject) =>
+    child.kind === VIRTUAL_MACHINE && LOSS_REASONS.has((child as MachineFacts).status.reason ?? '')
+  const losing = [...children.values()].filter(isLosing).map(idOfObject)
+  const { lost: recorded = [], irreplaceable = [] } = workspace.status
+  const gone = irreplaceable.filter((id) => isDataGone(world, id))
+  const lost = [...new Set([...recorded.map(({ component }) => component), ...gone, ...losing])]
+  return lost.length === 0 ? '' : `; data is lost, or about to be: that of ${firstFew(lost, SHOWN_MAX)}`
+}
+
+const VIRTUAL_MACHINE = 'VirtualMachine'
+const VOLUME = 'Volume'
+
+/** Reports whether a component that had data is gone with it, as far as that is known without the spec. Who deletes a machine alone wants it to begin again. */
+function isDataGone(world: WorkspaceWorld, component: string): boolean {
+  const [kind = '', name = ''] = component.split(' ')
+  const child = world.children.get(kind === VOLUME ? idOf(PERSISTENT_VOLUME_CLAIM.kind, claimName(name)) : component)
+  if (kind === VIRTUAL_MACHINE) return child === undefined && isNamespaceGone(world)
+  return child === undefined || isTerminating(child) || (child as Partial<ClaimView>).phase === 'Lost'
 }
 
 /** Reports whether the namespace of the workspace is gone, or goes, with everything in it. */

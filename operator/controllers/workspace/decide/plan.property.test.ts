@@ -168,8 +168,9 @@ describe('plans of random workspaces', () => {
         for (const step of ['none', ...after, ...UNDO] as const) {
           CHANGES[step](planned, one, lost)
           expect(touchedIn(settle(planned, 'paced')).filter((id) => lost.includes(id))).toEqual([])
-          if (planned.unusable !== undefined) continue
           const now = planWorkspace(planned.world, NOW).status
+          expect([now.phase, now.message]).toEqual(['Failed', expect.stringMatching(/ is gone| is lost/)])
+          if (planned.unusable !== undefined) continue
           expect(holdersIn(planned, now, ({ message }) => message?.includes(' is gone') === true)).toEqual(
             expect.arrayContaining(lost),
           )

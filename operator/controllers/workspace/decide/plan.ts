@@ -10,6 +10,7 @@ import { withoutWrongAliases } from './aliases.ts'
 import { inTurn } from './dependencies.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'
+import { lossesBeside } from './losses.ts'
 import { planWorkspaceDeletion } from './plan-deletion.ts'
 import { stepPlays } from './plays.ts'
 import { leavingIn, unusedIn, withdrawnIn } from './removal-order.ts'
@@ -31,7 +32,7 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
     const problem = {
       phase: 'Failed',
       why: unusableReason(workspace),
-      message: redactUrls(problemsText(spec.problems)),
+      message: redactUrls(problemsText(spec.problems)) + lossesBeside(world),
     } as const
     const status = workspaceStatusOf(world, { judged: [], leaving: [], problem }, now)
     const events = workspaceEventsBetween(workspace.status, status, [])

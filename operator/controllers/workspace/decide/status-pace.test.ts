@@ -22,6 +22,12 @@ describe('the status of a workspace is written', () => {
       undefined,
     ],
     [
+      'at once when something has data: nothing else shows later that it had any',
+      { ...BEFORE, irreplaceable: ['Volume data'] },
+      1,
+      undefined,
+    ],
+    [
       'at once when nothing was written yet',
       { phase: 'Provisioning', components: [component('Ready')] },
       undefined,

@@ -16,7 +16,7 @@ import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
 import { courseConditions, newCondition, type Standing, withRefusal } from '../../../runtime/standing.ts'
 import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import { type ComponentStanding, DATA_LOST, hadData, idOfObject } from './component.ts'
+import { type ComponentStanding, DATA_LOST, hadData, idOfObject, LOSS_REASONS } from './component.ts'
 import { generatedKeysIn, secretsLosingMore } from './generated-keys.ts'
 import { isolationCondition } from './isolation.ts'
 import { idOfComponent, type Judged } from './judge.ts'
@@ -159,9 +159,6 @@ function standingOf(
   return { phase, reason, message: message.join('; ') }
 }
 
-/** What cannot be made again comes before all else. */
-const LOSSES: ReadonlySet<string> = new Set<WorkspaceReason>(['DiskBeingDeleted', 'DiskLost', ...DATA_LOST])
-
 /** Conditions that stay: nothing else says after a minute that the volume, or the Secret, which is there is not the one that was there. */
 function losses(judged: readonly Judged[]): readonly NewCondition[] {
   return DATA_LOST.flatMap((type) => {
@@ -175,7 +172,7 @@ function losses(judged: readonly Judged[]): readonly NewCondition[] {
 /** Returns the component that people should look at first, of those that are not ready. */
 function worstOf(judged: readonly Judged[]): Judged | undefined {
   const open = judged.filter(({ standing }) => standing.phase !== 'Ready')
-  const lost = open.filter(({ standing }) => LOSSES.has(standing.why))
+  const lost = open.filter(({ standing }) => LOSS_REASONS.has(standing.why))
   // One that waits for a person comes before one that is made again by itself.
   const first = lost.find(({ standing }) => standing.phase === 'Failed') ?? lost[0]
   return first ?? open.find(({ standing }) => standing.phase === 'Failed') ?? open.find(isTrouble) ?? open[0]
@@ -310,7 +307,7 @@ const COMPONENTS_EVERY_MS = 2_000
 /** Messages of others about what a component waits for may change all the time. */
 const WORDS_EVERY_MS = 10_000
 
-/** Decides when a status is written: the state of the workspace, and what data is lost, at once, the states of its components every 2 s, and their messages every 10 s. */
+/** Decides when a status is written: the state of the workspace, and which data there is or is lost, at once, the states of its components every 2 s, and their messages every 10 s. */
 export function workspacePaceOf(before: WorkspaceStatus, after: WorkspaceStatus, sinceWriteMs?: number): StatusPace {
   const aspects = [[standingIn, 0] as const, [componentsIn, COMPONENTS_EVERY_MS] as const]
   return paceBetween([before, after], aspects, WORDS_EVERY_MS, sinceWriteMs, 'where the components are is written then')
@@ -318,7 +315,10 @@ export function workspacePaceOf(before: WorkspaceStatus, after: WorkspaceStatus,
 
 const MADE_AGAIN: ReadonlySet<string> = new Set(DATA_LOST)
 
-/** What is lost may be made again at once, and nothing shows the loss then. Nor does anything show it once the namespace is there again. */
+/**
+ * What is lost may be made again at once, and nothing shows the loss then. Nor does anything show it once the namespace is there again. The status alone knows
+ * that a claim which is gone was bound: if it is written a moment later, whoever deletes the claim in that moment loses it without a word.
+ */
 function standingIn({
   phase,
   observedGeneration,
@@ -326,20 +326,20 @@ function standingIn({
   lost: records = [],
   ...rest
 }: WorkspaceStatus): unknown {
-  const { components = [], generatedKeys = [], plays = [] } = rest
+  const { components = [], generatedKeys = [], plays = [], irreplaceable = [] } = rest
   const keys = generatedKeys.flatMap(({ name, lost }) => (lost === undefined ? [] : [[name, lost]]))
   const lost = components.filter(({ reason }) => MADE_AGAIN.has(reason)).map(({ kind, name }) => [kind, name])
   // A Job starts only once its uid is stored.
   const played = plays.map((one) => [one.vm, one.play, one.phase, one.jobUID])
-  return [phase, observedGeneration, conditions.map(({ type, status }) => [type, status]), lost, keys, played, records]
+  const told = conditions.map(({ type, status }) => [type, status])
+  return [phase, observedGeneration, told, lost, keys, played, records, irreplaceable]
 }
 
-function componentsIn({ reason, namespace, irreplaceable, generatedKeys, plays, ...rest }: WorkspaceStatus): unknown {
+function componentsIn({ reason, namespace, generatedKeys, plays, ...rest }: WorkspaceStatus): unknown {
   const all = rest.components ?? []
   return [
     reason,
     namespace,
-    irreplaceable,
     generatedKeys,
     plays,
     all.map(({ kind, name, phase, reason: why }) => [kind, name, phase, why]),

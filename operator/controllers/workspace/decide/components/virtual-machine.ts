@@ -9,6 +9,7 @@ import {
   type WorkspaceVm,
   warningsOf,
 } from '@open-terrain/constructs'
+import { isTerminating } from '../../../../kube/kube-object.ts'
 import type { MachineFacts, WorkspaceWorld } from '../../world.ts'
 import {
   type Component,
@@ -19,6 +20,7 @@ import {
   hadData,
   heldByDeploy,
   idOf,
+  LOSS_REASONS,
   withWarnings,
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
@@ -75,16 +77,26 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   obstacle: (world, component, now) =>
     missingSecrets(world, idOf(KIND, component.name)) ?? withoutNode(world, component, now),
   standing: (world, { name }) => judgeMachine(world, name),
-  loss: (world, component) =>
-    isGoneWithNamespace(world, component)
-      ? goneForGood(
-          world,
-          'DiskLost',
-          `VirtualMachine ${component.name} is gone with its namespace, and with it what its guest has written to its disks`,
-        )
-      : undefined,
+  loss,
   isLost: isGoneWithNamespace,
   hasData,
+}
+
+/** Says that what its guest has written is gone: with the machine, or as the machine itself says, also while nobody deploys it. */
+function loss(world: WorkspaceWorld, component: Component): ComponentStanding | undefined {
+  const machine = machineIn(world, component.name)
+  if (machine === undefined && isGoneWithNamespace(world, component))
+    return goneForGood(
+      world,
+      'DiskLost',
+      `VirtualMachine ${component.name} is gone with its namespace, and with it what its guest has written to its disks`,
+    )
+  const isTold = machine !== undefined && !isTerminating(machine) && LOSS_REASONS.has(machine.status.reason ?? '')
+  return isTold ? judgeMachine(world, component.name).standing : undefined
+}
+
+function machineIn({ children }: WorkspaceWorld, name: string): MachineFacts | undefined {
+  return children.get(idOf(KIND, name)) as MachineFacts | undefined
 }
 
 /** Who deletes a machine wants it to begin again. Who deletes a namespace has named none of what is in it. */
@@ -97,7 +109,7 @@ function isGoneWithNamespace(world: WorkspaceWorld, component: Component): boole
 
 /** Of one that is not deployed any more, and that somebody deletes, nothing is lost with the namespace later. */
 function hasData(world: WorkspaceWorld, component: Component): boolean | undefined {
-  const machine = world.children.get(idOf(KIND, component.name)) as MachineFacts | undefined
+  const machine = machineIn(world, component.name)
   if (machine !== undefined) return machine.status.bootedAt !== undefined
   return component.held !== undefined && !isGoneWithNamespace(world, component) ? false : undefined
 }
@@ -139,9 +151,9 @@ const WAITS: ReadonlySet<string> = new Set<WorkspaceReason>([
 const MOVING: ReadonlySet<string> = new Set(['Cloning', 'ImageSyncing', 'WaitingForImage'])
 
 function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
-  const { metadata, status } = world.children.get(idOf(KIND, name)) as MachineFacts
-  const { phase, reason = 'VirtualMachinePending', message = '', observedGeneration = 0 } = status
-  if (phase === undefined || observedGeneration < (metadata.generation ?? 0))
+  const machine = world.children.get(idOf(KIND, name)) as MachineFacts
+  const { phase, reason = 'VirtualMachinePending', message = '' } = machine.status
+  if (!isJudged(machine))
     return { standing: componentWaiting('VirtualMachinePending', `VirtualMachine ${name} has not been looked at yet`) }
   if (phase === 'Ready')
     return {
@@ -155,6 +167,12 @@ function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
   if (phase === 'Failed') return { standing: { ...componentFailed(why ?? 'VirtualMachineFailed', message), reason } }
   const text = MOVING.has(reason) ? `the machine is ${phase}: ${reason}` : message
   return { standing: { ...componentWaiting(why ?? 'VirtualMachinePending', text), reason } }
+}
+
+/** Reports whether its status is about its present spec. A change of the spec brings no disk back. */
+function isJudged({ metadata, status }: MachineFacts): boolean {
+  const { phase, reason = '', observedGeneration = 0 } = status
+  return phase !== undefined && (observedGeneration >= (metadata.generation ?? 0) || LOSS_REASONS.has(reason))
 }
 
 function isSecret(reason: string): boolean {
