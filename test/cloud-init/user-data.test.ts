@@ -1,16 +1,7 @@
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import {
-  isUserData,
-  ownConfig,
-  renderUserData,
-  type UserDataProps,
-  userDataWarnings,
-  type WorkspaceSpec,
-} from '@open-terrain/constructs'
+import { isUserData, ownConfig, renderUserData, type UserDataProps, userDataWarnings } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
-import { EXAMPLES, readManifests } from '../../sandbox/demo/manifests.ts'
+import { exampleLabs } from '../harness/example-labs.ts'
 import { cloudInitProps } from './arbitraries.ts'
 import type { CloudInit } from './package.ts'
 import { firstStarts, judge, type Merged, madeMime, merged } from './verdict.ts'
@@ -103,9 +94,8 @@ describe.skipIf(cloudInit === undefined)('user data of the spec', () => {
   })
 
   it('of the labs of the examples is valid', async () => {
-    const files = (await readdir(join(EXAMPLES, 'labs'))).map((file) => readManifests(`labs/${file}`))
-    const specs = (await Promise.all(files)).flat().map(({ spec }) => spec as WorkspaceSpec)
-    const machines = specs.flatMap(({ vms = [] }) => vms).filter(({ userData }) => userData !== undefined)
+    const labs = [...(await exampleLabs()).values()]
+    const machines = labs.flatMap(({ spec }) => spec.vms ?? []).filter(({ userData }) => userData !== undefined)
     expect(machines.length).toBeGreaterThan(0)
     const props = machines.map(({ name, users = [], userData, os }) => ({ hostname: name, users, userData, os }))
     expect(props.flatMap(userDataWarnings)).toEqual([])
