@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { SHARED_LABEL, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
-import { NAMESPACE, NETWORK_ATTACHMENT_DEFINITION, SECRET } from '../../operator/kube/resource-types.ts'
+import { CONFIG_MAP, NAMESPACE, NETWORK_ATTACHMENT_DEFINITION, SECRET } from '../../operator/kube/resource-types.ts'
 import { EXAMPLES, readManifests } from '../../sandbox/demo/manifests.ts'
 
 export interface ExampleLab extends KubeObject {
@@ -19,6 +19,9 @@ export const EXAMPLE_LABS_POLICY = {
   allowedOverrides:
     'vm:template.spec.domain.cpu vm:template.spec.domain.devices.disks.cache pod:spec.hostAliases pod:spec.volumes.emptyDir pod:spec.containers.volumeMounts',
 } as const
+
+/** What a Secret or ConfigMap has of which a lab takes all keys. */
+export const [WHOLE_KEY, WHOLE_VALUE] = ['key', 'value']
 
 /** Returns the labs of the examples, by the names of their files. */
 export async function exampleLabs(): Promise<ReadonlyMap<string, ExampleLab>> {
@@ -37,24 +40,36 @@ export async function makeSurroundings(client: KubeClient): Promise<void> {
   await shareLogin(client, 'registry-logins', 'pull')
 }
 
-/** Creates the Secrets that a lab names and does not make itself. */
-export async function createSecrets(client: KubeClient, namespace: string, spec: WorkspaceSpecInput): Promise<void> {
-  for (const [name, stringData] of secretsIn(spec))
+/** Creates the Secrets and ConfigMaps that a lab names and does not make itself. */
+export async function createNamed(client: KubeClient, namespace: string, spec: WorkspaceSpecInput): Promise<void> {
+  const wholes = [...JSON.stringify(spec).matchAll(/"(secretRef|configMapRef)":{"name":"([^"]+)"}/g)]
+  const secrets = secretsIn(spec)
+  for (const [, field, name = ''] of wholes)
+    if (field === 'secretRef') secrets.set(name, { [WHOLE_KEY]: WHOLE_VALUE, ...secrets.get(name) })
+  for (const { name } of spec.secrets ?? []) secrets.delete(name)
+  for (const [name, stringData] of secrets)
     await client.create(SECRET, {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: { namespace, name },
       stringData,
     } as KubeObject)
+  const configMaps = new Set(wholes.flatMap(([, field, name = '']) => (field === 'configMapRef' ? name : [])))
+  for (const name of configMaps)
+    await client.create(CONFIG_MAP, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { namespace, name },
+      data: { [WHOLE_KEY]: WHOLE_VALUE },
+    } as KubeObject)
 }
 
-/** Each with what a machine takes as a password and as user data. */
+/** The Secrets of which it names keys, each with what a machine takes as a password and as user data. */
 function secretsIn(spec: WorkspaceSpecInput): Map<string, Record<string, string>> {
   const secrets = new Map<string, Record<string, string>>()
   const refs = JSON.stringify(spec).matchAll(/"(\w+)":{"name":"([^"]+)","key":"([^"]+)"}/g)
   for (const [, field = '', name = '', key = ''] of refs)
     secrets.set(name, { ...secrets.get(name), [key]: field === 'userDataSecretRef' ? '#!/bin/sh\n' : 'secret' })
-  for (const { name } of spec.secrets ?? []) secrets.delete(name)
   return secrets
 }
 

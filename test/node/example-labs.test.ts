@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { find } from '../../operator/kube/find.ts'
 import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import { IMAGES } from '../../sandbox/node/images.ts'
-import { createSecrets, EXAMPLE_LABS_POLICY, exampleLabs, makeSurroundings } from '../harness/example-labs.ts'
+import {
+  createNamed,
+  EXAMPLE_LABS_POLICY,
+  exampleLabs,
+  makeSurroundings,
+  WHOLE_KEY,
+  WHOLE_VALUE,
+} from '../harness/example-labs.ts'
 import type { InsideNodes } from './inside-nodes.ts'
 import { Lab, startForLabs } from './lab.ts'
 import { INSIDE } from './real-cluster.ts'
@@ -26,7 +33,7 @@ describe('the container clusters of the labs of the examples', () => {
     const runs = async (spec: WorkspaceSpecInput): Promise<void> => {
       const lab = await Lab.create(stage, spec)
       await expect.poll(() => find(client, NAMESPACE, { name: lab.name }), { timeout: 60_000 }).toBeDefined()
-      await createSecrets(client, lab.name, spec)
+      await createNamed(client, lab.name, spec)
       await lab.untilReady()
       for (const one of spec.containerClusters ?? []) await isAsDeclared(inside, lab, one)
       await lab.remove()
@@ -75,6 +82,14 @@ async function isAsDeclared(inside: InsideNodes, lab: Lab, { name, interfaces = 
   if (others.length > 0) return
   for (const { path, content } of container?.files ?? [])
     if (content !== undefined) expect([name, await inside.fileOf(pod, path)]).toEqual([name, content])
+  for (const { path, secretRef, configMapRef } of container?.files ?? [])
+    if ((secretRef ?? configMapRef) !== undefined)
+      expect(await inside.fileOf(pod, `${path}/${WHOLE_KEY}`)).toBe(WHOLE_VALUE)
+  const variables = (await inside.fileOf(pod, '/proc/1/environ')).split('\0').map((one) => one.replace(/=.*/s, ''))
+  for (const { secretRef } of container?.envFrom ?? []) {
+    const { data } = await lab.secret(secretRef?.name ?? '')
+    expect(variables).toEqual(expect.arrayContaining(Object.keys(data)))
+  }
 }
 
 interface Link {

@@ -3,7 +3,7 @@ import { find } from '../../operator/kube/find.ts'
 import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
 import {
-  createSecrets,
+  createNamed,
   EXAMPLE_LABS_POLICY,
   type ExampleLab,
   exampleLabs,
@@ -39,7 +39,7 @@ it('the labs of the examples become Ready as they are, with the Secrets that the
     const { metadata } = await workspaces.create(workspaces.name(file), lab.spec as never)
     const { name } = metadata
     await expect.poll(() => find(world.client, NAMESPACE, { name }), { timeout: 60_000 }).toBeDefined()
-    await createSecrets(world.client, name, lab.spec)
+    await createNamed(world.client, name, lab.spec)
     const { status } = await workspaces.untilReady(name)
     expect([file, status?.reason]).toEqual([file, 'Ready'])
   }
