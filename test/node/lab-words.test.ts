@@ -144,6 +144,13 @@ describe('the words of a container cluster', () => {
       user: '0',
       ...(HAS_TUN && { made: 'down' }),
     })
+    // As programs want it that come from labs with other names of interfaces.
+    const rename = 'ip link set net1 down && ip link set net1 name swp1 && ip link set swp1 up'
+    expect(
+      await at(desk, 'tunnel', { renamed: `${rename} && ip -o -4 address show swp1 | awk '{ print $4 }'` }),
+    ).toEqual({
+      renamed: '10.77.0.10/24',
+    })
     expect(await at(peer, 'shell', { secret: 'cat /run/secret/key' })).toEqual({
       secret: "cat: can't open '/run/secret/key': Permission denied",
     })
