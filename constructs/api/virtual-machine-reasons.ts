@@ -110,9 +110,9 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** Refused by the policy, or by all of them. */
   OverrideNotAllowed: {
     meaning:
-      'Something in overrides is not allowed by the policy key allowedOverrides, or cannot be overridden at all. The message names the path. The machine is not created or changed. What runs already stays.',
+      'Something in overrides is not allowed by the policy key allowedOverrides, cannot be overridden at all, or is nothing that KubeVirt starts a guest with. The message names the path. The machine is not created or changed. What runs already stays.',
     remedy:
-      'Remove the path that the message names from overrides. If the message says so, have it added to allowedOverrides instead. The machine then continues by itself.',
+      'Remove the path that the message names from overrides. If the message says so, have it added to allowedOverrides, or take another value instead. The machine then continues by itself.',
   },
   /** An interface names a NetworkAttachmentDefinition that does not exist. */
   NetworkMissing: {

@@ -43,6 +43,12 @@ const pod = (name: string, more: object = {}, container: object = {}) => ({
 })
 const A = { name: 'a', cidr: '10.0.0.0/24' }
 const B = { name: 'b', cidr: '10.0.1.0/24' }
+const ON_BOTH = {
+  interfaces: [
+    { network: 'a', ipAddress: '10.0.0.5/24' },
+    { network: 'b', ipAddress: '10.0.1.5/24' },
+  ],
+}
 const template = (more: object = {}) => ({
   vmDiskImageTemplate: {
     name: 'Ubuntu',
@@ -120,6 +126,26 @@ it.each<readonly [what: string, wrong: object, warning: string, right: object]>(
         vm('two', { b: '10.0.0.1/24' }),
         vm('bridge', { a: undefined, b: undefined }),
       ],
+    },
+  ],
+  [
+    'routes of two networks to the same place',
+    {
+      networks: [
+        { ...A, routes: [{ destinationNetworkCidr: '10.9.0.0/16', nextHopIpAddress: '10.0.0.1' }] },
+        { ...B, routes: [{ destinationNetworkCidr: '10.9.0.0/16', nextHopIpAddress: '10.0.1.1' }] },
+      ],
+      vms: [vm('gate', { a: '10.0.0.1/24' }), vm('gate-2', { b: '10.0.1.1/24' })],
+      containerClusters: [pod('both', ON_BOTH)],
+    },
+    'both: the route to 10.9.0.0/16 of network b (10.0.1.1) is not used, since that of network a comes first',
+    {
+      networks: [
+        { ...A, routes: [{ destinationNetworkCidr: '10.9.0.0/16', nextHopIpAddress: '10.0.0.1' }] },
+        { ...B, routes: [{ destinationNetworkCidr: '10.8.0.0/16', nextHopIpAddress: '10.0.1.1' }] },
+      ],
+      vms: [vm('gate', { a: '10.0.0.1/24' }), vm('gate-2', { b: '10.0.1.1/24' })],
+      containerClusters: [pod('both', ON_BOTH)],
     },
   ],
   [

@@ -1,5 +1,4 @@
 import { IPV6_MTU, staticAddresses } from '../api/interface-words.ts'
-import { parseIp } from '../api/ip-address.ts'
 import { isWindows } from '../api/machine-os.ts'
 import {
   containersOf,
@@ -109,7 +108,7 @@ export function clusterWarnings(props: PodNetworkProps): string[] {
     ...(isDefaultRouteLeftOut(props) ? [DEFAULT_ROUTE_LEFT_OUT] : []),
     ...nodeSelectorWarnings(spec, cluster, props.driver),
     ...overlapWarnings(spec, cluster),
-    ...unusedDefaultRoutes(spec, cluster),
+    ...unusedRoutes(spec, cluster),
     ...(used.length < servers.length
       ? [`of its ${servers.length} name servers the first ${NAMESERVERS_MAX} are used: ${used.join(', ')}`]
       : []),
@@ -148,7 +147,7 @@ export function podOverrideWarnings(props: ContainerClusterProps): string[] {
 export function machineNetworkWarnings(spec: WorkspaceSpec, vm: WorkspaceVm): string[] {
   return [
     ...overlapWarnings(spec, vm),
-    ...unusedDefaultRoutes(spec, vm),
+    ...unusedRoutes(spec, vm),
     ...unnamedGuest(spec, vm),
     ...aliasWarnings(spec, vm),
   ]
@@ -195,23 +194,23 @@ export function serviceWarnings(
     : []
 }
 
-/** The first one wins, in a pod and in a guest. */
-function unusedDefaultRoutes(
+/** Of several routes to the same destination the first one wins: in a pod, and by its metric in a guest. */
+function unusedRoutes(
   { networks = [] }: WorkspaceSpec,
   { interfaces = [] }: Pick<WorkspaceVm | WorkspaceContainerCluster, 'interfaces'>,
 ): string[] {
-  const first = new Map<number | undefined, string>()
+  const first = new Map<string, string>()
   return interfaces.flatMap((nic) => {
     const { network } = nic
     const settings = networks.find(({ name }) => name === network)
-    const routes = settings === undefined ? [] : routesOf(settings).filter(isDefaultRoute)
-    return usableRoutes({ ipAddresses: staticAddresses(nic), routes }).flatMap(({ via }) => {
-      const family = parseIp(via)?.family
-      const winner = first.get(family)
-      if (winner === undefined) first.set(family, network)
+    const routes = settings === undefined ? [] : routesOf(settings)
+    return usableRoutes({ ipAddresses: staticAddresses(nic), routes }).flatMap(({ to, via }) => {
+      const winner = first.get(to)
+      if (winner === undefined) first.set(to, network)
+      const title = isDefaultRoute({ to, via }) ? 'default route' : `route to ${to}`
       return winner === undefined
         ? []
-        : [`the default route of network ${network} (${via}) is not used, since that of network ${winner} comes first`]
+        : [`the ${title} of network ${network} (${via}) is not used, since that of network ${winner} comes first`]
     })
   })
 }

@@ -1,16 +1,17 @@
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import {
   isUserData,
   ownConfig,
+  parseWorkspaceSpec,
+  renderCloudInit,
   renderUserData,
+  renderWorkspaceMachine,
   type UserDataProps,
   userDataWarnings,
-  type WorkspaceSpec,
+  withMacAddresses,
 } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
-import { EXAMPLES, readManifests } from '../../sandbox/demo/manifests.ts'
+import { exampleLabs } from '../harness/example-labs.ts'
 import { cloudInitProps } from './arbitraries.ts'
 import type { CloudInit } from './package.ts'
 import { firstStarts, judge, type Merged, madeMime, merged } from './verdict.ts'
@@ -102,19 +103,31 @@ describe.skipIf(cloudInit === undefined)('user data of the spec', () => {
     expect(userDataWarnings({ ...OURS, userData })).toMatchObject([{ reason: 'UserDataOverridden' }])
   })
 
-  it('of the labs of the examples is valid', async () => {
-    const files = (await readdir(join(EXAMPLES, 'labs'))).map((file) => readManifests(`labs/${file}`))
-    const specs = (await Promise.all(files)).flat().map(({ spec }) => spec as WorkspaceSpec)
-    const machines = specs.flatMap(({ vms = [] }) => vms).filter(({ userData }) => userData !== undefined)
-    expect(machines.length).toBeGreaterThan(0)
-    const props = machines.map(({ name, users = [], userData, os }) => ({ hostname: name, users, userData, os }))
+  it('of the labs of the examples is valid, and so are the addresses of their machines', async () => {
+    const machines = [...(await exampleLabs()).values()].flatMap(({ spec }) => {
+      const read = parseWorkspaceSpec(spec)
+      if (!read.ok) throw new Error(JSON.stringify(read.problems))
+      const lab = { workspace: { name: 'lab', uid: 'lab-uid' }, spec: read.spec, imageNamespace: 'images' } as const
+      return (read.spec.vms ?? []).map((vm) => renderWorkspaceMachine({ ...lab, vm, driver: 'bridge' }).spec)
+    })
+    const props = machines.map(({ name = 'machine', users = [], userData, os, interfaces = [] }) => ({
+      ...{ hostname: name, users, userData, os },
+      interfaces: withMacAddresses('uid', name, interfaces),
+    }))
+    expect(props.filter(({ userData }) => userData !== undefined).length).toBeGreaterThan(5)
     expect(props.flatMap(userDataWarnings)).toEqual([])
-    const guests = await read(...props.filter(({ os }) => os !== 'windows'))
+    const linux = props.filter(({ os }) => os !== 'windows')
+    const guests = await read(...linux)
+    const data = linux.map((each) => renderCloudInit(each).networkdata)
     const verdicts = await judge(
       present(),
-      guests.map(({ config }) => ({ userdata: `#cloud-config\n${JSON.stringify(config)}\n` })),
+      guests.map(({ config }, at) => ({
+        userdata: `#cloud-config\n${JSON.stringify(config)}\n`,
+        ...(data[at] !== undefined && { networkdata: data[at] }),
+      })),
     )
     expect(verdicts.flatMap(({ problems }) => problems)).toEqual([])
+    expect(verdicts.filter(({ network }) => network !== null).length).toBeGreaterThan(10)
   })
 
   it('does not change users and host name of the spec, whatever it says of merging', async () => {

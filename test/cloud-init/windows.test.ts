@@ -1,5 +1,6 @@
 import { type CloudInitProps, renderCloudInit, withMacAddresses } from '@open-terrain/constructs'
 import { describe, expect, inject, it } from 'vitest'
+import { exampleLabs } from '../harness/example-labs.ts'
 import { type WindowsStart, windowsStarts } from './cloudbase.ts'
 
 const cloudbaseInit = inject('cloudbaseInit')
@@ -62,6 +63,27 @@ describe.skipIf(cloudbaseInit === undefined)('data for Windows', () => {
         ...(userData === CONFIG ? [['create_user', 'theirs', 'Theirs-1']] : []),
       ])
     }
+  })
+
+  it('of the labs of the examples makes their users and runs their scripts', async () => {
+    const labs = [...(await exampleLabs()).values()]
+    const machines = labs.flatMap(({ spec }) => spec.vms ?? []).filter(({ os }) => os === 'windows')
+    expect(machines.length).toBeGreaterThan(0)
+    const guests = machines.map(({ users = [], userData = POWERSHELL }) => ({
+      users: users.map(({ passwordSecretRef: _, ...user }) => ({ ...user, plain_text_passwd: PASSWORD })),
+      userData,
+    }))
+    const starts = await started(...guests)
+    const made = starts.map(({ calls, scripts }) => ({
+      users: new Set(calls.filter(([name]) => /create_user|set_user_password/.test(name)).map(([, name]) => name)),
+      scripts,
+    }))
+    expect(made).toEqual(
+      guests.map(({ users, userData }) => ({
+        users: new Set(users.map(({ name }) => name)),
+        scripts: [['PowershellSysnative', userData]],
+      })),
+    )
   })
 
   it('reads archives of people in ours', async () => {

@@ -60,6 +60,7 @@ describe('the words of a container cluster', () => {
               runAsUser: USER,
               volumeMounts,
               files,
+              envFrom: [{ secretRef: { name: 'desk' }, prefix: 'DESK_' }],
             },
             {
               name: 'tunnel',
@@ -84,7 +85,7 @@ describe('the words of a container cluster', () => {
       ],
     })
     await lab.untilReason('desk', 'SecretMissing')
-    await lab.createSecret('desk', { key: 'not for everybody' })
+    await lab.createSecret('desk', { key: 'not for everybody', 'a.b': 'a name for no shell' })
     await lab.untilReady()
     const [desk, peer] = await lab.podsOf('desk', 'peer')
     /** Returns what each command says. */
@@ -114,6 +115,7 @@ describe('the words of a container cluster', () => {
         greeting: '/usr/local/bin/greet there',
         modes: 'stat -L -c %a /usr/local/bin/greet',
         secret: 'cat /run/secret/key',
+        variables: "tr '\\0' '\\n' < /proc/1/environ | grep ^DESK_ | sort | xargs",
         names: 'grep -E "desk|peer" /etc/hosts | xargs',
         mtu: 'cat /sys/class/net/net1/mtu',
         addresses,
@@ -129,6 +131,7 @@ describe('the words of a container cluster', () => {
       greeting: 'hello there',
       modes: '755',
       secret: 'not for everybody',
+      variables: 'DESK_a.b=a name for no shell DESK_key=not for everybody',
       names: [
         ...['10.77.0.10', 'fd00:77::10'].map((address) => `${address} desk desk.example workbench`),
         ...['10.77.0.20', 'fd00:77::20'].map((address) => `${address} peer peer.example`),
@@ -140,6 +143,13 @@ describe('the words of a container cluster', () => {
     expect(await at(desk, 'tunnel', { user: 'id -u', ...(HAS_TUN && tunnel) })).toEqual({
       user: '0',
       ...(HAS_TUN && { made: 'down' }),
+    })
+    // As programs want it that come from labs with other names of interfaces.
+    const rename = 'ip link set net1 down && ip link set net1 name swp1 && ip link set swp1 up'
+    expect(
+      await at(desk, 'tunnel', { renamed: `${rename} && ip -o -4 address show swp1 | awk '{ print $4 }'` }),
+    ).toEqual({
+      renamed: '10.77.0.10/24',
     })
     expect(await at(peer, 'shell', { secret: 'cat /run/secret/key' })).toEqual({
       secret: "cat: can't open '/run/secret/key': Permission denied",

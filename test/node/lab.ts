@@ -92,6 +92,11 @@ export class Lab {
     await this.#stage.cluster.client.create(SECRET, secret as KubeObject)
   }
 
+  /** Returns a Secret of its namespace. */
+  async secret(name: string): Promise<KubeObject & { readonly data: Readonly<Record<string, string>> }> {
+    return await this.#stage.cluster.client.get(SECRET, { namespace: this.name, name })
+  }
+
   /** Names of the nodes that its pods are on. A pod that has ended is on none, though the kubelet may not have removed it yet. */
   async nodes(): Promise<readonly string[]> {
     const names = (await this.pods()).filter(isHeld).flatMap(({ spec }) => spec.nodeName ?? [])

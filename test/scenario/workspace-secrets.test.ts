@@ -12,6 +12,9 @@ const cluster = useOwnCluster()
 
 type Secret = KubeObject & { readonly type?: string; readonly data: Readonly<Record<string, string>> }
 
+/** Passwords in the Secret of the example's database. */
+const [APPLICATION, ROOT] = ['MARIADB_PASSWORD', 'MARIADB_ROOT_PASSWORD']
+
 const decoded = (value = '') => Buffer.from(value, 'base64').toString()
 
 it('a lab whose passwords the operator makes is Ready from one apply, and nobody is told a value', async () => {
@@ -27,7 +30,7 @@ it('a lab whose passwords the operator makes is Ready from one apply, and nobody
   const read = async (secret: string) => await world.client.get<Secret>(SECRET, { namespace: name, name: secret })
   const made = await Promise.all([read('student'), read('database')])
   const values = made.flatMap(({ data }) => Object.values(data))
-  expect(made.map(({ data }) => Object.keys(data))).toEqual([['password'], ['application', 'root']])
+  expect(made.map(({ data }) => Object.keys(data))).toEqual([['password'], [APPLICATION, ROOT]])
   expect(new Set(values).size).toBe(3)
   // The guest has the password of the Secret.
   const guest = JSON.stringify(Object.values((await read('desktop-cloudinit')).data).map(decoded))
@@ -46,7 +49,7 @@ it('a lab whose passwords the operator makes is Ready from one apply, and nobody
   expect(writes.map(({ verb }) => verb)).toEqual(['create'])
 
   // Somebody removes a key: that is told, and then it has another value.
-  await world.client.mergePatch(SECRET, { namespace: name, name: 'database' }, { data: { root: null } })
+  await world.client.mergePatch(SECRET, { namespace: name, name: 'database' }, { data: { [ROOT]: null } })
   await workspaces.until(
     name,
     'told that a value is lost',
@@ -54,15 +57,15 @@ it('a lab whose passwords the operator makes is Ready from one apply, and nobody
   )
   await workspaces.untilReady(name)
   const { data } = await read('database')
-  expect(Object.keys(data)).toEqual(['application', 'root'])
-  expect(data['application']).toBe(made[1]?.data['application'])
-  expect(values).not.toContain(data['root'])
-  values.push(data['root'] ?? '')
+  expect(Object.keys(data)).toEqual([APPLICATION, ROOT])
+  expect(data[APPLICATION]).toBe(made[1]?.data[APPLICATION])
+  expect(values).not.toContain(data[ROOT])
+  values.push(data[ROOT] ?? '')
 
   const metrics = await world.operator?.operator.metrics.registry.metrics()
   for (const text of [...told, ...world.logs.lines, metrics ?? ''])
     for (const value of [...values, ...values.map(decoded)]) expect(text.includes(value)).toBe(false)
-  for (const text of ['has its random values', 'has no value for root any more'])
+  for (const text of ['has its random values', `has no value for ${ROOT} any more`])
     expect([...told].filter((one) => one.includes(text))).not.toEqual([])
   // As an owner can make it to look like one of ours, of a type that the operator may only delete.
   await world.client.create(SECRET, forgery(metadata))

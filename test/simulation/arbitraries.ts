@@ -20,8 +20,9 @@ export function duration(usual: number, most: number): fc.Arbitrary<number> {
   )
 }
 
-export function maybe<T>(arbitrary: fc.Arbitrary<T>, freq = 1): fc.Arbitrary<T | undefined> {
-  return fc.option(arbitrary, { nil: undefined, freq })
+/** Undefined once in `outOf` times, which is at least 2: with 1 it would always be. */
+export function maybe<T>(arbitrary: fc.Arbitrary<T>, outOf = 2): fc.Arbitrary<T | undefined> {
+  return fc.option(arbitrary, { nil: undefined, freq: outOf })
 }
 
 /** True once in `outOf` times. */

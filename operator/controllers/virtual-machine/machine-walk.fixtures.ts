@@ -302,7 +302,7 @@ function withDefaults(machine: Stored): Stored {
   const changed = {
     ...template,
     metadata: { ...template.metadata, annotations },
-    spec: { ...template.spec, architecture: 'amd64', domain },
+    spec: { architecture: 'amd64', ...template.spec, domain },
   }
   return { ...machine, spec: { ...machine.spec, template: changed } }
 }

@@ -2,6 +2,7 @@ import type { KubeObject, ResourceType } from '../../../operator/kube/kube-objec
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
+import type { Machine } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
 import { mustKnow } from '../traces.ts'
@@ -13,13 +14,16 @@ const SETTLED_MS = 60_000
 
 /**
  * Invariant 7, for the children of a machine: none is created for a machine that is not to be deployed. They are deleted in order, and the machine
- * last. A network keeps its MAC address.
+ * last. A network keeps its MAC address, unless the spec says another one.
  */
 export class ChildrenOracle extends WitnessOracle<MachineWitness> {
   readonly #addresses = new Map<string, string>()
+  /** Addresses that a machine's spec has said at some time. */
+  readonly #chosen = new Set<string>()
 
   onCommit(commit: Commit): void {
     const { resource, type, object, actor } = commit
+    if (isOfMachines(resource)) this.#noteChosen(object as Machine)
     if (!isOperator(actor)) return
     if (isOfMachines(resource) && type === 'DELETED') this.#checkEnd(object)
     if (!CHILDREN.includes(resource)) return
@@ -58,12 +62,19 @@ export class ChildrenOracle extends WitnessOracle<MachineWitness> {
     for (const { object } of left) report(7, `${nameOf(machine)} is released, and ${nameOf(object)} is still there`)
   }
 
+  #noteChosen({ metadata: { uid }, spec }: Machine): void {
+    for (const { macAddress } of spec.interfaces ?? [])
+      if (macAddress !== undefined) this.#chosen.add(`${uid}/${macAddress.toLowerCase()}`)
+  }
+
   #checkAddresses(object: KubeVirtMachine): void {
     const { traces, report } = this.witness
     const machine = traces.machineOf(object)
     if (machine === undefined) return
     for (const { name, macAddress = '' } of object.spec.template.spec.domain.devices?.interfaces ?? []) {
-      const key = `${machine.object.metadata.uid}/${name}`
+      const { uid } = machine.object.metadata
+      if (this.#chosen.has(`${uid}/${macAddress.toLowerCase()}`)) continue
+      const key = `${uid}/${name}`
       const known = this.#addresses.get(key) ?? macAddress
       this.#addresses.set(key, known)
       if (known !== macAddress) report(7, `${nameOf(object)}: network ${name} had ${known}, and has ${macAddress} now`)

@@ -32,9 +32,16 @@ export function refusedOverride({ world, spec }: Pick<MachineDraft, 'world' | 's
   const missing = read.values.find(({ among }) => among !== undefined && !names.has(overridePath(among)))
   if (missing?.among !== undefined)
     return { path: overridePath(missing.among), why: 'is not there: the machine has no item of that name' }
-  const changed = read.values.filter((one) => !isApplied(world.machine, one))
-  const refused = notAllowedOverride('vm', changed, world.policy.allowedOverrides)
+  const refused = notAllowedOverride('vm', changedOverrides({ world }, read.values), world.policy.allowedOverrides)
   return refused && whyNotAllowed('vm', refused)
+}
+
+/** Returns the values that KubeVirt's machine does not have from overrides yet. */
+export function changedOverrides(
+  { world }: Pick<MachineDraft, 'world'>,
+  values: readonly OverriddenValue[],
+): OverriddenValue[] {
+  return values.filter((one) => !isApplied(world.machine, one))
 }
 
 /**

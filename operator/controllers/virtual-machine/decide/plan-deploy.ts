@@ -16,6 +16,7 @@ import { diskLoss, noDisk, planLoss } from './disk-loss.ts'
 import { planDiskClones, withDiskClones } from './further-clones.ts'
 import { planLostDisks, planNewDisks } from './further-disk-loss.ts'
 import { diskRecords, missingDisks, sharedDisk, titleOfDisk, unfinishedDisk } from './further-disks.ts'
+import { impossibleOverride } from './impossible-overrides.ts'
 import { nodeOf, standingOfDisk, standingOfMachine, waitsForConsumer } from './judge.ts'
 import { refusedOverride } from './machine-overrides.ts'
 import type { MachineDraft, Step } from './machine-plan.ts'
@@ -115,7 +116,7 @@ function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
     const message = `interface ${refused.network} is to be attached to NetworkAttachmentDefinition ${refused.attach}, which the policy key attachableNetworks does not list: remove attach, or have the policy allow it`
     return failed('NetworkNotAllowed', message)
   }
-  const override = refusedOverride(draft)
+  const override = refusedOverride(draft) ?? impossibleOverride(draft)
   if (override !== undefined) return failed('OverrideNotAllowed', `spec.overrides: ${override.path} ${override.why}`)
   const isKnown = cloudInit.kind === 'rendered' || secret !== undefined
   return isKnown ? undefined : waiting(cloudInit.reason, cloudInit.message)

@@ -66,6 +66,50 @@ describe('overrides of a machine', () => {
     expect(JSON.stringify([walk.status, walk.events])).not.toContain(CANARY)
   })
 
+  const HYPERV = { hyperv: { relaxed: {} }, hypervPassthrough: { enabled: true } }
+  it.each<[string, object, string]>([
+    [
+      'domain.devices.video.type',
+      domain({ devices: { video: { type: CANARY } } }),
+      'is none that KubeVirt has: take vga, ',
+    ],
+    [
+      'domain.devices.video.type',
+      domain({ devices: { video: { type: 'vga' } } }, { architecture: 'arm64' }),
+      'is none that KubeVirt has: take virtio or ramfb',
+    ],
+    [
+      'domain.devices.watchdog',
+      domain({ devices: { watchdog: { name: 'dog', diag288: { action: 'reset' } } } }),
+      'must have i6300esb',
+    ],
+    ['domain.devices.watchdog', domain({ devices: { watchdog: { name: 'dog' } } }), 'must have i6300esb'],
+    [
+      'domain.devices.watchdog',
+      domain({ devices: { watchdog: { name: 'dog', i6300esb: { action: 'reset' } } } }, { architecture: 'arm64' }),
+      'is nothing that KubeVirt has for this architecture: remove it',
+    ],
+    ['domain.features.hypervPassthrough', domain({ features: HYPERV }), 'cannot be beside features.hyperv'],
+    [
+      'architecture',
+      { template: { spec: { architecture: 'ppc64le' } } },
+      'is none that KubeVirt has machines of: take amd64, arm64 or s390x',
+    ],
+  ])('with which KubeVirt makes no instance are refused: %s of %j', (path, overrides, why) => {
+    const policy = { allowedOverrides: ['vm:template.spec.domain', 'vm:template.spec.architecture'] }
+    const walk = walkOf(overrides, { policy }).settle()
+    expect(walk.stand).toBe('Failed/OverrideNotAllowed')
+    expect(walk.message).toContain(`spec.overrides: template.spec.${path} ${why}`)
+    expect(JSON.stringify([walk.world.machine, walk.status, walk.events])).not.toContain(CANARY)
+  })
+
+  it('with which KubeVirt makes instances are taken, on each architecture', () => {
+    const policy = { allowedOverrides: ['vm:template.spec.domain', 'vm:template.spec.architecture'] }
+    const devices = { video: { type: 'virtio' }, watchdog: { name: 'dog', diag288: { action: 'reset' } } }
+    const overrides = domain({ devices, features: { hyperv: { relaxed: {} } } }, { architecture: 's390x' })
+    expect(walkOf(overrides, { policy }).deploy().stand).toBe('Ready/Running')
+  })
+
   it('of a disk that the machine does not have are refused, not added', () => {
     const walk = walkOf(domain({ devices: { disks: [{ name: 'data', cache: 'none' }] } })).settle()
     expect(walk.message).toBe(

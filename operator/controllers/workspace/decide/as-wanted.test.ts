@@ -47,6 +47,17 @@ describe('a child', () => {
     expect(isAsWanted(object({ spec: wanted }), object({ spec: actual }))).toBe(isIt)
   })
 
+  it('that is a machine with an instance type has no amounts beside it, and keeps what else somebody has added', () => {
+    const machine = (resources: object, more: object = { instancetype: { name: 'small' } }) => ({
+      ...object({ spec: { ...more, resources } }),
+      kind: 'VirtualMachine',
+    })
+    const isIt = (resources: object) =>
+      isAsWanted(machine({ diskSize: '9Gi' }), machine({ diskSize: '9Gi', ...resources }))
+    expect([{}, { cpu: '2' }, { memory: '1Gi' }].map(isIt)).toEqual([true, false, false])
+    expect(isAsWanted(machine({}, {}), machine({ cpu: '2' }, { runStrategy: 'Halted' }))).toBe(true)
+  })
+
   it('of which the cache keeps no content is told by its mark', () => {
     const wanted = marked(object({ spec: { a: 1 } }))
     const view = { ...object({}), metadata: wanted.metadata }

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, isSameAmount, shortHash } from '@open-terrain/constructs'
+import { ANNOTATIONS, isSameAmount, shortHash, type VirtualMachineSpec, virtualMachine } from '@open-terrain/constructs'
 import { fingerprints } from '../../../cluster/workspace-views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
@@ -37,11 +37,24 @@ export function isAsWanted(
   if (actual.isAside === true) return isDescribed
   return (
     isDescribed &&
+    !hasAmountsBesideType(wanted, actual) &&
     Object.entries(content).every(([key, value]) => {
       const has = (actual as unknown as Record<string, unknown>)[key]
       return has === undefined || (STORED_AS_SENT.has(wanted.kind) ? isSame(has, value) : contains(has, value, key))
     })
   )
+}
+
+/** With an amount beside its instance type a machine is not valid. Only somebody else can have added it, as it is not rendered. */
+function hasAmountsBesideType(wanted: KubeObject, actual: KubeObject): boolean {
+  const { instancetype, resources = {} } = machineSpec(wanted)
+  if (wanted.kind !== virtualMachine.kind || instancetype === undefined) return false
+  const { resources: has = {} } = machineSpec(actual)
+  return (['cpu', 'memory'] as const).some((amount) => has[amount] !== undefined && resources[amount] === undefined)
+}
+
+function machineSpec(object: KubeObject): Partial<Pick<VirtualMachineSpec, 'instancetype' | 'resources'>> {
+  return (object as { readonly spec?: VirtualMachineSpec }).spec ?? {}
 }
 
 /** Compared in full, because any addition to these changes their meaning: an isolation that somebody has opened does not isolate. */
