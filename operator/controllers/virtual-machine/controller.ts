@@ -95,8 +95,8 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
         return planMachine({ ...world, obstacle: start?.obstacle, neighbours: known }, clock.now())
       },
       looks: { hasOurs: hasMachineDisk, countReferences },
-      pace: (vm, { status }, sinceWriteMs) =>
-        machinePaceOf(vm.status, status, sinceWriteMs, caches.waitingWith(vm, status)),
+      pace: (vm, { status, remove }, sinceWriteMs) =>
+        machinePaceOf(vm.status, status, sinceWriteMs, caches.waitingWith(vm, status), remove.length > 0),
       factsBetween: (_vm, status) => logFacts(status, clock.now()),
       refusals,
       onError: (_vm, error) => {

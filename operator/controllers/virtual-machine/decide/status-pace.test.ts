@@ -51,6 +51,12 @@ describe('the status of a machine is written', () => {
     for (const waiting of [1, 10_000]) expectEvery(10 * SECOND, textOf('used: 3Gi'), textOf('used: 4Gi'), waiting)
   })
 
+  it('at once for another text of a failure with which something is deleted', () => {
+    const [used, other] = ['no node', 'its source is gone'].map((text) => statusAt('Failed', 'Timeout', text))
+    if (!(used && other)) throw new Error('a status is missing')
+    expect(machinePaceOf(used, other, 0, 1, true)).toEqual({ isStatusDue: true })
+  })
+
   it.each<[string, VirtualMachineStatus]>([
     ['addresses of a machine that is not ready', { addresses: ['10.0.0.1'] }],
     ['progress', { clone: { name: 'vm-root', progress: '2.0%', progressTime: '2026-01-01T00:00:00Z' } }],

@@ -216,17 +216,19 @@ const APART_MS = 1_000
 /**
  * Decides when a status is written: the standing at once, texts that people must act upon every 10 s, what changes by itself every 30 s.
  * @param waiting number of machines that wait for the same image
+ * @param isRemoving whether something is deleted by the same plan. Why is told before, at once: afterwards there are other words.
  */
 export function machinePaceOf(
   before: VirtualMachineStatus,
   after: VirtualMachineStatus,
   sinceWriteMs?: number,
   waiting = 1,
+  isRemoving = false,
 ): StatusPace {
   // The first place in the queue is written at once. Its changes, and its absence for a while, are written with other changes.
   const isPlaceNew = hasPlace(after) && !hasPlace(before)
   const place = (status: VirtualMachineStatus) => isPlaceNew && hasPlace(status)
-  const aspects = [[place, 0] as const, [standing, 0] as const, [words, WORDS_EVERY_MS] as const]
+  const aspects = [[place, 0] as const, [standing, 0] as const, [words, isRemoving ? 0 : WORDS_EVERY_MS] as const]
   const movesEveryMs = Math.max(MOVES_EVERY_MS, waiting * APART_MS)
   return paceBetween([before, after], aspects, movesEveryMs, sinceWriteMs, 'what has moved is written then')
 }
