@@ -235,10 +235,8 @@ const action = z.enum(ADMISSION_ACTIONS, {
 
 const RUNBOOK = 'must be the URL of a page, such as https://docs.example/operations'
 const PORTS = 'must be a list of ports, numbers from 1 to 65535'
-const port = z
-  .int({ error: 'must be a port, a number from 1 to 65535' })
-  .min(1, { error: PORTS })
-  .max(65_535, { error: PORTS })
+const PORT = 'must be a port, a number from 1 to 65535'
+const port = z.int({ error: PORT }).min(1, { error: PORT }).max(65_535, { error: PORT })
 const RANGES = 'must be a list of ranges such as 10.0.0.0/8'
 const range = text('must be a range such as 10.0.0.0/8').refine((cidr) => (parseCidr(cidr)?.length ?? 0) > 0, {
   error: 'must be a range such as 10.0.0.0/8, and not everything',

@@ -119,14 +119,17 @@ describe('parseConfig', () => {
     ],
     [
       { pods: { labels: { 'app.kubernetes.io/name': 'mine' } } },
-      "pods.labels: app.kubernetes.io/name is a label of the operator's own: leave it out",
+      "open-terrain:pods.labels: app.kubernetes.io/name is a label of the operator's own: leave it out",
     ],
     [
       { pods: { env: { 'LOG-LEVEL': 'x' } } },
       'open-terrain:pods.env.LOG-LEVEL: this name must be letters, digits and underscores',
     ],
     [{ pods: { env: { LOG_LEVEL: 4 } } }, 'open-terrain:pods.env.LOG_LEVEL: 4 must be a text in quotes'],
-    [{ pods: { env: { NODE_OPTIONS: '' } } }, 'pods.env: NODE_OPTIONS follows from other properties: leave it out'],
+    [
+      { pods: { env: { NODE_OPTIONS: '' } } },
+      'open-terrain:pods.env: NODE_OPTIONS follows from other properties: leave it out',
+    ],
     [{ pods: { nodeSelector: { a: 1 } } }, 'open-terrain:pods.nodeSelector.a: 1 must be a text'],
     [
       { pods: { priorityClassName: 'High' } },

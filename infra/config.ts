@@ -39,7 +39,10 @@ export function parseConfig(given: Readonly<Record<string, unknown>>): Environme
   try {
     renderInstallation(installationProps(result.data))
   } catch (error) {
-    throw new ConfigError([(error as Error).message])
+    const { message } = error as Error
+    // Constructs name their properties, which are keys here.
+    const isOfKey = CONFIG_KEYS.some((key) => message.startsWith(key))
+    throw new ConfigError([isOfKey ? `${PROJECT}:${message}` : message])
   }
   return result.data
 }
