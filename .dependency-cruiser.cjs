@@ -12,11 +12,12 @@ const PURE = '^operator/.+/decide/.+[.]ts$'
  * answers that would be the same again.
  */
 const PURE_PARTS = [
-  '^operator/cluster/(clone-sources|dependents|import-facts|importer-container|kept-metadata|kubevirt-views|neighbour-facts|own-view|ownership|pod-events|claim-message|quotas|secret-remedies|views|workspace-views)[.]ts$',
-  '^operator/controllers/[^/]+/world[.]ts$',
+  '^operator/base/(?!clock[.]ts$)[^/]+[.]ts$',
+  '^operator/cluster/(clone-sources|dependents|import-facts|importer-container|kept-metadata|neighbour-facts|own-view|ownership|pod-events|claim-message|quotas|secret-remedies|views)[.]ts$',
+  '^operator/controllers/[^/]+/(world|kubevirt-views|child-views)[.]ts$',
   '^operator/images/(image-view|references)[.]ts$',
   '^operator/kube/(api-error|controller-of|kube-object|resource-types)[.]ts$',
-  '^operator/runtime/(backoff|child-refusals|conditions|cut-to|first-few|foreign|interned|memoized|members|owned-fields|pieces-of|plan|redact|refusals|secrets-of|standing|wake)[.]ts$',
+  '^operator/runtime/(child-refusals|conditions|foreign|interned|members|owned-fields|plan|refusals|standing|wake)[.]ts$',
 ]
 const TESTS = '[.]test[.]ts$'
 /** What tests share. */
@@ -96,14 +97,20 @@ module.exports = {
       to: { path: npm('@kubernetes/client-node', 'undici') },
     },
     {
-      name: 'kube-knows-nothing-above-it',
+      name: 'base-stands-alone',
       comment:
-        'The client knows no controllers, none of our kinds, and of the runtime the clock and the cleaner of texts alone.',
+        'Time, texts and equality, for all others. A file of operator/base that needs another folder belongs there.',
+      severity: 'error',
+      from: { path: '^operator/base/', pathNot: [TESTS, FIXTURES] },
+      to: { path: '.', pathNot: '^operator/base/' },
+    },
+    {
+      name: 'kube-knows-nothing-above-it',
+      comment: 'The client knows no controllers and none of our kinds.',
       severity: 'error',
       from: { path: '^operator/kube/' },
       to: {
-        path: ['^constructs/', '^operator/(?!kube/)'],
-        pathNot: '^operator/runtime/(clock|redact|secrets-of)[.]ts$',
+        path: ['^constructs/', '^operator/(?!kube/|base/)'],
       },
     },
     {
@@ -114,7 +121,7 @@ module.exports = {
       to: {
         path: ['^constructs/', '^operator/'],
         pathNot: [
-          '^operator/runtime/',
+          '^operator/(runtime|base)/',
           '^operator/kube/(kube-client|kube-object|list-all|find|api-error|resource-types)[.]ts$',
         ],
       },
@@ -147,7 +154,7 @@ module.exports = {
       to: {
         path: [
           '^operator/kube/(?!(kube-object|resource-types)[.]ts$)',
-          '^operator/runtime/clock[.]ts$',
+          '^operator/base/clock[.]ts$',
           '^operator/cluster/(caches|lease-pulse|event-looks)[.]ts$',
           '^operator/[^/]+[.]ts$',
           npm('pino', 'prom-client', 'undici'),
@@ -161,7 +168,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: [PURE, ...PURE_PARTS],
-        pathNot: [TESTS, FIXTURES, '^operator/(cluster/workspace-views|runtime/child-refusals)[.]ts$'],
+        pathNot: [TESTS, FIXTURES, '^operator/(controllers/workspace/child-views|runtime/child-refusals)[.]ts$'],
       },
       to: NODE,
     },
@@ -186,7 +193,7 @@ module.exports = {
         'operator/cluster is what we know of things that are not ours, once for all kinds: it knows no controller, and nothing that only images share.',
       severity: 'error',
       from: { path: '^operator/cluster/', pathNot: TESTS },
-      to: { path: '^operator/(?!cluster/|kube/|runtime/)' },
+      to: { path: '^operator/(?!cluster/|kube/|runtime/|base/)' },
     },
     {
       name: 'product-knows-no-sandbox',

@@ -85,12 +85,7 @@ export {
   SOURCE_CREDENTIALS,
 } from './api/source-credentials.ts'
 export { isSameUrl } from './api/source-url.ts'
-export {
-  asUserDataBegins,
-  isUserData,
-  USER_DATA_BEGINNINGS,
-  WINDOWS_USER_DATA_BEGINNINGS,
-} from './api/user-data.ts'
+export { asUserDataBegins, isUserData, USER_DATA_BEGINNINGS, WINDOWS_USER_DATA_BEGINNINGS } from './api/user-data.ts'
 export {
   type ParsedVirtualMachineSpec,
   parseVirtualMachineSpec,

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
+import { systemClock } from './base/clock.ts'
+import { messageOf } from './base/messages.ts'
 import { type OperatorConfig, readConfig } from './config.ts'
 import { Connection } from './kube/connection.ts'
 import { HttpKubeClient } from './kube/http-client.ts'
@@ -9,11 +11,9 @@ import { hasHeapFlags } from './node-flags.ts'
 import { OperatorReplica } from './operator.ts'
 import about from './package.json' with { type: 'json' }
 import { largePartsMax } from './runtime/cache-budget.ts'
-import { systemClock } from './runtime/clock.ts'
 import { type Endpoint, serveEndpoints } from './runtime/http-endpoints.ts'
 import { warnedOnce } from './runtime/log.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
-import { messageOf } from './runtime/redact.ts'
 import { tidyHeap } from './tidy-heap.ts'
 
 const CONNECTIONS = 24

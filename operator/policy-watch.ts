@@ -7,12 +7,12 @@ import {
   type PolicyProblem,
   parsePolicy,
 } from '@open-terrain/constructs'
+import { firstFew } from './base/messages.ts'
 import type { KubeObject, Raw } from './kube/kube-object.ts'
 import { CONFIG_MAP } from './kube/resource-types.ts'
 import type { PolicyVerdict } from './policy-status.ts'
 import type { Basics } from './runtime/basics.ts'
 import type { EventNote } from './runtime/event-recorder.ts'
-import { firstFew } from './runtime/first-few.ts'
 import { Reflector } from './runtime/reflector.ts'
 import { type Change, Store } from './runtime/store.ts'
 

@@ -1,6 +1,6 @@
+import { systemClock } from '../operator/base/clock.ts'
 import { Connection } from '../operator/kube/connection.ts'
 import { HttpKubeClient } from '../operator/kube/http-client.ts'
-import { systemClock } from '../operator/runtime/clock.ts'
 import { commandOptions } from './command-options.ts'
 import { OPERATOR_NAMESPACE, startCluster } from './control-plane/cluster.ts'
 import { installCrds, ourCrds } from './control-plane/install.ts'

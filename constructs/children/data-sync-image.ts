@@ -1,5 +1,4 @@
-import type { DataSyncSpec, DataSyncVm } from '../api/data-sync.ts'
-import { dataSync } from '../api/data-sync.ts'
+import { type DataSyncSpec, type DataSyncVm, dataSync } from '../api/data-sync.ts'
 import { dataSyncImageName, type ImageTriple } from '../api/data-sync-names.ts'
 import { ANNOTATIONS, LABELS } from '../api/labels.ts'
 import type { VMDiskImageSpec } from '../api/vm-disk-image.ts'

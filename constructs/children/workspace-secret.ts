@@ -1,7 +1,6 @@
 import type { Construct } from 'constructs'
 import { ANNOTATIONS } from '../api/labels.ts'
-import type { CopiedType, GeneratedWorkspaceSecret } from '../api/workspace-secrets.ts'
-import { GENERATED_LENGTH } from '../api/workspace-secrets.ts'
+import { type CopiedType, GENERATED_LENGTH, type GeneratedWorkspaceSecret } from '../api/workspace-secrets.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
 

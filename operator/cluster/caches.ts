@@ -1,4 +1,5 @@
 import { LABELS, virtualMachine, vmChildNames, vmDiskImage, workspace } from '@open-terrain/constructs'
+import { WorkspaceChildCaches } from '../controllers/workspace/child-caches.ts'
 import type { Selection } from '../kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
 import * as types from '../kube/resource-types.ts'
@@ -9,7 +10,6 @@ import { BY_CLAIM, claimIndex } from './importers.ts'
 import { BY_OWNER, byOwnerOf, controllerOfKind, familyKey } from './ownership.ts'
 import { viewQuota } from './quotas.ts'
 import * as views from './views.ts'
-import { WorkspaceChildCaches } from './workspace-child-caches.ts'
 
 export const BY_NAMESPACE = 'namespace'
 export function byNamespace({ metadata }: KubeObject): readonly string[] {

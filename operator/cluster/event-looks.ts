@@ -1,7 +1,7 @@
+import { redactUrls } from '../base/messages.ts'
 import { listAll } from '../kube/list-all.ts'
 import { EVENT } from '../kube/resource-types.ts'
 import { LookLoop, type LookLoopOptions } from '../runtime/look-loop.ts'
-import { redactUrls } from '../runtime/redact.ts'
 import type { Wake } from '../runtime/wake.ts'
 import { originalMessage } from './claim-message.ts'
 import { type PodEvent, viewPodEvent } from './pod-events.ts'

@@ -1,9 +1,9 @@
 import type { SpecProblem } from '@open-terrain/constructs'
+import { memoized } from '../base/memoized.ts'
+import { grouped } from '../base/messages.ts'
 import { groupOf, type KubeObject, keyOf } from '../kube/kube-object.ts'
 import type { CacheBudget } from '../runtime/cache-budget.ts'
-import { grouped } from '../runtime/first-few.ts'
 import { bytesOf, DEPTH_MAX, fits, VALUE_MAX, VALUES_MAX } from '../runtime/foreign.ts'
-import { memoized } from '../runtime/memoized.ts'
 import type { Change } from '../runtime/store.ts'
 
 /** An Open Terrain object as its cache keeps it. The spec is not validated: it may come from an older schema. */

@@ -1,7 +1,7 @@
+import { redactUrls } from '../base/messages.ts'
+import { fromTime } from '../base/time.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { fromTime } from '../runtime/conditions.ts'
 import { bounded } from '../runtime/foreign.ts'
-import { redactUrls } from '../runtime/redact.ts'
 
 /** Evaluates Events about pods that do not start. It makes no requests: `event-looks.ts` and controllers list the Events. */
 

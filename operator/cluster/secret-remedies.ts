@@ -1,4 +1,4 @@
-import { firstFew } from '../runtime/first-few.ts'
+import { firstFew } from '../base/messages.ts'
 
 /** Words for the value of a key in a command. Of a key that is asked for several times, the last of them counts: a password is one line, a file may have more. */
 const PLACEHOLDERS = ['VALUE', 'FILE', 'PASSWORD'] as const

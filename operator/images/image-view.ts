@@ -1,8 +1,8 @@
 import { ANNOTATIONS, LABELS, parseVMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { compareTexts } from '../base/messages.ts'
 import { keptMetadata, type Matters } from '../cluster/kept-metadata.ts'
 import { cutToFit, nameIn, type OwnView, parserOf } from '../cluster/own-view.ts'
 import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
-import { compareTexts } from '../runtime/first-few.ts'
 import { upTo, VALUE_MAX } from '../runtime/foreign.ts'
 import { deduplicated, intern } from '../runtime/interned.ts'
 

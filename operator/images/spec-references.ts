@@ -1,8 +1,8 @@
+import { isSame } from '../base/equality.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../kube/kube-object.ts'
 import { listWhole } from '../kube/list-all.ts'
 import { SharedLooks } from '../kube/shared-looks.ts'
-import { isSame } from '../runtime/owned-fields.ts'
 import type { Store } from '../runtime/store.ts'
 import { BY_IMAGE, type ReferenceSource, type References, referenceOf, referencesOf } from './references.ts'
 

@@ -1,4 +1,4 @@
-import { withoutSecretsOf } from '../runtime/secrets-of.ts'
+import { withoutSecretsOf } from '../base/secrets-of.ts'
 import { ApiError, classify } from './api-error.ts'
 import type { Answer } from './exchange.ts'
 import type { WatchEvent } from './kube-client.ts'

@@ -1,4 +1,4 @@
-import { redactUrls } from '../runtime/redact.ts'
+import { redactUrls } from '../base/messages.ts'
 
 /** Outcome of a failed request, as far as the caller's next step depends on it. */
 export type ApiErrorReason =

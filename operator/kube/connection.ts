@@ -4,7 +4,7 @@ import { join } from 'node:path'
 // The entry point of the package loads a thousand generated models. Only the configuration is needed.
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { Agent, type Dispatcher } from 'undici'
-import { messageOf } from '../runtime/redact.ts'
+import { messageOf } from '../base/messages.ts'
 
 /** Reload interval. Credentials can rotate on disk; ServiceAccount tokens do so hourly. */
 const RELOAD_AFTER_MS = 60_000

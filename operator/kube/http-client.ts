@@ -1,5 +1,5 @@
 import { addAbortListener } from 'node:events'
-import { messageOf } from '../runtime/redact.ts'
+import { messageOf } from '../base/messages.ts'
 import { bodyText, errorFrom, setResourceType, warningsIn, watchEvent } from './answers.ts'
 import { ApiError } from './api-error.ts'
 import type { Connection } from './connection.ts'

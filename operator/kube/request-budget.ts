@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../runtime/clock.ts'
+import { type Clock, sleep } from '../base/clock.ts'
 
 /**
  * A token bucket in front of all requests but the Lease's: a safety net against a bug that would hammer the API server,

@@ -1,5 +1,5 @@
+import type { Clock } from '../base/clock.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
-import type { Clock } from './clock.ts'
 import type { Logger } from './log.ts'
 
 /** The dependencies of nearly every component of this process. */

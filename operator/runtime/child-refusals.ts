@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { backoffMs } from '../base/backoff.ts'
 import type { ApiError } from '../kube/api-error.ts'
 import { groupOf, type KubeObject, keyOf } from '../kube/kube-object.ts'
-import { backoffMs } from './backoff.ts'
 import type { Basics } from './basics.ts'
 import { upTo } from './foreign.ts'
 import { FailureCount } from './refusals.ts'

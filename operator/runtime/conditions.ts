@@ -1,4 +1,5 @@
-import { redactUrls } from './redact.ts'
+import { redactUrls } from '../base/messages.ts'
+import { toTime } from '../base/time.ts'
 
 /** One condition of a status, as in every Kubernetes API. */
 export interface StatusCondition {
@@ -28,24 +29,6 @@ export function mergeConditions(
   })
   const kept = before.filter(({ type }) => !wanted.some((condition) => condition.type === type))
   return [...next, ...kept]
-}
-
-/** RFC 3339 in whole milliseconds. */
-export function toTime(ms: number): string {
-  return new Date(ms).toISOString()
-}
-
-/** The reverse. Never returns NaN. */
-export function fromTime(text: string | undefined): number | undefined {
-  const ms = text === undefined ? Number.NaN : Date.parse(text)
-  return Number.isNaN(ms) ? undefined : ms
-}
-
-/** Removes undefined members, which would make two equal statuses look different. */
-export function withoutUndefined<T extends object>(value: T): T {
-  const defined: Partial<T> = {}
-  for (const key in value) if (value[key] !== undefined) defined[key] = value[key]
-  return defined as T
 }
 
 const MESSAGE_MAX = 4_000

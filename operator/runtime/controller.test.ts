@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../base/clock.ts'
 import { apiError } from '../kube/api-error.fixtures.ts'
 import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
-import { systemClock } from './clock.ts'
 import { Controller, type ControllerOptions } from './controller.ts'
 import { type FakeLog, fakeLog } from './fake-log.fixtures.ts'
 import { WorkQueue } from './work-queue.ts'

@@ -1,11 +1,11 @@
+import { sleep } from '../base/clock.ts'
+import { redactUrls } from '../base/messages.ts'
+import { toTime } from '../base/time.ts'
 import { isApiError } from '../kube/api-error.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { EVENT } from '../kube/resource-types.ts'
 import type { Basics } from './basics.ts'
-import { sleep } from './clock.ts'
-import { toTime } from './conditions.ts'
 import { Pace } from './pace.ts'
-import { redactUrls } from './redact.ts'
 
 export interface EventNote {
   readonly type: 'Normal' | 'Warning'

@@ -1,5 +1,5 @@
+import { isSame } from '../base/equality.ts'
 import type { ObjectMeta } from '../kube/kube-object.ts'
-import { isSame } from './owned-fields.ts'
 
 // Caches hold tens of thousands of objects with the same texts. A frequent text is stored once.
 

@@ -1,11 +1,11 @@
+import { sleep } from '../base/clock.ts'
+import { toTime } from '../base/time.ts'
 import { ApiError, isApiError, isNamespaceTerminating } from '../kube/api-error.ts'
 import { find } from '../kube/find.ts'
 import type { KubeClient, RequestOptions } from '../kube/kube-client.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { LEASE } from '../kube/resource-types.ts'
 import type { Basics } from './basics.ts'
-import { sleep } from './clock.ts'
-import { toTime } from './conditions.ts'
 
 interface Lease extends KubeObject {
   readonly spec?: {

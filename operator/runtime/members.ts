@@ -1,4 +1,4 @@
-import { firstFew } from './first-few.ts'
+import { firstFew } from '../base/messages.ts'
 
 /** One of the parts that make up an object, as the object's status reports it. */
 export interface Member<P extends string> {

@@ -1,3 +1,4 @@
+import { isRecord, isSame } from '../base/equality.ts'
 import { groupOf, type KubeObject } from '../kube/kube-object.ts'
 
 /**
@@ -70,20 +71,6 @@ function difference(wanted: unknown, actual: unknown): unknown {
 function contains(actual: unknown, wanted: unknown): boolean {
   if (!isRecord(wanted) || !isRecord(actual)) return isSame(wanted, actual)
   return Object.entries(wanted).every(([key, value]) => value === undefined || contains(actual[key], value))
-}
-
-/** Reports whether both are equal as JSON, regardless of the order of their members. */
-export function isSame(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, at) => isSame(item, b[at]))
-  if (!isRecord(a) || !isRecord(b)) return false
-  for (const key in a) if (!isSame(a[key], b[key])) return false
-  for (const key in b) if (b[key] !== undefined && a[key] === undefined) return false
-  return true
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function member(object: object, key: string): unknown {

@@ -1,7 +1,8 @@
 import type { Registry } from 'prom-client'
+import type { Clock } from '../base/clock.ts'
+import { fromTime } from '../base/time.ts'
 import type { ObjectMeta } from '../kube/kube-object.ts'
-import type { Clock } from './clock.ts'
-import { fromTime, type StatusCondition } from './conditions.ts'
+import type { StatusCondition } from './conditions.ts'
 import { Meters } from './meters.ts'
 
 /** The fields of an object with a phase that describe its wait. */

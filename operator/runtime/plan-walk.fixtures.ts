@@ -1,6 +1,6 @@
 import type { Policy } from '@open-terrain/constructs'
+import { toTime } from '../base/time.ts'
 import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
-import { toTime } from './conditions.ts'
 import type { ObjectPlan } from './plan.ts'
 import { expectShown } from './plan-laws.fixtures.ts'
 import { reasonOf } from './standing.ts'

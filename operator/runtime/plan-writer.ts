@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { messageOf, redactUrls } from '../base/messages.ts'
 import { isApiError } from '../kube/api-error.ts'
 import { groupOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { type ApplyContext, applyChanges, type Changes, type Child, type Completion, withStatus } from './apply.ts'
@@ -7,7 +8,6 @@ import { cutMessage, mergeConditions, type StatusCondition } from './conditions.
 import type { EventNote } from './event-recorder.ts'
 import { type ChildType, type ObjectPlan, type ObjectReference, type Removal, referTo } from './plan.ts'
 import type { Precondition, Preconditions } from './preconditions.ts'
-import { messageOf, redactUrls } from './redact.ts'
 import type { Reflectors } from './reflectors.ts'
 import type { Services } from './services.ts'
 import type { Standing } from './standing.ts'

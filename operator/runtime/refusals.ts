@@ -1,5 +1,5 @@
+import { redactUrls } from '../base/messages.ts'
 import { type ApiError, type ApiErrorReason, isApiError, isUnknownField } from '../kube/api-error.ts'
-import { redactUrls } from './redact.ts'
 
 /** The API server's last refusal of something that an object needs, in its own words, by uid of the object. */
 export class Refusals {

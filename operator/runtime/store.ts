@@ -1,5 +1,5 @@
+import { isSame } from '../base/equality.ts'
 import { compareResourceVersions, type KubeObject, keyOf, type ObjectMeta } from '../kube/kube-object.ts'
-import { isSame } from './owned-fields.ts'
 
 /** What a cache needs to know of an object. The projection determines everything else. */
 export interface Stored {

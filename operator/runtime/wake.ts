@@ -1,4 +1,4 @@
-import { isSame } from './owned-fields.ts'
+import { isSame } from '../base/equality.ts'
 
 /** When to requeue without a watch event. */
 export interface Wake {

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { Pace } from './pace.ts'
 import { Turns } from './turns.ts'
 

@@ -1,6 +1,5 @@
 import type { Performer } from './cast.ts'
-import type { LiveImage, LiveMachine, LiveState } from './live-view.ts'
-import { renderFrame } from './live-view.ts'
+import { type LiveImage, type LiveMachine, type LiveState, renderFrame } from './live-view.ts'
 import type { Observer } from './observer.ts'
 import { describe, plainLine } from './plain-lines.ts'
 import { waitingImages } from './scenes.ts'

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../../operator/base/clock.ts'
 import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
@@ -12,7 +13,6 @@ import {
   POD,
   VOLUME_SNAPSHOT,
 } from '../../operator/kube/resource-types.ts'
-import { type Clock, systemClock } from '../../operator/runtime/clock.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
 import { Store } from '../../operator/runtime/store.ts'

@@ -1,7 +1,7 @@
+import { systemClock } from '../../operator/base/clock.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
-import { systemClock } from '../../operator/runtime/clock.ts'
 import { type Cluster, startCluster } from '../control-plane/cluster.ts'
 import { ImageServer } from '../image-server/image-server.ts'
 import { httpTransfer, startSimulators } from '../simulators/index.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { sleep, systemClock } from '../../operator/runtime/clock.ts'
+import { sleep, systemClock } from '../../operator/base/clock.ts'
 import { blockOf, checksumOf, slice } from './content.ts'
 import { type ImageAnswer, type ImageRule, RuleBook } from './rules.ts'
 import { type ImageStats, type ServerStats, StatsBook } from './stats.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../operator/runtime/clock.ts'
+import type { Clock } from '../../operator/base/clock.ts'
 import type { Time } from './virtual-time.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sleep } from '../../operator/runtime/clock.ts'
+import { sleep } from '../../operator/base/clock.ts'
 import { SimulatedProcess } from './simulated-process.ts'
 import { VirtualTime } from './virtual-time.ts'
 

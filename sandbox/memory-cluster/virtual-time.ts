@@ -1,5 +1,5 @@
 import TinyQueue from 'tinyqueue'
-import type { Clock } from '../../operator/runtime/clock.ts'
+import type { Clock } from '../../operator/base/clock.ts'
 
 /** Later than any other time that a test is likely to print. */
 const DEFAULT_EPOCH_MS = Date.parse('2026-01-01T00:00:00Z')

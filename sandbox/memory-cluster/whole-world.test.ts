@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ResourceType } from '../../operator/kube/kube-object.ts'
-import { apiVersionOf } from '../../operator/kube/kube-object.ts'
+import { apiVersionOf, type ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
   DATA_VOLUME,

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../../operator/runtime/clock.ts'
+import { type Clock, sleep } from '../../operator/base/clock.ts'
 import type { Transfer, TransferJob } from './transfer.ts'
 
 export interface TransferPlan {

@@ -1,5 +1,5 @@
+import { backoffMs } from '../../operator/base/backoff.ts'
 import { isApiError } from '../../operator/kube/api-error.ts'
-import { backoffMs } from '../../operator/runtime/backoff.ts'
 import { WorkQueue } from '../../operator/runtime/work-queue.ts'
 import type { World } from './world.ts'
 

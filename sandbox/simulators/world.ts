@@ -1,3 +1,4 @@
+import type { Clock } from '../../operator/base/clock.ts'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import type { DeleteOptions, KubeClient, Selection } from '../../operator/kube/kube-client.ts'
 import {
@@ -8,7 +9,6 @@ import {
   type ResourceType,
 } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
-import type { Clock } from '../../operator/runtime/clock.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
 import { Store } from '../../operator/runtime/store.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../operator/base/clock.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { LEASE } from '../../operator/kube/resource-types.ts'
-import { systemClock } from '../../operator/runtime/clock.ts'
 import { OPERATOR_NAMESPACE } from '../../sandbox/control-plane/cluster.ts'
 
 /** A leader that has not renewed its Lease for this long stops leading. */

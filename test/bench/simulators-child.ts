@@ -1,6 +1,6 @@
+import { systemClock } from '../../operator/base/clock.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
-import { systemClock } from '../../operator/runtime/clock.ts'
 import { startSimulators, timedTransfer } from '../../sandbox/simulators/index.ts'
 import { planOf, serveParent } from './child.ts'
 import type { EgressReport, SimulatorPlan } from './simulators-process.ts'

@@ -1,4 +1,4 @@
-import { systemClock } from '../../operator/runtime/clock.ts'
+import { systemClock } from '../../operator/base/clock.ts'
 
 /** Starts now. The returned function returns the seconds since then. */
 export function stopwatch(): () => number {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../operator/runtime/clock.ts'
+import type { Clock } from '../../operator/base/clock.ts'
 
 /** At most five pairs a second, so that they do not disturb the measurement. */
 const PACE_MS = 200

@@ -1,8 +1,8 @@
+import { systemClock } from '../../operator/base/clock.ts'
 import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
-import { systemClock } from '../../operator/runtime/clock.ts'
 import { type EtcdChange, EtcdWatch, latestRevision } from './etcd-watch.ts'
 import type { Image } from './kinds.ts'
 

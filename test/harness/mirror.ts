@@ -1,7 +1,7 @@
+import { systemClock } from '../../operator/base/clock.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { compareResourceVersions, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
-import { systemClock } from '../../operator/runtime/clock.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
 import { Store } from '../../operator/runtime/store.ts'
 import {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { systemClock } from '../../operator/base/clock.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { RequestReport } from '../../operator/kube/kube-client.ts'
 import { OperatorReplica } from '../../operator/operator.ts'
-import { systemClock } from '../../operator/runtime/clock.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 
 /** Short enough for a test, long enough for two busy cores. */

@@ -1,5 +1,5 @@
+import { sleep, systemClock } from '../../operator/base/clock.ts'
 import { type ApiErrorReason, isApiError } from '../../operator/kube/api-error.ts'
-import { sleep, systemClock } from '../../operator/runtime/clock.ts'
 
 const TRIES = 200
 const PAUSE_MS = 50

@@ -1,5 +1,5 @@
+import { systemClock } from '../../operator/base/clock.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
-import { systemClock } from '../../operator/runtime/clock.ts'
 import type { ImageServer } from '../../sandbox/image-server/image-server.ts'
 import {
   httpTransfer,

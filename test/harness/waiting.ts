@@ -1,4 +1,4 @@
-import { systemClock } from '../../operator/runtime/clock.ts'
+import { systemClock } from '../../operator/base/clock.ts'
 
 /** Pending waits for a state. Each one checks again when something has changed. */
 export class Waiting {

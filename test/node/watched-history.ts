@@ -1,8 +1,8 @@
+import { systemClock } from '../../operator/base/clock.ts'
 import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import type { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME, POD } from '../../operator/kube/resource-types.ts'
-import { systemClock } from '../../operator/runtime/clock.ts'
 import type { SeenEvent } from '../harness/etcd-history.ts'
 import { IMAGE } from '../harness/kinds.ts'
 

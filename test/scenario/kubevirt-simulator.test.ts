@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../operator/base/clock.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
@@ -7,7 +8,6 @@ import {
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
-import { systemClock } from '../../operator/runtime/clock.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
 import { Store } from '../../operator/runtime/store.ts'
 import { realCrdsFolder } from '../../sandbox/control-plane/foreign-crds.ts'

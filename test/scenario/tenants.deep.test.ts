@@ -1,7 +1,12 @@
 import { ANNOTATIONS, childName, LABELS, MANAGER } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import type { KubeObject, ObjectMeta, OwnerReference, ResourceType } from '../../operator/kube/kube-object.ts'
-import { apiVersionOf } from '../../operator/kube/kube-object.ts'
+import {
+  apiVersionOf,
+  type KubeObject,
+  type ObjectMeta,
+  type OwnerReference,
+  type ResourceType,
+} from '../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { DataSyncs } from '../harness/data-syncs.ts'

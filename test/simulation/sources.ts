@@ -1,4 +1,4 @@
-import type { Clock } from '../../operator/runtime/clock.ts'
+import type { Clock } from '../../operator/base/clock.ts'
 import { refusedText } from '../../sandbox/simulators/importer-texts.ts'
 import { ImportFailure, type Transfer, type TransferPlan, timedTransfer } from '../../sandbox/simulators/index.ts'
 import { CANARY } from './oracle/secrets.ts'

@@ -6,13 +6,13 @@ import {
   parseDataSyncSpec,
   triplesIn,
 } from '@open-terrain/constructs'
+import { memoized, withKnownSpec } from '../../base/memoized.ts'
 import { BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import { cutToFit, cutWithin, nameIn, namesAmong, parserOf, releaseGone } from '../../cluster/own-view.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE } from '../../images/references.ts'
 import { isTerminating, type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
-import { memoized, withKnownSpec } from '../../runtime/memoized.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
 import { REQUESTS, wishesOf } from './decide/wishes.ts'

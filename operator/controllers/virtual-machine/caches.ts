@@ -8,7 +8,6 @@ import {
 } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
-import { type InstanceView, type KubeVirtView, viewInstance, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import { cutToFit, keptWithin, nameIn, namesAmong, parserOf, releaseGone } from '../../cluster/own-view.ts'
 import { familyKey } from '../../cluster/ownership.ts'
 import { OF_WORKSPACE, type StorageClassView } from '../../cluster/views.ts'
@@ -18,6 +17,7 @@ import { type KubeObject, keyOf, namespaceOf, type Raw, type ResourceType } from
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
+import { type InstanceView, type KubeVirtView, viewInstance, viewKubeVirt } from './kubevirt-views.ts'
 import type { ClaimFacts, CloneFacts, MachineView } from './world.ts'
 
 export const MACHINE: ResourceType = virtualMachine

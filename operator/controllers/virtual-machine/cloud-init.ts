@@ -15,13 +15,13 @@ import {
   withGuestHosts,
   withMacAddresses,
 } from '@open-terrain/constructs'
+import { redactUrls } from '../../base/messages.ts'
 import { type AskedKey, type AwaitedSecret, secretRemedy } from '../../cluster/secret-remedies.ts'
 import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
 import { fits, KEPT_MAX } from '../../runtime/foreign.ts'
-import { redactUrls } from '../../runtime/redact.ts'
 import { FailureCount } from '../../runtime/refusals.ts'
 import type { Readable } from '../../runtime/store.ts'
 import type { CloudInit, MachineView } from './world.ts'

@@ -1,13 +1,13 @@
 import { ANNOTATIONS, diskClaimName, isDiskClaimName, LABELS, type VirtualMachineDisk } from '@open-terrain/constructs'
+import { withoutUndefined } from '../../base/equality.ts'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
-import type { KubeVirtView } from '../../cluster/kubevirt-views.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { type KubeObject, keyOf, objectKeyOf, type Raw } from '../../kube/kube-object.ts'
-import { withoutUndefined } from '../../runtime/conditions.ts'
 import type { Readable } from '../../runtime/store.ts'
 import { type ClusterFacts, diskImageOf } from './caches.ts'
 import { recordOf } from './decide/further-disks.ts'
+import type { KubeVirtView } from './kubevirt-views.ts'
 import type { DiskFacts, DiskImage, MachineView, MachineWorld } from './world.ts'
 
 interface FurtherDisks extends Pick<MachineWorld, 'disks' | 'diskClaims' | 'diskClones' | 'strayClones'> {

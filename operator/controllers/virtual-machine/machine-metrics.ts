@@ -1,7 +1,7 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { VIRTUAL_MACHINE_CONDITIONS as TYPE, VIRTUAL_MACHINE_PHASES } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
-import type { Clock } from '../../runtime/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
 import { reasonOf } from '../../runtime/standing.ts'
 import { conditionStates } from '../../runtime/state-gauges.ts'

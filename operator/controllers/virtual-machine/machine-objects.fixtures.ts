@@ -11,12 +11,12 @@ import {
   vmChildNames,
   withMacAddresses,
 } from '@open-terrain/constructs'
-import { type InstanceView, type KubeVirtView, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
+import { toTime } from '../../base/time.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
-import { toTime } from '../../runtime/conditions.ts'
 import { ownObject } from '../../runtime/plan-walk.fixtures.ts'
 import { START } from '../../runtime/times.fixtures.ts'
+import { type InstanceView, type KubeVirtView, viewKubeVirt } from './kubevirt-views.ts'
 import type { CloudInit, MachineView } from './world.ts'
 
 export const VM_UID = 'vm-uid'

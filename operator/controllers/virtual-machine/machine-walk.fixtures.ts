@@ -6,16 +6,16 @@ import {
   type VirtualMachineStatus,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
-import { type InstanceView, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
+import { toTime } from '../../base/time.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { toTime } from '../../runtime/conditions.ts'
 import type { Removal } from '../../runtime/plan.ts'
 import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import { hasDisk, type MachinePlan } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
 import { machinePaceOf } from './decide/status.ts'
 import { furtherDisksOf } from './further-disks.ts'
+import { type InstanceView, viewKubeVirt } from './kubevirt-views.ts'
 import { aClaim, aDisk, DISK } from './machine-disks.fixtures.ts'
 import {
   anImage,

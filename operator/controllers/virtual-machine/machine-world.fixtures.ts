@@ -1,5 +1,5 @@
 import { POLICY_DEFAULTS, type VirtualMachineStatus } from '@open-terrain/constructs'
-import { toTime } from '../../runtime/conditions.ts'
+import { toTime } from '../../base/time.ts'
 import { given, type ObjectOverrides } from '../../runtime/plan-walk.fixtures.ts'
 import { START } from '../../runtime/times.fixtures.ts'
 import { parsedMachineSpec } from './caches.ts'

@@ -1,12 +1,12 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { diskClaimName, FINALIZERS } from '@open-terrain/constructs'
 import fc from 'fast-check'
-import { type KubeVirtView, viewKubeVirt } from '../../cluster/kubevirt-views.ts'
+import { toTime } from '../../base/time.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { toTime } from '../../runtime/conditions.ts'
 import { frozen } from '../../runtime/frozen.fixtures.ts'
 import { HOUR, START } from '../../runtime/times.fixtures.ts'
 import { planMachine } from './decide/plan.ts'
+import { type KubeVirtView, viewKubeVirt } from './kubevirt-views.ts'
 import { aClaim, aDisk, aStorageClass, DISK } from './machine-disks.fixtures.ts'
 import {
   ARTIFACT,

@@ -1,4 +1,5 @@
 import { diskClaimName, LABELS, type VMDiskImageSpec, vmChildNames, workspace } from '@open-terrain/constructs'
+import { isSame } from '../../base/equality.ts'
 import { controllerOfKind, isChildOf, ownerAmong } from '../../cluster/ownership.ts'
 import { BY_IMAGE, type ImageClaim, type ReferenceSource, referenceOf, referencesOf } from '../../images/references.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
@@ -7,7 +8,6 @@ import { listAll, listWhole } from '../../kube/list-all.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import { SharedLooks } from '../../kube/shared-looks.ts'
 import { bounded, KEPT_MAX } from '../../runtime/foreign.ts'
-import { isSame } from '../../runtime/owned-fields.ts'
 import { stopAll } from '../../runtime/stops.ts'
 import {
   BY_FORMER_IMAGE,

@@ -1,7 +1,7 @@
 import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { viewKubeVirt } from '../../cluster/kubevirt-views.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
+import { viewKubeVirt } from './kubevirt-views.ts'
 import type { CachesBench } from './machine-caches.fixtures.ts'
 import { aClaim, aDisk } from './machine-disks.fixtures.ts'
 import { aMachine, aVM, childMeta, VM_UID } from './machine-objects.fixtures.ts'

@@ -1,9 +1,9 @@
 import { LABELS, vmChildNames } from '@open-terrain/constructs'
-import type { KubeVirtView } from '../../cluster/kubevirt-views.ts'
 import { isOrphaned } from '../../cluster/ownership.ts'
 import { POPULATED_FOR, PRE_POPULATED } from '../../cluster/views.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { Readable } from '../../runtime/store.ts'
+import type { KubeVirtView } from './kubevirt-views.ts'
 import type { MachineView, MachineWorld } from './world.ts'
 
 type Restore = Pick<MachineWorld, 'restoring' | 'restoredClaim' | 'isDiskElsewhere' | 'isRestoredClaimLost'>

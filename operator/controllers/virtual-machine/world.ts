@@ -6,7 +6,6 @@ import type {
   VirtualMachineDisk,
   VirtualMachineStatus,
 } from '@open-terrain/constructs'
-import type { InstanceView, KubeVirtView } from '../../cluster/kubevirt-views.ts'
 import type { NamespaceState } from '../../cluster/namespace-state.ts'
 import type { AwaitedNeighbours } from '../../cluster/neighbour-facts.ts'
 import type { OwnView } from '../../cluster/own-view.ts'
@@ -14,6 +13,7 @@ import type { DataVolumeView, StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { ImageClaim } from '../../images/references.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
+import type { InstanceView, KubeVirtView } from './kubevirt-views.ts'
 
 /** A VirtualMachine of Open Terrain as stored. The spec is not validated: it may come from an older schema. */
 export interface MachineView extends OwnView {

@@ -1,6 +1,6 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { toTime } from '../../runtime/conditions.ts'
+import { toTime } from '../../base/time.ts'
 import { ImageWaits } from './image-metrics.ts'
 
 const at = (seconds: number) => Date.UTC(2026, 0, 1) + seconds * 1_000

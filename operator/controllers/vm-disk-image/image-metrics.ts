@@ -7,9 +7,9 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
 import type { Counter, Histogram, Registry } from 'prom-client'
+import { fromTime } from '../../base/time.ts'
 import { ownerAmong } from '../../cluster/ownership.ts'
 import { type ImageView, parsedImageSpec } from '../../images/image-view.ts'
-import { fromTime } from '../../runtime/conditions.ts'
 import { Meters } from '../../runtime/meters.ts'
 import { reasonOf } from '../../runtime/standing.ts'
 import type { Store } from '../../runtime/store.ts'

@@ -1,8 +1,6 @@
 import type { Policy } from '@open-terrain/constructs'
 import { claimRefusals } from '../../cluster/event-looks.ts'
 import type { Neighbours } from '../../cluster/neighbours.ts'
-import { ServedFields } from '../../cluster/served-fields.ts'
-import { SourceContents } from '../../cluster/source-contents.ts'
 import type { ReferenceSource } from '../../images/references.ts'
 import { keyOf } from '../../kube/kube-object.ts'
 import { DATA_VOLUME, SECRET } from '../../kube/resource-types.ts'
@@ -15,6 +13,8 @@ import { DATA_VOLUME_FIELDS } from './decide/sent-fields.ts'
 import type { ImageMetrics } from './image-metrics.ts'
 import { ImporterRemains } from './importer-remains.ts'
 import { ProgressWatch } from './progress-watch.ts'
+import { ServedFields } from './served-fields.ts'
+import { SourceContents } from './source-contents.ts'
 
 export interface ImageControllerOptions extends Services {
   readonly caches: ImageCaches

@@ -1,7 +1,7 @@
 import type { Reason } from '@open-terrain/constructs'
+import { fromTime } from '../../base/time.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { isTerminating } from '../../kube/kube-object.ts'
-import { fromTime } from '../../runtime/conditions.ts'
 import { conditionStates, type ObjectState } from '../../runtime/state-gauges.ts'
 
 /** In place of the phase of an image that has failed, and tries again. */

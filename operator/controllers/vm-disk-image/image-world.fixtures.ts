@@ -1,10 +1,10 @@
 import { POLICY_DEFAULTS, type Policy, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { NOTHING_SEEN } from '../../cluster/import-facts.ts'
-import type { SecretContent } from '../../cluster/source-contents.ts'
 import { parsedImageSpec } from '../../images/image-view.ts'
 import type { References } from '../../images/references.ts'
 import { given, type ObjectOverrides } from '../../runtime/plan-walk.fixtures.ts'
 import { anImage, SPEC } from './image-objects.fixtures.ts'
+import type { SecretContent } from './source-contents.ts'
 import type { ImageWorld, Lookup } from './world.ts'
 
 export interface Missing {

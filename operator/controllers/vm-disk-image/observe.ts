@@ -6,8 +6,6 @@ import { isFinished, type Observation } from '../../cluster/import-facts.ts'
 import { type ImporterCaches, importersOf, mayFill, scratchOf } from '../../cluster/importers.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
 import { lackAfter, lackOfRoom, podLimitsOf } from '../../cluster/quotas.ts'
-import type { ServedFields } from '../../cluster/served-fields.ts'
-import type { SourceContents } from '../../cluster/source-contents.ts'
 import { type ClaimView, type DataVolumeView, isAlive, mayBeSnapshotted, type PodView } from '../../cluster/views.ts'
 import { type ImageView, parsedImageSpec } from '../../images/image-view.ts'
 import { sumReferences } from '../../images/references.ts'
@@ -16,6 +14,8 @@ import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-t
 import { siblingKey } from './caches.ts'
 import type { ImageSources } from './image-sources.ts'
 import type { Sight } from './progress-watch.ts'
+import type { ServedFields } from './served-fields.ts'
+import type { SourceContents } from './source-contents.ts'
 import { type ImageWorld, type Lookup, unrecordedDownload } from './world.ts'
 
 /** The sources of an observation. Nothing here asks the API server: caches hold all of it. */

@@ -1,9 +1,9 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
+import { traceOf } from '../../base/messages.ts'
 import { statusOfPresent } from '../../images/decide/image-content.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { compareResourceVersions, keyOf } from '../../kube/kube-object.ts'
 import type { Basics } from '../../runtime/basics.ts'
-import { traceOf } from '../../runtime/redact.ts'
 import type { Store } from '../../runtime/store.ts'
 import type { WorkQueue } from '../../runtime/work-queue.ts'
 

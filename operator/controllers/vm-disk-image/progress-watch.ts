@@ -1,10 +1,10 @@
+import type { Clock } from '../../base/clock.ts'
 import { claimMessageOf } from '../../cluster/claim-message.ts'
 import { downloadsOf, isUnreported, NOTHING_SEEN, type Observation } from '../../cluster/import-facts.ts'
 import { hasCompleted } from '../../cluster/importer-container.ts'
 import type { LeasePulse } from '../../cluster/lease-pulse.ts'
 import type { DataVolumeView, PodView } from '../../cluster/views.ts'
 import { isTerminating } from '../../kube/kube-object.ts'
-import type { Clock } from '../../runtime/clock.ts'
 
 interface Seen {
   readonly uid: string

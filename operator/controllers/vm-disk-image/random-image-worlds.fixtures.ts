@@ -1,7 +1,7 @@
 import { ANNOTATIONS, FINALIZERS, LABELS, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs'
 import fc from 'fast-check'
+import { toTime } from '../../base/time.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { toTime } from '../../runtime/conditions.ts'
 import { frozen } from '../../runtime/frozen.fixtures.ts'
 import { HOUR, MINUTE, START } from '../../runtime/times.fixtures.ts'
 import { nextAttempt } from './decide/attempts.ts'

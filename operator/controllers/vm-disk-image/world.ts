@@ -1,11 +1,11 @@
 import type { ParsedSpec, Policy, Reason, VMDiskImageStatus } from '@open-terrain/constructs'
 import type { Observation } from '../../cluster/import-facts.ts'
 import type { ImportNeeds, QuotaRefusal } from '../../cluster/quotas.ts'
-import type { DroppedFields } from '../../cluster/served-fields.ts'
-import type { Certificates, SecretContent } from '../../cluster/source-contents.ts'
 import type { ClaimView, DataSourceView, DataVolumeView, SnapshotView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { References } from '../../images/references.ts'
+import type { DroppedFields } from './served-fields.ts'
+import type { Certificates, SecretContent } from './source-contents.ts'
 
 /** A slot in the ledger: this attempt may download. */
 export interface Holder {

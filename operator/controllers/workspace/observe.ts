@@ -9,20 +9,13 @@ import {
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { BY_OWNER, familyKey, isChildOf, type Owner } from '../../cluster/ownership.ts'
-import {
-  BY_CONTAINER_CLUSTER,
-  BY_LINK,
-  BY_NODE,
-  BY_PLAY,
-  BY_PLAYING,
-  BY_REPORTED_NETWORKS,
-} from '../../cluster/workspace-child-caches.ts'
-import { type ContainerPodView, makesPrivileged, type PlayJobView } from '../../cluster/workspace-views.ts'
 import { type ClaimsOn, hasOthers } from '../../images/references.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import { JOB, SECRET } from '../../kube/resource-types.ts'
 import type { AsideChildren } from './aside-children.ts'
 import { parsedWorkspaceSpec, type WorkspaceCaches } from './caches.ts'
+import { BY_CONTAINER_CLUSTER, BY_LINK, BY_NODE, BY_PLAY, BY_PLAYING, BY_REPORTED_NETWORKS } from './child-caches.ts'
+import { type ContainerPodView, makesPrivileged, type PlayJobView } from './child-views.ts'
 import { type Blueprint, type Component, idOf, idOfObject } from './decide/component.ts'
 import { imageNames, ownReferences } from './decide/components/image.ts'
 import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'

@@ -1,10 +1,10 @@
-import { type ContainerPodView, LAST_WORDS_MAX, type PlayJobView } from '../../cluster/workspace-views.ts'
+import { redactUrls } from '../../base/messages.ts'
+import { withoutSecretsOf } from '../../base/secrets-of.ts'
 import { find } from '../../kube/find.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
 import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
-import { redactUrls } from '../../runtime/redact.ts'
-import { withoutSecretsOf } from '../../runtime/secrets-of.ts'
+import { type ContainerPodView, LAST_WORDS_MAX, type PlayJobView } from './child-views.ts'
 
 /** A pod whose last words are asked for. */
 interface AskedEnd {

@@ -1,4 +1,5 @@
 import type { Policy, VMDiskImageSpec } from '@open-terrain/constructs'
+import { isSame } from '../../base/equality.ts'
 import {
   type ImageClaim,
   type ReferenceSource,
@@ -10,7 +11,6 @@ import type { KubeClient } from '../../kube/kube-client.ts'
 import { keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listWhole } from '../../kube/list-all.ts'
 import { SharedLooks } from '../../kube/shared-looks.ts'
-import { isSame } from '../../runtime/owned-fields.ts'
 import { stopAll } from '../../runtime/stops.ts'
 import {
   BY_IMAGE_NAME,

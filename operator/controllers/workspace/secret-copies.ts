@@ -8,15 +8,14 @@ import {
   type Policy,
   type WorkspaceSecret,
 } from '@open-terrain/constructs'
+import { isSame } from '../../base/equality.ts'
 import { BY_OWNER, familyKey } from '../../cluster/ownership.ts'
-import type { CopyVerdict, SecretCopyRule } from '../../cluster/secret-copy-rule.ts'
 import { ApiError } from '../../kube/api-error.ts'
 import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { isTerminating, type KubeObject, keyOf, type ObjectMeta, objectKeyOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
 import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
-import { isSame } from '../../runtime/owned-fields.ts'
 import type { Readable, Store, Stored } from '../../runtime/store.ts'
 import {
   isCopiedType,
@@ -29,6 +28,7 @@ import {
   refusedUnchecked,
   type SecretSource,
 } from './decide/secret-sources.ts'
+import type { CopyVerdict, SecretCopyRule } from './secret-copy-rule.ts'
 
 interface SecretContent extends KubeObject {
   readonly type?: string

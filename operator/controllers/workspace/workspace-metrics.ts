@@ -1,6 +1,6 @@
 import { WORKSPACE_PHASES, type WorkspaceStatus } from '@open-terrain/constructs'
 import type { Counter, Registry } from 'prom-client'
-import type { Clock } from '../../runtime/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
 import { DATA_LOST } from './decide/component.ts'
 import { volumeIdOf } from './decide/components/volume.ts'

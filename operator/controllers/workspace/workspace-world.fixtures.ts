@@ -10,6 +10,9 @@ import {
 } from '@open-terrain/constructs'
 import { viewQuota } from '../../cluster/quotas.ts'
 import { viewClaim, viewNamespace, viewSecret } from '../../cluster/views.ts'
+import type { ImageView } from '../../images/image-view.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { expectShown } from '../../runtime/plan-laws.fixtures.ts'
 import {
   type ContainerPodView,
   viewConfigMap,
@@ -20,10 +23,7 @@ import {
   viewRoleBinding,
   viewService,
   viewWithSpec,
-} from '../../cluster/workspace-views.ts'
-import type { ImageView } from '../../images/image-view.ts'
-import type { KubeObject } from '../../kube/kube-object.ts'
-import { expectShown } from '../../runtime/plan-laws.fixtures.ts'
+} from './child-views.ts'
 import { type Component, idOfObject } from './decide/component.ts'
 import { imageNames } from './decide/components/image.ts'
 import { networksOfBefore } from './decide/components/network.ts'

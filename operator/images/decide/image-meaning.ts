@@ -5,7 +5,7 @@ import {
   type Policy,
   type VMDiskImageSpec,
 } from '@open-terrain/constructs'
-import { isSame } from '../../runtime/owned-fields.ts'
+import { isSame } from '../../base/equality.ts'
 import type { ImageView } from '../image-view.ts'
 
 /** The policy key behind each field that decides which disk an image is, and that a spec may leave out. */

@@ -1,4 +1,4 @@
-import { systemClock } from '../../../operator/runtime/clock.ts'
+import { systemClock } from '../../../operator/base/clock.ts'
 import { atMost, type Figure, RUNS } from '../figure.ts'
 import type { Observer } from '../observer.ts'
 import { untilQuiet } from '../requests.ts'

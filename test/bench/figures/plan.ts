@@ -1,4 +1,5 @@
 import { PROPOSED_WORKSPACE } from '../../../constructs/api/proposed-workspace.fixtures.ts'
+import { systemClock } from '../../../operator/base/clock.ts'
 import { planWorkspace } from '../../../operator/controllers/workspace/decide/plan.ts'
 import {
   NOW,
@@ -6,7 +7,6 @@ import {
   parsed,
   settledWorld,
 } from '../../../operator/controllers/workspace/workspace-world.fixtures.ts'
-import { systemClock } from '../../../operator/runtime/clock.ts'
 import { atMost, type Chapter, RUNS } from '../figure.ts'
 import { median } from '../statistics.ts'
 

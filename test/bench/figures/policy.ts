@@ -1,4 +1,4 @@
-import { systemClock } from '../../../operator/runtime/clock.ts'
+import { systemClock } from '../../../operator/base/clock.ts'
 import { atMost, type Chapter } from '../figure.ts'
 import { Stage } from '../stage.ts'
 import { percentile } from '../statistics.ts'

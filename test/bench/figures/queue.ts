@@ -1,4 +1,4 @@
-import { systemClock } from '../../../operator/runtime/clock.ts'
+import { systemClock } from '../../../operator/base/clock.ts'
 import type { Requests } from '../bundled-operator.ts'
 import { atMost, type Chapter, exactly, type Figure } from '../figure.ts'
 import type { Observer } from '../observer.ts'

@@ -1,5 +1,5 @@
+import { systemClock } from '../../../operator/base/clock.ts'
 import { compareResourceVersions } from '../../../operator/kube/kube-object.ts'
-import { systemClock } from '../../../operator/runtime/clock.ts'
 import type { BundledOperator } from '../bundled-operator.ts'
 import { atMost, type Chapter } from '../figure.ts'
 import type { Observer } from '../observer.ts'

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { viewDataVolume } from '../../../operator/cluster/views.ts'
-import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'
+import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission/admission-queue.ts'
 import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Commit, RequestInfo } from '../../../sandbox/memory-cluster/index.ts'

@@ -12,7 +12,7 @@ import {
   viewPod,
 } from '../../../operator/cluster/views.ts'
 import { Admission } from '../../../operator/controllers/vm-disk-image/admission/admission.ts'
-import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'
+import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission/admission-queue.ts'
 import { slotKeyOf } from '../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'
 import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/admission/downloads.ts'
 import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'

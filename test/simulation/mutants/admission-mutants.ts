@@ -1,6 +1,6 @@
 import type { DataVolumeView } from '../../../operator/cluster/views.ts'
 import type { HeldSlotsOptions } from '../../../operator/controllers/vm-disk-image/admission/admission-options.ts'
-import type { AdmissionQueue } from '../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'
+import type { AdmissionQueue } from '../../../operator/controllers/vm-disk-image/admission/admission-queue.ts'
 import type { Download } from '../../../operator/controllers/vm-disk-image/admission/decide/download.ts'
 import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
 import type { Holder } from '../../../operator/controllers/vm-disk-image/world.ts'

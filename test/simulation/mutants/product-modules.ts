@@ -11,7 +11,7 @@ export const SHARED = {
   planWriter: () => import('../../../operator/runtime/plan-writer.ts'),
   preconditions: () => import('../../../operator/runtime/preconditions.ts'),
   quotas: () => import('../../../operator/cluster/quotas.ts'),
-  redact: () => import('../../../operator/runtime/redact.ts'),
+  redact: () => import('../../../operator/base/messages.ts'),
   sharedLooks: () => import('../../../operator/kube/shared-looks.ts'),
   store: () => import('../../../operator/runtime/store.ts'),
 } as const
@@ -24,7 +24,7 @@ export const ADMISSION = {
   heldSlots: () => import('../../../operator/controllers/vm-disk-image/admission/held-slots.ts'),
   ledger: () => import('../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'),
   ledgerContent: () => import('../../../operator/controllers/vm-disk-image/admission/decide/ledger-content.ts'),
-  queue: () => import('../../../operator/controllers/vm-disk-image/admission/decide/admission-queue.ts'),
+  queue: () => import('../../../operator/controllers/vm-disk-image/admission/admission-queue.ts'),
   requests: () => import('../../../operator/controllers/vm-disk-image/admission/decide/requests.ts'),
   slots: () => import('../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'),
 } as const
@@ -75,5 +75,5 @@ export const WORKSPACES = {
   removalOrder: () => import('../../../operator/controllers/workspace/decide/removal-order.ts'),
   secretCopies: () => import('../../../operator/controllers/workspace/secret-copies.ts'),
   triggers: () => import('../../../operator/controllers/workspace/triggers.ts'),
-  views: () => import('../../../operator/cluster/workspace-views.ts'),
+  views: () => import('../../../operator/controllers/workspace/child-views.ts'),
 } as const

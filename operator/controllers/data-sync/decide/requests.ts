@@ -1,5 +1,5 @@
 import { ANNOTATIONS, shortHash } from '@open-terrain/constructs'
-import { memoized } from '../../../runtime/memoized.ts'
+import { memoized } from '../../../base/memoized.ts'
 import type { Wish } from '../world.ts'
 
 /** How many requests an image remembers of DataSyncs that do not share it any more. */

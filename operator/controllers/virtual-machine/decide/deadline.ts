@@ -1,6 +1,6 @@
 import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
+import { fromTime, toTime } from '../../../base/time.ts'
 import { DATA_VOLUME } from '../../../kube/resource-types.ts'
-import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import { referTo, removalOf } from '../../../runtime/plan.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
 import { sooner, type Wake } from '../../../runtime/wake.ts'

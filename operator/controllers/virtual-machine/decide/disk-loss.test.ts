@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { toTime } from '../../../base/time.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
-import { toTime } from '../../../runtime/conditions.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK, NO_DISK } from '../machine-disks.fixtures.ts'

@@ -1,7 +1,7 @@
 import { ANNOTATIONS, type GuestDataDisk, type VirtualMachineStatus, vmChildNames } from '@open-terrain/constructs'
+import { withoutUndefined } from '../../../base/equality.ts'
 import { isSameValue } from '../../../images/decide/image-meaning.ts'
 import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../../kube/kube-object.ts'
-import { withoutUndefined } from '../../../runtime/conditions.ts'
 import type { ClaimFacts, CloneFacts, DiskFacts, DiskImage, MachineWorld } from '../world.ts'
 import { standingOfDisk } from './judge.ts'
 import { hasBooted } from './machine-plan.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import { START } from '../../../runtime/times.fixtures.ts'
+import type { KubeVirtView } from '../kubevirt-views.ts'
 import { aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
 import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'

@@ -13,8 +13,8 @@ import {
   whyNotAllowed,
   withOverrides,
 } from '@open-terrain/constructs'
-import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
-import { isSame } from '../../../runtime/owned-fields.ts'
+import { isSame } from '../../../base/equality.ts'
+import type { KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineDraft } from './machine-plan.ts'
 
 type Spec = MachineDraft['spec']

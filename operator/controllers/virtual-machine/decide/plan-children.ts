@@ -24,11 +24,11 @@ import {
   withMacAddresses,
   withoutValues,
 } from '@open-terrain/constructs'
-import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
+import { withoutUndefined } from '../../../base/equality.ts'
 import { isSameValue } from '../../../images/decide/image-meaning.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
-import { withoutUndefined } from '../../../runtime/conditions.ts'
+import type { KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineWorld } from '../world.ts'
 import { guestDisks, isMade, isToBeCloned } from './further-disks.ts'
 import { withMachineOverrides } from './machine-overrides.ts'

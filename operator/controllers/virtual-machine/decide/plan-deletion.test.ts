@@ -1,6 +1,6 @@
 import { FINALIZERS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { toTime } from '../../../runtime/conditions.ts'
+import { toTime } from '../../../base/time.ts'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, aSecret } from '../machine-objects.fixtures.ts'

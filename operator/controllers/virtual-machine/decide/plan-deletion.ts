@@ -1,5 +1,5 @@
+import { fromTime } from '../../../base/time.ts'
 import { isOrphaning } from '../../../cluster/dependents.ts'
-import { fromTime } from '../../../runtime/conditions.ts'
 import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
 import type { MachineWorld } from '../world.ts'
 import { withAbsence } from './absence.ts'

@@ -1,14 +1,15 @@
 import type { VirtualMachineInterface, VirtualMachineStatus } from '@open-terrain/constructs'
 import { ANNOTATIONS, cloudInitFingerprint, shortHash, vmChildNames } from '@open-terrain/constructs'
-import { IS_ON, type KubeVirtView } from '../../../cluster/kubevirt-views.ts'
+import { withoutUndefined } from '../../../base/equality.ts'
+import { firstFew } from '../../../base/messages.ts'
+import { toTime } from '../../../base/time.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
-import { toTime, withoutUndefined } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { firstFew } from '../../../runtime/first-few.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
 import { removalOf } from '../../../runtime/plan.ts'
 import { withMore } from '../../../runtime/standing.ts'
 import { sooner } from '../../../runtime/wake.ts'
+import { IS_ON, type KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineWorld } from '../world.ts'
 import { withAbsence } from './absence.ts'
 import { judged, withRetry } from './deadline.ts'
@@ -19,8 +20,17 @@ import { diskRecords, missingDisks, sharedDisk, titleOfDisk, unfinishedDisk } fr
 import { impossibleOverride } from './impossible-overrides.ts'
 import { nodeOf, standingOfDisk, standingOfMachine, waitsForConsumer } from './judge.ts'
 import { refusedOverride } from './machine-overrides.ts'
-import type { MachineDraft, Step } from './machine-plan.ts'
-import { failed, hasBooted, hasDisk, NOT_BOOTED, ready, runStrategyOf, waiting } from './machine-plan.ts'
+import {
+  failed,
+  hasBooted,
+  hasDisk,
+  type MachineDraft,
+  NOT_BOOTED,
+  ready,
+  runStrategyOf,
+  type Step,
+  waiting,
+} from './machine-plan.ts'
 import { wantedClaims, wantedMachine, wantedSecret } from './plan-children.ts'
 import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'

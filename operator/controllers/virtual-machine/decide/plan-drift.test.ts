@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { toTime } from '../../../base/time.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { toTime } from '../../../runtime/conditions.ts'
 import { changeTo } from '../../../runtime/owned-fields.ts'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'

@@ -1,6 +1,6 @@
 import type { KubeVirtVirtualMachineObject } from '@open-terrain/constructs'
-import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
-import { withoutUndefined } from '../../../runtime/conditions.ts'
+import { withoutUndefined } from '../../../base/equality.ts'
+import type { KubeVirtView } from '../kubevirt-views.ts'
 
 type Domain = KubeVirtVirtualMachineObject['spec']['template']['spec']['domain']
 type Disk = Domain['devices']['disks'][number]

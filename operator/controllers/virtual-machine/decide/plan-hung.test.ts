@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toTime } from '../../../runtime/conditions.ts'
+import { toTime } from '../../../base/time.ts'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { DISK, NO_SOURCE } from '../machine-disks.fixtures.ts'
 import { aMachine, anImage, anInstance, KUBEVIRT, PUBLISHED, TEMPLATE } from '../machine-objects.fixtures.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toTime } from '../../../runtime/conditions.ts'
+import { toTime } from '../../../base/time.ts'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { anInstance, KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'

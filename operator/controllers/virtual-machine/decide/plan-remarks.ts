@@ -6,10 +6,10 @@ import {
   type VirtualMachineSpec,
   warningsOf,
 } from '@open-terrain/constructs'
-import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
+import { firstFew } from '../../../base/messages.ts'
 import { whoMade } from '../../../images/decide/image-creator.ts'
 import { isOtherContent, mismatches } from '../../../images/decide/image-meaning.ts'
-import { firstFew } from '../../../runtime/first-few.ts'
+import type { KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineWorld } from '../world.ts'
 import { warningsOnDisks } from './further-disks.ts'
 import { overridesOf, refusedOverride } from './machine-overrides.ts'

@@ -1,5 +1,5 @@
 import { ANNOTATIONS, ROOT_DISK, vmChildNames } from '@open-terrain/constructs'
-import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
+import type { KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineWorld } from '../world.ts'
 import { type MachineDraft, type Step, waiting } from './machine-plan.ts'
 import type { Remark } from './status.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toTime } from '../../../runtime/conditions.ts'
+import { toTime } from '../../../base/time.ts'
 import { MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { aMachine, anInstance, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
 import { aRunningWorld } from '../machine-world.fixtures.ts'

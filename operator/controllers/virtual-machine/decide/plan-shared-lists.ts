@@ -6,9 +6,9 @@ import {
   SYSPREP_FROM_SPEC,
   withMacAddresses,
 } from '@open-terrain/constructs'
-import type { KubeVirtView } from '../../../cluster/kubevirt-views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { type SharedList, sharedList } from '../../../runtime/owned-fields.ts'
+import type { KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineWorld } from '../world.ts'
 
 /** KubeVirt's machine as wanted, together with what others have added to it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toTime } from '../../../runtime/conditions.ts'
+import { toTime } from '../../../base/time.ts'
 import { HOUR, MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, KUBEVIRT, type KubeVirtStatus, PUBLISHED } from '../machine-objects.fixtures.ts'

@@ -9,8 +9,16 @@ import type { MachineWorld } from '../world.ts'
 import { diskLoss, hasRun, rebuildRequestOf, remarksOnLoss } from './disk-loss.ts'
 import { lostDisks, remarksOnLostDisks } from './further-disk-loss.ts'
 import { withAwaitedImages } from './further-images.ts'
-import type { MachineDraft, MachinePlan, Step } from './machine-plan.ts'
-import { failed, isDeployed, ready, refused, waiting } from './machine-plan.ts'
+import {
+  failed,
+  isDeployed,
+  type MachineDraft,
+  type MachinePlan,
+  ready,
+  refused,
+  type Step,
+  waiting,
+} from './machine-plan.ts'
 import { planMachineDeletion } from './plan-deletion.ts'
 import { firstStart, planDeploy } from './plan-deploy.ts'
 import { type ImageState, imageState } from './plan-image.ts'

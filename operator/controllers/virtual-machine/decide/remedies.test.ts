@@ -5,7 +5,7 @@ import {
   type VirtualMachineReason,
 } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { toTime } from '../../../runtime/conditions.ts'
+import { toTime } from '../../../base/time.ts'
 import { expectShown } from '../../../runtime/plan-laws.fixtures.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, aFurtherDisk, DISK } from '../machine-disks.fixtures.ts'

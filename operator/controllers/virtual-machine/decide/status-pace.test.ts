@@ -1,6 +1,6 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { toTime } from '../../../runtime/conditions.ts'
+import { toTime } from '../../../base/time.ts'
 import { MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { machinePaceOf, type Remark, withMachineStanding } from './status.ts'
 import { at, type Facts, facts } from './status-facts.fixtures.ts'

@@ -1,6 +1,6 @@
 import type { VirtualMachineReason, VirtualMachineStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { toTime } from '../../../runtime/conditions.ts'
+import { toTime } from '../../../base/time.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import { MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { type MachineStanding, machineEventsBetween, type Remark, withMachineStanding, withPending } from './status.ts'

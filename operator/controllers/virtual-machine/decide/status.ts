@@ -1,14 +1,10 @@
 import type { VirtualMachinePhase, VirtualMachineReason, VirtualMachineStatus } from '@open-terrain/constructs'
 import { VIRTUAL_MACHINE_CONDITIONS as TYPE } from '@open-terrain/constructs'
+import { withoutUndefined } from '../../../base/equality.ts'
+import { fromTime } from '../../../base/time.ts'
 import { isOrphaned } from '../../../cluster/ownership.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
-import {
-  cutMessage,
-  fromTime,
-  mergeConditions,
-  type NewCondition,
-  withoutUndefined,
-} from '../../../runtime/conditions.ts'
+import { cutMessage, mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { courseConditions, newCondition, reasonOf, type Standing } from '../../../runtime/standing.ts'
 import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'

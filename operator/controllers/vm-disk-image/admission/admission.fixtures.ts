@@ -1,5 +1,6 @@
 import { FINALIZERS, LABELS, MANAGER } from '@open-terrain/constructs'
 import { Registry } from 'prom-client'
+import type { Clock } from '../../../base/clock.ts'
 import { BY_CLAIM, claimIndex } from '../../../cluster/importers.ts'
 import {
   type ClaimView,
@@ -13,7 +14,6 @@ import type { ImageView } from '../../../images/image-view.ts'
 import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import { type KubeObject, keyOf, type ObjectMeta } from '../../../kube/kube-object.ts'
 import { ScriptedClient } from '../../../kube/scripted-client.fixtures.ts'
-import type { Clock } from '../../../runtime/clock.ts'
 import { fakeLog } from '../../../runtime/fake-log.fixtures.ts'
 import { Store } from '../../../runtime/store.ts'
 import { MINUTE } from '../../../runtime/times.fixtures.ts'

@@ -1,4 +1,5 @@
 import { ANNOTATIONS, LABELS, renderDataVolume, vmDiskImage } from '@open-terrain/constructs'
+import { messageOf, redactUrls } from '../../../base/messages.ts'
 import { attemptOf, isFinished } from '../../../cluster/import-facts.ts'
 import {
   type ClaimId,
@@ -21,7 +22,6 @@ import { listAll, listWhole } from '../../../kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../../kube/resource-types.ts'
 import { SharedLooks } from '../../../kube/shared-looks.ts'
 import { bounded, KEPT_MAX } from '../../../runtime/foreign.ts'
-import { messageOf, redactUrls } from '../../../runtime/redact.ts'
 import type { Store } from '../../../runtime/store.ts'
 import type { Start } from '../decide/image-plan.ts'
 import type { Holder, Refusal } from '../world.ts'

@@ -1,5 +1,5 @@
-import { backoffMs } from '../../../runtime/backoff.ts'
-import type { Clock } from '../../../runtime/clock.ts'
+import { backoffMs } from '../../../base/backoff.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { Start } from '../decide/image-plan.ts'
 import type { Refusal } from '../world.ts'
 

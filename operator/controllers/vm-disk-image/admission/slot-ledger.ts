@@ -1,10 +1,10 @@
+import { withoutUndefined } from '../../../base/equality.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import { find } from '../../../kube/find.ts'
 import type { RequestOptions } from '../../../kube/kube-client.ts'
 import { compareResourceVersions, isTerminating, type KubeObject, type ObjectMeta } from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
 import type { Basics } from '../../../runtime/basics.ts'
-import { withoutUndefined } from '../../../runtime/conditions.ts'
 import { foreignIn, type LedgerObject, type LedgerState, parseLedger, renderLedger } from './decide/ledger-content.ts'
 import { ANSWER_VALID_MS } from './decide/requests.ts'
 

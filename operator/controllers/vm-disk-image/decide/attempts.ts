@@ -6,9 +6,9 @@ import {
   shortHash,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import { fromTime, toTime } from '../../../base/time.ts'
 import { ATTEMPT_MAX, attemptOf } from '../../../cluster/import-facts.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
-import { fromTime, toTime } from '../../../runtime/conditions.ts'
 import type { ImageWorld } from '../world.ts'
 import { isPermanent } from './final-errors.ts'
 import type { Failure } from './judge.ts'

@@ -5,11 +5,11 @@ import {
   type VMDiskImageSpec,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import { compareTexts, firstFew } from '../../../base/messages.ts'
+import { fromTime } from '../../../base/time.ts'
 import { type ImageView, parsedImageSpec } from '../../../images/image-view.ts'
 import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
-import { fromTime } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { compareTexts, firstFew } from '../../../runtime/first-few.ts'
 import type { Wake } from '../../../runtime/wake.ts'
 import type { ImageWorld } from '../world.ts'
 import { timesOfReferences } from './status.ts'

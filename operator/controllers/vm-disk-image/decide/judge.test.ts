@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Observation } from '../../../cluster/import-facts.ts'
-import { isFinished } from '../../../cluster/import-facts.ts'
+import { isFinished, type Observation } from '../../../cluster/import-facts.ts'
 import { NOT_STARTED } from '../../../cluster/importer-container.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'

@@ -1,4 +1,5 @@
 import type { Reason } from '@open-terrain/constructs'
+import { redactUrls } from '../../../base/messages.ts'
 import { claimMessageOf } from '../../../cluster/claim-message.ts'
 import {
   awaitedBy,
@@ -10,7 +11,6 @@ import {
   isImportingAgain,
 } from '../../../cluster/import-facts.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
-import { redactUrls } from '../../../runtime/redact.ts'
 import type { ImageWorld, Patience } from '../world.ts'
 import { type ErrorContext, finalReasonOf, isPermanent } from './final-errors.ts'
 

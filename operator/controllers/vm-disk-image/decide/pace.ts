@@ -1,5 +1,5 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
-import { isSame } from '../../../runtime/owned-fields.ts'
+import { isSame } from '../../../base/equality.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { StatusPace } from '../../../runtime/wake.ts'
 

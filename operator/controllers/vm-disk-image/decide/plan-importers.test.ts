@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { toTime } from '../../../base/time.ts'
 import { NOT_STARTED } from '../../../cluster/importer-container.ts'
-import { toTime } from '../../../runtime/conditions.ts'
 import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import { aPod, CDI } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fromTime } from '../../../runtime/conditions.ts'
+import { fromTime } from '../../../base/time.ts'
 import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import { CDI } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'

@@ -1,6 +1,6 @@
 import { shortHash } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { fromTime } from '../../../runtime/conditions.ts'
+import { fromTime } from '../../../base/time.ts'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { aPod, CDI } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'

@@ -6,12 +6,12 @@ import type {
   VMDiskImagePhase,
   VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import { fromTime } from '../../../base/time.ts'
 import { attemptOf, downloadsOf, isFinished, NOTHING_SEEN } from '../../../cluster/import-facts.ts'
 import { childrenOf, isChildOf } from '../../../cluster/ownership.ts'
 import { type ClaimView, type DataVolumeView, hasLostVolume, type SnapshotView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME } from '../../../kube/resource-types.ts'
-import { fromTime } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { unchanged } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'

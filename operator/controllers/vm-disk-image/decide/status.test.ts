@@ -1,6 +1,7 @@
 import { ANNOTATIONS, MANAGER, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { fromTime, mergeConditions, toTime } from '../../../runtime/conditions.ts'
+import { fromTime, toTime } from '../../../base/time.ts'
+import { mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { HOUR, SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { CDI, REFRESH, RETRY } from '../image-objects.fixtures.ts'

@@ -1,18 +1,14 @@
 import type { Attempt, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
 import { MANAGER, REQUESTER_MAX } from '@open-terrain/constructs'
+import { withoutUndefined } from '../../../base/equality.ts'
+import { redactUrls } from '../../../base/messages.ts'
+import { toTime } from '../../../base/time.ts'
 import { hasLostVolume } from '../../../cluster/views.ts'
 import { creatorOf } from '../../../images/decide/image-creator.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { type ShownReferences, shownReferences } from '../../../images/references.ts'
-import {
-  cutMessage,
-  mergeConditions,
-  type NewCondition,
-  toTime,
-  withoutUndefined,
-} from '../../../runtime/conditions.ts'
+import { cutMessage, mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { redactUrls } from '../../../runtime/redact.ts'
 import { courseConditions, newCondition, reasonOf } from '../../../runtime/standing.ts'
 import { type ImageWorld, isRecorded } from '../world.ts'
 

@@ -9,9 +9,9 @@ import {
   type VMDiskImageSpec,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import { withoutUndefined } from '../../../base/equality.ts'
 import { budgetKeyOf } from '../../../images/decide/image-content.ts'
 import { DEFAULT_KEYS } from '../../../images/decide/image-meaning.ts'
-import { withoutUndefined } from '../../../runtime/conditions.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import type { ImageWorld } from '../world.ts'
 

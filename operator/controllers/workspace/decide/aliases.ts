@@ -4,7 +4,7 @@ import {
   type WorkspaceSpec,
   type WorkspaceVm,
 } from '@open-terrain/constructs'
-import { memoized } from '../../../runtime/memoized.ts'
+import { memoized } from '../../../base/memoized.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { componentFailed, idOf } from './component.ts'
 import { heldBack, isToBeCreated, type Judged } from './judge.ts'

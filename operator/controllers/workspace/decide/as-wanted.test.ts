@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { viewConfigMap } from '../../../cluster/workspace-views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import { viewConfigMap } from '../child-views.ts'
 import { isAsWanted, marked } from './as-wanted.ts'
 
 function object(content: object, metadata: object = {}): KubeObject {

@@ -1,9 +1,9 @@
 import { ANNOTATIONS, isSameAmount, shortHash, type VirtualMachineSpec, virtualMachine } from '@open-terrain/constructs'
-import { fingerprints } from '../../../cluster/workspace-views.ts'
+import { isSame } from '../../../base/equality.ts'
+import { memoized } from '../../../base/memoized.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
-import { memoized } from '../../../runtime/memoized.ts'
-import { isSame } from '../../../runtime/owned-fields.ts'
+import { fingerprints } from '../child-views.ts'
 
 /** Returns the object with a mark: an annotation with a hash of its content. */
 export function marked<T extends KubeObject>(object: T): T {

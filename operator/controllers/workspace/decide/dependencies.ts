@@ -1,6 +1,6 @@
 import type { NetworkDriver, WorkspaceContainerCluster, WorkspaceSpec } from '@open-terrain/constructs'
-import { memoized } from '../../../runtime/memoized.ts'
-import { isSame } from '../../../runtime/owned-fields.ts'
+import { isSame } from '../../../base/equality.ts'
+import { memoized } from '../../../base/memoized.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { componentFailed, idOf } from './component.ts'
 import { heldBack, isToBeCreated, type Judged, waitingFor } from './judge.ts'

@@ -1,7 +1,7 @@
 import { ANNOTATIONS, PLACEMENT_GATE, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { viewContainerPod } from '../../../cluster/workspace-views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import { viewContainerPod } from '../child-views.ts'
 import { DEPLOYED } from '../workspace-bench.fixtures.ts'
 import { NOW, type PlannedWorld, parsed, podOf, settledWorld } from '../workspace-world.fixtures.ts'
 import { planWorkspace } from './plan.ts'

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, clusterHostsName, HOSTS_KEY, LABELS } from '@open-terrain/constructs'
-import type { ConfigMapView, ContainerPodView } from '../../../cluster/workspace-views.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
+import type { ConfigMapView, ContainerPodView } from '../child-views.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type Component, type ComponentRemark, idOf } from './component.ts'
 

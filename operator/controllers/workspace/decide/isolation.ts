@@ -1,6 +1,6 @@
 import { WORKSPACE_CONDITIONS, type WorkspaceReason } from '@open-terrain/constructs'
+import { firstFew } from '../../../base/messages.ts'
 import type { NewCondition } from '../../../runtime/conditions.ts'
-import { firstFew } from '../../../runtime/first-few.ts'
 import type { WorkspaceWorld } from '../world.ts'
 
 /** Nodes that a message names. More are only counted. */

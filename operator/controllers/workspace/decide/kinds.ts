@@ -1,6 +1,6 @@
 import { vmDiskImage } from '@open-terrain/constructs'
-import { WORKSPACE_POD } from '../../../cluster/workspace-views.ts'
 import type { ChildType } from '../../../runtime/plan.ts'
+import { WORKSPACE_POD } from '../child-views.ts'
 import type { ComponentKind } from './component-kind.ts'
 import { ANSIBLE_KIND } from './components/ansible.ts'
 import { CONTAINER_CLUSTER_KIND } from './components/container-cluster.ts'

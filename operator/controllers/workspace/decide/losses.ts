@@ -5,10 +5,10 @@ import {
   workspace as WORKSPACE,
   type WorkspaceStatus,
 } from '@open-terrain/constructs'
+import { firstFew } from '../../../base/messages.ts'
 import type { ClaimView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
-import { firstFew } from '../../../runtime/first-few.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import { type Component, type ComponentStanding, componentFailed, idOf, idOfObject, LOSS_REASONS } from './component.ts'
 

@@ -6,6 +6,7 @@ import {
   type WorkspaceSpec,
   type WorkspaceVm,
 } from '@open-terrain/constructs'
+import { memoized } from '../../../base/memoized.ts'
 import {
   type AskedKey,
   type AwaitedSecret,
@@ -15,7 +16,6 @@ import {
 } from '../../../cluster/secret-remedies.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
-import { memoized } from '../../../runtime/memoized.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import { type Component, type ComponentStanding, componentWaiting, idOf } from './component.ts'
 

@@ -1,8 +1,8 @@
 import { ANNOTATIONS, type DeploymentObject, LABELS } from '@open-terrain/constructs'
 import type { ClaimView } from '../../../cluster/views.ts'
-import { type ContainerPodView, hasPodEnded, type PersistentVolumeView } from '../../../cluster/workspace-views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DEPLOYMENT, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
+import { type ContainerPodView, hasPodEnded, type PersistentVolumeView } from '../child-views.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import { type Component, idOf } from './component.ts'
 

@@ -1,6 +1,6 @@
 import { WORKSPACE_CONDITIONS } from '@open-terrain/constructs'
+import { fromTime } from '../../../base/time.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { fromTime } from '../../../runtime/conditions.ts'
 import type { WorkspaceWorld } from '../world.ts'
 
 /** How long a pod that cannot do its work is left alone before it is replaced: the first one of a trouble, and any. */

@@ -6,9 +6,9 @@ import {
   type WorkspaceSpecInput,
 } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { type DeploymentView, viewContainerPod } from '../../../cluster/workspace-views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import { type DeploymentView, viewContainerPod } from '../child-views.ts'
 import { DEPLOYED, VM } from '../workspace-bench.fixtures.ts'
 import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'
 import { idOfObject } from './component.ts'

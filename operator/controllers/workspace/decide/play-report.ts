@@ -1,4 +1,4 @@
-import { cutTo } from '../../../runtime/cut-to.ts'
+import { cutTo } from '../../../base/messages.ts'
 
 /** Longest sentence that `playReportOf` returns, in characters. */
 export const PLAY_REPORT_MAX = 400

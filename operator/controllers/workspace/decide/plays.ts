@@ -17,13 +17,13 @@ import {
   type WorkspaceVm,
   whyNotPlayable,
 } from '@open-terrain/constructs'
-import { type ContainerPodView, hasPodEnded, type PlayJobView } from '../../../cluster/workspace-views.ts'
+import { memoized } from '../../../base/memoized.ts'
+import { cutTo } from '../../../base/messages.ts'
+import { withoutSecretsOf } from '../../../base/secrets-of.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { JOB } from '../../../kube/resource-types.ts'
-import { cutTo } from '../../../runtime/cut-to.ts'
-import { memoized } from '../../../runtime/memoized.ts'
 import { type Removal, referTo, removalOf, type Touch } from '../../../runtime/plan.ts'
-import { withoutSecretsOf } from '../../../runtime/secrets-of.ts'
+import { type ContainerPodView, hasPodEnded, type PlayJobView } from '../child-views.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import { idOf } from './component.ts'
 import { playReportOf } from './play-report.ts'

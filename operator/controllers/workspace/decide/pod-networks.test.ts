@@ -1,7 +1,7 @@
 import { WORKSPACE_CONDITIONS, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { viewContainerPod } from '../../../cluster/workspace-views.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
+import { viewContainerPod } from '../child-views.ts'
 import { NOW, podOf, settledWorld } from '../workspace-world.fixtures.ts'
 import { planWorkspace } from './plan.ts'
 

@@ -1,6 +1,6 @@
 import { ipText, type NetworkDriver, type PodNetwork, parseIp } from '@open-terrain/constructs'
-import type { AttachedNetwork, ContainerPodView } from '../../../cluster/workspace-views.ts'
 import { removalOf } from '../../../runtime/plan.ts'
+import type { AttachedNetwork, ContainerPodView } from '../child-views.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { componentFailed, componentWaiting } from './component.ts'
 import type { Judgement } from './component-kind.ts'

@@ -1,8 +1,8 @@
 import { ansibleName } from '@open-terrain/constructs'
+import { redactUrls } from '../../../base/messages.ts'
 import { lasting } from '../../../cluster/pod-events.ts'
-import { type ContainerPodView, type ContainerTrouble, hasPodEnded } from '../../../cluster/workspace-views.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
-import { redactUrls } from '../../../runtime/redact.ts'
+import { type ContainerPodView, type ContainerTrouble, hasPodEnded } from '../child-views.ts'
 import type { WorkspaceWorld } from '../world.ts'
 
 /** Why the containers of a cluster do not run, for people. */

@@ -12,9 +12,9 @@ import {
   workspace,
 } from '@open-terrain/constructs'
 import { controllerOfKind } from '../../../cluster/ownership.ts'
-import type { CopyRule } from '../../../cluster/secret-copy-rule.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { type ChildRefusal, childId } from '../../../runtime/child-refusals.ts'
+import type { CopyRule } from '../secret-copy-rule.ts'
 
 /** What a Secret of a workspace is to be a copy of, or why it cannot be one. */
 export type SecretSource =

@@ -1,6 +1,6 @@
 import { WORKSPACE_CONDITIONS, type WorkspaceReason, wholeLabWarnings } from '@open-terrain/constructs'
+import { cutTo } from '../../../base/messages.ts'
 import type { NewCondition } from '../../../runtime/conditions.ts'
-import { cutTo } from '../../../runtime/cut-to.ts'
 import { newCondition } from '../../../runtime/standing.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import type { ComponentWarning } from './component.ts'

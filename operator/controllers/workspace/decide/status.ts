@@ -7,11 +7,10 @@ import {
   type WorkspaceReason,
   type WorkspaceStatus,
 } from '@open-terrain/constructs'
+import { cutTo, firstFew } from '../../../base/messages.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
-import { cutTo } from '../../../runtime/cut-to.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { firstFew } from '../../../runtime/first-few.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
 import { courseConditions, newCondition, type Standing, withRefusal } from '../../../runtime/standing.ts'
 import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'

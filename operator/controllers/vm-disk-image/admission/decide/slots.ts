@@ -1,6 +1,6 @@
 import { childName, vmDiskImage } from '@open-terrain/constructs'
+import { memoized } from '../../../../base/memoized.ts'
 import type { Owner } from '../../../../cluster/ownership.ts'
-import { memoized } from '../../../../runtime/memoized.ts'
 import type { Start } from '../../decide/image-plan.ts'
 import type { Holder } from '../../world.ts'
 import type { LedgerState } from './ledger-content.ts'

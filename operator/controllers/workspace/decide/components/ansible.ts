@@ -13,9 +13,9 @@ import {
   type WorkspaceSpec,
   workspace as workspaceKind,
 } from '@open-terrain/constructs'
-import { WORKSPACE_CONFIG_MAP } from '../../../../cluster/workspace-views.ts'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { JOB } from '../../../../kube/resource-types.ts'
+import { WORKSPACE_CONFIG_MAP } from '../../child-views.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import { isAsWanted } from '../as-wanted.ts'
 import {

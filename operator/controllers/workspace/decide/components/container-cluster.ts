@@ -16,10 +16,10 @@ import {
   routesNotShared,
   type WorkspaceContainerCluster,
 } from '@open-terrain/constructs'
-import { type ContainerPodView, configMapsOf, type DeploymentView } from '../../../../cluster/workspace-views.ts'
+import { redactUrls } from '../../../../base/messages.ts'
+import { withoutSecretsOf } from '../../../../base/secrets-of.ts'
 import { CONFIG_MAP, DEPLOYMENT } from '../../../../kube/resource-types.ts'
-import { redactUrls } from '../../../../runtime/redact.ts'
-import { withoutSecretsOf } from '../../../../runtime/secrets-of.ts'
+import { type ContainerPodView, configMapsOf, type DeploymentView } from '../../child-views.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import {
   type Blueprint,

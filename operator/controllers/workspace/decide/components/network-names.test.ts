@@ -1,7 +1,7 @@
 import { linkNames, linkNamesOfBefore } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { linksIn } from '../../../../cluster/workspace-views.ts'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
+import { linksIn } from '../../child-views.ts'
 import { DEPLOYED } from '../../workspace-bench.fixtures.ts'
 import { NOW, PlannedWorld, parsed, settledWorld } from '../../workspace-world.fixtures.ts'
 import { idOf, idOfObject } from '../component.ts'

@@ -11,10 +11,10 @@ import {
   type WorkspaceSecret,
   type WorkspaceSpec,
 } from '@open-terrain/constructs'
+import { firstFew } from '../../../../base/messages.ts'
 import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'
 import { SECRET } from '../../../../kube/resource-types.ts'
 import { childId } from '../../../../runtime/child-refusals.ts'
-import { firstFew } from '../../../../runtime/first-few.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import { markOf } from '../as-wanted.ts'
 import {

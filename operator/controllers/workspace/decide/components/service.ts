@@ -5,9 +5,9 @@ import {
   serviceWarnings,
   type WorkspaceService,
 } from '@open-terrain/constructs'
-import type { ServiceView } from '../../../../cluster/workspace-views.ts'
+import { firstFew } from '../../../../base/messages.ts'
 import { SERVICE } from '../../../../kube/resource-types.ts'
-import { firstFew } from '../../../../runtime/first-few.ts'
+import type { ServiceView } from '../../child-views.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import {
   type Component,

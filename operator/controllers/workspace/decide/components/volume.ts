@@ -6,10 +6,10 @@ import {
   type WorkspaceSpec,
 } from '@open-terrain/constructs'
 import type { ClaimView } from '../../../../cluster/views.ts'
-import type { PersistentVolumeView } from '../../../../cluster/workspace-views.ts'
 import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../../kube/resource-types.ts'
 import { removalOf } from '../../../../runtime/plan.ts'
+import type { PersistentVolumeView } from '../../child-views.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import {
   type Component,

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { ANNOTATIONS, LABELS, NETWORKS_ANNOTATION, PLAYER_CONTAINER, podNetworksIn } from '@open-terrain/constructs'
-import type { KubeObject, Raw, ResourceType } from '../kube/kube-object.ts'
-import { CONFIG_MAP, NETWORK_ATTACHMENT_DEFINITION, POD } from '../kube/resource-types.ts'
-import { fits, KEPT_MAX, picked, upTo } from '../runtime/foreign.ts'
-import type { ConditionView } from '../runtime/interned.ts'
-import { DECIDED_OF_SERVICE } from '../runtime/owned-fields.ts'
-import { keptMetadata } from './kept-metadata.ts'
-import { conditionOf } from './views.ts'
+import { keptMetadata } from '../../cluster/kept-metadata.ts'
+import { conditionOf } from '../../cluster/views.ts'
+import type { KubeObject, Raw, ResourceType } from '../../kube/kube-object.ts'
+import { CONFIG_MAP, NETWORK_ATTACHMENT_DEFINITION, POD } from '../../kube/resource-types.ts'
+import { fits, KEPT_MAX, picked, upTo } from '../../runtime/foreign.ts'
+import type { ConditionView } from '../../runtime/interned.ts'
+import { DECIDED_OF_SERVICE } from '../../runtime/owned-fields.ts'
 
 /** The parts of workspace components that the caches keep: the fields that the operator owns, and the fields that show whether they work. */
 

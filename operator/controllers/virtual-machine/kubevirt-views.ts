@@ -16,10 +16,11 @@ import {
   withOverrides,
   withoutValues,
 } from '@open-terrain/constructs'
-import type { KubeObject, Raw } from '../kube/kube-object.ts'
-import { fromTime, withoutUndefined } from '../runtime/conditions.ts'
-import { upTo } from '../runtime/foreign.ts'
-import { keptMetadata, type Matters } from './kept-metadata.ts'
+import { withoutUndefined } from '../../base/equality.ts'
+import { fromTime } from '../../base/time.ts'
+import { keptMetadata, type Matters } from '../../cluster/kept-metadata.ts'
+import type { KubeObject, Raw } from '../../kube/kube-object.ts'
+import { upTo } from '../../runtime/foreign.ts'
 
 /** KubeVirt's VirtualMachine. Of its spec only the fields that the operator sets, because KubeVirt adds others. */
 export interface KubeVirtView extends KubeObject {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { apiError } from '../kube/api-error.fixtures.ts'
-import type { KubeObject } from '../kube/kube-object.ts'
-import { aLookBench } from '../runtime/look-bench.fixtures.ts'
+import { apiError } from '../../kube/api-error.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { aLookBench } from '../../runtime/look-bench.fixtures.ts'
 import { ClusterRanges } from './cluster-ranges.ts'
 
 const MINUTE = 60_000

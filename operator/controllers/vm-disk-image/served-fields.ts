@@ -1,10 +1,10 @@
-import { isApiError } from '../kube/api-error.ts'
-import type { KubeObject, Raw, ResourceType } from '../kube/kube-object.ts'
-import { listAll } from '../kube/list-all.ts'
-import { CUSTOM_RESOURCE_DEFINITION } from '../kube/resource-types.ts'
-import { LookLoop, type LookServices } from '../runtime/look-loop.ts'
-import type { Readable, Stored } from '../runtime/store.ts'
-import type { Wake } from '../runtime/wake.ts'
+import { isApiError } from '../../kube/api-error.ts'
+import type { KubeObject, Raw, ResourceType } from '../../kube/kube-object.ts'
+import { listAll } from '../../kube/list-all.ts'
+import { CUSTOM_RESOURCE_DEFINITION } from '../../kube/resource-types.ts'
+import { LookLoop, type LookServices } from '../../runtime/look-loop.ts'
+import type { Readable, Stored } from '../../runtime/store.ts'
+import type { Wake } from '../../runtime/wake.ts'
 
 /** Fields that the API server drops from objects of a kind, of those that were asked for: it says nothing about it. */
 export type DroppedFields = ReadonlySet<string>

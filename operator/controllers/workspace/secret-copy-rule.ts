@@ -1,10 +1,10 @@
 import { SECRET_COPY_POLICY, SECRET_COPY_RULE } from '@open-terrain/constructs'
-import { isApiError } from '../kube/api-error.ts'
-import { find } from '../kube/find.ts'
-import type { KubeObject, Raw } from '../kube/kube-object.ts'
-import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING } from '../kube/resource-types.ts'
-import { LookLoop, type LookServices } from '../runtime/look-loop.ts'
-import { isSame } from '../runtime/owned-fields.ts'
+import { isSame } from '../../base/equality.ts'
+import { isApiError } from '../../kube/api-error.ts'
+import { find } from '../../kube/find.ts'
+import type { KubeObject, Raw } from '../../kube/kube-object.ts'
+import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING } from '../../kube/resource-types.ts'
+import { LookLoop, type LookServices } from '../../runtime/look-loop.ts'
 
 /** Whether the cluster checks who may have a Secret copied. */
 export type CopyRule =

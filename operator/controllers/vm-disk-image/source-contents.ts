@@ -1,11 +1,11 @@
 import { CERTIFICATE_ENDINGS, CREDENTIAL_KEYS } from '@open-terrain/constructs'
-import { isApiError } from '../kube/api-error.ts'
-import { find } from '../kube/find.ts'
-import { type KubeObject, keyOf, namespaceOf, type Raw, type ResourceType } from '../kube/kube-object.ts'
-import { CONFIG_MAP, SECRET } from '../kube/resource-types.ts'
-import { LookLoop, type LookServices } from '../runtime/look-loop.ts'
-import type { Readable, Stored } from '../runtime/store.ts'
-import type { Wake } from '../runtime/wake.ts'
+import { isApiError } from '../../kube/api-error.ts'
+import { find } from '../../kube/find.ts'
+import { type KubeObject, keyOf, namespaceOf, type Raw, type ResourceType } from '../../kube/kube-object.ts'
+import { CONFIG_MAP, SECRET } from '../../kube/resource-types.ts'
+import { LookLoop, type LookServices } from '../../runtime/look-loop.ts'
+import type { Readable, Stored } from '../../runtime/store.ts'
+import type { Wake } from '../../runtime/wake.ts'
 
 /** What a value is, as far as decisions need it. */
 type Value = 'empty' | 'text' | 'JSON'

@@ -1,6 +1,6 @@
-import { compareResourceVersions } from '../../../../kube/kube-object.ts'
-import { isSame } from '../../../../runtime/owned-fields.ts'
-import type { Start } from '../../decide/image-plan.ts'
+import { isSame } from '../../../base/equality.ts'
+import { compareResourceVersions } from '../../../kube/kube-object.ts'
+import type { Start } from '../decide/image-plan.ts'
 
 /** All images that wait for a slot, in ticket order. Insertion uses a binary search; nearly all go to the end. */
 export class AdmissionQueue {

@@ -1,10 +1,10 @@
 import { ANNOTATIONS, LABELS, matchersOf, renderKubeVirtVirtualMachine, virtualMachine } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { viewMachine } from '../controllers/virtual-machine/caches.ts'
-import type { KubeObject } from '../kube/kube-object.ts'
-import { ownsEqual } from '../runtime/owned-fields.ts'
+import { CLUTTERED, KEPT, raw } from '../../cluster/raw-object.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { ownsEqual } from '../../runtime/owned-fields.ts'
+import { viewMachine } from './caches.ts'
 import { viewInstance, viewKubeVirt } from './kubevirt-views.ts'
-import { CLUTTERED, KEPT, raw } from './raw-object.fixtures.ts'
 
 const kubevirt = (...conditions: object[]) => viewKubeVirt(raw({ status: { conditions } }))
 const condition = (type: string, status: string, message?: string, reason?: string) => ({

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { redactUrls } from './redact.ts'
+import { redactUrls } from './messages.ts'
 
 describe('redactUrls', () => {
   it.each([

@@ -1,9 +1,9 @@
-import { isApiError } from '../kube/api-error.ts'
-import type { KubeObject, Raw, ResourceType } from '../kube/kube-object.ts'
-import { listWhole } from '../kube/list-all.ts'
-import { NODE, SERVICE_CIDR } from '../kube/resource-types.ts'
-import { LookLoop, type LookServices } from '../runtime/look-loop.ts'
-import { isSame } from '../runtime/owned-fields.ts'
+import { isSame } from '../../base/equality.ts'
+import { isApiError } from '../../kube/api-error.ts'
+import type { KubeObject, Raw, ResourceType } from '../../kube/kube-object.ts'
+import { listWhole } from '../../kube/list-all.ts'
+import { NODE, SERVICE_CIDR } from '../../kube/resource-types.ts'
+import { LookLoop, type LookServices } from '../../runtime/look-loop.ts'
 
 /** A range of addresses that the cluster uses, with words for people that say for what. */
 export interface ClusterRange {

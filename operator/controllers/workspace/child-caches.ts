@@ -1,5 +1,6 @@
 import { LAB_ISOLATION, LABELS, workspace } from '@open-terrain/constructs'
-import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
+import { BY_OWNER, byOwnerOf } from '../../cluster/ownership.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import {
   DEPLOYMENT,
   JOB,
@@ -8,10 +9,9 @@ import {
   PERSISTENT_VOLUME,
   ROLE_BINDING,
   SERVICE,
-} from '../kube/resource-types.ts'
-import type { Reflectors } from '../runtime/reflectors.ts'
-import { Store } from '../runtime/store.ts'
-import { BY_OWNER, byOwnerOf } from './ownership.ts'
+} from '../../kube/resource-types.ts'
+import type { Reflectors } from '../../runtime/reflectors.ts'
+import { Store } from '../../runtime/store.ts'
 import {
   type ConfigMapView,
   type ContainerPodView,
@@ -39,7 +39,7 @@ import {
   viewWithSpec,
   WORKSPACE_CONFIG_MAP,
   WORKSPACE_POD,
-} from './workspace-views.ts'
+} from './child-views.ts'
 
 /** Index over pods: `<namespace>/<name>` of the container cluster in their label. */
 export const BY_CONTAINER_CLUSTER = 'container cluster'

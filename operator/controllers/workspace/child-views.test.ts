@@ -1,8 +1,8 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { viewQuota } from './quotas.ts'
-import { raw } from './raw-object.fixtures.ts'
-import { viewClaim, viewNamespace } from './views.ts'
+import { viewQuota } from '../../cluster/quotas.ts'
+import { raw } from '../../cluster/raw-object.fixtures.ts'
+import { viewClaim, viewNamespace } from '../../cluster/views.ts'
 import {
   fingerprints,
   makesPrivileged,
@@ -12,7 +12,7 @@ import {
   viewPersistentVolume,
   viewService,
   viewWithSpec,
-} from './workspace-views.ts'
+} from './child-views.ts'
 
 const RAN = { name: 'ran', restartCount: 7, state: { running: {} } }
 const BROKEN = { name: 'broken', restartCount: 2, state: { waiting: { reason: 'InvalidImageName' } } }

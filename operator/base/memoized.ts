@@ -1,4 +1,4 @@
-import { isSame } from './owned-fields.ts'
+import { isSame } from './equality.ts'
 
 /** Returns `work` with its result memoized per object: a cache returns the same object until it changes. */
 export function memoized<V, T>(work: (value: V) => T): (value: V) => T {

@@ -1,0 +1,10 @@
+/** RFC 3339 in whole milliseconds. */
+export function toTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+/** The reverse. Never returns NaN. */
+export function fromTime(text: string | undefined): number | undefined {
+  const ms = text === undefined ? Number.NaN : Date.parse(text)
+  return Number.isNaN(ms) ? undefined : ms
+}
