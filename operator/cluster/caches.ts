@@ -1,5 +1,4 @@
 import { LABELS, virtualMachine, vmChildNames, vmDiskImage, workspace } from '@open-terrain/constructs'
-import { WorkspaceChildCaches } from '../controllers/workspace/child-caches.ts'
 import type { Selection } from '../kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
 import * as types from '../kube/resource-types.ts'
@@ -70,7 +69,6 @@ export function clusterCaches(reflectors: Reflectors) {
     snapshotClasses: cacheOf(types.VOLUME_SNAPSHOT_CLASS, views.viewSnapshotClass),
     storageProfiles: cacheOf(types.STORAGE_PROFILE, views.viewStorageProfile),
     quotas: cacheOf(types.RESOURCE_QUOTA, viewQuota).index(BY_NAMESPACE, byNamespace),
-    workspaces: new WorkspaceChildCaches(reflectors),
   }
 }
 

@@ -7,6 +7,7 @@ import type { ImageView } from '../../images/image-view.ts'
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../kube/kube-object.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
+import { WorkspaceChildCaches } from './child-caches.ts'
 import { Renderings } from './renderings.ts'
 import type { MachineFacts, WorkspaceView } from './world.ts'
 
@@ -34,6 +35,8 @@ export class WorkspaceCaches {
   readonly images: Readable<ImageView>
   readonly machines: Machines
   readonly cluster: ClusterCaches
+  /** What only workspaces are made of. */
+  readonly childCaches: WorkspaceChildCaches
   readonly reflectors: Reflectors
   readonly renderings: Renderings
 
@@ -42,6 +45,7 @@ export class WorkspaceCaches {
     this.images = images
     this.machines = machines
     this.cluster = cluster
+    this.childCaches = new WorkspaceChildCaches(reflectors)
     const { budget } = reflectors
     this.renderings = new Renderings(budget.max / 2)
     const view = (object: KubeObject) =>
@@ -52,7 +56,7 @@ export class WorkspaceCaches {
       )
     reflectors.add(WORKSPACE, this.workspaces, view, { keptMax: 'as projected' })
     this.workspaces.onChange(releaseGone(budget))
-    this.workspaces.onChange(() => cluster.workspaces.need())
+    this.workspaces.onChange(() => this.childCaches.need())
   }
 }
 

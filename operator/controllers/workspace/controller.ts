@@ -125,7 +125,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
       },
       loops: [podWarnings, aside, lostKeys, playEnds, copies, ranges, copyRule],
       plan: (workspace) => {
-        if (!caches.cluster.workspaces.isComplete) return undefined
+        if (!caches.childCaches.isComplete) return undefined
         const known = rangesFor(policy(), ranges)
         if (known === undefined) return undefined
         const secretSources = sourcesOf(workspace)

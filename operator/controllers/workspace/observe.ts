@@ -52,7 +52,7 @@ export function observeWorkspace(
   const kept = new Map(childrenIn(caches, workspace).map((one) => [idOfObject(one), one]))
   const wanted: WorkspaceSpec = spec.ok ? spec.spec : {}
   // What is not wanted any more, or cannot be read any more, may still run.
-  const existing = cluster.workspaces.deployments.find(BY_OWNER, familyKey(name, workspace.metadata.uid ?? ''))
+  const existing = caches.childCaches.deployments.find(BY_OWNER, familyKey(name, workspace.metadata.uid ?? ''))
   const clusters = new Set(
     [...(wanted.containerClusters ?? []), ...existing.map(({ metadata }) => metadata)].map((one) => one.name),
   )
@@ -94,7 +94,7 @@ export function observeWorkspace(
     pods,
     ...playsIn(caches, workspace, kept, playEnds),
     nodes: nodesOf(caches, name, [...pods.values()].flat()),
-    areNetworksReported: cluster.workspaces.pods.count(BY_REPORTED_NETWORKS, 'yes') > 0,
+    areNetworksReported: caches.childCaches.pods.count(BY_REPORTED_NETWORKS, 'yes') > 0,
   }
 }
 
@@ -108,7 +108,7 @@ function existingIn(
 
 /** Returns the pods that play roles, and what those of them said that failed. */
 function playsIn(
-  { cluster }: WorkspaceCaches,
+  { childCaches }: WorkspaceCaches,
   { metadata: { name: namespace }, status }: WorkspaceView,
   children: ReadonlyMap<string, KubeObject>,
   playEnds: Pick<PlayEnds, 'of'>,
@@ -116,16 +116,16 @@ function playsIn(
   const jobs = [...children.values()].filter((one): one is PlayJobView => one.kind === JOB.kind)
   // Everybody who may create pods can give one this label.
   const ofJob = ({ metadata: { name, uid } }: PlayJobView) =>
-    cluster.workspaces.pods
+    childCaches.pods
       .find(BY_PLAY, keyOf({ namespace, name }))
       .filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid) === true)
   const ended = jobs
     .filter((job) => job.failed.status === 'True' && isPlayRecorded(status, job))
     .flatMap((job) => ofJob(job).flatMap((pod) => (pod.lastWords === undefined ? [] : [[job, pod] as const])))
   const playPods = new Map(jobs.map((job) => [job.metadata.name, ofJob(job)]))
-  for (const pod of cluster.workspaces.pods.find(BY_PLAYING, namespace)) {
+  for (const pod of childCaches.pods.find(BY_PLAYING, namespace)) {
     const name = pod.metadata.labels?.[LABELS.play] ?? ''
-    if (!playPods.has(name)) playPods.set(name, cluster.workspaces.pods.find(BY_PLAY, keyOf({ namespace, name })))
+    if (!playPods.has(name)) playPods.set(name, childCaches.pods.find(BY_PLAY, keyOf({ namespace, name })))
   }
   return {
     playPods,
@@ -150,7 +150,7 @@ function copiesToMend(
 
 /** Returns the nodes of all members. */
 function nodesOf(
-  { cluster, machines }: WorkspaceCaches,
+  { childCaches, machines }: WorkspaceCaches,
   namespace: string,
   pods: readonly ContainerPodView[],
 ): WorkspaceWorld['nodes'] {
@@ -158,7 +158,7 @@ function nodesOf(
   const names = [...pods.map(({ node }) => node), ...running].filter((node) => node !== '')
   return new Map(
     names.toSorted().map((node) => {
-      const guards = cluster.workspaces.isolation.find(BY_NODE, node)
+      const guards = childCaches.isolation.find(BY_NODE, node)
       return [node, guards.length === 0 ? undefined : guards.some(({ isReady }) => isReady)]
     }),
   )
@@ -188,9 +188,9 @@ function blueprintOf(
 }
 
 /** Returns which networks of the workspace have a bridge or a name that a network elsewhere has. */
-function namesTakenIn({ cluster }: WorkspaceCaches, blueprint: Blueprint): ReadonlyMap<string, string> {
+function namesTakenIn({ childCaches }: WorkspaceCaches, blueprint: Blueprint): ReadonlyMap<string, string> {
   const { workspace, spec } = blueprint
-  const { networks, foreignNetworks } = cluster.workspaces
+  const { networks, foreignNetworks } = childCaches
   const taken = new Map<string, string>()
   for (const { name, attach } of spec.networks ?? []) {
     if (attach !== undefined) continue
@@ -206,25 +206,24 @@ function namesTakenIn({ cluster }: WorkspaceCaches, blueprint: Blueprint): Reado
 }
 
 /** Returns the children of the workspace. Objects forged in other namespaces are not even looked at. */
-function childrenIn({ cluster, machines }: WorkspaceCaches, workspace: WorkspaceView): KubeObject[] {
+function childrenIn({ cluster, childCaches, machines }: WorkspaceCaches, workspace: WorkspaceView): KubeObject[] {
   const { name, uid = '' } = workspace.metadata
-  const { workspaces } = cluster
   const family = familyKey(name, uid)
   const namespace = cluster.namespaces.get(name)
   const candidates: readonly KubeObject[] = [
     ...(namespace === undefined ? [] : [namespace]),
-    ...workspaces.networkPolicies.find(BY_OWNER, family),
-    ...workspaces.roleBindings.find(BY_OWNER, family),
+    ...childCaches.networkPolicies.find(BY_OWNER, family),
+    ...childCaches.roleBindings.find(BY_OWNER, family),
     ...cluster.quotas.find(BY_NAMESPACE, name),
-    ...workspaces.networks.find(BY_OWNER, family),
+    ...childCaches.networks.find(BY_OWNER, family),
     ...cluster.secrets.find(BY_OWNER, family),
     ...cluster.claims.find(BY_OWNER, family),
-    ...workspaces.volumes.find(BY_OWNER, familyKey(undefined, uid)),
-    ...workspaces.configMaps.find(BY_OWNER, family),
-    ...workspaces.deployments.find(BY_OWNER, family),
-    ...workspaces.jobs.find(BY_OWNER, family),
+    ...childCaches.volumes.find(BY_OWNER, familyKey(undefined, uid)),
+    ...childCaches.configMaps.find(BY_OWNER, family),
+    ...childCaches.deployments.find(BY_OWNER, family),
+    ...childCaches.jobs.find(BY_OWNER, family),
     ...machines.find(BY_NAMESPACE, name),
-    ...workspaces.services.find(BY_OWNER, family),
+    ...childCaches.services.find(BY_OWNER, family),
   ]
   return candidates.filter((one) => isChildOfWorkspace(one, workspace))
 }
@@ -272,6 +271,6 @@ function imageFacts(
   return { image, isShared: hasOthers(image, new Set([...own, ...claims.map(({ by }) => by)])), claims }
 }
 
-function podsOf({ cluster }: WorkspaceCaches, namespace: string, name: string): ContainerPodView[] {
-  return cluster.workspaces.pods.find(BY_CONTAINER_CLUSTER, keyOf({ namespace, name }))
+function podsOf({ childCaches }: WorkspaceCaches, namespace: string, name: string): ContainerPodView[] {
+  return childCaches.pods.find(BY_CONTAINER_CLUSTER, keyOf({ namespace, name }))
 }

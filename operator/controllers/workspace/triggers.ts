@@ -32,7 +32,7 @@ export function listenForWorkspaceTriggers(
     jobs,
     pods,
     isolation,
-  } = cluster.workspaces
+  } = caches.childCaches
   const all = (found: Iterable<WorkspaceView>) => {
     for (const { metadata } of found) enqueue(keyOf(metadata))
   }
