@@ -77,16 +77,27 @@ module.exports = {
       severity: 'error',
       from: { path: '^crds-gen/', pathNot: TESTS },
       to: {
-        pathNot: ['^crds-gen/', '^constructs/(platform/)?index[.]ts$', npm('yaml', 'cdk8s', 'constructs')],
+        pathNot: ['^crds-gen/', '^constructs/((platform/)?index|operator)[.]ts$', npm('yaml', 'cdk8s', 'constructs')],
         dependencyTypesNot: ['core'],
       },
     },
     {
       name: 'public-surface-of-constructs',
-      comment: 'What is not exported from an index.ts of constructs/ may change without notice.',
+      comment:
+        'constructs/ has three doors: index.ts for authors, platform/index.ts for platform teams, operator.ts for the operator. All else is behind them.',
       severity: 'error',
       from: { pathNot: '^constructs/' },
-      to: { path: '(^|/)constructs/(?!(platform/)?index[.]ts$)', pathNot: ['(^|/)node_modules/', '[.]fixtures[.]ts$'] },
+      to: {
+        path: '(^|/)constructs/(?!((platform/)?index|operator)[.]ts$)',
+        pathNot: ['(^|/)node_modules/', '[.]fixtures[.]ts$'],
+      },
+    },
+    {
+      name: 'promised-door-for-others',
+      comment: 'What people import is promised: infra/ and the examples use nothing that is not.',
+      severity: 'error',
+      from: { path: '^(infra|examples)/', pathNot: [TESTS, FIXTURES] },
+      to: { path: '(^|/)constructs/operator[.]ts$' },
     },
     {
       name: 'one-importer-of-the-kubernetes-client',
@@ -140,7 +151,7 @@ module.exports = {
       severity: 'error',
       from: { path: [PURE, ...PURE_PARTS], pathNot: [TESTS, FIXTURES] },
       to: {
-        pathNot: [PURE, ...PURE_PARTS, '(^|/)constructs/index[.]ts$', npm('zod')],
+        pathNot: [PURE, ...PURE_PARTS, '(^|/)constructs/(index|operator)[.]ts$', npm('zod')],
         // Its own rule: decisions-know-no-node.
         dependencyTypesNot: ['type-only', 'core'],
       },

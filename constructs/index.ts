@@ -1,6 +1,6 @@
 /**
- * Public interface of the package: the kinds and rules of the API, what the operator renders, and what teams and platform engineers write. Everything
- * here is promised to users. Files below must not be imported directly.
+ * What people write who author objects or roll out the operator: the kinds of the API with their specs and states, constructs for them, and the policy.
+ * Everything here is promised: a break of it is a new major version. What platform teams install is in `@open-terrain/constructs/platform`.
  */
 export {
   DATA_SYNC_CONDITIONS,
@@ -15,45 +15,15 @@ export {
   type DataSyncStatus,
   type DataSyncVm,
   dataSync,
-  dataSyncImageName,
-  IMAGE_MESSAGE_MAX,
-  type ImageTriple,
   type ParsedDataSyncSpec,
   parseDataSyncSpec,
-  triplesIn,
 } from './api/data-sync.ts'
 export { formatDuration, parseDuration } from './api/duration.ts'
-export { fillImageUrl } from './api/image-url-template.ts'
-export {
-  ADDRESSINGS,
-  type Addressing,
-  INTERFACE_MODELS,
-  type InterfaceModel,
-  type InterfaceWords,
-  isOnPodNetwork,
-  staticAddresses,
-} from './api/interface-words.ts'
-export { ipText, isOverlapping, parseCidr, parseIp } from './api/ip-address.ts'
-export { ANNOTATIONS, FINALIZERS, LAB_ISOLATION, LABELS, MANAGER, PLACEMENT_GATE, SHARED_LABEL } from './api/labels.ts'
+export { INTERFACE_MODELS, type InterfaceModel } from './api/interface-words.ts'
+export { parseCidr } from './api/ip-address.ts'
+export { ANNOTATIONS, LABELS } from './api/labels.ts'
 export { INSTANCETYPE_KINDS, PREFERENCE_KINDS } from './api/machine-instancetype.ts'
-export { isWindows, OPERATING_SYSTEMS, type OperatingSystem, WINDOWS_PASSWORD_MAX } from './api/machine-os.ts'
-export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
-export { type OverrideNode, verdictOn, verdictOnField } from './api/override-verdicts.ts'
-export {
-  notAllowedOverride,
-  OVERRIDE_ROOTS,
-  OVERRIDE_VALUES_MAX,
-  OVERRIDES_MAX,
-  type OverriddenValue,
-  type OverrideRoot,
-  type OverrideStep,
-  overridePath,
-  overrideSteps,
-  type ReadOverrides,
-  type RefusedOverride,
-  readOverrides,
-  whyNotAllowed,
-} from './api/overrides.ts'
+export { OPERATING_SYSTEMS, type OperatingSystem } from './api/machine-os.ts'
 export { problemsText, type SpecProblem } from './api/parse-spec.ts'
 export {
   CONCURRENCY_MAX,
@@ -65,27 +35,16 @@ export {
   POLICY_DEFAULTS,
   POLICY_KEYS,
   POLICY_NAME,
-  POLICY_SCHEMA,
   POLICY_STATUS_NAME,
   type Policy,
   type PolicyKeyName,
   type PolicyProblem,
   parsePolicy,
-  policyDefaultText,
-  policyTexts,
 } from './api/policy.ts'
-export { compareQuantities, isSameAmount, parseMilliQuantity, parseQuantity } from './api/quantity.ts'
+export { parseQuantity } from './api/quantity.ts'
 export type { ReasonHelp } from './api/reason-help.ts'
-export { RESOURCES } from './api/resources.ts'
-export { type Condition, dnsLabel, GROUP, objectName, VERSION } from './api/shared.ts'
-export {
-  CERTIFICATE_ENDINGS,
-  CREDENTIAL_KEYS,
-  type CredentialKey,
-  SOURCE_CREDENTIALS,
-} from './api/source-credentials.ts'
-export { isSameUrl } from './api/source-url.ts'
-export { asUserDataBegins, isUserData, USER_DATA_BEGINNINGS, WINDOWS_USER_DATA_BEGINNINGS } from './api/user-data.ts'
+export { type Condition, GROUP, VERSION } from './api/shared.ts'
+export { CREDENTIAL_KEYS, type CredentialKey, SOURCE_CREDENTIALS } from './api/source-credentials.ts'
 export {
   type ParsedVirtualMachineSpec,
   parseVirtualMachineSpec,
@@ -107,9 +66,6 @@ export {
   type VMDiskImageMode,
   virtualMachine,
 } from './api/virtual-machine.ts'
-export { type CpuShape, cpuShape } from './api/virtual-machine-cpu.ts'
-export { safeLogin } from './api/virtual-machine-logins.ts'
-export { type SpecWarning, warningsOf } from './api/virtual-machine-warnings.ts'
 export {
   type Artifact,
   type Attempt,
@@ -119,10 +75,8 @@ export {
   REASON_HELP,
   REASONS,
   RECLAIM_POLICIES,
-  REQUESTER_MAX,
   type Reason,
   type ReclaimPolicy,
-  revisionOf,
   SOURCE_TYPES,
   type SourceType,
   type VMDiskImagePhase,
@@ -132,8 +86,6 @@ export {
   vmDiskImage,
 } from './api/vm-disk-image.ts'
 export {
-  COMPONENT_MESSAGE_MAX,
-  containersOf,
   type ParsedWorkspaceSpec,
   parseWorkspaceSpec,
   WORKSPACE_CONDITIONS,
@@ -155,296 +107,17 @@ export {
   type WorkspaceVolume,
   workspace,
 } from './api/workspace.ts'
-export { PLAY_MESSAGE_MAX, PLAY_PHASES, type Play, type PlayPhase, type PlayRecord } from './api/workspace-ansible.ts'
-export { cidrsOf, misplacedAddress, misplacedHop } from './api/workspace-cidrs.ts'
+export { PLAY_PHASES, type Play, type PlayPhase } from './api/workspace-ansible.ts'
 export {
   COPIED_TYPES,
   type CopiedType,
   type CopiedWorkspaceSecret,
-  GENERATED_LENGTH,
   type GeneratedWorkspaceSecret,
-  isCopiedSecret,
-  isGeneratedSecret,
-  SECRET_COPY_RULE,
 } from './api/workspace-secrets.ts'
 export { DataSync, type DataSyncProps } from './authoring/data-sync.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'
 export { Workspace, type WorkspaceProps } from './authoring/workspace.ts'
-export {
-  CloneDataVolume,
-  type CloneDataVolumeObject,
-  type CloneDataVolumeProps,
-  type CloneDataVolumeSpec,
-  cloneSize,
-  renderCloneDataVolume,
-} from './children/clone-data-volume.ts'
-export {
-  type GuestInterface,
-  renderNetworkData,
-  type StaticRoute,
-  usableRoutes,
-} from './children/cloud-init-network-data.ts'
-export {
-  type CloudInitData,
-  type CloudInitProps,
-  CloudInitSecret,
-  type CloudInitSecretObject,
-  type CloudInitSecretProps,
-  cloudInitFingerprint,
-  cloudInitHash,
-  renderCloudInit,
-  renderCloudInitSecret,
-} from './children/cloud-init-secret.ts'
-export { type CloudInitUser, ownConfig, renderUserData, type UserDataProps } from './children/cloud-init-user-data.ts'
-export {
-  DataSource,
-  type DataSourceObject,
-  type DataSourceProps,
-  type DataSourceSpec,
-  renderDataSource,
-} from './children/data-source.ts'
-export {
-  DATA_SYNC_IMAGE_FIELDS,
-  type DataSyncImageObject,
-  type DataSyncImageProps,
-  imageSpecOf,
-  isImageFor,
-  renderDataSyncImage,
-} from './children/data-sync-image.ts'
-export {
-  DataVolume,
-  type DataVolumeObject,
-  type DataVolumeProps,
-  type DataVolumeSource,
-  type DataVolumeSpec,
-  type DiskSource,
-  renderDataVolume,
-} from './children/data-volume.ts'
-export {
-  type FieldsFromSpec,
-  fieldsFromSpec,
-  type MaybeFromSpec,
-  namesFromSpec,
-  SYSPREP_FROM_SPEC,
-} from './children/fields-from-spec.ts'
-export { guestHostsHash, withGuestHosts } from './children/guest-hosts.ts'
-export type { ChildMetadata, ChildOwnerReference, ImageChild, ImageRef } from './children/image-child.ts'
-export {
-  guestNames,
-  KubeVirtVirtualMachine,
-  type KubeVirtVirtualMachineObject,
-  type KubeVirtVirtualMachineProps,
-  type KubeVirtVirtualMachineSpec,
-  ROOT_DISK,
-  renderKubeVirtVirtualMachine,
-  SYSPREP_DISK,
-} from './children/kubevirt-virtual-machine.ts'
-export { withMacAddresses } from './children/mac-address.ts'
-export {
-  DiskClaim,
-  type DiskClaimObject,
-  type DiskClaimProps,
-  diskClaimName,
-  type GuestDataDisk,
-  isDiskClaimName,
-  renderDiskClaim,
-} from './children/machine-disks.ts'
-export {
-  hardwareOf,
-  type MachineHardware,
-  WINDOWS_FROM_SPEC,
-  type WindowsHardware,
-} from './children/machine-hardware.ts'
-export {
-  type GuestMatcher,
-  type GuestMatchers,
-  type MachineMatchers,
-  matchersOf,
-  type PresentMatchers,
-} from './children/machine-matchers.ts'
-export { memberNamesIn } from './children/member-names.ts'
-export {
-  PLAYS_FOLDER,
-  type PlayFileName,
-  type PlayLogin,
-  type PlayVariable,
-  playEnv,
-  playFiles,
-} from './children/play-files.ts'
-export { podNames } from './children/pod-overrides.ts'
 export { render } from './children/render.ts'
-export { RenderedObject } from './children/rendered-object.ts'
-export { userDataWarnings } from './children/user-data-warnings.ts'
-export { type VMChildNames, type VMRef, vmChildNames } from './children/virtual-machine-child.ts'
-export {
-  renderVolumeSnapshot,
-  VolumeSnapshot,
-  type VolumeSnapshotObject,
-  type VolumeSnapshotProps,
-  type VolumeSnapshotSpec,
-} from './children/volume-snapshot.ts'
-export { replacedBy, valueAtSteps, withOverrides, withoutValues } from './children/with-overrides.ts'
-export {
-  type AnsibleObject,
-  areVariablesTooLarge,
-  isAnsibleTooLarge,
-  renderWorkspaceAnsible,
-  WorkspaceAnsible,
-  type WorkspaceAnsibleProps,
-} from './children/workspace-ansible.ts'
-export type { WorkspaceChild, WorkspaceChildMetadata, WorkspaceRef } from './children/workspace-child.ts'
-export {
-  ContainerCluster,
-  type ContainerClusterProps,
-  type ContainerSpec,
-  type DeploymentObject,
-  type PodSpec,
-  renderContainerCluster,
-} from './children/workspace-containers.ts'
-export {
-  type ClusterFilesObject,
-  type ClusterFilesProps,
-  ContainerClusterFiles,
-  renderClusterFiles,
-} from './children/workspace-files.ts'
-export {
-  type ClusterHostsObject,
-  type ClusterHostsProps,
-  ContainerClusterHosts,
-  clusterHostsName,
-  HOSTS_KEY,
-  hostsVolume,
-  renderClusterHosts,
-} from './children/workspace-hosts.ts'
-export { templateWarnings, unusedVolumeWarnings, wholeLabWarnings } from './children/workspace-lab-warnings.ts'
-export {
-  renderWorkspaceMachine,
-  WorkspaceMachine,
-  type WorkspaceMachineObject,
-  type WorkspaceMachineProps,
-} from './children/workspace-machine.ts'
-export {
-  ansibleName,
-  claimName,
-  isClusterNetworkName,
-  type LinkNames,
-  linkNames,
-  linkNamesOfBefore,
-  networkNames,
-  persistentVolumeName,
-  playsName,
-} from './children/workspace-names.ts'
-export {
-  hasPrivileged,
-  type PodSecurityLevel,
-  podSecurityLevel,
-  type ResourceQuotaObject,
-  renderWorkspaceNamespace,
-  renderWorkspaceQuota,
-  WorkspaceNamespace,
-  type WorkspaceNamespaceObject,
-  type WorkspaceNamespaceProps,
-  WorkspaceQuota,
-  type WorkspaceQuotaProps,
-} from './children/workspace-namespace.ts'
-export {
-  type NetworkAttachmentDefinitionObject,
-  NetworkDefinition,
-  type NetworkDefinitionProps,
-  type NetworksOfBefore,
-  renderWorkspaceNetwork,
-  WorkspaceNetworkDefinitions,
-  type WorkspaceNetworkProps,
-} from './children/workspace-network.ts'
-export {
-  type NetworkPolicyObject,
-  type NetworkPolicySpec,
-  renderWorkspaceNetworkPolicies,
-  WorkspaceNetworkPolicies,
-  type WorkspaceNetworkPoliciesProps,
-} from './children/workspace-network-policies.ts'
-export { ANSIBLE_VOLUME } from './children/workspace-node-group.ts'
-export {
-  OWNER_ROLES,
-  type RoleBindingObject,
-  renderWorkspaceOwners,
-  WorkspaceOwners,
-  type WorkspaceOwnersProps,
-} from './children/workspace-owners.ts'
-export {
-  areMounted,
-  freePlayAddress,
-  hasPlayLogin,
-  hasPlays,
-  PLAYER_CONTAINER,
-  PLAYS_POLICY,
-  PlayJob,
-  type PlayJobObject,
-  type PlayJobProps,
-  type PlayRef,
-  type PlaysConfigMapObject,
-  PlaysNetworkPolicy,
-  playImage,
-  playJobName,
-  playSecrets,
-  playsOf,
-  renderPlayJob,
-  renderPlaysNetworkPolicy,
-  renderWorkspacePlays,
-  WorkspacePlays,
-  type WorkspacePlaysProps,
-  whyNotPlayable,
-} from './children/workspace-plays.ts'
-export {
-  hasHostPort,
-  NETWORKS_ANNOTATION,
-  type PodNetwork,
-  type PodNetworkProps,
-  podNetworksIn,
-  type RoutesNotShared,
-  renderClusterNetworks,
-  routesNotShared,
-} from './children/workspace-pod-network.ts'
-export {
-  type CopiedSecret,
-  copiedUidOf,
-  copiedVersionOf,
-  type GeneratedKey,
-  GeneratedSecret,
-  type GeneratedSecretObject,
-  type GeneratedSecretProps,
-  generatedKeysOf,
-  renderGeneratedSecret,
-  renderSecretCopy,
-  SecretCopy,
-  type SecretCopyObject,
-  type SecretCopyProps,
-} from './children/workspace-secret.ts'
-export {
-  ExposedMember,
-  type ExposedMemberProps,
-  renderExposedMember,
-  type ServiceObject,
-  serviceTypeOf,
-} from './children/workspace-service.ts'
-export {
-  type ClaimObject,
-  type PersistentVolumeObject,
-  renderWorkspaceVolume,
-  type WorkspaceVolumeProps,
-  WorkspaceVolumeStorage,
-} from './children/workspace-volume.ts'
-export {
-  clusterWarnings,
-  DEFAULT_ROUTE_LEFT_OUT,
-  machineDiskWarnings,
-  machineNetworkWarnings,
-  networkWarnings,
-  podOverrideWarnings,
-  serviceWarnings,
-  volumeWarnings,
-} from './children/workspace-warnings.ts'
-export { SECRET_COPY_POLICY } from './platform/secret-copy-policy.ts'
 export type { NameRule, PrinterColumn, Resource } from './schema/define-resource.ts'
 export type { StructuralSchema } from './schema/structural.ts'

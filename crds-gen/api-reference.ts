@@ -1,12 +1,8 @@
 import {
   DATA_SYNC_REASON_HELP,
   dataSync,
-  OVERRIDE_ROOTS,
-  type OverrideNode,
   POLICY_KEYS,
   POLICY_NAME,
-  POLICY_SCHEMA,
-  policyDefaultText,
   REASON_HELP,
   type ReasonHelp,
   type Resource,
@@ -17,6 +13,7 @@ import {
   WORKSPACE_REASON_HELP,
   workspace,
 } from '@open-terrain/constructs'
+import { OVERRIDE_ROOTS, type OverrideNode, POLICY_SCHEMA, policyDefaultText } from '@open-terrain/constructs/operator'
 import { resourceSchema } from '@open-terrain/constructs/platform'
 
 const REASONS_BY_KIND: readonly (readonly [Resource, string, Readonly<Record<string, ReasonHelp>>])[] = [

@@ -1,4 +1,5 @@
-import { RESOURCES, type Resource, render } from '@open-terrain/constructs'
+import { type Resource, render } from '@open-terrain/constructs'
+import { RESOURCES } from '@open-terrain/constructs/operator'
 import { Crd, manifestYaml } from '@open-terrain/constructs/platform'
 import { apiReference } from './api-reference.ts'
 

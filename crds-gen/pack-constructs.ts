@@ -19,8 +19,13 @@ const { scripts: _scripts, ...manifest } = JSON.parse(readFileSync(join(construc
   string,
   unknown
 >
-const entry = (folder: string) => ({ types: `${folder}/index.d.ts`, default: `${folder}/index.js` })
-const published = { ...manifest, exports: { '.': entry('.'), './platform': entry('./platform') } }
+const { exports, ...rest } = manifest
+// The same doors as in the repository, built.
+const built = Object.entries(exports as Record<string, string>).map(([door, file]) => {
+  const path = file.replace(/[.]ts$/, '')
+  return [door, { types: `${path}.d.ts`, default: `${path}.js` }]
+})
+const published = { ...rest, exports: Object.fromEntries(built) }
 writeFileSync(join(dist, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`)
 if (existsSync(join(root, 'LICENSE'))) copyFileSync(join(root, 'LICENSE'), join(dist, 'LICENSE'))
 console.log(dist)

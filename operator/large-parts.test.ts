@@ -1,4 +1,5 @@
-import { dataSync, FINALIZERS, workspace } from '@open-terrain/constructs'
+import { dataSync, workspace } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { KubeObject } from './kube/kube-object.ts'
 import { DEPLOYMENT } from './kube/resource-types.ts'

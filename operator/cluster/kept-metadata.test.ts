@@ -1,4 +1,4 @@
-import { FINALIZERS } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { bounded, KEPT_MAX } from '../runtime/foreign.ts'
 import { keptMetadata } from './kept-metadata.ts'

@@ -1,4 +1,4 @@
-import { FINALIZERS } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
 import type { ObjectMeta, OwnerReference } from '../kube/kube-object.ts'
 import { keptFinalizers, picked, upTo, VALUE_MAX } from '../runtime/foreign.ts'
 import { intern } from '../runtime/interned.ts'

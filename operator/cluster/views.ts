@@ -1,4 +1,5 @@
-import { ANNOTATIONS, LABELS, SHARED_LABEL } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { SHARED_LABEL } from '@open-terrain/constructs/operator'
 import type { KubeObject, ObjectMeta, Raw } from '../kube/kube-object.ts'
 import { upTo, VALUE_MAX } from '../runtime/foreign.ts'
 import {

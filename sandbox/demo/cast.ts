@@ -1,8 +1,6 @@
 import {
   type DataSyncSpec,
   dataSync,
-  dataSyncImageName,
-  fillImageUrl,
   GROUP,
   parseQuantity,
   VERSION,
@@ -12,6 +10,7 @@ import {
   type WorkspaceSpec,
   workspace,
 } from '@open-terrain/constructs'
+import { dataSyncImageName, fillImageUrl } from '@open-terrain/constructs/operator'
 import { addressOf, type ImageServer } from '../image-server/image-server.ts'
 import { type Manifest, readManifests } from './manifests.ts'
 

@@ -1,4 +1,5 @@
-import { type KubeVirtVirtualMachineSpec, parseQuantity } from '@open-terrain/constructs'
+import { parseQuantity } from '@open-terrain/constructs'
+import type { KubeVirtVirtualMachineSpec } from '@open-terrain/constructs/operator'
 
 const MIB = 1024n * 1024n
 

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { PlayJobObject } from '@open-terrain/constructs'
+import type { PlayJobObject } from '@open-terrain/constructs/operator'
 import { SystemProcess, type SystemProps } from './system.ts'
 
 /** What kubelet reads of a Job that plays roles. */

@@ -1,5 +1,5 @@
+import type { Artifact } from '@open-terrain/constructs'
 import {
-  type Artifact,
   cloudInitFingerprint,
   cloudInitHash,
   renderCloneDataVolume,
@@ -7,7 +7,7 @@ import {
   renderCloudInitSecret,
   renderKubeVirtVirtualMachine,
   uuidFrom,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'

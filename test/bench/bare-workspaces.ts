@@ -1,4 +1,5 @@
-import { LABELS, MANAGER } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { MANAGER } from '@open-terrain/constructs/operator'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'

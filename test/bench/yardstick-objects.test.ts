@@ -1,4 +1,4 @@
-import { renderDataVolume } from '@open-terrain/constructs'
+import { renderDataVolume } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { DATA_VOLUME, NAMESPACE } from '../../operator/kube/resource-types.ts'
 import { SimulatedCluster } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'

@@ -1,4 +1,5 @@
-import { renderWorkspaceAnsible, type WorkspaceSpec } from '@open-terrain/constructs'
+import type { WorkspaceSpec } from '@open-terrain/constructs'
+import { renderWorkspaceAnsible } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
 import type { CloudInit } from './package.ts'

@@ -1,12 +1,11 @@
+import { parseVirtualMachineSpec, type VirtualMachineSpecInput } from '@open-terrain/constructs'
 import {
   type Addressing,
   type CloudInitProps,
   type CloudInitUser,
   type GuestInterface,
-  parseVirtualMachineSpec,
-  type VirtualMachineSpecInput,
   withMacAddresses,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 
 /** Texts that YAML, cloud-init, its templates or a shell interpret. */

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { CloudInitData } from '@open-terrain/constructs'
+import type { CloudInitData } from '@open-terrain/constructs/operator'
 import { cacheFolderOf } from '../../sandbox/cache-folder.ts'
 import { holdLock } from '../../sandbox/control-plane/directory-lock.ts'
 

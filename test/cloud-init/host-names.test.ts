@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { renderUserData, type UserDataProps, withGuestHosts } from '@open-terrain/constructs'
+import { renderUserData, type UserDataProps, withGuestHosts } from '@open-terrain/constructs/operator'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import type { CloudInit } from './package.ts'
 import { type Merged, merged } from './verdict.ts'

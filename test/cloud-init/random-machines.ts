@@ -1,4 +1,4 @@
-import { type CloudInitData, renderCloudInit } from '@open-terrain/constructs'
+import { type CloudInitData, renderCloudInit } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { cloudInitProps } from './arbitraries.ts'

@@ -5,7 +5,7 @@ import {
   renderCloudInit,
   renderUserData,
   usableRoutes,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'

@@ -1,4 +1,4 @@
-import { type CloudInitData, renderCloudInit, withMacAddresses } from '@open-terrain/constructs'
+import { type CloudInitData, renderCloudInit, withMacAddresses } from '@open-terrain/constructs/operator'
 import { describe, expect, inject, it } from 'vitest'
 import type { CloudInit } from './package.ts'
 import { expectReadAsMeant } from './random-machines.ts'

@@ -1,14 +1,14 @@
+import { parseWorkspaceSpec } from '@open-terrain/constructs'
 import {
   isUserData,
   ownConfig,
-  parseWorkspaceSpec,
   renderCloudInit,
   renderUserData,
   renderWorkspaceMachine,
   type UserDataProps,
   userDataWarnings,
   withMacAddresses,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
 import { exampleLabs } from '../harness/example-labs.ts'

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { CloudInitData } from '@open-terrain/constructs'
+import type { CloudInitData } from '@open-terrain/constructs/operator'
 import type { CloudInit } from './package.ts'
 
 /** cloud-init's verdict on the data of one machine. */

@@ -1,4 +1,4 @@
-import { type CloudInitProps, renderCloudInit, withMacAddresses } from '@open-terrain/constructs'
+import { type CloudInitProps, renderCloudInit, withMacAddresses } from '@open-terrain/constructs/operator'
 import { describe, expect, inject, it } from 'vitest'
 import { exampleLabs } from '../harness/example-labs.ts'
 import { type WindowsStart, windowsStarts } from './cloudbase.ts'

@@ -1,4 +1,4 @@
-import { vmChildNames } from '@open-terrain/constructs'
+import { vmChildNames } from '@open-terrain/constructs/operator'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, LABELS, SHARED_LABEL, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { SHARED_LABEL } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { SECRET } from '../../operator/kube/resource-types.ts'
 import { WORKSPACE } from '../harness/kinds.ts'

@@ -1,4 +1,5 @@
-import { RESOURCES, type StructuralSchema } from '@open-terrain/constructs'
+import type { StructuralSchema } from '@open-terrain/constructs'
+import { RESOURCES } from '@open-terrain/constructs/operator'
 import { resourceSchema } from '@open-terrain/constructs/platform'
 import { expect, it } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SHARED_LABEL, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { SHARED_LABEL } from '@open-terrain/constructs/operator'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, NAMESPACE, NETWORK_ATTACHMENT_DEFINITION, SECRET } from '../../operator/kube/resource-types.ts'

@@ -1,4 +1,5 @@
-import { FINALIZERS, LABELS } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { SeenEvent } from './etcd-history.ts'
 import { checkLedger, checkOrder } from './ledger-check.ts'

@@ -1,4 +1,5 @@
-import { FINALIZERS, LABELS } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 import type { SeenEvent } from './etcd-history.ts'

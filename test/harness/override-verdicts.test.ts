@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as kubernetes from '@kubernetes/client-node'
-import { OVERRIDE_ROOTS, type OverrideNode, verdictOnField } from '@open-terrain/constructs'
+import { OVERRIDE_ROOTS, type OverrideNode, verdictOnField } from '@open-terrain/constructs/operator'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { foreignCrds } from '../../sandbox/control-plane/foreign-crds.ts'

@@ -1,4 +1,5 @@
-import { FINALIZERS, type VMDiskImageSpecInput } from '@open-terrain/constructs'
+import type { VMDiskImageSpecInput } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { RequestReport } from '../../operator/kube/kube-client.ts'

@@ -1,4 +1,4 @@
-import { renderWorkspaceNetwork } from '@open-terrain/constructs'
+import { renderWorkspaceNetwork } from '@open-terrain/constructs/operator'
 import { labIsolationRules } from '@open-terrain/constructs/platform'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ATTACKS } from './attacks.ts'

@@ -1,5 +1,6 @@
 import { symlink } from 'node:fs/promises'
-import type { KubeVirtVirtualMachineSpec, VirtualMachineSpecInput } from '@open-terrain/constructs'
+import type { VirtualMachineSpecInput } from '@open-terrain/constructs'
+import type { KubeVirtVirtualMachineSpec } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
 import {

@@ -1,4 +1,4 @@
-import { podNetworksIn } from '@open-terrain/constructs'
+import { podNetworksIn } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { NAMESPACE, NETWORK_ATTACHMENT_DEFINITION } from '../../operator/kube/resource-types.ts'

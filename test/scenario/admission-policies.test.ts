@@ -1,7 +1,7 @@
 import { render } from '@open-terrain/constructs'
+import { WORKSPACE_LIMITS } from '@open-terrain/constructs/operator'
 import { type AdmissionChoices, AdmissionPolicies } from '@open-terrain/constructs/platform'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { WORKSPACE_LIMITS } from '../../constructs/api/workspace-limits.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { type Plural, pathOf, useAdmissionCluster } from '../harness/admission-cluster.ts'
 import type { Answer, ApiUser, Write } from '../harness/api-user.ts'

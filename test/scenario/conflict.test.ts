@@ -1,4 +1,5 @@
-import { childName, LABELS, MANAGER } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { childName, MANAGER } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import {

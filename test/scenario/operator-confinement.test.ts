@@ -1,4 +1,5 @@
-import { LABELS, OWNER_ROLES } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { OWNER_ROLES } from '@open-terrain/constructs/operator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'

@@ -1,4 +1,4 @@
-import { FINALIZERS } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
 import { served, sideWrites, starts } from '../harness/history.ts'

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, childName, LABELS, MANAGER } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { childName, MANAGER } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import {
   apiVersionOf,

@@ -1,4 +1,5 @@
-import { OWNER_ROLES, render } from '@open-terrain/constructs'
+import { render } from '@open-terrain/constructs'
+import { OWNER_ROLES } from '@open-terrain/constructs/operator'
 import { UserRoles } from '@open-terrain/constructs/platform'
 import { beforeAll, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, SHARED_LABEL, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { ANNOTATIONS, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { SHARED_LABEL } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { find } from '../../operator/kube/find.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'

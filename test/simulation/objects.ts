@@ -1,4 +1,5 @@
-import { LABELS, MANAGER, POLICY_NAME } from '@open-terrain/constructs'
+import { LABELS, POLICY_NAME } from '@open-terrain/constructs'
+import { MANAGER } from '@open-terrain/constructs/operator'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,

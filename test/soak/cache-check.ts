@@ -1,4 +1,5 @@
-import { LAB_ISOLATION, LABELS } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { LAB_ISOLATION } from '@open-terrain/constructs/operator'
 import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'

@@ -1,11 +1,5 @@
-import {
-  type DataSyncReason,
-  dataSync,
-  dataSyncImageName,
-  type ImageTriple,
-  parseDataSyncSpec,
-  triplesIn,
-} from '@open-terrain/constructs'
+import { type DataSyncReason, dataSync, parseDataSyncSpec } from '@open-terrain/constructs'
+import { dataSyncImageName, type ImageTriple, triplesIn } from '@open-terrain/constructs/operator'
 import { memoized, withKnownSpec } from '../../base/memoized.ts'
 import { BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'

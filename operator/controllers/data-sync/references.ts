@@ -1,4 +1,5 @@
-import { isImageFor, LABELS } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { isImageFor } from '@open-terrain/constructs/operator'
 import { creatorOf } from '../../images/decide/image-creator.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE, type ImageClaim, referenceOf } from '../../images/references.ts'

@@ -1,11 +1,5 @@
-import {
-  ANNOTATIONS,
-  diskClaimName,
-  parseVirtualMachineSpec,
-  type VirtualMachineDisk,
-  virtualMachine,
-  vmChildNames,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS, parseVirtualMachineSpec, type VirtualMachineDisk, virtualMachine } from '@open-terrain/constructs'
+import { diskClaimName, vmChildNames } from '@open-terrain/constructs/operator'
 import { BY_CHILD, BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import { cutToFit, keptWithin, nameIn, namesAmong, parserOf, releaseGone } from '../../cluster/own-view.ts'

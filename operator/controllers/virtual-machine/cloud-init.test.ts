@@ -1,4 +1,4 @@
-import { type CloudInitUser, renderUserData } from '@open-terrain/constructs'
+import { type CloudInitUser, renderUserData } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { redactUrls } from '../../base/messages.ts'
 import { apiError } from '../../kube/api-error.fixtures.ts'

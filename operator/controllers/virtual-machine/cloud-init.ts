@@ -1,10 +1,5 @@
-import type {
-  CloudInitData,
-  CloudInitProps,
-  CloudInitUser,
-  SpecWarning,
-  VirtualMachineSpec,
-} from '@open-terrain/constructs'
+import type { VirtualMachineSpec } from '@open-terrain/constructs'
+import type { CloudInitData, CloudInitProps, CloudInitUser, SpecWarning } from '@open-terrain/constructs/operator'
 import {
   asUserDataBegins,
   isUserData,
@@ -14,7 +9,7 @@ import {
   WINDOWS_PASSWORD_MAX,
   withGuestHosts,
   withMacAddresses,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { redactUrls } from '../../base/messages.ts'
 import { type AskedKey, type AwaitedSecret, secretRemedy } from '../../cluster/secret-remedies.ts'
 import { find } from '../../kube/find.ts'

@@ -1,7 +1,6 @@
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
   type GuestMatchers,
-  LABELS,
   type MachineHardware,
   namesFromSpec,
   OVERRIDE_VALUES_MAX,
@@ -15,7 +14,7 @@ import {
   type WindowsHardware,
   withOverrides,
   withoutValues,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../base/equality.ts'
 import { fromTime } from '../../base/time.ts'
 import { keptMetadata, type Matters } from '../../cluster/kept-metadata.ts'

@@ -1,4 +1,4 @@
-import { diskClaimName } from '@open-terrain/constructs'
+import { diskClaimName } from '@open-terrain/constructs/operator'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
 import type { StorageClassView } from '../../cluster/views.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'

@@ -1,16 +1,13 @@
+import { ANNOTATIONS, LABELS, parseVirtualMachineSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
   cloudInitHash,
-  LABELS,
   MANAGER,
-  parseVirtualMachineSpec,
   renderCloudInit,
   renderKubeVirtVirtualMachine,
   userDataWarnings,
-  type VMDiskImageStatus,
   vmChildNames,
   withMacAddresses,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { toTime } from '../../base/time.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'

@@ -1,11 +1,10 @@
 import {
   ANNOTATIONS,
-  type CloneDataVolumeObject,
-  FINALIZERS,
   parseVirtualMachineSpec,
   type VirtualMachineStatus,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import { type CloneDataVolumeObject, FINALIZERS } from '@open-terrain/constructs/operator'
 import { toTime } from '../../base/time.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'

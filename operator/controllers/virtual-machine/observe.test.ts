@@ -1,4 +1,5 @@
-import { diskClaimName, isDiskClaimName, LABELS, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs'
+import { LABELS, POLICY_DEFAULTS } from '@open-terrain/constructs'
+import { diskClaimName, isDiskClaimName, vmChildNames } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { BY_CHILD } from '../../cluster/caches.ts'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'

@@ -1,4 +1,5 @@
-import { LABELS, vmChildNames } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { vmChildNames } from '@open-terrain/constructs/operator'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { isChildOf, isOrphaned } from '../../cluster/ownership.ts'

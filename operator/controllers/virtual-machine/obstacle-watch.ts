@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isOnPodNetwork, LABELS } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { isOnPodNetwork } from '@open-terrain/constructs/operator'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import { type PodEvent, viewPodEvent, warningOf } from '../../cluster/pod-events.ts'
 import { isApiError } from '../../kube/api-error.ts'

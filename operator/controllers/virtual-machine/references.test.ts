@@ -1,4 +1,4 @@
-import { diskClaimName } from '@open-terrain/constructs'
+import { diskClaimName } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'

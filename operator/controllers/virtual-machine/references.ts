@@ -1,4 +1,5 @@
-import { diskClaimName, LABELS, type VMDiskImageSpec, vmChildNames, workspace } from '@open-terrain/constructs'
+import { LABELS, type VMDiskImageSpec, workspace } from '@open-terrain/constructs'
+import { diskClaimName, vmChildNames } from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import { controllerOfKind, isChildOf, ownerAmong } from '../../cluster/ownership.ts'
 import { BY_IMAGE, type ImageClaim, type ReferenceSource, referenceOf, referencesOf } from '../../images/references.ts'

@@ -1,4 +1,5 @@
-import { type VirtualMachineSpec, vmChildNames } from '@open-terrain/constructs'
+import type { VirtualMachineSpec } from '@open-terrain/constructs'
+import { vmChildNames } from '@open-terrain/constructs/operator'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { isTerminating, type KubeObject, keyOf, type Raw } from '../../kube/kube-object.ts'

@@ -1,4 +1,5 @@
-import { LABELS, vmChildNames } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { vmChildNames } from '@open-terrain/constructs/operator'
 import { isOrphaned } from '../../cluster/ownership.ts'
 import { POPULATED_FOR, PRE_POPULATED } from '../../cluster/views.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'

@@ -1,4 +1,5 @@
-import { childName, vmDiskImage } from '@open-terrain/constructs'
+import { vmDiskImage } from '@open-terrain/constructs'
+import { childName } from '@open-terrain/constructs/operator'
 import { withKnownSpec } from '../../base/memoized.ts'
 import { BY_CHILD, BY_NAMESPACE, byNamespace, type ClusterCaches } from '../../cluster/caches.ts'
 import { type ImageView, viewImage } from '../../images/image-view.ts'

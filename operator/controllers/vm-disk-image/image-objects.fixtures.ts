@@ -1,4 +1,5 @@
-import { ANNOTATIONS, LABELS, MANAGER } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { MANAGER } from '@open-terrain/constructs/operator'
 import type { ClaimView, DataVolumeView, PodView, SnapshotView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'

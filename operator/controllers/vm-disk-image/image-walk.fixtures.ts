@@ -1,4 +1,5 @@
-import { ANNOTATIONS, childName, FINALIZERS, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { childName, FINALIZERS } from '@open-terrain/constructs/operator'
 import { toTime } from '../../base/time.ts'
 import { NOTHING_SEEN } from '../../cluster/import-facts.ts'
 import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster/views.ts'

@@ -1,4 +1,5 @@
-import { LABELS, MANAGER } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { MANAGER } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'

@@ -1,4 +1,5 @@
-import { LABELS, MANAGER } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { MANAGER } from '@open-terrain/constructs/operator'
 import type { Clock } from '../../base/clock.ts'
 import { controllerKindOf, controllerOfKind, ownerAmong } from '../../cluster/ownership.ts'
 import type { ImageView } from '../../images/image-view.ts'

@@ -1,4 +1,5 @@
-import { LABELS, MANAGER, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { MANAGER } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { clusterCaches } from '../../cluster/caches.ts'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'

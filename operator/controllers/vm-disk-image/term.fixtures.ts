@@ -1,4 +1,5 @@
-import { FINALIZERS, type Policy } from '@open-terrain/constructs'
+import type { Policy } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { clusterCaches } from '../../cluster/caches.ts'
 import { Neighbours } from '../../cluster/neighbours.ts'
 import { settled } from '../../kube/fake-clock.fixtures.ts'

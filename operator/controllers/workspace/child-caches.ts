@@ -1,4 +1,5 @@
-import { LAB_ISOLATION, LABELS, workspace } from '@open-terrain/constructs'
+import { LABELS, workspace } from '@open-terrain/constructs'
+import { LAB_ISOLATION } from '@open-terrain/constructs/operator'
 import { BY_OWNER, byOwnerOf } from '../../cluster/ownership.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { ANNOTATIONS, LABELS, NETWORKS_ANNOTATION, PLAYER_CONTAINER, podNetworksIn } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { NETWORKS_ANNOTATION, PLAYER_CONTAINER, podNetworksIn } from '@open-terrain/constructs/operator'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import { conditionOf } from '../../cluster/views.ts'
 import type { KubeObject, Raw, ResourceType } from '../../kube/kube-object.ts'

@@ -1,4 +1,5 @@
-import { type PlayRecord, virtualMachine, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { virtualMachine, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { PlayRecord } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { JOB, POD, SECRET } from '../../kube/resource-types.ts'

@@ -1,4 +1,4 @@
-import { generatedKeysOf } from '@open-terrain/constructs'
+import { generatedKeysOf } from '@open-terrain/constructs/operator'
 import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'

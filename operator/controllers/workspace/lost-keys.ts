@@ -1,4 +1,4 @@
-import { generatedKeysOf } from '@open-terrain/constructs'
+import { generatedKeysOf } from '@open-terrain/constructs/operator'
 import { find } from '../../kube/find.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'

@@ -1,4 +1,4 @@
-import { SECRET_COPY_POLICY, SECRET_COPY_RULE } from '@open-terrain/constructs'
+import { SECRET_COPY_POLICY, SECRET_COPY_RULE } from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { find } from '../../kube/find.ts'

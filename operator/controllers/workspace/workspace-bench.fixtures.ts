@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   ANNOTATIONS,
-  type DeploymentObject,
   POLICY_DEFAULTS,
   type Policy,
   type VMDiskImageStatus,
@@ -10,6 +9,7 @@ import {
   type WorkspaceSpecInput,
   workspace,
 } from '@open-terrain/constructs'
+import type { DeploymentObject } from '@open-terrain/constructs/operator'
 import { Registry } from 'prom-client'
 import { expect, onTestFinished } from 'vitest'
 import { PROPOSED_WORKSPACE } from '../../../constructs/api/proposed-workspace.fixtures.ts'

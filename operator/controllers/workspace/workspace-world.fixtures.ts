@@ -1,13 +1,11 @@
 import {
   ANNOTATIONS,
-  type DeploymentObject,
-  isCopiedSecret,
   POLICY_DEFAULTS,
   type Policy,
   parseWorkspaceSpec,
-  podNetworksIn,
   type WorkspaceSpec,
 } from '@open-terrain/constructs'
+import { type DeploymentObject, isCopiedSecret, podNetworksIn } from '@open-terrain/constructs/operator'
 import { viewQuota } from '../../cluster/quotas.ts'
 import { viewClaim, viewNamespace, viewSecret } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, type DataSyncSpecInput, dataSyncImageName, type ImageTriple } from '@open-terrain/constructs'
+import { ANNOTATIONS, type DataSyncSpecInput } from '@open-terrain/constructs'
+import { dataSyncImageName, type ImageTriple } from '@open-terrain/constructs/operator'
 import { apiVersionOf, type KubeObject, type ObjectKey } from '../../../operator/kube/kube-object.ts'
 import { NAMESPACE } from '../../../operator/kube/resource-types.ts'
 import { DATA_SYNC, type DataSync, IMAGE } from '../../harness/kinds.ts'

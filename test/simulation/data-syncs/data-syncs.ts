@@ -1,4 +1,5 @@
-import { ANNOTATIONS, dataSyncImageName } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { dataSyncImageName } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, type DataSync } from '../../harness/kinds.ts'

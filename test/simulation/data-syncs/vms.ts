@@ -1,4 +1,5 @@
-import { ANNOTATIONS, type DataSyncSpecInput, dataSyncImageName, type ImageTriple } from '@open-terrain/constructs'
+import { ANNOTATIONS, type DataSyncSpecInput } from '@open-terrain/constructs'
+import { dataSyncImageName, type ImageTriple } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { SourceNature } from '../schedule.ts'
 import { urlOf } from '../sources.ts'

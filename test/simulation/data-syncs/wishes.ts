@@ -1,4 +1,5 @@
-import { ANNOTATIONS, type ImageTriple, LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import type { ImageTriple } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, type DataSync, type Image } from '../../harness/kinds.ts'

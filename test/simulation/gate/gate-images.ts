@@ -1,4 +1,4 @@
-import { childName } from '@open-terrain/constructs'
+import { childName } from '@open-terrain/constructs/operator'
 import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
 import type { ImageView } from '../../../operator/images/image-view.ts'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'

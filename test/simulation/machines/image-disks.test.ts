@@ -1,4 +1,4 @@
-import { diskClaimName } from '@open-terrain/constructs'
+import { diskClaimName } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import {
   DATA_VOLUME,

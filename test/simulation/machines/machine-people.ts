@@ -1,4 +1,5 @@
-import { LABELS, RUN_STRATEGIES, type VirtualMachineSpecInput, vmChildNames } from '@open-terrain/constructs'
+import { LABELS, RUN_STRATEGIES, type VirtualMachineSpecInput } from '@open-terrain/constructs'
+import { vmChildNames } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,

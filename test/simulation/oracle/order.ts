@@ -1,4 +1,5 @@
-import { FINALIZERS, LABELS } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { compareResourceVersions } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { type Image, reasonOf } from '../../harness/kinds.ts'

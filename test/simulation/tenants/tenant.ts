@@ -1,4 +1,5 @@
-import { LABELS, MANAGER } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { MANAGER } from '@open-terrain/constructs/operator'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import {
   apiVersionOf,

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, SHARED_LABEL } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { SHARED_LABEL } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { SECRET } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'

@@ -1,4 +1,4 @@
-import { networkNames } from '@open-terrain/constructs'
+import { networkNames } from '@open-terrain/constructs/operator'
 import { keyOf } from '../../../operator/kube/kube-object.ts'
 import { NETWORK_ATTACHMENT_DEFINITION } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'

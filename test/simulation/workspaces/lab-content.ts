@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ansibleName } from '@open-terrain/constructs'
+import { ansibleName } from '@open-terrain/constructs/operator'
 import { parse } from 'yaml'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Workspace } from '../../harness/kinds.ts'

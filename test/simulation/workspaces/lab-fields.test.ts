@@ -1,4 +1,5 @@
-import { parseWorkspaceSpec, renderWorkspaceMachine, virtualMachine, workspace } from '@open-terrain/constructs'
+import { parseWorkspaceSpec, virtualMachine, workspace } from '@open-terrain/constructs'
+import { renderWorkspaceMachine } from '@open-terrain/constructs/operator'
 import { resourceSchema } from '@open-terrain/constructs/platform'
 import { describe, expect, it } from 'vitest'
 import { scheduleOf, storyOf } from '../story.ts'

@@ -1,4 +1,4 @@
-import { ansibleName, claimName, networkNames, persistentVolumeName } from '@open-terrain/constructs'
+import { ansibleName, claimName, networkNames, persistentVolumeName } from '@open-terrain/constructs/operator'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
 import * as types from '../../../operator/kube/resource-types.ts'

@@ -1,4 +1,4 @@
-import type { PlayRecord, WorkspaceNetworkProps } from '@open-terrain/constructs'
+import type { PlayRecord, WorkspaceNetworkProps } from '@open-terrain/constructs/operator'
 import type { ComponentKind } from '../../../operator/controllers/workspace/decide/component-kind.ts'
 import type { Mutant } from '../mutant.ts'
 import { SHARED, WORKSPACES } from '../mutants/product-modules.ts'

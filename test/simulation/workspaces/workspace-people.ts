@@ -1,4 +1,5 @@
-import { ANNOTATIONS, LABELS, SHARED_LABEL } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { SHARED_LABEL } from '@open-terrain/constructs/operator'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import {

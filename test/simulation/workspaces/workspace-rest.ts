@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ANNOTATIONS, isClusterNetworkName, vmChildNames } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { isClusterNetworkName, vmChildNames } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { JOB, KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../../operator/kube/resource-types.ts'
 import type { Job } from '../../../sandbox/memory-cluster/job-objects.ts'

@@ -1,4 +1,5 @@
-import { LABELS, SECRET_COPY_POLICY, SECRET_COPY_RULE } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { SECRET_COPY_POLICY, SECRET_COPY_RULE } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   ADMISSION_POLICY,

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, shortHash } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { shortHash } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Wish } from '../world.ts'
 import { newRequests } from './requests.ts'

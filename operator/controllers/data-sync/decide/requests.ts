@@ -1,4 +1,5 @@
-import { ANNOTATIONS, shortHash } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { shortHash } from '@open-terrain/constructs/operator'
 import { memoized } from '../../../base/memoized.ts'
 import type { Wish } from '../world.ts'
 

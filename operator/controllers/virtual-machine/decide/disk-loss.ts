@@ -1,4 +1,5 @@
-import { ANNOTATIONS, LABELS, shortHash, virtualMachine, vmChildNames, workspace } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, virtualMachine, workspace } from '@open-terrain/constructs'
+import { shortHash, vmChildNames } from '@open-terrain/constructs/operator'
 import { isOrphaning } from '../../../cluster/dependents.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import { POPULATED_FOR, PRE_POPULATED } from '../../../cluster/views.ts'

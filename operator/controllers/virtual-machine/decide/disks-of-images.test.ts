@@ -1,4 +1,5 @@
-import { diskClaimName, LABELS } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { diskClaimName } from '@open-terrain/constructs/operator'
 import { describe, expect, it, vi } from 'vitest'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'

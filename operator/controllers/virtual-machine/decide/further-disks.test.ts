@@ -1,4 +1,5 @@
-import { ANNOTATIONS, diskClaimName } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { diskClaimName } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { reasonOf } from '../../../runtime/standing.ts'
 import { HOUR } from '../../../runtime/times.fixtures.ts'

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, type GuestDataDisk, type VirtualMachineStatus, vmChildNames } from '@open-terrain/constructs'
+import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
+import { type GuestDataDisk, vmChildNames } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { isSameValue } from '../../../images/decide/image-meaning.ts'
 import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../../kube/kube-object.ts'

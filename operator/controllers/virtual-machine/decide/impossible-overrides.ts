@@ -4,7 +4,7 @@ import {
   type RefusedOverride,
   valueAtSteps,
   withOverrides,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { changedOverrides, overridesOf } from './machine-overrides.ts'
 import type { MachineDraft } from './machine-plan.ts'
 import { renderedMachine } from './plan-children.ts'

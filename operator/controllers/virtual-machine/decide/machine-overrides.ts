@@ -1,5 +1,5 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
   guestNames,
   isSameAmount,
   type KubeVirtVirtualMachineObject,
@@ -12,7 +12,7 @@ import {
   valueAtSteps,
   whyNotAllowed,
   withOverrides,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { isSame } from '../../../base/equality.ts'
 import type { KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineDraft } from './machine-plan.ts'

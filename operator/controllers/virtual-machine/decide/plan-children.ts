@@ -1,5 +1,5 @@
+import { ANNOTATIONS, LABELS, type VirtualMachineSpec, type VirtualMachineStatus } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
   cloudInitFingerprint,
   cloudInitHash,
   compareQuantities,
@@ -9,7 +9,6 @@ import {
   hardwareOf,
   isWindows,
   type KubeVirtVirtualMachineObject,
-  LABELS,
   type MaybeFromSpec,
   matchersOf,
   namesFromSpec,
@@ -19,11 +18,9 @@ import {
   renderDiskClaim,
   renderKubeVirtVirtualMachine,
   uuidFrom,
-  type VirtualMachineSpec,
-  type VirtualMachineStatus,
   withMacAddresses,
   withoutValues,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { isSameValue } from '../../../images/decide/image-meaning.ts'
 import type { ImageView } from '../../../images/image-view.ts'

@@ -1,4 +1,4 @@
-import { FINALIZERS } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../base/time.ts'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'

@@ -1,4 +1,5 @@
-import { cloudInitHash, type VMDiskImageStatus } from '@open-terrain/constructs'
+import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import { cloudInitHash } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'

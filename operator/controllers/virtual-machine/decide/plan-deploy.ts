@@ -1,5 +1,6 @@
 import type { VirtualMachineInterface, VirtualMachineStatus } from '@open-terrain/constructs'
-import { ANNOTATIONS, cloudInitFingerprint, shortHash, vmChildNames } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { cloudInitFingerprint, shortHash, vmChildNames } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { firstFew } from '../../../base/messages.ts'
 import { toTime } from '../../../base/time.ts'

@@ -1,4 +1,4 @@
-import type { KubeVirtVirtualMachineObject } from '@open-terrain/constructs'
+import type { KubeVirtVirtualMachineObject } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import type { KubeVirtView } from '../kubevirt-views.ts'
 

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, guestHostsHash, LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { guestHostsHash } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DISK } from '../machine-disks.fixtures.ts'

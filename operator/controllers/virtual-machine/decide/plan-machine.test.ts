@@ -1,4 +1,4 @@
-import { cloudInitFingerprint, cloudInitHash, withMacAddresses } from '@open-terrain/constructs'
+import { cloudInitFingerprint, cloudInitHash, withMacAddresses } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'

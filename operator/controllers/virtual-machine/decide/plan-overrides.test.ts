@@ -1,4 +1,5 @@
-import { ANNOTATIONS, valueAtSteps } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { valueAtSteps } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { changeTo } from '../../../runtime/owned-fields.ts'
 import { Walk } from '../machine-walk.fixtures.ts'

@@ -1,11 +1,5 @@
-import {
-  compareQuantities,
-  guestHostsHash,
-  LABELS,
-  replacedBy,
-  type VirtualMachineSpec,
-  warningsOf,
-} from '@open-terrain/constructs'
+import { LABELS, type VirtualMachineSpec } from '@open-terrain/constructs'
+import { compareQuantities, guestHostsHash, replacedBy, warningsOf } from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../base/messages.ts'
 import { whoMade } from '../../../images/decide/image-creator.ts'
 import { isOtherContent, mismatches } from '../../../images/decide/image-meaning.ts'

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, ROOT_DISK, vmChildNames } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { ROOT_DISK, vmChildNames } from '@open-terrain/constructs/operator'
 import type { KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineWorld } from '../world.ts'
 import { type MachineDraft, type Step, waiting } from './machine-plan.ts'

@@ -1,11 +1,11 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
   type KubeVirtVirtualMachineObject,
   namesFromSpec,
   SYSPREP_DISK,
   SYSPREP_FROM_SPEC,
   withMacAddresses,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { type SharedList, sharedList } from '../../../runtime/owned-fields.ts'
 import type { KubeVirtView } from '../kubevirt-views.ts'

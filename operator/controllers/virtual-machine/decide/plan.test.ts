@@ -1,4 +1,4 @@
-import { FINALIZERS } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { reasonOf } from '../../../runtime/standing.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'

@@ -1,4 +1,5 @@
-import { FINALIZERS, problemsText } from '@open-terrain/constructs'
+import { problemsText } from '@open-terrain/constructs'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { endingWaits, isKeptByDependentsAlone } from '../../../cluster/dependents.ts'
 import { unusableReason } from '../../../cluster/own-view.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'

@@ -1,9 +1,5 @@
-import {
-  ANNOTATIONS,
-  diskClaimName,
-  VIRTUAL_MACHINE_REASON_HELP,
-  type VirtualMachineReason,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS, VIRTUAL_MACHINE_REASON_HELP, type VirtualMachineReason } from '@open-terrain/constructs'
+import { diskClaimName } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../base/time.ts'
 import { expectShown } from '../../../runtime/plan-laws.fixtures.ts'

@@ -1,4 +1,5 @@
-import { FINALIZERS, LABELS, MANAGER } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { FINALIZERS, MANAGER } from '@open-terrain/constructs/operator'
 import { Registry } from 'prom-client'
 import type { Clock } from '../../../base/clock.ts'
 import { BY_CLAIM, claimIndex } from '../../../cluster/importers.ts'

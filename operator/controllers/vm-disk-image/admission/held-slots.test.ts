@@ -1,4 +1,5 @@
-import { LABELS, MANAGER } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { MANAGER } from '@open-terrain/constructs/operator'
 import { afterEach, describe, expect, it } from 'vitest'
 import { POD_PHASE, viewClaim, viewDataVolume, viewPod } from '../../../cluster/views.ts'
 import { apiError } from '../../../kube/api-error.fixtures.ts'

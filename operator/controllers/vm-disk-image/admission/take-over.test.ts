@@ -1,4 +1,5 @@
-import { ANNOTATIONS, childName, LABELS, MANAGER } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { childName, MANAGER } from '@open-terrain/constructs/operator'
 import { afterEach, describe, expect, it } from 'vitest'
 import { viewDataVolume } from '../../../cluster/views.ts'
 import { apiError } from '../../../kube/api-error.fixtures.ts'

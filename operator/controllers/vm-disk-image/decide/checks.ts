@@ -1,10 +1,5 @@
-import {
-  CERTIFICATE_ENDINGS,
-  type CredentialKey,
-  isUrlAllowed,
-  type Reason,
-  SOURCE_CREDENTIALS,
-} from '@open-terrain/constructs'
+import { type CredentialKey, isUrlAllowed, type Reason, SOURCE_CREDENTIALS } from '@open-terrain/constructs'
+import { CERTIFICATE_ENDINGS } from '@open-terrain/constructs/operator'
 import { isFinished } from '../../../cluster/import-facts.ts'
 import { type QuotaRefusal, quotaRefusalIn } from '../../../cluster/quotas.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'

@@ -1,4 +1,5 @@
-import { childName, LABELS, shortHash } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { childName, shortHash } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { ObjectMeta } from '../../../kube/kube-object.ts'
 import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'

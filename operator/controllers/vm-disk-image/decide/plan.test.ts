@@ -1,4 +1,4 @@
-import { shortHash } from '@open-terrain/constructs'
+import { shortHash } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { fromTime } from '../../../base/time.ts'
 import { HOUR } from '../../../runtime/times.fixtures.ts'

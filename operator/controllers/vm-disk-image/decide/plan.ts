@@ -1,16 +1,18 @@
 import {
   ANNOTATIONS,
   type Artifact,
-  childName,
-  FINALIZERS,
-  type ImageRef,
   LABELS,
   problemsText,
   type Reason,
-  renderDataSource,
-  renderVolumeSnapshot,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import {
+  childName,
+  FINALIZERS,
+  type ImageRef,
+  renderDataSource,
+  renderVolumeSnapshot,
+} from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { firstFew, redactUrls } from '../../../base/messages.ts'
 import { fromTime, toTime } from '../../../base/time.ts'

@@ -1,14 +1,12 @@
 import {
   ANNOTATIONS,
-  childName,
   type Policy,
   type Reason,
-  revisionOf,
   type SourceType,
-  shortHash,
   type VMDiskImageSpec,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
+import { childName, revisionOf, shortHash } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { budgetKeyOf } from '../../../images/decide/image-content.ts'
 import { DEFAULT_KEYS } from '../../../images/decide/image-meaning.ts'

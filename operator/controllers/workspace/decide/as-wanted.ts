@@ -1,4 +1,5 @@
-import { ANNOTATIONS, isSameAmount, shortHash, type VirtualMachineSpec, virtualMachine } from '@open-terrain/constructs'
+import { ANNOTATIONS, type VirtualMachineSpec, virtualMachine } from '@open-terrain/constructs'
+import { isSameAmount, shortHash } from '@open-terrain/constructs/operator'
 import { isSame } from '../../../base/equality.ts'
 import { memoized } from '../../../base/memoized.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'

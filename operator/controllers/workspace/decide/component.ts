@@ -1,11 +1,5 @@
-import type {
-  NetworksOfBefore,
-  Policy,
-  WorkspacePhase,
-  WorkspaceReason,
-  WorkspaceSpec,
-  WorkspaceStatus,
-} from '@open-terrain/constructs'
+import type { Policy, WorkspacePhase, WorkspaceReason, WorkspaceSpec, WorkspaceStatus } from '@open-terrain/constructs'
+import type { NetworksOfBefore } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { SecretSource } from './secret-sources.ts'
 

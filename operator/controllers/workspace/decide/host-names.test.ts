@@ -1,4 +1,5 @@
-import { ANNOTATIONS, PLACEMENT_GATE, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { ANNOTATIONS, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { PLACEMENT_GATE } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { viewContainerPod } from '../child-views.ts'

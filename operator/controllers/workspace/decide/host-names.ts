@@ -1,4 +1,5 @@
-import { ANNOTATIONS, clusterHostsName, HOSTS_KEY, LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { clusterHostsName, HOSTS_KEY } from '@open-terrain/constructs/operator'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
 import type { ConfigMapView, ContainerPodView } from '../child-views.ts'
 import type { WorkspaceWorld } from '../world.ts'

@@ -1,5 +1,4 @@
 import {
-  fillImageUrl,
   type Policy,
   parseVMDiskImageSpec,
   problemsText,
@@ -8,6 +7,7 @@ import {
   type WorkspaceSpec,
   type WorkspaceVm,
 } from '@open-terrain/constructs'
+import { fillImageUrl } from '@open-terrain/constructs/operator'
 
 /** What a missing image is created from, or why it cannot be created. */
 export type ImageTemplate =

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, type DeploymentObject, LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import type { DeploymentObject } from '@open-terrain/constructs/operator'
 import type { ClaimView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DEPLOYMENT, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'

@@ -1,12 +1,12 @@
+import type { Policy } from '@open-terrain/constructs'
 import {
   notAllowedOverride,
   type OverrideRoot,
   overridePath,
-  type Policy,
   type RefusedOverride,
   readOverrides,
   whyNotAllowed,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { type ComponentStanding, componentFailed } from './component.ts'
 
 /**

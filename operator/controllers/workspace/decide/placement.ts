@@ -1,4 +1,5 @@
-import { ANNOTATIONS, PLACEMENT_GATE } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { PLACEMENT_GATE } from '@open-terrain/constructs/operator'
 import { fromTime } from '../../../base/time.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DEPLOYMENT } from '../../../kube/resource-types.ts'

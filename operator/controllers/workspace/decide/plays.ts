@@ -1,10 +1,15 @@
 import {
   ANNOTATIONS,
+  type Play,
+  type WorkspaceSpec,
+  type WorkspaceStatus,
+  type WorkspaceVm,
+} from '@open-terrain/constructs'
+import {
   areMounted,
   freePlayAddress,
   hasPlayLogin,
   PLAY_MESSAGE_MAX,
-  type Play,
   type PlayRecord,
   playImage,
   playJobName,
@@ -12,11 +17,8 @@ import {
   playsOf,
   renderPlayJob,
   shortHash,
-  type WorkspaceSpec,
-  type WorkspaceStatus,
-  type WorkspaceVm,
   whyNotPlayable,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { memoized } from '../../../base/memoized.ts'
 import { cutTo } from '../../../base/messages.ts'
 import { withoutSecretsOf } from '../../../base/secrets-of.ts'

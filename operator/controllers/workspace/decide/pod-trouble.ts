@@ -1,4 +1,4 @@
-import { ansibleName } from '@open-terrain/constructs'
+import { ansibleName } from '@open-terrain/constructs/operator'
 import { redactUrls } from '../../../base/messages.ts'
 import { lasting } from '../../../cluster/pod-events.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'

@@ -1,4 +1,4 @@
-import { copiedUidOf } from '@open-terrain/constructs'
+import { copiedUidOf } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { NAMESPACE, SECRET } from '../../../kube/resource-types.ts'
 import type { WorkspaceWorld } from '../world.ts'

@@ -1,16 +1,14 @@
 import {
   ANNOTATIONS,
   COPIED_TYPES,
-  type CopiedSecret,
   type CopiedType,
   type CopiedWorkspaceSecret,
-  copiedUidOf,
   LABELS,
   type Policy,
-  SHARED_LABEL,
   virtualMachine,
   workspace,
 } from '@open-terrain/constructs'
+import { type CopiedSecret, copiedUidOf, SHARED_LABEL } from '@open-terrain/constructs/operator'
 import { controllerOfKind } from '../../../cluster/ownership.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { type ChildRefusal, childId } from '../../../runtime/child-refusals.ts'

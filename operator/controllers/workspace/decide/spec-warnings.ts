@@ -1,4 +1,5 @@
-import { WORKSPACE_CONDITIONS, type WorkspaceReason, wholeLabWarnings } from '@open-terrain/constructs'
+import { WORKSPACE_CONDITIONS, type WorkspaceReason } from '@open-terrain/constructs'
+import { wholeLabWarnings } from '@open-terrain/constructs/operator'
 import { cutTo } from '../../../base/messages.ts'
 import type { NewCondition } from '../../../runtime/conditions.ts'
 import { newCondition } from '../../../runtime/standing.ts'

@@ -1,4 +1,4 @@
-import { COMPONENT_MESSAGE_MAX } from '@open-terrain/constructs'
+import { COMPONENT_MESSAGE_MAX } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { childId } from '../../../runtime/child-refusals.ts'

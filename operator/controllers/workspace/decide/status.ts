@@ -1,5 +1,4 @@
 import {
-  COMPONENT_MESSAGE_MAX,
   WORKSPACE_CONDITIONS as TYPE,
   WORKSPACE_REASON_HELP,
   type WorkspaceComponent,
@@ -7,6 +6,7 @@ import {
   type WorkspaceReason,
   type WorkspaceStatus,
 } from '@open-terrain/constructs'
+import { COMPONENT_MESSAGE_MAX } from '@open-terrain/constructs/operator'
 import { cutTo, firstFew } from '../../../base/messages.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'

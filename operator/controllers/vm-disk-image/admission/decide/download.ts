@@ -1,4 +1,5 @@
-import { LABELS, MANAGER } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { MANAGER } from '@open-terrain/constructs/operator'
 import { DEPENDENTS_MS, isWaitingForDependents } from '../../../../cluster/dependents.ts'
 import { isBlind, isFinished } from '../../../../cluster/import-facts.ts'
 import { isChildOf, isOrphaned } from '../../../../cluster/ownership.ts'

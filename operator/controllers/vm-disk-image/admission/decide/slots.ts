@@ -1,4 +1,5 @@
-import { childName, vmDiskImage } from '@open-terrain/constructs'
+import { vmDiskImage } from '@open-terrain/constructs'
+import { childName } from '@open-terrain/constructs/operator'
 import { memoized } from '../../../../base/memoized.ts'
 import type { Owner } from '../../../../cluster/ownership.ts'
 import type { Start } from '../../decide/image-plan.ts'

@@ -1,5 +1,5 @@
+import { ANNOTATIONS, type WorkspaceSpec, workspace as workspaceKind } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
   ansibleName,
   areVariablesTooLarge,
   hasPlays,
@@ -10,9 +10,7 @@ import {
   renderPlaysNetworkPolicy,
   renderWorkspaceAnsible,
   renderWorkspacePlays,
-  type WorkspaceSpec,
-  workspace as workspaceKind,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { JOB } from '../../../../kube/resource-types.ts'
 import { WORKSPACE_CONFIG_MAP } from '../../child-views.ts'

@@ -1,3 +1,4 @@
+import type { WorkspaceContainerCluster } from '@open-terrain/constructs'
 import {
   ANSIBLE_VOLUME,
   type ContainerClusterProps,
@@ -14,8 +15,7 @@ import {
   renderClusterNetworks,
   renderContainerCluster,
   routesNotShared,
-  type WorkspaceContainerCluster,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { redactUrls } from '../../../../base/messages.ts'
 import { withoutSecretsOf } from '../../../../base/secrets-of.ts'
 import { CONFIG_MAP, DEPLOYMENT } from '../../../../kube/resource-types.ts'

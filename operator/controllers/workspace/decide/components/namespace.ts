@@ -3,7 +3,7 @@ import {
   renderWorkspaceNamespace,
   renderWorkspaceNetworkPolicies,
   renderWorkspaceQuota,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { NAMESPACE, NETWORK_POLICY, RESOURCE_QUOTA } from '../../../../kube/resource-types.ts'
 import { type Blueprint, type Component, componentFailed, componentReady, idOf } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'

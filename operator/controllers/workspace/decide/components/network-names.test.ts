@@ -1,4 +1,4 @@
-import { linkNames, linkNamesOfBefore } from '@open-terrain/constructs'
+import { linkNames, linkNamesOfBefore } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { linksIn } from '../../child-views.ts'

@@ -1,3 +1,4 @@
+import type { Policy, WorkspaceSpec } from '@open-terrain/constructs'
 import {
   cidrsOf,
   type InterfaceWords,
@@ -12,11 +13,9 @@ import {
   NETWORKS_ANNOTATION,
   type NetworksOfBefore,
   networkWarnings,
-  type Policy,
   renderWorkspaceNetwork,
   staticAddresses,
-  type WorkspaceSpec,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { NETWORK_ATTACHMENT_DEFINITION } from '../../../../kube/resource-types.ts'
 import type { WorkspaceWorld } from '../../world.ts'

@@ -1,4 +1,4 @@
-import { hasPrivileged, podSecurityLevel, renderWorkspaceOwners } from '@open-terrain/constructs'
+import { hasPrivileged, podSecurityLevel, renderWorkspaceOwners } from '@open-terrain/constructs/operator'
 import { ROLE_BINDING } from '../../../../kube/resource-types.ts'
 import { type Component, componentReady } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'

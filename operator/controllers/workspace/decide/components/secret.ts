@@ -1,16 +1,18 @@
 import {
   ANNOTATIONS,
+  type GeneratedWorkspaceSecret,
+  type WorkspaceSecret,
+  type WorkspaceSpec,
+} from '@open-terrain/constructs'
+import {
   copiedUidOf,
   copiedVersionOf,
   GENERATED_LENGTH,
-  type GeneratedWorkspaceSecret,
   isGeneratedSecret,
   renderGeneratedSecret,
   renderSecretCopy,
   WINDOWS_PASSWORD_MAX,
-  type WorkspaceSecret,
-  type WorkspaceSpec,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../../base/messages.ts'
 import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'
 import { SECRET } from '../../../../kube/resource-types.ts'

@@ -1,10 +1,10 @@
+import type { WorkspaceSpec } from '@open-terrain/constructs'
 import {
   compareQuantities,
   renderWorkspaceVolume,
   unusedVolumeWarnings,
   volumeWarnings,
-  type WorkspaceSpec,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import type { ClaimView } from '../../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../../../kube/resource-types.ts'
