@@ -17,7 +17,7 @@ const PURE_PARTS = [
   '^operator/controllers/[^/]+/(world|kubevirt-views|child-views)[.]ts$',
   '^operator/images/(image-view|references)[.]ts$',
   '^operator/kube/(api-error|controller-of|kube-object|resource-types)[.]ts$',
-  '^operator/runtime/(child-refusals|conditions|foreign|interned|members|owned-fields|plan|refusals|standing|wake)[.]ts$',
+  '^operator/runtime/(child-refusals|conditions|foreign|interned|members|owned-fields|plan|refusals|standing|requeue)[.]ts$',
 ]
 const TESTS = '[.]test[.]ts$'
 /** What tests share. */
@@ -166,7 +166,7 @@ module.exports = {
         path: [
           '^operator/kube/(?!(kube-object|resource-types)[.]ts$)',
           '^operator/base/clock[.]ts$',
-          '^operator/cluster/(caches|lease-pulse|event-looks)[.]ts$',
+          '^operator/cluster/(caches|lease-pulse|event-reads)[.]ts$',
           '^operator/[^/]+[.]ts$',
           npm('pino', 'prom-client', 'undici'),
         ],

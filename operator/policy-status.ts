@@ -4,7 +4,7 @@ import { policyTexts } from '@open-terrain/constructs/operator'
 import { find } from './kube/find.ts'
 import { type KubeObject, keyOf } from './kube/kube-object.ts'
 import { CONFIG_MAP } from './kube/resource-types.ts'
-import { LookLoop, type LookServices } from './runtime/look-loop.ts'
+import { LiveReadLoop, type LiveReadServices } from './runtime/live-read-loop.ts'
 
 /** What the operator makes of the policy. */
 export interface PolicyVerdict {
@@ -15,7 +15,7 @@ export interface PolicyVerdict {
   readonly isThere: boolean
 }
 
-interface PolicyStatusOptions extends LookServices {
+interface PolicyStatusOptions extends LiveReadServices {
   readonly namespace: string
   readonly verdict: () => PolicyVerdict
 }
@@ -29,7 +29,7 @@ interface StatusObject extends KubeObject {
  * ConfigMap `sync-operator-policy-status` beside the policy: whether all of the policy is used, and the values in force. Events about it are gone after an
  * hour. It is looked at when a replica begins to lead and when the policy changes, and written only if it says something else.
  */
-export class PolicyStatus extends LookLoop {
+export class PolicyStatus extends LiveReadLoop {
   readonly #key: { readonly namespace: string; readonly name: string }
 
   constructor(options: PolicyStatusOptions) {
@@ -57,7 +57,7 @@ export class PolicyStatus extends LookLoop {
 
   /** The verdict may have changed. */
   look(): void {
-    this.lookAfter(keyOf(this.#key), 0)
+    this.readAfter(keyOf(this.#key), 0)
   }
 }
 

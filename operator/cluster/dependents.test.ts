@@ -19,8 +19,8 @@ it.each<[string, Partial<ObjectMeta>, number, readonly object[]]>([
 
 it('a child that waits is looked at when it should be gone, and the rest of the plan stays', () => {
   const child: KubeObject = { apiVersion: 'v1', kind: 'X', metadata: { name: 'x', uid: 'u', ...GOING } }
-  const wake = { afterMs: 10 * DEPENDENTS_MS, because: 'x' }
+  const requeue = { afterMs: 10 * DEPENDENTS_MS, because: 'x' }
   const other = { apiVersion: 'v1', kind: 'X', name: 'other', uid: 'other' }
-  const ended = endingWaits({ remove: [other], wake }, [child], Date.parse(AT) + 1_000)
-  expect([ended.remove, ended.wake?.afterMs]).toEqual([[other], DEPENDENTS_MS - 1_000])
+  const ended = endingWaits({ remove: [other], requeue }, [child], Date.parse(AT) + 1_000)
+  expect([ended.remove, ended.requeue?.afterMs]).toEqual([[other], DEPENDENTS_MS - 1_000])
 })

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../kube/kube-object.ts'
 import { type Removal, referTo } from '../runtime/plan.ts'
-import { sooner, type Wake } from '../runtime/wake.ts'
+import { type Requeue, sooner } from '../runtime/requeue.ts'
 
 /** How long the deletion of dependents may take. Importers have 30 s to terminate. */
 export const DEPENDENTS_MS = 120_000
@@ -29,21 +29,21 @@ export function isKeptByDependentsAlone(object: KubeObject): boolean {
  * Ends the wait of children whose foreground deletion is overdue, with a second deletion in the background. Otherwise anyone who knows the uid of an
  * object can block its deletion forever, from any namespace: the garbage collector waits for all objects that name it as an owner with
  * blockOwnerDeletion, and a finalizer keeps those.
- * @param plan removals and wake of the rest of the plan
+ * @param plan removals and requeue of the rest of the plan
  */
 export function endingWaits(
-  plan: { readonly remove: readonly Removal[]; readonly wake?: Wake | undefined },
+  plan: { readonly remove: readonly Removal[]; readonly requeue?: Requeue | undefined },
   children: readonly (KubeObject | undefined)[],
   now: number,
-): { readonly remove: readonly Removal[]; readonly wake: Wake | undefined } {
+): { readonly remove: readonly Removal[]; readonly requeue: Requeue | undefined } {
   const removals: Removal[] = []
-  let { wake } = plan
+  let { requeue } = plan
   for (const child of children) {
     if (child === undefined || !isWaitingForDependents(child)) continue
     const leftMs = Date.parse(child.metadata.deletionTimestamp ?? '') + DEPENDENTS_MS - now
     if (leftMs <= 0) removals.push({ ...referTo(child), propagationPolicy: 'Background' })
     const afterMs = leftMs > 0 ? leftMs : DEPENDENTS_MS
-    wake = sooner(wake, { afterMs, because: 'what is being deleted should be gone' })
+    requeue = sooner(requeue, { afterMs, because: 'what is being deleted should be gone' })
   }
-  return { remove: [...plan.remove, ...removals], wake }
+  return { remove: [...plan.remove, ...removals], requeue }
 }

@@ -2,8 +2,8 @@ import { isApiError } from '../kube/api-error.ts'
 import { find } from '../kube/find.ts'
 import type { ObjectKey, Raw } from '../kube/kube-object.ts'
 import { LEASE } from '../kube/resource-types.ts'
-import { LookLoop, type LookServices } from '../runtime/look-loop.ts'
-import type { Wake } from '../runtime/wake.ts'
+import { LiveReadLoop, type LiveReadServices } from '../runtime/live-read-loop.ts'
+import type { Requeue } from '../runtime/requeue.ts'
 import type { Presence } from './neighbour-facts.ts'
 
 const LOOK_EVERY_MS = 10_000
@@ -17,7 +17,7 @@ const LISTEN_MS = 60_000
 const SILENT_MS = 30_000
 const KEY = 'lease'
 
-export interface LeasePulseOptions extends LookServices {
+export interface LeasePulseOptions extends LiveReadServices {
   /** In logs and metrics. */
   readonly name: string
   /** A Lease of the same name in another namespace belongs to someone else and is ignored. */
@@ -32,7 +32,7 @@ export interface LeasePulseOptions extends LookServices {
  * Reports whether a controller works, based on its Lease. While the controller is down, what it reported last does not change. The same is seen when
  * the work itself makes no progress. Each poll is one request. While nothing waits, there is one a minute: it tells only whether the controller is missed.
  */
-export class LeasePulse extends LookLoop {
+export class LeasePulse extends LiveReadLoop {
   readonly #options: LeasePulseOptions
   /** Monotonic time when a caller last asked; undefined while no caller asks. */
   #askedAt: number | undefined
@@ -51,7 +51,7 @@ export class LeasePulse extends LookLoop {
   }
 
   override async run(signal: AbortSignal): Promise<void> {
-    this.lookAfter(KEY, IDLE_LOOK_EVERY_MS * this.#options.random())
+    this.readAfter(KEY, IDLE_LOOK_EVERY_MS * this.#options.random())
     await super.run(signal)
   }
 
@@ -63,7 +63,7 @@ export class LeasePulse extends LookLoop {
       this.#lookedAt = now
       this.#isHeard = false
       this.#beat = undefined
-      this.lookAfter(KEY, 0)
+      this.readAfter(KEY, 0)
     }
     this.#askedAt = now
     return this.#beat === '' ? now : this.#heardAt
@@ -91,7 +91,7 @@ export class LeasePulse extends LookLoop {
     return this.#awayAt
   }
 
-  async #look(signal: AbortSignal): Promise<Wake | undefined> {
+  async #look(signal: AbortSignal): Promise<Requeue | undefined> {
     const { clock, isAwaited, onChange } = this.#options
     const isDue = isAwaited?.() === true
     if (this.#askedAt !== undefined && !isDue && clock.monotonic() - this.#askedAt >= LISTEN_MS)
@@ -116,7 +116,7 @@ export class LeasePulse extends LookLoop {
     else if (this.#lookedAt - this.#heardAt >= SILENT_MS) this.#isMissed = true
   }
 
-  #next(): Wake {
+  #next(): Requeue {
     const because = 'the Lease should have been renewed by then'
     if (this.#askedAt !== undefined) return { afterMs: LOOK_EVERY_MS, because }
     const spread = 1 + JITTER * (2 * this.#options.random() - 1)

@@ -1,4 +1,4 @@
-import type { LookServices } from '../runtime/look-loop.ts'
+import type { LiveReadServices } from '../runtime/live-read-loop.ts'
 import { LeasePulse } from './lease-pulse.ts'
 import {
   type AwaitedNeighbours,
@@ -15,7 +15,7 @@ const LEASES: Readonly<Record<Neighbour, { readonly namespace: string; readonly 
 /** How long a webhook that could not be called counts as gone if nothing tries again. Retries are at most five minutes apart. */
 const REFUSED_MS = 300_000
 
-export interface NeighboursOptions extends LookServices {
+export interface NeighboursOptions extends LiveReadServices {
   readonly cdiNamespace?: string | undefined
   readonly kubevirtNamespace?: string | undefined
 }
@@ -25,7 +25,7 @@ export interface NeighboursOptions extends LookServices {
  * may not be read, tells nothing. It is read every ten seconds while something waits for the neighbour, and once a minute otherwise.
  */
 export class Neighbours {
-  readonly #clock: LookServices['clock']
+  readonly #clock: LiveReadServices['clock']
   readonly #pulses: Readonly<Record<Neighbour, LeasePulse>>
   readonly #waiting: Readonly<Record<Neighbour, Map<string, () => void>>> = { CDI: new Map(), KubeVirt: new Map() }
   /** Monotonic time when a webhook of the neighbour last could not be called. */

@@ -2,7 +2,7 @@ import { isSame } from '../base/equality.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../kube/kube-object.ts'
 import { listWhole } from '../kube/list-all.ts'
-import { SharedLooks } from '../kube/shared-looks.ts'
+import { SharedReads } from '../kube/shared-reads.ts'
 import type { Store } from '../runtime/store.ts'
 import { BY_IMAGE, type ReferenceSource, type References, referenceOf, referencesOf } from './references.ts'
 
@@ -25,12 +25,12 @@ export interface NamingKind<T extends KubeObject> {
 /** Counts such objects as references to an image. */
 export class SpecReferences<T extends KubeObject> implements ReferenceSource {
   readonly #kind: NamingKind<T>
-  readonly #live: SharedLooks<readonly T[]>
+  readonly #live: SharedReads<readonly T[]>
 
   constructor(client: KubeClient, kind: NamingKind<T>) {
     this.#kind = kind
     const { type, view } = kind
-    this.#live = new SharedLooks((namespace, signal) => listWhole(client, type, { namespace, signal, project: view }))
+    this.#live = new SharedReads((namespace, signal) => listWhole(client, type, { namespace, signal, project: view }))
   }
 
   cached(image: ObjectKey): References {

@@ -23,7 +23,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #waiting: Buffer[] = []
   #waitingBytes = 0
   #end: 'well' | { readonly error: Error } | undefined
-  #wake: (() => void) | undefined
+  #requeue: (() => void) | undefined
 
   private constructor(signal: AbortSignal | undefined, refuse: () => Error | undefined) {
     this.#signal = signal
@@ -65,7 +65,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#waiting.push(chunk)
     this.#waitingBytes += chunk.length
     if (this.#waitingBytes > WAITING_MAX) controller.pause()
-    this.#wake?.()
+    this.#requeue?.()
   }
 
   onResponseEnd(): void {
@@ -86,7 +86,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #finish(end: 'well' | { readonly error: Error }): void {
     this.#end ??= end
     this.#signal?.removeEventListener('abort', this.#onAbort)
-    this.#wake?.()
+    this.#requeue?.()
   }
 
   async *#body(): AsyncGenerator<Buffer> {
@@ -100,7 +100,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
           continue
         }
         const more = Promise.withResolvers<void>()
-        this.#wake = more.resolve
+        this.#requeue = more.resolve
         // Data that waits in the parser arrives during this call.
         this.#controller?.resume()
         await more.promise

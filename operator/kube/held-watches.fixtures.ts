@@ -22,10 +22,10 @@ export class HeldWatches {
     if (options.resourceVersion === undefined && !this.canStream) throw apiError('Rejected')
     const { signal } = options
     const frames: Frame[] = []
-    let wake = Promise.withResolvers<void>()
+    let requeue = Promise.withResolvers<void>()
     const add = (frame: Frame) => {
       frames.push(frame)
-      wake.resolve()
+      requeue.resolve()
     }
     signal?.addEventListener('abort', () => add('end'), { once: true })
     this.opened.push({ options, send: add, end: () => add('end'), break: add })
@@ -37,8 +37,8 @@ export class HeldWatches {
         yield frame
         continue
       }
-      wake = Promise.withResolvers()
-      await wake.promise
+      requeue = Promise.withResolvers()
+      await requeue.promise
     }
   }
 }

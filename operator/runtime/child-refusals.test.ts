@@ -55,7 +55,7 @@ async function start(wanted: Record<string, string>, foreign: readonly string[] 
         }
         return { status: {}, ...mode, apply: apply.filter((one) => !isRight(one)), remove: [], events: [] }
       },
-      pace: () => ({ isStatusDue: false, wake: undefined }),
+      throttle: () => ({ isStatusDue: false, requeue: undefined }),
       factsBetween: () => ({}),
       childRefusals,
       isOurs,

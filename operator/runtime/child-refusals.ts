@@ -5,7 +5,7 @@ import { groupOf, type KubeObject, keyOf } from '../kube/kube-object.ts'
 import type { Basics } from './basics.ts'
 import { upTo } from './foreign.ts'
 import { FailureCount } from './refusals.ts'
-import type { Wake } from './wake.ts'
+import type { Requeue } from './requeue.ts'
 
 /** Why a child of an object does not exist, or is not as wanted. */
 export interface ChildRefusal {
@@ -129,7 +129,7 @@ export class ChildRefusals {
     return true
   }
 
-  wake(uid: string): Wake | undefined {
+  requeue(uid: string): Requeue | undefined {
     const due = [...(this.#families.get(uid)?.children.values() ?? [])].map(({ dueAt }) => dueAt)
     if (due.length === 0) return undefined
     const afterMs = Math.max(0, Math.min(...due) - this.#options.clock.monotonic())

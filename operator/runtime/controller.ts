@@ -4,15 +4,15 @@ import { redactUrls, traceOf } from '../base/messages.ts'
 import { isApiError } from '../kube/api-error.ts'
 import type { Basics } from './basics.ts'
 import type { ControllerMetrics } from './metrics.ts'
+import type { Requeue } from './requeue.ts'
 import { Semaphore } from './semaphore.ts'
-import type { Wake } from './wake.ts'
 import type { WorkQueue } from './work-queue.ts'
 
 export interface ControllerOptions extends Omit<Basics, 'client'> {
   readonly name: string
   readonly queue: WorkQueue
   /** Brings one object closer to what is wanted. Called for one key by one worker at a time. */
-  readonly reconcile: (key: string, signal: AbortSignal) => Promise<Wake | undefined>
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>
   readonly onError?: (key: string, error: unknown) => void
   readonly workers: number
   readonly metrics: ControllerMetrics
@@ -102,11 +102,11 @@ export class Controller {
     const started = clock.monotonic()
     let result: 'success' | 'requeue_after' | 'error' = 'success'
     try {
-      const wake = await reconcile(key, signal)
+      const requeue = await reconcile(key, signal)
       this.#failures.delete(key)
-      if (wake !== undefined) {
+      if (requeue !== undefined) {
         result = 'requeue_after'
-        queue.addAfter(key, wake.afterMs)
+        queue.addAfter(key, requeue.afterMs)
       }
     } catch (error) {
       if (signal.aborted) return

@@ -5,7 +5,7 @@ import { isApiError } from '../kube/api-error.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { EVENT } from '../kube/resource-types.ts'
 import type { Basics } from './basics.ts'
-import { Pace } from './pace.ts'
+import { KeyRateLimiter } from './key-rate-limiter.ts'
 
 export interface EventNote {
   readonly type: 'Normal' | 'Warning'
@@ -39,7 +39,7 @@ const BACKLOG = 1_000
 export class EventRecorder {
   readonly #options: EventRecorderOptions
   readonly #written = new Map<string, Written>()
-  readonly #pace = new Pace(BURST, REFILL_MS)
+  readonly #rateLimiter = new KeyRateLimiter(BURST, REFILL_MS)
   readonly #backlog: (() => Promise<void>)[] = []
   #draining: Promise<void> | undefined
 
@@ -54,8 +54,8 @@ export class EventRecorder {
   record(subject: KubeObject, note: EventNote, alsoIn?: string): void {
     const { name, uid = name } = subject.metadata
     const now = this.#options.clock.monotonic()
-    if (this.#backlog.length >= BACKLOG || this.#pace.waitMs(uid, now) > 0) return
-    this.#pace.take(uid, now)
+    if (this.#backlog.length >= BACKLOG || this.#rateLimiter.waitMs(uid, now) > 0) return
+    this.#rateLimiter.take(uid, now)
     const { type, reason, message } = note
     for (const namespace of [subject.metadata.namespace, ...(alsoIn === undefined ? [] : [alsoIn])])
       this.#backlog.push(() => this.#write(subject, namespace, { type, reason, message: redactUrls(message) }))

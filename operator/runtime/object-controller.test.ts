@@ -47,7 +47,7 @@ async function start() {
       seen.push(metadata.name)
       return NOTHING
     },
-    pace: () => ({ isStatusDue: false, wake: undefined }),
+    throttle: () => ({ isStatusDue: false, requeue: undefined }),
     factsBetween: () => ({}),
   })
   const stop = new AbortController()

@@ -3,12 +3,12 @@ import { type KubeObject, keyOf, namespaceOf, objectKeyOf } from '../kube/kube-o
 import { Controller } from './controller.ts'
 import type { ObjectPlan } from './plan.ts'
 import { type PlanCaches, PlanWriter, type WrittenKind } from './plan-writer.ts'
-import { type LiveLooks, Preconditions } from './preconditions.ts'
+import { type LiveReads, Preconditions } from './preconditions.ts'
 import type { Refusals } from './refusals.ts'
+import { type Requeue, type StatusThrottle, sooner } from './requeue.ts'
 import type { Services } from './services.ts'
 import type { KindStates } from './state-gauges.ts'
 import type { Readable, Store } from './store.ts'
-import { type StatusPace, sooner, type Wake } from './wake.ts'
 import { WorkQueue } from './work-queue.ts'
 
 const WORKERS = 8
@@ -38,9 +38,9 @@ export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> exten
   readonly prepare?: (primary: P, signal: AbortSignal) => Promise<T>
   /** Observes and decides. Undefined: not enough is known yet, and a later trigger will requeue the object. */
   readonly plan: (primary: P, prepared: T) => L | undefined
-  readonly looks?: LiveLooks<P>
+  readonly looks?: LiveReads<P>
   /** @param sinceWriteMs since the last status write by this process; undefined if there was none */
-  readonly pace: (primary: P, plan: L, sinceWriteMs: number | undefined) => StatusPace
+  readonly throttle: (primary: P, plan: L, sinceWriteMs: number | undefined) => StatusThrottle
   /** Called before a plan is executed. The returned function is called when that has ended, with or without an error. */
   readonly onBegin?: (primary: P) => () => void
   /** Set if the status reports what the API server refuses. A new refusal, or the end of one, requeues the object. */
@@ -109,7 +109,7 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     return [own, ...listen(this.queue)]
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<Wake | undefined> {
+  async #reconcile(key: string, signal: AbortSignal): Promise<Requeue | undefined> {
     const { store, prepare } = this.#kind
     const seen = store.get(key)
     if (seen === undefined) return undefined
@@ -124,7 +124,7 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
   }
 
   /** Reads and reconciles an object that the caches have no room for. One at a time is in memory, and none keeps a worker waiting for that. */
-  async #reconcileLarge(key: string, signal: AbortSignal): Promise<Wake | undefined> {
+  async #reconcileLarge(key: string, signal: AbortSignal): Promise<Requeue | undefined> {
     const { type, whole, prepare } = this.#kind
     if (this.#isLargeAtWork) return { afterMs: LARGE_AGAIN_MS, because: 'another large object has been worked on' }
     this.#isLargeAtWork = true
@@ -138,7 +138,7 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     }
   }
 
-  async #planned(primary: P, prepared: T, signal: AbortSignal): Promise<Wake | undefined> {
+  async #planned(primary: P, prepared: T, signal: AbortSignal): Promise<Requeue | undefined> {
     const plan = await this.#plan(primary, prepared, signal)
     if (plan === undefined) return undefined
     const end = this.#kind.onBegin?.(primary)
@@ -168,17 +168,17 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     }
   }
 
-  async #carryOut(primary: P, plan: L, signal: AbortSignal): Promise<Wake | undefined> {
-    const { pace, refusals, childRefusals } = this.#kind
+  async #carryOut(primary: P, plan: L, signal: AbortSignal): Promise<Requeue | undefined> {
+    const { throttle, refusals, childRefusals } = this.#kind
     const { uid = '' } = primary.metadata
     const unmet = await this.#preconditions.unmet(primary, plan.onlyIf, signal)
     if (unmet !== undefined) return unmet
-    const { isStatusDue, wake } = pace(primary, plan, this.#writer.sinceStatusWriteMs(uid))
+    const { isStatusDue, requeue } = throttle(primary, plan, this.#writer.sinceStatusWriteMs(uid))
     const held = await this.#writer.write(primary, plan, isStatusDue, signal)
     const wasRefused = refusals?.clear(uid) === true
     if (childRefusals?.takeChange(uid) === true || wasRefused) this.queue.add(keyOf(primary.metadata))
     // A plan that releases the finalizer wants no children any more.
-    const retry = plan.finalizer === 'release' ? undefined : childRefusals?.wake(uid)
-    return [wake, held, retry].reduce((first, one) => (one === undefined ? first : sooner(first, one)), plan.wake)
+    const retry = plan.finalizer === 'release' ? undefined : childRefusals?.requeue(uid)
+    return [requeue, held, retry].reduce((first, one) => (one === undefined ? first : sooner(first, one)), plan.requeue)
   }
 }

@@ -34,12 +34,12 @@ export function expectLawful(
   plan: ObjectPlan & { readonly status: Told },
   schema: ZodType,
 ): void {
-  const { status, finalizer, apply, wake } = plan
+  const { status, finalizer, apply, requeue } = plan
   expect(finalizer).not.toBe(isTerminating(primary) ? 'add' : 'release')
   expect(new Set(apply.map(childId)).size).toBe(apply.length)
-  if (wake !== undefined) {
-    expect(wake.afterMs).toBeGreaterThan(0)
-    expect(wake.because).not.toBe('')
+  if (requeue !== undefined) {
+    expect(requeue.afterMs).toBeGreaterThan(0)
+    expect(requeue.because).not.toBe('')
   }
   if (status === primary.status) return
   expect(status.observedGeneration).toBe(primary.metadata.generation)

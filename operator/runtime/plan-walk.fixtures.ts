@@ -3,9 +3,9 @@ import { toTime } from '../base/time.ts'
 import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
 import type { ObjectPlan } from './plan.ts'
 import { expectShown } from './plan-laws.fixtures.ts'
+import type { Requeue } from './requeue.ts'
 import { reasonOf } from './standing.ts'
 import { START } from './times.fixtures.ts'
-import type { Wake } from './wake.ts'
 
 /** What is different about the object of a test's world. */
 export interface ObjectOverrides<Status> {
@@ -40,7 +40,7 @@ export abstract class PlanWalk<
   Key extends string,
   World extends { readonly policy: Policy } & Readonly<Record<Key, Subject>>,
   Plan extends Pick<ObjectPlan, 'finalizer'> & {
-    readonly wake?: Wake | undefined
+    readonly requeue?: Requeue | undefined
     readonly status: Parameters<typeof expectShown>[1]
   },
 > {
@@ -125,10 +125,10 @@ export abstract class PlanWalk<
     throw new Error(`the plans never come to rest:\n${this.log.join('\n')}`)
   }
 
-  /** Returns what is written right before the plan's wake, or right before `mostMs` if that is earlier. The time is restored afterwards. */
-  writtenUntilWake(mostMs: number): readonly string[] {
+  /** Returns what is written right before the plan's requeue, or right before `mostMs` if that is earlier. The time is restored afterwards. */
+  writtenUntilRequeue(mostMs: number): readonly string[] {
     const [written, { now }] = [this.log.length, this]
-    const waitMs = Math.min(this.plan().wake?.afterMs ?? mostMs, mostMs)
+    const waitMs = Math.min(this.plan().requeue?.afterMs ?? mostMs, mostMs)
     this.now += Math.max(0, Math.floor(waitMs) - 1)
     this.step()
     this.now = now

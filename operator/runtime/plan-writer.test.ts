@@ -114,13 +114,13 @@ describe('a child with a condition of its own', () => {
 
   it('waits alone as long as that does not hold, and is looked at again', async () => {
     heldBack.add('child')
-    const wake = await writer.write(anObject('DataVolume', 'a'), plan('child'), false, new AbortController().signal)
-    expect([client.callsOf('create'), wake?.afterMs]).toEqual([['create Secret n/other'], 1])
+    const requeue = await writer.write(anObject('DataVolume', 'a'), plan('child'), false, new AbortController().signal)
+    expect([client.callsOf('create'), requeue?.afterMs]).toEqual([['create Secret n/other'], 1])
   })
 
   it('is written when that holds', async () => {
-    const wake = await writer.write(anObject('DataVolume', 'a'), plan('child'), false, new AbortController().signal)
-    expect([client.callsOf('create'), wake]).toEqual([['create Secret n/other', 'create Secret n/child'], undefined])
+    const requeue = await writer.write(anObject('DataVolume', 'a'), plan('child'), false, new AbortController().signal)
+    expect([client.callsOf('create'), requeue]).toEqual([['create Secret n/other', 'create Secret n/child'], undefined])
   })
 })
 

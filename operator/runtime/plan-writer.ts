@@ -9,9 +9,9 @@ import type { EventNote } from './event-recorder.ts'
 import { type ChildType, type ObjectPlan, type ObjectReference, type Removal, referTo } from './plan.ts'
 import type { Precondition, Preconditions } from './preconditions.ts'
 import type { Reflectors } from './reflectors.ts'
+import { type Requeue, sooner } from './requeue.ts'
 import type { Services } from './services.ts'
 import type { Standing } from './standing.ts'
-import { sooner, type Wake } from './wake.ts'
 
 /** The cache shows an accepted DELETE, or the release of our finalizer, within this time. Until then it is not repeated. */
 const DELETED_SEEN_MS = 30_000
@@ -71,13 +71,13 @@ export class PlanWriter<P extends KubeObject> {
   }
 
   /** `isStatusDue`: the status has changes that are worth a write. Returns when to requeue for children that are held back. Throws ApiError. */
-  async write(primary: P, plan: ObjectPlan, isStatusDue: boolean, signal: AbortSignal): Promise<Wake | undefined> {
+  async write(primary: P, plan: ObjectPlan, isStatusDue: boolean, signal: AbortSignal): Promise<Requeue | undefined> {
     const { client, type, caches, clock, log, preconditions, onRemoved, areChildrenApart, completed } = this.#options
     const { uid = '' } = primary.metadata
-    let wake: Wake | undefined
+    let requeue: Requeue | undefined
     const isUnmet = async (onlyIf: readonly Precondition[]) => {
       const unmet = await preconditions.unmet(primary, onlyIf, signal)
-      if (unmet !== undefined) wake = sooner(wake, unmet)
+      if (unmet !== undefined) requeue = sooner(requeue, unmet)
       return unmet !== undefined
     }
     const notes = [...plan.events]
@@ -134,7 +134,7 @@ export class PlanWriter<P extends KubeObject> {
       log.info({ key: keyOf(primary.metadata) }, `${type.kind} is gone`)
       this.#deletedAt.set(uid, clock.monotonic())
     }
-    return wake
+    return requeue
   }
 
   #record(primary: P, status: object, note: EventNote): void {
@@ -176,12 +176,12 @@ export class PlanWriter<P extends KubeObject> {
   }
 
   #logPlan({ metadata }: P, plan: ObjectPlan, isStatusDue: boolean): void {
-    const { finalizer, apply, applyIf = [], remove, touch = [], wake } = plan
+    const { finalizer, apply, applyIf = [], remove, touch = [], requeue } = plan
     const wanted = [...apply, ...applyIf.map((one) => one.wanted)]
     if (!isStatusDue && finalizer === 'keep' && wanted.length + remove.length + touch.length === 0) return
     const titles = (those: readonly ObjectReference[]) => those.map(({ kind, name }) => `${kind}/${name}`)
     const children = { apply: titles(wanted.map(referTo)), remove: titles(remove), touch: titles(touch) }
-    const facts = { key: keyOf(metadata), status: isStatusDue, finalizer, ...children, wake }
+    const facts = { key: keyOf(metadata), status: isStatusDue, finalizer, ...children, requeue }
     this.#options.log.debug(facts, `plan for a ${this.#options.type.kind}`)
   }
 

@@ -1,7 +1,7 @@
 import { isTerminating, type KubeObject, type ObjectKey, type ResourceType } from '../kube/kube-object.ts'
 import type { EventNote } from './event-recorder.ts'
 import type { Precondition } from './preconditions.ts'
-import type { Wake } from './wake.ts'
+import type { Requeue } from './requeue.ts'
 
 /** What to do about one object, as printable data, in this order: status, finalizer, children, annotations, removals, release of the finalizer. */
 export interface ObjectPlan {
@@ -13,7 +13,7 @@ export interface ObjectPlan {
   readonly remove: readonly Removal[]
   readonly touch?: readonly Touch[]
   readonly events: readonly EventNote[]
-  readonly wake?: Wake | undefined
+  readonly requeue?: Requeue | undefined
   /** If one of these does not hold, nothing of the plan is executed. */
   readonly onlyIf?: readonly Precondition[]
 }

@@ -3,7 +3,7 @@ import { apiError } from '../kube/api-error.fixtures.ts'
 import { type KubeObject, keyOf } from '../kube/kube-object.ts'
 import { CONFIG_MAP, SECRET } from '../kube/resource-types.ts'
 import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
-import { type LiveLooks, type Precondition, Preconditions } from './preconditions.ts'
+import { type LiveReads, type Precondition, Preconditions } from './preconditions.ts'
 
 const { signal } = new AbortController()
 const PRIMARY: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'n', name: 'owner' } }
@@ -17,7 +17,7 @@ beforeEach(() => {
 })
 
 /** Returns in how many ms to requeue; undefined if all preconditions hold. */
-async function unmet(onlyIf: readonly Precondition[] | undefined, looks?: LiveLooks<KubeObject>) {
+async function unmet(onlyIf: readonly Precondition[] | undefined, looks?: LiveReads<KubeObject>) {
   const caches = { observeWrite: (_type: object, object: KubeObject) => void observed.push(keyOf(object.metadata)) }
   return (await new Preconditions(client, caches, looks).unmet(PRIMARY, onlyIf, signal))?.afterMs
 }

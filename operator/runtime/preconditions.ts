@@ -3,7 +3,7 @@ import type { KubeClient } from '../kube/kube-client.ts'
 import type { KubeObject, ObjectKey, Raw, ResourceType } from '../kube/kube-object.ts'
 import { listAll } from '../kube/list-all.ts'
 import type { Reflectors } from './reflectors.ts'
-import type { Wake } from './wake.ts'
+import type { Requeue } from './requeue.ts'
 
 /** By then the caches have what a live read found. */
 const KNOWN_AFTER_MS = 1_000
@@ -14,7 +14,7 @@ export type Precondition = Absent | Unchanged | Unreferenced | Uncloned | NoneRe
 /** None of these objects exists. */
 export interface Absent {
   readonly absent: readonly NamedObject[]
-  /** `ours` means as reported by {@link LiveLooks.hasOurs}. */
+  /** `ours` means as reported by {@link LiveReads.hasOurs}. */
   readonly whose: 'ours' | "anybody's"
 }
 
@@ -53,7 +53,7 @@ export interface Uncloned {
 }
 
 /** The live reads of a kind. Those that no plan of the kind needs may be missing. They throw ApiError. */
-export interface LiveLooks<P extends KubeObject> {
+export interface LiveReads<P extends KubeObject> {
   /** Reports whether any of the found objects is one that a plan for `primary` assumed to be gone. */
   readonly hasOurs?: (found: readonly KubeObject[], primary: P) => boolean
   readonly countReferences?: ReferenceCount
@@ -70,16 +70,16 @@ export type ReferenceCount = (
 export class Preconditions<P extends KubeObject> {
   readonly #client: KubeClient
   readonly #caches: Pick<Reflectors, 'observeWrite'>
-  readonly #looks: LiveLooks<P>
+  readonly #looks: LiveReads<P>
 
-  constructor(client: KubeClient, caches: Pick<Reflectors, 'observeWrite'>, looks: LiveLooks<P> = {}) {
+  constructor(client: KubeClient, caches: Pick<Reflectors, 'observeWrite'>, looks: LiveReads<P> = {}) {
     this.#client = client
     this.#caches = caches
     this.#looks = looks
   }
 
   /** Returns when to requeue if one of them does not hold. Throws ApiError. */
-  async unmet(primary: P, onlyIf: readonly Precondition[] = [], signal: AbortSignal): Promise<Wake | undefined> {
+  async unmet(primary: P, onlyIf: readonly Precondition[] = [], signal: AbortSignal): Promise<Requeue | undefined> {
     for (const one of onlyIf) {
       if (await this.#holds(one, primary, signal)) continue
       const afterMs = ('knownAfterMs' in one ? one.knownAfterMs : undefined) ?? KNOWN_AFTER_MS

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
-import { Pace } from './pace.ts'
+import { KeyRateLimiter } from './key-rate-limiter.ts'
 import { WorkQueue } from './work-queue.ts'
 
 const build = () => {
@@ -264,10 +264,10 @@ describe('a key that comes again and again', () => {
   const PACE = { burst: 3, everyMs: 10 }
   const paced = () => {
     const clock = new FakeClock()
-    return { clock, queue: new WorkQueue(clock, { pace: new Pace(PACE.burst, PACE.everyMs) }) }
+    return { clock, queue: new WorkQueue(clock, { rateLimiter: new KeyRateLimiter(PACE.burst, PACE.everyMs) }) }
   }
 
-  it('is worked on at its pace, and others at once', async () => {
+  it('is worked on at its rateLimiter, and others at once', async () => {
     const { clock, queue } = paced()
     const seen: string[] = []
     for (let now = 0; now < 100; now += 1) {

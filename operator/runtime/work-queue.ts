@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
-import { Pace } from './pace.ts'
-import { Turns } from './turns.ts'
+import { FairQueue } from './fair-queue.ts'
+import { KeyRateLimiter } from './key-rate-limiter.ts'
 
 /** `urgent` keys are taken before `normal` keys that are due, which keep a share of the turns. */
 export type Lane = 'urgent' | 'normal'
@@ -11,7 +11,7 @@ const URGENT_IN_A_ROW = 4
 const CONFLICT_TURNS = 3
 
 export interface WorkQueueOptions {
-  readonly pace?: Pace
+  readonly rateLimiter?: KeyRateLimiter
   /** Returns the group of a key. Groups take turns. Default: one group for all keys, first come, first served. */
   readonly groupOf?: (key: string) => string
   /** The same for urgent keys. Default: `groupOf`. */
@@ -32,8 +32,8 @@ interface Scheduled {
  */
 export class WorkQueue {
   readonly #clock: Clock
-  readonly #pace: Pace
-  readonly #ready: Readonly<Record<Lane, Turns>>
+  readonly #rateLimiter: KeyRateLimiter
+  readonly #ready: Readonly<Record<Lane, FairQueue>>
   readonly #delayed = new Map<string, Scheduled>()
   readonly #heap: Scheduled[] = []
   readonly #working = new Set<string>()
@@ -50,10 +50,13 @@ export class WorkQueue {
   /** Called for each key that becomes ready; for metrics. */
   onAdd: (() => void) | undefined
 
-  constructor(clock: Clock, { pace = new Pace(), groupOf = () => '', urgentGroupOf = groupOf }: WorkQueueOptions = {}) {
+  constructor(
+    clock: Clock,
+    { rateLimiter = new KeyRateLimiter(), groupOf = () => '', urgentGroupOf = groupOf }: WorkQueueOptions = {},
+  ) {
     this.#clock = clock
-    this.#pace = pace
-    this.#ready = { urgent: new Turns(urgentGroupOf), normal: new Turns(groupOf) }
+    this.#rateLimiter = rateLimiter
+    this.#ready = { urgent: new FairQueue(urgentGroupOf), normal: new FairQueue(groupOf) }
   }
 
   /** Number of keys that are due and wait for a worker. */
@@ -102,7 +105,7 @@ export class WorkQueue {
 
   #makeReady(key: string, wanted: Lane): void {
     const now = this.#clock.monotonic()
-    const waitMs = this.#pace.waitMs(key, now)
+    const waitMs = this.#rateLimiter.waitMs(key, now)
     const lane = this.#delayed.get(key)?.lane === 'urgent' ? 'urgent' : wanted
     this.#delayed.delete(key)
     if (waitMs > 0) {
@@ -134,7 +137,7 @@ export class WorkQueue {
   /** The writes of a key were answered with a conflict. */
   noteConflict(key: string): void {
     const now = this.#clock.monotonic()
-    for (let turn = 0; turn < CONFLICT_TURNS; turn += 1) this.#pace.take(key, now)
+    for (let turn = 0; turn < CONFLICT_TURNS; turn += 1) this.#rateLimiter.take(key, now)
   }
 
   #next(): string | undefined {
@@ -144,7 +147,7 @@ export class WorkQueue {
     const key = (isUrgent ? urgent : normal).take()
     if (key === undefined) return undefined
     this.#working.add(key)
-    this.#pace.take(key, this.#clock.monotonic())
+    this.#rateLimiter.take(key, this.#clock.monotonic())
     return key
   }
 

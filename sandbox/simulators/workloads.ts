@@ -65,7 +65,7 @@ export class Workloads {
     this.#options = options
     this.#faults = new WorkloadFaults(() => {
       this.#parked.clear()
-      this.#wake(() => true)
+      this.#requeue(() => true)
     })
     this.#delays = new Delays(world)
     this.#tries = new Delays(world)
@@ -74,7 +74,7 @@ export class Workloads {
       if (isWorkload(after ?? before)) this.worker.queue.add(key)
     })
     watchRoom(world, (mayFit) => {
-      this.#wake((pod) => {
+      this.#requeue((pod) => {
         const isMeant = nodeOf(pod) === undefined && mayFit(pod)
         if (isMeant) this.#parked.delete(uidOf(pod))
         return isMeant
@@ -90,7 +90,7 @@ export class Workloads {
     for (const store of [world.secrets, world.configMaps]) {
       store.onChange(({ before, after }) => {
         const namespace = before === undefined ? after?.metadata.namespace : undefined
-        if (namespace !== undefined) this.#wake(({ metadata }) => metadata.namespace === namespace)
+        if (namespace !== undefined) this.#requeue(({ metadata }) => metadata.namespace === namespace)
       })
     }
   }
@@ -117,7 +117,7 @@ export class Workloads {
     })
   }
 
-  #wake(isMeant: (pod: Pod) => boolean): void {
+  #requeue(isMeant: (pod: Pod) => boolean): void {
     for (const pod of this.#world.pods.values()) {
       if (isWorkload(pod) && isMeant(pod)) this.worker.queue.add(keyOf(pod.metadata))
     }

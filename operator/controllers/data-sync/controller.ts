@@ -11,7 +11,7 @@ import { whenContentChanged } from '../../runtime/store.ts'
 import type { WorkQueue } from '../../runtime/work-queue.ts'
 import { DATA_SYNC, type DataSyncCaches, imagesOf } from './caches.ts'
 import { type DataSyncPlan, planDataSync } from './decide/plan.ts'
-import { dataSyncPaceOf } from './decide/status.ts'
+import { dataSyncThrottleOf } from './decide/status.ts'
 import { observeDataSync } from './observe.ts'
 import type { DataSyncView } from './world.ts'
 
@@ -48,7 +48,7 @@ export class DataSyncController extends ObjectController<DataSyncView, DataSyncP
         const refusal = refusals.of(dataSync.metadata.uid ?? '')
         return planDataSync(observeDataSync(dataSync, caches, policy(), refusal), clock.now())
       },
-      pace: ({ status }, plan, sinceWriteMs) => dataSyncPaceOf(status, plan.status, sinceWriteMs),
+      throttle: ({ status }, plan, sinceWriteMs) => dataSyncThrottleOf(status, plan.status, sinceWriteMs),
       factsBetween: (_before, status) => ({ images: (status as DataSyncView['status']).ready }),
       refusals,
     })

@@ -14,7 +14,7 @@ import { CloudInitSource } from './cloud-init.ts'
 import { awaitedNeighbours } from './decide/absence.ts'
 import { MACHINE_CHILDREN, type MachinePlan } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
-import { logFacts, machinePaceOf } from './decide/status.ts'
+import { logFacts, machineThrottleOf } from './decide/status.ts'
 import { type MachineMetrics, machineWarnings } from './machine-metrics.ts'
 import { hasMachineDisk, observeMachine } from './observe.ts'
 import { ObstacleWatch } from './obstacle-watch.ts'
@@ -96,8 +96,8 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
         return planMachine({ ...world, obstacle: start?.obstacle, neighbours: known }, clock.now())
       },
       looks: { hasOurs: hasMachineDisk, countReferences },
-      pace: (vm, { status, remove }, sinceWriteMs) =>
-        machinePaceOf(vm.status, status, sinceWriteMs, caches.waitingWith(vm, status), remove.length > 0),
+      throttle: (vm, { status, remove }, sinceWriteMs) =>
+        machineThrottleOf(vm.status, status, sinceWriteMs, caches.waitingWith(vm, status), remove.length > 0),
       factsBetween: (_vm, status) => logFacts(status, clock.now()),
       refusals,
       onError: (_vm, error) => {

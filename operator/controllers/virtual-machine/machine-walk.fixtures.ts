@@ -12,7 +12,7 @@ import type { Removal } from '../../runtime/plan.ts'
 import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import { hasDisk, type MachinePlan } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
-import { machinePaceOf } from './decide/status.ts'
+import { machineThrottleOf } from './decide/status.ts'
 import { furtherDisksOf } from './further-disks.ts'
 import { type InstanceView, viewKubeVirt } from './kubevirt-views.ts'
 import { aClaim, aDisk, DISK } from './machine-disks.fixtures.ts'
@@ -122,7 +122,7 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   }
 
   protected override carryOut(plan: MachinePlan): void {
-    const { isStatusDue: isDue } = machinePaceOf(this.status, plan.status)
+    const { isStatusDue: isDue } = machineThrottleOf(this.status, plan.status)
     if (isDue) {
       this.change({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
       this.log.push(`status ${this.stand}`)

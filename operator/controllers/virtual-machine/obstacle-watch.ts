@@ -8,8 +8,8 @@ import type { ListOptions } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { listAll, listPages } from '../../kube/list-all.ts'
 import { EVENT, NETWORK_ATTACHMENT_DEFINITION, POD, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
-import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
-import type { Wake } from '../../runtime/wake.ts'
+import { LiveReadLoop, type LiveReadLoopOptions } from '../../runtime/live-read-loop.ts'
+import type { Requeue } from '../../runtime/requeue.ts'
 import { isRefused, isStarting, refusalOf, refusedOf, reportsHang } from './decide/judge.ts'
 import type { CreateRefusal, MachineView, MachineWorld, Obstacle } from './world.ts'
 
@@ -75,11 +75,11 @@ interface Found {
  * namespace, with up to three lists for those that start and one for those that are refused. It runs at most every 30 s, for one namespace
  * after the other, and only while a machine hangs: there is no watch, and no request while machines start as they should.
  */
-export class ObstacleWatch extends LookLoop {
-  readonly #options: LookLoopOptions
+export class ObstacleWatch extends LiveReadLoop {
+  readonly #options: LiveReadLoopOptions
   readonly #places = new Map<string, Place>()
 
-  constructor(options: LookLoopOptions) {
+  constructor(options: LiveReadLoopOptions) {
     super(options, 'virtualmachine-obstacles', (namespace, signal) => this.#look(namespace, signal))
     this.#options = options
   }
@@ -118,7 +118,7 @@ export class ObstacleWatch extends LookLoop {
     const obstacle = hasHung ? obstacleOf(needs, found) : undefined
     const start = { key: keyOf(metadata), since, ...needs, obstacle, isLookedAt, isAwaited: hasHung && !isLookedAt }
     starts.set(uid, start)
-    this.lookAfter(namespace, since + PATIENCE_MS - now)
+    this.readAfter(namespace, since + PATIENCE_MS - now)
     return start
   }
 
@@ -128,7 +128,7 @@ export class ObstacleWatch extends LookLoop {
     if (place?.starts.delete(uid) && place.starts.size === 0) this.#places.delete(namespace)
   }
 
-  async #look(namespace: string, signal: AbortSignal): Promise<Wake | undefined> {
+  async #look(namespace: string, signal: AbortSignal): Promise<Requeue | undefined> {
     const { clock } = this.#options
     const place = this.#places.get(namespace)
     if (place === undefined) return undefined

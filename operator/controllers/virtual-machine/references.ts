@@ -7,7 +7,7 @@ import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listAll, listWhole } from '../../kube/list-all.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
-import { SharedLooks } from '../../kube/shared-looks.ts'
+import { SharedReads } from '../../kube/shared-reads.ts'
 import { bounded, KEPT_MAX } from '../../runtime/foreign.ts'
 import { stopAll } from '../../runtime/stops.ts'
 import {
@@ -36,11 +36,11 @@ type StoredDisk = KubeObject & { readonly status?: { readonly phase?: string } }
  * user of the first image until the disk is complete.
  */
 export class MachineReferences implements ReferenceSource {
-  readonly #live: SharedLooks<Awaited<ReturnType<typeof listMachines>>>
+  readonly #live: SharedReads<Awaited<ReturnType<typeof listMachines>>>
   readonly #caches: MachineCaches
 
   constructor(client: KubeClient, caches: MachineCaches) {
-    this.#live = new SharedLooks((_all, signal) => listMachines(client, signal))
+    this.#live = new SharedReads((_all, signal) => listMachines(client, signal))
     this.#caches = caches
   }
 

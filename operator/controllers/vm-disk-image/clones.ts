@@ -9,7 +9,7 @@ import type { KubeClient } from '../../kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listWhole } from '../../kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
-import { SharedLooks } from '../../kube/shared-looks.ts'
+import { SharedReads } from '../../kube/shared-reads.ts'
 import type { Uncloned } from '../../runtime/preconditions.ts'
 import type { ImageCaches } from './caches.ts'
 
@@ -25,16 +25,16 @@ const SOURCE_MAX = 400
  */
 export class Clones implements ReferenceSource {
   readonly #caches: ImageCaches
-  readonly #live: SharedLooks<readonly LiveClone[]>
+  readonly #live: SharedReads<readonly LiveClone[]>
   /** Names that helper claims of a namespace read from. */
-  readonly #helpers: SharedLooks<ReadonlySet<string>>
+  readonly #helpers: SharedReads<ReadonlySet<string>>
 
   constructor(client: KubeClient, caches: ImageCaches) {
     this.#caches = caches
-    this.#live = new SharedLooks(async (_all, signal) =>
+    this.#live = new SharedReads(async (_all, signal) =>
       (await listWhole(client, DATA_VOLUME, { signal, project: viewClone })).flat(),
     )
-    this.#helpers = new SharedLooks((namespace, signal) => listHelpers(client, namespace, signal))
+    this.#helpers = new SharedReads((namespace, signal) => listHelpers(client, namespace, signal))
   }
 
   /** Reports whether anything reads from this child. Asks the cache first, because its yes is enough. Throws ApiError. */

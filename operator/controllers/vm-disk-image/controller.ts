@@ -11,9 +11,9 @@ import { QueuePositions } from './admission/queue-positions.ts'
 import { LEDGER_NAME } from './admission/slot-ledger.ts'
 import { IMAGE } from './caches.ts'
 import { IMAGE_CHILDREN, type ImagePlan } from './decide/image-plan.ts'
-import { imagePaceOf } from './decide/pace.ts'
 import { planImage } from './decide/plan.ts'
 import { factsBetween, refusalEvent } from './decide/status.ts'
+import { imageThrottleOf } from './decide/status-throttle.ts'
 import { type ImageControllerOptions, type ImageSources, imageSources } from './image-sources.ts'
 import { imageStates } from './image-states.ts'
 import { noticeLookAlikes } from './look-alikes.ts'
@@ -53,8 +53,8 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
       prepare: () => admission.giveWay(),
       plan: (image) => this.#plan(image),
       looks: { hasOurs: hasImageChild, isCloned: clones.read, countReferences },
-      pace: ({ metadata: { uid = '' }, status }, plan, sinceWriteMs) =>
-        imagePaceOf(status, plan.status, sinceWriteMs, positions.take(uid)),
+      throttle: ({ metadata: { uid = '' }, status }, plan, sinceWriteMs) =>
+        imageThrottleOf(status, plan.status, sinceWriteMs, positions.take(uid)),
       factsBetween: (image, status) => factsBetween(image.status, status),
       // A webhook may make its writes hang until the request times out.
       onBegin: ({ metadata: { uid = '' } }) => clock.setTimer(() => admission.setStuck(uid), STUCK_AFTER_MS),

@@ -1,5 +1,5 @@
 import type { Policy } from '@open-terrain/constructs'
-import { claimRefusals } from '../../cluster/event-looks.ts'
+import { claimRefusals } from '../../cluster/event-reads.ts'
 import type { Neighbours } from '../../cluster/neighbours.ts'
 import type { ReferenceSource } from '../../images/references.ts'
 import { keyOf } from '../../kube/kube-object.ts'

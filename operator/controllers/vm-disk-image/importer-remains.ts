@@ -4,13 +4,13 @@ import { controllerOfKind, familyKey, isChildOf } from '../../cluster/ownership.
 import { isApiError } from '../../kube/api-error.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM, POD } from '../../kube/resource-types.ts'
-import { LookLoop, type LookServices } from '../../runtime/look-loop.ts'
+import { LiveReadLoop, type LiveReadServices } from '../../runtime/live-read-loop.ts'
 import { IMAGE, type ImageCaches } from './caches.ts'
 
 /** CDI and the kubelet come first. */
 const FORGOTTEN_AFTER_MS = 5_000
 
-interface ImporterRemainsOptions extends LookServices {
+interface ImporterRemainsOptions extends LiveReadServices {
   readonly caches: Pick<ImageCaches, 'cluster' | 'images'>
 }
 
@@ -25,7 +25,7 @@ interface ImporterRemainsOptions extends LookServices {
  *   some such cycles by itself, and then makes the owner references of what waits no longer block. The same is done here: a second deletion of the pod,
  *   in the background, would have no effect until its kubelet has ended it.
  */
-export class ImporterRemains extends LookLoop {
+export class ImporterRemains extends LiveReadLoop {
   readonly #options: ImporterRemainsOptions
   /** Uids of the pods in the cache that were seen to fill a claim of an image. Later, what shows that may be gone. */
   readonly #ours = new Set<string>()
@@ -41,8 +41,8 @@ export class ImporterRemains extends LookLoop {
     const look = (pod: KubeObject | undefined) => {
       if (pod === undefined) return
       this.#note(pod)
-      if (isWaitingForDependents(pod)) this.lookAfter(keyOf(pod.metadata), 0)
-      else if (this.#isForgotten(pod)) this.lookAfter(keyOf(pod.metadata), FORGOTTEN_AFTER_MS)
+      if (isWaitingForDependents(pod)) this.readAfter(keyOf(pod.metadata), 0)
+      else if (this.#isForgotten(pod)) this.readAfter(keyOf(pod.metadata), FORGOTTEN_AFTER_MS)
     }
     const stops = [
       pods.onChange(({ before, after }) => {

@@ -1,7 +1,7 @@
 import { LABELS } from '@open-terrain/constructs'
 import { BY_DEFAULT, BY_IMAGE_LABEL, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { claimMessageOf } from '../../cluster/claim-message.ts'
-import type { EventLooks } from '../../cluster/event-looks.ts'
+import type { EventReads } from '../../cluster/event-reads.ts'
 import { isFinished, type Observation } from '../../cluster/import-facts.ts'
 import { type ImporterCaches, importersOf, mayFill, scratchOf } from '../../cluster/importers.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
@@ -23,7 +23,7 @@ type Sources = Omit<
   ImageSources,
   'cdiPulse' | 'clones' | 'claimRefusals' | 'contents' | 'fields' | 'importerRemains'
 > & {
-  readonly claimRefusals: Pick<EventLooks, 'note' | 'drop'>
+  readonly claimRefusals: Pick<EventReads, 'note' | 'drop'>
   readonly fields: Pick<ServedFields, 'dropped'>
   readonly contents: Pick<SourceContents, 'secret' | 'certificates'>
 }

@@ -2,9 +2,9 @@ import { isApiError } from '../../kube/api-error.ts'
 import type { KubeObject, Raw, ResourceType } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
 import { CUSTOM_RESOURCE_DEFINITION } from '../../kube/resource-types.ts'
-import { LookLoop, type LookServices } from '../../runtime/look-loop.ts'
+import { LiveReadLoop, type LiveReadServices } from '../../runtime/live-read-loop.ts'
+import type { Requeue } from '../../runtime/requeue.ts'
 import type { Readable, Stored } from '../../runtime/store.ts'
-import type { Wake } from '../../runtime/wake.ts'
 
 /** Fields that the API server drops from objects of a kind, of those that were asked for: it says nothing about it. */
 export type DroppedFields = ReadonlySet<string>
@@ -25,7 +25,7 @@ function isKept(schema: Raw, [name, ...rest]: readonly string[]): boolean {
   return of === true || (typeof of === 'object' && isKept(of, rest))
 }
 
-interface ServedFieldsOptions extends LookServices {
+interface ServedFieldsOptions extends LiveReadServices {
   /** The metadata of CustomResourceDefinitions, with versions. */
   readonly definitions: Readable<Stored>
   readonly type: ResourceType
@@ -35,7 +35,7 @@ interface ServedFieldsOptions extends LookServices {
 }
 
 /** Reads which fields the API server keeps of a kind of somebody else, once for every version of its definition. Older versions of a product have fewer. */
-export class ServedFields extends LookLoop {
+export class ServedFields extends LiveReadLoop {
   readonly #options: ServedFieldsOptions
   /** By the metadata in the cache, which is another object for every version. */
   readonly #dropped = new WeakMap<Stored, DroppedFields>()
@@ -52,18 +52,18 @@ export class ServedFields extends LookLoop {
     const meta = this.#options.definitions.get(this.#key)
     if (meta === undefined) return new Set()
     const known = this.#dropped.get(meta)
-    if (known === undefined) this.lookAfter(this.#key, 0)
+    if (known === undefined) this.readAfter(this.#key, 0)
     return known
   }
 
   /** Looks again when the definition changes. Returns what stops that. */
   listen(): () => void {
     return this.#options.definitions.onChange(({ key }) => {
-      if (key === this.#key) this.lookAfter(key, 0)
+      if (key === this.#key) this.readAfter(key, 0)
     })
   }
 
-  async #look(signal: AbortSignal): Promise<Wake | undefined> {
+  async #look(signal: AbortSignal): Promise<Requeue | undefined> {
     const { definitions, onRead } = this.#options
     const meta = definitions.get(this.#key)
     if (meta === undefined || this.#dropped.has(meta)) return undefined

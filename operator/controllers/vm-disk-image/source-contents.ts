@@ -4,9 +4,9 @@ import { isApiError } from '../../kube/api-error.ts'
 import { find } from '../../kube/find.ts'
 import { type KubeObject, keyOf, namespaceOf, type Raw, type ResourceType } from '../../kube/kube-object.ts'
 import { CONFIG_MAP, SECRET } from '../../kube/resource-types.ts'
-import { LookLoop, type LookServices } from '../../runtime/look-loop.ts'
+import { LiveReadLoop, type LiveReadServices } from '../../runtime/live-read-loop.ts'
+import type { Requeue } from '../../runtime/requeue.ts'
 import type { Readable, Stored } from '../../runtime/store.ts'
-import type { Wake } from '../../runtime/wake.ts'
 
 /** What a value is, as far as decisions need it. */
 type Value = 'empty' | 'text' | 'JSON'
@@ -59,7 +59,7 @@ export function viewCertificates(configMap: KubeObject): Certificates {
   return keys.some((key) => CERTIFICATE_ENDINGS.some((ending) => key.endsWith(ending))) ? 'named' : 'unnamed'
 }
 
-interface SourceContentsOptions extends LookServices {
+interface SourceContentsOptions extends LiveReadServices {
   /** Their metadata alone, with versions. */
   readonly secrets: Readable<Stored>
   readonly configMaps: Readable<Stored>
@@ -71,7 +71,7 @@ interface SourceContentsOptions extends LookServices {
  * Reads the Secrets and ConfigMaps that images name, by name, each once for every version of it. Only what the values are is kept, never a value. The
  * caches have no content, because a watch of all Secrets of a cluster should not.
  */
-export class SourceContents extends LookLoop {
+export class SourceContents extends LiveReadLoop {
   readonly #options: SourceContentsOptions
   /** By the metadata in the cache, which is another object for every version. */
   readonly #secrets = new WeakMap<Stored, SecretContent>()
@@ -95,11 +95,11 @@ export class SourceContents extends LookLoop {
   #known<T>(store: Readable<Stored>, contents: WeakMap<Stored, T>, { kind }: ResourceType, key: string): T | undefined {
     const meta = store.get(key)
     const known = meta && contents.get(meta)
-    if (meta !== undefined && known === undefined) this.lookAfter(`${key}/${kind}`, 0)
+    if (meta !== undefined && known === undefined) this.readAfter(`${key}/${kind}`, 0)
     return known
   }
 
-  async #look(id: string, signal: AbortSignal): Promise<Wake | undefined> {
+  async #look(id: string, signal: AbortSignal): Promise<Requeue | undefined> {
     const { secrets, configMaps } = this.#options
     const [namespace, name, kind] = id.split('/')
     const key = keyOf({ namespace, name: name ?? '' })

@@ -3,7 +3,7 @@ import { find } from '../../kube/find.ts'
 import type { KubeObject, ResourceType } from '../../kube/kube-object.ts'
 import { DEPLOYMENT } from '../../kube/resource-types.ts'
 import { childId } from '../../runtime/child-refusals.ts'
-import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
+import { LiveReadLoop, type LiveReadLoopOptions } from '../../runtime/live-read-loop.ts'
 import { isAsWanted, markOf } from './decide/as-wanted.ts'
 import { type Component, idOfObject } from './decide/component.ts'
 
@@ -25,12 +25,12 @@ const TYPES: ReadonlyMap<string, ResourceType> = new Map([DEPLOYMENT, virtualMac
  * Reads the children of which the cache keeps only a part, and compares them with what is wanted: one at a time, and once for each version of a child.
  * Only the result is kept.
  */
-export class AsideChildren extends LookLoop {
+export class AsideChildren extends LiveReadLoop {
   readonly #asked = new Map<string, Asked>()
   /** Whether a child is as its mark says. The key is the object in the cache, which is another one after each change. */
   readonly #isAsMarked = new WeakMap<KubeObject, boolean>()
 
-  constructor(options: LookLoopOptions) {
+  constructor(options: LiveReadLoopOptions) {
     super(options, 'workspace-children', async (id, signal) => {
       const asked = this.#asked.get(id)
       const type = TYPES.get(asked?.child.kind ?? '')
@@ -67,6 +67,6 @@ export class AsideChildren extends LookLoop {
   #ask(asked: Asked): void {
     const id = childId(asked.child)
     this.#asked.set(id, asked)
-    this.lookAfter(id, 0)
+    this.readAfter(id, 0)
   }
 }

@@ -3,7 +3,7 @@ import { isApiError } from '../../kube/api-error.ts'
 import type { KubeObject, Raw, ResourceType } from '../../kube/kube-object.ts'
 import { listWhole } from '../../kube/list-all.ts'
 import { NODE, SERVICE_CIDR } from '../../kube/resource-types.ts'
-import { LookLoop, type LookServices } from '../../runtime/look-loop.ts'
+import { LiveReadLoop, type LiveReadServices } from '../../runtime/live-read-loop.ts'
 
 /** A range of addresses that the cluster uses, with words for people that say for what. */
 export interface ClusterRange {
@@ -16,7 +16,7 @@ const EVERY_MS = 10 * 60_000
 const KEY = 'ranges'
 const TEXT_MAX = 64
 
-interface Options extends LookServices {
+interface Options extends LiveReadServices {
   /** Called when the ranges are first known, and when they change. */
   readonly onChange: () => void
 }
@@ -25,7 +25,7 @@ interface Options extends LookServices {
  * Reads the ranges of Services and pods, as far as the API server lets it. What cannot be read is unknown: there is no range then, as on a cluster
  * whose network plug-in manages the addresses of pods by itself. Reads nothing until {@link look} is first called.
  */
-export class ClusterRanges extends LookLoop {
+export class ClusterRanges extends LiveReadLoop {
   readonly #onChange: () => void
   readonly #known = new Map<ResourceType, readonly ClusterRange[]>()
   #state: 'unneeded' | 'asked' | 'answered' = 'unneeded'
@@ -42,7 +42,7 @@ export class ClusterRanges extends LookLoop {
   look(): readonly ClusterRange[] | undefined {
     if (this.#state === 'unneeded') {
       this.#state = 'asked'
-      this.lookAfter(KEY, 0)
+      this.readAfter(KEY, 0)
     }
     return this.#state === 'answered' ? [...this.#known.values()].flat() : undefined
   }
@@ -59,7 +59,7 @@ export class ClusterRanges extends LookLoop {
     }
     const isFirst = this.#state !== 'answered'
     this.#state = 'answered'
-    this.lookAfter(KEY, EVERY_MS)
+    this.readAfter(KEY, EVERY_MS)
     if (isFirst || !isSame(before, [...this.#known.values()].flat())) this.#onChange()
   }
 }

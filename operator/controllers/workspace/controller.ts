@@ -21,7 +21,7 @@ import { planWorkspace } from './decide/plan.ts'
 import { podlessPlays } from './decide/plays.ts'
 import { hangingPods } from './decide/pod-trouble.ts'
 import { isSpecWarning } from './decide/spec-warnings.ts'
-import { workspacePaceOf } from './decide/status.ts'
+import { workspaceThrottleOf } from './decide/status.ts'
 import { type DrawInt, withGeneratedValues } from './generated-values.ts'
 import { LostKeys } from './lost-keys.ts'
 import { withChoicesOfPeople } from './machine-choices.ts'
@@ -149,7 +149,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         return planWorkspace({ ...world, podWarnings: warnings }, clock.now())
       },
       looks: { hasOurs: (found, workspace) => found.some((one) => isOurs(one, workspace)), countReferences },
-      pace: ({ status }, plan, sinceWriteMs) => workspacePaceOf(status, plan.status, sinceWriteMs),
+      throttle: ({ status }, plan, sinceWriteMs) => workspaceThrottleOf(status, plan.status, sinceWriteMs),
       factsBetween: (_before, status) => ({ components: (status as WorkspaceView['status']).ready }),
       refusals,
       childRefusals,

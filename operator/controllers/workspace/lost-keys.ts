@@ -2,11 +2,11 @@ import { generatedKeysOf } from '@open-terrain/constructs/operator'
 import { find } from '../../kube/find.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
-import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
+import { LiveReadLoop, type LiveReadLoopOptions } from '../../runtime/live-read-loop.ts'
 import type { Readable, Stored } from '../../runtime/store.ts'
 import type { SecretKeys } from './world.ts'
 
-interface LostKeysOptions extends LookLoopOptions {
+interface LostKeysOptions extends LiveReadLoopOptions {
   /** Their metadata alone, with versions. */
   readonly secrets: Readable<Stored>
 }
@@ -18,7 +18,7 @@ const NOT_READ: SecretKeys = { has: [], lacks: [], marked: [] }
  * Reads the Secrets whose values the operator makes, by name, each once for every version of it, and looks which of the keys that are asked for they have.
  * Only names of these keys are kept: never a value.
  */
-export class LostKeys extends LookLoop {
+export class LostKeys extends LiveReadLoop {
   /** By the metadata in the cache, which is another object for every version. */
   readonly #read = new WeakMap<Stored, SecretKeys>()
   /** The keys to look for in a version. */
@@ -66,7 +66,7 @@ export class LostKeys extends LookLoop {
     const read = this.#read.get(secret)
     if (!covers(read, asked)) {
       this.#asked.set(secret, asked)
-      this.lookAfter(keyOf(secret.metadata), 0)
+      this.readAfter(keyOf(secret.metadata), 0)
     }
     return read ?? (this.#followed.has(secret) ? NOT_READ : undefined)
   }

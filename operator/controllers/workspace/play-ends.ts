@@ -3,7 +3,7 @@ import { withoutSecretsOf } from '../../base/secrets-of.ts'
 import { find } from '../../kube/find.ts'
 import { type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
-import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
+import { LiveReadLoop, type LiveReadLoopOptions } from '../../runtime/live-read-loop.ts'
 import { type ContainerPodView, LAST_WORDS_MAX, type PlayJobView } from './child-views.ts'
 
 /** A pod whose last words are asked for. */
@@ -19,12 +19,12 @@ const LEFT_OUT = 'what it said is left out, as a Secret with which it logged in 
  * Takes the values of Secrets out of what a pod that played roles said at its end. For this it reads the Secrets that the pod mounted, once. It keeps none of
  * them.
  */
-export class PlayEnds extends LookLoop {
+export class PlayEnds extends LiveReadLoop {
   readonly #asked = new Map<string, AskedEnd>()
   /** By the pod in the cache, which is another object after each change. */
   readonly #texts = new WeakMap<ContainerPodView, string>()
 
-  constructor(options: LookLoopOptions) {
+  constructor(options: LiveReadLoopOptions) {
     super(options, 'workspace-plays', async (key, signal) => {
       const asked = this.#asked.get(key)
       if (asked === undefined) return undefined
@@ -48,7 +48,7 @@ export class PlayEnds extends LookLoop {
     if (known === undefined) {
       const key = keyOf(pod.metadata)
       this.#asked.set(key, { pod, secrets })
-      this.lookAfter(key, 0)
+      this.readAfter(key, 0)
     }
     return known
   }

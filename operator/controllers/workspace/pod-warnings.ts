@@ -1,10 +1,10 @@
-import { EventLooks, type Waiting } from '../../cluster/event-looks.ts'
+import { EventReads, type Waiting } from '../../cluster/event-reads.ts'
 import { warningOf } from '../../cluster/pod-events.ts'
-import type { LookLoopOptions } from '../../runtime/look-loop.ts'
+import type { LiveReadLoopOptions } from '../../runtime/live-read-loop.ts'
 
 /** Finds why the pods of workspaces do not start if their status does not show it: a volume that cannot be mounted, or a network that cannot be set up. */
-export class PodWarnings extends EventLooks {
-  constructor(options: LookLoopOptions) {
+export class PodWarnings extends EventReads {
+  constructor(options: LiveReadLoopOptions) {
     const what = { name: 'workspace-pods', patienceMs: 30_000, which: 'type=Warning', eventsMax: 100, read: warningOf }
     super({ ...options, ...what })
   }

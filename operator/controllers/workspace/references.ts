@@ -10,7 +10,7 @@ import {
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { keyOf, type ObjectKey } from '../../kube/kube-object.ts'
 import { listWhole } from '../../kube/list-all.ts'
-import { SharedLooks } from '../../kube/shared-looks.ts'
+import { SharedReads } from '../../kube/shared-reads.ts'
 import { stopAll } from '../../runtime/stops.ts'
 import {
   BY_IMAGE_NAME,
@@ -36,12 +36,12 @@ interface Options {
 export class WorkspaceReferences implements ReferenceSource {
   readonly #caches: Pick<WorkspaceCaches, 'workspaces'>
   readonly #options: Options
-  readonly #live: SharedLooks<readonly WorkspaceView[]>
+  readonly #live: SharedReads<readonly WorkspaceView[]>
 
   constructor(client: KubeClient, caches: Pick<WorkspaceCaches, 'workspaces'>, options: Options) {
     this.#caches = caches
     this.#options = options
-    this.#live = new SharedLooks((_all, signal) =>
+    this.#live = new SharedReads((_all, signal) =>
       listWhole(client, WORKSPACE, { signal, project: viewReferringWorkspace }),
     )
   }

@@ -7,7 +7,7 @@ import { find } from '../../kube/find.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { isTerminating, type KubeObject, keyOf, type ObjectMeta, objectKeyOf } from '../../kube/kube-object.ts'
 import { SECRET } from '../../kube/resource-types.ts'
-import { LookLoop, type LookLoopOptions } from '../../runtime/look-loop.ts'
+import { LiveReadLoop, type LiveReadLoopOptions } from '../../runtime/live-read-loop.ts'
 import type { Readable, Store, Stored } from '../../runtime/store.ts'
 import {
   isCopiedType,
@@ -27,7 +27,7 @@ interface SecretContent extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-interface SecretCopiesOptions extends LookLoopOptions {
+interface SecretCopiesOptions extends LiveReadLoopOptions {
   /** Their metadata alone, with versions. */
   readonly secrets: Readable<Stored>
 }
@@ -39,7 +39,7 @@ type Question = { readonly source: Stored } | { readonly source: CopiedSecret; r
  * Reads Secrets that workspaces copy, for what their metadata does not show: their types, and whether a copy still has what its source has, once for every
  * version of it. Only the type and that answer are kept: never a value.
  */
-export class SecretCopies extends LookLoop {
+export class SecretCopies extends LiveReadLoop {
   readonly #questions = new Map<string, Question>()
   /** By uid: the API server changes no type of a Secret. */
   readonly #types = new Map<string, string>()
@@ -89,7 +89,7 @@ export class SecretCopies extends LookLoop {
 
   #ask(id: string, question: Question): void {
     this.#questions.set(id, question)
-    this.lookAfter(id, 0)
+    this.readAfter(id, 0)
   }
 
   async #typeOf(client: KubeClient, { metadata }: Stored, signal: AbortSignal): Promise<string | undefined> {

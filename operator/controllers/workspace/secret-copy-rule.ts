@@ -4,7 +4,7 @@ import { isApiError } from '../../kube/api-error.ts'
 import { find } from '../../kube/find.ts'
 import type { KubeObject, Raw } from '../../kube/kube-object.ts'
 import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING } from '../../kube/resource-types.ts'
-import { LookLoop, type LookServices } from '../../runtime/look-loop.ts'
+import { LiveReadLoop, type LiveReadServices } from '../../runtime/live-read-loop.ts'
 
 /** Whether the cluster checks who may have a Secret copied. */
 export type CopyRule =
@@ -26,7 +26,7 @@ const KEY = 'rule'
 const NAME = `ValidatingAdmissionPolicy ${SECRET_COPY_RULE}`
 const BINDING = `ValidatingAdmissionPolicyBinding ${SECRET_COPY_RULE}`
 
-interface Options extends LookServices {
+interface Options extends LiveReadServices {
   /** Called for all Workspaces when the answer is first known, and when it changes. With a key: there is a verdict on what this Workspace asks for. */
   readonly onChange: (workspace?: string) => void
 }
@@ -47,7 +47,7 @@ interface Gap {
  * Looks whether the admission rule is installed that checks who may have a Secret copied, and refuses what it should. The operator copies with rights of its
  * own, so nothing is copied where nobody checks those of the authors. Reads nothing until {@link look} is first called.
  */
-export class SecretCopyRule extends LookLoop {
+export class SecretCopyRule extends LiveReadLoop {
   #rule: CopyRule | undefined
   #isAsked = false
   /** Number of looks that have begun. */
@@ -69,7 +69,7 @@ export class SecretCopyRule extends LookLoop {
       const [at, beganMs, before] = [this.#begun, options.clock.monotonic(), this.#rule]
       const found = await readRule(options, signal)
       this.#rule = typeof found === 'string' ? this.#noteSeen(at, found) : this.#noteFault(at, found, beganMs)
-      this.lookAfter(KEY, EVERY_MS)
+      this.readAfter(KEY, EVERY_MS)
       const waiting = [...this.#waiting]
       this.#waiting.clear()
       if (JSON.stringify(before) !== JSON.stringify(this.#rule)) options.onChange()
@@ -82,7 +82,7 @@ export class SecretCopyRule extends LookLoop {
   look(): CopyRule | undefined {
     if (!this.#isAsked) {
       this.#isAsked = true
-      this.lookAfter(KEY, 0)
+      this.readAfter(KEY, 0)
     }
     return this.#rule
   }
@@ -101,7 +101,7 @@ export class SecretCopyRule extends LookLoop {
       if (this.#gaps.some(({ from, to }) => from <= first && first <= to)) return 'unchecked'
       if (this.#seen !== undefined && this.#seen.at > first) return 'checked'
       this.#waiting.add(workspace.key)
-      this.lookAfter(KEY, 0)
+      this.readAfter(KEY, 0)
       return undefined
     }
   }

@@ -30,7 +30,7 @@ import { imageTemplate } from './decide/image-template.ts'
 import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { asItStands, renderComponents } from './decide/render.ts'
-import { workspacePaceOf } from './decide/status.ts'
+import { workspaceThrottleOf } from './decide/status.ts'
 import type { ImageFacts, MachineFacts, SecretKeys, WorkspacePlan, WorkspaceView, WorkspaceWorld } from './world.ts'
 
 export const NOW = Date.parse('2026-01-31T12:00:00Z')
@@ -223,7 +223,7 @@ export class PlannedWorld {
 
   /** Carries out a plan as the operator does right after another write of the status: what can wait is not stored. */
   takePaced(plan: WorkspacePlan): void {
-    if (workspacePaceOf(this.status, plan.status, 0).isStatusDue) this.status = plan.status
+    if (workspaceThrottleOf(this.status, plan.status, 0).isStatusDue) this.status = plan.status
     this.takeChildren(plan)
   }
 

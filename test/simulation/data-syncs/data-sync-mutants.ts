@@ -143,7 +143,7 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
   {
     name: 'the status of a DataSync is written though it says nothing new',
     invariant: 7,
-    seam: seam(DATA_SYNCS.status, 'dataSyncPaceOf', () => () => ({ isStatusDue: true })),
+    seam: seam(DATA_SYNCS.status, 'dataSyncThrottleOf', () => () => ({ isStatusDue: true })),
     kind: 'dataSyncsCalm',
   },
 ]

@@ -206,10 +206,10 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     name: 'a list that is older than the question is taken for an answer',
     invariant: 2,
     seam: seam(
-      SHARED.sharedLooks,
-      'SharedLooks',
-      (SharedLooks) =>
-        class<T> extends SharedLooks<T> {
+      SHARED.sharedReads,
+      'SharedReads',
+      (SharedReads) =>
+        class<T> extends SharedReads<T> {
           readonly #last = new Map<string, Promise<T>>()
 
           override take(at: string, signal: AbortSignal): Promise<T> {

@@ -138,8 +138,8 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'nobody looks again when a backoff ends',
     invariant: 7,
     seam: seam(IMAGES.plan, 'planImage', (planImage) => (world, now) => {
-      const { wake, ...plan } = planImage(world, now)
-      return wake === undefined || plan.status.reason === 'RetryBackoff' ? plan : { ...plan, wake }
+      const { requeue, ...plan } = planImage(world, now)
+      return requeue === undefined || plan.status.reason === 'RetryBackoff' ? plan : { ...plan, requeue }
     }),
     kind: 'undisturbed',
   },
@@ -162,7 +162,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'every reconcile writes the status',
     invariant: 7,
-    seam: seam(IMAGES.pace, 'imagePaceOf', () => () => ({ isStatusDue: true })),
+    seam: seam(IMAGES.throttle, 'imageThrottleOf', () => () => ({ isStatusDue: true })),
     kind: 'undisturbed',
   },
   {

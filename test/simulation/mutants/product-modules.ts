@@ -13,7 +13,7 @@ export const SHARED = {
   preconditions: () => import('../../../operator/runtime/preconditions.ts'),
   quotas: () => import('../../../operator/cluster/quotas.ts'),
   redact: () => import('../../../operator/base/messages.ts'),
-  sharedLooks: () => import('../../../operator/kube/shared-looks.ts'),
+  sharedReads: () => import('../../../operator/kube/shared-reads.ts'),
   store: () => import('../../../operator/runtime/store.ts'),
 } as const
 
@@ -33,7 +33,7 @@ export const ADMISSION = {
 export const IMAGES = {
   controller: () => import('../../../operator/controllers/vm-disk-image/controller.ts'),
   judge: () => import('../../../operator/controllers/vm-disk-image/decide/judge.ts'),
-  pace: () => import('../../../operator/controllers/vm-disk-image/decide/pace.ts'),
+  throttle: () => import('../../../operator/controllers/vm-disk-image/decide/status-throttle.ts'),
   plan: () => import('../../../operator/controllers/vm-disk-image/decide/plan.ts'),
   progressWatch: () => import('../../../operator/controllers/vm-disk-image/progress-watch.ts'),
   status: () => import('../../../operator/controllers/vm-disk-image/decide/status.ts'),

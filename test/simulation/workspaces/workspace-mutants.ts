@@ -173,7 +173,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the status of a workspace is written though it says nothing new',
     invariant: 7,
-    seam: seam(WORKSPACES.status, 'workspacePaceOf', () => () => ({ isStatusDue: true })),
+    seam: seam(WORKSPACES.status, 'workspaceThrottleOf', () => () => ({ isStatusDue: true })),
     kind: 'workspacesCalm',
   },
   {
@@ -194,9 +194,9 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
             return true
           }
 
-          override wake(uid: string) {
-            const wake = super.wake(uid)
-            return wake && { ...wake, afterMs: 0 }
+          override requeue(uid: string) {
+            const requeue = super.requeue(uid)
+            return requeue && { ...requeue, afterMs: 0 }
           }
         },
     ),

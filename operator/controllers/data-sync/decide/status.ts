@@ -3,8 +3,8 @@ import { IMAGE_MESSAGE_MAX } from '@open-terrain/constructs/operator'
 import { cutMessage, mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
+import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.ts'
 import { courseConditions, newCondition, type Standing } from '../../../runtime/standing.ts'
-import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import type { DataSyncView } from '../world.ts'
 import type { ImageStep } from './image.ts'
 
@@ -83,7 +83,7 @@ export function dataSyncEventsBetween(before: DataSyncStatus, after: DataSyncSta
   return [{ type: isUnderWay(reason) || reason === 'Synced' ? 'Normal' : 'Warning', reason, message }]
 }
 
-/** Hundreds of images may change together, so their DataSync writes its counts at a steady pace. */
+/** Hundreds of images may change together, so their DataSync writes its counts at a steady rate. */
 const COUNTS_EVERY_MS = 2_000
 const PROGRESS_EVERY_MS = 30_000
 
@@ -91,10 +91,14 @@ const PROGRESS_EVERY_MS = 30_000
  * Decides when a status is written: at once if the standing of the DataSync changed, every 2 s if the counts of images did, and every 30 s if only
  * the progress did. Between two downloads none may run for a moment, so Queued and Syncing alternate: this is treated as a change of counts.
  */
-export function dataSyncPaceOf(before: DataSyncStatus, after: DataSyncStatus, sinceWriteMs?: number): StatusPace {
+export function dataSyncThrottleOf(
+  before: DataSyncStatus,
+  after: DataSyncStatus,
+  sinceWriteMs?: number,
+): StatusThrottle {
   const counted = (status: DataSyncStatus) => ({ ...status, progress: '' })
   const aspects = [[standingIn, 0] as const, [counted, COUNTS_EVERY_MS] as const]
-  return paceBetween([before, after], aspects, PROGRESS_EVERY_MS, sinceWriteMs, 'how far the images are is written')
+  return throttleBetween([before, after], aspects, PROGRESS_EVERY_MS, sinceWriteMs, 'how far the images are is written')
 }
 
 function standingIn({ phase, reason, observedGeneration, conditions = [] }: DataSyncStatus): unknown {

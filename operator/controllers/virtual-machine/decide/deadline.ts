@@ -2,8 +2,8 @@ import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs
 import { fromTime, toTime } from '../../../base/time.ts'
 import { DATA_VOLUME } from '../../../kube/resource-types.ts'
 import { referTo, removalOf } from '../../../runtime/plan.ts'
+import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
-import { sooner, type Wake } from '../../../runtime/wake.ts'
 import type { MachineWorld } from '../world.ts'
 import { isTrusted, standingInAbsence } from './absence.ts'
 import { answers, refusedOf, standsStill } from './judge.ts'
@@ -140,7 +140,7 @@ function endOf({ since, limitMs }: Pick<Deadline, 'since' | 'limitMs'>): number 
   return since + limitMs
 }
 
-function wakeAt(end: number, now: number, because: string): Wake {
+function requeueAt(end: number, now: number, because: string): Requeue {
   return end > now ? { afterMs: end - now, because } : KNOWN_AGAIN
 }
 
@@ -148,11 +148,15 @@ function beforeItsEnd(draft: MachineDraft, standing: MachineStanding, work: Work
   const { remedy, provisioningSince } = deadline
   const { clone } = draft.world
   const kept = { ...withBegin(work, deadline), standing }
-  const wake = wakeAt(endOf(deadline), draft.now, READY_BY_THEN)
+  const requeue = requeueAt(endOf(deadline), draft.now, READY_BY_THEN)
   if (remedy.is === 'finishKick')
-    return { ...kept, remove: [...(work.remove ?? []), ...removalOf(remedy.hung.object, ...remedy.hung.onlyIf)], wake }
+    return {
+      ...kept,
+      remove: [...(work.remove ?? []), ...removalOf(remedy.hung.object, ...remedy.hung.onlyIf)],
+      requeue,
+    }
   const isCloning = provisioningSince !== undefined && clone !== undefined && clone.phase !== 'Succeeded'
-  return { ...kept, wake: isCloning ? sooner(wake, CLONE_LOOK) : wake }
+  return { ...kept, requeue: isCloning ? sooner(requeue, CLONE_LOOK) : requeue }
 }
 
 function withBegin(work: Work, { provisioningSince }: Deadline): Work {
@@ -169,7 +173,7 @@ function atItsEnd(draft: MachineDraft, standing: MachineStanding, work: Work, de
   // A process that has just begun to ask does not know yet. What another one has found stays until then.
   const isUnsure = Object.values(world.neighbours).some(({ presence }) => presence === 'unsure')
   if (provisioningSince !== undefined && isUnsure && world.vm.status.phase !== 'Failed')
-    return { ...kept, standing, wake: KNOWN_AGAIN }
+    return { ...kept, standing, requeue: KNOWN_AGAIN }
   const over = { ...kept, standing: failed('Timeout', `${deadline.missed}: ${steadyOf(standing)}`) }
   if (remedy.is === 'fail') return over
   const { hung } = remedy
@@ -177,9 +181,9 @@ function atItsEnd(draft: MachineDraft, standing: MachineStanding, work: Work, de
   const end = endOf({ since: atLeastBack(world, hung.since), limitMs: deadline.limitMs })
   const leftMs = end - knownUntil(draft)
   if (leftMs <= 0) return kickWithinBudget(draft, standing, kept, hung)
-  const wake = wakeAt(end, now, 'it has had the whole time to get further')
+  const requeue = requeueAt(end, now, 'it has had the whole time to get further')
   // A clone starts a moment after the machine's time does. During that moment, a clone that hangs is not reported as a failure.
-  return leftMs <= CLONE_LOOK_MS ? { ...kept, standing, wake } : { ...over, wake }
+  return leftMs <= CLONE_LOOK_MS ? { ...kept, standing, requeue } : { ...over, requeue }
 }
 
 function kickWithinBudget({ world, now }: MachineDraft, standing: MachineStanding, work: Work, hung: Hung): Step {
@@ -200,7 +204,7 @@ function kick({ policy }: MachineWorld, work: Work, hung: Hung, kicks: Kicks): S
     remove: removalOf(hung.object),
     onlyIf: hung.onlyIf,
     status: { ...work.status, kicks },
-    wake: { afterMs: vmProvisionTimeoutMs, because: READY_BY_THEN },
+    requeue: { afterMs: vmProvisionTimeoutMs, because: READY_BY_THEN },
   }
 }
 
@@ -221,7 +225,7 @@ export function withRetry({ world, now }: MachineDraft, step: Step): Step {
   const last = Math.max(since, fromTime(annotations?.[ANNOTATIONS.retriedAt]) ?? since)
   const leftMs = last + Math.min(RETRY_EVERY_MS, last - since + FIRST_RETRY_MS) - now
   const afterMs = leftMs > 0 ? leftMs : FIRST_RETRY_MS
-  const wake = sooner(step.wake, { afterMs, because: 'KubeVirt should try again by then' })
-  if (leftMs > 0) return { ...step, wake }
-  return { ...step, wake, touch: [{ ...referTo(refused), annotations: { [ANNOTATIONS.retriedAt]: toTime(now) } }] }
+  const requeue = sooner(step.requeue, { afterMs, because: 'KubeVirt should try again by then' })
+  if (leftMs > 0) return { ...step, requeue }
+  return { ...step, requeue, touch: [{ ...referTo(refused), annotations: { [ANNOTATIONS.retriedAt]: toTime(now) } }] }
 }

@@ -110,7 +110,7 @@ describe('a machine with disks of images', () => {
     })
     walk.clones.delete(TOOLS)
     walk.settle()
-    expect([walk.stand, walk.plan().wake]).toEqual(['Ready/Running', undefined])
+    expect([walk.stand, walk.plan().requeue]).toEqual(['Ready/Running', undefined])
   })
 
   it('has clones of its own, as large as their images or as asked for', () => {

@@ -2,8 +2,8 @@ import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE } from '../../../kube/resource-types.ts'
 import { type Removal, removalOf } from '../../../runtime/plan.ts'
+import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import { steadyOf } from '../../../runtime/standing.ts'
-import { sooner, type Wake } from '../../../runtime/wake.ts'
 import type { DiskFacts, MachineWorld } from '../world.ts'
 import { isTrusted } from './absence.ts'
 import { CLONE_LOOK, judged } from './deadline.ts'
@@ -25,8 +25,8 @@ export function withDiskClones({ world }: Pick<MachineDraft, 'world'>, step: Ste
   const isUnfinished = cloned.some(({ ofImage, claim }) => {
     return ofImage?.clone === undefined ? claim === undefined : ofImage.clone.phase !== 'Succeeded'
   })
-  const wakes = [step.wake, isUnfinished ? CLONE_LOOK : undefined, awaitedImages(world)?.wake]
-  const wake = wakes.filter((one) => one !== undefined).reduce<Wake | undefined>(sooner, undefined)
+  const wakes = [step.requeue, isUnfinished ? CLONE_LOOK : undefined, awaitedImages(world)?.requeue]
+  const requeue = wakes.filter((one) => one !== undefined).reduce<Requeue | undefined>(sooner, undefined)
   const blocking = machineInTheWay(world, cloned)
   const isMachine = ({ kind }: KubeObject) => kind === KUBEVIRT_VIRTUAL_MACHINE.kind
   const apply = [...wantedDiskClones(world), ...(step.apply ?? [])]
@@ -34,7 +34,7 @@ export function withDiskClones({ world }: Pick<MachineDraft, 'world'>, step: Ste
     ...step,
     apply: blocking.length === 0 ? apply : apply.filter((one) => !isMachine(one)),
     remove: [...(step.remove ?? []), ...blocking, ...clonesInVain(world, cloned), ...strays],
-    ...(wake !== undefined && { wake }),
+    ...(requeue !== undefined && { requeue }),
   }
 }
 

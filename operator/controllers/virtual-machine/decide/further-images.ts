@@ -1,5 +1,5 @@
 import { isTerminating } from '../../../kube/kube-object.ts'
-import { sooner, type Wake } from '../../../runtime/wake.ts'
+import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import type { DiskFacts, MachineWorld } from '../world.ts'
 import { isToBeCloned } from './further-disks.ts'
 import { failed, type Step, waiting } from './machine-plan.ts'
@@ -7,7 +7,7 @@ import { artifactOf, type ImageState, SOURCE_LOOK, standingOfSync } from './plan
 import type { MachineStanding } from './status.ts'
 
 /** What the disks beside the root disk wait for. */
-type ImageWait = Pick<Step, 'standing' | 'wake'>
+type ImageWait = Pick<Step, 'standing' | 'requeue'>
 
 /** Returns what the clones of disks beside the root disk wait for, of all images that cannot be cloned yet; undefined if all can. */
 export function awaitedImages({ disks }: Pick<MachineWorld, 'disks'>): ImageWait | undefined {
@@ -27,11 +27,11 @@ function joined(one: ImageWait, other: ImageWait): ImageWait {
   const isMoving = first.steady !== undefined || second.steady !== undefined
   const steady = [first, second].map((standing) => standing.steady ?? standing.message).join('; ')
   const message = [first, second].map((standing) => standing.message).join('; ')
-  const wakes = [one.wake, other.wake].filter((each) => each !== undefined)
-  const wake = wakes.reduce<Wake | undefined>(sooner, undefined)
+  const wakes = [one.requeue, other.requeue].filter((each) => each !== undefined)
+  const requeue = wakes.reduce<Requeue | undefined>(sooner, undefined)
   return {
     standing: { ...first, message, ...(isMoving && { steady }) },
-    ...(wake !== undefined && { wake }),
+    ...(requeue !== undefined && { requeue }),
   }
 }
 
@@ -54,7 +54,7 @@ function waitOf({ spec, ofImage }: DiskFacts): ImageWait | undefined {
     // The source of an earlier clone says nothing about the next one.
     if (hasCloneSource || clone !== undefined) return undefined
     const message = `${artifact?.kind} ${artifact?.name}, the artifact in the status of ${which}, does not exist${detail}`
-    return { ...ofDisk(waiting('CloneSourceGone', message)), wake: SOURCE_LOOK }
+    return { ...ofDisk(waiting('CloneSourceGone', message)), requeue: SOURCE_LOOK }
   }
   const { queuePosition } = image.status
   if (phase === 'Queued' && queuePosition !== undefined) {

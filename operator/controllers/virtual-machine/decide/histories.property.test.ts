@@ -92,7 +92,7 @@ function always(holds: (history: readonly string[]) => void): void {
 describe('after any history', { timeout: 60_000 }, () => {
   it('the plans come to rest, and stay there until the next time that they asked for', () => {
     always((history) => {
-      after(history, (walk) => expect(walk.writtenUntilWake(HOUR)).toEqual([]))
+      after(history, (walk) => expect(walk.writtenUntilRequeue(HOUR)).toEqual([]))
     })
   })
 

@@ -38,7 +38,8 @@ export interface MachineDraft {
 }
 
 /** What to do and to show, apart from the standing. */
-export interface Work extends Partial<Pick<MachinePlan, 'apply' | 'remove' | 'events' | 'wake' | 'touch' | 'onlyIf'>> {
+export interface Work
+  extends Partial<Pick<MachinePlan, 'apply' | 'remove' | 'events' | 'requeue' | 'touch' | 'onlyIf'>> {
   readonly status?: Partial<VirtualMachineStatus>
   readonly remarks?: readonly Remark[]
 }

@@ -48,7 +48,7 @@ describe('deleting a machine', () => {
   ])('waits for %s, one after the other, and keeps the finalizer', (_what, change, kinds) => {
     const plan = planOf({ clone: aDisk(), claim: aClaim(), secret: aSecret(), ...change })
     expect(plan.remove.map(({ kind }) => kind)).toEqual(kinds)
-    expect(plan).toMatchObject({ finalizer: 'keep', apply: [], wake: { afterMs: MINUTE } })
+    expect(plan).toMatchObject({ finalizer: 'keep', apply: [], requeue: { afterMs: MINUTE } })
   })
 
   it('removes what was seen alone', () => {

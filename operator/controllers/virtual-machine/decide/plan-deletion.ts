@@ -41,6 +41,6 @@ export function planMachineDeletion(world: MachineWorld, now: number): MachinePl
     ...NOTHING_TO_DO,
     status,
     remove: removalOf(next),
-    wake: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
+    requeue: { afterMs: LOOK_MS, because: 'its children should be gone by then' },
   }
 }

@@ -66,7 +66,7 @@ describe('the happy path', () => {
     })
     expect(walk.status.provisioningSince).toBeUndefined()
     expect(walk.plan()).toMatchObject({ finalizer: 'keep', apply: [], remove: [], events: [] })
-    expect(walk.plan().wake).toBeUndefined()
+    expect(walk.plan().requeue).toBeUndefined()
   })
 
   it('is two Events: its beginning and its end', () => {
@@ -161,13 +161,13 @@ describe('the root disk', () => {
   })
 
   it('is made once, with the Secret, and before any machine', () => {
-    const { apply, status, wake } = planOf({})
+    const { apply, status, requeue } = planOf({})
     expect(apply.map(({ kind }) => kind)).toEqual(['Secret', 'DataVolume'])
     expect(status).toMatchObject({
       clone: { name: 'vm-root', sourceRevision: '1a2b3c4d' },
       provisioningSince: '2026-01-01T00:00:00.000Z',
     })
-    expect(wake?.afterMs).toBe(30 * MINUTE)
+    expect(requeue?.afterMs).toBe(30 * MINUTE)
     expect(planOf({ clone: aDisk(DISK.new), secret: secretOf() }).apply).toEqual([])
   })
 })

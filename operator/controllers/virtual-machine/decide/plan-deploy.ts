@@ -8,8 +8,8 @@ import { isTerminating } from '../../../kube/kube-object.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
 import { removalOf } from '../../../runtime/plan.ts'
+import { sooner } from '../../../runtime/requeue.ts'
 import { withMore } from '../../../runtime/standing.ts'
-import { sooner } from '../../../runtime/wake.ts'
 import { IS_ON, type KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineWorld } from '../world.ts'
 import { withAbsence } from './absence.ts'
@@ -60,10 +60,10 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
     standstill(draft, blocked) ??
     withDiskClones(draft, planDisk(draft, image) ?? planDiskClones(draft) ?? planRun(draft))
   if (cloudInit.kind === 'rendered') return step
-  const wake = cloudInit.isRefused ? sooner(step.wake, SECRET_LOOK) : step.wake
-  if (step.standing.reason === cloudInit.reason) return { ...step, wake }
+  const requeue = cloudInit.isRefused ? sooner(step.requeue, SECRET_LOOK) : step.requeue
+  if (step.standing.reason === cloudInit.reason) return { ...step, requeue }
   // The guest keeps what cloud-init set up at its first start.
-  return { ...step, wake, standing: withMore(step.standing, `; ${cloudInit.message}`) }
+  return { ...step, requeue, standing: withMore(step.standing, `; ${cloudInit.message}`) }
 }
 
 /** Returns the plan of a machine that is left as it is. */

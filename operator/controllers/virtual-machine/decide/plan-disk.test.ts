@@ -101,7 +101,7 @@ describe('a clone whose source is gone', () => {
     expect(walk.message).toContain(
       'VolumeSnapshot farm/golden-1a2b3c4d, the artifact in the status of VMDiskImage farm/golden, does not exist',
     )
-    expect(walk.plan().wake).toEqual({ afterMs: 10 * SECOND, because: expect.stringContaining('artifact') })
+    expect(walk.plan().requeue).toEqual({ afterMs: 10 * SECOND, because: expect.stringContaining('artifact') })
     expect(walk.after(10 * HOUR).stand).toBe('Provisioning/CloneSourceGone')
     expect(writes(walk, before)).toEqual([])
     walk.set({ hasCloneSource: true }).settle()
@@ -128,10 +128,10 @@ describe('a clone whose source is gone', () => {
 
   it('is looked for every minute, as nobody tells', () => {
     const walk = new Walk().settle().disk(DISK.cloning)
-    expect(walk.plan().wake).toEqual({ afterMs: MINUTE, because: expect.stringContaining('cloned from') })
+    expect(walk.plan().requeue).toEqual({ afterMs: MINUTE, because: expect.stringContaining('cloned from') })
     walk.now += 30 * MINUTE - 1
-    expect(walk.plan().wake?.afterMs).toBe(1)
-    expect(walk.disk(DISK.succeeded).plan().wake?.because).toContain('ready by then')
+    expect(walk.plan().requeue?.afterMs).toBe(1)
+    expect(walk.disk(DISK.succeeded).plan().requeue?.because).toContain('ready by then')
   })
 
   it('is removed however late it is', () => {

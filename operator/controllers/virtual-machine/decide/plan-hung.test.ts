@@ -31,7 +31,7 @@ describe('a clone that gets no further', () => {
       // A launcher may hold the claim. It is deleted with the machine that waits for the disk.
       expect(deletions(walk, before)).toEqual(['delete DataVolume vm-root', 'delete VirtualMachine vm'])
       expect(walk.world.clone?.metadata.uid).not.toBe(uid)
-      expect([walk.status.clone?.uid, walk.plan().wake?.afterMs]).toEqual([walk.world.clone?.metadata.uid, MINUTE])
+      expect([walk.status.clone?.uid, walk.plan().requeue?.afterMs]).toEqual([walk.world.clone?.metadata.uid, MINUTE])
       walk.disk(DISK.cloning)
     }
     const before = walk.log.length
@@ -93,7 +93,7 @@ describe('a clone that gets no further', () => {
 
   it('is not told as a failure for the moment by which it began later than the time of its machine', () => {
     const walk = new Walk().settle().after(MINUTE).disk(DISK.cloning)
-    expect([walk.after(LIMIT - MINUTE).stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/Cloning', MINUTE])
+    expect([walk.after(LIMIT - MINUTE).stand, walk.plan().requeue?.afterMs]).toEqual(['Provisioning/Cloning', MINUTE])
     expect(deletions(walk.after(MINUTE))[0]).toBe('delete DataVolume vm-root')
     expect(walk.events.filter((line) => line.startsWith('Warning'))).toEqual(['Warning Kicked'])
   })
@@ -130,7 +130,7 @@ describe('a clone that gets further', () => {
     const walk = cloning()
     for (let percent = 43; percent < 50; percent += 1) walk.after(LIMIT - 1).disk({ progress: `${percent}.0%` })
     expect([walk.stand, deletions(walk)]).toEqual(['Failed/Timeout', []])
-    expect(walk.plan().wake).toEqual({ afterMs: LIMIT, because: expect.stringContaining('get further') })
+    expect(walk.plan().requeue).toEqual({ afterMs: LIMIT, because: expect.stringContaining('get further') })
     expect(deletions(walk.after(LIMIT - 1))).toEqual([])
     expect(deletions(walk.after(1))[0]).toBe('delete DataVolume vm-root')
   })
@@ -201,7 +201,7 @@ describe('a clone is not deleted, however long it is as it is,', () => {
   it('and has the whole time again once what it waited for is there', () => {
     const walk = new Walk().settle().disk({ ...DISK.cloning, bound: { reason: 'ErrExceededQuota', message: '' } })
     walk.after(10 * HOUR).disk({ bound: SAID })
-    expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Failed/Timeout', LIMIT])
+    expect([walk.stand, walk.plan().requeue?.afterMs]).toEqual(['Failed/Timeout', LIMIT])
     expect(deletions(walk.after(LIMIT - 1))).toEqual([])
     expect(deletions(walk.after(1))[0]).toBe('delete DataVolume vm-root')
   })

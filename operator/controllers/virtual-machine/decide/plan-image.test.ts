@@ -101,7 +101,7 @@ describe('an image that no disk can be cloned from', () => {
       'is being deleted',
     ],
   ])('since it %s: told, and nothing is made of it', (_what, overrides, stand, text) => {
-    const { status, apply, remove, wake } = planOf(overrides)
+    const { status, apply, remove, requeue } = planOf(overrides)
     const reason = reasonOf(status)
     expect([`${status.phase}/${reason}`, status.message]).toEqual([stand, expect.stringContaining(text)])
     expect(apply.filter(({ kind }) => kind !== 'VMDiskImage')).toEqual([])
@@ -110,7 +110,7 @@ describe('an image that no disk can be cloned from', () => {
       expect.objectContaining({ type: 'ImageReady', status: 'False', reason, message: status.message }),
     )
     // No time limit runs while the machine waits for its image.
-    expect([wake, status.provisioningSince]).toEqual([undefined, undefined])
+    expect([requeue, status.provisioningSince]).toEqual([undefined, undefined])
   })
 
   it('and is not created for a machine whose namespace is being deleted: told', () => {

@@ -173,7 +173,7 @@ function present(draft: MachineDraft, image: ImageView): Step {
   const { artifact } = status
   if (artifact !== undefined) {
     const message = `${artifact.kind} ${namespace}/${artifact.name}, the artifact in the status of ${which}, does not exist: the root disk is cloned when the image has an artifact that exists; if this lasts, see its conditions${detail}`
-    return { standing: waiting('CloneSourceGone', message), wake: SOURCE_LOOK }
+    return { standing: waiting('CloneSourceGone', message), requeue: SOURCE_LOOK }
   }
   const ensured = ensuredImage(draft)
   const corrected = correction(draft, image, ensured)

@@ -146,7 +146,7 @@ describe('what stands in the way', () => {
     const walk = new Walk().set(change).settle()
     expect([walk.stand, walk.message]).toEqual([stand, expect.stringContaining(text)])
     expect(walk.log.filter((line) => /^(apply|delete)/.test(line))).toEqual([])
-    expect(walk.plan().wake).toBeUndefined()
+    expect(walk.plan().requeue).toBeUndefined()
     expect(walk.events).toEqual([`Warning ${stand.split('/')[1]}`])
     const { conflict: none, leaving, hasDataVolumes, hasKubeVirt, cloudInit } = aWorld()
     walk.set({ conflict: none, leaving, hasDataVolumes, hasKubeVirt, cloudInit })
@@ -174,7 +174,7 @@ describe('what stands in the way', () => {
         'DataVolume vm-root does not belong to this virtual machine and is being deleted: the virtual machine waits for its name; if it is not deleted, check its finalizers',
       )
     }
-    expect([walk.log.filter((line) => /^(apply|delete)/.test(line)), walk.plan().wake]).toEqual([[], undefined])
+    expect([walk.log.filter((line) => /^(apply|delete)/.test(line)), walk.plan().requeue]).toEqual([[], undefined])
     expect(walk.events).toEqual(['Normal NamesakeTerminating'])
     expect(walk.set({ leaving: undefined }).deploy().stand).toBe('Ready/Running')
   })
@@ -215,8 +215,8 @@ describe('what stands in the way', () => {
 
   it('a password that is gone before the machine is ready is told with what the machine does', () => {
     const walk = new Walk().settle().disk(DISK.succeeded).set({ cloudInit: NO_PASSWORD })
-    const { status, wake } = walk.plan()
+    const { status, requeue } = walk.plan()
     expect(status.message).toBe(`KubeVirt has not looked at the machine yet; ${NO_PASSWORD.message}`)
-    expect(wake?.afterMs).toBe(30 * MINUTE)
+    expect(requeue?.afterMs).toBe(30 * MINUTE)
   })
 })

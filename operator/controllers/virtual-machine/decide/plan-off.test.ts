@@ -19,10 +19,10 @@ describe('a machine that is to be off', () => {
     stopped(walk.disk(DISK.succeeded))
     expect([walk.stand, strategyOf(walk)]).toEqual(['Ready/Halted', 'Halted'])
     expect(walk.message).toBe('the machine is off, as spec.runStrategy says (Halted); its disk stays')
-    expect([walk.plan().wake, walk.status.provisioningSince]).toEqual([undefined, undefined])
+    expect([walk.plan().requeue, walk.status.provisioningSince]).toEqual([undefined, undefined])
     expect(walk.after(10 * HOUR).stand).toBe('Ready/Halted')
     walk.edit({ runStrategy: 'Always' }).settle()
-    expect([walk.stand, strategyOf(walk), walk.plan().wake?.afterMs]).toEqual([
+    expect([walk.stand, strategyOf(walk), walk.plan().requeue?.afterMs]).toEqual([
       'Provisioning/GuestStopped',
       'Always',
       LIMIT,
@@ -83,7 +83,7 @@ describe('a machine that people start and stop', () => {
     ])
     expect(walk.after(10 * HOUR).stand).toBe('Ready/Halted')
     walk.instance({ phase: 'Scheduling', isReady: false }).kubevirt(said('Starting'))
-    expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/Starting', LIMIT])
+    expect([walk.stand, walk.plan().requeue?.afterMs]).toEqual(['Provisioning/Starting', LIMIT])
     expect(walk.start().stand).toBe('Ready/Running')
     walk.set({ instance: anInstance({ isReady: false, unreadySince: walk.now }) }).kubevirt(said('Stopping'))
     expect(walk.stand).toBe('Provisioning/Stopping')

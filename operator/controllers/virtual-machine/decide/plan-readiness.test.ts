@@ -45,7 +45,7 @@ describe('a guest that does not answer its probe', () => {
 
   it('has a time of its own, is never restarted, and heals', () => {
     const walk = unanswered({ guestAgent: true, timeoutSeconds: 90 })
-    expect(walk.plan().wake?.afterMs).toBe(90_000)
+    expect(walk.plan().requeue?.afterMs).toBe(90_000)
     expect(walk.after(90_000 - 1).stand).toBe('Provisioning/WaitingForGuest')
     expect(walk.after(1).stand).toBe('Failed/Timeout')
     expect(walk.message).toMatch(/^not ready for 90 s \(spec.readiness.timeoutSeconds\): the guest runs/)

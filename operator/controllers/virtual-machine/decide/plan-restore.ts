@@ -21,7 +21,7 @@ export function planRestore({ world }: MachineDraft): Step | undefined {
     const look = `kubectl -n ${namespace} describe virtualmachinerestores.snapshot.kubevirt.io ${restoring.restore}`
     if (restoring.isAwaited === true) {
       const message = `${which} has switched the machine off, and begins when the guest is gone: the machine stays off until then; if it lasts, see ${look}`
-      return { standing: waiting('Restoring', message), wake: AWAITED_LOOK }
+      return { standing: waiting('Restoring', message), requeue: AWAITED_LOOK }
     }
     const message = `KubeVirt restores the machine (${which}): nothing is written to it until that is over; if it lasts, see ${look}`
     return { standing: waiting('Restoring', message, `KubeVirt restores the machine (${which})`) }

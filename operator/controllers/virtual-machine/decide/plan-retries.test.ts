@@ -52,7 +52,7 @@ describe('what KubeVirt could not create', () => {
     // No replica led for a while.
     [600, 12, true],
   ])('is tried again after %s min, the last time being %s: %s', (at, last, due) => {
-    const { touch, wake } = plan(REFUSED, at * MINUTE, last === undefined ? undefined : last * MINUTE)
+    const { touch, requeue } = plan(REFUSED, at * MINUTE, last === undefined ? undefined : last * MINUTE)
     const annotations = { [RETRIED]: toTime(START + at * MINUTE) }
     const poke = {
       apiVersion: 'kubevirt.io/v1',
@@ -62,8 +62,8 @@ describe('what KubeVirt could not create', () => {
       uid: 'uid of vm',
     }
     expect(touch).toEqual(due ? [{ ...poke, annotations }] : undefined)
-    expect(wake?.afterMs).toBeGreaterThan(0)
-    expect(wake?.afterMs).toBeLessThanOrEqual(5 * MINUTE)
+    expect(requeue?.afterMs).toBeGreaterThan(0)
+    expect(requeue?.afterMs).toBeLessThanOrEqual(5 * MINUTE)
   })
 
   it('is tried again by a change of the instance where its pod is refused', () => {

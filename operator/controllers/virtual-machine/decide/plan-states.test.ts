@@ -201,7 +201,7 @@ describe('a machine whose disk is complete', () => {
     expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
     // What KubeVirt did not create is retried. The machine has no instance in any of these rows.
     const next = reason === 'StartFailed' && status.printableStatus === 'Stopped' ? MINUTE : 30 * MINUTE
-    expect(walk.plan().wake?.afterMs).toBe(reason === 'Paused' ? undefined : next)
+    expect(walk.plan().requeue?.afterMs).toBe(reason === 'Paused' ? undefined : next)
     // The machine recovers from each of them.
     expect(walk.start().stand).toBe('Ready/Running')
   })
@@ -244,7 +244,7 @@ describe('a machine whose disk is complete', () => {
     const walk = new Walk().settle().disk(DISK.succeeded).instance()
     walk.kubevirt({ printableStatus, conditions: [{ type: 'Ready', status: 'True' }] })
     expect([walk.stand, walk.message]).toEqual(['Ready/Running', 'the machine runs'])
-    expect(walk.plan().wake).toBeUndefined()
+    expect(walk.plan().requeue).toBeUndefined()
   })
 
   it('it is ready, though CDI has not said that the disk is complete', () => {

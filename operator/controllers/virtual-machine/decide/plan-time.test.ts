@@ -21,13 +21,13 @@ const said = (printableStatus: string): KubeVirtStatus => ({ printableStatus })
 describe('the time that a machine has', () => {
   it('begins when its image is there, and its end is a time to look again', () => {
     const walk = new Walk({ image: undefined }).settle().after(5 * HOUR)
-    expect([walk.status.provisioningSince, walk.plan().wake]).toEqual([undefined, undefined])
+    expect([walk.status.provisioningSince, walk.plan().requeue]).toEqual([undefined, undefined])
     walk.image({ phase: 'Syncing' }).after(5 * HOUR)
-    expect([walk.status.provisioningSince, walk.plan().wake]).toEqual([undefined, undefined])
+    expect([walk.status.provisioningSince, walk.plan().requeue]).toEqual([undefined, undefined])
     walk.image(PUBLISHED)
     expect(walk.status.provisioningSince).toBe(toTime(START + 10 * HOUR))
     walk.after(MINUTE).disk(DISK.succeeded).after(MINUTE)
-    expect(walk.plan().wake).toEqual({ afterMs: LIMIT - 2 * MINUTE, because: 'the machine should be ready by then' })
+    expect(walk.plan().requeue).toEqual({ afterMs: LIMIT - 2 * MINUTE, because: 'the machine should be ready by then' })
   })
 
   it.each<[string, number, string]>([
@@ -39,7 +39,7 @@ describe('the time that a machine has', () => {
     const walk = new Walk({ policy: { vmProvisionTimeoutMs } }).settle().disk(DISK.succeeded)
     walk.kubevirt(said('ErrorUnschedulable'))
     expect(walk.after(vmProvisionTimeoutMs - 1).stand).toBe('Provisioning/Unschedulable')
-    expect(walk.plan().wake?.afterMs).toBe(1)
+    expect(walk.plan().requeue?.afterMs).toBe(1)
     expect(walk.after(1).stand).toBe('Failed/Timeout')
     expect(walk.message).toBe(
       `not ready after ${time} (policy key vmProvisionTimeout): no node can take the machine; lower spec.resources, or add nodes`,
@@ -71,10 +71,10 @@ describe('the time that a machine has', () => {
   it('does not count while somebody has paused the machine', () => {
     const walk = hanging().kubevirt(KUBEVIRT.paused)
     expect(walk.after(10 * HOUR).stand).toBe('Provisioning/Paused')
-    expect([walk.plan().wake, walk.status.provisioningSince]).toEqual([undefined, undefined])
+    expect([walk.plan().requeue, walk.status.provisioningSince]).toEqual([undefined, undefined])
     walk.kubevirt(KUBEVIRT.notReady)
     expect(walk.stand).toBe('Provisioning/NotReady')
-    expect(walk.plan().wake?.afterMs).toBe(LIMIT)
+    expect(walk.plan().requeue?.afterMs).toBe(LIMIT)
   })
 
   it('is measured by KubeVirt’s clock while its storage pauses it, and starts again when the guest goes on', () => {
@@ -84,7 +84,7 @@ describe('the time that a machine has', () => {
     })
     const walk = hanging().after(LIMIT - 1)
     walk.kubevirt(pausedAt(walk.now))
-    expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/PausedIOError', LIMIT])
+    expect([walk.stand, walk.plan().requeue?.afterMs]).toEqual(['Provisioning/PausedIOError', LIMIT])
     expect(walk.after(LIMIT).stand).toBe('Failed/Timeout')
     expect(walk.message).toMatch(
       /^not ready for 30 min \(policy key vmProvisionTimeout\): KubeVirt has paused the machine, since its disk/,
@@ -92,14 +92,14 @@ describe('the time that a machine has', () => {
     expect(walk.events).toContain('Warning PausedIOError')
     // Ready has been False since the pause began, and stays False for a moment after it.
     walk.kubevirt(KUBEVIRT.notReady)
-    expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/NotReady', LIMIT])
+    expect([walk.stand, walk.plan().requeue?.afterMs]).toEqual(['Provisioning/NotReady', LIMIT])
     expect(deletions(walk)).toEqual([])
   })
 
   it('is measured by KubeVirt’s clock while its agent answers, and starts again when that falls silent', () => {
     const walk = hanging().after(MINUTE)
     walk.instance({ isReady: false, hasAgent: true, unreadySince: walk.now })
-    expect([walk.stand, walk.status.provisioningSince, walk.plan().wake?.afterMs]).toEqual([
+    expect([walk.stand, walk.status.provisioningSince, walk.plan().requeue?.afterMs]).toEqual([
       'Provisioning/NotReady',
       undefined,
       LIMIT,
@@ -123,7 +123,7 @@ describe('the time that a machine has', () => {
     const edited = late()
       .edit({ resources: { cpu: '1', memory: '1Gi' } })
       .settle()
-    expect([edited.stand, edited.plan().wake?.afterMs]).toEqual(['Provisioning/Starting', LIMIT])
+    expect([edited.stand, edited.plan().requeue?.afterMs]).toEqual(['Provisioning/Starting', LIMIT])
     expect(edited.after(LIMIT).stand).toBe('Failed/Timeout')
   })
 
@@ -133,13 +133,13 @@ describe('the time that a machine has', () => {
       .after(10 * HOUR)
       .set({ instance: undefined })
       .kubevirt(KUBEVIRT.stopped)
-    expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/GuestStopped', LIMIT])
+    expect([walk.stand, walk.plan().requeue?.afterMs]).toEqual(['Provisioning/GuestStopped', LIMIT])
   })
 
   it('can be raised by the policy when it is over', () => {
     const walk = new Walk().settle().disk(DISK.succeeded).after(LIMIT)
     walk.setPolicy({ vmProvisionTimeoutMs: 2 * LIMIT }).settle()
-    expect([walk.stand, walk.plan().wake?.afterMs]).toEqual(['Provisioning/Starting', LIMIT])
+    expect([walk.stand, walk.plan().requeue?.afterMs]).toEqual(['Provisioning/Starting', LIMIT])
   })
 
   it('is what it is for a status whose time cannot be read', () => {
@@ -167,7 +167,7 @@ describe('a machine that runs and is not ready', () => {
       walk.settle()
       expect(deletions(walk, before)).toEqual(['delete VirtualMachineInstance vm'])
       expect(walk.status.kicks).toEqual({ count, lastTime: toTime(walk.now), instanceUID: instances.at(-1) })
-      expect(walk.plan().wake?.afterMs).toBe(LIMIT)
+      expect(walk.plan().requeue?.afterMs).toBe(LIMIT)
       restarted(walk)
       expect(walk.stand).toBe('Provisioning/NotReady')
       // It is how long the machine takes in all, restarts included.

@@ -12,7 +12,7 @@ import type { MachineWorld } from '../world.ts'
 import { hasDisk } from './machine-plan.ts'
 import { planMachine } from './plan.ts'
 import { storageClassOf } from './plan-children.ts'
-import { machinePaceOf } from './status.ts'
+import { machineThrottleOf } from './status.ts'
 
 const isDeleted = ({ vm }: MachineWorld) => vm.metadata.deletionTimestamp !== undefined
 
@@ -167,7 +167,7 @@ describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {
       if (hasRun(one) && one.vm.status.bootedAt === undefined && isEnding) return
       const stored = JSON.parse(JSON.stringify(next)) as typeof next
       const again = planMachine({ ...one, vm: { ...one.vm, status: stored } }, START)
-      expect(machinePaceOf(stored, again.status).isStatusDue).toBe(false)
+      expect(machineThrottleOf(stored, again.status).isStatusDue).toBe(false)
       expect(again.events.filter(({ reason }) => reason !== 'ImageCreated')).toEqual([])
     })
   })

@@ -59,7 +59,7 @@ describe('a spec that got past the CRD', () => {
     expect([plan.status.phase, reasonOf(plan.status)]).toEqual(['Failed', 'InvalidSpec'])
     for (const text of texts) expect(plan.status.message).toContain(text)
     expect(plan).toMatchObject({ apply: [], remove: [] })
-    expect(plan.wake).toBeUndefined()
+    expect(plan.requeue).toBeUndefined()
     expect(plan.events.map(({ type, reason }) => `${type} ${reason}`)).toEqual(['Warning InvalidSpec'])
   })
 
@@ -152,7 +152,7 @@ describe('ignoreOnDeploy', () => {
     const plan = planOf({ ...overrides, spec: IGNORED })
     expect(`${plan.status.phase}/${reasonOf(plan.status)}`).toBe(stand)
     expect(plan.apply.map(({ kind }) => kind)).toEqual(kinds)
-    expect([plan.remove, plan.wake]).toEqual([[], undefined])
+    expect([plan.remove, plan.requeue]).toEqual([[], undefined])
   })
 
   it.each<[string, WorldOverrides['image'], string[]]>([
@@ -182,7 +182,7 @@ describe('ignoreOnDeploy', () => {
     expect([walk.stand, writes(walk, before)]).toEqual(['Ready/NotDeployedAnyMore', []])
     walk.edit({ ignoreOnDeploy: false }).settle()
     expect([walk.stand, writes(walk, before)]).toEqual(['Provisioning/GuestStopped', ['apply VirtualMachine vm']])
-    expect(walk.plan().wake?.afterMs).toBe(30 * 60_000)
+    expect(walk.plan().requeue?.afterMs).toBe(30 * 60_000)
   })
 })
 
@@ -278,10 +278,10 @@ describe('the time to look again', () => {
     ['of a machine that is not to be deployed', { spec: { ignoreOnDeploy: true } }, undefined],
     ['of a machine with a fault in its spec', { spec: { resources: undefined } }, undefined],
   ])('%s', (_what, overrides, expected) => {
-    expect(planOf(overrides).wake?.afterMs).toBe(expected)
+    expect(planOf(overrides).requeue?.afterMs).toBe(expected)
   })
 
   it('of a machine that runs is never', () => {
-    expect(planMachine(aRunningWorld(), START).wake).toBeUndefined()
+    expect(planMachine(aRunningWorld(), START).requeue).toBeUndefined()
   })
 })

@@ -442,7 +442,7 @@ describe('the remedy of each reason', () => {
     expect(after.status.conditions?.map((condition) => condition.reason)).not.toContain(reason)
     expect(after.status.phase).not.toBe('Failed')
     // The machine is ready, or the plan works toward that.
-    expect(after.status.phase === 'Ready' || after.apply.length > 0 || after.wake !== undefined).toBe(true)
+    expect(after.status.phase === 'Ready' || after.apply.length > 0 || after.requeue !== undefined).toBe(true)
   })
 
   it('is tried for every reason for which people can do something', () => {

@@ -6,8 +6,8 @@ import { isOrphaned } from '../../../cluster/ownership.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { cutMessage, mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
+import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.ts'
 import { courseConditions, newCondition, reasonOf, type Standing } from '../../../runtime/standing.ts'
-import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import type { MachineWorld } from '../world.ts'
 
 /** The state of a machine, in the words that people read. */
@@ -214,19 +214,19 @@ const APART_MS = 1_000
  * @param waiting number of machines that wait for the same image
  * @param isRemoving whether something is deleted by the same plan. Why is told before, at once: afterwards there are other words.
  */
-export function machinePaceOf(
+export function machineThrottleOf(
   before: VirtualMachineStatus,
   after: VirtualMachineStatus,
   sinceWriteMs?: number,
   waiting = 1,
   isRemoving = false,
-): StatusPace {
+): StatusThrottle {
   // The first place in the queue is written at once. Its changes, and its absence for a while, are written with other changes.
   const isPlaceNew = hasPlace(after) && !hasPlace(before)
   const place = (status: VirtualMachineStatus) => isPlaceNew && hasPlace(status)
   const aspects = [[place, 0] as const, [standing, 0] as const, [words, isRemoving ? 0 : WORDS_EVERY_MS] as const]
   const movesEveryMs = Math.max(MOVES_EVERY_MS, waiting * APART_MS)
-  return paceBetween([before, after], aspects, movesEveryMs, sinceWriteMs, 'what has moved is written then')
+  return throttleBetween([before, after], aspects, movesEveryMs, sinceWriteMs, 'what has moved is written then')
 }
 
 function hasPlace({ image }: VirtualMachineStatus): boolean {

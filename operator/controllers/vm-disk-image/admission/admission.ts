@@ -3,7 +3,7 @@ import { sleep } from '../../../base/clock.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
-import { Pace } from '../../../runtime/pace.ts'
+import { KeyRateLimiter } from '../../../runtime/key-rate-limiter.ts'
 import type { Start } from '../decide/image-plan.ts'
 import type { Holder, Refusal } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
@@ -43,7 +43,7 @@ export class Admission {
   #isLedgerDoubtful = false
   #wake = Promise.withResolvers<void>()
   /** Of adoptions: two processes that both believe that they lead would take all slots from each other without a pause. */
-  readonly #adoptions = new Pace()
+  readonly #adoptions = new KeyRateLimiter()
   #cancelTimer: (() => void) | undefined
 
   constructor(options: AdmissionOptions) {

@@ -21,7 +21,7 @@ import type { KubeClient, RequestOptions } from '../../../kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { listAll, listWhole } from '../../../kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../../kube/resource-types.ts'
-import { SharedLooks } from '../../../kube/shared-looks.ts'
+import { SharedReads } from '../../../kube/shared-reads.ts'
 import { bounded, KEPT_MAX } from '../../../runtime/foreign.ts'
 import type { Store } from '../../../runtime/store.ts'
 import type { Start } from '../decide/image-plan.ts'
@@ -121,9 +121,9 @@ export async function lookForDataVolume(client: KubeClient, holder: Holder, sign
  * Returns the pods of a namespace that have not ended, from live lists that concurrent callers share. Lists all of them, because anyone who may
  * write there can remove labels, but can neither change a uid nor revive an ended pod.
  */
-export function livePods(client: KubeClient): SharedLooks<readonly KubeObject[]> {
+export function livePods(client: KubeClient): SharedReads<readonly KubeObject[]> {
   const notEnded = { fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed', metadataOnly: true }
-  return new SharedLooks((namespace, signal) =>
+  return new SharedReads((namespace, signal) =>
     listWhole(client, POD, { ...notEnded, project: viewFiller, signal, namespace }),
   )
 }
@@ -140,8 +140,8 @@ function viewFiller(pod: KubeObject): KubeObject {
 }
 
 /** Returns the claims of a namespace, from live lists that concurrent callers share. */
-export function liveClaims(client: KubeClient): SharedLooks<readonly KubeObject[]> {
-  return new SharedLooks((namespace, signal) =>
+export function liveClaims(client: KubeClient): SharedReads<readonly KubeObject[]> {
+  return new SharedReads((namespace, signal) =>
     listWhole(client, PERSISTENT_VOLUME_CLAIM, { metadataOnly: true, project: viewFilled, signal, namespace }),
   )
 }
@@ -161,8 +161,8 @@ export interface KnownDownloads {
 
 /** Live lists of what CDI creates. */
 export interface LeftoverLooks {
-  readonly claims: SharedLooks<readonly KubeObject[]>
-  readonly pods: SharedLooks<readonly KubeObject[]>
+  readonly claims: SharedReads<readonly KubeObject[]>
+  readonly pods: SharedReads<readonly KubeObject[]>
 }
 
 /**

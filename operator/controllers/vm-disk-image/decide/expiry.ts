@@ -10,7 +10,7 @@ import { fromTime } from '../../../base/time.ts'
 import { type ImageView, parsedImageSpec } from '../../../images/image-view.ts'
 import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import type { Wake } from '../../../runtime/wake.ts'
+import type { Requeue } from '../../../runtime/requeue.ts'
 import type { ImageWorld } from '../world.ts'
 import { timesOfReferences } from './status.ts'
 
@@ -18,7 +18,7 @@ import { timesOfReferences } from './status.ts'
 export interface Expiry {
   readonly isReached: boolean
   /** When that is the case, if nothing changes. */
-  readonly wake?: Wake
+  readonly requeue?: Requeue
 }
 
 /** What decides about {@link expiryOf}. */
@@ -38,7 +38,7 @@ export function expiryOf(world: ExpiryFacts, status: VMDiskImageStatus, spec: VM
   if (reclaimPolicy !== 'Delete' || since === undefined || isSpared) return { isReached: false }
   const leftMs = since + ttlMs - now
   if (leftMs <= 0) return { isReached: true }
-  return { isReached: false, wake: { afterMs: leftMs, because: 'the image was unreferenced for long enough then' } }
+  return { isReached: false, requeue: { afterMs: leftMs, because: 'the image was unreferenced for long enough then' } }
 }
 
 /** The spec takes precedence, field by field. The policy has one rule for images that the operator created, and one for all others. */
@@ -73,9 +73,9 @@ export function dueImages(images: readonly ImageView[], policy: Policy, now: num
     const spec = parsedImageSpec(image)
     if (!spec.ok || isTerminating(image)) return []
     const references = { count: image.status.references?.count ?? 0 }
-    const { isReached, wake } = expiryOf({ image, policy, references }, image.status, spec.spec, now)
-    if (!isReached && wake === undefined) return []
-    return [{ key: keyOf(image.metadata), inMs: isReached ? 0 : (wake?.afterMs ?? 0) }]
+    const { isReached, requeue } = expiryOf({ image, policy, references }, image.status, spec.spec, now)
+    if (!isReached && requeue === undefined) return []
+    return [{ key: keyOf(image.metadata), inMs: isReached ? 0 : (requeue?.afterMs ?? 0) }]
   })
   return due.toSorted((one, other) => one.inMs - other.inMs || compareTexts(one.key, other.key))
 }

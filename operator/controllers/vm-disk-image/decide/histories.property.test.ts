@@ -65,7 +65,7 @@ function always(holds: (history: readonly string[]) => void): void {
 describe('after any history', () => {
   it('the plans come to rest, and stay there until the next time that they asked for', () => {
     always((history) => {
-      after(history, (walk) => expect(walk.writtenUntilWake(HOUR)).toEqual([]))
+      after(history, (walk) => expect(walk.writtenUntilRequeue(HOUR)).toEqual([]))
     })
   })
 

@@ -17,7 +17,7 @@ describe('a snapshot', () => {
 
   it('that does not get ready is taken again after snapshotTimeout, without another download', () => {
     const walk = atSnapshot()
-    expect(walk.plan().wake?.afterMs).toBe(HOUR)
+    expect(walk.plan().requeue?.afterMs).toBe(HOUR)
     walk.after(HOUR - 1)
     expect(deletions(walk)).toEqual([])
     walk.now += 1
@@ -25,7 +25,7 @@ describe('a snapshot', () => {
     walk.settle()
     expect(deletions(walk)).toEqual([`delete VolumeSnapshot ${walk.childName}`])
     expect(walk.log.at(-1)).toBe(`apply VolumeSnapshot ${walk.childName}`)
-    expect(walk.plan().wake?.afterMs).toBe(HOUR)
+    expect(walk.plan().requeue?.afterMs).toBe(HOUR)
     expect(walk.snapshotReady().stand).toBe('Succeeded/Synced')
     expect(walk.log.filter((line) => line === 'claim')).toHaveLength(1)
   })

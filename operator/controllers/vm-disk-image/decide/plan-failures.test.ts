@@ -49,7 +49,7 @@ describe('a failure', () => {
     const first = walk.status.ticket
     walk.fail()
     const wait = (fromTime(walk.status.nextRetryTime) ?? 0) - walk.now
-    expect(walk.plan().wake?.afterMs).toBe(wait)
+    expect(walk.plan().requeue?.afterMs).toBe(wait)
     walk.after(wait - 1)
     expect(walk.stand).toBe('Queued/RetryBackoff')
     walk.after(1)
@@ -181,7 +181,7 @@ describe('a refused DataVolume', () => {
     const walk = new Walk()
     const late = refused(walk.now + MINUTE, 'QuotaExceeded')
     expect(late.stand).toBe('Queued/QuotaExceeded')
-    expect(late.plan().wake?.afterMs).toBe(MINUTE)
+    expect(late.plan().requeue?.afterMs).toBe(MINUTE)
     late.after(MINUTE)
     expect(late.plan().start?.admissible).toBe(true)
   })

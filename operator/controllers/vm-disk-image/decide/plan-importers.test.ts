@@ -114,7 +114,7 @@ describe('an importer', () => {
     const walk = new Walk()
     walk.settle().admit()
     expect(walk.stand).toBe('Queued/Queued')
-    expect(walk.plan().wake?.afterMs).toBeLessThanOrEqual(2 * SECOND)
+    expect(walk.plan().requeue?.afterMs).toBeLessThanOrEqual(2 * SECOND)
     walk.after(2 * SECOND)
     expect(walk.stand).toBe('Syncing/Starting')
     expect(walk.status.message).toBe('waiting for CDI to act on its DataVolume, attempt 1 of 3')
@@ -152,7 +152,7 @@ describe('an importer', () => {
   it('that stalls is stopped in time without any event', () => {
     const walk = new Walk()
     walk.settle().admit().report(CDI.running)
-    expect(walk.plan().wake?.afterMs).toBeLessThanOrEqual(30 * SECOND)
+    expect(walk.plan().requeue?.afterMs).toBeLessThanOrEqual(30 * SECOND)
     walk.set({ observation: { ...walk.world.observation, unchangedMs: 15 * MINUTE } }).after(15 * MINUTE)
     expect(walk.lastAttempt).toMatchObject({ outcome: 'Failed', reason: 'Stalled' })
   })

@@ -32,14 +32,14 @@ describe('keepSourceVolume', () => {
     const walk = new Walk({ policy: { keepSourceVolume: false } })
     walk.settle().admit().succeed().snapshotReady()
     expect(deletions(walk)).toEqual([])
-    expect(walk.plan().wake?.afterMs).toBeLessThanOrEqual(20_000)
+    expect(walk.plan().requeue?.afterMs).toBeLessThanOrEqual(20_000)
   })
 
   it('false says that clones hold it off, and looks again', () => {
     const walk = published().after(MINUTE)
     walk.setPolicy({ keepSourceVolume: false })
     expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', onlyIf: [{ look: 'cached' }] }])
-    expect(walk.plan().wake?.afterMs).toBe(MINUTE)
+    expect(walk.plan().requeue?.afterMs).toBe(MINUTE)
   })
 
   it('false spares the volume that is the artifact', () => {
@@ -66,12 +66,12 @@ describe('the artifact before', () => {
 
   it('wakes the controller for that', () => {
     const { walk } = refreshed()
-    expect(walk.plan().wake?.afterMs).toBe(10 * MINUTE)
+    expect(walk.plan().requeue?.afterMs).toBe(10 * MINUTE)
   })
 
   it('wakes the controller for that also while a TTL runs', () => {
     const { walk } = refreshed({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '72h' } })
-    expect(walk.plan().wake?.afterMs).toBe(10 * MINUTE)
+    expect(walk.plan().requeue?.afterMs).toBe(10 * MINUTE)
   })
 
   it('goes also where it is a volume', () => {
@@ -118,7 +118,7 @@ describe('reclaiming', () => {
   ])('happens by %s after the last reference went', (_name, overrides, ttl) => {
     const walk = unreferenced(overrides)
     expect(walk.isReclaimed).toBe(false)
-    expect(walk.plan().wake?.afterMs).toBe(ttl)
+    expect(walk.plan().requeue?.afterMs).toBe(ttl)
     walk.after(ttl - 1)
     expect(walk.isReclaimed).toBe(false)
     walk.after(1)
@@ -143,7 +143,7 @@ describe('reclaiming', () => {
     const walk = new Walk({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '2h' } })
     walk.settle().after(10 * HOUR)
     walk.publish()
-    expect(walk.plan().wake?.afterMs).toBe(2 * HOUR)
+    expect(walk.plan().requeue?.afterMs).toBe(2 * HOUR)
     walk.after(2 * HOUR)
     expect(walk.isReclaimed).toBe(true)
   })
@@ -153,6 +153,6 @@ describe('reclaiming', () => {
     walk.after(HOUR).set({ references: ONE_USER }).after(HOUR)
     expect(walk.isReclaimed).toBe(false)
     walk.set({ references: NO_REFERENCES }).settle()
-    expect(walk.plan().wake?.afterMs).toBe(2 * HOUR)
+    expect(walk.plan().requeue?.afterMs).toBe(2 * HOUR)
   })
 })

@@ -126,7 +126,7 @@ describe('the backoff of the policy, changed while an image waits for its next a
       expect(due(walk) - ended(walk)).toBeGreaterThanOrEqual(0.9 * ms)
       expect(due(walk) - ended(walk)).toBeLessThanOrEqual(1.1 * ms)
       expect(walk.status.message).toContain(walk.status.nextRetryTime)
-      expect(walk.plan().wake?.afterMs).toBe(due(walk) - walk.now)
+      expect(walk.plan().requeue?.afterMs).toBe(due(walk) - walk.now)
       walk.after(due(walk) - walk.now - 1)
       expect(walk.stand).toBe('Queued/RetryBackoff')
       expect(walk.after(1).stand).toBe('Queued/Queued')

@@ -41,7 +41,7 @@ describe('an image that was made for somebody', () => {
     walk.set({ references: NO_REFERENCES }).settle()
     expect(walk.stand).toBe(stand)
     expect(walk.isReclaimed).toBe(false)
-    expect(walk.plan().wake?.afterMs).toBe(72 * HOUR)
+    expect(walk.plan().requeue?.afterMs).toBe(72 * HOUR)
     walk.after(72 * HOUR - 1)
     expect(walk.isReclaimed).toBe(false)
     walk.after(1)
@@ -148,7 +148,7 @@ describe.each(CASES)('an image that %s goes by %s', (_state, _who, lead, stand, 
     walk.set({ references: NO_REFERENCES }).settle()
     const left = TTL - 1
     expect(walk.isReclaimed).toBe(false)
-    expect(walk.plan().wake?.afterMs).toBeLessThanOrEqual(TTL)
+    expect(walk.plan().requeue?.afterMs).toBeLessThanOrEqual(TTL)
     walk.after(left)
     expect(walk.isReclaimed).toBe(false)
     expect(goes(walk.after(1))).toBe(true)
@@ -257,7 +257,7 @@ describe('the policy for images that people made', () => {
   ])('%j', (policy, afterMs) => {
     const walk = new Walk({ references: ONE_USER, policy })
     walk.publish().set({ references: NO_REFERENCES }).settle()
-    expect(walk.plan().wake?.afterMs).toBe(afterMs)
+    expect(walk.plan().requeue?.afterMs).toBe(afterMs)
     expect(walk.isReclaimed).toBe(false)
   })
 

@@ -28,8 +28,8 @@ import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
 import { NOTHING_TO_DO, type Removal, referTo, removalOf } from '../../../runtime/plan.ts'
 import type { Absent, NamedObject, Uncloned } from '../../../runtime/preconditions.ts'
+import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
-import { sooner, type Wake } from '../../../runtime/wake.ts'
 import { type Blocked, type ImageWorld, isRecorded } from '../world.ts'
 import { nextAttempt, recordCancel, recordFailure, recordSuccess, recount, renewed, subjectOf } from './attempts.ts'
 import { areContentsKnown, lackAfterRefusal } from './checks.ts'
@@ -187,7 +187,8 @@ const REMOVED: EventNote = {
 function withExpiry(plan: ImagePlan, situation: Situation): ImagePlan {
   if (!('draft' in situation)) return plan
   const { world, expiry } = situation.draft
-  if (!expiry.isReached) return expiry.wake === undefined ? plan : { ...plan, wake: sooner(plan.wake, expiry.wake) }
+  if (!expiry.isReached)
+    return expiry.requeue === undefined ? plan : { ...plan, requeue: sooner(plan.requeue, expiry.requeue) }
   const isQuiet = world.slot === undefined && world.dataVolumes.every(isFinished)
   if (!isQuiet) return plan
   const { start: _none, ...rest } = plan
@@ -196,7 +197,7 @@ function withExpiry(plan: ImagePlan, situation: Situation): ImagePlan {
   const clones = [...world.snapshots, ...world.dataVolumes].map((child) => uncloned(child, 'live'))
   const [itself] = removalOf(world.image, unreferenced(world, 'anyone'), ...clones)
   const remove = [...plan.remove, ...(itself === undefined ? [] : [{ ...itself, event: REMOVED }])]
-  return { ...rest, remove, wake: sooner(plan.wake, again) }
+  return { ...rest, remove, requeue: sooner(plan.requeue, again) }
 }
 
 /** The end of a running clone causes its own watch event. This is for the helper volumes, which nobody watches. */
@@ -235,7 +236,7 @@ function planInUse({ users }: In<'inUse'>, { world, now }: Moment): ImagePlan {
     { ...status, conditions: withBlocked },
     {
       remove: world.dataVolumes.flatMap((one) => (isFinished(one) ? [] : removalOf(one))),
-      wake: { afterMs: DELETION_LOOK_MS, because: 'its users may be gone by then' },
+      requeue: { afterMs: DELETION_LOOK_MS, because: 'its users may be gone by then' },
     },
   )
 }
@@ -272,7 +273,7 @@ function planLeaving({ children }: In<'leaving'>, { world, now }: Moment): Image
   return planWith(withImageStanding(free, standing, { world, now }), {
     remove,
     ...(remove.length > 0 && !namespaceTerminating && { onlyIf: [unreferenced(world, 'users')] }),
-    wake: { afterMs: DELETION_LOOK_MS, because: 'its children should be gone by then' },
+    requeue: { afterMs: DELETION_LOOK_MS, because: 'its children should be gone by then' },
   })
 }
 
@@ -326,7 +327,7 @@ function planTooLarge({ problems }: In<'tooLarge'>, moment: Moment): ImagePlan {
   return planWith(withImageStanding(stopped, standing, moment), {
     remove: late.flatMap((one) => removalOf(one)),
     ...(Number.isFinite(left) && {
-      wake: { afterMs: left, because: 'its download has run as long as an attempt may' },
+      requeue: { afterMs: left, because: 'its download has run as long as an attempt may' },
     }),
   })
 }
@@ -360,7 +361,7 @@ function planEnding({ draft, ending }: In<'stopping' | 'clearing'>, standingOf: 
   return planWith(withImageStanding({ ...recorded, progress: undefined }, standing, draft), {
     remove: stops.flatMap(({ dataVolume }) => removalsOf(dataVolume, world)),
     events: stops.flatMap(({ notes }) => notes),
-    wake: { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' },
+    requeue: { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' },
     ...(onlyIf.length > 0 && { onlyIf }),
   })
 }
@@ -460,7 +461,7 @@ function keptBy(object: DataVolumeView | undefined): string {
 function planUnreported({ draft, leftMs }: In<'unreported'>): ImagePlan {
   const { status } = draft.world.image
   if (leftMs === undefined) return planWith(status, {})
-  return planWith(status, { wake: { afterMs: leftMs, because: 'its importer should run by then' } })
+  return planWith(status, { requeue: { afterMs: leftMs, because: 'its importer should run by then' } })
 }
 
 /** From this age on, it is worth a write to name the importer pod: the next leader can tell whether another one replaced it. */
@@ -488,8 +489,8 @@ function planRunning({ draft, dataVolume, hasRun }: In<'running'>): ImagePlan {
   const standing = running(dataVolume, hasRun, `attempt ${attempt} of ${1 + retryLimit}`, world)
   const toStallMs = isBlind(dataVolume, observation) ? attemptTimeoutMs : stallTimeoutMs - observation.unchangedMs
   const leftMs = Math.min(toStallMs, attemptTimeoutMs - ageMs, 30_000)
-  const wake = { afterMs: Math.max(1_000, leftMs), because: 'a stalled download would be stopped then' }
-  return planAt(draft, next, standing, { wake })
+  const requeue = { afterMs: Math.max(1_000, leftMs), because: 'a stalled download would be stopped then' }
+  return planAt(draft, next, standing, { requeue })
 }
 
 function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, world: ImageWorld): ImageStanding {
@@ -600,8 +601,8 @@ function takeSnapshot(situation: In<'snapshotting'>): ImagePlan {
 function waitForSnapshot(situation: In<'snapshotting'>, snapshot: SnapshotView): ImagePlan {
   const { draft } = situation
   const afterMs = snapshotDueAt(snapshot, draft) - draft.now
-  const wake = { afterMs, because: 'the snapshot should be ready by then' }
-  return underWay(situation, { message: `${TAKING}${troubleOf(snapshot)}` }, { wake })
+  const requeue = { afterMs, because: 'the snapshot should be ready by then' }
+  return underWay(situation, { message: `${TAKING}${troubleOf(snapshot)}` }, { requeue })
 }
 
 /** The downloaded volume stays. */
@@ -705,7 +706,7 @@ function planSteady({ draft }: In<'steady'>): ImagePlan {
   const alias = artifact && aliasOf(draft, artifact)
   const due = alias === undefined ? leftovers.filter(({ leftMs }) => leftMs <= 0) : []
   const remove = due.flatMap(({ child, look }) => removalOf(child, uncloned(child, look)))
-  return atRest(draft, { apply: alias === undefined ? [] : [alias], remove, wake: wakeOf(leftovers, remove) })
+  return atRest(draft, { apply: alias === undefined ? [] : [alias], remove, requeue: requeueOf(leftovers, remove) })
 }
 
 function atRest(draft: ImageDraft, rest?: PlanRest): ImagePlan {
@@ -746,24 +747,24 @@ function leftoversOf({ world, dataVolume, target, status: { artifact }, now }: I
   return [...spare.map((child) => ({ child, ...bySnapshot })), ...earlier.map((child) => ({ child, ...byArtifact }))]
 }
 
-function wakeOf([first]: ReturnType<typeof leftoversOf>, removals: readonly Removal[]): Wake | undefined {
+function requeueOf([first]: ReturnType<typeof leftoversOf>, removals: readonly Removal[]): Requeue | undefined {
   if (removals.length > 0) return { afterMs: CLONED_LOOK_MS, because: 'what clones held back may go then' }
   return first && { afterMs: Math.max(1_000, first.leftMs), because: first.because }
 }
 
 // It has no artifact, no slot and nothing in progress.
 
-function waiting(draft: ImageDraft, status: VMDiskImageStatus, standing: ImageStanding, wake?: Wake): ImagePlan {
-  return planAt(draft, { ...status, progress: undefined, ...OUT_OF_QUEUE }, standing, { wake })
+function waiting(draft: ImageDraft, status: VMDiskImageStatus, standing: ImageStanding, requeue?: Requeue): ImagePlan {
+  return planAt(draft, { ...status, progress: undefined, ...OUT_OF_QUEUE }, standing, { requeue })
 }
 
 /** Out of the queue: later it takes a new ticket. */
 function waitingWithoutTicket(
   { draft }: { readonly draft: ImageDraft },
   standing: ImageStanding,
-  wake?: Wake,
+  requeue?: Requeue,
 ): ImagePlan {
-  return waiting(draft, { ...draft.status, ticket: undefined }, standing, wake)
+  return waiting(draft, { ...draft.status, ticket: undefined }, standing, requeue)
 }
 
 function planSuspended({ draft }: In<'suspended'>): ImagePlan {
@@ -808,13 +809,13 @@ function planUnneeded(situation: In<'unneeded'>): ImagePlan {
 
 function planBackoff(situation: In<'backoff'>): ImagePlan {
   const { world, status, now } = situation.draft
-  const wake = { afterMs: situation.until - now, because: 'the next attempt may start then' }
+  const requeue = { afterMs: situation.until - now, because: 'the next attempt may start then' }
   const lack = lackAfterRefusal(status, world.lookup, world.image.metadata.namespace)
   if (lack !== undefined)
-    return waitingWithoutTicket(situation, { phase: 'Queued', reason: 'QuotaExceeded', message: lack }, wake)
+    return waitingWithoutTicket(situation, { phase: 'Queued', reason: 'QuotaExceeded', message: lack }, requeue)
   const last = status.attempts?.at(-1)
   const message = `attempt ${last?.number ?? 1} failed: ${last?.message ?? ''}; next attempt at ${status.nextRetryTime}`
-  return waitingWithoutTicket(situation, { phase: 'Queued', reason: 'RetryBackoff', message }, wake)
+  return waitingWithoutTicket(situation, { phase: 'Queued', reason: 'RetryBackoff', message }, requeue)
 }
 
 /** Reasons that do not go away by themselves. */
@@ -824,10 +825,10 @@ const NEEDS_SOMEBODY: ReadonlySet<Reason> = new Set<Reason>(['NameConflict', 'Le
 function planBlocked({ draft, blocked }: In<'blocked'>): ImagePlan {
   const { reason, message, until }: Blocked = blocked
   const because = 'a refused DataVolume is tried again'
-  const wake = until === undefined ? undefined : { afterMs: Math.max(1_000, until - draft.now), because }
+  const requeue = until === undefined ? undefined : { afterMs: Math.max(1_000, until - draft.now), because }
   const stalled = NEEDS_SOMEBODY.has(reason)
-  const standing: ImageStanding = { phase: 'Queued', reason, message, stalled, isHeldBack: wake === undefined }
-  return waiting(draft, withTicket(draft), standing, wake)
+  const standing: ImageStanding = { phase: 'Queued', reason, message, stalled, isHeldBack: requeue === undefined }
+  return waiting(draft, withTicket(draft), standing, requeue)
 }
 
 function planQueued({ draft }: In<'queued'>): ImagePlan {

@@ -7,8 +7,8 @@ import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { HOUR, SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { CDI, REFRESH, RETRY } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
-import { isBehind, isImageStatusDue, percent } from './pace.ts'
 import { factsBetween, imageEventsBetween } from './status.ts'
+import { isBehind, isImageStatusDue, percent } from './status-throttle.ts'
 
 const syncing = (progress: string): VMDiskImageStatus => ({ phase: 'Syncing', message: 'm', progress })
 const condition = (status: 'True' | 'False', reason = 'R', message = 'm') => ({

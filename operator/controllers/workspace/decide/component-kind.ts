@@ -4,7 +4,7 @@ import type { WorkspaceWorld } from '../world.ts'
 import type { Blueprint, Component, ComponentRemark, ComponentStanding } from './component.ts'
 
 /** What to report and do about a component whose objects all exist. */
-export interface Judgement extends Pick<ObjectPlan, 'applyIf' | 'touch' | 'wake'> {
+export interface Judgement extends Pick<ObjectPlan, 'applyIf' | 'touch' | 'requeue'> {
   readonly standing: ComponentStanding
   /** What to say beside a standing that is Ready, after what could not be changed. */
   readonly remarks?: readonly ComponentRemark[]
@@ -15,7 +15,7 @@ export interface Judgement extends Pick<ObjectPlan, 'applyIf' | 'touch' | 'wake'
 }
 
 /** What to do about the pods of a component. */
-export type Tending = { readonly [part in 'touch' | 'remove' | 'wake']?: Judgement[part] | undefined }
+export type Tending = { readonly [part in 'touch' | 'remove' | 'requeue']?: Judgement[part] | undefined }
 
 /**
  * A kind of component, with everything that is specific to it. A workspace is the fold of these kinds in the order of their list (`kinds.ts`): it is

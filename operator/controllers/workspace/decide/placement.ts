@@ -33,7 +33,7 @@ const END_MS = 60_000
 const SOON_MS = 1_000
 
 /** What to do about the pod of a cluster that has no node yet. Without a standing, the pod itself shows why. */
-export interface Placement extends Pick<ObjectPlan, 'touch' | 'wake'> {
+export interface Placement extends Pick<ObjectPlan, 'touch' | 'requeue'> {
   readonly standing?: ComponentStanding
   readonly remove?: Judgement['remove']
   /** What to add to what the scheduler says. */
@@ -89,9 +89,9 @@ function heldBy(holder: ContainerPodView, now: number): Placement {
   const { name, deletionTimestamp } = holder.metadata
   const endBy = (fromTime(deletionTimestamp) ?? now) + END_MS
   if (now < endBy && !holder.isSilent) {
-    const wake = { afterMs: endBy - now, because: 'a pod that ends has ended by then' }
+    const requeue = { afterMs: endBy - now, because: 'a pod that ends has ended by then' }
     const message = `waits until pod ${name} on node ${holder.node}, which has the same addresses, has ended`
-    return { standing: componentWaiting('ContainersPending', message), wake }
+    return { standing: componentWaiting('ContainersPending', message), requeue }
   }
   const message = `pod ${name} has not ended, and its addresses are not free; ${outOfService(holder.node)}`
   return { standing: { ...componentFailed('ContainersFailed', message), reason: 'PodNotEnding' } }
@@ -117,8 +117,8 @@ function awaitedBy(world: WorkspaceWorld, { member, pod, group }: Case<NodeGroup
   const first = firstOf(world, group, now)
   if (first === member.name) return undefined
   const leftMs = createdAt(pod, now) + FIRST_MS - now
-  const wake = { afterMs: Math.max(SOON_MS, leftMs), because: 'the first pod of the group is there by then' }
-  return { standing: waiting(`for container cluster ${first}, whose node is to be the node of both`), wake }
+  const requeue = { afterMs: Math.max(SOON_MS, leftMs), because: 'the first pod of the group is there by then' }
+  return { standing: waiting(`for container cluster ${first}, whose node is to be the node of both`), requeue }
 }
 
 /** Returns the cluster whose pod is placed first: the most constrained one, unless its pod does not come. */
@@ -173,7 +173,7 @@ function judgeUnplaced(world: WorkspaceWorld, one: Case<NodeGroup>, now: number)
   const leftMs = createdAt(pod, now) + patienceMs(pod, since, RETRY_MS) - now
   const after = (what: Placement, because: string): Placement => {
     return leftMs > 0
-      ? { ...(what.note !== undefined && { note: what.note }), wake: { afterMs: leftMs, because } }
+      ? { ...(what.note !== undefined && { note: what.note }), requeue: { afterMs: leftMs, because } }
       : what
   }
   const [neighbour] = placed
@@ -195,7 +195,7 @@ function judgeUnplaced(world: WorkspaceWorld, one: Case<NodeGroup>, now: number)
   // What has worked there stays. So do guests.
   const isNew = placed.every((each) => isNewSince(each, since))
   if (machines.length > 0 || !isNew) return { note }
-  if (!isTold(world, member.name)) return { note, wake: { afterMs: SOON_MS, because: 'people are told by then' } }
+  if (!isTold(world, member.name)) return { note, requeue: { afterMs: SOON_MS, because: 'people are told by then' } }
   const everywhere = avoiding(world, member, [...new Set([...group.avoided, node])])
   const move = { note, remove: [pod, ...placed].flatMap((each) => removalOf(each)), touch: everywhere }
   return after(move, 'the workspace is then tried on another node')

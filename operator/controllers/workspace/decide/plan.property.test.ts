@@ -22,14 +22,14 @@ const ORDER: ReadonlyMap<string, number> = new Map(
 /** Plans, and carries out each plan, until a plan is empty. Returns what the plans asked for, round by round. */
 function settle(
   planned: PlannedWorld,
-  pace?: 'paced',
+  throttle?: 'paced',
 ): { readonly apply: readonly KubeObject[]; readonly remove: readonly { kind: string; name: string }[] }[] {
   const rounds = []
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const plan = planWorkspace(planned.world, NOW)
     expect(planWorkspace(planned.world, NOW)).toEqual(plan)
     expectLawful(planned.world.workspace, plan, workspace.status)
-    if (pace === 'paced') planned.takePaced(plan)
+    if (throttle === 'paced') planned.takePaced(plan)
     else planned.take(plan)
     if (plan.apply.length + plan.remove.length === 0) return rounds
     rounds.push(plan)

@@ -5,7 +5,7 @@ import { endingWaits } from '../../../cluster/dependents.ts'
 import { unusableReason } from '../../../cluster/own-view.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
-import { sooner, type Wake } from '../../../runtime/wake.ts'
+import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import type { WorkspacePlan, WorkspaceWorld } from '../world.ts'
 import { withoutWrongAliases } from './aliases.ts'
 import { inTurn } from './dependencies.ts'
@@ -52,7 +52,7 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
   ]
   const applyIf = judged.flatMap((one) => one.applyIf ?? [])
   const touch = judged.flatMap((one) => one.touch ?? [])
-  const wakes = judged.flatMap((one) => one.wake ?? [])
+  const wakes = judged.flatMap((one) => one.requeue ?? [])
   const plan = {
     status,
     finalizer,
@@ -61,7 +61,7 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
     events: workspaceEventsBetween(workspace.status, status, judged),
     ...(applyIf.length > 0 && { applyIf }),
     ...(touch.length > 0 && { touch }),
-    wake: wakes.reduce<Wake | undefined>(sooner, undefined),
+    requeue: wakes.reduce<Requeue | undefined>(sooner, undefined),
   } as const
   return { ...plan, ...endingWaits(plan, [...world.children.values()], now) }
 }
@@ -73,7 +73,7 @@ function inOrder(objects: readonly KubeObject[]): readonly KubeObject[] {
 }
 
 /** What runs goes on although the spec is not valid: a pod that is created again needs its gate removed. */
-function tendedIn(world: WorkspaceWorld, now: number): Pick<WorkspacePlan, 'touch' | 'remove' | 'wake'> {
+function tendedIn(world: WorkspaceWorld, now: number): Pick<WorkspacePlan, 'touch' | 'remove' | 'requeue'> {
   const tended = KINDS.flatMap(({ types, tended: tend }) => {
     const own = [...world.children.values()].filter(({ kind }) => types.some(({ type }) => type.kind === kind))
     return tend === undefined ? [] : own.map(({ metadata }) => tend(world, metadata, now))
@@ -81,7 +81,7 @@ function tendedIn(world: WorkspaceWorld, now: number): Pick<WorkspacePlan, 'touc
   return {
     touch: tended.flatMap(({ touch = [] }) => touch),
     remove: tended.flatMap(({ remove = [] }) => remove),
-    wake: tended.flatMap(({ wake }) => wake ?? []).reduce<Wake | undefined>(sooner, undefined),
+    requeue: tended.flatMap(({ requeue }) => requeue ?? []).reduce<Requeue | undefined>(sooner, undefined),
   }
 }
 

@@ -154,7 +154,7 @@ describe('a pod without its networks', () => {
 
   it('is deleted after half a minute, and only after that was told', () => {
     const early = planned({ ...NONE, ageMs: 20 * SECOND, troubledMs: 25 * SECOND })
-    expect([early.plan.remove, early.plan.wake?.afterMs]).toEqual([[], 10 * SECOND])
+    expect([early.plan.remove, early.plan.requeue?.afterMs]).toEqual([[], 10 * SECOND])
     const due = { ...NONE, ageMs: 30 * SECOND, troubledMs: 35 * SECOND }
     expect(planned({ ...due, isTold: false }).plan.remove).toEqual([])
     expect(planned(due).plan.remove).toEqual([
@@ -164,7 +164,7 @@ describe('a pod without its networks', () => {
 
   it('is replaced at growing intervals, and is Failed when these are longest', () => {
     const pod = (lastedMs: number, ageMs: number) => planned({ ...NONE, ageMs, troubledMs: lastedMs + ageMs })
-    const left = (lastedMs: number) => pod(lastedMs, SECOND).plan.wake?.afterMs
+    const left = (lastedMs: number) => pod(lastedMs, SECOND).plan.requeue?.afterMs
     expect([0, MINUTE, 4 * MINUTE, 60 * MINUTE].map(left)).toEqual(
       [30 * SECOND, MINUTE, 4 * MINUTE, 10 * MINUTE].map((ms) => ms - SECOND),
     )

@@ -37,9 +37,10 @@ export function judgeNetworks(
   const told = { standing: { ...standing, reason: NETWORKS_MISSING } }
   const leftMs = createdAt(pod, now) + patience - now
   if (!isReplaced) return told
-  if (leftMs > 0) return { ...told, wake: { afterMs: leftMs, because: 'a pod without its networks is then replaced' } }
+  if (leftMs > 0)
+    return { ...told, requeue: { afterMs: leftMs, because: 'a pod without its networks is then replaced' } }
   if (isTold(world, cluster)) return { ...told, remove: removalOf(pod) }
-  return { ...told, wake: { afterMs: SOON_MS, because: 'people are told by then' } }
+  return { ...told, requeue: { afterMs: SOON_MS, because: 'people are told by then' } }
 }
 
 /**

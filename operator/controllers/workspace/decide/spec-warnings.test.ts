@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { DEPLOYED } from '../workspace-bench.fixtures.ts'
 import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'
 import { planWorkspace } from './plan.ts'
-import { workspacePaceOf } from './status.ts'
+import { workspaceThrottleOf } from './status.ts'
 
 const conditionOf = ({ conditions = [] }: WorkspaceStatus) => conditions.find(({ type }) => type === 'SpecWarning')
 const statusOf = (planned: PlannedWorld) => planWorkspace(planned.world, NOW).status
@@ -70,10 +70,10 @@ describe('the condition SpecWarning', () => {
     const quiet = planned.status
     planned.status = statusOf(planned)
     expect(conditionOf(planned.status)?.message).toBe('1 warning: VirtualMachine demo-vm: a login')
-    expect(workspacePaceOf(quiet, planned.status, 0).isStatusDue).toBe(true)
+    expect(workspaceThrottleOf(quiet, planned.status, 0).isStatusDue).toBe(true)
     withMachine(planned, {})
     expect(statusOf(planned)).toEqual(quiet)
-    expect(workspacePaceOf(planned.status, quiet, 0).isStatusDue).toBe(true)
+    expect(workspaceThrottleOf(planned.status, quiet, 0).isStatusDue).toBe(true)
   })
 
   it('has at most 4,000 characters, with the first warnings and the number of the others', () => {

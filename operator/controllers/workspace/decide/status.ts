@@ -12,8 +12,8 @@ import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
+import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.ts'
 import { courseConditions, newCondition, type Standing, withRefusal } from '../../../runtime/standing.ts'
-import { paceBetween, type StatusPace } from '../../../runtime/wake.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, DATA_LOST, hadData, idOfObject, LOSS_REASONS } from './component.ts'
 import { generatedKeysIn, secretsLosingMore } from './generated-keys.ts'
@@ -301,15 +301,25 @@ function wholeEvents(before: WorkspaceStatus, after: WorkspaceStatus, isReported
   return isOfWhole ? [{ type: 'Warning', reason, message }] : []
 }
 
-/** Components become ready one after the other. Their workspace reports them at a steady pace. */
+/** Components become ready one after the other. Their workspace reports them at a steady rate. */
 const COMPONENTS_EVERY_MS = 2_000
 /** Messages of others about what a component waits for may change all the time. */
 const WORDS_EVERY_MS = 10_000
 
 /** Decides when a status is written: the state of the workspace, and which data there is or is lost, at once, the states of its components every 2 s, and their messages every 10 s. */
-export function workspacePaceOf(before: WorkspaceStatus, after: WorkspaceStatus, sinceWriteMs?: number): StatusPace {
+export function workspaceThrottleOf(
+  before: WorkspaceStatus,
+  after: WorkspaceStatus,
+  sinceWriteMs?: number,
+): StatusThrottle {
   const aspects = [[standingIn, 0] as const, [componentsIn, COMPONENTS_EVERY_MS] as const]
-  return paceBetween([before, after], aspects, WORDS_EVERY_MS, sinceWriteMs, 'where the components are is written then')
+  return throttleBetween(
+    [before, after],
+    aspects,
+    WORDS_EVERY_MS,
+    sinceWriteMs,
+    'where the components are is written then',
+  )
 }
 
 const MADE_AGAIN: ReadonlySet<string> = new Set(DATA_LOST)

@@ -89,8 +89,8 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
   obstacle: (world, { name }) => missingSecrets(world, idOf(KIND, name)),
   standing: judgeCluster,
   tended: (world, { name }, now) => {
-    const { touch, remove, wake } = judgePlacement(world, name, now) ?? {}
-    return { touch, remove, wake }
+    const { touch, remove, requeue } = judgePlacement(world, name, now) ?? {}
+    return { touch, remove, requeue }
   },
 }
 

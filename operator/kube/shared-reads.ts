@@ -7,7 +7,7 @@
  * looks     [── a ──][── b, c ────────][── d ──]
  * ```
  */
-export class SharedLooks<T> {
+export class SharedReads<T> {
   readonly #look: (at: string, signal: AbortSignal) => Promise<T>
   readonly #underWay = new Map<string, Promise<T>>()
   /** Not started yet. */
@@ -22,12 +22,12 @@ export class SharedLooks<T> {
   take(at: string, signal: AbortSignal): Promise<T> {
     const shared = this.#next.get(at)
     if (shared !== undefined) return shared
-    const next = this.#lookAfter(this.#underWay.get(at), at, signal)
+    const next = this.#readAfter(this.#underWay.get(at), at, signal)
     this.#next.set(at, next)
     return next
   }
 
-  async #lookAfter(before: Promise<T> | undefined, at: string, signal: AbortSignal): Promise<T> {
+  async #readAfter(before: Promise<T> | undefined, at: string, signal: AbortSignal): Promise<T> {
     // Its error goes to its own callers. The await also lets all callers of the same tick share one read if none is in flight.
     await before?.catch(() => undefined)
     const now = this.#next.get(at)

@@ -1,6 +1,6 @@
 import type { WorkspaceStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { workspacePaceOf } from './status.ts'
+import { workspaceThrottleOf } from './status.ts'
 
 const component = (phase: 'Provisioning' | 'Ready', message = '') => ({
   kind: 'Network',
@@ -10,7 +10,7 @@ const component = (phase: 'Provisioning' | 'Ready', message = '') => ({
   message,
 })
 const BEFORE: WorkspaceStatus = { phase: 'Provisioning', components: [component('Provisioning')] }
-const due = (after: WorkspaceStatus, sinceWriteMs?: number) => workspacePaceOf(BEFORE, after, sinceWriteMs)
+const due = (after: WorkspaceStatus, sinceWriteMs?: number) => workspaceThrottleOf(BEFORE, after, sinceWriteMs)
 
 describe('the status of a workspace is written', () => {
   it.each<[what: string, after: WorkspaceStatus, sinceMs: number | undefined, leftMs: number | undefined]>([
@@ -41,8 +41,8 @@ describe('the status of a workspace is written', () => {
       6_000,
     ],
   ])('%s', (_what, after, sinceMs, leftMs) => {
-    const { isStatusDue, wake } = due(after, sinceMs)
-    expect([isStatusDue, wake?.afterMs]).toEqual([leftMs === undefined, leftMs])
+    const { isStatusDue, requeue } = due(after, sinceMs)
+    expect([isStatusDue, requeue?.afterMs]).toEqual([leftMs === undefined, leftMs])
   })
 
   it('not at all when it says the same', () => {

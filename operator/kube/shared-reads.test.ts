@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { FakeClock } from './fake-clock.fixtures.ts'
-import { SharedLooks } from './shared-looks.ts'
+import { SharedReads } from './shared-reads.ts'
 
 const { signal } = new AbortController()
 
@@ -11,7 +11,7 @@ async function play(asks: readonly { readonly at: number; readonly key: string }
   const looks: { readonly key: string; readonly began: number }[] = []
   let steps = 0
   let underWay = 0
-  const shared = new SharedLooks(async (key: string) => {
+  const shared = new SharedReads(async (key: string) => {
     const look = { key, began: ++steps }
     const number = looks.push(look)
     underWay += 1

@@ -1,20 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Turns } from './turns.ts'
+import { FairQueue } from './fair-queue.ts'
 
 const groupOf = (key: string) => key.split('/')[0] ?? ''
 const turnsOf = (...keys: string[]) => {
-  const turns = new Turns(groupOf)
-  for (const key of keys) turns.add(key)
-  return turns
+  const queue = new FairQueue(groupOf)
+  for (const key of keys) queue.add(key)
+  return queue
 }
-const takeAll = (turns: Turns) => {
+const takeAll = (queue: FairQueue) => {
   const taken: string[] = []
-  for (let key = turns.take(); key !== undefined; key = turns.take()) taken.push(key)
+  for (let key = queue.take(); key !== undefined; key = queue.take()) taken.push(key)
   return taken
 }
 
-describe('turns', () => {
+describe('queue', () => {
   it('go round the groups, and within a group in the order in which keys came', () => {
     expect(takeAll(turnsOf('a/1', 'a/2', 'a/3', 'b/1', 'b/2', 'c/1'))).toEqual([
       'a/1',
@@ -27,32 +27,32 @@ describe('turns', () => {
   })
 
   it('have a key once, and let it go', () => {
-    const turns = turnsOf('a/1', 'a/1', 'b/1', 'b/2')
-    expect([turns.size, turns.has('b/1'), turns.has('c/1')]).toEqual([3, true, false])
-    turns.delete('b/1')
-    turns.delete('c/1')
-    expect([turns.size, turns.has('b/1')]).toEqual([2, false])
-    expect(takeAll(turns)).toEqual(['a/1', 'b/2'])
-    expect([turns.size, turns.take()]).toEqual([0, undefined])
+    const queue = turnsOf('a/1', 'a/1', 'b/1', 'b/2')
+    expect([queue.size, queue.has('b/1'), queue.has('c/1')]).toEqual([3, true, false])
+    queue.delete('b/1')
+    queue.delete('c/1')
+    expect([queue.size, queue.has('b/1')]).toEqual([2, false])
+    expect(takeAll(queue)).toEqual(['a/1', 'b/2'])
+    expect([queue.size, queue.take()]).toEqual([0, undefined])
   })
 
   it('never let a group have its turn twice while another one waits, whatever is added and taken between', () => {
     const add = fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: 9 })).map(([group, at]) => `${group}/${at}`)
     fc.assert(
       fc.property(fc.array(fc.option(add), { maxLength: 200 }), (steps) => {
-        const turns = new Turns(groupOf)
+        const queue = new FairQueue(groupOf)
         const waiting = new Set<string>()
         const passedBy = new Map<string, string[]>()
         for (const key of steps) {
           if (key === null) {
-            expectTurn(turns.take(), waiting, passedBy)
+            expectTurn(queue.take(), waiting, passedBy)
             continue
           }
-          turns.add(key)
+          queue.add(key)
           waiting.add(key)
           passedBy.set(groupOf(key), passedBy.get(groupOf(key)) ?? [])
         }
-        expect(turns.size).toBe(waiting.size)
+        expect(queue.size).toBe(waiting.size)
       }),
     )
   })

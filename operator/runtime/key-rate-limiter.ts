@@ -5,7 +5,7 @@ const EVERY_MS = 500
 const PRUNED_FROM = 1_024
 
 /** A token bucket per key, stored as the time at which it is full again. A user who changes an object in a loop causes only a bounded rate. */
-export class Pace {
+export class KeyRateLimiter {
   readonly #burstMs: number
   readonly #everyMs: number
   /** A bucket without an entry is full. */

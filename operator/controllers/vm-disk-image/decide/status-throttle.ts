@@ -1,7 +1,7 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { isSame } from '../../../base/equality.ts'
+import type { StatusThrottle } from '../../../runtime/requeue.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
-import type { StatusPace } from '../../../runtime/wake.ts'
 
 const PROGRESS_STEP = 10
 const PROGRESS_EVERY_MS = 30_000
@@ -9,13 +9,13 @@ const PROGRESS_EVERY_MS = 30_000
 const NAMES_EVERY_MS = 2_000
 
 /** Decides when a status is written. */
-export function imagePaceOf(...what: Parameters<typeof isImageStatusDue>): StatusPace {
+export function imageThrottleOf(...what: Parameters<typeof isImageStatusDue>): StatusThrottle {
   const [before, after] = what
   // Most plans change nothing.
   if (isSame(before, after)) return { isStatusDue: false }
   if (isImageStatusDue(...what)) return { isStatusDue: true }
   const names = { afterMs: NAMES_EVERY_MS, because: 'who refers to the image is written by then' }
-  return { isStatusDue: false, wake: isBehind(before, after) ? names : undefined }
+  return { isStatusDue: false, requeue: isBehind(before, after) ? names : undefined }
 }
 
 /**

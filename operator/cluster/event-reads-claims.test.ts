@@ -3,7 +3,7 @@ import { apiError } from '../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { aLookBench } from '../runtime/look-bench.fixtures.ts'
 import { SECOND } from '../runtime/times.fixtures.ts'
-import { claimRefusals } from './event-looks.ts'
+import { claimRefusals } from './event-reads.ts'
 
 const QUOTA = 'persistentvolumeclaims "prime-1" is forbidden: exceeded quota: q'
 

@@ -1,6 +1,6 @@
 import type { DataSyncStatus } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
-import { dataSyncPaceOf } from './status.ts'
+import { dataSyncThrottleOf } from './status.ts'
 
 const STATUS: DataSyncStatus = { phase: 'Syncing', reason: 'Syncing', message: 'm', ready: '1/3', progress: '40.0%' }
 
@@ -16,6 +16,6 @@ it.each<[string, Partial<DataSyncStatus>, number | undefined, boolean, number | 
   ['progress, later', { progress: '41.0%' }, 30_000, true, undefined],
   ['progress, by a process that has not written yet', { progress: '41.0%' }, undefined, true, undefined],
 ])('%s', (_name, change, sinceWriteMs, isStatusDue, afterMs) => {
-  const pace = dataSyncPaceOf(STATUS, { ...STATUS, ...change }, sinceWriteMs)
-  expect([pace.isStatusDue, pace.wake?.afterMs]).toEqual([isStatusDue, afterMs])
+  const throttle = dataSyncThrottleOf(STATUS, { ...STATUS, ...change }, sinceWriteMs)
+  expect([throttle.isStatusDue, throttle.requeue?.afterMs]).toEqual([isStatusDue, afterMs])
 })

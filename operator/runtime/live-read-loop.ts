@@ -2,21 +2,21 @@ import { Controller, type ControllerOptions } from './controller.ts'
 import type { Services } from './services.ts'
 import { WorkQueue } from './work-queue.ts'
 
-export type LookServices = Omit<Services, 'events'>
+export type LiveReadServices = Omit<Services, 'events'>
 
 /** For loops whose reads concern individual objects. */
-export interface LookLoopOptions extends LookServices {
+export interface LiveReadLoopOptions extends LiveReadServices {
   /** Called with the `<namespace>/<name>` of each object about which the findings changed. */
   readonly onChange: (key: string) => void
 }
 
 /** Runs live reads next to a controller, one at a time, for data that is not worth a watch. Subclasses define what to read. */
-export class LookLoop extends Controller {
+export class LiveReadLoop extends Controller {
   readonly #queue: WorkQueue
 
   /** `name`: in logs and metrics. `look`: if it throws, it is retried with increasing delay. `groupOf`: groups of keys take turns. */
   constructor(
-    options: LookServices,
+    options: LiveReadServices,
     name: string,
     look: ControllerOptions['reconcile'],
     groupOf: (key: string) => string = () => '',
@@ -27,7 +27,7 @@ export class LookLoop extends Controller {
     this.#queue = queue
   }
 
-  protected lookAfter(key: string, ms: number): void {
+  protected readAfter(key: string, ms: number): void {
     this.#queue.addAfter(key, ms)
   }
 }

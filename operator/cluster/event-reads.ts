@@ -1,8 +1,8 @@
 import { redactUrls } from '../base/messages.ts'
 import { listAll } from '../kube/list-all.ts'
 import { EVENT } from '../kube/resource-types.ts'
-import { LookLoop, type LookLoopOptions } from '../runtime/look-loop.ts'
-import type { Wake } from '../runtime/wake.ts'
+import { LiveReadLoop, type LiveReadLoopOptions } from '../runtime/live-read-loop.ts'
+import type { Requeue } from '../runtime/requeue.ts'
 import { originalMessage } from './claim-message.ts'
 import { type PodEvent, viewPodEvent } from './pod-events.ts'
 
@@ -10,7 +10,7 @@ const LOOK_EVERY_MS = 30_000
 /** Minimum time between two lists, regardless of the number of objects. */
 const APART_MS = 1_000
 
-interface EventLooksOptions extends LookLoopOptions {
+interface EventLooksOptions extends LiveReadLoopOptions {
   /** Name in logs and metrics. */
   readonly name: string
   /** How long an object may wait before its Events are listed. */
@@ -50,7 +50,7 @@ interface Noted extends Waiting {
  * Finds by live reads what only Events report about objects that hang. Each look is one short list of the Events about one object, one object at a
  * time, and only while the object hangs. There is no watch, and no request at all while nothing hangs.
  */
-export class EventLooks extends LookLoop {
+export class EventReads extends LiveReadLoop {
   readonly #options: EventLooksOptions
   readonly #noted = new Map<string, Noted>()
   #lookedAt = Number.NEGATIVE_INFINITY
@@ -69,7 +69,7 @@ export class EventLooks extends LookLoop {
     const found = { text: undefined, isLookedAt: false }
     const since = clock.monotonic() + waitMs - patienceMs
     this.#noted.set(id, { ...waiting, since, lookedAt: Number.NEGATIVE_INFINITY, found })
-    this.lookAfter(id, waitMs)
+    this.readAfter(id, waitMs)
     return found
   }
 
@@ -83,7 +83,7 @@ export class EventLooks extends LookLoop {
     return [...this.#noted].flatMap(([id, noted]) => (noted.key === key ? [id] : []))
   }
 
-  async #look(id: string, signal: AbortSignal): Promise<Wake | undefined> {
+  async #look(id: string, signal: AbortSignal): Promise<Requeue | undefined> {
     const { client, clock, onChange, patienceMs, which, eventsMax, read } = this.#options
     const noted = this.#noted.get(id)
     if (noted === undefined) return undefined
@@ -123,8 +123,8 @@ const REFUSALS: ReadonlySet<string> = new Set(['ErrCreatingPVCPrime', 'ErrExceed
  * example, a quota may have room only for the others. CDI reports this only in an Event about the target. Noted are downloads for which CDI shows
  * nothing else, by uid of their images.
  */
-export function claimRefusals(options: LookLoopOptions): EventLooks {
-  return new EventLooks({
+export function claimRefusals(options: LiveReadLoopOptions): EventReads {
+  return new EventReads({
     ...options,
     name: 'vmdiskimage-claim-refusals',
     // Normally, the importer pod exists sooner.

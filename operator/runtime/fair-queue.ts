@@ -1,5 +1,5 @@
 /** A set of waiting keys, first come, first served within a group. Groups take turns, so one with thousands of keys does not delay the others. */
-export class Turns {
+export class FairQueue {
   readonly #groupOf: (key: string) => string
   /** Ordered by turn, the next group first. No group is empty. */
   readonly #groups = new Map<string, Set<string>>()

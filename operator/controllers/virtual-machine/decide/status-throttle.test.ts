@@ -2,7 +2,7 @@ import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../base/time.ts'
 import { MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
-import { machinePaceOf, type Remark, withMachineStanding } from './status.ts'
+import { machineThrottleOf, type Remark, withMachineStanding } from './status.ts'
 import { at, type Facts, facts } from './status-facts.fixtures.ts'
 
 const statusOf = (more: Partial<Facts> = {}) => withMachineStanding({}, facts(more), START)
@@ -12,12 +12,12 @@ const remarked = (message: string): VirtualMachineStatus =>
 
 const QUEUED_IMAGE = { namespace: 'farm', name: 'golden', queuePosition: 2 } as const
 
-/** Asserts that the status is written `everyMs` after the last write, and that the wake is due then. */
+/** Asserts that the status is written `everyMs` after the last write, and that the requeue is due then. */
 function expectEvery(everyMs: number, before: VirtualMachineStatus, after: VirtualMachineStatus, waiting = 1) {
-  const early = machinePaceOf(before, after, everyMs - 1, waiting)
-  expect([early.isStatusDue, early.wake?.afterMs]).toEqual([false, 1])
-  expect(machinePaceOf(before, after, everyMs, waiting)).toEqual({ isStatusDue: true })
-  expect(machinePaceOf(before, after, undefined, waiting)).toEqual({ isStatusDue: true })
+  const early = machineThrottleOf(before, after, everyMs - 1, waiting)
+  expect([early.isStatusDue, early.requeue?.afterMs]).toEqual([false, 1])
+  expect(machineThrottleOf(before, after, everyMs, waiting)).toEqual({ isStatusDue: true })
+  expect(machineThrottleOf(before, after, undefined, waiting)).toEqual({ isStatusDue: true })
 }
 
 describe('the status of a machine is written', () => {
@@ -35,12 +35,12 @@ describe('the status of a machine is written', () => {
     ['a reason', { conditions: statusAt('Provisioning', 'Starting').conditions }],
     ['a remark', { conditions: remarked('it is copied').conditions }],
   ])('at once when there is news: %s', (_what, change) => {
-    expect(machinePaceOf(before, { ...before, ...change }, 0, 10_000)).toEqual({ isStatusDue: true })
+    expect(machineThrottleOf(before, { ...before, ...change }, 0, 10_000)).toEqual({ isStatusDue: true })
   })
 
   it('at once for the addresses of a machine that is ready', () => {
     const ready = statusAt('Ready', 'Running')
-    expect(machinePaceOf(ready, { ...ready, addresses: ['10.0.0.1'] }, 0)).toEqual({ isStatusDue: true })
+    expect(machineThrottleOf(ready, { ...ready, addresses: ['10.0.0.1'] }, 0)).toEqual({ isStatusDue: true })
   })
 
   it.each<[string, (message: string) => VirtualMachineStatus]>([
@@ -54,7 +54,7 @@ describe('the status of a machine is written', () => {
   it('at once for another text of a failure with which something is deleted', () => {
     const [used, other] = ['no node', 'its source is gone'].map((text) => statusAt('Failed', 'Timeout', text))
     if (!(used && other)) throw new Error('a status is missing')
-    expect(machinePaceOf(used, other, 0, 1, true)).toEqual({ isStatusDue: true })
+    expect(machineThrottleOf(used, other, 0, 1, true)).toEqual({ isStatusDue: true })
   })
 
   it.each<[string, VirtualMachineStatus]>([
@@ -79,7 +79,7 @@ describe('the status of a machine is written', () => {
 
   it('never when nothing differs, not even the order of conditions', () => {
     const same = { ...before, conditions: before.conditions?.toReversed() }
-    expect(machinePaceOf(before, JSON.parse(JSON.stringify(before)))).toEqual({ isStatusDue: false })
-    expect(machinePaceOf(before, same, 0).isStatusDue).toBe(false)
+    expect(machineThrottleOf(before, JSON.parse(JSON.stringify(before)))).toEqual({ isStatusDue: false })
+    expect(machineThrottleOf(before, same, 0).isStatusDue).toBe(false)
   })
 })
