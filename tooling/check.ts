@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { MARKDOWN } from './format.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PACKAGES = 'node_modules'
@@ -7,6 +8,7 @@ const PACKAGES = 'node_modules'
 /** All checks except the tests: the title of each, and the Node arguments that run it. */
 const CHECKS: readonly (readonly [title: string, ...args: string[]])[] = [
   ['Format and lint', `${PACKAGES}/@biomejs/biome/bin/biome`, 'check', '--error-on-warnings'],
+  ['Format of Markdown', ...MARKDOWN, '--check'],
   ['Types', `${PACKAGES}/typescript/bin/tsc`, '--noEmit'],
   [
     'Dependency rules',

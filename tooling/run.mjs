@@ -16,7 +16,7 @@ const TASKS = {
   check: ['tooling/check.ts'],
   demo: ['sandbox/demo/main.ts'],
   faults: ['test/faults/main.ts'],
-  format: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write'],
+  format: ['tooling/format.ts'],
   fuzz: ['test/fuzz/main.ts'],
   gen: ['crds-gen/main.ts'],
   image: ['tooling/image/main.ts'],

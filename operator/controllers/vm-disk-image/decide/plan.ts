@@ -423,7 +423,7 @@ function withImporter(status: VMDiskImageStatus, world: ImageWorld): VMDiskImage
 const standingStill: HowItEnds = (status, stops, { world, now }) => {
   const { phase = 'Queued', message = '' } = world.image.status
   const reason = reasonOf(world.image.status) as Reason | undefined
-  if (phase === 'Succeeded' && status.artifact !== undefined)
+  if (phase === 'Succeeded' && status.artifact !== undefined && status.artifact.revision === status.revision)
     return { phase, reason: reason ?? 'Synced', message, stalled: reason === 'NameConflict' }
   // What failed for good is not revived by the removal of something else.
   if (phase === 'Failed') return { phase, reason: reason ?? 'RetryLimitExceeded', message, stalled: true }
