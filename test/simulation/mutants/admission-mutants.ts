@@ -94,7 +94,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     name: 'an importer that outlives its DataVolume is not looked for',
     invariant: 2,
     alsoCaughtAs: [4],
-    seam: seam(ADMISSION.downloads, 'lookForRemains', () => async () => 'nothing'),
+    seam: seam(ADMISSION.downloads, 'lookForRemains', () => async () => ({ what: 'nothing' })),
     kind: 'impatient',
   },
   {

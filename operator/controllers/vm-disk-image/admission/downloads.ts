@@ -165,6 +165,11 @@ export interface LeftoverLooks {
   readonly pods: SharedReads<readonly KubeObject[]>
 }
 
+/** `importers`: pods that were known before. */
+type Left =
+  | { readonly what: 'importer'; readonly importers: readonly KubeObject[] }
+  | { readonly what: 'claim' | 'doubtful' | 'nothing' }
+
 /**
  * Looks for what outlives a DataVolume: importers, and claims for which CDI may start another one. `doubtful`: a pod or a claim may be one of
  * these or a stranger's, because the objects that would identify it are gone.
@@ -175,7 +180,7 @@ export async function lookForRemains(
   holder: Holder,
   known: KnownDownloads,
   signal: AbortSignal,
-): Promise<'importer' | 'claim' | 'doubtful' | 'nothing'> {
+): Promise<Left> {
   // In this order: whatever is started for one of these claims is among the pods.
   const claims = await live.claims.take(holder.namespace, signal)
   const pods = await live.pods.take(holder.namespace, signal)
@@ -187,15 +192,15 @@ export async function lookForRemains(
   const ids = [...targets.map(({ metadata }) => metadata), ...filled].map(({ name, uid = '' }) => ({ name, uid }))
   const { namespace } = holder
   const remains = remainsOf([...known.claims, ...ids.map((id) => ({ ...id, namespace }))], found)
-  if (importers.length > 0 || remains.pods.length > 0) return 'importer'
+  if (importers.length > 0 || remains.pods.length > 0) return { what: 'importer', importers }
   const uids = new Set([...known.claims.map(({ uid }) => uid), ...ids.map(({ uid }) => uid)])
   const isKnown = (claim: KubeObject) => uids.has(claim.metadata.uid ?? '') || remains.claims.includes(claim)
-  if (claims.some((claim) => isKnown(claim) && canBeFilled(claim))) return 'claim'
+  if (claims.some((claim) => isKnown(claim) && canBeFilled(claim))) return { what: 'claim' }
   const isLabelled = ({ metadata }: KubeObject) => metadata.labels?.[LABELS.imageUid] === holder.uid
   const isDoubtful =
     pods.some((pod) => mayFill(pod, volumeName, found.claims)) ||
     claims.some((claim) => mayBeFilled(claim, volumeName, isLabelled))
-  return isDoubtful ? 'doubtful' : 'nothing'
+  return { what: isDoubtful ? 'doubtful' : 'nothing' }
 }
 
 /**

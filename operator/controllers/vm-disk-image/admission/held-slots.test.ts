@@ -130,6 +130,23 @@ describe('a slot', () => {
     expect(bench.holding).toEqual([])
   })
 
+  it('is freed by a process that has seen nothing of it but what the status names, where CDI is away and the claim is gone', async () => {
+    bench.limit = 1
+    bench.writeLedger(1, [aHolder('a')])
+    bench.inherited('a')
+    const pod = bench.import('a')
+    const { uid } = bench.client.peek<KubeObject>('Pod', `team/${pod}`)?.metadata ?? {}
+    bench.downloading('a', 'gone', [], uid)
+    bench.lose('a')
+    for (const one of bench.client.all('Pod')) bench.pods.put(viewPod(one))
+    await bench.start()
+    await bench.clock.advance(20 * SECOND)
+    expect(bench.client.callsOf('delete')).toEqual([`delete Pod team/${pod}`])
+    bench.dropPod(pod)
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.holding).toEqual([])
+  })
+
   it.each([
     [
       'whose claim is being deleted is ended by the operator, unless CDI does that',

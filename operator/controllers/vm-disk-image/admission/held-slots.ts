@@ -42,7 +42,7 @@ import {
   type Why,
 } from './downloads.ts'
 import { RefusalBook } from './refusal-book.ts'
-import { isAnyAlive, type RemainCaches, unendedOf, withFound } from './remains.ts'
+import { isAnyAlive, type RemainCaches, unendedOf, withFound, withImporters } from './remains.ts'
 import { SeenDownloads } from './seen-downloads.ts'
 
 /** Somebody may have written thousands of holders, and other requests must not wait behind the reads for all of them. */
@@ -237,6 +237,13 @@ export class HeldSlots {
     if (found !== remains) this.#learn(holder, { kind: 'found', remains: found })
   }
 
+  /** Records importers of which only the status of the image told: their end is seen in the cache from now on, and they are ended where nobody does it. */
+  #keep(holder: Holder, importers: readonly KubeObject[]): void {
+    const { remains } = this.#of(holder)
+    const kept = withImporters(remains, importers)
+    if (kept !== remains) this.#learn(holder, { kind: 'found', remains: kept })
+  }
+
   /**
    * Reports whether the limit allows this slot to start its download. It allows every slot that we take, but it may have been lowered
    * since, and somebody else may have written holders. Slots that certainly do not download yet do not count, or none could be the first.
@@ -380,7 +387,8 @@ export class HeldSlots {
       }
       const known = this.#known(holder, isThere ? dataVolume.metadata.uid : undefined)
       const left = await lookForRemains(this.#live, holder, known, signal)
-      return { left, ending: isThere ? { isWaiting: isWaitingForDependents(dataVolume) } : undefined }
+      if (left.what === 'importer') this.#keep(holder, left.importers)
+      return { left: left.what, ending: isThere ? { isWaiting: isWaitingForDependents(dataVolume) } : undefined }
     } finally {
       this.#semaphore.release()
     }

@@ -29,6 +29,13 @@ export function withFound(known: Remains, dataVolume: KubeObject | undefined, ca
   return claims.size === known.claims.size && pods.size === known.pods.size ? known : { claims, pods }
 }
 
+/** Returns what is known with importers that live reads found. */
+export function withImporters(known: Remains, importers: readonly KubeObject[]): Remains {
+  const pods = new Map(known.pods)
+  for (const one of importers) take(pods, one)
+  return pods.size === known.pods.size ? known : { ...known, pods }
+}
+
 /**
  * Reports whether an importer is alive, according to the cache: the watch reports its end.
  * @param over uid of a DataVolume whose importers do not count: that it has finished may be known before their end is

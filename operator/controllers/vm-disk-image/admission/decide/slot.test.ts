@@ -163,7 +163,7 @@ function doubtAfter(
   since: number | undefined,
   now: number,
 ): number | undefined {
-  if (found?.ending !== undefined && found.left === 'importer') return undefined
+  if (found?.left === 'importer') return undefined
   const isDoubted = found?.left === 'doubtful' || (found?.left === 'claim' && found.ending === undefined)
   return isDoubted ? (since ?? now) : since
 }

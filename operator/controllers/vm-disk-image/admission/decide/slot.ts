@@ -374,7 +374,8 @@ function afterLook(before: Slot, { found, claimMs, seen }: Extract<Fact, { kind:
   if (found === undefined) return only(slot)
   const { ending, left } = found
   if (ending !== undefined) return slot.state === 'ending' ? afterEndingLook(slot, ending, left, now) : only(slot)
-  const doubtedSince = left === 'claim' || left === 'doubtful' ? (slot.doubtedSince ?? now) : slot.doubtedSince
+  // An importer that is found ends the wait: what it leaves is waited for anew.
+  const doubtedSince = left === 'importer' ? undefined : (slot.doubtedSince ?? (left === 'nothing' ? undefined : now))
   const doubtedMs = now - (doubtedSince ?? now)
   const isNothingLeft = {
     nothing: true,
