@@ -76,6 +76,7 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, isCut, ...mor
     queuePosition: 1,
     refusal: undefined,
     isCreateFailing: false,
+    slotWaitsFor: undefined,
     dataVolumes: [],
     snapshots: [],
     claims: [],

@@ -56,6 +56,7 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
     queuePosition: admission.queue.position(uid, ticket),
     refusal: admission.refusalOf(uid),
     isCreateFailing: admission.isCreateFailing(uid),
+    slotWaitsFor: admission.slotWaitsFor(uid),
     dataVolumes,
     snapshots: childrenOf(image, caches.cluster.snapshots.find(BY_OWNER, family)),
     claims: claimsOf(image, dataVolumes, sources),

@@ -139,6 +139,7 @@ const world = fc
     slot: rarely(slot, 3),
     isSlotKnown: rarely(fc.constant(false), 4),
     isCreateFailing: fc.boolean(),
+    slotWaitsFor: fc.constantFrom(undefined, 'claim', 'doubtful'),
     refusal: rarely(fc.constantFrom<Ends>({}, { until: START - HOUR }, { until: START + HOUR }), 5),
     writeRefusal: rarely(fc.constant('denied'), 5),
     isOurs: fc.boolean(),
@@ -196,6 +197,7 @@ const world = fc
       slot: one.slot && { uid: IMAGE_UID, namespace: 'team', name: 'img', claimant: 'me', ...one.slot },
       isSlotKnown: one.slot !== undefined || one.isSlotKnown !== false,
       isCreateFailing: one.isCreateFailing,
+      slotWaitsFor: one.slotWaitsFor,
       writeRefusal: one.writeRefusal,
       dataSource: isAlias
         ? { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataSource', metadata: alias, spec: {} }

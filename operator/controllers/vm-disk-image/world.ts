@@ -92,6 +92,8 @@ export interface ImageWorld {
   readonly refusal: Refusal | undefined
   /** It has a slot, but requests to create its DataVolume fail or get no response. */
   readonly isCreateFailing: boolean
+  /** What else than an importer keeps its slot for a while. `doubtful`: a pod or a claim that may be its own. */
+  readonly slotWaitsFor: 'claim' | 'doubtful' | undefined
   /** The API server's answer when it last refused something that the image needs, its DataVolume aside. */
   readonly writeRefusal?: string | undefined
   /** Only those of the image; others of the same name are in `lookup`. */

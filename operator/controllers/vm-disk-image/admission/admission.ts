@@ -11,6 +11,7 @@ import { AdmissionQueue } from './admission-queue.ts'
 import { BlockedQueue } from './blocked-queue.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
 import { SETTLE_MS } from './decide/requests.ts'
+import type { SlotWait } from './decide/slot.ts'
 import { adopt, decideSlots, holdersByUid, slotKeyOf, TAKEN_AT_ONCE } from './decide/slots.ts'
 import { findHolders } from './downloads.ts'
 import { HeldSlots } from './held-slots.ts'
@@ -82,6 +83,12 @@ export class Admission {
   isCreateFailing(uid: string): boolean {
     const slot = this.slotOf(uid)
     return slot !== undefined && this.#slots.isCreateFailing(slot)
+  }
+
+  /** Returns what was last found left of the download that the image has a slot for. */
+  slotWaitsFor(uid: string): SlotWait | undefined {
+    const slot = this.slotOf(uid)
+    return slot && this.#slots.waitsFor(slot)
   }
 
   /**

@@ -63,26 +63,28 @@ describe('a slot', () => {
     ['a prime claim that is gone', () => 'prime-x'],
     ['its own claim that is gone', (volume) => volume],
   ])('is kept for 2 minutes at most by pods that say they fill %s', async (_what, claimOf) => {
-    const [{ target }] = await bench.begin(1, 'a', 'b')
+    const [{ target, uid }] = await bench.begin(1, 'a', 'b')
     bench.forgedPod('a', { ownerReferences: filling(claimOf(target.volumeName)) })
     await bench.drop('a')
     for (const at of [1, 2, 3, 4]) {
       // Another pod each time does not extend the wait.
       bench.forgedPod('a', { name: `another-${at}`, ownerReferences: filling(claimOf(target.volumeName)) })
       await bench.clock.advance(29 * SECOND)
-      expect(bench.holding).toEqual(['a'])
+      expect([bench.holding, bench.admission.slotWaitsFor(uid)]).toEqual([['a'], 'doubtful'])
     }
     await bench.clock.advance(8 * SECOND)
     expect(bench.holding).toEqual(['b'])
   })
 
   it('is kept while CDI may start an importer for a claim of it, as long as a download may stand still', async () => {
-    await bench.begin(1, 'a', 'b')
+    const [{ uid }] = await bench.begin(1, 'a', 'b')
     const pod = bench.import('a')
     await bench.drop('a')
     bench.dropPod(pod)
-    await bench.clock.advance(STALL_MS - 2 * SECOND)
-    expect(bench.holding).toEqual(['a'])
+    await bench.clock.advance(5 * SECOND)
+    expect(bench.admission.slotWaitsFor(uid)).toBeUndefined()
+    await bench.clock.advance(STALL_MS - 7 * SECOND)
+    expect([bench.holding, bench.admission.slotWaitsFor(uid)]).toEqual([['a'], 'claim'])
     await bench.clock.advance(5 * SECOND)
     expect(bench.holding).toEqual(['b'])
   })

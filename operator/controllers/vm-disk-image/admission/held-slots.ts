@@ -16,6 +16,7 @@ import type { HeldSlotsOptions } from './admission-options.ts'
 import { compareTickets } from './admission-queue.ts'
 import { isDownloadOf, isLookDue, isTimedOut } from './decide/download.ts'
 import { ANSWER_VALID_MS } from './decide/requests.ts'
+import type { SlotWait } from './decide/slot.ts'
 import {
   type Effect,
   type Fact,
@@ -112,6 +113,11 @@ export class HeldSlots {
   /** Reports whether creating the DataVolume of this holder fails or takes too long. */
   isCreateFailing(holder: Holder): boolean {
     return isCreateFailing(this.#of(holder))
+  }
+
+  /** Returns what keeps the slot of this holder, by the last live reads. */
+  waitsFor(holder: Holder): SlotWait | undefined {
+    return this.#of(holder).waitsFor
   }
 
   /**

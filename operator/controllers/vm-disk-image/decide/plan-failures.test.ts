@@ -8,6 +8,17 @@ import { Walk } from '../image-walk.fixtures.ts'
 const eventsOf = (walk: Walk) => walk.plan().events.map(({ type, reason }) => `${type} ${reason}`)
 
 describe('a failure', () => {
+  it.each([
+    [undefined, /waiting until its importer pod is gone/],
+    ['claim', /waiting until its claim is gone, which CDI may still fill/],
+    ['doubtful', /waiting until a pod or claim that may be of this download is gone, for two minutes at most/],
+  ] as const)('says what keeps its slot: %s', (slotWaitsFor, message) => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running).report(CDI.failing)
+    walk.set({ slotWaitsFor }).settle()
+    expect(walk.status).toMatchObject({ phase: 'Syncing', message: expect.stringMatching(message) })
+  })
+
   it('is written down before anything is torn down, and the slot is held until the importer is gone', () => {
     const walk = new Walk()
     walk.settle().admit().report(CDI.running)

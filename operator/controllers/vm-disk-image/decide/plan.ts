@@ -278,8 +278,10 @@ function planLeaving({ children }: In<'leaving'>, { world, now }: Moment): Image
 }
 
 /** Names what the slot is held for when no child is left. */
-function whatDownloads({ image, slot, lookup }: ImageWorld): string {
+function whatDownloads({ image, slot, lookup, slotWaitsFor }: ImageWorld): string {
   const orphan = slot && lookup.foreignVolume(childName(image.metadata.name, slot.revision))
+  if (orphan === undefined && slotWaitsFor === 'claim') return 'its claim, which CDI may still fill'
+  if (orphan === undefined && slotWaitsFor === 'doubtful') return 'a pod or claim that may be of its download'
   if (orphan === undefined) return 'its importer pod'
   return `${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or has taken as long as an attempt may; delete it to free the slot now`
 }
@@ -433,7 +435,13 @@ const standingStill: HowItEnds = (status, stops, { world, now }) => {
   return { phase: 'Queued', reason: 'Stopping', message: `the operator stops a download of this image${until}` }
 }
 
-const stopping: HowItEnds = ({ attempts, nextRetryTime }, stops, { now }) => {
+/** What else than an importer keeps a slot, as people read it. */
+const WAITS = {
+  claim: 'its claim is gone, which CDI may still fill: delete it, or look whether CDI runs',
+  doubtful: 'a pod or claim that may be of this download is gone, for two minutes at most',
+} as const
+
+const stopping: HowItEnds = ({ attempts, nextRetryTime }, stops, { world, now }) => {
   const last = attempts?.at(-1)
   const why = last === undefined ? 'the download is being stopped' : `attempt ${last.number}: ${last.message}`
   const next = nextRetryTime === undefined ? '' : `; next attempt at ${nextRetryTime}`
@@ -441,7 +449,7 @@ const stopping: HowItEnds = ({ attempts, nextRetryTime }, stops, { now }) => {
   const late = isLate(first, now)
     ? `; its DataVolume should be gone by now: check that CDI and its webhook (cdi-apiserver) run${keptBy(first)}`
     : ''
-  const message = `${why}; waiting until its importer pod is gone${next}${late}`
+  const message = `${why}; waiting until ${world.slotWaitsFor === undefined ? 'its importer pod is gone' : WAITS[world.slotWaitsFor]}${next}${late}`
   return { phase: 'Syncing', reason: 'Stopping', message }
 }
 

@@ -224,7 +224,7 @@ function wrongEffect({ kind }: Effect, slot: Slot, move: Fact, book: Book, now: 
     stopWaiting: book.seen.download?.state !== 'ending',
     endImporter: now - (book.podSince ?? now) < CDI_ENDS_MS,
     refuse: slot.wanted !== undefined,
-    report: !slot.tries.isLate,
+    report: !slot.tries.isLate && slot.waitsFor === undefined,
   }[kind]
   return isTooEarly ? `${kind} comes too early` : undefined
 }
@@ -346,7 +346,7 @@ it('ends in two minutes where a finalizer keeps the DataVolume, and a pod that m
     slot = next.slot
     return next.effects.map(({ kind }) => kind)
   }
-  expect([0, DOUBTFUL_MS / 2, DOUBTFUL_MS / 2].map(ends)).toEqual([['endClaim'], ['endClaim'], ['over']])
+  expect([0, DOUBTFUL_MS / 2, DOUBTFUL_MS / 2].map(ends)).toEqual([['endClaim'], ['endClaim', 'report'], ['over']])
 })
 
 /** In the language of Mermaid. */

@@ -84,6 +84,8 @@ interface Known {
   readonly remains: Remains
   /** Since when it waits for pods and claims that may or may not be its own, or for claims that CDI may still fill. */
   readonly doubtedSince: number | undefined
+  /** What else than an importer live reads have found for a while, which keeps the slot. */
+  readonly waitsFor: SlotWait | undefined
   /** Whether live reads are under way. What they find is about the time before, so nothing is asked for until then. */
   readonly isLooking: boolean
   /** Not before then are live reads made again. */
@@ -91,6 +93,9 @@ interface Known {
   /** When importers that CDI should have ended are ended, by uid of the pod. */
   readonly endAt: ReadonlyMap<string, number>
 }
+
+/** `claim`: CDI may still fill it. `doubtful`: a pod or a claim that may be its own, or a stranger's. */
+export type SlotWait = 'claim' | 'doubtful'
 
 /** Creates that had no success. */
 interface Tries {
@@ -170,7 +175,7 @@ export interface Looked {
     | {
         /** The DataVolume is there, and being deleted. `isWaiting`: for its dependents. */
         readonly ending: undefined | { readonly isWaiting: boolean }
-        readonly left: 'nothing' | 'importer' | 'claim' | 'doubtful'
+        readonly left: 'nothing' | 'importer' | SlotWait
       }
   /** How long a claim counts that CDI may still fill. It would have filled it by then. */
   readonly claimMs: number
@@ -190,7 +195,7 @@ export type Effect =
   | { readonly kind: 'over' }
   /** Free the slot for another image: the DataVolume cannot be created. */
   | { readonly kind: 'refuse' }
-  /** Tell the image that creating its DataVolume takes long. */
+  /** Tell the image: creating its DataVolume takes long, or what keeps its slot is something else than an importer. */
   | { readonly kind: 'report' }
 
 export interface SlotStep {
@@ -206,6 +211,8 @@ const FAILING_CREATES = 2
 const CDI_ENDS_MS = 3_000
 /** From the end of live reads of a slot to the next ones. */
 export const LOOK_AGAIN_MS = 1_000
+/** Kubernetes usually removes the claims of a DataVolume within seconds: nobody needs to read of those. */
+const TOLD_AFTER_MS = 15_000
 /** Longest wait for pods and claims that may be a stranger's. Importers have 30 s to end. */
 const DOUBT_MS = 120_000
 
@@ -218,6 +225,7 @@ export const NEW_SLOT: Slot = {
   tries: NO_TRIES,
   remains: { claims: new Map(), pods: new Map() },
   doubtedSince: undefined,
+  waitsFor: undefined,
   isLooking: false,
   lookAt: 0,
   endAt: new Map(),
@@ -369,8 +377,18 @@ function mayBeEmpty({ state, wanted, requests }: Slot, seen: Seen, now: number):
   return state === 'ending' && seen.download?.isLookDue === true && !isToBeMade
 }
 
-function afterLook(before: Slot, { found, claimMs, seen }: Extract<Fact, { kind: 'looked' }>, now: number): SlotStep {
-  const slot: Slot = { ...before, isLooking: false, lookAt: now + LOOK_AGAIN_MS }
+function afterLook(before: Slot, fact: Extract<Fact, { kind: 'looked' }>, now: number): SlotStep {
+  const looked: Slot = { ...before, isLooking: false, lookAt: now + LOOK_AGAIN_MS }
+  const { slot, effects } = afterFinding(looked, fact, now)
+  const { found } = fact
+  const isWaiting = found?.left === 'claim' || found?.left === 'doubtful'
+  const isTold = isWaiting && now - (slot.doubtedSince ?? now) >= TOLD_AFTER_MS
+  const waitsFor = found === undefined ? slot.waitsFor : isTold ? found.left : undefined
+  const isNews = waitsFor !== undefined && waitsFor !== before.waitsFor
+  return { slot: { ...slot, waitsFor }, effects: isNews ? [...effects, { kind: 'report' }] : effects }
+}
+
+function afterFinding(slot: Slot, { found, claimMs, seen }: Extract<Fact, { kind: 'looked' }>, now: number): SlotStep {
   if (found === undefined) return only(slot)
   const { ending, left } = found
   if (ending !== undefined) return slot.state === 'ending' ? afterEndingLook(slot, ending, left, now) : only(slot)
@@ -392,7 +410,7 @@ function afterLook(before: Slot, { found, claimMs, seen }: Extract<Fact, { kind:
 function afterEndingLook(
   slot: Slot,
   { isWaiting }: { readonly isWaiting: boolean },
-  left: 'nothing' | 'importer' | 'claim' | 'doubtful',
+  left: 'nothing' | 'importer' | SlotWait,
   now: number,
 ): SlotStep {
   const since = left === 'doubtful' ? (slot.doubtedSince ?? now) : slot.doubtedSince
