@@ -350,6 +350,9 @@ describe('a candidate', () => {
     await clock.advance(2_000)
     expect(one.leads).toBe(false)
     expect(lease()?.spec['holderIdentity']).toBe('other')
+    expect(one.log.lines).toContainEqual(
+      expect.objectContaining({ facts: { holder: 'other' }, text: 'lost the lead: somebody else holds the Lease' }),
+    )
   })
 
   it('that was frozen beyond its deadline does not even try to renew', async () => {

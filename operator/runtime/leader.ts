@@ -92,8 +92,8 @@ export class LeaderElector {
   /** Logs once for each leader. */
   #logStandby(): void {
     const { log, identity } = this.#options
-    const holder = this.#observed?.lease.spec?.holderIdentity
-    if (!this.#isHeldByOther() || holder === this.#knownLeader) return
+    const holder = this.#otherHolder()
+    if (holder === undefined || holder === this.#knownLeader) return
     this.#knownLeader = holder
     log.info({ identity, leader: holder }, 'standing by')
   }
@@ -154,16 +154,18 @@ export class LeaderElector {
       // After a freeze it is too late even to try, because another process may lead by now.
       if (startedAt < deadline && (await this.#tryAcquire(term.signal, deadline)))
         deadline = startedAt + timings.renewDeadlineMs
-      else if (this.#isHeldByOther() || clock.monotonic() >= deadline) {
-        log.warn({}, 'lost the lead: the Lease could not be renewed in time')
+      else if (this.#otherHolder() !== undefined || clock.monotonic() >= deadline) {
+        const holder = this.#otherHolder()
+        if (holder === undefined) log.warn({}, 'lost the lead: the Lease could not be renewed in time')
+        else log.warn({ holder }, 'lost the lead: somebody else holds the Lease')
         term.abort(new Error('lost the lead'))
       }
     }
   }
 
-  #isHeldByOther(): boolean {
+  #otherHolder(): string | undefined {
     const { holderIdentity = '' } = this.#observed?.lease.spec ?? {}
-    return holderIdentity !== '' && holderIdentity !== this.#options.identity
+    return holderIdentity === '' || holderIdentity === this.#options.identity ? undefined : holderIdentity
   }
 
   /** Tries once to acquire the Lease, or to renew it before `deadline` by our monotonic clock. Never throws. */
@@ -174,7 +176,7 @@ export class LeaderElector {
       this.#hadPredecessor = versionOf(lease) !== this.#vacant
       if (lease !== undefined) {
         this.#observe(lease)
-        if (this.#isHeldByOther() && !this.#hasExpired()) return false
+        if (this.#otherHolder() !== undefined && !this.#hasExpired()) return false
       }
       this.#observe(await this.#write(lease, this.#request(signal, deadline)))
       this.#obstacle = undefined
