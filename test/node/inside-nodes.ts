@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { expect, vi } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import type { KubernetesNode } from '../../sandbox/node/kubernetes-node.ts'
 import type { NodeCluster } from '../../sandbox/node/node-cluster.ts'
@@ -42,9 +43,16 @@ export class InsideNodes {
     return new Place(metadata.name, ['nsenter', '--target', String(pid), '--net', '--'])
   }
 
-  /** Returns a file as the containers of a pod see it. */
+  /** Returns a file as the containers of a pod see it, as soon as one of them runs its own program. */
   async fileOf({ metadata }: KubeObject, path: string): Promise<string> {
-    return await readFile(`/proc/${await this.#processOf(metadata, 'container')}/root${path}`, 'utf8')
+    const findOwn = async () => {
+      const pid = await this.#processOf(metadata, 'container')
+      // A container counts as started while the runtime's process is still about to become its program, with an environment of its own.
+      expect(await readFile(`/proc/${pid}/environ`, 'utf8')).not.toContain('_LIBCONTAINER_')
+      return pid
+    }
+    const pid = await vi.waitFor(findOwn, { timeout: 30_000 })
+    return await readFile(`/proc/${pid}/root${path}`, 'utf8')
   }
 
   /** Kills CDI's controller, which starts again. */

@@ -156,7 +156,7 @@ export interface ImportFacts {
 export function factsOf(entries: readonly Entry[]): ImportFacts {
   const importers = entries.filter(({ object }) => object === 'importer')
   const present = importers.filter(({ change }) => change !== 'gone')
-  const lives = present.map(stateIn).filter((state) => /running|terminated/.test(state))
+  const lives = present.map(stateIn).filter((state) => HAS_STARTED.test(state))
   const deleted = present.filter(({ seen }) => seen['deleting'] === true)
   const isFirst = (one: Entry) => importers[importers.indexOf(one) - 1]?.seen['deleting'] !== true
   const dataVolumes = entries.filter(({ object }) => object === 'DataVolume')
@@ -171,12 +171,28 @@ export function factsOf(entries: readonly Entry[]): ImportFacts {
   }
 }
 
-/** The facts that hold however busy a node is: a kubelet may write two changes of a pod at once, and CDI may read both late. */
+/**
+ * The facts that hold however busy a node is: a kubelet may write two changes of a pod at once, and CDI may read both late. A CDI that reads the claim of a
+ * finished import later than the end of its importer makes one more, and deletes that before its container starts.
+ */
 export function factsOnAnyNode(entries: readonly Entry[]): object {
-  const { deletedAs, restarts, doesScratchOutlive } = factsOf(entries)
+  const { deletedAs, restarts, doesScratchOutlive } = factsOf(entries.filter(isOfNoUnstarted))
   const containers = deletedAs.map((state) => state.slice(state.indexOf(', ') + 2))
   return { deletedAs: containers, restarts, doesScratchOutlive }
 }
+
+/** Reports whether an entry is not that of an importer whose container never started. Importers of one import follow each other. */
+function isOfNoUnstarted(entry: Entry, _at: number, all: readonly Entry[]): boolean {
+  if (entry.object !== 'importer') return true
+  const importers = all.filter(({ object }) => object === 'importer')
+  const at = importers.indexOf(entry)
+  const from = importers.findLastIndex(({ change }, index) => change === 'made' && index <= at)
+  const next = importers.findIndex(({ change }, index) => change === 'made' && index > at)
+  const life = importers.slice(from, next === -1 ? undefined : next)
+  return life.some((one) => HAS_STARTED.test(stateIn(one)))
+}
+
+const HAS_STARTED = /running|terminated/
 
 function stateIn({ seen }: Entry): string {
   const [state, detail] = String(seen['container'] ?? 'no container').split(' ')
