@@ -1,8 +1,13 @@
-import { ANNOTATIONS, parseVirtualMachineSpec, type VirtualMachineDisk, virtualMachine } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  parseVirtualMachineSpec,
+  type VirtualMachineDisk,
+  type VirtualMachineSpec,
+  virtualMachine,
+} from '@open-terrain/constructs'
 import { diskClaimName, vmChildNames } from '@open-terrain/constructs/operator'
 import { BY_CHILD, BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
-import { keptMetadata } from '../../cluster/kept-metadata.ts'
-import { cutToFit, keptWithin, nameIn, namesAmong, parserOf, releaseGone } from '../../cluster/own-view.ts'
+import { nameIn, namesAmong, ownKind } from '../../cluster/own-view.ts'
 import { familyKey } from '../../cluster/ownership.ts'
 import { OF_WORKSPACE, type StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
@@ -40,8 +45,17 @@ export interface ClusterFacts {
   readonly namespaces: Readable<KubeObject>
 }
 
-/** Maximum characters of a machine beside its status. */
-const MACHINE_MAX = 1_000_000
+const OWN = ownKind<MachineView, VirtualMachineSpec>({
+  type: MACHINE,
+  parse: parseVirtualMachineSpec,
+  max: 1_000_000,
+  matters: { ...OF_WORKSPACE, annotations: [...OF_WORKSPACE.annotations, ANNOTATIONS.rebuildRequestedAt] },
+  references: referencesIn,
+  withoutRoom: 'aside',
+})
+
+export const { view: viewMachine, parsed: parsedMachineSpec } = OWN
+
 /**
  * Maximum characters kept of KubeVirt's machine: room for as many disks, networks and interfaces as it can have, and for as many that others add. It
  * must exceed the size up to which the machine is changed.
@@ -71,10 +85,7 @@ export class MachineCaches {
     this.reflectors = reflectors
     this.images = images
     this.cluster = cluster
-    const { budget } = reflectors
-    const view = (object: KubeObject) => keptWithin(budget, viewMachine(object), referencesIn)
-    reflectors.add(MACHINE, this.machines, view, { keptMax: 'as projected' })
-    this.machines.onChange(releaseGone(budget))
+    OWN.keepIn(this.machines, reflectors)
     const onDemand = true
     reflectors.add(KUBEVIRT_VIRTUAL_MACHINE, this.kubevirt, viewKubeVirt, { keptMax: KUBEVIRT_MAX, onDemand })
     reflectors.add(VIRTUAL_MACHINE_INSTANCE, this.instances, viewInstance, { onDemand })
@@ -92,16 +103,6 @@ export class MachineCaches {
     return image === undefined ? 1 : Math.max(1, this.machines.count(BY_AWAITED_IMAGE, image))
   }
 }
-
-const KEPT = { ...OF_WORKSPACE, annotations: [...OF_WORKSPACE.annotations, ANNOTATIONS.rebuildRequestedAt] }
-
-export function viewMachine(object: KubeObject): MachineView {
-  const { apiVersion, kind, metadata, spec, status } = object as MachineView
-  const kept = keptMetadata(metadata, KEPT)
-  return cutToFit({ apiVersion, kind, metadata: kept, spec, status: status ?? {} }, MACHINE_MAX, referencesIn)
-}
-
-export const parsedMachineSpec = parserOf(parseVirtualMachineSpec, MACHINE_MAX)
 
 /** The images and the Secrets that a spec names, and what has to be on the same node. */
 function referencesIn(spec: unknown): LooseSpec {
