@@ -93,7 +93,10 @@ export class MachineCaches {
   }
 }
 
-const KEPT = { ...OF_WORKSPACE, annotations: [...OF_WORKSPACE.annotations, ANNOTATIONS.rebuildRequestedAt] }
+const KEPT = {
+  ...OF_WORKSPACE,
+  annotations: [...OF_WORKSPACE.annotations, ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.runStrategy],
+}
 
 export function viewMachine(object: KubeObject): MachineView {
   const { apiVersion, kind, metadata, spec, status } = object as MachineView
@@ -103,9 +106,9 @@ export function viewMachine(object: KubeObject): MachineView {
 
 export const parsedMachineSpec = parserOf(parseVirtualMachineSpec, MACHINE_MAX)
 
-/** The images and the Secrets that a spec names, and what has to be on the same node. */
+/** The images and the Secrets that a spec names, what has to be on the same node, and whether it is switched off. */
 function referencesIn(spec: unknown): LooseSpec {
-  const { vmDiskImageRef, users, userDataSecretRef, disks, nodeGroup } = (spec ?? {}) as LooseSpec
+  const { vmDiskImageRef, users, userDataSecretRef, disks, nodeGroup, powerState } = (spec ?? {}) as LooseSpec
   const sources = sourcesIn(disks)
   const secrets = namesAmong(users, (user) => (user as Raw)?.passwordSecretRef?.name)
   return {
@@ -114,6 +117,7 @@ function referencesIn(spec: unknown): LooseSpec {
     ...(userDataSecretRef != null && { userDataSecretRef: { name: nameIn(userDataSecretRef.name) } }),
     ...(sources.length > 0 && { disks: sources }),
     ...(nodeGroup !== undefined && { nodeGroup: nameIn(nodeGroup) }),
+    ...(powerState !== undefined && { powerState: nameIn(powerState) }),
   }
 }
 
@@ -146,6 +150,7 @@ function sourcesIn(disks: unknown): object[] {
 /** The spec is unchecked. */
 interface LooseSpec {
   readonly nodeGroup?: unknown
+  readonly powerState?: unknown
   readonly disks?: unknown
   readonly vmDiskImageRef?: { readonly namespace?: unknown; readonly name?: unknown } | null
   readonly users?: readonly ({ readonly passwordSecretRef?: { readonly name?: unknown } | null } | null)[] | null
