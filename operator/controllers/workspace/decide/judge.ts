@@ -15,7 +15,7 @@ import {
 } from './component.ts'
 import type { ComponentKind, Judgement } from './component-kind.ts'
 import { isRemakeAsked } from './losses.ts'
-import { switchedBy } from './power.ts'
+import { switchedBy, switchOf } from './power.ts'
 
 /** A component with what to report and do about it. */
 export interface Judged extends Judgement {
@@ -212,7 +212,10 @@ function judgeThere(
       : withLoss(lossIn(judgement.standing), refused)
   const more = judgement.apply ?? []
   const once = apply.filter((one) => !more.some((other) => idOfObject(other) === idOfObject(one)))
-  return { isThere, ...judgement, standing, component, apply: [...once, ...more] }
+  // What cannot be changed is switched on and off all the same.
+  const switches = stays === undefined ? [] : parts.flatMap(({ wanted, actual }) => switchOf(wanted, actual) ?? [])
+  const touch = [...(judgement.touch ?? []), ...switches]
+  return { isThere, ...judgement, standing, component, apply: [...once, ...more], ...(touch.length > 0 && { touch }) }
 }
 
 /** A refusal that the status reports from before this process led stays until this process has retried the write. */
