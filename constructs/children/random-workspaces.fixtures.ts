@@ -286,6 +286,7 @@ function specOf({
       at % 3 === 2 ? { name, from: { namespace: 'logins', name } } : { name, generate: generated[at] as never },
     ),
     names: asked,
+    powerState,
   }
 }
 

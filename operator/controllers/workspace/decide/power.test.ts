@@ -1,9 +1,12 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { randomWorkspace } from '../../../../constructs/children/random-workspaces.fixtures.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { viewContainerPod, viewDeployment } from '../child-views.ts'
 import { DEPLOYED, VM } from '../workspace-bench.fixtures.ts'
 import { NOW, PlannedWorld, parsed, podOf, settledWorld } from '../workspace-world.fixtures.ts'
+import { idOfObject } from './component.ts'
 import { planWorkspace } from './plan.ts'
 import { isSwitchedOff } from './power.ts'
 
@@ -146,6 +149,45 @@ describe('a workspace that is off', () => {
   })
 })
 
+it('a member that must not be changed is switched off and on all the same', () => {
+  const networks = [{ name: 'own', cidr: '10.70.0.0/24' }]
+  const at = (host: string) => ({ network: 'own', ipAddress: `${host}/24` })
+  const web = { ...cluster('web'), interfaces: [at('10.70.0.2')] }
+  const spec = { networks, vms: [{ ...VM, interfaces: [at('10.70.0.1')] }], containerClusters: [web] }
+  const planned = settledWorld(spec)
+  planned.ranges = [{ cidr: '10.96.0.0/16', what: 'Services' }]
+  const moved = {
+    networks: [{ name: 'own', cidr: '10.96.0.0/24' }],
+    vms: [{ ...VM, interfaces: [at('10.96.0.1')] }],
+    containerClusters: [{ ...web, interfaces: [at('10.96.0.2')] }],
+  }
+  const switched = (more: object) => {
+    planned.spec = parsed({ ...moved, ...more })
+    const { touch = [], apply } = planWorkspace(planned.world, NOW)
+    for (const { kind, name, spec: change } of touch) {
+      const child = planned.children.get(`${kind} ${name}`) as KubeObject & { readonly spec: object }
+      planned.children.set(`${kind} ${name}`, { ...child, spec: { ...child.spec, ...change } } as KubeObject)
+    }
+    const members = apply.filter(({ kind }) => kind === 'Deployment' || kind === 'VirtualMachine')
+    return [members, touch.map(({ name, spec: change }) => [name, change])]
+  }
+  expect(switched(HALTED)).toEqual([
+    [],
+    [
+      ['web', { replicas: 0 }],
+      [VM.name, { powerState: 'Halted' }],
+    ],
+  ])
+  expect(switched(HALTED)).toEqual([[], []])
+  expect(switched({})).toEqual([
+    [],
+    [
+      ['web', { replicas: 1 }],
+      [VM.name, { powerState: null }],
+    ],
+  ])
+})
+
 describe('a workspace that is switched on again', () => {
   it('has every member on, and is Ready, although its images are gone', () => {
     const planned = settledWorld(DEPLOYED)
@@ -216,5 +258,43 @@ describe('the run strategy of a machine', () => {
     expect(machineIn(planned).spec).toMatchObject({ runStrategy: 'Manual' })
     expect(machineIn(planned).spec).not.toHaveProperty('powerState')
     expect(applied(planned)).toEqual([])
+  })
+})
+
+describe('any workspace', () => {
+  const spec = randomWorkspace.map((one) => one.spec)
+  /** What is allowed to be changed. */
+  const free = ({ world }: PlannedWorld) =>
+    new Set(world.components.flatMap(({ held, objects }) => (held === undefined ? objects.map(idOfObject) : [])))
+  const isMember = ({ kind }: KubeObject) => kind === 'Deployment' || kind === 'VirtualMachine'
+
+  it('that is off starts nothing, whatever it was before and is changed to, and has all on when it is on again', () => {
+    fc.assert(
+      fc.property(spec, spec, (before, after) => {
+        const planned = new PlannedWorld({ ...before, powerState: undefined })
+        planned.allImagesReady()
+        rounds(planned)
+        for (const next of [before, after]) {
+          planned.spec = { ...next, ...HALTED }
+          planned.allImagesReady()
+          for (let round = 0; round < 9; round += 1) {
+            const plan = planWorkspace(planned.world, NOW)
+            expect(plan.apply.filter((one) => isMember(one) && !isSwitchedOff(one))).toEqual([])
+            planned.take(plan)
+          }
+          const own = free(planned)
+          const left = [...planned.children.values()].filter((one) => isMember(one) && own.has(idOfObject(one)))
+          expect(left.filter((one) => !isSwitchedOff(one))).toEqual([])
+          if (planned.status.phase === 'Ready') expect(planned.status.reason).toBe('Halted')
+        }
+        planned.spec = { ...after, powerState: undefined }
+        rounds(planned)
+        const own = free(planned)
+        expect([...planned.children.values()].filter((one) => own.has(idOfObject(one)) && isSwitchedOff(one))).toEqual(
+          [],
+        )
+      }),
+      { numRuns: 40 },
+    )
   })
 })
