@@ -1,4 +1,5 @@
 import type { PlayRecord, WorkspaceNetworkProps } from '@open-terrain/constructs/operator'
+import { markOf } from '../../../operator/controllers/workspace/decide/as-wanted.ts'
 import type { ComponentKind } from '../../../operator/controllers/workspace/decide/component-kind.ts'
 import type { Mutant } from '../mutant.ts'
 import { SHARED, WORKSPACES } from '../mutants/product-modules.ts'
@@ -305,6 +306,33 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
         },
     ),
     kind: 'workspacesCalm',
+  },
+  {
+    name: 'machines stay on when their lab is switched off',
+    invariant: 7,
+    seam: seam(SHARED.constructs, 'renderWorkspaceMachine', (renderWorkspaceMachine) => (props) => {
+      return renderWorkspaceMachine({ ...props, spec: { ...props.spec, powerState: 'Running' } })
+    }),
+    kind: 'workspacesSwitchedCalm',
+  },
+  {
+    name: 'a lab says that it is off while its pods still run',
+    invariant: 7,
+    seam: judged('ContainerCluster', (_world, _component, _now, judgement) => {
+      const { standing } = judgement
+      return standing.why === 'Halting'
+        ? { ...judgement, standing: { phase: 'Ready', why: 'Halted', message: 'it is off' } }
+        : judgement
+    }),
+    kind: 'workspacesSwitchedCalm',
+  },
+  {
+    name: 'a container cluster of a lab that is off starts when somebody scales it',
+    invariant: 7,
+    seam: seam(WORKSPACES.asWanted, 'isAsWanted', (isAsWanted) => (wanted, actual) => {
+      return wanted.kind === 'Deployment' && markOf(wanted) === markOf(actual) ? true : isAsWanted(wanted, actual)
+    }),
+    kind: 'workspacesSwitchedCalm',
   },
   {
     name: 'overrides of a lab are taken whatever the policy says',
