@@ -1,5 +1,4 @@
 import type { PlayRecord, WorkspaceNetworkProps } from '@open-terrain/constructs/operator'
-import { markOf } from '../../../operator/controllers/workspace/decide/as-wanted.ts'
 import type { ComponentKind } from '../../../operator/controllers/workspace/decide/component-kind.ts'
 import type { Mutant } from '../mutant.ts'
 import { SHARED, WORKSPACES } from '../mutants/product-modules.ts'
@@ -316,22 +315,22 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     kind: 'workspacesSwitchedCalm',
   },
   {
-    name: 'a lab says that it is off while its pods still run',
+    name: 'container clusters stay on when their lab is switched off, and it says that they are off',
     invariant: 7,
-    seam: judged('ContainerCluster', (_world, _component, _now, judgement) => {
-      const { standing } = judgement
-      return standing.why === 'Halting'
-        ? { ...judgement, standing: { phase: 'Ready', why: 'Halted', message: 'it is off' } }
-        : judgement
-    }),
-    kind: 'workspacesSwitchedCalm',
-  },
-  {
-    name: 'a container cluster of a lab that is off starts when somebody scales it',
-    invariant: 7,
-    seam: seam(WORKSPACES.asWanted, 'isAsWanted', (isAsWanted) => (wanted, actual) => {
-      return wanted.kind === 'Deployment' && markOf(wanted) === markOf(actual) ? true : isAsWanted(wanted, actual)
-    }),
+    seam: seam(WORKSPACES.kinds, 'KINDS', (kinds) =>
+      kinds.map((kind) => {
+        if (kind.kind !== 'ContainerCluster') return kind
+        const off = { phase: 'Ready', why: 'Halted', message: 'it is off' } as const
+        return {
+          ...kind,
+          children: ({ spec, ...more }) => kind.children({ ...more, spec: { ...spec, powerState: 'Running' } }),
+          standing: (...args) => {
+            const judgement = kind.standing(...args)
+            return judgement.standing.why === 'Halting' ? { ...judgement, standing: off } : judgement
+          },
+        }
+      }),
+    ),
     kind: 'workspacesSwitchedCalm',
   },
   {

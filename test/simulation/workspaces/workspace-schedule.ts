@@ -73,8 +73,7 @@ export type PodFault = (typeof POD_FAULTS)[number]
 /** What people do to one workspace. */
 export type WorkspaceAction = {
   readonly workspace: number
-} & /** `switchLab`: switched off if it is on, and on otherwise. */
-(
+} /** `switchLab`: switched off if it is on, and on otherwise. */ & (
   | { readonly do: 'deleteWorkspace' | 'recreateWorkspace' | 'spoilWorkspace' | 'switchLab' }
   /** Removes the one of that name if the workspace has it, and adds it otherwise. */
   | { readonly do: 'toggleVm'; readonly vm: VmOfPlan }
