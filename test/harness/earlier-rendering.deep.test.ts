@@ -32,7 +32,8 @@ console.log(JSON.stringify({
  */
 const LINES = `
 import { readFileSync } from 'node:fs'
-import * as constructs from './constructs/index.ts'
+import { existsSync } from 'node:fs'
+const constructs = { ...(await import('./constructs/index.ts')), ...(existsSync('./constructs/operator.ts') ? await import('./constructs/operator.ts') : {}) }
 import { renderAll } from './constructs/children/rendered-workspace.fixtures.ts'
 import { renderContainerCluster } from './constructs/children/workspace-containers.ts'
 
