@@ -92,7 +92,12 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
   grant('takes snapshots of images', 'snapshot.storage.k8s.io', ['volumesnapshots'], [...READ, 'create', 'delete']),
   grant('reads which snapshot classes exist', 'snapshot.storage.k8s.io', ['volumesnapshotclasses'], CACHE),
   grant('reads which storage classes exist', 'storage.k8s.io', ['storageclasses'], CACHE),
-  grant('runs machines', 'kubevirt.io', ['virtualmachines'], [...CACHE, ...MAKE]),
+  grant(
+    'runs machines, and looks live before it halts one whose disk is lost',
+    'kubevirt.io',
+    ['virtualmachines'],
+    [...READ, ...MAKE],
+  ),
   grant(
     'leaves a machine switched off that KubeVirt is about to restore',
     'snapshot.kubevirt.io',

@@ -81,8 +81,7 @@ export class AdmissionPolicies extends Construct {
   }
 
   private add(name: string, policy: PolicySpec, paramRef?: object): void {
-    const { plurals: _plurals, operations: _operations, ...rules } = policy
-    this.addObjects(name, { ...rules, matchConstraints: matchedBy(policy) }, paramRef)
+    this.addObjects(name, specOf(policy), paramRef)
   }
 
   /**
@@ -90,8 +89,7 @@ export class AdmissionPolicies extends Construct {
    * manager than the one before would have both actions in its list, which is not valid.
    */
   private addChoice(name: string, policy: PolicySpec, action: AdmissionAction): void {
-    const { plurals: _plurals, operations: _operations, ...rules } = policy
-    this.addPolicy(name, { ...rules, matchConstraints: matchedBy(policy) })
+    this.addPolicy(name, specOf(policy))
     this.addBinding(name, { policyName: name, validationActions: ['Warn'] })
     // The policy is about no deletion, so this matches nothing.
     const matchResources = matchedBy(action === 'Deny' ? policy : { ...policy, operations: ['DELETE'] })
@@ -123,6 +121,11 @@ const API_VERSION = 'admissionregistration.k8s.io/v1'
 
 function labelled(name: string): object {
   return { name, labels: { 'app.kubernetes.io/part-of': 'open-terrain' } }
+}
+
+function specOf(policy: PolicySpec): object {
+  const { plurals: _plurals, operations: _operations, ...rules } = policy
+  return { ...rules, matchConstraints: matchedBy(policy) }
 }
 
 /** Without subresources: a status does not name or request an image. */

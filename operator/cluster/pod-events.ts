@@ -1,4 +1,4 @@
-import { redactUrls } from '../base/messages.ts'
+import { compareTexts, redactUrls } from '../base/messages.ts'
 import { fromTime } from '../base/time.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { bounded } from '../runtime/foreign.ts'
@@ -87,7 +87,7 @@ export function warningOf(events: readonly PodEvent[], now: number): string | un
   const newest = Math.max(...candidates.map(({ last }) => last))
   const [found] = candidates
     .filter((one) => newest - one.last <= stepOf(one).togetherMs)
-    .toSorted((a, b) => a.first - b.first || b.text.length - a.text.length || (a.text < b.text ? -1 : 1))
+    .toSorted((a, b) => a.first - b.first || b.text.length - a.text.length || compareTexts(a.text, b.text))
   return found && `${found.reason}: ${found.text}`
 }
 

@@ -1,10 +1,12 @@
 import type { Condition } from '@open-terrain/constructs'
+import { CLUSTER_ACCESS } from '@open-terrain/constructs/platform'
 import { expect } from 'vitest'
 import type { ZodType } from 'zod'
 import { argoHealth, kstatus } from '../../test/harness/gitops-health.ts'
-import { isTerminating, type KubeObject } from '../kube/kube-object.ts'
+import { isTerminating, type KubeObject, type ResourceType } from '../kube/kube-object.ts'
 import { childId } from './child-refusals.ts'
 import type { ObjectPlan } from './plan.ts'
+import type { Precondition } from './preconditions.ts'
 import { reasonOf } from './standing.ts'
 
 /** An object waits for itself or for somebody else. An image that is refreshed is also Ready. */
@@ -34,7 +36,8 @@ export function expectLawful(
   plan: ObjectPlan & { readonly status: Told },
   schema: ZodType,
 ): void {
-  const { status, finalizer, apply, requeue } = plan
+  const { status, finalizer, apply, requeue, onlyIf = [] } = plan
+  expect(onlyIf.flatMap(notGranted)).toEqual([])
   expect(finalizer).not.toBe(isTerminating(primary) ? 'add' : 'release')
   expect(new Set(apply.map(childId)).size).toBe(apply.length)
   if (requeue !== undefined) {
@@ -52,6 +55,21 @@ export function expectLawful(
   const course = conditions.filter(({ type, status: holds }) => COURSE.has(type) && holds === 'True')
   expect(course.length).toBeLessThanOrEqual(1)
   expectShown(primary, status)
+}
+
+/** Returns the live reads of a precondition for which an installed operator has no right: it would be refused, and the plan never carried out. */
+function notGranted(one: Precondition): string[] {
+  if ('absent' in one) return one.absent.flatMap(({ type }) => refused(type, 'get'))
+  if ('unchanged' in one) return refused(one.unchanged.type, 'get')
+  return 'noneReady' in one ? refused(one.noneReady.type, 'list') : []
+}
+
+function refused({ group = '', plural }: ResourceType, verb: string): string[] {
+  const isGranted = CLUSTER_ACCESS.some(
+    ({ apiGroups, resources, verbs, resourceNames }) =>
+      resourceNames === undefined && apiGroups.includes(group) && resources.includes(plural) && verbs.includes(verb),
+  )
+  return isGranted ? [] : [`${verb} ${plural}.${group}`]
 }
 
 /** Checks what tools that apply from Git show of a status: Argo CD with our health script, and whoever waits by the rules of kstatus, such as Flux. */

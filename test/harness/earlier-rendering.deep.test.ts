@@ -31,12 +31,14 @@ console.log(JSON.stringify({
  * they know it by its names of networks, by the default routes and the routes of its pods, and by where and with which variables these start.
  */
 const LINES = `
-import { readFileSync } from 'node:fs'
-import { existsSync } from 'node:fs'
-const constructs = { ...(await import('./constructs/index.ts')), ...(existsSync('./constructs/operator.ts') ? await import('./constructs/operator.ts') : {}) }
+import { existsSync, readFileSync } from 'node:fs'
+import * as authoring from './constructs/index.ts'
 import { renderAll } from './constructs/children/rendered-workspace.fixtures.ts'
 import { renderContainerCluster } from './constructs/children/workspace-containers.ts'
 
+// A door of its own since then.
+const operator = existsSync('./constructs/operator.ts') ? await import('./constructs/operator.ts') : {}
+const constructs = { ...authoring, ...operator }
 const { workspaces, machines } = JSON.parse(readFileSync(process.argv[1], 'utf8'))
 const print = (place, object) => console.log(place + ' ' + JSON.stringify(object))
 const specOf = (parsed) => {

@@ -18,6 +18,9 @@ export interface Holder {
   readonly claimant: string
 }
 
+/** What may keep a slot beside an importer. `claim`: CDI may still fill it. `doubtful`: a pod or a claim that may be its own, or a stranger's. */
+export type SlotWait = 'claim' | 'doubtful'
+
 /** Why an image cannot start now. It takes no slot, blocks no other image, and starts when this has changed. */
 export interface Blocked {
   readonly reason: Reason
@@ -92,8 +95,8 @@ export interface ImageWorld {
   readonly refusal: Refusal | undefined
   /** It has a slot, but requests to create its DataVolume fail or get no response. */
   readonly isCreateFailing: boolean
-  /** What else than an importer keeps its slot for a while. `doubtful`: a pod or a claim that may be its own. */
-  readonly slotWaitsFor: 'claim' | 'doubtful' | undefined
+  /** What else than an importer has kept its slot for a while. */
+  readonly slotWaitsFor: SlotWait | undefined
   /** The API server's answer when it last refused something that the image needs, its DataVolume aside. */
   readonly writeRefusal?: string | undefined
   /** Only those of the image; others of the same name are in `lookup`. */

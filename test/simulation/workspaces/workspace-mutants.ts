@@ -239,7 +239,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
         },
     ),
     kind: 'workspaces',
-    seed: 43,
+    seed: 108,
   },
   {
     name: 'a key that a Secret of a workspace has lost is made again, and nobody is told',

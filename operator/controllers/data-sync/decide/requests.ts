@@ -1,6 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { shortHash } from '@open-terrain/constructs/operator'
 import { memoized } from '../../../base/memoized.ts'
+import { compareTexts } from '../../../base/messages.ts'
 import type { Wish } from '../world.ts'
 
 /** How many requests an image remembers of DataSyncs that do not share it any more. */
@@ -31,7 +32,7 @@ export function newRequests(
   const known = new Map(present.map(({ by, mark }) => [by, mark]))
   const former = [...before].filter(([by]) => !known.has(by)).slice(-FORMER_MAX)
   const records = [...former, ...[...known].toSorted()].map((entry) => entry.join(':'))
-  const requests = arriving.map(({ request }) => request).toSorted(([, one], [, other]) => (one < other ? -1 : 1))
+  const requests = arriving.map(({ request }) => request).toSorted(([, one], [, other]) => compareTexts(one, other))
   return { ...Object.fromEntries(requests), [ANNOTATIONS.requestsReached]: records.join(',') }
 }
 

@@ -14,6 +14,18 @@ const filling = (claim: string, uid = `uid of ${claim}`) => [
   { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name: claim, uid, controller: true },
 ]
 
+/** A new leader, which knows of the importer of a slot only what the status of its image says. Returns the name of the pod. */
+function anImporterOfTheStatus(): string {
+  bench.limit = 1
+  bench.writeLedger(1, [aHolder('a')])
+  bench.inherited('a')
+  const pod = bench.import('a')
+  const { uid } = bench.client.peek<KubeObject>('Pod', `team/${pod}`)?.metadata ?? {}
+  bench.downloading('a', 'gone', [], uid)
+  bench.lose('a')
+  return pod
+}
+
 describe('a slot', () => {
   it('is kept while its DataVolume is gone and an importer pod lives on', async () => {
     await bench.begin(1, 'a', 'b')
@@ -117,13 +129,7 @@ describe('a slot', () => {
   })
 
   it('is kept by an importer that the status names, in a process that has seen nothing else of it', async () => {
-    bench.limit = 1
-    bench.writeLedger(1, [aHolder('a')])
-    bench.inherited('a')
-    const pod = bench.import('a')
-    const { uid } = bench.client.peek<KubeObject>('Pod', `team/${pod}`)?.metadata ?? {}
-    bench.downloading('a', 'gone', [], uid)
-    bench.lose('a')
+    const pod = anImporterOfTheStatus()
     await bench.start()
     await bench.clock.advance(10 * 60 * SECOND)
     expect(bench.holding).toEqual(['a'])
@@ -133,13 +139,7 @@ describe('a slot', () => {
   })
 
   it('is freed by a process that has seen nothing of it but what the status names, where CDI is away and the claim is gone', async () => {
-    bench.limit = 1
-    bench.writeLedger(1, [aHolder('a')])
-    bench.inherited('a')
-    const pod = bench.import('a')
-    const { uid } = bench.client.peek<KubeObject>('Pod', `team/${pod}`)?.metadata ?? {}
-    bench.downloading('a', 'gone', [], uid)
-    bench.lose('a')
+    const pod = anImporterOfTheStatus()
     for (const one of bench.client.all('Pod')) bench.pods.put(viewPod(one))
     await bench.start()
     await bench.clock.advance(20 * SECOND)

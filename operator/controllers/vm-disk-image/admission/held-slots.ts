@@ -11,12 +11,11 @@ import { isTerminating, type KubeObject, keyOf, type ResourceType } from '../../
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../../kube/resource-types.ts'
 import { Semaphore } from '../../../runtime/semaphore.ts'
 import type { Start } from '../decide/image-plan.ts'
-import type { Holder } from '../world.ts'
+import type { Holder, SlotWait } from '../world.ts'
 import type { HeldSlotsOptions } from './admission-options.ts'
 import { compareTickets } from './admission-queue.ts'
 import { isDownloadOf, isLookDue, isTimedOut } from './decide/download.ts'
 import { ANSWER_VALID_MS } from './decide/requests.ts'
-import type { SlotWait } from './decide/slot.ts'
 import {
   type Effect,
   type Fact,
@@ -26,6 +25,7 @@ import {
   LOOK_AGAIN_MS,
   type Looked,
   NEW_SLOT,
+  type Remains,
   type Seen,
   type Slot,
   slotTimes,
@@ -238,16 +238,11 @@ export class HeldSlots {
   }
 
   #find(holder: Holder, dataVolume: KubeObject | undefined): void {
-    const { remains } = this.#of(holder)
-    const found = withFound(remains, dataVolume, this.#caches)
-    if (found !== remains) this.#learn(holder, { kind: 'found', remains: found })
+    this.#record(holder, withFound(this.#of(holder).remains, dataVolume, this.#caches))
   }
 
-  /** Records importers of which only the status of the image told: their end is seen in the cache from now on, and they are ended where nobody does it. */
-  #keep(holder: Holder, importers: readonly KubeObject[]): void {
-    const { remains } = this.#of(holder)
-    const kept = withImporters(remains, importers)
-    if (kept !== remains) this.#learn(holder, { kind: 'found', remains: kept })
+  #record(holder: Holder, remains: Remains): void {
+    if (remains !== this.#of(holder).remains) this.#learn(holder, { kind: 'found', remains })
   }
 
   /**
@@ -393,7 +388,8 @@ export class HeldSlots {
       }
       const known = this.#known(holder, isThere ? dataVolume.metadata.uid : undefined)
       const left = await lookForRemains(this.#live, holder, known, signal)
-      if (left.what === 'importer') this.#keep(holder, left.importers)
+      // Those that only the status of the image told of: their end is seen in the cache from now on, and they are ended where nobody does it.
+      if (left.what === 'importer') this.#record(holder, withImporters(this.#of(holder).remains, left.importers))
       return { left: left.what, ending: isThere ? { isWaiting: isWaitingForDependents(dataVolume) } : undefined }
     } finally {
       this.#semaphore.release()

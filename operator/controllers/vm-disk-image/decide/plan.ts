@@ -30,7 +30,7 @@ import { NOTHING_TO_DO, type Removal, referTo, removalOf } from '../../../runtim
 import type { Absent, NamedObject, Uncloned } from '../../../runtime/preconditions.ts'
 import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
-import { type Blocked, type ImageWorld, isRecorded } from '../world.ts'
+import { type Blocked, type ImageWorld, isRecorded, type SlotWait } from '../world.ts'
 import { nextAttempt, recordCancel, recordFailure, recordSuccess, recount, renewed, subjectOf } from './attempts.ts'
 import { areContentsKnown, lackAfterRefusal } from './checks.ts'
 import type { ImageDraft } from './draft.ts'
@@ -277,12 +277,15 @@ function planLeaving({ children }: In<'leaving'>, { world, now }: Moment): Image
   })
 }
 
+const WAITED_FOR = {
+  claim: 'its claim, which CDI may still fill',
+  doubtful: 'a pod or claim that may be of its download',
+} as const satisfies Readonly<Record<SlotWait, string>>
+
 /** Names what the slot is held for when no child is left. */
 function whatDownloads({ image, slot, lookup, slotWaitsFor }: ImageWorld): string {
   const orphan = slot && lookup.foreignVolume(childName(image.metadata.name, slot.revision))
-  if (orphan === undefined && slotWaitsFor === 'claim') return 'its claim, which CDI may still fill'
-  if (orphan === undefined && slotWaitsFor === 'doubtful') return 'a pod or claim that may be of its download'
-  if (orphan === undefined) return 'its importer pod'
+  if (orphan === undefined) return slotWaitsFor === undefined ? 'its importer pod' : WAITED_FOR[slotWaitsFor]
   return `${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or has taken as long as an attempt may; delete it to free the slot now`
 }
 
@@ -439,7 +442,7 @@ const standingStill: HowItEnds = (status, stops, { world, now }) => {
 const WAITS = {
   claim: 'its claim is gone, which CDI may still fill: delete it, or look whether CDI runs',
   doubtful: 'a pod or claim that may be of this download is gone, for two minutes at most',
-} as const
+} as const satisfies Readonly<Record<SlotWait, string>>
 
 const stopping: HowItEnds = ({ attempts, nextRetryTime }, stops, { world, now }) => {
   const last = attempts?.at(-1)

@@ -1,5 +1,6 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { PLACEMENT_GATE } from '@open-terrain/constructs/operator'
+import { compareTexts } from '../../../base/messages.ts'
 import { fromTime } from '../../../base/time.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DEPLOYMENT } from '../../../kube/resource-types.ts'
@@ -61,7 +62,7 @@ export function judgePlacement(world: WorkspaceWorld, cluster: string, now: numb
 }
 
 function compare(a: KubeObject, b: KubeObject): number {
-  return (a.metadata.uid ?? '') < (b.metadata.uid ?? '') ? -1 : 1
+  return compareTexts(a.metadata.uid ?? '', b.metadata.uid ?? '')
 }
 
 interface Case<G> {

@@ -1,4 +1,5 @@
 import type { Start } from '../../decide/image-plan.ts'
+import type { SlotWait } from '../../world.ts'
 import {
   canArrive,
   inheritedRequests,
@@ -93,9 +94,6 @@ interface Known {
   /** When importers that CDI should have ended are ended, by uid of the pod. */
   readonly endAt: ReadonlyMap<string, number>
 }
-
-/** `claim`: CDI may still fill it. `doubtful`: a pod or a claim that may be its own, or a stranger's. */
-export type SlotWait = 'claim' | 'doubtful'
 
 /** Creates that had no success. */
 interface Tries {
@@ -388,13 +386,20 @@ function afterLook(before: Slot, fact: Extract<Fact, { kind: 'looked' }>, now: n
   return { slot: { ...slot, waitsFor }, effects: isNews ? [...effects, { kind: 'report' }] : effects }
 }
 
-function afterFinding(slot: Slot, { found, claimMs, seen }: Extract<Fact, { kind: 'looked' }>, now: number): SlotStep {
-  if (found === undefined) return only(slot)
+function afterFinding(
+  before: Slot,
+  { found, claimMs, seen }: Extract<Fact, { kind: 'looked' }>,
+  now: number,
+): SlotStep {
+  if (found === undefined || (found.ending !== undefined && before.state !== 'ending')) return only(before)
   const { ending, left } = found
-  if (ending !== undefined) return slot.state === 'ending' ? afterEndingLook(slot, ending, left, now) : only(slot)
-  // An importer that is found ends the wait: what it leaves is waited for anew.
-  const doubtedSince = left === 'importer' ? undefined : (slot.doubtedSince ?? (left === 'nothing' ? undefined : now))
-  const doubtedMs = now - (doubtedSince ?? now)
+  const slot: Slot = { ...before, doubtedSince: doubtAfter(before, found, now) }
+  const doubtedMs = now - (slot.doubtedSince ?? now)
+  if (ending !== undefined) {
+    // Somebody's finalizer may keep the DataVolume for ever, and a stranger's pod may look like its importer for as long.
+    const isNothingLeft = left === 'nothing' || (left === 'doubtful' && doubtedMs >= DOUBT_MS)
+    return { slot, effects: [{ kind: !isNothingLeft ? 'endClaim' : ending.isWaiting ? 'stopWaiting' : 'over' }] }
+  }
   const isNothingLeft = {
     nothing: true,
     importer: false,
@@ -403,19 +408,16 @@ function afterFinding(slot: Slot, { found, claimMs, seen }: Extract<Fact, { kind
   }[left]
   // What was true before the reads must still be true after them.
   const isEmpty = isNothingLeft && slot.state === 'left' && mayBeEmpty(slot, seen, now)
-  return only({ ...(isEmpty ? inState(slot, 'empty') : slot), doubtedSince })
+  return only(isEmpty ? inState(slot, 'empty') : slot)
 }
 
-/** Somebody's finalizer may keep the DataVolume for ever, and a stranger's pod may look like its importer for as long. Together they keep no slot either. */
-function afterEndingLook(
-  slot: Slot,
-  { isWaiting }: { readonly isWaiting: boolean },
-  left: 'nothing' | 'importer' | SlotWait,
+/** A claim is waited for once its DataVolume is gone. An importer that is found ends the wait: what it leaves is waited for from then on. */
+function doubtAfter(
+  { doubtedSince }: Slot,
+  { left, ending }: NonNullable<Looked['found']>,
   now: number,
-): SlotStep {
-  const since = left === 'doubtful' ? (slot.doubtedSince ?? now) : slot.doubtedSince
-  const doubtedSince = left === 'importer' ? undefined : since
-  const isNothingLeft = left === 'nothing' || (left === 'doubtful' && now - (since ?? now) >= DOUBT_MS)
-  if (!isNothingLeft) return { slot: { ...slot, doubtedSince }, effects: [{ kind: 'endClaim' }] }
-  return { slot: { ...slot, doubtedSince }, effects: [{ kind: isWaiting ? 'stopWaiting' : 'over' }] }
+): Slot['doubtedSince'] {
+  if (left === 'importer') return undefined
+  const isDoubted = left === 'doubtful' || (left === 'claim' && ending === undefined)
+  return isDoubted ? (doubtedSince ?? now) : doubtedSince
 }
