@@ -49,7 +49,10 @@ const OWN = ownKind<MachineView, VirtualMachineSpec>({
   type: MACHINE,
   parse: parseVirtualMachineSpec,
   max: 1_000_000,
-  matters: { ...OF_WORKSPACE, annotations: [...OF_WORKSPACE.annotations, ANNOTATIONS.rebuildRequestedAt] },
+  matters: {
+    ...OF_WORKSPACE,
+    annotations: [...OF_WORKSPACE.annotations, ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.runStrategy],
+  },
   references: referencesIn,
   withoutRoom: 'aside',
 })
@@ -104,9 +107,9 @@ export class MachineCaches {
   }
 }
 
-/** The images and the Secrets that a spec names, and what has to be on the same node. */
+/** The images and the Secrets that a spec names, what has to be on the same node, and whether it is switched off. */
 function referencesIn(spec: unknown): LooseSpec {
-  const { vmDiskImageRef, users, userDataSecretRef, disks, nodeGroup } = (spec ?? {}) as LooseSpec
+  const { vmDiskImageRef, users, userDataSecretRef, disks, nodeGroup, powerState } = (spec ?? {}) as LooseSpec
   const sources = sourcesIn(disks)
   const secrets = namesAmong(users, (user) => (user as Raw)?.passwordSecretRef?.name)
   return {
@@ -115,6 +118,7 @@ function referencesIn(spec: unknown): LooseSpec {
     ...(userDataSecretRef != null && { userDataSecretRef: { name: nameIn(userDataSecretRef.name) } }),
     ...(sources.length > 0 && { disks: sources }),
     ...(nodeGroup !== undefined && { nodeGroup: nameIn(nodeGroup) }),
+    ...(powerState !== undefined && { powerState: nameIn(powerState) }),
   }
 }
 
@@ -147,6 +151,7 @@ function sourcesIn(disks: unknown): object[] {
 /** The spec is unchecked. */
 interface LooseSpec {
   readonly nodeGroup?: unknown
+  readonly powerState?: unknown
   readonly disks?: unknown
   readonly vmDiskImageRef?: { readonly namespace?: unknown; readonly name?: unknown } | null
   readonly users?: readonly ({ readonly passwordSecretRef?: { readonly name?: unknown } | null } | null)[] | null
