@@ -41,6 +41,7 @@ export {
   type PolicyProblem,
   parsePolicy,
 } from './api/policy.ts'
+export { POWER_STATES, type PowerState, RUN_STRATEGIES, type RunStrategy } from './api/power-state.ts'
 export { parseQuantity } from './api/quantity.ts'
 export type { ReasonHelp } from './api/reason-help.ts'
 export { type Condition, GROUP, VERSION } from './api/shared.ts'
@@ -48,8 +49,6 @@ export { CREDENTIAL_KEYS, type CredentialKey, SOURCE_CREDENTIALS } from './api/s
 export {
   type ParsedVirtualMachineSpec,
   parseVirtualMachineSpec,
-  RUN_STRATEGIES,
-  type RunStrategy,
   VIRTUAL_MACHINE_CONDITIONS,
   VIRTUAL_MACHINE_PHASES,
   VIRTUAL_MACHINE_REASON_HELP,

@@ -32,6 +32,7 @@ export {
   whyNotAllowed,
 } from './api/overrides.ts'
 export { POLICY_SCHEMA, policyDefaultText, policyTexts } from './api/policy.ts'
+export { effectiveRunStrategy, isHalted } from './api/power-state.ts'
 export { compareQuantities, isSameAmount, parseMilliQuantity } from './api/quantity.ts'
 export { RESOURCES } from './api/resources.ts'
 export { dnsLabel, objectName } from './api/shared.ts'

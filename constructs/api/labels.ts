@@ -81,6 +81,11 @@ export const ANNOTATIONS = {
   localPath: 'pelotech.ot/local-path',
   /** On children of a Workspace: hash of the rendered object. It distinguishes what is no longer wanted from what others added. */
   rendered: 'pelotech.ot/rendered',
+  /**
+   * On a VirtualMachine of a Workspace: the run strategy that the Workspace gave it. It tells that from one that people have set there. Absent until the
+   * Workspace gave one; empty when it does not any more.
+   */
+  runStrategy: 'pelotech.ot/run-strategy',
   /** On a Secret of a Workspace whose values the operator makes: `<key>=<length>` of each, separated by commas. */
   generatedKeys: 'pelotech.ot/generated-keys',
   /** On a Secret of a Workspace that is a copy: `<namespace>/<name>` of its source. */

@@ -153,15 +153,16 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** Being stopped. */
   Stopping: {
     meaning:
-      'The guest is being stopped: its instance or its pod is being deleted, for example because its node is drained or spec.runStrategy is Halted. KubeVirt does not start it on another node before its pod has ended.',
+      'The guest is being stopped: its instance or its pod is being deleted, for example because its node is drained or spec.runStrategy or spec.powerState is Halted. KubeVirt does not start it on another node before its pod has ended.',
     remedy:
       'No action needed, unless it lasts: then check whether the node that the message names is Ready. If the node is permanently lost and powered off, delete its Node object or taint it with node.kubernetes.io/out-of-service=nodeshutdown:NoExecute.',
   },
   /** Off, as intended. */
   Halted: {
     meaning:
-      'The machine is off, as spec.runStrategy specifies (Halted), or because it was stopped (Manual). Its disk is kept.',
-    remedy: 'No action needed. To start it, set spec.runStrategy to Always; with Manual, use virtctl start.',
+      'The machine is off, as spec.runStrategy or spec.powerState specifies (Halted), or because it was stopped (Manual). Its disk is kept.',
+    remedy:
+      'No action needed. To start it, set spec.powerState of its Workspace to Running if that is Halted, or spec.runStrategy to Always; with Manual, use virtctl start.',
   },
   /** KubeVirt restores it from a snapshot. */
   Restoring: {

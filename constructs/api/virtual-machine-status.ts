@@ -7,14 +7,14 @@ export const VIRTUAL_MACHINE_PHASES = {
   Provisioning: 'Provisioning',
   /** Needs attention. The machine leaves this phase by itself when it becomes ready, its spec changes or a missing object appears. */
   Failed: 'Failed',
-  /** The machine runs, is off as spec.runStrategy allows, or is not to be deployed and its image is ready. */
+  /** The machine runs, is off as its spec allows, or is not to be deployed and its image is ready. */
   Ready: 'Ready',
 } as const
 export type VirtualMachinePhase = (typeof VIRTUAL_MACHINE_PHASES)[keyof typeof VIRTUAL_MACHINE_PHASES]
 
 /** Types of the conditions. The first five are always present, the others only while they hold. */
 export const VIRTUAL_MACHINE_CONDITIONS = {
-  /** The machine runs and is ready, is off as spec.runStrategy allows, or is not to be deployed and its image is ready. */
+  /** The machine runs and is ready, is off as its spec allows, or is not to be deployed and its image is ready. */
   Ready: 'Ready',
   /** The image has an artifact that a disk can be cloned from. */
   ImageReady: 'ImageReady',
@@ -128,7 +128,7 @@ export const virtualMachineStatus = statusOf(
   {
     phase: 'Current phase: Provisioning, Failed or Ready.',
     conditions:
-      'Ready: the machine runs, is off as spec.runStrategy allows, or is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work is in progress, or ' +
+      'Ready: the machine runs, is off as its spec allows, or is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work is in progress, or ' +
       'cannot continue without a change. Settled: the machine is Ready or Failed with this spec: processing of this spec has ended. SpecWarning: a field of the spec cannot be applied exactly as written. ImageMismatch: the image differs from the ' +
       'template. FullCopy: CDI copied the disk instead of cloning it. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk. NamesNotCurrent: the guest started with other hostAliases. ' +
       'DiskLost: the disk that the guest ran from is gone or is being deleted, and no other one is made before somebody asks for it. ' +

@@ -291,6 +291,10 @@ const NAMES: readonly SpecFixture[] = [
     yes: [true, false],
     no: ['true', 1],
   }),
+  ...field('spec.powerState', (powerState) => spec({ powerState }), {
+    yes: ['Running', 'Halted', undefined, null],
+    no: ['Stopped', 'halted', '', true],
+  }),
   ...field('spec.vmDiskImageMode', (vmDiskImageMode) => spec({ vmDiskImageMode }), {
     yes: ['CreateIfNotExist', 'FailIfNotExist'],
     no: ['', 'createIfNotExist', 'Create'],

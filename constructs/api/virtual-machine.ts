@@ -10,6 +10,7 @@ import { placementFields } from './machine-placement.ts'
 import { readinessField, readinessRule } from './machine-readiness.ts'
 import { MACHINE_OVERRIDES_HELP, overridesField } from './overrides.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
+import { powerStateField, runStrategyField } from './power-state.ts'
 import { cel, DNS_LABEL, dnsLabel, GROUP, labelTextField, maybeFlag, objectName, VERSION } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
 import { userDataFields, withOneUserData } from './user-data.ts'
@@ -34,10 +35,6 @@ export {
 /** What happens if the image does not exist. */
 export const VM_DISK_IMAGE_MODES = ['CreateIfNotExist', 'FailIfNotExist'] as const
 export type VMDiskImageMode = (typeof VM_DISK_IMAGE_MODES)[number]
-
-/** As KubeVirt names them. */
-export const RUN_STRATEGIES = ['Always', 'Halted', 'Manual'] as const
-export type RunStrategy = (typeof RUN_STRATEGIES)[number]
 
 const resources = z
   .object({
@@ -77,13 +74,13 @@ const specFields = z.object({
   ignoreOnDeploy: maybeFlag(
     'True: only the image is ensured, no machine is created; one that exists stays. Default: false.',
   ),
-  runStrategy: z
-    .enum(RUN_STRATEGIES)
-    .describe(
-      'When the guest runs. Always: it is started again whenever it ends. Halted: it is off, and its disk stays. Manual: people start ' +
-        'and stop it with virtctl, and it is left as they leave it. Default: Always.',
-    )
-    .optional(),
+  runStrategy: runStrategyField(
+    'When the guest runs. Always: it is started again whenever it ends. Halted: it is off, and its disk stays. Manual: people start ' +
+      'and stop it with virtctl, and it is left as they leave it. Default: Always.',
+  ),
+  powerState: powerStateField(
+    'Halted: the guest is off, and its disk stays, whatever runStrategy says. Running: runStrategy counts. A Workspace sets it for its machines. Default: Running.',
+  ),
   ...osFields,
   ...hardwareFields,
   ...placementFields('machine'),

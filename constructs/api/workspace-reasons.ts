@@ -18,6 +18,20 @@ export const WORKSPACE_REASON_HELP = {
     meaning: 'Components are being made or changed; the message names the first that is not ready.',
     remedy: `${NOTHING} status.components shows what each of them waits for.`,
   },
+  /** Switched off, as somebody wanted it. */
+  Halted: {
+    severity: 'normal',
+    meaning:
+      'spec.powerState is Halted, and every member is off. Disks, volumes, addresses, networks, Services and Secrets stay, and images stay in use. Of a component: it is off, as the workspace or its own run strategy says.',
+    remedy:
+      'No action needed. To switch it on, set spec.powerState to Running; a machine that its own run strategy keeps off, its runStrategy.',
+  },
+  /** On the way to it. */
+  Halting: {
+    severity: 'silent',
+    meaning: 'spec.powerState is Halted, and members are still being stopped; the message names the first of them.',
+    remedy: `${NOTHING} Roles that are being played are let end first.`,
+  },
   /** Images are not ready yet. */
   WaitingForImages: {
     severity: 'silent',

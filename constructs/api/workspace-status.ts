@@ -86,6 +86,7 @@ export const workspaceStatus = statusOf(
         ready: count().describe('Components that are ready.'),
         provisioning: count().describe('Components that are being created, or wait.'),
         failed: count().describe('Components that failed.'),
+        halted: count().describe('Of those that are ready: members that are off. Absent if there is none.').optional(),
         ignored: count().describe('Components with ignoreOnDeploy. Absent if there is none.').optional(),
       })
       .describe('How many components are in which phase.')

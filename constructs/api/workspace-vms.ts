@@ -7,6 +7,7 @@ import { osFields, osRules } from './machine-os.ts'
 import { placementFields } from './machine-placement.ts'
 import { readinessField, readinessRule } from './machine-readiness.ts'
 import { MACHINE_OVERRIDES_HELP, overridesField } from './overrides.ts'
+import { runStrategyField } from './power-state.ts'
 import { cel, labelTextField, listMap, matching, maybeFlag, objectName } from './shared.ts'
 import { diskSizeField, memoryField } from './sizes.ts'
 import { userDataFields, withOneUserData } from './user-data.ts'
@@ -61,6 +62,9 @@ const vmFields = z.object({
   ).optional(),
   ignoreOnDeploy: maybeFlag(
     'True: only the image is ensured, no machine is created; one that exists stays. Default: false.',
+  ),
+  runStrategy: runStrategyField(
+    'When the guest runs while the workspace is Running: Always, Halted or Manual, as of a VirtualMachine. Default: as people set it there, else Always.',
   ),
   dependsOn: dependsOnField,
   backingVMDiskImage: objectName().describe(

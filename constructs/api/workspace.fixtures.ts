@@ -47,6 +47,14 @@ const WHOLE: readonly SpecFixture[] = [
     'spec.containerClusters',
     'container cluster "a" has the name of a machine: both would have the same host name, so call one of them otherwise',
   ),
+  ...field('spec.powerState', (powerState) => ({ powerState }), {
+    yes: ['Running', 'Halted', undefined, null],
+    no: ['Stopped', 'halted', '', true],
+  }),
+  ...field('spec.vms[0].runStrategy', (runStrategy) => vm({ runStrategy }), {
+    yes: ['Always', 'Halted', 'Manual', undefined, null],
+    no: ['RerunOnFailure', 'Once', '', true],
+  }),
   ...field('spec.owners[0].name', (name) => ({ owners: [{ kind: 'Group', name }] }), {
     yes: ['alice@example.com', 'class 7', 'my-system:a'],
     no: ['', 'system:masters', 'system:serviceaccount:default:default', 'a'.repeat(254), 7],

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
 import { ageColumn, MESSAGE_COLUMN, phaseColumn, reasonColumn, WARNINGS_COLUMN } from './columns.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
+import { powerStateField } from './power-state.ts'
 import { cel, DNS_LABEL, GROUP, VERSION } from './shared.ts'
 import { ansibleField } from './workspace-ansible.ts'
 import { containerClusters } from './workspace-containers.ts'
@@ -33,6 +34,9 @@ const specFields = z.object({
   services: services.optional(),
   secrets: secrets.optional(),
   ansible: ansibleField.optional(),
+  powerState: powerStateField(
+    'Halted: all machines and container clusters are off. Disks, volumes, addresses, networks, Services and Secrets stay, and images stay in use. Default: Running.',
+  ),
   names: z
     .enum(['hosts'])
     .describe(

@@ -114,6 +114,7 @@ const vmDraw = fc.record({
   attached,
   nic: nicDraw,
   ignoreOnDeploy: optional(fc.boolean()),
+  runStrategy: optional(fc.constantFrom('Always' as const, 'Halted' as const, 'Manual' as const)),
   firmware: optional(fc.constantFrom('bios', 'uefi', 'uefi-secure')),
   tpm: optional(fc.boolean()),
   isWindows: fc.boolean(),
@@ -207,6 +208,7 @@ const draws = fc.record({
   services: fc.tuple(labels(3), fc.array(serviceDraw, { minLength: 3, maxLength: 3 })),
   secrets: fc.tuple(labels(2), fc.array(secretDraw, { minLength: 2, maxLength: 2 })),
   names: optional(fc.constant('hosts' as const)),
+  powerState: optional(fc.constantFrom('Running' as const, 'Halted' as const)),
   /** How many of the members are machines; the others are container clusters. */
   machines: fc.constantFrom(3, 3, 1, 0),
 })
@@ -226,6 +228,7 @@ function specOf({
   services: drawnServices,
   secrets: [secretNames, generated],
   names: asked,
+  powerState,
   machines: count,
 }: Draws): WorkspaceSpecInput {
   const networks = names.map((name, at) => ({ name, at, drawn: drawnNetworks[at] as NetworkDraw }))
@@ -283,6 +286,7 @@ function specOf({
       at % 3 === 2 ? { name, from: { namespace: 'logins', name } } : { name, generate: generated[at] as never },
     ),
     names: asked,
+    powerState,
   }
 }
 
@@ -352,6 +356,7 @@ function vmOf(name: string, drawn: Draws['members'][1][number], interfacesOf: In
     name,
     version,
     ignoreOnDeploy,
+    runStrategy: drawn.runStrategy,
     firmware,
     tpm,
     // Its user has a longer password than Windows takes, and cloud-init is not in it.

@@ -2,6 +2,7 @@ import type { Construct } from 'constructs'
 import { ANNOTATIONS, LABELS, PLACEMENT_GATE } from '../api/labels.ts'
 import { overridePath } from '../api/overrides.ts'
 import type { NetworkDriver } from '../api/policy.ts'
+import { isHalted } from '../api/power-state.ts'
 import type { WorkspaceContainer, WorkspaceContainerCluster, WorkspaceSpec } from '../api/workspace.ts'
 import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
 import { type NodePlacement, placementOf } from './placement.ts'
@@ -125,7 +126,8 @@ export interface PodSpec extends NodePlacement {
 export type DeploymentObject = WorkspaceChild<
   'Deployment',
   {
-    readonly replicas: 1
+    /** 0 while the workspace is off. */
+    readonly replicas: 0 | 1
     readonly strategy: { readonly type: 'Recreate' }
     readonly selector: { readonly matchLabels: Readonly<Record<string, string>> }
     readonly template: {
@@ -138,7 +140,7 @@ export type DeploymentObject = WorkspaceChild<
   }
 >
 
-/** A container cluster: one pod. An address can be in use only once, so a new pod has a gate until the one before it is gone. */
+/** A container cluster: one pod, or none while its workspace is off. An address can be in use only once, so a new pod has a gate until the one before it is gone. */
 export class ContainerCluster extends RenderedObject<DeploymentObject> {
   constructor(scope: Construct, id: string, props: ContainerClusterProps) {
     super(scope, id, deploymentOf(props))
@@ -173,7 +175,7 @@ export function deploymentWithout(props: ContainerClusterProps): DeploymentObjec
     kind: 'Deployment',
     metadata: workspaceChildMetadata({ workspace, name: cluster.name, labels: own }),
     spec: {
-      replicas: 1,
+      replicas: isHalted(spec) ? 0 : 1,
       strategy: { type: 'Recreate' },
       selector: { matchLabels: { ...own, [LABELS.workspaceUid]: workspace.uid } },
       template: {

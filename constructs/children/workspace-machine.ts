@@ -3,6 +3,7 @@ import { isOnPodNetwork, staticAddresses } from '../api/interface-words.ts'
 import { ANNOTATIONS } from '../api/labels.ts'
 import { isWindows } from '../api/machine-os.ts'
 import type { NetworkDriver } from '../api/policy.ts'
+import { isHalted } from '../api/power-state.ts'
 import { type VirtualMachineInterface, type VirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
 import type { WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
@@ -39,11 +40,18 @@ export function renderWorkspaceMachine(props: WorkspaceMachineProps): WorkspaceM
 
 function machineOf(props: WorkspaceMachineProps): WorkspaceMachineObject {
   const { workspace, vm, rebuildRequestedAt: request } = props
-  const annotations = request === undefined ? undefined : { [ANNOTATIONS.rebuildRequestedAt]: request }
+  const annotations = {
+    ...(request !== undefined && { [ANNOTATIONS.rebuildRequestedAt]: request }),
+    ...(vm.runStrategy !== undefined && { [ANNOTATIONS.runStrategy]: vm.runStrategy }),
+  }
   return {
     apiVersion: virtualMachine.apiVersion,
     kind: 'VirtualMachine',
-    metadata: workspaceChildMetadata({ workspace, name: vm.name, ...(annotations !== undefined && { annotations }) }),
+    metadata: workspaceChildMetadata({
+      workspace,
+      name: vm.name,
+      ...(Object.keys(annotations).length > 0 && { annotations }),
+    }),
     spec: machineSpec(props),
   }
 }
@@ -54,6 +62,7 @@ const SAME_FIELDS = [
   'baseVmVersion',
   'version',
   'ignoreOnDeploy',
+  'runStrategy',
   'os',
   'sysprepSecretRef',
   'firmware',
@@ -76,6 +85,7 @@ function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceM
   return {
     name: vm.name,
     ...Object.fromEntries(SAME_FIELDS.flatMap((field) => (vm[field] === undefined ? [] : [[field, vm[field]]]))),
+    ...(isHalted(spec) && { powerState: 'Halted' as const }),
     ...((vm.resources !== undefined || diskSize !== undefined) && {
       resources: { ...vm.resources, ...(diskSize !== undefined && { diskSize }) },
     }),

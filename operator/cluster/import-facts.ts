@@ -3,6 +3,7 @@ import { isTerminating, type KubeObject } from '../kube/kube-object.ts'
 import type { ConditionView } from '../runtime/interned.ts'
 import { claimMessageOf } from './claim-message.ts'
 import { type ContainerEnd, hasCompleted } from './importer-container.ts'
+import { podLimitsOf, type QuotaView } from './quotas.ts'
 import type { DataVolumeView, PodView } from './views.ts'
 
 /**
@@ -136,8 +137,8 @@ export type ImportFailure = readonly [reason: Reason | undefined, message: strin
 /** What it takes to tell why a download failed. */
 export interface ImportEvidence {
   readonly observation: Observation
-  /** Returns the quotas that limit pods. */
-  readonly podQuotas?: () => readonly string[]
+  /** Those of the namespace. */
+  readonly quotas?: readonly QuotaView[]
 }
 
 /** Returns how a download failed, or why it can never start; undefined if neither CDI nor a pod shows that. */
@@ -186,12 +187,12 @@ const POD_REFUSED_AFTER_MS = 10_000
 /** CDI's own messages about a pod that it cannot create refer to its log alone. */
 function refusedPod(
   { status, reason, message }: ConditionView,
-  { observation, podQuotas }: ImportEvidence,
+  { observation, quotas = [] }: ImportEvidence,
 ): ImportFailure | undefined {
   if (status !== 'False') return undefined
   if (reason === 'ErrExceededQuota') {
-    const quotas = podQuotas?.() ?? []
-    const which = quotas.length === 0 ? message : `CDI does not say which one: ${quotas.join('; ')}`
+    const ofPods = quotas.flatMap((quota) => podLimitsOf(quota) ?? [])
+    const which = ofPods.length === 0 ? message : `CDI does not say which one: ${ofPods.join('; ')}`
     return quotaExceeded('the importer pod', which)
   }
   // CDI says the same when a webhook does not answer for a moment.

@@ -1,10 +1,12 @@
 import type { SpecProblem } from '@open-terrain/constructs'
-import { memoized } from '../base/memoized.ts'
+import { memoized, withKnownSpec } from '../base/memoized.ts'
 import { grouped } from '../base/messages.ts'
-import { groupOf, type KubeObject, keyOf } from '../kube/kube-object.ts'
+import { groupOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import type { CacheBudget } from '../runtime/cache-budget.ts'
 import { bytesOf, DEPTH_MAX, fits, VALUE_MAX, VALUES_MAX } from '../runtime/foreign.ts'
-import type { Change } from '../runtime/store.ts'
+import type { Reflectors } from '../runtime/reflectors.ts'
+import type { Change, Store } from '../runtime/store.ts'
+import { keptMetadata, type Matters } from './kept-metadata.ts'
 
 /** An Open Terrain object as its cache keeps it. The spec is not validated: it may come from an older schema. */
 export interface OwnView extends KubeObject {
@@ -34,7 +36,7 @@ export function cutToFit<T extends OwnView>(view: T, max: number, references: (s
 const SMALL_BYTES = 16_000
 
 /** Returns the view as a cache keeps it: if the budget has no room for its spec, only with what the spec refers to. */
-export function keptWithin<T extends OwnView>(
+function keptWithin<T extends OwnView>(
   budget: CacheBudget,
   view: T,
   references: (spec: unknown) => object,
@@ -52,13 +54,13 @@ export function keptWithin<T extends OwnView>(
 }
 
 /** Like {@link keptWithin}, for a kind whose objects are planned from each other's specs: one without room is cut. */
-export function cutWithin<T extends OwnView>(...args: Parameters<typeof keptWithin<T>>): T {
+function cutWithin<T extends OwnView>(...args: Parameters<typeof keptWithin<T>>): T {
   const { isAside, ...view } = keptWithin(...args)
   return (isAside === true ? { ...view, isCut: true, lacksRoom: true } : view) as T
 }
 
 /** Gives back what was taken for an object that is gone. */
-export function releaseGone(budget: CacheBudget) {
+function releaseGone(budget: CacheBudget) {
   return ({ before, after }: Change<OwnView>): void => {
     if (before !== undefined && after === undefined) budget.release(budgetId(before))
   }
@@ -80,6 +82,11 @@ export function namesAmong(list: unknown, nameOf: (item: Readonly<Record<string,
     typeof item === 'object' && item !== null
   const names = items.map((item) => (isRecord(item) ? nameIn(nameOf(item)) : undefined))
   return [...new Set(names.filter((name) => name !== undefined))]
+}
+
+interface Usable<Spec> {
+  readonly ok: true
+  readonly spec: Spec
 }
 
 interface Unusable {
@@ -116,5 +123,53 @@ export function parserOf<T extends { readonly ok: true }>(parse: (spec: unknown)
     if (isAside === true) throw new TypeError('the spec has not been read')
     if (lacksRoom === true) return NO_ROOM
     return isCut === true ? tooLarge : parsed(spec)
+  }
+}
+
+/** What its cache, and whoever reads its specs, must know of one of our kinds. */
+interface OwnKindOptions<View extends OwnView, Spec> {
+  readonly type: ResourceType
+  readonly parse: (spec: unknown) => Usable<Spec> | Unusable
+  /** Maximum characters of an object beside its status: a larger one is cut. */
+  readonly max: number
+  /** Labels and annotations that decisions depend on. */
+  readonly matters: Matters
+  /** Returns what a spec, also an invalid one, refers to: in the form of a spec. */
+  readonly references: (spec: unknown) => object
+  /**
+   * What is kept of a large spec if the budget of the caches has no room for it: `aside`, it is read when the object is planned; `cut`, the object is not
+   * planned, because others are planned from its spec too. Default: specs are so small that the budget does not count them.
+   */
+  readonly withoutRoom?: 'aside' | 'cut'
+  /** Bytes of a spec that is kept in any case. Default: those of {@link keptWithin}. */
+  readonly smallBytes?: number
+  /** Adds what this kind keeps besides. @param object as the API server sent it */
+  readonly completed?: (view: View, object: KubeObject) => View
+}
+
+/** Derives what all our kinds have in common: the view that the cache of a kind keeps, that cache, and the parser of the specs in it. */
+export function ownKind<View extends OwnView, Spec>(options: OwnKindOptions<View, Spec>) {
+  const { type, parse, max, matters, references, withoutRoom, smallBytes, completed } = options
+  const view = (object: KubeObject): View => {
+    const { apiVersion, kind, metadata, spec, status } = object as View
+    const whole = { apiVersion, kind, metadata: keptMetadata(metadata, matters), spec, status: status ?? {} } as View
+    const kept = cutToFit(whole, max, references)
+    return completed === undefined ? kept : completed(kept, object)
+  }
+  return {
+    /** Returns the view of an object, with its spec: the budget of the caches is not asked. */
+    view,
+    parsed: parserOf(parse, max),
+    /** Keeps all objects of the kind in `store`. */
+    keepIn(store: Store<View>, reflectors: Reflectors): void {
+      const { budget } = reflectors
+      const within = { aside: keptWithin<View>, cut: cutWithin<View> }
+      const kept = (object: KubeObject): View => {
+        const known = withKnownSpec(view(object), store.get(keyOf(object.metadata)))
+        return withoutRoom === undefined ? known : within[withoutRoom](budget, known, references, smallBytes)
+      }
+      reflectors.add(type, store, kept, { keptMax: 'as projected' })
+      if (withoutRoom !== undefined) store.onChange(releaseGone(budget))
+    },
   }
 }

@@ -34,14 +34,15 @@ describe('lackOfRoom', () => {
     ['nothing that an import needs', { 'count/secrets': '0' }, {}, undefined],
     ['an amount that nobody can read', { 'requests.storage': 'much' }, {}, undefined],
   ])('of %s', (_name, hard, used, expected) => {
-    expect(lackOfRoom(viewQuota(object({ status: { hard, used } })), needs)).toBe(expected)
+    const lack = lackOfRoom([viewQuota(object({ status: { hard, used } }))], needs)
+    expect(lack).toEqual(expected && { quota: 'q', what: expected })
   })
 
   it.each([{ scopes: ['BestEffort'] }, { scopeSelector: { matchExpressions: [] } }])(
     'is none by a quota for some pods alone: %j',
     (spec) => {
       const quota = viewQuota(object({ spec, status: { hard: { pods: '0' } } }))
-      expect(lackOfRoom(quota, needs)).toBeUndefined()
+      expect(lackOfRoom([quota], needs)).toBeUndefined()
     },
   )
 })
@@ -66,7 +67,7 @@ describe('what a quota refused', () => {
     ['room when it limits that no more', {}, {}, undefined],
     ['no room for so many claims', { persistentvolumeclaims: '2' }, {}, 'persistentvolumeclaims: 3 x 1'],
   ])('has %s', (_name, hard, used, expected) => {
-    const lack = lackAfter(viewQuota(object({ status: { hard, used } })), refused('p-scratch') ?? ({} as never))
+    const lack = lackAfter([viewQuota(object({ status: { hard, used } }))], refused('p-scratch') ?? ({} as never))
     expect(lack).toEqual(expected && expect.stringContaining(expected))
   })
 

@@ -36,11 +36,23 @@ export interface ImportNeeds {
 /** The target claim, which users see, and the prime claim, which CDI fills before its volume moves to the target. */
 const CLAIMS = 2n
 
+/** Returns which of the quotas leaves no room for an import, and what does not fit; undefined if all leave room. */
+export function lackOfRoom(
+  quotas: readonly QuotaView[],
+  needs: ImportNeeds,
+): { readonly quota: string; readonly what: string } | undefined {
+  for (const quota of quotas) {
+    const what = lackIn(quota, needs)
+    if (what !== undefined) return { quota: quota.metadata.name, what }
+  }
+  return undefined
+}
+
 /**
  * Returns which need of every import exceeds the quota; undefined if all needs fit. CDI adds a little to the size on filesystems, and its pod has
  * requests of its own. A refusal caused only by those shows up later.
  */
-export function lackOfRoom({ hard, used }: QuotaView, { diskSize, storageClass }: ImportNeeds): string | undefined {
+function lackIn({ hard, used }: QuotaView, { diskSize, storageClass }: ImportNeeds): string | undefined {
   const size = parseQuantity(diskSize)
   const storage = { of: CLAIMS * (size ?? 0n), what: `two claims of ${diskSize} each` }
   const claims = { of: CLAIMS, what: 'two claims' }
@@ -87,8 +99,9 @@ export function quotaRefusalIn(message: string): QuotaRefusal | undefined {
   }
 }
 
-/** Returns what the quota has no room for, of all that was refused before. */
-export function lackAfter({ hard, used }: QuotaView, { requested, count }: QuotaRefusal): string | undefined {
+/** Returns what a quota has no room for, of all that it refused before; undefined if it has room, or is gone. */
+export function lackAfter(quotas: readonly QuotaView[], { quota, requested, count }: QuotaRefusal): string | undefined {
+  const { hard = {}, used = {} } = quotas.find(({ metadata }) => metadata.name === quota) ?? {}
   for (const [resource, amount] of Object.entries(requested)) {
     const most = parseQuantity(hard[resource] ?? '')
     const all = BigInt(count) * (parseQuantity(amount) ?? 0n)

@@ -1,7 +1,14 @@
-import { ANNOTATIONS, LABELS, parseVMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  LABELS,
+  parseVMDiskImageSpec,
+  type VMDiskImageSpec,
+  type VMDiskImageStatus,
+  vmDiskImage,
+} from '@open-terrain/constructs'
 import { compareTexts } from '../base/messages.ts'
-import { keptMetadata, type Matters } from '../cluster/kept-metadata.ts'
-import { cutToFit, nameIn, type OwnView, parserOf } from '../cluster/own-view.ts'
+import type { Matters } from '../cluster/kept-metadata.ts'
+import { nameIn, type OwnView, ownKind } from '../cluster/own-view.ts'
 import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
 import { upTo, VALUE_MAX } from '../runtime/foreign.ts'
 import { deduplicated, intern } from '../runtime/interned.ts'
@@ -13,12 +20,7 @@ export interface ImageView extends OwnView {
   readonly changedBy?: string
 }
 
-/** Maximum characters of an image beside its status. Its schema allows less; only annotations, and specs of an older schema, have more. */
-const IMAGE_MAX = 64_000
-
-export const parsedImageSpec = parserOf(parseVMDiskImageSpec, IMAGE_MAX)
-
-const OWN: Matters = {
+const MATTERS: Matters = {
   labels: [LABELS.createdBy],
   annotations: [
     ANNOTATIONS.syncRequestedAt,
@@ -32,16 +34,20 @@ const OWN: Matters = {
   whole: [ANNOTATIONS.requestsReached],
 }
 
-export function viewImage(object: KubeObject): ImageView {
-  const { apiVersion, kind, spec, status } = object as ImageView
-  const whole: ImageView = {
-    apiVersion,
-    kind,
-    metadata: keptMetadata(object.metadata, OWN),
-    spec,
-    status: status ?? {},
-  }
-  const kept = cutToFit(whole, IMAGE_MAX, referencesIn)
+const OWN = ownKind<ImageView, VMDiskImageSpec>({
+  type: vmDiskImage,
+  parse: parseVMDiskImageSpec,
+  // Its schema allows less; only annotations, and specs of an older schema, have more.
+  max: 64_000,
+  matters: MATTERS,
+  references: referencesIn,
+  completed,
+})
+
+export const { view: viewImage, parsed: parsedImageSpec, keepIn: keepImagesIn } = OWN
+
+function completed(kept: ImageView, object: KubeObject): ImageView {
+  const { apiVersion, kind } = kept
   const seen = new Map<string, string>()
   const view = {
     apiVersion,
@@ -80,10 +86,9 @@ function lastManager(metadata: ObjectMeta): string | undefined {
 }
 
 /** Fields that name other objects, and the size, which its users ask for. */
-const REFERENCES = ['storageClass', 'snapshotClass', 'secretRef', 'certConfigMap', 'diskSize']
-
 function referencesIn(spec: unknown): object {
   const fields = (spec ?? {}) as Readonly<Record<string, unknown>>
-  const named = REFERENCES.map((field) => [field, nameIn(fields[field])] as const)
+  const names = ['storageClass', 'snapshotClass', 'secretRef', 'certConfigMap', 'diskSize']
+  const named = names.map((field) => [field, nameIn(fields[field])] as const)
   return Object.fromEntries(named.filter(([, name]) => name !== undefined))
 }

@@ -115,8 +115,7 @@ export abstract class PlanWalk<
   }
 
   setPolicy(change: Partial<Policy>): this {
-    this.world = { ...this.world, policy: { ...this.world.policy, ...change } }
-    return this
+    return this.set({ policy: { ...this.world.policy, ...change } } as Partial<World>)
   }
 
   /** Plans and executes until nothing is left to write. Throws if that does not end. */

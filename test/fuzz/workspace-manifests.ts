@@ -154,6 +154,7 @@ const vm = fc.record({
   baseVm: maybe(labelValue),
   version: maybe(labelValue),
   ignoreOnDeploy: maybe(fc.boolean()),
+  runStrategy: maybe(fc.constantFrom('Always', 'Halted', 'Manual')),
   dependsOn,
   vmDiskImageTemplate: maybe(validImageSpec),
   resources: fc.record({ cpu, memory }),
@@ -234,6 +235,7 @@ const validSpec = fc
     services: maybe(services),
     secrets: maybe(secrets),
     lookup: maybe(fc.constant('hosts')),
+    power: maybe(fc.constantFrom('Running', 'Halted')),
     plays: maybe(player),
     words: fc.record({
       isLayer2: fc.boolean(),
@@ -260,6 +262,7 @@ const validSpec = fc
       services: served,
       secrets: kept,
       lookup,
+      power,
       plays,
     }) => {
       const kindOf = (at: number) => NETS[(starts + at) % NETS.length] as (typeof NETS)[number]
@@ -310,6 +313,7 @@ const validSpec = fc
         services: served,
         secrets: kept,
         names: lookup,
+        powerState: power,
         ansible: plays,
         volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
         networks: nets.map((name, at) => ({
@@ -516,6 +520,10 @@ const smallSpec = fc.oneof(
   fc
     .constantFrom({ size: '1' }, { size: '2Pi' }, { name: 'ansible' })
     .map((one) => ({ volumes: [{ name: 'v', size: '1Gi', ...one }] })),
+  fc.constantFrom<unknown>('Halted', 'Off', 'halted', '', true).map((powerState) => ({ powerState })),
+  fc
+    .constantFrom<unknown>('Manual', 'Once', 'RerunOnFailure', '', true)
+    .map((runStrategy) => ({ vms: [{ ...MACHINE, name: 'b', runStrategy }] })),
   fc.constantFrom('1A', 'A b').map((name) => containerWith({ env: [{ name, value: '' }] })),
   fc.constantFrom(80, 81).map((hostPort) => ({
     containerClusters: [

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { NETWORK_POLICY, PERSISTENT_VOLUME } from '../../operator/kube/resource-types.ts'
+import {
+  NETWORK_POLICY,
+  PERSISTENT_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
+  VIRTUAL_MACHINE_INSTANCE,
+} from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { finishInstalled } from '../harness/installed-world.ts'
 import { conditionOf } from '../harness/kinds.ts'
@@ -59,6 +64,32 @@ describe('the workspace of the proposal', () => {
     expect(await volumes()).toEqual([])
     expect((await world.client.list(NETWORK_POLICY, { namespace: name })).items).toEqual([])
     expect(world.getImage('demo-vmdi')?.status?.phase).toBe('Succeeded')
+    await finishInstalled(world)
+  })
+
+  it('is switched off, with all that is on its disks and its addresses, and on again', async () => {
+    await using workspaces = await Workspaces.start(cluster(), { localVolumeRoot: '/srv/labs' })
+    const { world } = workspaces
+    const { metadata, status } = await workspaces.deploy('night')
+    const { name } = metadata
+    const pods = () => [...world.mirror.pods.values()].filter((pod) => pod.metadata.namespace === name)
+    const instances = async () => (await world.client.list(VIRTUAL_MACHINE_INSTANCE, { namespace: name })).items
+    const claims = async () =>
+      (await world.client.list(PERSISTENT_VOLUME_CLAIM, { namespace: name })).items.map((claim) => claim.metadata.uid)
+    const addresses = () =>
+      pods()
+        .map((pod) => pod.metadata.annotations?.['k8s.v1.cni.cncf.io/networks'])
+        .toSorted()
+    const [kept, had] = [await claims(), addresses()]
+    expect([kept.length, pods().length, (await instances()).length]).toEqual([3, 3, 1])
+    await workspaces.patch(name, { powerState: 'Halted' })
+    const off = await workspaces.untilReady(name)
+    expect(off.status).toMatchObject({ reason: 'Halted', ready: status?.ready, counts: { halted: 3 } })
+    expect([pods(), await instances(), await claims()]).toEqual([[], [], kept])
+    await workspaces.patch(name, { powerState: 'Running' })
+    expect((await workspaces.untilReady(name)).status).toMatchObject({ reason: status?.reason, ready: status?.ready })
+    expect([addresses(), (await instances()).length, await claims()]).toEqual([had, 1, kept])
+    await workspaces.delete(name)
     await finishInstalled(world)
   })
 })

@@ -1,9 +1,8 @@
-import { type DataSyncReason, dataSync, parseDataSyncSpec } from '@open-terrain/constructs'
+import { type DataSyncReason, type DataSyncSpec, dataSync, parseDataSyncSpec } from '@open-terrain/constructs'
 import { dataSyncImageName, type ImageTriple, triplesIn } from '@open-terrain/constructs/operator'
-import { memoized, withKnownSpec } from '../../base/memoized.ts'
+import { memoized } from '../../base/memoized.ts'
 import { BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
-import { keptMetadata } from '../../cluster/kept-metadata.ts'
-import { cutToFit, cutWithin, nameIn, namesAmong, parserOf, releaseGone } from '../../cluster/own-view.ts'
+import { nameIn, namesAmong, ownKind } from '../../cluster/own-view.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE } from '../../images/references.ts'
 import { isTerminating, type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
@@ -14,11 +13,18 @@ import type { DataSyncView, Wish } from './world.ts'
 
 export const DATA_SYNC: ResourceType = dataSync
 
-/** Maximum characters of a DataSync beside its status. */
-const DATA_SYNC_MAX = 1_000_000
+const OWN = ownKind<DataSyncView, DataSyncSpec>({
+  type: DATA_SYNC,
+  parse: parseDataSyncSpec,
+  max: 1_000_000,
+  matters: { annotations: REQUESTS },
+  references: referencesIn,
+  withoutRoom: 'cut',
+  // More than one of a hundred vms with short URLs has.
+  smallBytes: 64_000,
+})
 
-/** Bytes of a spec that is kept in any case: more than one of a hundred vms with short URLs has. */
-const SMALL_BYTES = 64_000
+export const { view: viewDataSync, parsed: parsedDataSyncSpec } = OWN
 
 /** Everything that decisions about DataSyncs are based on. */
 export class DataSyncCaches {
@@ -31,17 +37,9 @@ export class DataSyncCaches {
     this.reflectors = reflectors
     this.images = images
     this.namespaces = cluster.namespaces
-    const { budget } = reflectors
-    const view = (object: KubeObject) => {
-      const known = withKnownSpec(viewDataSync(object), this.dataSyncs.get(keyOf(object.metadata)))
-      return cutWithin(budget, known, referencesIn, SMALL_BYTES)
-    }
-    reflectors.add(DATA_SYNC, this.dataSyncs, view, { keptMax: 'as projected' })
-    this.dataSyncs.onChange(releaseGone(budget))
+    OWN.keepIn(this.dataSyncs, reflectors)
   }
 }
-
-export const parsedDataSyncSpec = parserOf(parseDataSyncSpec, DATA_SYNC_MAX)
 
 /** Returns what a DataSync wants, by `<namespace>/<name>` of the image: nothing if it is being deleted or its spec is invalid. */
 export const wanted = memoized((dataSync: DataSyncView): ReadonlyMap<string, Wish> => {
@@ -77,12 +75,6 @@ export const usedBy = memoized((dataSync: DataSyncView): readonly string[] => {
 })
 
 const UNUSED: ReadonlySet<string> = new Set<DataSyncReason>(['NameConflict', 'ImageMissing'])
-
-export function viewDataSync(object: KubeObject): DataSyncView {
-  const { apiVersion, kind, metadata, spec, status = {} } = object as DataSyncView
-  const kept = keptMetadata(metadata, { annotations: REQUESTS })
-  return cutToFit({ apiVersion, kind, metadata: kept, spec, status }, DATA_SYNC_MAX, referencesIn)
-}
 
 /** Keeps only what makes a DataSync a reference, because a list contains all of a namespace. */
 export function viewReferringDataSync(object: KubeObject): DataSyncView {

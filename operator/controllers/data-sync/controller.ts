@@ -1,13 +1,13 @@
 import { DATA_SYNC_REASON_HELP, type Policy, vmDiskImage } from '@open-terrain/constructs'
 import { isSame } from '../../base/equality.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
+import { triggersOf } from '../../cluster/triggers.ts'
 import { BY_IMAGE } from '../../images/references.ts'
-import { isTerminating, keyOf } from '../../kube/kube-object.ts'
+import { isTerminating } from '../../kube/kube-object.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { PhaseGauge } from '../../runtime/phase-gauge.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
-import { whenContentChanged } from '../../runtime/store.ts'
 import type { WorkQueue } from '../../runtime/work-queue.ts'
 import { DATA_SYNC, type DataSyncCaches, imagesOf } from './caches.ts'
 import { type DataSyncPlan, planDataSync } from './decide/plan.ts'
@@ -56,20 +56,16 @@ export class DataSyncController extends ObjectController<DataSyncView, DataSyncP
 }
 
 function listenForTriggers({ dataSyncs, images, namespaces }: DataSyncCaches, queue: WorkQueue) {
-  const about = (index: string, key: string) => {
-    for (const { metadata } of dataSyncs.find(index, key)) queue.addAfter(keyOf(metadata), IMAGES_SETTLE_MS)
-  }
+  const { all, refersTo } = triggersOf(dataSyncs, (key) => queue.addAfter(key, IMAGES_SETTLE_MS))
   return [
     dataSyncs.onChange(({ before, after }) => {
       if (after !== undefined && isSame(before?.spec, after.spec) && isTerminating(before) === isTerminating(after))
         return
       // A change of what one DataSync wants concerns all that share an image with it.
       const keys = [before, after].flatMap((one) => (one === undefined ? [] : imagesOf(one)))
-      for (const key of new Set(keys)) about(BY_IMAGE, key)
+      for (const key of new Set(keys)) all(dataSyncs.find(BY_IMAGE, key))
     }),
-    images.onChange(whenContentChanged(({ key }) => about(BY_IMAGE, key))),
-    namespaces.onChange(({ key, before, after }) => {
-      if (isTerminating(before) !== isTerminating(after)) about(BY_NAMESPACE, key)
-    }),
+    refersTo(images, BY_IMAGE),
+    refersTo(namespaces, BY_NAMESPACE, isTerminating),
   ]
 }

@@ -1,8 +1,13 @@
-import { ANNOTATIONS, parseVirtualMachineSpec, type VirtualMachineDisk, virtualMachine } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  parseVirtualMachineSpec,
+  type VirtualMachineDisk,
+  type VirtualMachineSpec,
+  virtualMachine,
+} from '@open-terrain/constructs'
 import { diskClaimName, vmChildNames } from '@open-terrain/constructs/operator'
 import { BY_CHILD, BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
-import { keptMetadata } from '../../cluster/kept-metadata.ts'
-import { cutToFit, keptWithin, nameIn, namesAmong, parserOf, releaseGone } from '../../cluster/own-view.ts'
+import { nameIn, namesAmong, ownKind } from '../../cluster/own-view.ts'
 import { familyKey } from '../../cluster/ownership.ts'
 import { OF_WORKSPACE, type StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
@@ -40,8 +45,20 @@ export interface ClusterFacts {
   readonly namespaces: Readable<KubeObject>
 }
 
-/** Maximum characters of a machine beside its status. */
-const MACHINE_MAX = 1_000_000
+const OWN = ownKind<MachineView, VirtualMachineSpec>({
+  type: MACHINE,
+  parse: parseVirtualMachineSpec,
+  max: 1_000_000,
+  matters: {
+    ...OF_WORKSPACE,
+    annotations: [...OF_WORKSPACE.annotations, ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.runStrategy],
+  },
+  references: referencesIn,
+  withoutRoom: 'aside',
+})
+
+export const { view: viewMachine, parsed: parsedMachineSpec } = OWN
+
 /**
  * Maximum characters kept of KubeVirt's machine: room for as many disks, networks and interfaces as it can have, and for as many that others add. It
  * must exceed the size up to which the machine is changed.
@@ -71,10 +88,7 @@ export class MachineCaches {
     this.reflectors = reflectors
     this.images = images
     this.cluster = cluster
-    const { budget } = reflectors
-    const view = (object: KubeObject) => keptWithin(budget, viewMachine(object), referencesIn)
-    reflectors.add(MACHINE, this.machines, view, { keptMax: 'as projected' })
-    this.machines.onChange(releaseGone(budget))
+    OWN.keepIn(this.machines, reflectors)
     const onDemand = true
     reflectors.add(KUBEVIRT_VIRTUAL_MACHINE, this.kubevirt, viewKubeVirt, { keptMax: KUBEVIRT_MAX, onDemand })
     reflectors.add(VIRTUAL_MACHINE_INSTANCE, this.instances, viewInstance, { onDemand })
@@ -93,19 +107,9 @@ export class MachineCaches {
   }
 }
 
-const KEPT = { ...OF_WORKSPACE, annotations: [...OF_WORKSPACE.annotations, ANNOTATIONS.rebuildRequestedAt] }
-
-export function viewMachine(object: KubeObject): MachineView {
-  const { apiVersion, kind, metadata, spec, status } = object as MachineView
-  const kept = keptMetadata(metadata, KEPT)
-  return cutToFit({ apiVersion, kind, metadata: kept, spec, status: status ?? {} }, MACHINE_MAX, referencesIn)
-}
-
-export const parsedMachineSpec = parserOf(parseVirtualMachineSpec, MACHINE_MAX)
-
-/** The images and the Secrets that a spec names, and what has to be on the same node. */
+/** The images and the Secrets that a spec names, what has to be on the same node, and whether it is switched off. */
 function referencesIn(spec: unknown): LooseSpec {
-  const { vmDiskImageRef, users, userDataSecretRef, disks, nodeGroup } = (spec ?? {}) as LooseSpec
+  const { vmDiskImageRef, users, userDataSecretRef, disks, nodeGroup, powerState } = (spec ?? {}) as LooseSpec
   const sources = sourcesIn(disks)
   const secrets = namesAmong(users, (user) => (user as Raw)?.passwordSecretRef?.name)
   return {
@@ -114,6 +118,7 @@ function referencesIn(spec: unknown): LooseSpec {
     ...(userDataSecretRef != null && { userDataSecretRef: { name: nameIn(userDataSecretRef.name) } }),
     ...(sources.length > 0 && { disks: sources }),
     ...(nodeGroup !== undefined && { nodeGroup: nameIn(nodeGroup) }),
+    ...(powerState !== undefined && { powerState: nameIn(powerState) }),
   }
 }
 
@@ -146,6 +151,7 @@ function sourcesIn(disks: unknown): object[] {
 /** The spec is unchecked. */
 interface LooseSpec {
   readonly nodeGroup?: unknown
+  readonly powerState?: unknown
   readonly disks?: unknown
   readonly vmDiskImageRef?: { readonly namespace?: unknown; readonly name?: unknown } | null
   readonly users?: readonly ({ readonly passwordSecretRef?: { readonly name?: unknown } | null } | null)[] | null

@@ -1,5 +1,5 @@
 import type { VirtualMachineSpec } from '@open-terrain/constructs'
-import { vmChildNames } from '@open-terrain/constructs/operator'
+import { effectiveRunStrategy, vmChildNames } from '@open-terrain/constructs/operator'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { isTerminating, type KubeObject, keyOf, type Raw } from '../../kube/kube-object.ts'
@@ -18,7 +18,7 @@ const WAITS = 'Waiting for target to be ready'
  */
 export async function waitingRestoreOf(
   { metadata: { namespace = '', name: own } }: MachineView,
-  { runStrategy = 'Always', ignoreOnDeploy }: VirtualMachineSpec,
+  spec: VirtualMachineSpec,
   { kubevirt }: Pick<MachineCaches, 'kubevirt'>,
   client: KubeClient,
   signal: AbortSignal,
@@ -26,7 +26,7 @@ export async function waitingRestoreOf(
   const { machine: name } = vmChildNames(own)
   const machine = kubevirt.get(keyOf({ namespace, name }))
   const isOff = machine?.runStrategy === 'Halted' && machine.restoreInProgress === ''
-  if (!isOff || runStrategy === 'Halted' || ignoreOnDeploy === true) return undefined
+  if (!isOff || effectiveRunStrategy(spec) === 'Halted' || spec.ignoreOnDeploy === true) return undefined
   const project = (object: KubeObject) => (isAboutToRestore(object, name) ? object.metadata.name : undefined)
   try {
     const names = await listWhole(client, VIRTUAL_MACHINE_RESTORE, { namespace, signal, project })

@@ -1,11 +1,11 @@
 import { LABELS, VIRTUAL_MACHINE_CONDITIONS } from '@open-terrain/constructs'
-import { isSame } from '../../base/equality.ts'
 import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { controllerOfKind, familyKey } from '../../cluster/ownership.ts'
+import { triggersOf } from '../../cluster/triggers.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE, hasLostReference } from '../../images/references.ts'
-import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
 import { type Change, whenContentChanged } from '../../runtime/store.ts'
 import { BY_FAMILY, BY_IMAGE_NAMESPACE, BY_NAMED_SECRET, MACHINE, type MachineCaches } from './caches.ts'
 import type { MachineView } from './world.ts'
@@ -13,9 +13,7 @@ import type { MachineView } from './world.ts'
 /** Enqueues the machines that a change of another object in the caches concerns. Makes no decisions. Returns functions that stop listening. */
 export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: string) => void) {
   const { machines, images, cluster, kubevirt, instances } = caches
-  const all = (found: Iterable<MachineView>) => {
-    for (const vm of found) enqueue(keyOf(vm.metadata))
-  }
+  const { all, refersTo } = triggersOf(machines, enqueue)
   const waiting = () => all([...machines.values()].filter(({ status }) => status.phase !== 'Ready'))
   /** Finds machines by owner or label, and always by name: a name that is taken or freed concerns every machine that needs it. */
   const child = whenContentChanged(({ key, before, after }: Change<KubeObject>) => {
@@ -27,26 +25,22 @@ export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: s
     all(machines.find(BY_CHILD, key))
   })
   return [
+    refersTo(images, BY_IMAGE, aboutImage),
     images.onChange(({ key, before, after }) => {
-      if (!isSame(aboutImage(before), aboutImage(after))) all(machines.find(BY_IMAGE, key))
       // An object that wanted something else of it may be gone.
-      else if (hasLostReference(before, after)) all(machines.find(BY_IMAGE, key).filter(isOnAnotherImage))
+      if (hasLostReference(before, after)) all(machines.find(BY_IMAGE, key).filter(isOnAnotherImage))
     }),
     cluster.dataVolumes.onChange(child),
     cluster.claims.onChange(child),
     kubevirt.onChange(child),
-    instances.onChange(whenContentChanged(({ key }) => all(machines.find(BY_CHILD, key)))),
-    cluster.secrets.onChange((change) => {
-      child(change)
-      all(machines.find(BY_NAMED_SECRET, change.key))
-    }),
+    refersTo(instances, BY_CHILD),
+    cluster.secrets.onChange(child),
+    // Each version may have another value, which the cache does not have.
+    refersTo(cluster.secrets, BY_NAMED_SECRET, (secret) => secret),
     // A disk may wait for its StorageClass, or have a warning about it.
     cluster.storageClasses.onChange(whenContentChanged(waiting)),
-    cluster.namespaces.onChange(({ key, before, after }) => {
-      if (namespaceState(before) === namespaceState(after)) return
-      all(machines.find(BY_NAMESPACE, key))
-      all(machines.find(BY_IMAGE_NAMESPACE, key))
-    }),
+    refersTo(cluster.namespaces, BY_NAMESPACE, namespaceState),
+    refersTo(cluster.namespaces, BY_IMAGE_NAMESPACE, namespaceState),
     caches.reflectors.onInstalled(waiting),
   ]
 }

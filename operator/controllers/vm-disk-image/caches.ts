@@ -1,8 +1,7 @@
 import { vmDiskImage } from '@open-terrain/constructs'
 import { childName } from '@open-terrain/constructs/operator'
-import { withKnownSpec } from '../../base/memoized.ts'
 import { BY_CHILD, BY_NAMESPACE, byNamespace, type ClusterCaches } from '../../cluster/caches.ts'
-import { type ImageView, viewImage } from '../../images/image-view.ts'
+import { type ImageView, keepImagesIn } from '../../images/image-view.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
@@ -29,8 +28,7 @@ export class ImageCaches {
   constructor(cluster: ClusterCaches) {
     this.cluster = cluster
     this.reflectors = cluster.reflectors
-    const view = (object: KubeObject) => withKnownSpec(viewImage(object), this.images.get(keyOf(object.metadata)))
-    this.reflectors.add(IMAGE, this.images, view, { keptMax: 'as projected' })
+    keepImagesIn(this.images, this.reflectors)
     cluster.dataVolumes.index(IMPORTING_INDEX, importingIndex)
   }
 }

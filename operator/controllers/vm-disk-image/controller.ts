@@ -9,7 +9,7 @@ import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import { QueuePositions } from './admission/queue-positions.ts'
 import { LEDGER_NAME } from './admission/slot-ledger.ts'
-import { IMAGE } from './caches.ts'
+import { IMAGE, siblingKey } from './caches.ts'
 import { IMAGE_CHILDREN, type ImagePlan } from './decide/image-plan.ts'
 import { planImage } from './decide/plan.ts'
 import { factsBetween, refusalEvent } from './decide/status.ts'
@@ -113,13 +113,15 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
   }
 
   #plan(image: ImageView): ImagePlan {
-    const { admission } = this.#sources
+    const { admission, contents, fields } = this.#sources
     const writeRefusal = this.#refusals.of(image.metadata.uid ?? '')
     const world = { ...observeImage(image, this.#sources), writeRefusal }
     const plan = planImage(world, this.#options.clock.now())
     // What may rest on a stale cache needs a live read first.
     admission.want(image.metadata.uid ?? '', plan.onlyIf === undefined ? plan.start : undefined)
     if (!world.isSlotKnown) admission.wake()
+    if (world.lookup.droppedFields === undefined) fields.read()
+    for (const { kind, name } of plan.reads ?? []) contents.read(kind, siblingKey(image, name))
     return plan
   }
 

@@ -3,12 +3,12 @@ import { childName, FINALIZERS } from '@open-terrain/constructs/operator'
 import { toTime } from '../../base/time.ts'
 import { NOTHING_SEEN } from '../../cluster/import-facts.ts'
 import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster/views.ts'
-import { parsedImageSpec } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import type { ImagePlan } from './decide/image-plan.ts'
 import { planImage } from './decide/plan.ts'
 import { isImageStatusDue } from './decide/status-throttle.ts'
+import { resolveSpec } from './decide/target.ts'
 import { aClaim, aDataVolume, CDI, childMeta, ownedBy } from './image-objects.fixtures.ts'
 import { aWorld, type WorldOverrides } from './image-world.fixtures.ts'
 import type { Holder, ImageWorld } from './world.ts'
@@ -42,9 +42,11 @@ export class Walk extends PlanWalk<'image', ImageWorld, ImagePlan> {
     return this.plan().remove.some(({ kind }) => kind === 'VMDiskImage')
   }
 
-  override edit(changes: Readonly<Record<string, unknown>>): this {
-    super.edit(changes)
-    return this.set({ spec: parsedImageSpec(this.subject) })
+  /** What the image asks for follows from the rest, as in every observation. */
+  override set(change: Partial<ImageWorld>): this {
+    super.set(change)
+    const { image, policy } = this.world
+    return super.set({ spec: resolveSpec(image, policy) })
   }
 
   /** Somebody makes it larger than its cache keeps, or small again. */

@@ -1,18 +1,12 @@
 import { POLICY_DEFAULTS, type Policy, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { NOTHING_SEEN } from '../../cluster/import-facts.ts'
-import { parsedImageSpec } from '../../images/image-view.ts'
+import type { QuotaView } from '../../cluster/quotas.ts'
 import type { References } from '../../images/references.ts'
 import { given, type ObjectOverrides } from '../../runtime/plan-walk.fixtures.ts'
+import { resolveSpec } from './decide/target.ts'
 import { anImage, SPEC } from './image-objects.fixtures.ts'
 import type { SecretContent } from './source-contents.ts'
 import type { ImageWorld, Lookup } from './world.ts'
-
-export interface Missing {
-  readonly secrets?: readonly string[]
-  readonly configMaps?: readonly string[]
-  readonly storageClasses?: readonly string[]
-  readonly snapshotClasses?: readonly string[]
-}
 
 /** A Secret that any source can use. */
 const A_SECRET: SecretContent = {
@@ -20,32 +14,34 @@ const A_SECRET: SecretContent = {
   keys: { accessKeyId: 'text', secretKey: 'text', 'credentials.json': 'JSON' },
 }
 
-export function aLookup(missing: Missing = {}, more: Partial<Lookup> = {}): Lookup {
+/** Returns what is known of what an image names: all of it is there. */
+export function aLookup(more: Partial<Lookup> = {}): Lookup {
   return {
-    secret: (name) => !missing.secrets?.includes(name),
-    secretContent: () => A_SECRET,
-    configMap: (name) => !missing.configMaps?.includes(name),
-    certificates: () => 'named',
+    secret: A_SECRET,
+    certificates: 'named',
     droppedFields: new Set(),
-    storageClass: (name) => !missing.storageClasses?.includes(name),
-    hasDefaultStorageClass: true,
-    snapshotClass: (name) => !missing.snapshotClasses?.includes(name),
-    driversApart: () => undefined,
-    hasEmptyProfile: () => false,
-    lackOfRoom: () => undefined,
-    lackAfter: () => undefined,
-    podQuotas: () => [],
-    foreignVolume: () => undefined,
-    leftoverClaim: () => 'none',
-    leftoverImporter: () => undefined,
-    foreignSnapshot: () => false,
+    hasStorageClass: true,
+    hasEmptyProfile: false,
+    hasSnapshotClass: true,
+    driversApart: undefined,
+    quotas: [],
+    foreignVolume: undefined,
+    foreignSlotVolume: undefined,
+    leftoverClaim: 'none',
+    leftoverImporter: undefined,
+    hasForeignSnapshot: false,
     ...more,
   }
 }
 
-/** Returns a lookup in which one Secret has this content. */
-export function withSecret(secret: string, content: SecretContent | undefined): Lookup {
-  return aLookup({}, { secretContent: (name) => (name === secret ? content : A_SECRET) })
+/** A quota that is used up, in the namespace of the image. */
+export const FULL_QUOTA: QuotaView = {
+  apiVersion: 'v1',
+  kind: 'ResourceQuota',
+  metadata: { name: 'q', namespace: 'team' },
+  hard: { persistentvolumeclaims: '2' },
+  used: { persistentvolumeclaims: '2' },
+  spec: undefined,
 }
 
 export const NO_REFERENCES: References = { count: 0, names: [], users: [] }
@@ -65,7 +61,7 @@ export function aWorld({ metadata, status = {}, spec = {}, policy, isCut, ...mor
   const image = anImage(metadata, { status, spec: given({ ...SPEC, ...spec }), ...(isCut && { isCut }) })
   return {
     image,
-    spec: parsedImageSpec(image),
+    spec: resolveSpec(image, aPolicy(policy)),
     policy: aPolicy(policy),
     namespaceTerminating: false,
     surroundings: { hasDataVolumes: true, hasSnapshots: true, hasDataSources: true },

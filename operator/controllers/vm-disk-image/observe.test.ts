@@ -1,5 +1,5 @@
-import { LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { MANAGER } from '@open-terrain/constructs/operator'
+import { LABELS, type VMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { childName, MANAGER, revisionOf } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { clusterCaches } from '../../cluster/caches.ts'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
@@ -16,26 +16,31 @@ import {
   childMeta,
   IMAGE_UID,
   ownedBy,
+  SPEC,
 } from './image-objects.fixtures.ts'
-import { aPolicy } from './image-world.fixtures.ts'
+import { aPolicy, FULL_QUOTA } from './image-world.fixtures.ts'
 import { observeImage } from './observe.ts'
 import { ProgressWatch } from './progress-watch.ts'
 
-const NAME = 'img-0'
+/** Of the volume and the snapshot of the image. */
+const NAME = childName('img', revisionOf(SPEC as unknown as VMDiskImageSpec))
 
 function build() {
   const { admission, client, clock, log } = new AdmissionBench()
   const caches = new ImageCaches(
     clusterCaches(new Reflectors({ client, clock, log, random: () => 0, onRelist: () => undefined })),
   )
-  const look = (status: VMDiskImageStatus = {}) =>
-    observeImage(anImage({}, { status }), {
+  const look = (status: VMDiskImageStatus = {}, spec: object = {}) =>
+    observeImage(anImage({}, { status, spec: { ...SPEC, ...spec } }), {
       caches,
       admission,
       policy: () => aPolicy(),
       progress: new ProgressWatch(clock, { workedUntil: () => clock.monotonic(), isSilent: false }),
       fields: { dropped: undefined },
-      contents: { secret: () => undefined, certificates: () => undefined },
+      contents: {
+        secret: (key) => (caches.cluster.secrets.get(key) === undefined ? 'missing' : 'pending'),
+        certificates: (key) => (caches.cluster.configMaps.get(key) === undefined ? 'missing' : 'unnamed'),
+      },
       claimRefusals: { note: () => ({ text: undefined, isLookedAt: false }), drop: () => undefined },
       references: [],
     })
@@ -60,8 +65,8 @@ describe('a claim of our DataVolume', () => {
     caches.cluster.claims.put(claimOf('dv-1', { labels }))
     const world = look()
     expect(world.claims.map((claim) => claim.metadata.name)).toEqual([NAME])
-    expect(world.lookup.leftoverClaim(NAME)).toBe('none')
-    expect(world.lookup.foreignVolume(NAME)).toBeUndefined()
+    expect(world.lookup.leftoverClaim).toBe('none')
+    expect(world.lookup.foreignVolume).toBeUndefined()
   })
 })
 
@@ -73,7 +78,7 @@ describe('a claim of ours that outlived its DataVolume', () => {
   ])('%s', (_name, more, expected) => {
     const { caches, look } = build()
     caches.cluster.claims.put(claimOf('dv-0', more))
-    expect(look().lookup.leftoverClaim(NAME)).toBe(expected)
+    expect(look().lookup.leftoverClaim).toBe(expected)
   })
 })
 
@@ -86,8 +91,8 @@ describe('a claim whose DataVolume is gone', () => {
     const { caches, look } = build()
     caches.cluster.claims.put(claimOf('dv-0', { labels, deletionTimestamp: '2026-01-01T00:00:00Z' }))
     const { lookup } = look()
-    expect(lookup.leftoverClaim(NAME)).toBe(isLeftover ? 'going' : 'none')
-    expect(lookup.foreignVolume(NAME)).toBe(isLeftover ? undefined : `PersistentVolumeClaim ${NAME}`)
+    expect(lookup.leftoverClaim).toBe(isLeftover ? 'going' : 'none')
+    expect(lookup.foreignVolume).toBe(isLeftover ? undefined : `PersistentVolumeClaim ${NAME}`)
   })
 })
 
@@ -172,5 +177,59 @@ describe('a child', () => {
     caches.cluster.snapshots.put(aSnapshot(childMeta(NAME, '0', { ownerReferences })))
     const { dataVolumes, snapshots } = look()
     expect([dataVolumes.length, snapshots.length]).toEqual([count, count])
+  })
+})
+
+describe('what the image names', () => {
+  const named = (name: string, namespace?: string) => ({
+    apiVersion: 'any/v1',
+    kind: 'Any',
+    metadata: { name, namespace, uid: `uid of ${name}`, resourceVersion: '5' },
+  })
+
+  it('is missing where nothing of that name is there', () => {
+    const { look } = build()
+    expect(look({}, { certConfigMap: 'certs' }).lookup).toMatchObject({
+      secret: 'missing',
+      certificates: 'missing',
+      hasStorageClass: false,
+      hasSnapshotClass: false,
+      quotas: [],
+    })
+  })
+
+  it('is found by its name, in the namespace of the image', () => {
+    const { caches, look } = build()
+    const { cluster } = caches
+    for (const namespace of ['team', 'other']) {
+      cluster.secrets.put(named('creds', namespace))
+      cluster.configMaps.put(named('certs', namespace))
+      cluster.quotas.put({ ...FULL_QUOTA, metadata: named(`q of ${namespace}`, namespace).metadata })
+    }
+    cluster.storageClasses.put({ ...named('fast'), provisioner: 'a', allowVolumeExpansion: false })
+    cluster.snapshotClasses.put({ ...named('snap'), driver: 'b' })
+    const { lookup } = look({}, { certConfigMap: 'certs' })
+    expect(lookup).toMatchObject({
+      secret: 'pending',
+      certificates: 'unnamed',
+      hasStorageClass: true,
+      hasSnapshotClass: true,
+      driversApart: { ofVolumes: 'a', ofSnapshots: 'b' },
+      quotas: [{ metadata: { name: 'q of team' } }],
+    })
+    const without = { secretRef: undefined, storageClass: undefined, snapshotClass: undefined }
+    expect(look({}, without).lookup).toMatchObject({
+      secret: undefined,
+      hasStorageClass: false,
+      driversApart: undefined,
+    })
+  })
+
+  it('tells names that others have', () => {
+    const { caches, look } = build()
+    const metadata = childMeta(NAME, '0', { ownerReferences: [] })
+    caches.cluster.dataVolumes.put(aDataVolume({ metadata }))
+    caches.cluster.snapshots.put(aSnapshot(metadata))
+    expect(look().lookup).toMatchObject({ foreignVolume: `DataVolume ${NAME}`, hasForeignSnapshot: true })
   })
 })

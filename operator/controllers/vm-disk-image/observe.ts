@@ -1,22 +1,23 @@
 import { LABELS } from '@open-terrain/constructs'
-import { BY_DEFAULT, BY_IMAGE_LABEL, BY_NAMESPACE } from '../../cluster/caches.ts'
+import { BY_IMAGE_LABEL } from '../../cluster/caches.ts'
 import { claimMessageOf } from '../../cluster/claim-message.ts'
 import type { EventReads } from '../../cluster/event-reads.ts'
 import { isFinished, type Observation } from '../../cluster/import-facts.ts'
-import { type ImporterCaches, importersOf, mayFill, scratchOf } from '../../cluster/importers.ts'
-import { BY_OWNER, childrenOf, familyKey, isChildOf, isOrphaned } from '../../cluster/ownership.ts'
-import { lackAfter, lackOfRoom, podLimitsOf } from '../../cluster/quotas.ts'
-import { type ClaimView, type DataVolumeView, isAlive, mayBeSnapshotted, type PodView } from '../../cluster/views.ts'
-import { type ImageView, parsedImageSpec } from '../../images/image-view.ts'
+import { type ImporterCaches, importersOf, scratchOf } from '../../cluster/importers.ts'
+import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'
+import { type ClaimView, type DataVolumeView, isAlive, type PodView } from '../../cluster/views.ts'
+import type { ImageView } from '../../images/image-view.ts'
 import { sumReferences } from '../../images/references.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { siblingKey } from './caches.ts'
+import { resolveSpec } from './decide/target.ts'
 import type { ImageSources } from './image-sources.ts'
+import { lookUp } from './lookup.ts'
 import type { Sight } from './progress-watch.ts'
 import type { ServedFields } from './served-fields.ts'
 import type { SourceContents } from './source-contents.ts'
-import { type ImageWorld, type Lookup, unrecordedDownload } from './world.ts'
+import { type ImageWorld, unrecordedDownload } from './world.ts'
 
 /** The sources of an observation. Nothing here asks the API server: caches hold all of it. */
 type Sources = Omit<
@@ -32,6 +33,7 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
   const { caches, admission } = sources
   const { uid = '', namespace = '', name } = image.metadata
   const policy = sources.policy()
+  const spec = resolveSpec(image, policy)
   const family = familyKey(namespace, uid)
   const dataVolumes = childrenOf(image, caches.cluster.dataVolumes.find(BY_OWNER, family))
   const slot = admission.slotOf(uid)
@@ -41,7 +43,7 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
   const ticket = kept ?? image.metadata.resourceVersion ?? '0'
   return {
     image,
-    spec: parsedImageSpec(image),
+    spec,
     policy,
     namespaceTerminating: isTerminating(caches.cluster.namespaces.get(namespace)),
     surroundings: {
@@ -49,7 +51,7 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
       hasSnapshots: caches.reflectors.isInstalled(VOLUME_SNAPSHOT),
       hasDataSources: caches.reflectors.isInstalled(DATA_SOURCE),
     },
-    lookup: lookupFor(image, sources),
+    lookup: lookUp(image, spec, slot, sources),
     slot,
     isSlotKnown: slot !== undefined || dataVolumes.every((one) => isFinished(one) || admission.isStray(one)),
     limit: admission.state?.limit ?? policy.concurrency,
@@ -133,70 +135,4 @@ function claimsOf(image: ImageView, dataVolumes: readonly DataVolumeView[], { ca
     return claim !== undefined && isChildOf(claim, dataVolume) && !labelled.includes(claim) ? [claim] : []
   })
   return [...labelled, ...owned]
-}
-
-function lookupFor(image: ImageView, { caches: { cluster }, contents, fields }: Sources): Lookup {
-  const { namespace = '', uid = '' } = image.metadata
-  const sibling = (name: string) => siblingKey(image, name)
-  /** The state of the claim of this name, unless a DataVolume of the image has it. */
-  const claimState = (name: string): 'none' | 'foreign' | 'going' | 'orphaned' => {
-    const claim = cluster.claims.get(sibling(name))
-    if (claim === undefined) return 'none'
-    const dataVolume = cluster.dataVolumes.get(sibling(name))
-    const isOfLiving = dataVolume !== undefined && isChildOf(claim, dataVolume)
-    if (isOfLiving) return isChildOf(dataVolume, image) ? 'none' : 'foreign'
-    // Not by the managed-by label: CDI writes its own name there.
-    if (claim.metadata.labels?.[LABELS.imageUid] === undefined) return 'foreign'
-    // If its owner is gone it is garbage collected; `--cascade=orphan` removes the owner reference.
-    return isTerminating(claim) || !isOrphaned(claim) ? 'going' : 'orphaned'
-  }
-  return {
-    secret: (name) => cluster.secrets.get(sibling(name)) !== undefined,
-    secretContent: (name) => contents.secret(sibling(name)),
-    configMap: (name) => cluster.configMaps.get(sibling(name)) !== undefined,
-    droppedFields: fields.dropped,
-    certificates: (name) => contents.certificates(sibling(name)),
-    storageClass: (name) => cluster.storageClasses.get(name) !== undefined,
-    hasDefaultStorageClass: cluster.storageClasses.find(BY_DEFAULT, 'yes').length > 0,
-    snapshotClass: (name) => cluster.snapshotClasses.get(name) !== undefined,
-    driversApart: (storageClass, snapshotClass) => {
-      const defaults = cluster.storageClasses.find(BY_DEFAULT, 'yes')
-      // Of several defaults, that of a claim depends on when it is created.
-      const only = defaults.length === 1 ? defaults[0] : undefined
-      const ofVolumes =
-        (storageClass === undefined ? only : cluster.storageClasses.get(storageClass))?.provisioner ?? ''
-      const ofSnapshots = cluster.snapshotClasses.get(snapshotClass)?.driver ?? ''
-      return mayBeSnapshotted(ofVolumes, ofSnapshots) ? undefined : { ofVolumes, ofSnapshots }
-    },
-    hasEmptyProfile: (name) => cluster.storageProfiles.get(name)?.isEmpty === true,
-    lackOfRoom: (needs) => {
-      for (const quota of cluster.quotas.find(BY_NAMESPACE, namespace)) {
-        const what = lackOfRoom(quota, needs)
-        if (what !== undefined) return { quota: quota.metadata.name, what }
-      }
-      return undefined
-    },
-    lackAfter: (refusal) => {
-      const quota = cluster.quotas.get(sibling(refusal.quota))
-      return quota && lackAfter(quota, refusal)
-    },
-    podQuotas: () => cluster.quotas.find(BY_NAMESPACE, namespace).flatMap((quota) => podLimitsOf(quota) ?? []),
-    foreignVolume: (name) => {
-      const dataVolume = cluster.dataVolumes.get(sibling(name))
-      if (dataVolume !== undefined && !isChildOf(dataVolume, image)) return `DataVolume ${name}`
-      return claimState(name) === 'foreign' ? `PersistentVolumeClaim ${name}` : undefined
-    },
-    leftoverClaim: (name) => {
-      const state = claimState(name)
-      return state === 'foreign' ? 'none' : state
-    },
-    leftoverImporter: (name) => {
-      const pods = cluster.pods.find(BY_IMAGE_LABEL, familyKey(namespace, uid))
-      return pods.find((pod) => isAlive(pod) && mayFill(pod, name, cluster.claims))?.metadata.name
-    },
-    foreignSnapshot: (name) => {
-      const snapshot = cluster.snapshots.get(sibling(name))
-      return snapshot !== undefined && !isChildOf(snapshot, image)
-    },
-  }
 }

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import { frozen } from '../../runtime/frozen.fixtures.ts'
 import { HOUR, MINUTE, START } from '../../runtime/times.fixtures.ts'
 import { nextAttempt } from './decide/attempts.ts'
-import { resolveTarget } from './decide/target.ts'
+import { resolveSpec } from './decide/target.ts'
 import {
   aClaim,
   aDataVolume,
@@ -205,8 +205,8 @@ const world = fc
       references: one.references,
       namespaceTerminating: one.namespaceTerminating === true,
       lookup: aLookup({
-        secrets: one.isSecretMissing === true ? ['creds'] : [],
-        snapshotClasses: one.isSnapshotClassMissing === true ? ['snap'] : [],
+        ...(one.isSecretMissing === true && { secret: 'missing' }),
+        hasSnapshotClass: one.isSnapshotClassMissing !== true,
       }),
       limit: one.limit,
       observation: {
@@ -230,13 +230,14 @@ function withTarget(
 ): ImageWorld {
   if (!world.spec.ok) return world
   const { image } = world
-  const { revision, budgetKey, defaults } = resolveTarget(world.spec.spec, world)
+  const { revision, budgetKey, defaults } = world.spec.target
   const budget = { downloads: 0, ...image.status.budget, key: budgetKey }
   const status = isCurrent ? { ...image.status, revision, defaults, budget } : image.status
   const refusal = ends && ({ reason: 'CreateFailed', message: 'refused', revision, budgetKey, ...ends } as const)
   const { slot } = world
   const held = slot && isCurrent ? { ...slot, revision, attempt: nextAttempt(status) } : slot
-  return { ...world, image: { ...image, status }, slot: held, refusal }
+  const targeted = { ...image, status }
+  return { ...world, image: targeted, spec: resolveSpec(targeted, world.policy), slot: held, refusal }
 }
 
 /** Checks `holds` in many random worlds. */

@@ -47,13 +47,15 @@ export class ServedFields extends LiveReadLoop {
     this.#key = `${options.type.plural}.${options.type.group}`
   }
 
-  /** Returns the fields that are dropped; undefined: not known yet. The listener is called when they are. */
+  /** Returns the fields that are dropped; undefined: not known until they are {@link read}. */
   get dropped(): DroppedFields | undefined {
     const meta = this.#options.definitions.get(this.#key)
-    if (meta === undefined) return new Set()
-    const known = this.#dropped.get(meta)
-    if (known === undefined) this.readAfter(this.#key, 0)
-    return known
+    return meta === undefined ? new Set() : this.#dropped.get(meta)
+  }
+
+  /** Reads soon which fields are dropped, unless that is known. The listener is called when it is. */
+  read(): void {
+    this.readAfter(this.#key, 0)
   }
 
   /** Looks again when the definition changes. Returns what stops that. */
@@ -67,13 +69,13 @@ export class ServedFields extends LiveReadLoop {
     const { definitions, onRead } = this.#options
     const meta = definitions.get(this.#key)
     if (meta === undefined || this.#dropped.has(meta)) return undefined
-    this.#dropped.set(meta, await this.#read(signal))
+    this.#dropped.set(meta, await this.#droppedNow(signal))
     onRead()
     return undefined
   }
 
   /** A newer version than that of the cache is read again when the watch brings it. */
-  async #read(signal: AbortSignal): Promise<DroppedFields> {
+  async #droppedNow(signal: AbortSignal): Promise<DroppedFields> {
     const { client, type, fields } = this.#options
     const project = (definition: KubeObject) => droppedFields(definition, type.version, fields)
     const named = { fieldSelector: `metadata.name=${this.#key}`, project, signal }

@@ -66,16 +66,20 @@ function build() {
 }
 
 describe('a Secret that an image names', () => {
-  it('is read once for each of its versions, by name, and is not known in between', async () => {
+  it('is read when asked for, once for each of its versions, by name, and is not known in between', async () => {
     const { client, contents, secrets, read } = build()
     client.put(secret({}))
+    expect(contents.secret('team/s')).toBe('missing')
     secrets.put(seen('5'))
-    expect([contents.secret('team/s'), contents.secret('team/s')]).toEqual([undefined, undefined])
+    await settled()
+    expect([contents.secret('team/s'), client.callsOf()]).toEqual(['pending', []])
+    for (const _again of [1, 2]) contents.read('Secret', 'team/s')
     await settled()
     expect(contents.secret('team/s')).toEqual({ isPullSecret: false, keys: {} })
     client.cluster.admin.mergePatch(SECRET, { namespace: 'team', name: 's' }, { data: { secretKey: base64('k') } })
     secrets.put(seen('6'))
-    expect(contents.secret('team/s')).toBeUndefined()
+    expect(contents.secret('team/s')).toBe('pending')
+    contents.read('Secret', 'team/s')
     await settled()
     expect(contents.secret('team/s')).toEqual({ isPullSecret: false, keys: { secretKey: 'text' } })
     await settled()
@@ -89,7 +93,7 @@ describe('a Secret that an image names', () => {
       throw apiError(reason)
     }
     secrets.put(seen('5'))
-    contents.secret('team/s')
+    contents.read('Secret', 'team/s')
     await settled()
     expect(contents.secret('team/s')).toBe('unread')
   })

@@ -21,6 +21,9 @@ export type SecretContent =
       readonly keys: Readonly<Partial<Record<string, Value>>>
     }
 
+/** What is known of an object that is named. `pending`: it is there, but its present version is not read yet. */
+export type Found<T> = 'missing' | 'pending' | T
+
 /** Whether a ConfigMap has certificates: `named` if one of them is under a key that CDI reads for a registry too. */
 export type Certificates = 'unread' | 'none' | 'unnamed' | 'named'
 
@@ -59,6 +62,11 @@ export function viewCertificates(configMap: KubeObject): Certificates {
   return keys.some((key) => CERTIFICATE_ENDINGS.some((ending) => key.endsWith(ending))) ? 'named' : 'unnamed'
 }
 
+function known<T>(store: Readable<Stored>, contents: WeakMap<Stored, T>, key: string): Found<T> {
+  const meta = store.get(key)
+  return meta === undefined ? 'missing' : (contents.get(meta) ?? 'pending')
+}
+
 interface SourceContentsOptions extends LiveReadServices {
   /** Their metadata alone, with versions. */
   readonly secrets: Readable<Stored>
@@ -82,21 +90,19 @@ export class SourceContents extends LiveReadLoop {
     this.#options = options
   }
 
-  /** Returns what is known of the present version of a Secret. If nothing is, it is read soon. */
-  secret(key: string): SecretContent | undefined {
-    return this.#known(this.#options.secrets, this.#secrets, SECRET, key)
+  /** Returns what is known of the present version of a Secret. @param key `<namespace>/<name>` */
+  secret(key: string): Found<SecretContent> {
+    return known(this.#options.secrets, this.#secrets, key)
   }
 
-  /** As {@link secret}. */
-  certificates(key: string): Certificates | undefined {
-    return this.#known(this.#options.configMaps, this.#certificates, CONFIG_MAP, key)
+  /** As {@link secret}, of a ConfigMap. */
+  certificates(key: string): Found<Certificates> {
+    return known(this.#options.configMaps, this.#certificates, key)
   }
 
-  #known<T>(store: Readable<Stored>, contents: WeakMap<Stored, T>, { kind }: ResourceType, key: string): T | undefined {
-    const meta = store.get(key)
-    const known = meta && contents.get(meta)
-    if (meta !== undefined && known === undefined) this.readAfter(`${key}/${kind}`, 0)
-    return known
+  /** Reads the present version of an object soon, unless that is done. @param key `<namespace>/<name>` */
+  read(kind: 'Secret' | 'ConfigMap', key: string): void {
+    this.readAfter(`${key}/${kind}`, 0)
   }
 
   async #look(id: string, signal: AbortSignal): Promise<Requeue | undefined> {

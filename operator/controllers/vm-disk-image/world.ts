@@ -1,11 +1,12 @@
-import type { ParsedSpec, Policy, Reason, VMDiskImageStatus } from '@open-terrain/constructs'
+import type { Policy, Reason, VMDiskImageStatus } from '@open-terrain/constructs'
 import type { Observation } from '../../cluster/import-facts.ts'
-import type { ImportNeeds, QuotaRefusal } from '../../cluster/quotas.ts'
+import type { QuotaView } from '../../cluster/quotas.ts'
 import type { ClaimView, DataSourceView, DataVolumeView, SnapshotView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { References } from '../../images/references.ts'
+import type { ResolvedSpec } from './decide/target.ts'
 import type { DroppedFields } from './served-fields.ts'
-import type { Certificates, SecretContent } from './source-contents.ts'
+import type { Certificates, Found, SecretContent } from './source-contents.ts'
 
 /** A slot in the ledger: this attempt may download. */
 export interface Holder {
@@ -42,44 +43,43 @@ export interface DriversApart {
   readonly ofSnapshots: string
 }
 
-/** Looks up what exists of the objects that an image names. */
+/**
+ * What the caches have of the objects that the target names, and of the names that its children take, as data of one moment. Without a target, because the
+ * spec cannot be used, it names nothing.
+ */
 export interface Lookup {
-  secret(name: string): boolean
-  /** Returns what a live read found in it; undefined: not read yet. The image is reconciled when it is. */
-  secretContent(name: string): SecretContent | undefined
-  configMap(name: string): boolean
-  /** As {@link secretContent}. */
-  certificates(name: string): Certificates | undefined
+  /** The Secret that the target names; undefined: it names none. */
+  readonly secret: Found<SecretContent> | undefined
+  /** The certificates in the ConfigMap that the target names; undefined: it names none. */
+  readonly certificates: Found<Certificates> | undefined
   /** Which fields of DataVolumes the API server would drop without a word; undefined: not known yet. */
   readonly droppedFields: DroppedFields | undefined
-  storageClass(name: string): boolean
-  /** Whether there is a class for claims that name none. */
-  readonly hasDefaultStorageClass: boolean
-  snapshotClass(name: string): boolean
-  /** Returns the drivers of a storage class and a snapshot class if they are known, and are not the same. Without a storage class: of the default one. */
-  driversApart(storageClass: string | undefined, snapshotClass: string): DriversApart | undefined
-  /** Reports whether CDI knows the class, but no access mode for its claims. */
-  hasEmptyProfile(storageClass: string): boolean
-  /** Returns which ResourceQuota leaves no room for an import, and what does not fit. */
-  lackOfRoom(needs: ImportNeeds): { readonly quota: string; readonly what: string } | undefined
-  /** As {@link lackOfRoom}, for what a quota refused to CDI before. */
-  lackAfter(refusal: QuotaRefusal): string | undefined
-  /** The ResourceQuotas that limit pods, with what is used of them. */
-  podQuotas(): readonly string[]
-  /** A DataVolume or claim of this name, in the image's namespace, that is not ours. */
-  foreignVolume(name: string): string | undefined
-  /** A claim of this name that is ours and outlived its DataVolume: `going` is deleted automatically, `orphaned` by nobody. */
-  leftoverClaim(name: string): 'none' | 'going' | 'orphaned'
-  /** Name of a pod that has not ended and may fill a claim of this name, or its prime claim. */
-  leftoverImporter(name: string): string | undefined
-  /** A VolumeSnapshot of this name that is not ours. */
-  foreignSnapshot(name: string): boolean
+  /** Whether the storage class is there: the one that the target names, or without a name a default one. */
+  readonly hasStorageClass: boolean
+  /** Whether CDI knows the named storage class, but no access mode for its claims. */
+  readonly hasEmptyProfile: boolean
+  /** Whether the snapshot class that the target names is there. */
+  readonly hasSnapshotClass: boolean
+  /** The drivers of the storage class and the snapshot class if they are known, and are not the same. Without a name: of the default storage class. */
+  readonly driversApart: DriversApart | undefined
+  /** The ResourceQuotas of the namespace. */
+  readonly quotas: readonly QuotaView[]
+  /** Whether the name of its volume is taken by a DataVolume or claim that is not ours: its kind and name. */
+  readonly foreignVolume: string | undefined
+  /** As `foreignVolume`, of the volume that the slot was taken for. */
+  readonly foreignSlotVolume: string | undefined
+  /** A claim with the name of its volume that is ours and outlived its DataVolume: `going` is deleted automatically, `orphaned` by nobody. */
+  readonly leftoverClaim: 'none' | 'going' | 'orphaned'
+  /** Name of a pod that has not ended and may fill a claim with the name of its volume, or its prime claim. */
+  readonly leftoverImporter: string | undefined
+  /** Whether the name of its snapshot is taken by a VolumeSnapshot that is not ours. */
+  readonly hasForeignSnapshot: boolean
 }
 
 /** All that is known about one image at one moment. A plan is a function of this, and of the time. */
 export interface ImageWorld {
   readonly image: ImageView
-  readonly spec: ParsedSpec
+  readonly spec: ResolvedSpec
   readonly policy: Policy
   readonly namespaceTerminating: boolean
   /** What the cluster serves. */

@@ -1,8 +1,6 @@
-import { ANNOTATIONS, parseWorkspaceSpec, workspace } from '@open-terrain/constructs'
-import { withKnownSpec } from '../../base/memoized.ts'
+import { ANNOTATIONS, parseWorkspaceSpec, type WorkspaceSpec, workspace } from '@open-terrain/constructs'
 import type { ClusterCaches } from '../../cluster/caches.ts'
-import { keptMetadata } from '../../cluster/kept-metadata.ts'
-import { cutToFit, keptWithin, namesAmong, parserOf, releaseGone } from '../../cluster/own-view.ts'
+import { namesAmong, ownKind } from '../../cluster/own-view.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../kube/kube-object.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
@@ -19,8 +17,16 @@ export const BY_IMAGE_NAME = 'image name'
 /** Index over workspaces: `<namespace>/<name>` of the Secrets that they have copies of. */
 export const BY_SECRET_SOURCE = 'secret source'
 
-/** Maximum characters of a workspace beside its status. */
-const WORKSPACE_MAX = 1_500_000
+const OWN = ownKind<WorkspaceView, WorkspaceSpec>({
+  type: WORKSPACE,
+  parse: parseWorkspaceSpec,
+  max: 1_500_000,
+  matters: { annotations: [ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.playRequestedAt] },
+  references: referencesIn,
+  withoutRoom: 'aside',
+})
+
+export const { view: viewWorkspace, parsed: parsedWorkspaceSpec } = OWN
 
 /** Cache of the machines, also indexed by namespace. */
 export interface Machines extends Readable<MachineFacts> {
@@ -46,29 +52,10 @@ export class WorkspaceCaches {
     this.machines = machines
     this.cluster = cluster
     this.childCaches = new WorkspaceChildCaches(reflectors)
-    const { budget } = reflectors
-    this.renderings = new Renderings(budget.max / 2)
-    const view = (object: KubeObject) =>
-      keptWithin(
-        budget,
-        withKnownSpec(viewWorkspace(object), this.workspaces.get(keyOf(object.metadata))),
-        referencesIn,
-      )
-    reflectors.add(WORKSPACE, this.workspaces, view, { keptMax: 'as projected' })
-    this.workspaces.onChange(releaseGone(budget))
+    this.renderings = new Renderings(reflectors.budget.max / 2)
+    OWN.keepIn(this.workspaces, reflectors)
     this.workspaces.onChange(() => this.childCaches.need())
   }
-}
-
-const KEPT = { annotations: [ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.playRequestedAt] }
-
-export function viewWorkspace(object: KubeObject): WorkspaceView {
-  const { apiVersion, kind, metadata, spec, status = {} } = object as WorkspaceView
-  return cutToFit(
-    { apiVersion, kind, metadata: keptMetadata(metadata, KEPT), spec, status },
-    WORKSPACE_MAX,
-    referencesIn,
-  )
 }
 
 /** Keeps only what makes a workspace a reference, because a list contains all workspaces. */
@@ -77,8 +64,6 @@ export function viewReferringWorkspace(object: KubeObject): WorkspaceView {
   const { name, uid, deletionTimestamp } = metadata
   return { apiVersion, kind, metadata: { name, uid, deletionTimestamp }, spec: referencesIn(spec), status: {} }
 }
-
-export const parsedWorkspaceSpec = parserOf(parseWorkspaceSpec, WORKSPACE_MAX)
 
 /** The spec before validation. */
 interface LooseSpec {

@@ -222,7 +222,7 @@ export function viewDeployment(object: KubeObject): DeploymentView {
     apiVersion,
     kind,
     metadata: metadataOf(object),
-    spec: isAside ? { template: placementIn(spec) } : spec,
+    spec: isAside ? { ...(spec.replicas === 0 && { replicas: 0 }), template: placementIn(spec) } : spec,
     observedGeneration: status.observedGeneration ?? 0,
     updated: status.updatedReplicas ?? 0,
     available: status.availableReplicas ?? 0,

@@ -1,4 +1,4 @@
-import { virtualMachine, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { type VirtualMachineSpecInput, virtualMachine, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import {
@@ -57,6 +57,50 @@ describe('a change of the spec', () => {
     await bench.work()
     const { spec } = admin.get<KubeObject & { readonly spec: object }>(virtualMachine, key)
     expect(spec).toMatchObject({ runStrategy: 'Halted', resources: { memory: '3Gi' } })
+  })
+
+  it('switches machines off and on again, and leaves off what people have switched off by hand', async () => {
+    const bench = await startReady()
+    const { admin } = bench.client.cluster
+    const machine = () => {
+      const object = admin.get<KubeObject & { readonly spec: object }>(virtualMachine, {
+        namespace: NAME,
+        name: VM.name,
+      })
+      const { runStrategy, powerState } = object.spec as VirtualMachineSpecInput
+      return [runStrategy, powerState]
+    }
+    const change = async (spec: WorkspaceSpecInput) => {
+      bench.change(spec)
+      await bench.work()
+      return [...machine(), bench.status().phase, bench.status().reason]
+    }
+    const vmWith = (runStrategy: 'Always' | 'Halted' | 'Manual') => ({ ...DEPLOYED, vms: [{ ...VM, runStrategy }] })
+    expect(await change({ ...DEPLOYED, powerState: 'Halted' })).toEqual([undefined, 'Halted', 'Ready', 'Halted'])
+    expect(await change(DEPLOYED)).toEqual([undefined, undefined, 'Ready', 'Ready'])
+    // What the workspace says is no choice of people, and goes when it does not say it any more.
+    expect(await change(vmWith('Halted'))).toEqual(['Halted', undefined, 'Ready', 'Ready'])
+    expect(await change(DEPLOYED)).toEqual([undefined, undefined, 'Ready', 'Ready'])
+    admin.mergePatch(virtualMachine, { namespace: NAME, name: VM.name }, { spec: { runStrategy: 'Halted' } })
+    expect(await change({ ...DEPLOYED, powerState: 'Halted' })).toEqual(['Halted', 'Halted', 'Ready', 'Halted'])
+    expect(await change(DEPLOYED)).toEqual(['Halted', undefined, 'Ready', 'Ready'])
+    expect(await change(vmWith('Always'))).toEqual(['Always', undefined, 'Ready', 'Ready'])
+    expect(await change(DEPLOYED)).toEqual([undefined, undefined, 'Ready', 'Ready'])
+  })
+
+  it('keeps members off when somebody switches them on by hand, and after a change of leader', async () => {
+    const bench = await startReady({ ...DEPLOYED, powerState: 'Halted' })
+    const { admin } = bench.client.cluster
+    const key = { namespace: NAME, name: VM.name }
+    admin.mergePatch(virtualMachine, key, { spec: { powerState: null } })
+    admin.mergePatch(DEPLOYMENT, { namespace: NAME, name: 'demo-app' }, { spec: { replicas: 1 } })
+    await bench.restart()
+    await bench.work()
+    expect(admin.get(virtualMachine, key)).toMatchObject({ spec: { powerState: 'Halted' } })
+    expect(admin.get(DEPLOYMENT, { namespace: NAME, name: 'demo-app' })).toMatchObject({ spec: { replicas: 0 } })
+    bench.client.calls.length = 0
+    await bench.clock.advance(10 * MINUTE)
+    expect([bench.status().reason, bench.client.callsOf(...WRITES)]).toEqual(['Halted', []])
   })
 
   it('adds what is new', async () => {

@@ -1,4 +1,4 @@
-import { virtualMachine, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { ANNOTATIONS, virtualMachine, type WorkspaceSpecInput, workspace } from '@open-terrain/constructs'
 import type { PlayRecord } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -27,6 +27,12 @@ const RUNS = {
   diskUID: 'disk-1',
   kubevirt: { name: 'router', instanceUID: 'instance-1' },
 }
+
+type Vm = NonNullable<WorkspaceSpecInput['vms']>[number]
+const withDeployRole = (vm: Vm): Vm => ({
+  ...vm,
+  ansible: { roles: { ...vm.ansible?.roles, deploy: [{ role: 'checks' }] } },
+})
 
 type Job = KubeObject & {
   readonly spec: { readonly suspend?: boolean; readonly template: { readonly metadata: object } }
@@ -93,6 +99,34 @@ describe('a play', () => {
     bench.tell(JOB, `lab/${job?.metadata.name}`, { conditions: [{ type: 'Complete', status: 'True' }] })
     await bench.clock.advance(5 * SECOND)
     expect([play(bench).phase, bench.status().phase]).toEqual(['Succeeded', 'Ready'])
+  })
+
+  it('that has begun is let end before its lab is switched off, and none begins on a lab that is off', async () => {
+    const bench = await running()
+    const [job] = jobs(bench)
+    const powerState = () =>
+      (bench.client.peek('VirtualMachine', 'lab/router') as { spec?: { powerState?: string } }).spec?.powerState
+    bench.change({ ...LAB, powerState: 'Halted' })
+    await bench.clock.advance(60 * SECOND)
+    expect([powerState(), jobs(bench).length, play(bench).phase]).toEqual([undefined, 1, 'Running'])
+    expect(bench.status().components?.find(({ kind }) => kind === 'VirtualMachine')).toMatchObject({
+      reason: 'Halting',
+      message: `stays on until build of router has ended (Job ${job?.metadata.name}): deleting that Job ends it`,
+    })
+    bench.tell(JOB, `lab/${job?.metadata.name}`, { conditions: [{ type: 'Complete', status: 'True' }] })
+    await bench.work()
+    expect([powerState(), play(bench).phase, bench.status().reason]).toEqual(['Halted', 'Succeeded', 'Halted'])
+    bench.client.cluster.admin.mergePatch(
+      workspace,
+      { name: 'lab' },
+      {
+        metadata: { annotations: { [ANNOTATIONS.playRequestedAt]: 'now' } },
+      },
+    )
+    bench.change({ ...LAB, powerState: 'Halted', vms: (LAB.vms ?? []).map(withDeployRole) })
+    await bench.work()
+    expect([jobs(bench).length, bench.status().plays?.map(({ phase }) => phase)]).toEqual([1, ['Succeeded', 'Pending']])
+    expect(bench.status().phase).toBe('Ready')
   })
 
   it.each([

@@ -26,9 +26,10 @@ import { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
 import { WorkspaceCaches } from './caches.ts'
 import { WorkspaceController } from './controller.ts'
+import { isSwitchedOff } from './decide/power.ts'
 import { WorkspaceReferences } from './references.ts'
 import { WorkspaceMetrics } from './workspace-metrics.ts'
-import { podOf } from './workspace-world.fixtures.ts'
+import { isOffMachine, podOf } from './workspace-world.fixtures.ts'
 import type { MachineFacts, WorkspaceView } from './world.ts'
 
 export const SECOND = 1_000
@@ -54,6 +55,7 @@ export function aWorkspace(spec: WorkspaceSpecInput, name = NAME): KubeObject & 
 }
 
 const MACHINE_RUNS = { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
+const MACHINE_IS_OFF = { phase: 'Ready', reason: 'Halted', message: 'the machine is off' }
 
 /** The controller of workspaces on an in-memory cluster. The test plays all other clients. */
 export class WorkspaceBench {
@@ -218,10 +220,10 @@ export class WorkspaceBench {
     for (let round = 0; round < 6; round += 1) {
       for (const image of this.#all<ImageView>(vmDiskImage))
         if (image.status?.artifact === undefined) this.reportImage(image.metadata.name, READY_IMAGE)
-      this.#reportUnseen(PERSISTENT_VOLUME_CLAIM, { phase: 'Bound', capacity: { storage: '1Gi' } })
-      this.#reportUnseen(DEPLOYMENT, RUNNING)
+      this.#reportUnseen(PERSISTENT_VOLUME_CLAIM, () => ({ phase: 'Bound', capacity: { storage: '1Gi' } }))
+      this.#reportUnseen(DEPLOYMENT, (one) => (isSwitchedOff(one) ? {} : RUNNING))
       this.#runPods()
-      this.#reportUnseen(virtualMachine, MACHINE_RUNS)
+      this.#reportUnseen(virtualMachine, (one) => (isOffMachine(one) ? MACHINE_IS_OFF : MACHINE_RUNS))
       await this.clock.advance(3 * SECOND)
     }
   }
@@ -229,7 +231,8 @@ export class WorkspaceBench {
   /** Replaces the pods of Deployments that have another template. */
   #runPods(): void {
     const { admin } = this.client.cluster
-    const wanted = new Map(this.#all<DeploymentObject>(DEPLOYMENT).map((one) => [keyOf(one.metadata), podOf(one)]))
+    const on = this.#all<DeploymentObject>(DEPLOYMENT).filter((one) => !isSwitchedOff(one))
+    const wanted = new Map(on.map((one) => [keyOf(one.metadata), podOf(one)]))
     const keys = new Set<string>()
     for (const pod of this.#all<{ readonly spec?: unknown }>(POD)) {
       const [key] = [...wanted].find(([, { metadata }]) => keyOf(metadata) === keyOf(pod.metadata)) ?? ['']
@@ -246,10 +249,12 @@ export class WorkspaceBench {
   }
 
   /** Sets the status of each object that its controller has not observed yet. */
-  #reportUnseen(type: ResourceType, status: object): void {
-    for (const { metadata, status: known } of this.#all<{ status?: { observedGeneration?: number } }>(type)) {
+  #reportUnseen(type: ResourceType, statusOf: (object: KubeObject) => object): void {
+    for (const object of this.#all<{ status?: { observedGeneration?: number } }>(type)) {
+      const { metadata, status: known } = object
       const isSeen = known !== undefined && 'observedGeneration' in known
-      if (!isSeen || known.observedGeneration !== metadata.generation) this.tell(type, keyOf(metadata), status)
+      if (!isSeen || known.observedGeneration !== metadata.generation)
+        this.tell(type, keyOf(metadata), statusOf(object))
     }
   }
 

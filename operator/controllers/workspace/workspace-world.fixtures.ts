@@ -3,9 +3,15 @@ import {
   POLICY_DEFAULTS,
   type Policy,
   parseWorkspaceSpec,
+  type VirtualMachineSpec,
   type WorkspaceSpec,
 } from '@open-terrain/constructs'
-import { type DeploymentObject, isCopiedSecret, podNetworksIn } from '@open-terrain/constructs/operator'
+import {
+  type DeploymentObject,
+  effectiveRunStrategy,
+  isCopiedSecret,
+  podNetworksIn,
+} from '@open-terrain/constructs/operator'
 import { viewQuota } from '../../cluster/quotas.ts'
 import { viewClaim, viewNamespace, viewSecret } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
@@ -29,6 +35,7 @@ import { startingHosts } from './decide/host-names.ts'
 import { imageTemplate } from './decide/image-template.ts'
 import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
 import { planWorkspace } from './decide/plan.ts'
+import { isSwitchedOff } from './decide/power.ts'
 import { asItStands, renderComponents } from './decide/render.ts'
 import { workspaceThrottleOf } from './decide/status.ts'
 import type { ImageFacts, MachineFacts, SecretKeys, WorkspacePlan, WorkspaceView, WorkspaceWorld } from './world.ts'
@@ -36,6 +43,7 @@ import type { ImageFacts, MachineFacts, SecretKeys, WorkspacePlan, WorkspaceView
 export const NOW = Date.parse('2026-01-31T12:00:00Z')
 /** One round for namespace and images, one for networks, volumes and plays, one for what runs, and as many again. */
 const ROUNDS = 6
+const OFF = { observedGeneration: 1 }
 const RUNNING = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 }
 const VIEWS: Readonly<Record<string, (object: KubeObject, was: KubeObject | undefined) => KubeObject>> = {
   Namespace: viewNamespace,
@@ -43,7 +51,7 @@ const VIEWS: Readonly<Record<string, (object: KubeObject, was: KubeObject | unde
   PersistentVolumeClaim: (object) => viewClaim(withStatus(object, { phase: 'Bound' })),
   PersistentVolume: viewPersistentVolume,
   ConfigMap: viewConfigMap,
-  Deployment: (object) => viewDeployment(withStatus(object, RUNNING)),
+  Deployment: (object) => viewDeployment(withStatus(object, isSwitchedOff(object) ? OFF : RUNNING)),
   Job: viewPlayJob,
   NetworkPolicy: viewWithSpec,
   RoleBinding: viewRoleBinding,
@@ -52,10 +60,11 @@ const VIEWS: Readonly<Record<string, (object: KubeObject, was: KubeObject | unde
   NetworkAttachmentDefinition: viewWithSpec,
   VirtualMachine: (object, was) => {
     const { status: { bootedAt } = {} } = (was ?? {}) as Partial<MachineFacts>
+    const [reason, message] = isOffMachine(object) ? ['Halted', 'it is off'] : ['Running', 'it runs']
     return withStatus(object, {
       phase: 'Ready',
-      reason: 'Running',
-      message: 'it runs',
+      reason,
+      message,
       observedGeneration: 1,
       ...(bootedAt !== undefined && { bootedAt }),
     })
@@ -64,6 +73,11 @@ const VIEWS: Readonly<Record<string, (object: KubeObject, was: KubeObject | unde
 
 function withStatus(object: KubeObject, status: object): KubeObject {
   return { ...object, status } as KubeObject
+}
+
+/** Reports whether the controller of machines leaves a machine off. */
+export function isOffMachine({ spec }: KubeObject & { readonly spec?: unknown }): boolean {
+  return effectiveRunStrategy((spec ?? {}) as VirtualMachineSpec) === 'Halted'
 }
 
 /** Returns the pod of a Deployment as Multus and a kubelet leave it when its containers run. */
@@ -208,6 +222,7 @@ export class PlannedWorld {
   #pods(): [string, ContainerPodView[]][] {
     const deployments = [...this.children.values()].filter(({ kind }) => kind === 'Deployment')
     return deployments.map((one) => {
+      if (isSwitchedOff(one)) return [one.metadata.name, []]
       const pod = podOf(one as never)
       const annotations = { ...pod.metadata.annotations, ...startingHosts(this, one.metadata.name) }
       return [one.metadata.name, [viewContainerPod({ ...pod, metadata: { ...pod.metadata, annotations } })]]

@@ -10,8 +10,8 @@ import { ADMISSION, SHARED } from './product-modules.ts'
 
 const oneSlotMore = seam(
   ADMISSION.slots,
-  'decideSlots',
-  (decideSlots) => (facts) => decideSlots({ ...facts, unheld: facts.unheld - 1 }),
+  'slotsLeft',
+  (slotsLeft) => (facts) => slotsLeft({ ...facts, unheld: facts.unheld - 1 }),
 )
 
 const forgetful = seam(ADMISSION.requests, 'canArrive', () => () => false)
@@ -46,8 +46,8 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     name: 'a lowered limit counts only for new leaders',
     invariant: 1,
     alsoCaughtAs: [7, 8],
-    seam: seam(ADMISSION.slots, 'decideSlots', (decideSlots) => (facts) => {
-      const decision = decideSlots(facts)
+    seam: seam(ADMISSION.slots, 'decideSlots', (decideSlots) => (facts, ...rest) => {
+      const decision = decideSlots(facts, ...rest)
       const limit = Math.max(facts.limit, facts.ledger.limit)
       return { ...decision, next: { ...decision.next, limit } }
     }),

@@ -139,16 +139,21 @@ function hostsIn({ spec }: Workspace, held: ReadonlySet<string>, { metadata: { n
   return lines.toSorted().join() === wanted.toSorted().join() ? [] : [`ConfigMap ${name} has ${lines}, not ${wanted}`]
 }
 
+function isOff({ powerState }: { readonly powerState?: string }): boolean {
+  return powerState === 'Halted'
+}
+
 function clusterIn({ spec }: Workspace, deployment: Raw): string[] {
   const { name } = deployment.metadata
   const wanted = (spec.containerClusters ?? []).find((one) => one.name === name)
   if (wanted === undefined || wanted.ignoreOnDeploy === true) return []
   const { replicas, strategy, template } = deployment.spec
+  const wantedReplicas = isOff(spec) ? 0 : 1
   const images = template.spec.containers.map((one: Raw) => one.image)
   const networks: Raw[] = JSON.parse(template.metadata.annotations?.[NETWORKS] ?? '[]')
   const addresses = networks.flatMap(({ ips = [] }) => ips)
   const checks: Readonly<Record<string, boolean>> = {
-    'is one pod': replicas === 1 && strategy.type === 'Recreate',
+    'is one pod, or none': replicas === wantedReplicas && strategy.type === 'Recreate',
     'runs its images': images.join() === wanted.containers.map(({ image }) => image).join(),
     'has its addresses': addresses.join() === addressesOf(wanted.interfaces).join(),
     'is on its networks': networks.every(({ name: on }, at) => {
@@ -157,7 +162,7 @@ function clusterIn({ spec }: Workspace, deployment: Raw): string[] {
     }),
     'has what else is said of it': isCovered(podWords(wanted), template.spec),
     'has no token': template.spec.automountServiceAccountToken === false,
-    runs: deployment.status?.availableReplicas === 1,
+    'runs, or is off': (deployment.status?.availableReplicas ?? 0) === wantedReplicas,
   }
   return failing(checks, `Deployment ${name}`)
 }
@@ -286,6 +291,7 @@ function machineIn({ spec }: Workspace, machine: Raw): string[] {
     'leaves images to its workspace': vmDiskImageTemplate === undefined,
     'has its addresses': addressesOf(interfaces).join() === addressesOf(wanted.interfaces).join(),
     'has its resources': machine.spec.resources?.cpu === wanted.resources?.cpu,
+    'is on, or off': isOff(machine.spec) === isOff(spec),
     'has what else is said of it': isCovered(machineWords(wanted), machine.spec),
   }
   return failing(checks, `VirtualMachine ${name}`)

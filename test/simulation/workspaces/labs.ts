@@ -75,6 +75,8 @@ export interface Lab {
   /** Its spec breaks the schema, as if it had been stored before there was one. */
   isSpoiled: boolean
   isWanted: boolean
+  /** Whether people have switched it off. */
+  isOff: boolean
 }
 
 export function labOf(plan: WorkspacePlan, number: number): Lab {
@@ -93,6 +95,7 @@ export function labOf(plan: WorkspacePlan, number: number): Lab {
     requests: { plays: 0, disks: 0 },
     isSpoiled: false,
     isWanted: true,
+    isOff: false,
   }
 }
 
@@ -142,6 +145,7 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
     ...(lab.number % 2 === 1 && { names: 'hosts' as const }),
     ...(lab.plays !== undefined && { ansible: ansibleOf(lab, lab.plays) }),
     ...(lab.words.lab.includes('owners') && { owners: [{ kind: 'Group', name: 'teachers' }] }),
+    ...(lab.isOff && { powerState: 'Halted' as const }),
     // As stored before there was a schema.
     ...(lab.isSpoiled && { volumes: [{ name: 'Data!', size: 'huge' }] }),
   }

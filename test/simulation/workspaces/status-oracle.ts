@@ -49,7 +49,9 @@ export class WorkspaceStatusOracle extends WitnessOracle<World> {
     if (missing.length > 0) report(`is Ready, and has no ${missing.join(', ')}`)
     const idle = parts.filter(
       ({ object, changedAtMs }) =>
-        must.includes(titleOf(object)) && chronicle.nowMs - changedAtMs > MOMENT_MS && !isWorking(object),
+        must.includes(titleOf(object)) &&
+        chronicle.nowMs - changedAtMs > MOMENT_MS &&
+        !isWorking(object, workspace.spec.powerState === 'Halted'),
     )
     if (idle.length > 0) report(`is Ready, and ${idle.map(({ object }) => titleOf(object)).join(', ')} does not work`)
     const silent = [...chronicle.traces.of<Instance>(VIRTUAL_MACHINE_INSTANCE).values()].filter(
@@ -83,11 +85,11 @@ function isReady({ metadata, status }: Workspace): boolean {
   return status?.phase === 'Ready' && status.observedGeneration === metadata.generation
 }
 
-/** Reports whether the object works, if it is of a kind that runs something. */
-function isWorking(object: KubeObject): boolean {
-  const { phase, availableReplicas } = (object as Working).status ?? {}
+/** Reports whether the object works, or is off, if it is of a kind that runs something. */
+function isWorking(object: KubeObject, isOff: boolean): boolean {
+  const { phase, availableReplicas = 0 } = (object as Working).status ?? {}
   if (object.kind === MACHINE.kind) return phase === 'Ready'
-  return object.kind !== DEPLOYMENT.kind || availableReplicas === 1
+  return object.kind !== DEPLOYMENT.kind || availableReplicas === (isOff ? 0 : 1)
 }
 
 /** Reports whether the guest has been asked whether it is ready, and does not say so. */
@@ -106,11 +108,13 @@ function contradictionsIn(one: Workspace): string[] {
   const deployed = components.filter(({ reason }) => reason !== 'IgnoredOnDeploy' && reason !== 'NotDeployedAnyMore')
   const count = (which: string) => deployed.filter((component) => component.phase === which).length
   const ignored = components.length - deployed.length
+  const halted = deployed.filter((component) => component.phase === 'Ready' && component.reason === 'Halted').length
   const figures = {
     total: deployed.length,
     ready: count('Ready'),
     provisioning: count('Provisioning'),
     failed: count('Failed'),
+    ...(halted > 0 && { halted }),
     ...(ignored > 0 && { ignored }),
   }
   // Its phase does not follow from its components then, and it has no figures.

@@ -70,4 +70,27 @@ const workspacesImpatient: fc.Arbitrary<Schedule> = FAMILIES.workspacesPlayedCal
   }
 })
 
-export const WORKSPACE_HUNTS = { workspacesUnseen, workspacesLate, workspacesImpatient } as const
+/** Labs are switched off and on, again and again, between whatever else happens to them. In the end about half of them are off. */
+const switched = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
+  family.map((schedule): Schedule => {
+    const steps = schedule.steps.slice(0, 20).flatMap((step, at): Step[] => {
+      const workspace = (step.afterMs + at) % 3
+      const afterMs = [SECOND, 20 * SECOND, 2 * MINUTE][at % 3] as number
+      return at % 2 === 0 ? [step, { afterMs, action: { do: 'switchLab', workspace } }] : [step]
+    })
+    return { ...schedule, steps }
+  })
+
+const workspacesSwitched = switched(FAMILIES.workspaces)
+const workspacesSwitchedCalm = switched(FAMILIES.workspacesCalm)
+/** With roles that are played on their machines. */
+const workspacesSwitchedPlayed = switched(FAMILIES.workspacesPlayedCalm)
+
+export const WORKSPACE_HUNTS = {
+  workspacesUnseen,
+  workspacesLate,
+  workspacesImpatient,
+  workspacesSwitched,
+  workspacesSwitchedCalm,
+  workspacesSwitchedPlayed,
+} as const

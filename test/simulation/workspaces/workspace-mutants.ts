@@ -307,6 +307,33 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     kind: 'workspacesCalm',
   },
   {
+    name: 'machines stay on when their lab is switched off',
+    invariant: 7,
+    seam: seam(SHARED.constructs, 'renderWorkspaceMachine', (renderWorkspaceMachine) => (props) => {
+      return renderWorkspaceMachine({ ...props, spec: { ...props.spec, powerState: 'Running' } })
+    }),
+    kind: 'workspacesSwitchedCalm',
+  },
+  {
+    name: 'container clusters stay on when their lab is switched off, and it says that they are off',
+    invariant: 7,
+    seam: seam(WORKSPACES.kinds, 'KINDS', (kinds) =>
+      kinds.map((kind) => {
+        if (kind.kind !== 'ContainerCluster') return kind
+        const off = { phase: 'Ready', why: 'Halted', message: 'it is off' } as const
+        return {
+          ...kind,
+          children: ({ spec, ...more }) => kind.children({ ...more, spec: { ...spec, powerState: 'Running' } }),
+          standing: (...args) => {
+            const judgement = kind.standing(...args)
+            return judgement.standing.why === 'Halting' ? { ...judgement, standing: off } : judgement
+          },
+        }
+      }),
+    ),
+    kind: 'workspacesSwitchedCalm',
+  },
+  {
     name: 'overrides of a lab are taken whatever the policy says',
     invariant: 7,
     seam: seam(WORKSPACES.overrides, 'refusedOverrides', () => () => undefined),

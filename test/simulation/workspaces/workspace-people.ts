@@ -59,6 +59,12 @@ const SPOILS: Readonly<Record<Part, object>> = {
   Secret: { data: { [PASSWORD.key]: null } },
 }
 
+/** What somebody writes into a part of a lab that is off, to have it on. */
+const SWITCHED_ON: Readonly<Partial<Record<Part, object>>> = {
+  Deployment: { spec: { replicas: 1 } },
+  VirtualMachine: { spec: { powerState: null } },
+}
+
 /** Names that people take where a workspace needs parts of that kind. */
 const TAKEN: Readonly<Record<Exclude<Part, 'Namespace' | 'NetworkPolicy'>, readonly string[]>> = {
   NetworkAttachmentDefinition: ['control', 'edge'],
@@ -184,6 +190,9 @@ export class WorkspacePeople implements People {
     switch (action.do) {
       case 'spoilWorkspace':
         lab.isSpoiled = !lab.isSpoiled
+        return
+      case 'switchLab':
+        lab.isOff = !lab.isOff
         return
       case 'toggleVm':
         lab.vms = toggled(lab.vms, action.vm, ({ vm }: VmOfPlan) => vm)
@@ -319,7 +328,7 @@ export class WorkspacePeople implements People {
     const type = PART_TYPES[kind]
     leaveRefused(() => {
       if (what === 'deletePart') admin.delete(type, metadata)
-      else if (what === 'spoilPart') admin.mergePatch(type, metadata, SPOILS[kind])
+      else if (what === 'spoilPart') admin.mergePatch(type, metadata, (lab.isOff && SWITCHED_ON[kind]) || SPOILS[kind])
       else admin.mergePatch(type, metadata, { metadata: { labels: { [LABELS.workspaceUid]: null } } })
     })
   }

@@ -118,6 +118,9 @@ export class WorkspaceRest implements Rest {
       ...wrong,
       ...this.#wrongNames(workspace, components),
       ...this.#wrongPlays(workspace),
+      ...(phase === 'Ready' && (workspace.spec.powerState === 'Halted') !== (workspace.status?.reason === 'Halted')
+        ? [`it is ${workspace.spec.powerState}, and its reason is ${workspace.status?.reason}`]
+        : []),
       ...(workspace.status?.phase === phase ? [] : [`it is ${workspace.status?.phase}, expected ${phase}`]),
       ...(isSettled ? [] : ['Settled is wrong']),
     ]
@@ -186,6 +189,7 @@ export class WorkspaceRest implements Rest {
       .filter(
         (vm) =>
           areAll ||
+          workspace.spec.powerState === 'Halted' ||
           vm.ignoreOnDeploy === true ||
           !isReached(vm) ||
           this.#permits.refusesVm(vm) ||

@@ -71,8 +71,10 @@ export const POD_FAULTS = [
 export type PodFault = (typeof POD_FAULTS)[number]
 
 /** What people do to one workspace. */
-export type WorkspaceAction = { readonly workspace: number } & (
-  | { readonly do: 'deleteWorkspace' | 'recreateWorkspace' | 'spoilWorkspace' }
+export type WorkspaceAction = {
+  readonly workspace: number
+} /** `switchLab`: switched off if it is on, and on otherwise. */ & (
+  | { readonly do: 'deleteWorkspace' | 'recreateWorkspace' | 'spoilWorkspace' | 'switchLab' }
   /** Removes the one of that name if the workspace has it, and adds it otherwise. */
   | { readonly do: 'toggleVm'; readonly vm: VmOfPlan }
   | { readonly do: 'toggleCluster'; readonly cluster: ClusterOfPlan }

@@ -26,6 +26,7 @@ import { imagesOf, isPartOf, isType, PART_TYPES } from './lab-parts.ts'
 import { FARM, sourceOf } from './labs.ts'
 import { WorkspaceOrderOracle } from './order-oracle.ts'
 import { PlaysOracle } from './plays-oracle.ts'
+import { PowerOracle } from './power-oracle.ts'
 import { RefusalOracle } from './refusal-oracle.ts'
 import { WorkspaceStatusOracle } from './status-oracle.ts'
 import { WorkspacePeople } from './workspace-people.ts'
@@ -56,6 +57,7 @@ export class Workspaces implements Kind {
       new CopiesOracle(world),
       new RefusalOracle(world),
       new PlaysOracle(world),
+      new PowerOracle(world),
       new AddressOracle((message) => world.report(7, message)),
     ]
   }

@@ -4,7 +4,7 @@ import { reasonOf, withMore } from '../../../runtime/standing.ts'
 import type { MachineWorld } from '../world.ts'
 import { unfinishedDisk } from './further-disks.ts'
 import { hasEnded, isPausedByChoice, waitsForConsumer } from './judge.ts'
-import { waiting } from './machine-plan.ts'
+import { runStrategyOf, waiting } from './machine-plan.ts'
 import type { MachineStanding } from './status.ts'
 
 type Seen = Pick<
@@ -47,7 +47,7 @@ function awaitedInDeletion({ clone, diskClones, machine, instance }: Seen): read
 function isAtRest({ spec, machine, instance }: Seen): boolean {
   if (machine === undefined || isTerminating(machine) || isTerminating(instance)) return false
   if (hasEnded(instance)) return false
-  const strategy = (spec.ok && spec.spec.runStrategy) || 'Always'
+  const strategy = runStrategyOf({ spec })
   if (strategy !== 'Always' && instance === undefined && machine.printableStatus === 'Stopped') return true
   const isRunning = machine.isReady && instance?.isReady === true
   return strategy === 'Halted' ? false : isRunning || isPausedByChoice(machine)

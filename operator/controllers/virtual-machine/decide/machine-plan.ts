@@ -5,6 +5,7 @@ import type {
   VirtualMachineStatus,
 } from '@open-terrain/constructs'
 import { vmDiskImage } from '@open-terrain/constructs'
+import { effectiveRunStrategy } from '@open-terrain/constructs/operator'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import {
   DATA_VOLUME,
@@ -47,9 +48,9 @@ export interface Work
 /** The result of one part of a plan. */
 export type Step = Work & { readonly standing: MachineStanding }
 
-/** Returns the run strategy of the spec; `Always` if it sets none, or is invalid. */
+/** Returns when the guest runs by the spec; `Always` if it does not say, or is invalid. */
 export function runStrategyOf({ spec }: Pick<MachineWorld, 'spec'>): RunStrategy {
-  return (spec.ok && spec.spec.runStrategy) || 'Always'
+  return spec.ok ? effectiveRunStrategy(spec.spec) : 'Always'
 }
 
 /** What the status records of the first start, if there was none. */

@@ -1,6 +1,6 @@
 import type { VirtualMachineInterface, VirtualMachineStatus } from '@open-terrain/constructs'
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { cloudInitFingerprint, shortHash, vmChildNames } from '@open-terrain/constructs/operator'
+import { cloudInitFingerprint, isHalted, shortHash, vmChildNames } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { firstFew } from '../../../base/messages.ts'
 import { toTime } from '../../../base/time.ts'
@@ -276,14 +276,14 @@ function standingOff(world: MachineWorld): MachineStanding | undefined {
   return strategy === 'Halted' ? halted(world, machine) : leftOff(world, machine)
 }
 
-function halted({ instance }: MachineWorld, machine: KubeVirtView): MachineStanding {
-  if (machine.runStrategy !== 'Halted')
-    return waiting('Stopping', 'spec.runStrategy is Halted: the machine is switched off')
+function halted({ instance, spec }: MachineWorld, machine: KubeVirtView): MachineStanding {
+  const field = spec.ok && isHalted(spec.spec) ? 'spec.powerState' : 'spec.runStrategy'
+  if (machine.runStrategy !== 'Halted') return waiting('Stopping', `${field} is Halted: the machine is switched off`)
   if (instance !== undefined || isOn(machine)) {
-    const message = `spec.runStrategy is Halted: the guest is being stopped${nodeOf(instance)}; if this lasts, see whether that node is lost`
+    const message = `${field} is Halted: the guest is being stopped${nodeOf(instance)}; if this lasts, see whether that node is lost`
     return waiting('Stopping', message)
   }
-  return ready('Halted', 'the machine is off, as spec.runStrategy says (Halted); its disk stays')
+  return ready('Halted', `the machine is off, as ${field} says (Halted); its disk stays`)
 }
 
 /** Under `Manual` people start and stop the guest, and KubeVirt does nothing by itself. */

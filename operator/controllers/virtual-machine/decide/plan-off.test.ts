@@ -30,6 +30,18 @@ describe('a machine that is to be off', () => {
     expect(walk.start().stand).toBe('Ready/Running')
   })
 
+  it('is off as its powerState says, whatever its run strategy is, which counts again after that', () => {
+    const walk = new Walk({ spec: { runStrategy: 'Manual', powerState: 'Halted' } }).settle().disk(DISK.succeeded)
+    stopped(walk)
+    expect([walk.stand, strategyOf(walk)]).toEqual(['Ready/Halted', 'Halted'])
+    expect(walk.message).toBe('the machine is off, as spec.powerState says (Halted); its disk stays')
+    walk.edit({ powerState: 'Running' }).settle()
+    // Nobody starts it but people: under Manual, what was said of it last is that it is off.
+    expect([walk.stand, strategyOf(walk)]).toEqual(['Ready/Halted', 'Manual'])
+    walk.edit({ runStrategy: undefined }).settle()
+    expect(strategyOf(walk)).toBe('Always')
+  })
+
   it('waits for nothing where its disk is filled at its first start', () => {
     const walk = new Walk({ spec: { runStrategy: 'Halted' } }).settle().disk(DISK.populating)
     expect(walk.kubevirt(said('Provisioning')).stand).toBe('Ready/Halted')

@@ -11,7 +11,7 @@ import { AdmissionQueue } from './admission-queue.ts'
 import { BlockedQueue } from './blocked-queue.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
 import { SETTLE_MS } from './decide/requests.ts'
-import { adopt, decideSlots, holdersByUid, slotKeyOf, TAKEN_AT_ONCE } from './decide/slots.ts'
+import { adopt, decideSlots, holdersByUid, slotKeyOf, slotsLeft, TAKEN_AT_ONCE } from './decide/slots.ts'
 import { findHolders } from './downloads.ts'
 import { HeldSlots } from './held-slots.ts'
 import { Strays } from './strays.ts'
@@ -277,15 +277,17 @@ export class Admission {
     }
     this.#reportChanges()
     const current = ledger.state ?? state
-    const decision = decideSlots({
+    const mine = current.holders.filter(({ claimant }) => claimant === me)
+    const facts = {
       ledger: current,
       me,
       limit: limit(current.limit),
-      isOver: (holder) => this.#slots.isOver(holder),
+      over: new Set(mine.filter((holder) => this.#slots.isOver(holder))),
       unheld: this.#strays.countOurs(current),
-      heads: (count) => this.#heads(count, begun),
       isAdmitting: !this.#isQuiet,
-    })
+    }
+    const left = slotsLeft(facts)
+    const decision = decideSlots(facts, left, this.#heads(Math.min(left.free, TAKEN_AT_ONCE), begun))
     await this.#handOver(async () => {
       if (decision.isChange) {
         await ledger.replace(decision.next, signal)

@@ -1,14 +1,14 @@
 import type { Reason } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { aDataVolume } from '../image-objects.fixtures.ts'
-import { aLookup, aWorld, type WorldOverrides, withSecret } from '../image-world.fixtures.ts'
+import { Walk } from '../image-walk.fixtures.ts'
+import { aLookup, aWorld, FULL_QUOTA, type WorldOverrides } from '../image-world.fixtures.ts'
 import { whatBlocks } from './checks.ts'
-import { resolveTarget } from './target.ts'
 
 const blocked = (overrides: WorldOverrides) => {
   const world = aWorld(overrides)
   if (!world.spec.ok) throw new Error(JSON.stringify(world.spec.problems))
-  return whatBlocks(resolveTarget(world.spec.spec, world), world)
+  return whatBlocks(world.spec.target, world)
 }
 const surroundings = { hasDataVolumes: true, hasSnapshots: true, hasDataSources: true }
 const url = (text: string | undefined, sourceType?: string) => ({ spec: { url: text, sourceType } })
@@ -30,86 +30,82 @@ describe('what blocks', () => {
       'no field spec.source.http.checksum, so it would be ignored: upgrade CDI to 1.65 or newer, or remove spec.checksum',
       {
         spec: { sourceType: 'http', checksum: `md5:${'0'.repeat(32)}` },
-        lookup: aLookup({}, { droppedFields: new Set(['spec.source.http.checksum']) }),
+        lookup: aLookup({ droppedFields: new Set(['spec.source.http.checksum']) }),
       },
     ],
     [
       'CDITooOld',
       'upgrade CDI, or use another spec.sourceType',
-      { ...url('gs://b/k', 'gcs'), lookup: aLookup({}, { droppedFields: new Set(['spec.source.gcs']) }) },
+      { ...url('gs://b/k', 'gcs'), lookup: aLookup({ droppedFields: new Set(['spec.source.gcs']) }) },
     ],
-    ['SecretMissing', 'Secret creds', { lookup: aLookup({ secrets: ['creds'] }) }],
+    ['SecretMissing', 'Secret creds', { lookup: aLookup({ secret: 'missing' }) }],
     [
       'SecretMissing',
       'Secret d',
-      { spec: { secretRef: undefined }, policy: { defaultSecretRef: 'd' }, lookup: aLookup({ secrets: ['d'] }) },
+      { spec: { secretRef: undefined }, policy: { defaultSecretRef: 'd' }, lookup: aLookup({ secret: 'missing' }) },
     ],
-    ['CertConfigMapMissing', 'ConfigMap c', { spec: { certConfigMap: 'c' }, lookup: aLookup({ configMaps: ['c'] }) }],
+    [
+      'CertConfigMapMissing',
+      'ConfigMap c',
+      { spec: { certConfigMap: 'c' }, lookup: aLookup({ certificates: 'missing' }) },
+    ],
     [
       'SecretInvalid',
       'Secret creds in namespace team (spec.secretRef) is a pull secret of Kubernetes, which CDI cannot read: it has no key accessKeyId (the user name) and key secretKey (the password)',
-      { ...url('docker://a.example/b', 'registry'), lookup: withSecret('creds', { isPullSecret: true, keys: {} }) },
+      { ...url('docker://a.example/b', 'registry'), lookup: aLookup({ secret: { isPullSecret: true, keys: {} } }) },
     ],
     [
       'SecretInvalid',
       'has no usable key secretKey (the secret access key), which CDI reads for sourceType s3',
       {
         ...url('https://s3.a.example/b/k', 's3'),
-        lookup: withSecret('creds', { isPullSecret: false, keys: { accessKeyId: 'text', secretKey: 'empty' } }),
+        lookup: aLookup({ secret: { isPullSecret: false, keys: { accessKeyId: 'text', secretKey: 'empty' } } }),
       },
     ],
     ...[{}, { 'credentials.json': 'text' } as const].map((keys): [Reason, string, WorldOverrides] => [
       'SecretInvalid',
       'has no usable key credentials.json (the JSON key file of a service account)',
-      { ...url('gs://b/k', 'gcs'), lookup: withSecret('creds', { isPullSecret: false, keys }) },
+      { ...url('gs://b/k', 'gcs'), lookup: aLookup({ secret: { isPullSecret: false, keys } }) },
     ]),
     [
       'CertConfigMapInvalid',
       'ConfigMap c in namespace team (spec.certConfigMap) has no certificate in PEM: add one',
-      { spec: { certConfigMap: 'c' }, lookup: aLookup({}, { certificates: () => 'none' }) },
+      { spec: { certConfigMap: 'c' }, lookup: aLookup({ certificates: 'none' }) },
     ],
     [
       'CertConfigMapInvalid',
       'under a key that ends in .crt or .pem',
       {
         spec: { url: 'docker://a.example/b', sourceType: 'registry', certConfigMap: 'c' },
-        lookup: aLookup({}, { certificates: () => 'unnamed' }),
+        lookup: aLookup({ certificates: 'unnamed' }),
       },
     ],
-    ['StorageClassMissing', 'StorageClass fast', { lookup: aLookup({ storageClasses: ['fast'] }) }],
+    ['StorageClassMissing', 'StorageClass fast', { lookup: aLookup({ hasStorageClass: false }) }],
     [
       'StorageClassMissing',
       'defaultStorageClass',
-      { spec: { storageClass: undefined }, lookup: aLookup({}, { hasDefaultStorageClass: false }) },
+      { spec: { storageClass: undefined }, lookup: aLookup({ hasStorageClass: false }) },
     ],
-    ['ClaimInvalid', 'StorageProfile fast', { lookup: aLookup({}, { hasEmptyProfile: () => true }) }],
-    [
-      'QuotaExceeded',
-      'ResourceQuota q of namespace team',
-      { lookup: aLookup({}, { lackOfRoom: () => ({ quota: 'q', what: 'two claims' }) }) },
-    ],
+    ['ClaimInvalid', 'StorageProfile fast', { lookup: aLookup({ hasEmptyProfile: true }) }],
+    ['QuotaExceeded', 'ResourceQuota q of namespace team', { lookup: aLookup({ quotas: [FULL_QUOTA] }) }],
     ['SnapshotterMissing', 'snapshot controller', { surroundings: { ...surroundings, hasSnapshots: false } }],
-    ['SnapshotClassMissing', 'VolumeSnapshotClass snap', { lookup: aLookup({ snapshotClasses: ['snap'] }) }],
+    ['SnapshotClassMissing', 'VolumeSnapshotClass snap', { lookup: aLookup({ hasSnapshotClass: false }) }],
     [
       'SnapshotClassMismatch',
       'VolumeSnapshotClass snap (spec.snapshotClass) is of driver b, and StorageClass fast of a',
-      { lookup: aLookup({}, { driversApart: () => ({ ofVolumes: 'a', ofSnapshots: 'b' }) }) },
+      { lookup: aLookup({ driversApart: { ofVolumes: 'a', ofSnapshots: 'b' } }) },
     ],
-    [
-      'NameConflict',
-      'PersistentVolumeClaim x',
-      { lookup: aLookup({}, { foreignVolume: () => 'PersistentVolumeClaim x' }) },
-    ],
-    ['NameConflict', 'VolumeSnapshot img-', { lookup: aLookup({}, { foreignSnapshot: () => true }) }],
+    ['NameConflict', 'PersistentVolumeClaim x', { lookup: aLookup({ foreignVolume: 'PersistentVolumeClaim x' }) }],
+    ['NameConflict', 'VolumeSnapshot img-', { lookup: aLookup({ hasForeignSnapshot: true }) }],
   ])('%s, in a sentence that names %s', (reason, text, overrides) => {
     expect(blocked(overrides)).toMatchObject({ reason, message: expect.stringContaining(text) })
   })
 
   it.each<[string, string, WorldOverrides]>([
-    ['secretRef', 'defaultSecretRef', { lookup: aLookup({ secrets: ['d'] }) }],
-    ['certConfigMap', 'defaultCertConfigMap', { lookup: aLookup({ configMaps: ['d'] }) }],
-    ['storageClass', 'defaultStorageClass', { lookup: aLookup({ storageClasses: ['d'] }) }],
-    ['snapshotClass', 'defaultSnapshotClass', { lookup: aLookup({ snapshotClasses: ['d'] }) }],
+    ['secretRef', 'defaultSecretRef', { lookup: aLookup({ secret: 'missing' }) }],
+    ['certConfigMap', 'defaultCertConfigMap', { lookup: aLookup({ certificates: 'missing' }) }],
+    ['storageClass', 'defaultStorageClass', { lookup: aLookup({ hasStorageClass: false }) }],
+    ['snapshotClass', 'defaultSnapshotClass', { lookup: aLookup({ hasSnapshotClass: false }) }],
   ])('a name that is missing, and says whether spec.%s or the policy key %s gave it', (field, key, overrides) => {
     const bySpec = blocked({ ...overrides, spec: { [field]: 'd' } })
     const byPolicy = blocked({ ...overrides, spec: { [field]: undefined }, policy: { [key]: 'd' } })
@@ -120,64 +116,100 @@ describe('what blocks', () => {
 
   it.each<[string, WorldOverrides]>([
     ['a complete spec', {}],
-    ['an empty disk', { ...url(undefined, 'blank'), lookup: aLookup({ secrets: ['creds'] }) }],
+    ['an empty disk', { ...url(undefined, 'blank'), lookup: aLookup({ secret: 'missing' }) }],
     [
       'a bucket of Google',
-      { ...url('gs://b/k', 'gcs'), lookup: aLookup({ configMaps: ['c'] }), policy: { defaultCertConfigMap: 'c' } },
+      {
+        ...url('gs://b/k', 'gcs'),
+        lookup: aLookup({ certificates: 'missing' }),
+        policy: { defaultCertConfigMap: 'c' },
+      },
     ],
     ['a registry', url('docker://a.example/b', 'registry')],
     ['the default storage class', { spec: { storageClass: undefined } }],
     [
       'a download that has what it needs already',
-      { dataVolumes: [aDataVolume()], lookup: aLookup({}, { lackOfRoom: () => ({ quota: 'q', what: 'two claims' }) }) },
+      { dataVolumes: [aDataVolume()], lookup: aLookup({ quotas: [FULL_QUOTA] }) },
     ],
     [
       'no snapshots where none are asked for',
       {
         spec: { snapshotClass: undefined },
         surroundings: { ...surroundings, hasSnapshots: false },
-        lookup: aLookup({}, { foreignSnapshot: () => true }),
+        lookup: aLookup({ hasForeignSnapshot: true }),
       },
     ],
     [
       'a login without a password',
       {
         ...url('https://a.example/b', 'http'),
-        lookup: withSecret('creds', { isPullSecret: true, keys: { accessKeyId: 'text', secretKey: 'empty' } }),
+        lookup: aLookup({ secret: { isPullSecret: true, keys: { accessKeyId: 'text', secretKey: 'empty' } } }),
       },
     ],
     [
       'a field that is not there and not used',
       {
         spec: { sourceType: 'http' },
-        lookup: aLookup({}, { droppedFields: new Set(['spec.source.http.checksum', 'spec.source.gcs']) }),
+        lookup: aLookup({ droppedFields: new Set(['spec.source.http.checksum', 'spec.source.gcs']) }),
       },
     ],
-    ['a Secret that is not read yet', { lookup: withSecret('creds', undefined) }],
-    ['a Secret that may not be read', { lookup: withSecret('creds', 'unread') }],
+    ['a Secret that is not read yet', { lookup: aLookup({ secret: 'pending' }) }],
+    ['a Secret that may not be read', { lookup: aLookup({ secret: 'unread' }) }],
     [
       'certificates that do not matter',
       {
         spec: { url: 'http://a.example/b', sourceType: 'http', certConfigMap: 'c' },
-        lookup: aLookup({}, { certificates: () => 'none' }),
+        lookup: aLookup({ certificates: 'none' }),
       },
     ],
     [
       'certificates under any key',
       {
         spec: { url: 'https://a.example/b', sourceType: 'http', certConfigMap: 'c' },
-        lookup: aLookup({}, { certificates: () => 'unnamed' }),
+        lookup: aLookup({ certificates: 'unnamed' }),
       },
     ],
-    ['no secret', { spec: { secretRef: undefined }, lookup: aLookup({ secrets: ['creds'] }) }],
+    ['no secret', { spec: { secretRef: undefined }, lookup: aLookup({ secret: 'missing' }) }],
     ['a cluster without DataSources', { surroundings: { ...surroundings, hasDataSources: false } }],
   ])('nothing, for %s', (_name, overrides) => {
     expect(blocked(overrides)).toBeUndefined()
   })
 
   it('tells the first thing first when much is missing', () => {
-    const lookup = aLookup({ secrets: ['creds'], storageClasses: ['fast'], snapshotClasses: ['snap'] })
+    const lookup = aLookup({ secret: 'missing', hasStorageClass: false, hasSnapshotClass: false })
     expect(blocked({ lookup })?.reason).toBe('SecretMissing')
     expect(blocked({ lookup, namespaceTerminating: true })?.reason).toBe('NamespaceTerminating')
+  })
+})
+
+describe('what is to be read', () => {
+  const unread = aLookup({ secret: 'pending', certificates: 'pending' })
+  const both = { spec: { certConfigMap: 'c' }, lookup: unread }
+  const all = [
+    { kind: 'Secret', name: 'creds' },
+    { kind: 'ConfigMap', name: 'c' },
+  ]
+
+  it.each<[string, WorldOverrides, readonly object[] | undefined]>([
+    ['is what it names, before an image may start', both, all],
+    [
+      'is what it names, while it waits for something else',
+      { ...both, lookup: { ...unread, hasStorageClass: false } },
+      all,
+    ],
+    ['is only what it names', { lookup: aLookup({ secret: 'pending' }) }, all.slice(0, 1)],
+    ['is nothing that was read', { spec: { certConfigMap: 'c' } }, undefined],
+    ['is nothing while one of them is missing', { ...both, lookup: { ...unread, certificates: 'missing' } }, undefined],
+    ['is nothing while its namespace goes', { ...both, namespaceTerminating: true }, undefined],
+    ['is nothing while people have suspended it', { ...both, spec: { certConfigMap: 'c', suspend: true } }, undefined],
+  ])('%s', (_name, overrides, expected) => {
+    const plan = new Walk(overrides).settle().plan()
+    expect(plan.reads).toEqual(expected)
+    expect(plan.start?.admissible ?? false).toBe(plan.start !== undefined && expected === undefined)
+  })
+
+  it('is nothing once the artifact is there', () => {
+    const walk = new Walk({ spec: { certConfigMap: 'c' } }).publish()
+    expect(walk.set({ lookup: unread }).settle().plan().reads).toBeUndefined()
   })
 })

@@ -1,17 +1,19 @@
 import { type CredentialKey, isUrlAllowed, type Reason, SOURCE_CREDENTIALS } from '@open-terrain/constructs'
 import { CERTIFICATE_ENDINGS } from '@open-terrain/constructs/operator'
 import { isFinished } from '../../../cluster/import-facts.ts'
-import { type QuotaRefusal, quotaRefusalIn } from '../../../cluster/quotas.ts'
+import { lackAfter, lackOfRoom, type QuotaRefusal, quotaRefusalIn } from '../../../cluster/quotas.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { Blocked, ImageWorld, Lookup } from '../world.ts'
+import type { ImageDraft } from './draft.ts'
+import type { ContentRead } from './image-plan.ts'
 import { firstDropped } from './sent-fields.ts'
 import { type DefaultedField, originOf, type Target } from './target.ts'
 
 /** By reason: each returns one sentence that says what is missing, and what to do. */
 type Checks = { readonly [reason in Reason]?: (target: Target, world: ImageWorld) => string | undefined }
 
-/** What must exist before a download may start, in the order in which people want to read about it. */
-const BEFORE_DOWNLOAD: Checks = {
+/** The first of {@link BEFORE_DOWNLOAD}: while one of them blocks, nobody needs to know what is in the objects that the image names. */
+const BEFORE_READING: Checks = {
   NamespaceTerminating(_target, { namespaceTerminating, image }) {
     if (!namespaceTerminating) return undefined
     return `namespace ${image.metadata.namespace} is being deleted, so nothing can be created in it: create the image in another namespace`
@@ -43,28 +45,29 @@ const BEFORE_DOWNLOAD: Checks = {
     return `the DataVolumes of this cluster have no field ${path}, so it would be ignored: ${upgrade}, or ${otherwise}`
   },
   SecretMissing({ secretRef }, world) {
-    if (secretRef === undefined || world.lookup.secret(secretRef)) return undefined
+    if (secretRef === undefined || world.lookup.secret !== 'missing') return undefined
     return waitingFor(`Secret ${secretRef} in namespace ${world.image.metadata.namespace}`, 'secretRef', world)
   },
   CertConfigMapMissing({ certConfigMap }, world) {
-    if (certConfigMap === undefined || world.lookup.configMap(certConfigMap)) return undefined
+    if (certConfigMap === undefined || world.lookup.certificates !== 'missing') return undefined
     const what = `ConfigMap ${certConfigMap} in namespace ${world.image.metadata.namespace}`
     return waitingFor(what, 'certConfigMap', world)
   },
+}
+
+/** What must exist before a download may start, in the order in which people want to read about it. */
+const BEFORE_DOWNLOAD: Checks = {
+  ...BEFORE_READING,
   SecretInvalid: secretProblem,
   CertConfigMapInvalid: certificateProblem,
   StorageClassMissing({ storageClass }, world) {
-    const { lookup } = world
-    if (storageClass !== undefined) {
-      const isThere = lookup.storageClass(storageClass)
-      return isThere ? undefined : waitingFor(`StorageClass ${storageClass}`, 'storageClass', world)
-    }
-    if (lookup.hasDefaultStorageClass) return undefined
+    if (world.lookup.hasStorageClass) return undefined
+    if (storageClass !== undefined) return waitingFor(`StorageClass ${storageClass}`, 'storageClass', world)
     return 'no storage class is named and the cluster has no default: set spec.storageClass or the policy key defaultStorageClass'
   },
   // CDI would wait forever, and the slot would be wasted.
   ClaimInvalid({ storageClass }, { lookup }) {
-    if (storageClass === undefined || !lookup.hasEmptyProfile(storageClass)) return undefined
+    if (storageClass === undefined || !lookup.hasEmptyProfile) return undefined
     return `CDI knows no access mode for claims of StorageClass ${storageClass}: give StorageProfile ${storageClass} its spec.claimPropertySets`
   },
   SnapshotterMissing({ snapshotClass }, world) {
@@ -72,34 +75,34 @@ const BEFORE_DOWNLOAD: Checks = {
     return `the cluster does not serve VolumeSnapshots: install the snapshot controller and its CRDs, or remove VolumeSnapshotClass ${snapshotClass} (${originOf('snapshotClass', world)})`
   },
   SnapshotClassMissing({ snapshotClass }, world) {
-    if (snapshotClass === undefined || world.lookup.snapshotClass(snapshotClass)) return undefined
+    if (snapshotClass === undefined || world.lookup.hasSnapshotClass) return undefined
     return waitingFor(`VolumeSnapshotClass ${snapshotClass}`, 'snapshotClass', world)
   },
   SnapshotClassMismatch: classMismatch,
-  NameConflict({ volumeName, snapshotName, snapshotClass }, { lookup }) {
-    const isSnapshotTaken = () => snapshotClass !== undefined && lookup.foreignSnapshot(snapshotName)
-    const taken = lookup.foreignVolume(volumeName) ?? (isSnapshotTaken() ? `VolumeSnapshot ${snapshotName}` : undefined)
+  NameConflict({ snapshotName, snapshotClass }, { lookup }) {
+    const isSnapshotTaken = snapshotClass !== undefined && lookup.hasForeignSnapshot
+    const taken = lookup.foreignVolume ?? (isSnapshotTaken ? `VolumeSnapshot ${snapshotName}` : undefined)
     if (taken === undefined) return undefined
     return `${taken} exists and belongs to somebody else: the operator does not touch it; delete it, or create the image under another name`
   },
   LeftoverClaim({ volumeName }, { lookup, dataVolumes }) {
-    if (hasVolume(dataVolumes, volumeName) || lookup.leftoverClaim(volumeName) !== 'orphaned') return undefined
+    if (hasVolume(dataVolumes, volumeName) || lookup.leftoverClaim !== 'orphaned') return undefined
     return `PersistentVolumeClaim ${volumeName} of an earlier download lost its DataVolume, and nobody is deleting it: delete it to continue`
   },
   // CDI could not start beside a leftover claim, and beside a leftover pod there would be two downloads.
   Stopping({ volumeName }, { lookup, dataVolumes }) {
     if (hasVolume(dataVolumes, volumeName)) return undefined
-    const pod = lookup.leftoverImporter(volumeName)
-    const isClaimGoing = lookup.leftoverClaim(volumeName) === 'going'
-    const left = isClaimGoing ? `PersistentVolumeClaim ${volumeName}` : pod && `importer pod ${pod}`
+    const pod = lookup.leftoverImporter
+    const left = lookup.leftoverClaim === 'going' ? `PersistentVolumeClaim ${volumeName}` : pod && `importer pod ${pod}`
     if (left === undefined) return undefined
     return `waiting until ${left} of an earlier download is gone; if this lasts, see what uses it and which finalizers it has`
   },
-  QuotaExceeded({ diskSize = '0', storageClass }, { lookup, image, dataVolumes }) {
+  QuotaExceeded({ diskSize = '0', storageClass }, world) {
+    const { lookup, image, dataVolumes } = world
     // What the image itself uses of the quota does not block it.
     if (dataVolumes.some((one) => !isFinished(one))) return undefined
-    const lack = lookup.lackOfRoom({ diskSize, storageClass })
-    if (lack === undefined) return lackAfterRefusal(image.status, lookup, image.metadata.namespace)
+    const lack = lackOfRoom(lookup.quotas, { diskSize, storageClass })
+    if (lack === undefined) return lackAfterRefusal(image.status, world)
     return `ResourceQuota ${lack.quota} of namespace ${image.metadata.namespace} leaves no room for ${lack.what}: raise it, or delete what nobody needs there`
   },
 }
@@ -114,12 +117,12 @@ const BEFORE_SNAPSHOT: Checks = {
     return 'the cluster does not serve VolumeSnapshots: install the snapshot controller and its CRDs; the downloaded volume is kept'
   },
   SnapshotClassMissing({ snapshotClass = '' }, world) {
-    if (world.lookup.snapshotClass(snapshotClass)) return undefined
+    if (world.lookup.hasSnapshotClass) return undefined
     return `waiting for VolumeSnapshotClass ${snapshotClass} (${originOf('snapshotClass', world)}): create it, or set spec.snapshotClass to another one`
   },
   SnapshotClassMismatch: classMismatch,
   NameConflict({ snapshotName }, { lookup }) {
-    if (!lookup.foreignSnapshot(snapshotName)) return undefined
+    if (!lookup.hasForeignSnapshot) return undefined
     return `VolumeSnapshot ${snapshotName} exists and belongs to somebody else: the operator does not touch it; delete it to continue`
   },
 }
@@ -162,7 +165,7 @@ function urlRefusal({ url }: Target, { policy }: ImageWorld): string | undefined
 /** The snapshot controller would leave such a snapshot alone, for ever and without a word. */
 function classMismatch({ storageClass, snapshotClass }: Target, world: ImageWorld): string | undefined {
   if (snapshotClass === undefined) return undefined
-  const apart = world.lookup.driversApart(storageClass, snapshotClass)
+  const apart = world.lookup.driversApart
   if (apart === undefined) return undefined
   const ofVolumes = storageClass === undefined ? 'the default storage class' : `StorageClass ${storageClass}`
   return `VolumeSnapshotClass ${snapshotClass} (${originOf('snapshotClass', world)}) is of driver ${apart.ofSnapshots}, and ${ofVolumes} of ${apart.ofVolumes}: no snapshot could ever be taken; name a snapshot class of driver ${apart.ofVolumes}, or another storage class`
@@ -171,13 +174,12 @@ function classMismatch({ storageClass, snapshotClass }: Target, world: ImageWorl
 /** Returns what a quota has no room for, if it refused that to CDI in the last attempt: such as scratch space, which not every image needs. */
 export function lackAfterRefusal(
   { attempts }: ImageWorld['image']['status'],
-  lookup: Lookup,
-  namespace = '',
+  { lookup, image }: ImageWorld,
 ): string | undefined {
   const refusal = refusedByQuota(attempts)
-  const lack = refusal && lookup.lackAfter(refusal)
+  const lack = refusal && lackAfter(lookup.quotas, refusal)
   if (lack === undefined) return undefined
-  return `ResourceQuota ${refusal?.quota} of namespace ${namespace} leaves no room for ${lack}: raise it, or delete what nobody needs there; the image starts when there is room`
+  return `ResourceQuota ${refusal?.quota} of namespace ${image.metadata.namespace} leaves no room for ${lack}: raise it, or delete what nobody needs there; the image starts when there is room`
 }
 
 /** Returns what a quota refused in the last attempt. */
@@ -193,15 +195,27 @@ function fieldName(field: DefaultedField | 'checksum', world: ImageWorld): strin
 }
 
 /** Reports whether what the image names was read, so that {@link whatBlocks} could judge it. */
-export function areContentsKnown({ secretRef, certConfigMap }: Target, { lookup }: ImageWorld): boolean {
-  const isSecretKnown = secretRef === undefined || lookup.secretContent(secretRef) !== undefined
-  return isSecretKnown && (certConfigMap === undefined || lookup.certificates(certConfigMap) !== undefined)
+export function areContentsKnown({ secret, certificates }: Lookup): boolean {
+  return [secret, certificates].every((found) => found !== 'missing' && found !== 'pending')
+}
+
+/** Returns what is to be read before {@link whatBlocks} can judge what the image names. @param blocked what blocks it as far as that is known */
+export function contentsToRead({ target, world }: ImageDraft, blocked?: Blocked): readonly ContentRead[] {
+  const { secretRef, certConfigMap } = target
+  const { secret, certificates } = world.lookup
+  if (blocked !== undefined && Object.hasOwn(BEFORE_READING, blocked.reason)) return []
+  return [
+    ...(secret === 'pending' && secretRef !== undefined ? [{ kind: 'Secret', name: secretRef } as const] : []),
+    ...(certificates === 'pending' && certConfigMap !== undefined
+      ? [{ kind: 'ConfigMap', name: certConfigMap } as const]
+      : []),
+  ]
 }
 
 function secretProblem({ secretRef, sourceType }: Target, world: ImageWorld): string | undefined {
   if (secretRef === undefined || sourceType === undefined) return undefined
-  const content = world.lookup.secretContent(secretRef)
-  if (content === undefined || content === 'unread') return undefined
+  const content = world.lookup.secret
+  if (content === undefined || typeof content === 'string') return undefined
   const lacking = SOURCE_CREDENTIALS[sourceType].filter(({ key, needs }) => !isUsable(content.keys[key], needs))
   if (lacking.length === 0) return undefined
   const { namespace = '' } = world.image.metadata
@@ -220,7 +234,7 @@ function isUsable(value: string | undefined, needs: CredentialKey['needs']): boo
 function certificateProblem({ certConfigMap, sourceType, url = '' }: Target, world: ImageWorld): string | undefined {
   // Without TLS, certificates do not matter.
   if (certConfigMap === undefined || url.startsWith('http://')) return undefined
-  const certificates = world.lookup.certificates(certConfigMap)
+  const { certificates } = world.lookup
   const isMisnamed = certificates === 'unnamed' && sourceType === 'registry'
   if (certificates !== 'none' && !isMisnamed) return undefined
   const { namespace } = world.image.metadata

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, type VMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, type VMDiskImageStatus } from '@open-terrain/constructs'
 import { isFinished } from '../../../cluster/import-facts.ts'
 import { type DataVolumeView, hasLostVolume } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
@@ -7,7 +7,7 @@ import type { ImageWorld } from '../world.ts'
 import { withRetryTime } from './attempts.ts'
 import { type Expiry, expiryOf } from './expiry.ts'
 import { requesterOf } from './status.ts'
-import { resolveTarget, type Target } from './target.ts'
+import type { ResolvedSpec, Target } from './target.ts'
 
 /** An image with a valid spec: what it wants, and its status brought up to that. Every situation of such an image is chosen and planned from it. */
 export interface ImageDraft {
@@ -22,8 +22,11 @@ export interface ImageDraft {
   readonly expiry: Expiry
 }
 
-export function draftOf(world: ImageWorld, spec: VMDiskImageSpec, now: number): ImageDraft {
-  const target = resolveTarget(spec, world)
+export function draftOf(
+  world: ImageWorld,
+  { spec, target }: Extract<ResolvedSpec, { ok: true }>,
+  now: number,
+): ImageDraft {
   const status = dropLostArtifact(turnTo(target, world), world)
   const dataVolume = world.dataVolumes.find(({ metadata }) => metadata.name === target.volumeName)
   const expiry = expiryOf(world, status, spec, now)

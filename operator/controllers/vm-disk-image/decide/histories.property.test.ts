@@ -34,7 +34,7 @@ const ACTS: Readonly<Record<string, (walk: Walk) => unknown>> = {
   resume: (walk) => walk.edit({ suspend: undefined }),
   refresh: (walk) => walk.annotate({ [REFRESH]: String(walk.log.length) }),
   retry: (walk) => walk.annotate({ [RETRY]: String(walk.log.length) }),
-  secretGone: (walk) => walk.set({ lookup: aLookup({ secrets: ['creds'] }) }),
+  secretGone: (walk) => walk.set({ lookup: aLookup({ secret: 'missing' }) }),
   secretThere: (walk) => walk.set({ lookup: aLookup() }),
   pause: (walk) => walk.set({ limit: 0 }),
   goOn: (walk) => walk.set({ limit: 4 }),

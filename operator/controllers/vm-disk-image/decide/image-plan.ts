@@ -10,6 +10,14 @@ export interface ImagePlan extends ObjectPlan {
   readonly status: VMDiskImageStatus
   /** A download that should run; it waits for a slot, or has one. */
   readonly start?: Start
+  /** What is to be read live, because the next plan rests on it. */
+  readonly reads?: readonly ContentRead[]
+}
+
+/** An object whose content no cache has. It is in the namespace of the image. */
+export interface ContentRead {
+  readonly kind: 'Secret' | 'ConfigMap'
+  readonly name: string
 }
 
 export const IMAGE_CHILDREN: readonly ChildType[] = [

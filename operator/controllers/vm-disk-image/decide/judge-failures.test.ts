@@ -4,6 +4,7 @@ import type { ImporterView } from '../../../cluster/importer-container.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { aPod, CDI } from '../image-objects.fixtures.ts'
+import { FULL_QUOTA } from '../image-world.fixtures.ts'
 import { conditionWith, endOf, judge, leaving, podThat } from './judge.fixtures.ts'
 
 describe('a download has failed', () => {
@@ -115,7 +116,9 @@ describe('a download has failed', () => {
   it('when a quota refuses the pod, and names those that limit pods', () => {
     const dataVolume = { phase: 'ImportScheduled', running: conditionWith('False', 'ErrExceededQuota', 'see the log') }
     const message = expect.stringContaining('importer pod (CDI does not say which one: q (pods: 5 of 5))')
-    expect(judge(dataVolume, {}, { podQuotas: () => ['q (pods: 5 of 5)'] })).toMatchObject({ message })
+    expect(
+      judge(dataVolume, {}, { quotas: [{ ...FULL_QUOTA, hard: { pods: '5' }, used: { pods: '5' } }] }),
+    ).toMatchObject({ message })
   })
 
   it('when something else refuses the pod, and not for a moment alone', () => {

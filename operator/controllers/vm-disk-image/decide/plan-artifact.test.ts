@@ -53,9 +53,9 @@ describe('a snapshot', () => {
   })
 
   it.each<[string, Partial<Walk['world']>]>([
-    ['SnapshotClassMissing', { lookup: aLookup({ snapshotClasses: ['snap'] }) }],
+    ['SnapshotClassMissing', { lookup: aLookup({ hasSnapshotClass: false }) }],
     ['SnapshotterMissing', { surroundings: { hasDataVolumes: true, hasSnapshots: false, hasDataSources: true } }],
-    ['NameConflict', { lookup: aLookup({}, { foreignSnapshot: () => true }) }],
+    ['NameConflict', { lookup: aLookup({ hasForeignSnapshot: true }) }],
     ['NamespaceTerminating', { namespaceTerminating: true }],
   ])('waits, and says for what: %s', (reason, change) => {
     const walk = new Walk()
@@ -76,7 +76,7 @@ describe('a snapshot', () => {
     walk
       .settle()
       .admit()
-      .set({ lookup: aLookup({ snapshotClasses: ['snap'] }) })
+      .set({ lookup: aLookup({ hasSnapshotClass: false }) })
     walk.succeed()
     walk.dropDataVolumes().set({ lookup: aLookup() }).settle()
     expect(walk.stand).toBe('Queued/Queued')

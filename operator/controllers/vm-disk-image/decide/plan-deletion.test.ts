@@ -195,7 +195,7 @@ describe('deleting an image with --cascade=orphan', () => {
     const walk = new Walk()
     walk.settle().admit().report(CDI.running)
     const orphan = `DataVolume ${walk.childName}`
-    walk.set({ lookup: aLookup({}, { foreignVolume: () => orphan }) }).markDeleted()
+    walk.set({ lookup: aLookup({ foreignSlotVolume: orphan }) }).markDeleted()
     orphaned(walk)
     expect(deletions(walk)).toEqual([])
     expect([walk.isGone, walk.stand]).toEqual([false, 'Syncing/Deleting'])

@@ -13,7 +13,7 @@ describe('a claim of ours whose DataVolume is gone', () => {
   ] as const)(
     'and that %s is waited for without a slot, and then the image goes on with its ticket',
     (_what, leftover, stand, isStalled) => {
-      const walk = new Walk({ lookup: aLookup({}, { leftoverClaim: () => leftover }) }).settle()
+      const walk = new Walk({ lookup: aLookup({ leftoverClaim: leftover }) }).settle()
       expect([walk.stand, walk.condition('Stalled')]).toEqual([stand, isStalled])
       expect(walk.status.message).toContain(`PersistentVolumeClaim ${walk.childName}`)
       expect(walk.status.message?.includes('delete it')).toBe(isStalled === 'True')
@@ -31,7 +31,7 @@ describe('a claim of ours whose DataVolume is gone', () => {
 describe('an importer pod whose DataVolume is gone', () => {
   it('holds off the next download until it is gone, and costs the image neither its ticket nor a slot', () => {
     const walk = new Walk()
-    walk.set({ lookup: aLookup({}, { leftoverImporter: () => 'left over' }) }).settle()
+    walk.set({ lookup: aLookup({ leftoverImporter: 'left over' }) }).settle()
     expect(walk.stand).toBe('Queued/Stopping')
     expect(walk.plan().start).toBeUndefined()
     walk.after(HOUR)
@@ -45,7 +45,7 @@ describe('an importer pod whose DataVolume is gone', () => {
     const walk = new Walk()
     walk.settle().claim()
     expect(walk.plan().start).toBeDefined()
-    walk.set({ lookup: aLookup({}, { leftoverImporter: () => 'left over' }) })
+    walk.set({ lookup: aLookup({ leftoverImporter: 'left over' }) })
     expect(walk.plan().start).toBeUndefined()
   })
 })

@@ -117,7 +117,7 @@ describe('another revision', () => {
     ['for a slot', {}],
     [
       'for something that is missing, which keeps no place for another download',
-      { lookup: aLookup({ secrets: ['creds'] }) },
+      { lookup: aLookup({ secret: 'missing' }) },
     ],
   ])('while it waits %s takes a new ticket', (_what, change) => {
     const walk = new Walk(change)
@@ -147,7 +147,7 @@ describe('another revision', () => {
     ['a default of the policy', (walk) => walk.setPolicy({ defaultCertConfigMap: 'certs' })],
     ['the Secret that comes', (walk) => walk.set({ lookup: aLookup() })],
   ])('is none by %s: the ticket stays', (_name, change) => {
-    const walk = new Walk({ lookup: aLookup({ secrets: ['creds'] }) })
+    const walk = new Walk({ lookup: aLookup({ secret: 'missing' }) })
     walk.settle()
     change(walk).settle()
     expect(walk.status.ticket).toBe('100')

@@ -90,8 +90,8 @@ it('an image of a person stays in the queue, whoever refers to it', () => {
 })
 
 const TTL = 2 * MINUTE
-const secretMissing = aLookup({ secrets: ['creds'] })
-const classMissing = aLookup({ snapshotClasses: ['snap'] })
+const secretMissing = aLookup({ secret: 'missing' })
+const classMissing = aLookup({ hasSnapshotClass: false })
 
 /** The states that an image can be in, how it gets there, and what it reports. `rests`: nothing happens there by itself. */
 const STATES: readonly (readonly [state: string, lead: (walk: Walk) => unknown, stand: string, rests: boolean])[] = [

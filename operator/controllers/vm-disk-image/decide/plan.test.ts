@@ -135,7 +135,7 @@ describe('whatever is missing', () => {
   }
 
   it('is said, takes no slot, and ends by itself with the ticket of the beginning', () => {
-    const walk = walkTo({ lookup: aLookup({ secrets: ['creds'] }) })
+    const walk = walkTo({ lookup: aLookup({ secret: 'missing' }) })
     expect(walk.stand).toBe('Queued/SecretMissing')
     expect(walk.plan().start).toBeUndefined()
     expect(walk.status.ticket).toBe('100')
@@ -145,7 +145,7 @@ describe('whatever is missing', () => {
   })
 
   it('is a conflict of names that only people can end', () => {
-    const walk = walkTo({ lookup: aLookup({}, { foreignVolume: (name) => `PersistentVolumeClaim ${name}` }) })
+    const walk = walkTo({ lookup: aLookup({ foreignVolume: 'PersistentVolumeClaim x' }) })
     expect(walk.stand).toBe('Queued/NameConflict')
     expect(walk.condition('Stalled')).toBe('True')
   })
@@ -155,7 +155,7 @@ describe('whatever is missing', () => {
     walk.publish()
     const before = walk.log.length
     walk.set({
-      lookup: aLookup({ secrets: ['creds'], storageClasses: ['fast'], snapshotClasses: ['snap'] }),
+      lookup: aLookup({ secret: 'missing', hasStorageClass: false, hasSnapshotClass: false }),
       surroundings: { hasDataVolumes: false, hasSnapshots: true, hasDataSources: true },
     })
     walk.settle()
@@ -167,7 +167,7 @@ describe('whatever is missing', () => {
     walk
       .settle()
       .claim()
-      .set({ lookup: aLookup({ secrets: ['creds'] }) })
+      .set({ lookup: aLookup({ secret: 'missing' }) })
     expect(walk.plan().start).toBeUndefined()
     expect(walk.release().stand).toBe('Queued/SecretMissing')
   })

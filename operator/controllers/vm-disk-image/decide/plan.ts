@@ -32,10 +32,10 @@ import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
 import { type Blocked, type ImageWorld, isRecorded, type SlotWait } from '../world.ts'
 import { nextAttempt, recordCancel, recordFailure, recordSuccess, recount, renewed, subjectOf } from './attempts.ts'
-import { areContentsKnown, lackAfterRefusal } from './checks.ts'
+import { areContentsKnown, contentsToRead, lackAfterRefusal } from './checks.ts'
 import type { ImageDraft } from './draft.ts'
 import { isPermanent } from './final-errors.ts'
-import { type ImagePlan, type Start, unreferenced } from './image-plan.ts'
+import { type ContentRead, type ImagePlan, type Start, unreferenced } from './image-plan.ts'
 import {
   claimOf,
   type End,
@@ -72,7 +72,9 @@ import { originOf, type Target } from './target.ts'
  */
 export function planImage(world: ImageWorld, now: number): ImagePlan {
   const situation = situationOf(world, now)
-  return guarded(withExpiry(planFor(situation, { world, now }), situation), { world, now })
+  const reads = readsOf(situation)
+  const plan = { ...planFor(situation, { world, now }), ...(reads.length > 0 && { reads }) }
+  return guarded(withExpiry(plan, situation), { world, now })
 }
 
 /** What is known of an image, and when. */
@@ -147,6 +149,19 @@ function planAt(draft: ImageDraft, status: VMDiskImageStatus, standing: ImageSta
 }
 
 // What every plan has besides.
+
+/** Only an image that is about to download needs to know what is in the objects that it names: most have their artifact. */
+function readsOf(situation: Situation): readonly ContentRead[] {
+  switch (situation.is) {
+    case 'blocked':
+      return contentsToRead(situation.draft, situation.blocked)
+    case 'admitted':
+    case 'queued':
+      return contentsToRead(situation.draft)
+    default:
+      return []
+  }
+}
 
 /** Adds what no cache may decide, the end of waits for dependents, and what to tell people of the change of the status. */
 function guarded(plan: ImagePlan, { world, now }: Moment): ImagePlan {
@@ -283,8 +298,8 @@ const WAITED_FOR = {
 } as const satisfies Readonly<Record<SlotWait, string>>
 
 /** Names what the slot is held for when no child is left. */
-function whatDownloads({ image, slot, lookup, slotWaitsFor }: ImageWorld): string {
-  const orphan = slot && lookup.foreignVolume(childName(image.metadata.name, slot.revision))
+function whatDownloads({ slot, lookup, slotWaitsFor }: ImageWorld): string {
+  const orphan = slot && lookup.foreignSlotVolume
   if (orphan === undefined) return slotWaitsFor === undefined ? 'its importer pod' : WAITED_FOR[slotWaitsFor]
   return `${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or has taken as long as an attempt may; delete it to free the slot now`
 }
@@ -549,7 +564,7 @@ function startOf({ world, target }: ImageDraft, status: VMDiskImageStatus): Star
     ticket,
     revision: target.revision,
     attempt: nextAttempt(status),
-    admissible: isSeen && isWritten(target, image.status) && areContentsKnown(target, world),
+    admissible: isSeen && isWritten(target, image.status) && areContentsKnown(world.lookup),
     target,
   }
 }
@@ -821,7 +836,7 @@ function planUnneeded(situation: In<'unneeded'>): ImagePlan {
 function planBackoff(situation: In<'backoff'>): ImagePlan {
   const { world, status, now } = situation.draft
   const requeue = { afterMs: situation.until - now, because: 'the next attempt may start then' }
-  const lack = lackAfterRefusal(status, world.lookup, world.image.metadata.namespace)
+  const lack = lackAfterRefusal(status, world)
   if (lack !== undefined)
     return waitingWithoutTicket(situation, { phase: 'Queued', reason: 'QuotaExceeded', message: lack }, requeue)
   const last = status.attempts?.at(-1)

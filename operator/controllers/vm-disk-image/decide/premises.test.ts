@@ -74,7 +74,7 @@ it.each(BREAKS)('an image that is Failed, with an earlier artifact, whose %s say
 it.each<[string, (walk: Walk) => Walk, string]>([
   [
     'lacks its Secret',
-    (walk) => walk.set({ lookup: aLookup({ secrets: ['creds'] }) }),
+    (walk) => walk.set({ lookup: aLookup({ secret: 'missing' }) }),
     'Queued SecretMissing undefined',
   ],
   ['is suspended', (walk) => walk.edit({ suspend: true }), 'Queued Suspended undefined'],

@@ -7,7 +7,7 @@ import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, CDI, childMeta, REFRESH, RETRY } from '../image-objects.fixtures.ts'
 import { Walk } from '../image-walk.fixtures.ts'
-import { aLookup, NO_REFERENCES, ONE_USER, type WorldOverrides, withSecret } from '../image-world.fixtures.ts'
+import { aLookup, NO_REFERENCES, ONE_USER, type WorldOverrides } from '../image-world.fixtures.ts'
 
 /** One way to reach a reason, and the remedies that its help names. */
 interface Story {
@@ -29,6 +29,13 @@ const stopped = (reason: string, message = '') => ({ running: { status: 'False',
 const annotated = { 'asked for a retry': (walk: Walk) => tornDown(walk).annotate({ [RETRY]: 'now' }) }
 const waited = { waits: (walk: Walk) => tornDown(walk).after(2 * HOUR) }
 const edited = (name: string, spec: object) => ({ [name]: (walk: Walk) => tornDown(walk).edit({ ...spec }) })
+/** Names another object, which is there. */
+const renamed = (name: string, spec: object) => ({
+  [name]: (walk: Walk) =>
+    tornDown(walk)
+      .edit({ ...spec })
+      .set({ lookup: aLookup() }),
+})
 const there = { 'it appears': (walk: Walk) => walk.set({ lookup: aLookup() }) }
 /** CDI has shown the same for this long. */
 const unchangedFor = (unchangedMs: number, walk: Walk) => {
@@ -72,66 +79,63 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
     remedies: { 'it is made smaller': (walk) => walk.resize(false) },
   },
   SecretMissing: {
-    reach: () => queued({ lookup: aLookup({ secrets: ['creds'] }) }),
-    remedies: { ...there, ...edited('another Secret', { secretRef: 'others' }) },
+    reach: () => queued({ lookup: aLookup({ secret: 'missing' }) }),
+    remedies: { ...there, ...renamed('another Secret', { secretRef: 'others' }) },
   },
   CertConfigMapMissing: {
-    reach: () => queued({ spec: { certConfigMap: 'certs' }, lookup: aLookup({ configMaps: ['certs'] }) }),
-    remedies: { ...there, ...edited('another ConfigMap', { certConfigMap: 'others' }) },
+    reach: () => queued({ spec: { certConfigMap: 'certs' }, lookup: aLookup({ certificates: 'missing' }) }),
+    remedies: { ...there, ...renamed('another ConfigMap', { certConfigMap: 'others' }) },
   },
   SecretInvalid: {
-    reach: () => queued({ lookup: withSecret('creds', { isPullSecret: true, keys: {} }) }),
-    remedies: { 'the key is added': there['it appears'], ...edited('another Secret', { secretRef: 'others' }) },
+    reach: () => queued({ lookup: aLookup({ secret: { isPullSecret: true, keys: {} } }) }),
+    remedies: { 'the key is added': there['it appears'], ...renamed('another Secret', { secretRef: 'others' }) },
   },
   CertConfigMapInvalid: {
     reach: () =>
       queued({
         spec: { certConfigMap: 'certs' },
-        lookup: aLookup({}, { certificates: (name) => (name === 'certs' ? 'none' : 'named') }),
+        lookup: aLookup({ certificates: 'none' }),
       }),
-    remedies: { 'one is added': there['it appears'], ...edited('another ConfigMap', { certConfigMap: 'others' }) },
+    remedies: { 'one is added': there['it appears'], ...renamed('another ConfigMap', { certConfigMap: 'others' }) },
   },
   StorageClassMissing: [
     {
-      reach: () => queued({ lookup: aLookup({ storageClasses: ['fast'] }) }),
-      remedies: { ...there, ...edited('another class', { storageClass: 'slow' }) },
+      reach: () => queued({ lookup: aLookup({ hasStorageClass: false }) }),
+      remedies: { ...there, ...renamed('another class', { storageClass: 'slow' }) },
     },
     {
-      reach: () =>
-        queued({ spec: { storageClass: undefined }, lookup: aLookup({}, { hasDefaultStorageClass: false }) }),
+      reach: () => queued({ spec: { storageClass: undefined }, lookup: aLookup({ hasStorageClass: false }) }),
       remedies: {
         ...there,
-        ...edited('a class', { storageClass: 'fast' }),
-        'a default of the policy': (walk) => walk.setPolicy({ defaultStorageClass: 'fast' }),
+        ...renamed('a class', { storageClass: 'fast' }),
+        'a default of the policy': (walk) => walk.setPolicy({ defaultStorageClass: 'fast' }).set({ lookup: aLookup() }),
       },
     },
   ],
   SnapshotClassMissing: [
     {
-      reach: () => queued({ lookup: aLookup({ snapshotClasses: ['snap'] }) }),
-      remedies: { ...there, ...edited('another class', { snapshotClass: 'other' }) },
+      reach: () => queued({ lookup: aLookup({ hasSnapshotClass: false }) }),
+      remedies: { ...there, ...renamed('another class', { snapshotClass: 'other' }) },
     },
     {
       reach: () =>
         queued({
           spec: { snapshotClass: undefined },
           policy: { defaultSnapshotClass: 'snap' },
-          lookup: aLookup({ snapshotClasses: ['snap'] }),
+          lookup: aLookup({ hasSnapshotClass: false }),
         }),
-      remedies: { 'another default of the policy': (walk) => walk.setPolicy({ defaultSnapshotClass: 'other' }) },
+      remedies: {
+        'another default of the policy': (walk) =>
+          walk.setPolicy({ defaultSnapshotClass: 'other' }).set({ lookup: aLookup() }),
+      },
     },
   ],
   SnapshotClassMismatch: {
     reach: () =>
       queued({
-        lookup: aLookup(
-          {},
-          {
-            driversApart: (_volumes, name) => (name === 'snap' ? { ofVolumes: 'a', ofSnapshots: 'b' } : undefined),
-          },
-        ),
+        lookup: aLookup({ driversApart: { ofVolumes: 'a', ofSnapshots: 'b' } }),
       }),
-    remedies: { ...there, ...edited('a class of the driver', { snapshotClass: 'other' }) },
+    remedies: { ...there, ...renamed('a class of the driver', { snapshotClass: 'other' }) },
   },
   NamespaceTerminating: { reach: () => queued({ namespaceTerminating: true }), remedies: elsewhereCreated },
   UrlNotAllowed: [
@@ -176,7 +180,7 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
     reach: () =>
       queued({
         spec: { sourceType: 'http', checksum: `md5:${'0'.repeat(32)}` },
-        lookup: aLookup({}, { droppedFields: new Set(['spec.source.http.checksum']) }),
+        lookup: aLookup({ droppedFields: new Set(['spec.source.http.checksum']) }),
       }),
     remedies: { 'CDI is upgraded': there['it appears'], ...edited('no checksum', { checksum: undefined }) },
   },
@@ -188,11 +192,11 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
     },
   },
   NameConflict: {
-    reach: () => queued({ lookup: aLookup({}, { foreignVolume: (name) => `DataVolume ${name}` }) }),
+    reach: () => queued({ lookup: aLookup({ foreignVolume: 'DataVolume x' }) }),
     remedies: { 'that object is deleted': there['it appears'], ...elsewhereCreated },
   },
   LeftoverClaim: {
-    reach: () => queued({ lookup: aLookup({}, { leftoverClaim: () => 'orphaned' }) }),
+    reach: () => queued({ lookup: aLookup({ leftoverClaim: 'orphaned' }) }),
     remedies: { 'the claim is deleted': there['it appears'] },
   },
   Paused: {

@@ -9,6 +9,7 @@ import type {
 import { fromTime } from '../../../base/time.ts'
 import { attemptOf, downloadsOf, isFinished, NOTHING_SEEN } from '../../../cluster/import-facts.ts'
 import { childrenOf, isChildOf } from '../../../cluster/ownership.ts'
+import { lackAfter } from '../../../cluster/quotas.ts'
 import { type ClaimView, type DataVolumeView, hasLostVolume, type SnapshotView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME } from '../../../kube/resource-types.ts'
@@ -143,7 +144,7 @@ export function situationOf(world: ImageWorld, now: number): Situation {
   const { image, spec, slot } = world
   if (isTerminating(image)) return situationOfDeleted(world)
   if (!spec.ok) return { is: image.isCut === true ? 'tooLarge' : 'invalid', problems: spec.problems }
-  const draft = draftOf(world, spec.spec, now)
+  const draft = draftOf(world, spec, now)
   const { dataVolume } = draft
   const ending = endingOf(draft)
   if (ending !== undefined) return { is: slot === undefined ? 'clearing' : 'stopping', draft, ending }
@@ -293,7 +294,7 @@ function isAbandoned({ world, status }: ImageDraft): boolean {
  */
 function isRoomBack({ status, world: { lookup } }: ImageDraft): boolean {
   const refusal = refusedByQuota(status.attempts)
-  return refusal !== undefined && status.budget?.unstarted === 1 && lookup.lackAfter(refusal) === undefined
+  return refusal !== undefined && status.budget?.unstarted === 1 && lackAfter(lookup.quotas, refusal) === undefined
 }
 
 /** Reports whether CDI rejected the DataVolume itself. A rejection holds until the spec changes or somebody requests a retry. */
@@ -417,6 +418,6 @@ function judged(dataVolume: DataVolumeView, { world, now, status, target: { sour
     isCdiAway,
     observation,
     ageMs: Math.max(0, now - startedAt),
-    podQuotas: lookup.podQuotas,
+    quotas: lookup.quotas,
   })
 }

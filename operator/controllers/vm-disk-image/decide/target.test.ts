@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { REFRESH, RETRY } from '../image-objects.fixtures.ts'
 import { aWorld, type WorldOverrides } from '../image-world.fixtures.ts'
-import { resolveTarget } from './target.ts'
 
 const target = (overrides: WorldOverrides = {}) => {
   const world = aWorld(overrides)
   if (!world.spec.ok) throw new Error(JSON.stringify(world.spec.problems))
-  return resolveTarget(world.spec.spec, world)
+  return world.spec.target
 }
 const base = target()
 

@@ -1,5 +1,6 @@
 import {
   ANNOTATIONS,
+  type ParsedSpec,
   type Policy,
   type Reason,
   type SourceType,
@@ -10,14 +11,24 @@ import { childName, revisionOf, shortHash } from '@open-terrain/constructs/opera
 import { withoutUndefined } from '../../../base/equality.ts'
 import { budgetKeyOf } from '../../../images/decide/image-content.ts'
 import { DEFAULT_KEYS } from '../../../images/decide/image-meaning.ts'
+import { type ImageView, parsedImageSpec } from '../../../images/image-view.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
-import type { ImageWorld } from '../world.ts'
 
 /** What the spec asks for, with the policy's defaults filled in. */
 export type Target = Readonly<ReturnType<typeof resolveTarget>>
 
+/** The spec of an image with what it asks for, or why it cannot be used. */
+export type ResolvedSpec =
+  | (Extract<ParsedSpec, { ok: true }> & { readonly target: Target })
+  | Exclude<ParsedSpec, { ok: true }>
+
+export function resolveSpec(image: ImageView, policy: Policy): ResolvedSpec {
+  const parsed = parsedImageSpec(image)
+  return parsed.ok ? { ...parsed, target: resolveTarget(parsed.spec, image, policy) } : parsed
+}
+
 /** Defaults are those from when the revision was first queued: a later policy change does not affect it. */
-export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: ImageWorld) {
+function resolveTarget(spec: VMDiskImageSpec, image: ImageView, policy: Policy) {
   const { annotations = {}, name } = image.metadata
   const revision = revisionOf(spec, annotations[ANNOTATIONS.syncRequestedAt])
   const defaults = frozenDefaults(image.status, spec, revision) ?? defaultsFor(spec, policy)
@@ -51,7 +62,7 @@ export function resolveTarget(spec: VMDiskImageSpec, { image, policy }: ImageWor
 export type DefaultedField = keyof typeof DEFAULT_KEYS
 
 /** Where the value of a field was set, in the words of a message: in the spec, or by the policy. */
-export function originOf(field: DefaultedField, { spec }: ImageWorld): string {
+export function originOf(field: DefaultedField, { spec }: { readonly spec: ParsedSpec }): string {
   return spec.ok && spec.spec[field] !== undefined ? `spec.${field}` : `the policy key ${DEFAULT_KEYS[field]}`
 }
 

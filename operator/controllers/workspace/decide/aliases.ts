@@ -3,7 +3,7 @@ import { memberNamesIn } from '@open-terrain/constructs/operator'
 import { memoized } from '../../../base/memoized.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { componentFailed, idOf } from './component.ts'
-import { heldBack, isToBeCreated, type Judged } from './judge.ts'
+import { heldBack, isToBegin, type Judged } from './judge.ts'
 
 /** A member with an alias that it cannot have. */
 interface WrongMember {
@@ -33,7 +33,7 @@ export function withoutWrongAliases({ spec, children }: WorkspaceWorld, judged: 
   if (!spec.ok) return
   for (const { id, object, wrong } of wrongMembersIn(spec.spec)) {
     const own = judged.get(id)
-    if (own !== undefined && isToBeCreated(own, object, children))
+    if (own !== undefined && !children.has(object) && isToBegin(own, object, children))
       judged.set(id, heldBack(own, componentFailed('AliasNotPossible', wrong)))
   }
 }

@@ -105,6 +105,8 @@ const ADDED_BY_HAND: ReadonlySet<string> = new Set([
   'lifecycle',
   'livenessProbe',
   'ports',
+  // Of a machine: its workspace alone says whether it is on.
+  'powerState',
   'readinessProbe',
   'startupProbe',
   'volumeMounts',

@@ -3,13 +3,13 @@ import { isSame } from '../../../base/equality.ts'
 import { memoized } from '../../../base/memoized.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { componentFailed, idOf } from './component.ts'
-import { heldBack, isToBeCreated, type Judged, waitingFor } from './judge.ts'
+import { heldBack, isToBegin, type Judged, waitingFor } from './judge.ts'
 
-/** A member of a workspace that is created after others. */
+/** A member of a workspace that is created, or switched on, after others. */
 interface Dependent {
   /** `idOf` its component. */
   readonly id: string
-  /** `idOf` the object that it mainly is: while that exists, it waits for nobody. */
+  /** `idOf` the object that it mainly is: while that exists and is on, it waits for nobody. */
   readonly object: string
   readonly name: string
   /** `idOf` the components that must be Ready before. */
@@ -132,12 +132,12 @@ export function placementWarnings(
     )
 }
 
-/** Holds back the members that would be created before others that must be Ready first. What exists is left as it is judged. */
+/** Holds back the members that would be created, or switched on, before others that must be Ready first. What runs is left as it is judged. */
 export function inTurn({ spec, children }: WorkspaceWorld, judged: Map<string, Judged>): void {
   if (!spec.ok) return
   for (const { id, object, needs, wrong } of dependentsIn(spec.spec)) {
     const own = judged.get(id)
-    if (own === undefined || !isToBeCreated(own, object, children)) continue
+    if (own === undefined || !isToBegin(own, object, children)) continue
     const awaited = needs.flatMap((one) => judged.get(one) ?? []).find(({ standing }) => standing.phase !== 'Ready')
     if (wrong !== undefined) judged.set(id, heldBack(own, componentFailed('DependencyInvalid', wrong)))
     else if (awaited !== undefined) judged.set(id, heldBack(own, waitingFor(awaited)))

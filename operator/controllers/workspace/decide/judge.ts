@@ -15,6 +15,7 @@ import {
 } from './component.ts'
 import type { ComponentKind, Judgement } from './component-kind.ts'
 import { isRemakeAsked } from './losses.ts'
+import { switchedBy, switchOf } from './power.ts'
 
 /** A component with what to report and do about it. */
 export interface Judged extends Judgement {
@@ -70,19 +71,45 @@ function judgeNow(
   if (obstacle !== undefined) return { component, standing: obstacle, isThere, apply }
   if (!isThere && stays === undefined)
     return { component, isThere, ...judgeAbsent(world, kind, { component, parts, apply, awaited }, now) }
+  const isStart = isThere && stays === undefined && parts.some((one) => switchedBy(one.wanted, one.actual) === 'on')
+  if (isStart) return { component, isThere, ...judgeOff(world, kind, { component, parts, apply, awaited }, now) }
   // Objects that stay as they are can be used as they are.
   return judgeThere(world, kind, { component, parts, isThere: isThere || stays !== undefined, apply, stays }, now)
+}
+
+/** A component that is to be created, or switched on. */
+interface Beginning extends Pick<Judged, 'component'> {
+  readonly parts: readonly Part[]
+  readonly apply: readonly KubeObject[]
+  readonly awaited: Awaited | undefined
+}
+
+/** When to look again at what may be switched on although what it waits for does not come. */
+const LOOK_AGAIN = { afterMs: 30_000, because: 'what is to be on first is on by then, or is not waited for any more' }
+
+/** Judges a component that is off, and is to be on. It waits for what it would wait for if it were created. */
+function judgeOff(
+  world: WorkspaceWorld,
+  kind: ComponentKind,
+  { component, parts, apply, awaited }: Beginning,
+  now: number,
+): Pick<Judged, 'standing' | 'apply' | 'requeue'> {
+  const loss = lossOf(world, kind, component)
+  const obstacle = awaited === undefined ? kind.obstacle?.(world, component, now) : undefined
+  const wait = awaited === undefined ? obstacle : waitingFor(awaited)
+  if (wait !== undefined)
+    return { standing: withLoss(loss, wait), apply: [], ...(obstacle !== undefined && { requeue: LOOK_AGAIN }) }
+  const refused = refusedIn(parts)
+  const titles = apply.map(idOfObject).join(', ')
+  const standing = refused ?? componentWaiting('Provisioning', `being switched on: ${titles}`)
+  return { standing: withLoss(loss, standing), apply }
 }
 
 /** Judges a component of which an object is missing, and nothing that exists is in the way. */
 function judgeAbsent(
   world: WorkspaceWorld,
   kind: ComponentKind,
-  seen: Pick<Judged, 'component'> & {
-    readonly parts: readonly Part[]
-    readonly apply: readonly KubeObject[]
-    readonly awaited: Awaited | undefined
-  },
+  seen: Beginning,
   now: number,
 ): Pick<Judged, 'standing' | 'apply'> {
   const { component, parts, apply, awaited } = seen
@@ -128,9 +155,11 @@ function creation(parts: readonly Part[], loss: ComponentStanding | undefined): 
   return { standing, apply: write.map(({ wanted }) => wanted) }
 }
 
-/** Reports whether an object of a component is there after this decision, and not before. @param object `idOf` it */
-export function isToBeCreated({ apply = [] }: Judged, object: string, children: WorkspaceWorld['children']): boolean {
-  return !children.has(object) && apply.some(({ kind, metadata }) => idOf(kind, metadata.name) === object)
+/** Reports whether an object of a component is there, or switched on, after this decision, and not before. @param object `idOf` it */
+export function isToBegin({ apply = [] }: Judged, object: string, children: WorkspaceWorld['children']): boolean {
+  const actual = children.get(object)
+  const wanted = apply.find((one) => idOfObject(one) === object)
+  return wanted !== undefined && (actual === undefined || switchedBy(wanted, actual) === 'on')
 }
 
 /** Returns what to do and say instead where a component is not to be created yet. */
@@ -183,7 +212,10 @@ function judgeThere(
       : withLoss(lossIn(judgement.standing), refused)
   const more = judgement.apply ?? []
   const once = apply.filter((one) => !more.some((other) => idOfObject(other) === idOfObject(one)))
-  return { isThere, ...judgement, standing, component, apply: [...once, ...more] }
+  // What cannot be changed is switched on and off all the same.
+  const switches = stays === undefined ? [] : parts.flatMap(({ wanted, actual }) => switchOf(wanted, actual) ?? [])
+  const touch = [...(judgement.touch ?? []), ...switches]
+  return { isThere, ...judgement, standing, component, apply: [...once, ...more], ...(touch.length > 0 && { touch }) }
 }
 
 /** A refusal that the status reports from before this process led stays until this process has retried the write. */

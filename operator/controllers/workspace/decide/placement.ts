@@ -5,7 +5,7 @@ import { fromTime } from '../../../base/time.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DEPLOYMENT } from '../../../kube/resource-types.ts'
 import { type ObjectPlan, referTo, removalOf, type Touch } from '../../../runtime/plan.ts'
-import type { ContainerPodView } from '../child-views.ts'
+import type { ContainerPodView, DeploymentView } from '../child-views.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, componentFailed, componentWaiting, idOf } from './component.ts'
 import type { Judgement } from './component-kind.ts'
@@ -87,13 +87,24 @@ function judgeGated(
 
 /** Only one pod at a time has an address. A pod that nobody can ask is not known to have ended. */
 function heldBy(holder: ContainerPodView, now: number): Placement {
+  const { name } = holder.metadata
+  const message = `waits until pod ${name} on node ${holder.node}, which has the same addresses, has ended`
+  return withEnd(holder, componentWaiting('ContainersPending', message), now)
+}
+
+/** Judges a pod that ends and that no other one follows. */
+export function judgeEnding(holder: ContainerPodView, now: number): Placement & Judgement {
+  const { name } = holder.metadata
+  const message = `waits until pod ${name} on node ${holder.node} has ended`
+  return withEnd(holder, componentWaiting('Halting', message), now)
+}
+
+/** Returns a standing as long as a pod may be ending. After that people have to look at its node. */
+function withEnd(holder: ContainerPodView, standing: ComponentStanding, now: number): Placement & Judgement {
   const { name, deletionTimestamp } = holder.metadata
   const endBy = (fromTime(deletionTimestamp) ?? now) + END_MS
-  if (now < endBy && !holder.isSilent) {
-    const requeue = { afterMs: endBy - now, because: 'a pod that ends has ended by then' }
-    const message = `waits until pod ${name} on node ${holder.node}, which has the same addresses, has ended`
-    return { standing: componentWaiting('ContainersPending', message), requeue }
-  }
+  if (now < endBy && !holder.isSilent)
+    return { standing, requeue: { afterMs: endBy - now, because: 'a pod that ends has ended by then' } }
   const message = `pod ${name} has not ended, and its addresses are not free; ${outOfService(holder.node)}`
   return { standing: { ...componentFailed('ContainersFailed', message), reason: 'PodNotEnding' } }
 }
@@ -232,9 +243,12 @@ export function placedBefore(world: WorkspaceWorld, label: string, now: number):
   const group = nodeGroupOf(world, label)
   if (group.placed.length + group.machines.length > 0) return undefined
   const isComing = (member: GroupMember) => {
-    const deployment = world.children.get(idOf(DEPLOYMENT.kind, member.name))
+    const deployment = world.children.get(idOf(DEPLOYMENT.kind, member.name)) as DeploymentView | undefined
     if (member.pods.some(isLive)) return true
-    return deployment !== undefined && now - createdAt(deployment, now) < FIRST_MS
+    if (deployment === undefined) return false
+    // One that is switched on has no pod of before either.
+    const begun = deployment.replicas === 0 ? troubledSince(world, now) : 0
+    return now - Math.max(begun, createdAt(deployment, now)) < FIRST_MS
   }
   return group.members.find((member) => constraintOf(world, member) > 0 && isComing(member))?.name
 }

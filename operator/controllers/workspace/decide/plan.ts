@@ -8,12 +8,15 @@ import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
 import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import type { WorkspacePlan, WorkspaceWorld } from '../world.ts'
 import { withoutWrongAliases } from './aliases.ts'
+import { type Component, idOfObject } from './component.ts'
+import { IMAGE_KIND } from './components/image.ts'
 import { inTurn } from './dependencies.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'
 import { lossesBeside } from './losses.ts'
 import { planWorkspaceDeletion } from './plan-deletion.ts'
-import { stepPlays } from './plays.ts'
+import { afterPlays, stepPlays } from './plays.ts'
+import { isSwitchedOff } from './power.ts'
 import { leavingIn, unusedIn, withdrawnIn } from './removal-order.ts'
 import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
 
@@ -93,13 +96,28 @@ function judgeAll(world: WorkspaceWorld, now: number): Judged[] {
     const done = [...judged.values()]
     for (const component of world.components) {
       if (component.kind !== kind.kind) continue
-      const awaited = kind.isGround === true ? undefined : awaitedBy(component.needs, judged, isBegun ? [] : done)
+      const needs = needsOf(world, component, judged)
+      const awaited = kind.isGround === true ? undefined : awaitedBy(needs, judged, isBegun ? [] : done)
       judged.set(idOfComponent(component), judge(world, kind, component, awaited, now))
     }
   }
   withoutWrongAliases(world, judged)
   inTurn(world, judged)
+  afterPlays(world, judged)
   return [...judged.values()]
+}
+
+/** Returns what has to be there first. One that is off, and has its disk, needs its image no more; one that has none yet waits for it by itself. */
+function needsOf(
+  { children }: WorkspaceWorld,
+  { needs, objects }: Component,
+  judged: ReadonlyMap<string, Judged>,
+): readonly string[] {
+  const isOff = objects.some((one) => {
+    const actual = children.get(idOfObject(one))
+    return actual !== undefined && isSwitchedOff(actual)
+  })
+  return isOff ? needs.filter((id) => judged.get(id)?.component.kind !== IMAGE_KIND.kind) : needs
 }
 
 /** Returns the first component that is needed and does not exist. @param ground components of which those of ground kinds are needed too */

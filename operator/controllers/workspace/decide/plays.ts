@@ -9,6 +9,7 @@ import {
   areMounted,
   freePlayAddress,
   hasPlayLogin,
+  isHalted,
   PLAY_MESSAGE_MAX,
   type PlayRecord,
   playImage,
@@ -27,9 +28,11 @@ import { JOB } from '../../../kube/resource-types.ts'
 import { type Removal, referTo, removalOf, type Touch } from '../../../runtime/plan.ts'
 import { type ContainerPodView, hasPodEnded, type PlayJobView } from '../child-views.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
-import { idOf } from './component.ts'
+import { componentWaiting, idOf, idOfObject } from './component.ts'
+import { heldBack, type Judged } from './judge.ts'
 import { playReportOf } from './play-report.ts'
 import { type PodTrouble, silenceOf, troubleOfPods } from './pod-trouble.ts'
+import { isLabHalted, switchedBy } from './power.ts'
 
 /**
  * What the process knows of one play, and what it does about it.
@@ -46,6 +49,7 @@ import { type PodTrouble, silenceOf, troubleOfPods } from './pod-trouble.ts'
  * | Running | the Job is complete | Succeeded |
  * | Running | the Job failed, is gone, or was suspended by somebody | Failed |
  * | Running | the machine is gone, or its disk is | Failed, and the Job is deleted |
+ * | Pending, Running and not started | the workspace is off | Pending, and the Job is deleted; what has started is let end |
  * | Running | the machine runs from another disk | Failed, also for that disk: it may have been played there |
  * | Running (deploy) | another start | Pending, and the Job is deleted |
  * | ended | another disk of ours (build), another start (deploy) | Pending |
@@ -107,6 +111,29 @@ function withoutOldJob(world: WorkspaceWorld, step: PlayStep): PlayStep {
   if (job === undefined || !isOpen(job)) return step
   const waits = apply === undefined ? {} : { waits: `waits until Job ${job.metadata.name} is gone` }
   return { ...rest, record, ...waits, remove: removalOf(job) }
+}
+
+/** Returns the first play that has begun and not ended. */
+function playUnderWay(world: WorkspaceWorld): PlayStep | undefined {
+  return stepPlays(world).find(({ record }) => {
+    const job = record.phase === 'Running' ? jobOf(world, record.job ?? '') : undefined
+    return job !== undefined && isOpen(job) && !job.isSuspended
+  })
+}
+
+/** Leaves members on until the roles that are being played have ended: what they have done on a machine by then, nobody would know. */
+export function afterPlays(world: WorkspaceWorld, judged: Map<string, Judged>): void {
+  const play = isLabHalted(world) ? playUnderWay(world) : undefined
+  if (play === undefined) return
+  const { record } = play
+  const standing = componentWaiting(
+    'Halting',
+    `stays on until ${record.play} of ${record.vm} has ended (Job ${record.job}): deleting that Job ends it`,
+  )
+  for (const [id, one] of judged) {
+    const isLeft = one.apply?.some((wanted) => switchedBy(wanted, world.children.get(idOfObject(wanted))) === 'off')
+    if (isLeft === true) judged.set(id, heldBack(one, standing))
+  }
 }
 
 /** Returns what the status is to remember, also while the spec cannot be read. */
@@ -262,7 +289,7 @@ function stepPending(one: Case, record: PlayRecord): PlayStep {
     const { phase, of } = firstRecord(world, vm, record.play)
     return phase === 'Pending' ? idle : { ...idle, record: notPlayed(record, of) }
   }
-  if (vm.ignoreOnDeploy === true || whyNotPlayable(spec, vm) !== undefined) return idle
+  if (vm.ignoreOnDeploy === true || isHalted(spec) || whyNotPlayable(spec, vm) !== undefined) return idle
   const machine = machineOf(world, vm)
   if (machine?.status.phase !== 'Ready') return { record, vm, waits: `waits for VirtualMachine ${vm.name}` }
   const { kubevirt, reason } = machine.status
@@ -379,7 +406,7 @@ function stepRunning(one: Case, record: PlayRecord): PlayStep {
   if (job.metadata.generation !== 1) return failed(vm, record, 'its Job was suspended by somebody')
   const machine = machineOf(world, vm)
   if (image === undefined) return { record: notPlayed(record, machine && knownDisk(machine)), vm }
-  if (vm.ignoreOnDeploy === true) return { record: pending(record, record.request), vm }
+  if (vm.ignoreOnDeploy === true || isHalted(one.spec)) return { record: pending(record, record.request), vm }
   const isOn = machine?.status.phase === 'Ready' && machine.status.reason !== 'Halted'
   return isOn ? start(world, vm, record, job) : { record, vm, waits: `waits for VirtualMachine ${vm.name}` }
 }

@@ -11,7 +11,7 @@ import { cutTo, firstFew } from '../../../base/messages.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
+import { countsOf, listed, type Member, shareIn } from '../../../runtime/members.ts'
 import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.ts'
 import { courseConditions, newCondition, type Standing, withRefusal } from '../../../runtime/standing.ts'
 import type { WorkspaceWorld } from '../world.ts'
@@ -23,6 +23,7 @@ import { KINDS } from './kinds.ts'
 import { lossRecordFor } from './losses.ts'
 import { missingSecretsOf, secretMemberOf, type WorkspaceSecrets } from './missing-secrets.ts'
 import { playRecordsIn } from './plays.ts'
+import { isLabHalted } from './power.ts'
 import { specWarningsOf } from './spec-warnings.ts'
 
 /** The facts that a status is built from. */
@@ -49,7 +50,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const { workspace, children } = world
   const { generation, name } = workspace.metadata
   const { judged, problem } = facts
-  const standing = withRefusal(standingOf(facts, secretsOf(world, judged)), world.refusal, {
+  const standing = withRefusal(standingOf(world, facts), world.refusal, {
     phase: 'Provisioning',
     reason: 'Refused',
   })
@@ -135,27 +136,39 @@ function causes(first: Judged | undefined, secrets: WorkspaceSecrets | undefined
 }
 
 function standingOf(
+  world: WorkspaceWorld,
   { judged, leaving, problem }: WorkspaceStatusFacts,
-  secrets: WorkspaceSecrets | undefined,
 ): Standing<WorkspacePhase, WorkspaceReason> {
   if (problem !== undefined) return { phase: problem.phase, reason: problem.why, message: problem.message }
-  const members = membersOf(judged)
-  const ignored = judged.filter(isIgnored).map(({ component }) => idOfComponent(component))
+  const secrets = secretsOf(world, judged)
   const worst = worstOf(judged)
   const first = worst ?? (leaving.length > 0 ? undefined : remarkableIn(judged))
+  const isOffAsWanted = isLabHalted(world) && worst === undefined && leaving.length === 0
   const message = [
+    isOffAsWanted ? 'switched off: spec.powerState is Halted' : '',
     ...causes(first, secrets),
-    `${shareIn('Ready', members)} components are ready`,
-    listed('Failed', members),
-    listed('Provisioning', members),
-    ignored.length === 0 ? '' : `not deployed: ${firstFew(ignored, SHOWN_MAX)}`,
+    ...figuresTold(judged),
     leaving.length === 0 ? '' : `being removed: ${firstFew(leaving.map(idOfObject), SHOWN_MAX)}`,
   ].filter((text) => text !== '')
   // A loss comes first in words. It does not hide that something else cannot go on.
   const isFailed = judged.some(({ standing }) => standing.phase === 'Failed')
   const phase = isFailed ? 'Failed' : (worst?.standing.phase ?? (leaving.length > 0 ? 'Provisioning' : 'Ready'))
-  const reason = first?.standing.why ?? (phase === 'Ready' ? 'Ready' : 'Provisioning')
+  const own = isOffAsWanted ? 'Halted' : first?.standing.why
+  const reason = own ?? (phase === 'Ready' ? 'Ready' : 'Provisioning')
   return { phase, reason, message: message.join('; ') }
+}
+
+function figuresTold(judged: readonly Judged[]): string[] {
+  const members = membersOf(judged)
+  const ignored = judged.filter(isIgnored).map(({ component }) => idOfComponent(component))
+  const off = members.filter(isOff).length
+  return [
+    `${shareIn('Ready', members)} components are ready`,
+    off === 0 ? '' : `${off} of them ${off === 1 ? 'is' : 'are'} off`,
+    listed('Failed', members),
+    listed('Provisioning', members),
+    ignored.length === 0 ? '' : `not deployed: ${firstFew(ignored, SHOWN_MAX)}`,
+  ]
 }
 
 /** Conditions that stay: nothing else says after a minute that the volume, or the Secret, which is there is not the one that was there. */
@@ -222,13 +235,23 @@ function awaitedIn({ judged, leaving, problem }: WorkspaceStatusFacts): string |
 function figuresOf(judged: readonly Judged[]): Partial<WorkspaceStatus> {
   const members = membersOf(judged)
   const ignored = judged.length - members.length
-  const counts = { ...countsOf(['Ready', 'Provisioning', 'Failed'], members), ...(ignored > 0 && { ignored }) }
+  const halted = members.filter(isOff).length
+  const counts = {
+    ...countsOf(['Ready', 'Provisioning', 'Failed'], members),
+    ...(halted > 0 && { halted }),
+    ...(ignored > 0 && { ignored }),
+  }
   return { ready: shareIn('Ready', members), counts }
 }
 
 /** Nobody deployed it, or looks whether it works any more: it is neither ready nor not. */
 function isIgnored({ standing: { phase, why, reason = why } }: Judged): boolean {
   return phase === 'Ready' && (reason === 'IgnoredOnDeploy' || reason === 'NotDeployedAnyMore')
+}
+
+/** Reports whether a member is off because that is wanted. */
+function isOff({ phase, reason }: Member<WorkspacePhase>): boolean {
+  return phase === 'Ready' && reason === 'Halted'
 }
 
 function membersOf(judged: readonly Judged[]) {

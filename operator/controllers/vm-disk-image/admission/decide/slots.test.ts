@@ -1,25 +1,28 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Start } from '../../decide/image-plan.ts'
 import type { Holder } from '../../world.ts'
 import { aHolder, aStart } from '../admission.fixtures.ts'
-import { adopt, decideSlots, type SlotFacts, slotKeyOf } from './slots.ts'
+import { adopt, decideSlots, type SlotFacts, slotKeyOf, slotsLeft } from './slots.ts'
 
 const template = aStart('a', '1').start
 const start = (uid: string) => ({ ...template, uid, name: uid })
 const base = aHolder('a')
 const holder = (uid: string, claimant = 'me'): Holder => ({ ...base, uid, name: uid, claimant })
 
-const decide = (facts: Partial<SlotFacts>) =>
-  decideSlots({
+const decide = ({ queue = [], ...more }: Partial<SlotFacts> & { readonly queue?: readonly Start[] }) => {
+  const facts: SlotFacts = {
     ledger: { limit: 2, holders: [] },
     me: 'me',
     limit: 2,
-    isOver: () => false,
+    over: new Set(),
     unheld: 0,
-    heads: () => [],
     isAdmitting: true,
-    ...facts,
-  })
+    ...more,
+  }
+  const left = slotsLeft(facts)
+  return decideSlots(facts, left, queue.slice(0, left.free))
+}
 
 describe('the slots', () => {
   it('are not written when nothing changes', () => {
@@ -42,27 +45,27 @@ describe('the slots', () => {
 
   it('are released and taken in one write', () => {
     const ledger = { limit: 1, holders: [holder('a')] }
-    const { next } = decide({ ledger, limit: 1, isOver: () => true, heads: () => [start('b')] })
+    const { next } = decide({ ledger, limit: 1, over: new Set(ledger.holders), queue: [start('b')] })
     expect(next.holders.map(({ uid }) => uid)).toEqual(['b'])
   })
 
   it('of others are never released', () => {
     const ledger = { limit: 2, holders: [holder('a', 'other')] }
-    expect(decide({ ledger, isOver: () => true }).next.holders).toEqual(ledger.holders)
+    expect(decide({ ledger, over: new Set(ledger.holders) }).next.holders).toEqual(ledger.holders)
   })
 
   it('are not given twice to one image', () => {
     const ledger = { limit: 2, holders: [holder('a')] }
-    expect(decide({ ledger, heads: () => [start('a')] })).toMatchObject({ next: ledger, isChange: false })
+    expect(decide({ ledger, queue: [start('a')] })).toMatchObject({ next: ledger, isChange: false })
   })
 
   it('are released but not given in quiet times', () => {
     const ledger = { limit: 2, holders: [holder('a')] }
     const decision = decide({
       ledger,
-      isOver: () => true,
+      over: new Set(ledger.holders),
       isAdmitting: false,
-      heads: (count) => [start('b')].slice(0, count),
+      queue: [start('b')],
     })
     expect(decision).toMatchObject({ next: { holders: [] } })
   })
@@ -88,8 +91,8 @@ describe('the slots', () => {
           limit,
           unheld,
           isAdmitting,
-          isOver: (one) => over.has(one.uid),
-          heads: (count) => queue.slice(0, count).map(start),
+          over: new Set(ledger.holders.filter((one) => over.has(one.uid))),
+          queue: queue.map(start),
         })
         const kept = ledger.holders.filter((one) => one.claimant === 'other' || !over.has(one.uid))
         expect(next.limit).toBe(limit)

@@ -14,24 +14,38 @@ export interface SlotFacts {
   readonly me: string
   /** The limit that the policy wants. */
   readonly limit: number
-  /** Whether the download of a holder of this process is certainly over. */
-  readonly isOver: (holder: Holder) => boolean
+  /** The holders whose downloads are certainly over. */
+  readonly over: ReadonlySet<Holder>
   /** Number of the operator's DataVolumes that may download but have no holder. They count until they are gone. */
   readonly unheld: number
-  /** Returns the next images, at most `count`. */
-  readonly heads: (count: number) => readonly Start[]
   readonly isAdmitting: boolean
+}
+
+interface SlotsLeft {
+  /** Who keeps its slot. */
+  readonly kept: readonly Holder[]
+  /** How many slots may be taken, of which one step takes at most {@link TAKEN_AT_ONCE}. */
+  readonly free: number
+}
+
+/** Returns what is left of the slots when those of downloads that are over are freed. */
+export function slotsLeft({ ledger, me, limit, over, unheld, isAdmitting }: SlotFacts): SlotsLeft {
+  const kept = ledger.holders.filter((holder) => holder.claimant !== me || !over.has(holder))
+  return { kept, free: isAdmitting ? Math.max(0, limit - kept.length - unheld) : 0 }
 }
 
 /**
  * Returns the next state of the ledger: frees the slots of downloads that are over and takes slots for the next images, in one write. The write
  * checks whether the state is still current. `hasMore`: free slots are left for another step.
+ * @param heads the next images, at most as many as there are free slots
  */
-export function decideSlots({ ledger, me, limit, isOver, unheld, heads, isAdmitting }: SlotFacts) {
-  const kept = ledger.holders.filter((holder) => holder.claimant !== me || !isOver(holder))
-  const free = isAdmitting ? Math.max(0, limit - kept.length - unheld) : 0
+export function decideSlots(
+  { ledger, me, limit, isAdmitting }: SlotFacts,
+  { kept, free }: SlotsLeft,
+  heads: readonly Start[],
+) {
   const holding = new Set(kept.map(({ uid }) => uid))
-  const taken = heads(Math.min(free, TAKEN_AT_ONCE)).filter(({ uid }) => !holding.has(uid))
+  const taken = heads.filter(({ uid }) => !holding.has(uid))
   const holders = taken.map(({ uid, namespace, name, revision, attempt }): Holder => {
     return { uid, namespace, name, revision, attempt, claimant: me }
   })

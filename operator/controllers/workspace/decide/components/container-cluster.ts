@@ -18,8 +18,9 @@ import {
 } from '@open-terrain/constructs/operator'
 import { redactUrls } from '../../../../base/messages.ts'
 import { withoutSecretsOf } from '../../../../base/secrets-of.ts'
+import { isTerminating } from '../../../../kube/kube-object.ts'
 import { CONFIG_MAP, DEPLOYMENT } from '../../../../kube/resource-types.ts'
-import { type ContainerPodView, configMapsOf, type DeploymentView } from '../../child-views.ts'
+import { type ContainerPodView, configMapsOf, type DeploymentView, hasPodEnded } from '../../child-views.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import {
   type Blueprint,
@@ -37,11 +38,12 @@ import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { dependencyWarnings, placementWarnings } from '../dependencies.ts'
 import { staleHosts, unnamed } from '../host-names.ts'
 import { missingSecrets } from '../missing-secrets.ts'
-import { memberOf } from '../node-group.ts'
+import { isHolding, memberOf } from '../node-group.ts'
 import { refusedOverrides } from '../overrides.ts'
-import { forgotten, judgePlacement, type Placement } from '../placement.ts'
+import { forgotten, judgeEnding, judgePlacement, type Placement } from '../placement.ts'
 import { judgeNetworks } from '../pod-networks.ts'
 import { livePod, podTrouble } from '../pod-trouble.ts'
+import { isLabHalted, isSwitchedOff } from '../power.ts'
 import { ansibleIdOf } from './ansible.ts'
 import { networkIds, refusedMove, refusedNetworks } from './network.ts'
 import { secretIds } from './secret.ts'
@@ -263,6 +265,7 @@ function held(absent: ReturnType<typeof componentFailed>): Pick<Component, 'held
 function judgeCluster(world: WorkspaceWorld, component: Component, now: number): Judgement {
   const { name } = component
   const deployment = world.children.get(idOf(DEPLOYMENT.kind, name)) as DeploymentView
+  if (isLabHalted(world)) return judgeHalted(world, name, deployment, now)
   const { updated, available, replicas } = deployment
   // Not what the spec asks for: a Deployment that may not be changed keeps the networks that it has.
   const networks = podNetworksIn(memberOf(world, name)?.template.metadata.annotations)
@@ -278,6 +281,17 @@ function judgeCluster(world: WorkspaceWorld, component: Component, now: number):
   return placement?.standing === undefined
     ? judgeDown(world, component, deployment, placement ?? {})
     : { ...placement, standing: placement.standing }
+}
+
+/** Judges a cluster of a workspace that is off. It is off when none of its pods may run any more. */
+function judgeHalted(world: WorkspaceWorld, name: string, deployment: DeploymentView, now: number): Judgement {
+  const left = (world.pods.get(name) ?? []).filter((pod) => !hasPodEnded(pod))
+  const isOff = isSwitchedOff(deployment) && isSeen(deployment) && deployment.replicas === 0 && left.length === 0
+  if (isOff) return { standing: componentReady(`the containers of ${name} are off, as the workspace is`, 'Halted') }
+  const holder = left.find((pod) => isTerminating(pod) && isHolding(pod))
+  return holder === undefined
+    ? { standing: componentWaiting('Halting', `the containers of ${name} are being stopped`) }
+    : judgeEnding(holder, now)
 }
 
 function running(

@@ -27,6 +27,7 @@ import { goneForGood, isNamespaceGone, lossRecordOf } from '../losses.ts'
 import { missingSecrets } from '../missing-secrets.ts'
 import { refusedOverrides } from '../overrides.ts'
 import { placedBefore } from '../placement.ts'
+import { isLabHalted, isSwitchedOff } from '../power.ts'
 import { imageIdsOf } from './image.ts'
 import { networkIds, refusedMove, refusedNetworks } from './network.ts'
 import { secretIds } from './secret.ts'
@@ -72,8 +73,7 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
     const vm = vms?.find((one) => one.name === name)
     return refusedMove({ ...world, spec }, vm?.interfaces, world.children.get(idOf(KIND, name)))
   },
-  obstacle: (world, component, now) =>
-    missingSecrets(world, idOf(KIND, component.name)) ?? withoutNode(world, component, now),
+  obstacle: (world, component, now) => secretLacking(world, component) ?? withoutNode(world, component, now),
   standing: (world, { name }) => judgeMachine(world, name),
   loss,
   isLost: isGoneWithNamespace,
@@ -138,8 +138,9 @@ const SAME: ReadonlySet<string> = new Set([
   'DiskLost',
   'DiskBeingDeleted',
 ])
-/** Reasons of a machine that runs, and that is not as the spec says. */
-const WAITS: ReadonlySet<string> = new Set<WorkspaceReason>([
+/** Reasons of a machine that is off, or that runs and is not as the spec says. */
+const SHOWN: ReadonlySet<string> = new Set<WorkspaceReason>([
+  'Halted',
   'ImageMismatch',
   'RebuildRequired',
   'RestartRequired',
@@ -151,11 +152,13 @@ const MOVING: ReadonlySet<string> = new Set(['Cloning', 'ImageSyncing', 'Waiting
 function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
   const machine = world.children.get(idOf(KIND, name)) as MachineFacts
   const { phase, reason = 'VirtualMachinePending', message = '' } = machine.status
+  const halting = haltingOf(world, machine)
+  if (halting !== undefined) return { standing: halting }
   if (!isJudged(machine))
     return { standing: componentWaiting('VirtualMachinePending', `VirtualMachine ${name} has not been looked at yet`) }
   if (phase === 'Ready')
     return {
-      standing: { ...componentReady(message, WAITS.has(reason) ? (reason as WorkspaceReason) : 'Ready'), reason },
+      standing: { ...componentReady(message, SHOWN.has(reason) ? (reason as WorkspaceReason) : 'Ready'), reason },
     }
   const secret = isSecret(reason) ? missingSecrets(world, idOf(KIND, name)) : undefined
   if (secret !== undefined) return { standing: secret }
@@ -165,6 +168,16 @@ function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
   if (phase === 'Failed') return { standing: { ...componentFailed(why ?? 'VirtualMachineFailed', message), reason } }
   const text = MOVING.has(reason) ? `the machine is ${phase}: ${reason}` : message
   return { standing: { ...componentWaiting(why ?? 'VirtualMachinePending', text), reason } }
+}
+
+/** Returns what to say of a machine of a workspace that is off, as long as its guest may run. That its disk is lost comes first. */
+function haltingOf(world: WorkspaceWorld, machine: MachineFacts): ComponentStanding | undefined {
+  const { phase, reason = '', message = '' } = machine.status
+  if (!isLabHalted(world) || LOSS_REASONS.has(reason)) return undefined
+  if (!isSwitchedOff(machine))
+    return componentWaiting('Halting', `VirtualMachine ${machine.metadata.name} is being switched off`)
+  const isStopping = isJudged(machine) && phase === 'Provisioning' && reason === 'Stopping'
+  return isStopping ? { ...componentWaiting('Halting', message), reason } : undefined
 }
 
 /** Reports whether its status is about its present spec. A change of the spec brings no disk back. */
@@ -177,7 +190,14 @@ function isSecret(reason: string): boolean {
   return reason === 'MissingPasswordSecret' || reason === 'MissingUserDataSecret'
 }
 
+/** A machine that is there has been given its passwords, or says itself what it waits for. */
+function secretLacking(world: WorkspaceWorld, { name }: Component): ComponentStanding | undefined {
+  return machineIn(world, name) === undefined ? missingSecrets(world, idOf(KIND, name)) : undefined
+}
+
 function withoutNode(world: WorkspaceWorld, { objects }: Component, now: number): ComponentStanding | undefined {
+  // What is off takes no node.
+  if (isLabHalted(world)) return undefined
   const [machine] = objects as readonly WorkspaceMachineObject[]
   const { nodeGroup } = machine?.spec ?? {}
   const first = nodeGroup && placedBefore(world, nodeGroup, now)

@@ -25,6 +25,7 @@ import {
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { goneForGood, isRemakeAsked, lossRecordOf } from '../losses.ts'
+import { isLabHalted } from '../power.ts'
 
 const KIND = 'Volume'
 
@@ -82,6 +83,10 @@ function judgeVolume(world: WorkspaceWorld, component: Component): Judgement {
   if (claim.phase === 'Bound')
     return { standing: componentReady(`${boundText(name)}${claim.capacity ?? claim.requested ?? 'room'}`) }
   if (claim.phase === 'Lost') return lostClaim(world, component, claim)
+  if (isLabHalted(world)) {
+    const message = `claim ${claim.metadata.name} is there; its storage may wait until a member that uses it is switched on`
+    return { standing: componentReady(message) }
+  }
   if (!isMounted(world, name) && !isDisk(world, name))
     return {
       standing: componentReady(
