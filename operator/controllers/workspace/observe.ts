@@ -148,7 +148,7 @@ function nodesOf(
   namespace: string,
   pods: readonly ContainerPodView[],
 ): WorkspaceWorld['nodes'] {
-  const running = machines.find(BY_NAMESPACE, namespace).map(({ status }) => status.nodeName ?? '')
+  const running = machines.find(BY_NAMESPACE, namespace).map(({ status }) => status.kubevirt?.nodeName ?? '')
   const names = [...pods.map(({ node }) => node), ...running].filter((node) => node !== '')
   return new Map(
     names.toSorted().map((node) => {

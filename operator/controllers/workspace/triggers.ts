@@ -137,7 +137,7 @@ function aboutPlays({ status: { clone, diskUID, restoredClaim, kubevirt } }: Mac
 function aboutMachine(machine: MachineFacts | undefined): unknown {
   if (machine === undefined) return undefined
   const { metadata, spec, status } = machine
-  const { phase, reason, message, nodeName, observedGeneration, missingSecretKeys } = status
+  const { phase, reason, message, kubevirt, observedGeneration, missingSecretKeys } = status
   const hasDisk = hasItsDisk(machine)
   const { resourceVersion: _version, ...rest } = metadata
   return [
@@ -146,7 +146,7 @@ function aboutMachine(machine: MachineFacts | undefined): unknown {
     phase,
     reason,
     message,
-    nodeName,
+    kubevirt?.nodeName,
     observedGeneration,
     missingSecretKeys,
     hasDisk,

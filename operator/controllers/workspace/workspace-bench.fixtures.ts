@@ -54,7 +54,7 @@ export function aWorkspace(spec: WorkspaceSpecInput, name = NAME): KubeObject & 
   return { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', metadata: { name }, spec }
 }
 
-const MACHINE_RUNS = { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
+export const MACHINE_RUNS = { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
 const MACHINE_IS_OFF = { phase: 'Ready', reason: 'Halted', message: 'the machine is off' }
 
 /** The controller of workspaces on an in-memory cluster. The test plays all other clients. */

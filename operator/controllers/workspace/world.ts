@@ -19,22 +19,7 @@ export interface WorkspaceView extends OwnView {
 /** An Open Terrain VirtualMachine as its own cache keeps it. */
 export interface MachineFacts extends KubeObject {
   readonly spec: unknown
-  readonly status: {
-    readonly phase?: string | undefined
-    readonly reason?: string | undefined
-    readonly message?: string | undefined
-    readonly nodeName?: string | undefined
-    readonly bootedAt?: string | undefined
-    readonly conditions?: VirtualMachineStatus['conditions']
-    readonly warnings?: number | undefined
-    readonly missingSecretKeys?: VirtualMachineStatus['missingSecretKeys']
-    readonly clone?: { readonly uid?: string | undefined; readonly phase?: string | undefined } | undefined
-    readonly diskUID?: string | undefined
-    readonly restoredClaim?: string | undefined
-    readonly kubevirt?: { readonly instanceUID?: string | undefined } | undefined
-    readonly disks?: readonly { readonly image?: string | undefined }[] | undefined
-    readonly observedGeneration?: number | undefined
-  }
+  readonly status: Partial<VirtualMachineStatus>
 }
 
 /** Facts about an image that the workspace names. */
