@@ -50,7 +50,9 @@ const SENT: Readonly<Record<string, readonly [kind: string, sent: (secret: strin
   ],
   'a header of a probe': [
     'VirtualMachine',
-    (secret) => ({ readinessProbe: { httpGet: { port: 80, httpHeaders: [{ name: 'Authorization', value: secret }] } } }),
+    (secret) => ({
+      readinessProbe: { httpGet: { port: 80, httpHeaders: [{ name: 'Authorization', value: secret }] } },
+    }),
   ],
   'an environment variable': [
     'Deployment',

@@ -36,16 +36,16 @@ export function triggersOf<P extends KubeObject>(objects: Pick<Store<P>, 'find'>
       { of, label, byUid, byChild }: Children<P>,
       also?: (change: Change<T>) => void,
     ): () => void {
+      const parents = (child: T): void => {
+        const { namespace, labels } = child.metadata
+        for (const uid of new Set([controllerOfKind(child, of)?.uid, labels?.[label]]))
+          if (uid !== undefined) all(byUid(uid, namespace))
+      }
       return others.onChange(
         whenContentChanged((change) => {
           const { key, before, after } = change
           all(objects.find(byChild, key))
-          for (const object of [before, after]) {
-            if (object === undefined) continue
-            const { namespace, labels } = object.metadata
-            for (const uid of new Set([controllerOfKind(object, of)?.uid, labels?.[label]]))
-              if (uid !== undefined) all(byUid(uid, namespace))
-          }
+          for (const object of [before, after]) if (object !== undefined) parents(object)
           also?.(change)
         }),
       )
