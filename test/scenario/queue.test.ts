@@ -40,7 +40,10 @@ describe('the queue', () => {
     await world.untilRenewed(8)
     expect(world.operator?.writes.slice(writesNow), 'writes while idle').toEqual([])
     const reads = world.operator?.requests.slice(requestsNow).filter(({ verb }) => verb !== 'watch') ?? []
-    expect(reads.filter(({ resource }) => resource !== 'leases'), 'reads while idle').toEqual([])
+    expect(
+      reads.filter(({ resource }) => resource !== 'leases'),
+      'reads while idle',
+    ).toEqual([])
     await world.finish()
   })
 
