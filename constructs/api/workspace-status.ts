@@ -14,8 +14,8 @@ export const WORKSPACE_PHASES = {
 export type WorkspacePhase = (typeof WORKSPACE_PHASES)[keyof typeof WORKSPACE_PHASES]
 
 /**
- * Types of the conditions. All of them are always present, except `NetworksIsolated`, which only workspaces with networks have, and `VolumeLost`,
- * `SecretLost` and `SpecWarning`, which are present only while they hold.
+ * Types of the conditions. All of them are always present, except `NetworksIsolated`, which only workspaces with networks have, and those of losses and
+ * warnings, which are present only while they hold.
  */
 export const WORKSPACE_CONDITIONS = {
   ...SETTLING_CONDITIONS,
