@@ -2,6 +2,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { type Cluster, type ClusterOptions, startCluster } from '../../sandbox/control-plane/cluster.ts'
 import { auditFlags } from './audit-log.ts'
 import { READABLE_STORAGE } from './etcd-history.ts'
+import { keepAccount } from './operator-account.ts'
 
 /** The cluster of this worker. An operator serves every image of its cluster, so tests that run in parallel need different clusters. */
 let shared: Promise<Cluster> | undefined
@@ -12,7 +13,10 @@ let shared: Promise<Cluster> | undefined
  */
 export function useCluster(): () => Cluster {
   return clusterOf(() => {
-    shared ??= start()
+    shared ??= start().then((cluster) => {
+      keepAccount(cluster)
+      return cluster
+    })
     return shared
   })
 }

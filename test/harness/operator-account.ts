@@ -36,6 +36,27 @@ interface Issuer {
   readonly controlPlane: { addUser(name: string, groups: readonly string[]): Promise<{ readonly path: string }> }
 }
 
+/** What was given last, and to which namespace, by the clusters that keep it. */
+const KEPT = new WeakMap<Issuer, { namespace: string; kubeconfig: string } | undefined>()
+
+/**
+ * From now on, this cluster keeps the last account from world to world. Before an API server knows new rights and has compiled what confines them,
+ * most of the time of a short scenario is over.
+ */
+export function keepAccount(cluster: Issuer): void {
+  KEPT.set(cluster, undefined)
+}
+
+/** The account that the last world of this cluster left, if the cluster keeps it. */
+export function keptAccount(cluster: Issuer): { readonly namespace: string; readonly kubeconfig: string } | undefined {
+  return KEPT.get(cluster)
+}
+
+/** Whether this namespace has the account that the cluster keeps. It is not deleted with its world. */
+export function isKept(cluster: Issuer, namespace: string): boolean {
+  return KEPT.get(cluster)?.namespace === namespace
+}
+
 /**
  * Returns the kubeconfig of the operator's ServiceAccount in this namespace, with the permissions of its installation manifest, confined
  * as there. An operator in another namespace of the same cluster loses them.
@@ -47,6 +68,7 @@ export async function operatorAccount(cluster: Issuer, client: KubeClient, names
   const { path } = await cluster.controlPlane.addUser(account, groups)
   await untilGranted(path, namespace)
   await untilConfined(path)
+  if (KEPT.has(cluster)) KEPT.set(cluster, { namespace, kubeconfig: path })
   return path
 }
 

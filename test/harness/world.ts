@@ -4,7 +4,7 @@ import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { RequestReport } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
-import { NAMESPACE } from '../../operator/kube/resource-types.ts'
+import { CONFIG_MAP, EVENT, LEASE, NAMESPACE, SECRET } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ImageServer } from '../../sandbox/image-server/image-server.ts'
 import type { SimulatorOptions, Simulators } from '../../sandbox/simulators/index.ts'
@@ -16,7 +16,7 @@ import { type DataVolume, IMAGE, type Image, isFinished, isSynced, reasonOf } fr
 import { checkLedger, checkOrder, type OrderOptions } from './ledger-check.ts'
 import { LogBook } from './log.ts'
 import { Mirror } from './mirror.ts'
-import { operatorAccount } from './operator-account.ts'
+import { isKept, keptAccount, operatorAccount } from './operator-account.ts'
 import { OperatorInProcess } from './operator-in-process.ts'
 import { inNamespaces, leftovers } from './own-objects.ts'
 import { persist } from './persist.ts'
@@ -30,7 +30,10 @@ export { SNAPSHOTS, STORAGE }
 export type SpecInput = Partial<VMDiskImageSpecInput>
 
 export interface WorldOptions {
-  /** Names of the namespaces. Default: names that no other world has. */
+  /**
+   * Names of the namespaces. Default: names that no other world has. A cluster that test files share keeps the operator's namespace, empty, and
+   * its rights.
+   */
   readonly names?: WorldNames
   readonly policy?: Readonly<Record<string, string>>
   /** Do not start an operator. The test starts it. */
@@ -104,6 +107,10 @@ export class World extends Grounds implements AsyncDisposable {
     const warned: RequestReport[] = []
     const onRequest = (report: RequestReport) => report.warning !== undefined && warned.push(report)
     const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-scenario', onRequest })
+    const kept = options.names === undefined ? keptAccount(cluster) : undefined
+    // Before anything is recorded: this world must not see what the one before left.
+    if (kept !== undefined) await clear(client, kept.namespace)
+    const names = options.names ?? newNames()
     const imageServer = await ImageServer.start({ defaultSizeBytes: IMAGE_BYTES })
     const gate = new Gate()
     const world = new World({
@@ -115,15 +122,16 @@ export class World extends Grounds implements AsyncDisposable {
       imageServer,
       gate,
       simulators: await simulatorsFor(client, imageServer, gate, options.pace),
-      names: options.names ?? newNames(),
+      names: { ...names, operator: kept?.namespace ?? names.operator },
       warned,
       mostDownloads: options.mostDownloads ?? Number(options.policy?.['concurrency'] ?? 4),
     })
-    await world.createNamespace(world.operatorNamespace)
+    if (kept === undefined) await world.createNamespace(world.operatorNamespace)
+    else world.namespaces.push(kept.namespace)
     await world.createNamespace(world.namespace)
     await world.createClasses()
     if (options.policy !== undefined) await world.setPolicy(options.policy)
-    world.operatorKubeconfig = await operatorAccount(cluster, client, world.operatorNamespace)
+    world.operatorKubeconfig = kept?.kubeconfig ?? (await operatorAccount(cluster, client, world.operatorNamespace))
     if (!options.idle) world.startOperator()
     return world
   }
@@ -343,6 +351,15 @@ export class World extends Grounds implements AsyncDisposable {
       await this.client.mergePatch(IMAGE, image.metadata, { metadata: { finalizers } }).catch(ignoreNotFound)
       await this.client.delete(IMAGE, image.metadata).catch(ignoreNotFound)
     }
-    for (const name of this.namespaces) await this.client.delete(NAMESPACE, { name }).catch(ignoreNotFound)
+    const own = this.namespaces.filter((name) => !isKept(this.cluster, name))
+    for (const name of own) await this.client.delete(NAMESPACE, { name }).catch(ignoreNotFound)
+  }
+}
+
+/** Removes what operators write down in their namespace, and what people and tests add to that. */
+async function clear(client: HttpKubeClient, namespace: string): Promise<void> {
+  for (const type of [LEASE, CONFIG_MAP, SECRET, EVENT]) {
+    const { items } = await client.list(type, { namespace })
+    await Promise.all(items.map(({ metadata }) => client.delete(type, metadata).catch(ignoreNotFound)))
   }
 }

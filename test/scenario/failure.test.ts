@@ -1,11 +1,46 @@
 import { describe, expect, it } from 'vitest'
+import type { ImageFault } from '../../sandbox/image-server/rules.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
 import { served, starts } from '../harness/history.ts'
 import { type Image, reasonOf } from '../harness/kinds.ts'
-import { World } from '../harness/world.ts'
+import { type SpecInput, World } from '../harness/world.ts'
 
 const QUICK = { retryBackoffDuration: '600ms', retryLimit: '2', concurrency: '1' }
+
+/** What no retry can help, by the name of the image. */
+interface Hopeless {
+  readonly reason: string
+  readonly spec?: SpecInput
+  /** Of the image server. */
+  readonly fault?: ImageFault
+  /** What the importer says once it has the whole image. */
+  readonly why?: string
+}
+
+const HOPELESS: Readonly<Record<string, Hopeless>> = {
+  'http-missing': { reason: 'NotFound', fault: { status: 404 } },
+  'http-denied': { reason: 'AccessDenied', fault: { status: 403 } },
+  's3-missing': { reason: 'NotFound', fault: { status: 404 }, spec: { sourceType: 's3' } },
+  's3-denied': { reason: 'AccessDenied', fault: { status: 403 }, spec: { sourceType: 's3' } },
+  'registry-denied': { reason: 'AccessDenied', fault: { status: 403 }, spec: { sourceType: 'registry' } },
+  'other-checksum': { reason: 'ChecksumMismatch', spec: { checksum: `sha256:${'0'.repeat(64)}` } },
+  'too-large': {
+    reason: 'DiskTooSmall',
+    why: 'virtual image size 25769803776 is larger than the reported available storage 1073741824. A larger PVC is required',
+  },
+  incomplete: {
+    reason: 'SourceInvalid',
+    why: 'Image a is invalid because it has invalid backing file base.qcow2',
+  },
+}
+
+/** What happens to the first importer of an image, by the name of the image. */
+const UNLUCKY = {
+  'out-of-memory': { fault: { type: 'oomKilled' }, reason: 'OutOfMemory' },
+  evicted: { fault: { type: 'evicted', after: 1024 }, reason: 'Evicted' },
+  'hidden-error': { fault: { type: 'error', after: 1024, hidden: true }, reason: 'ImporterFailed' },
+} as const
 
 describe('an image that fails', () => {
   const cluster = useCluster()
@@ -42,63 +77,50 @@ describe('an image that fails', () => {
     await world.finish()
   })
 
+  it('fails at once where no retry can help, and the queue goes on', async () => {
+    await using world = await World.start(cluster(), { policy: QUICK })
+    for (const [name, { fault, why }] of Object.entries(HOPELESS)) {
+      world.imageServer.set({ path: `/${world.namespace}/${name}.qcow2`, fault: fault ?? {} })
+      if (why === undefined) continue
+      const message = `Unable to process data: Unable to convert source data to target format: ${why}`
+      world.simulators.cdi.script({ image: world.urlOf(name) }, { type: 'error', after: 'end', message })
+    }
+    const urlOf = (name: string, spec: SpecInput) =>
+      world.urlOf(name).replace('https:', spec.sourceType === 'registry' ? 'docker:' : 'https:')
+    for (const [name, { spec = {} }] of Object.entries(HOPELESS)) {
+      await world.createImage(name, { ...spec, url: urlOf(name, spec) })
+    }
+    await world.createImage('next')
+    for (const [name, { reason, spec = {} }] of Object.entries(HOPELESS)) {
+      const { status } = await world.untilPhase(name, 'Failed')
+      expect(status?.attempts, name).toMatchObject([{ number: 1, outcome: 'Failed', reason, downloads: 1 }])
+      expect(world.downloadsOf(urlOf(name, spec)), name).toBe(1)
+    }
+    await world.untilSynced('next')
+    await world.finish()
+  })
+
   it('recovers by itself when a retry works', async () => {
     await using world = await World.start(cluster(), { policy: QUICK })
+    const { cdi } = world.simulators
     world.imageServer.set({ path: `/${world.namespace}/flaky.qcow2`, fault: { status: 503 }, times: 2 })
-    const { status } = await world.syncImage('flaky')
+    for (const [name, { fault }] of Object.entries(UNLUCKY))
+      cdi.script({ image: world.urlOf(name) }, fault, { times: 1 })
+    cdi.script({ image: world.urlOf('compressed') }, { type: 'scratchSpaceRequired' })
+    for (const name of ['flaky', 'compressed', ...Object.keys(UNLUCKY)]) await world.createImage(name)
+
+    const { status } = await world.untilSynced('flaky')
     expect(status?.attempts?.map(({ outcome }) => outcome)).toEqual(['Failed', 'Failed', 'Succeeded'])
     expect(world.downloads('flaky')).toBe(3)
-    await world.finish()
-  })
-
-  it.each([
-    { reason: 'NotFound', fault: { status: 404 }, spec: {} },
-    { reason: 'AccessDenied', fault: { status: 403 }, spec: {} },
-    { reason: 'NotFound', fault: { status: 404 }, spec: { sourceType: 's3' } },
-    { reason: 'AccessDenied', fault: { status: 403 }, spec: { sourceType: 's3' } },
-    { reason: 'AccessDenied', fault: { status: 403 }, spec: { sourceType: 'registry' } },
-    { reason: 'ChecksumMismatch', fault: {}, spec: { checksum: `sha256:${'0'.repeat(64)}` } },
-  ] as const)('fails at once for $reason with $spec', async ({ reason, fault, spec }) => {
-    await using world = await World.start(cluster(), { policy: QUICK })
-    world.imageServer.set({ path: `/${world.namespace}/hopeless.qcow2`, fault })
-    const isOfRegistry = 'sourceType' in spec && spec.sourceType === 'registry'
-    const url = world.urlOf('hopeless').replace('https:', isOfRegistry ? 'docker:' : 'https:')
-    await world.createImage('hopeless', { ...spec, url })
-    await world.createImage('next')
-    const { status } = await world.untilPhase('hopeless', 'Failed')
-    expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Failed', reason, downloads: 1 }])
-    await world.untilSynced('next')
-    expect(world.downloadsOf(url)).toBe(1)
-    await world.finish()
-  })
-
-  it.each([
-    {
-      reason: 'DiskTooSmall',
-      why: 'virtual image size 25769803776 is larger than the reported available storage 1073741824. A larger PVC is required',
-    },
-    { reason: 'SourceInvalid', why: 'Image a is invalid because it has invalid backing file base.qcow2' },
-  ] as const)('fails at once when the whole image is there, and is no good: $reason', async ({ reason, why }) => {
-    await using world = await World.start(cluster(), { policy: QUICK })
-    const message = `Unable to process data: Unable to convert source data to target format: ${why}`
-    world.simulators.cdi.script({ namespace: world.namespace }, { type: 'error', after: 'end', message })
-    await world.createImage('useless')
-    const { status } = await world.untilPhase('useless', 'Failed')
-    expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Failed', reason }])
-    expect(world.downloads('useless')).toBe(1)
-    await world.finish()
-  })
-
-  it.each([
-    { fault: { type: 'oomKilled' }, reason: 'OutOfMemory' },
-    { fault: { type: 'evicted', after: 1024 }, reason: 'Evicted' },
-    { fault: { type: 'error', after: 1024, hidden: true }, reason: 'ImporterFailed' },
-  ] as const)('retries after $fault.type', async ({ fault, reason }) => {
-    await using world = await World.start(cluster(), { policy: QUICK })
-    world.simulators.cdi.script({ namespace: world.namespace }, fault, { times: 1 })
-    const { status } = await world.syncImage('unlucky')
-    expect(status?.attempts).toMatchObject([{ outcome: 'Failed', reason }, { outcome: 'Succeeded' }])
-    expect(world.downloads('unlucky')).toBeLessThanOrEqual(3)
+    for (const [name, { reason }] of Object.entries(UNLUCKY)) {
+      const unlucky = await world.untilSynced(name)
+      expect(unlucky.status?.attempts, name).toMatchObject([{ outcome: 'Failed', reason }, { outcome: 'Succeeded' }])
+      expect(world.downloads(name), name).toBeLessThanOrEqual(3)
+    }
+    // It is no failure to need scratch space.
+    const compressed = await world.untilSynced('compressed')
+    expect(compressed.status?.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded' }])
+    expect(served(world, 'compressed')).toMatchObject({ completed: 1 })
     await world.finish()
   })
 
@@ -112,15 +134,6 @@ describe('an image that fails', () => {
     const { status } = await world.syncImage('silent')
     expect(status?.attempts).toMatchObject([{ outcome: 'Failed', reason }, { outcome: 'Succeeded' }])
     expect(served(world, 'silent')).toMatchObject({ requests: 2, maxOpen: 1 })
-    await world.finish()
-  })
-
-  it('is no failure to need scratch space', async () => {
-    await using world = await World.start(cluster(), { policy: QUICK })
-    world.simulators.cdi.script({ namespace: world.namespace }, { type: 'scratchSpaceRequired' })
-    const { status } = await world.syncImage('compressed')
-    expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded' }])
-    expect(served(world, 'compressed')).toMatchObject({ completed: 1 })
     await world.finish()
   })
 

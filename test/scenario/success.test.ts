@@ -45,14 +45,18 @@ describe('an image that syncs', () => {
     await world.finish()
   })
 
-  it.each([
-    { sourceType: 'registry', url: 'docker://registry.example.com/org/image:1.0' },
-    { sourceType: 'gcs', url: 'gs://bucket/images/object.qcow2' },
-    { sourceType: 'blank', url: undefined },
-  ] as const)('comes from $sourceType', async ({ sourceType, url }) => {
+  it('comes from each type of source', async () => {
     await using world = await World.start(cluster())
-    await world.syncImage('one', { sourceType, url: url as never })
-    if (url !== undefined) expect(world.downloadsOf(url)).toBe(1)
+    const sources = [
+      { sourceType: 'registry', url: 'docker://registry.example.com/org/image:1.0' },
+      { sourceType: 'gcs', url: 'gs://bucket/images/object.qcow2' },
+      { sourceType: 'blank', url: undefined },
+    ] as const
+    for (const { sourceType, url } of sources) await world.createImage(sourceType, { sourceType, url: url as never })
+    for (const { sourceType, url } of sources) {
+      await world.untilSynced(sourceType)
+      if (url !== undefined) expect(world.downloadsOf(url), sourceType).toBe(1)
+    }
     await world.finish()
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { apiVersionOf, type KubeObject, type Raw } from '../../operator/kube/kube-object.ts'
+import { apiVersionOf, type Raw, type ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
   CUSTOM_RESOURCE_DEFINITION,
@@ -10,111 +10,154 @@ import {
 } from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { A_CERTIFICATE } from '../harness/grounds.ts'
+import { reasonOf } from '../harness/kinds.ts'
 import { type SpecInput, World } from '../harness/world.ts'
 
-type Missing = readonly [what: string, reason: string, spec: SpecInput, provide: (world: World) => Promise<void>]
+/** What an image lacks, by its name. */
+interface Lack {
+  readonly reason: string
+  readonly spec: SpecInput
+  /** Keys of the policy that provide it. */
+  readonly policy?: Readonly<Record<string, string>>
+  readonly provide?: (world: World) => Promise<void>
+}
 
+const HERE = 'https://images.example.com/'
 const ELSEWHERE = 'https://elsewhere.example.com/'
 
-/** Sets the policy, including what was missing. */
-const withPolicy = (more: Readonly<Record<string, string>>) => (world: World) =>
-  world.setPolicy({ concurrency: '1', ...more })
+const LACKS: Readonly<Record<string, Lack>> = {
+  secret: {
+    reason: 'SecretMissing',
+    spec: { sourceType: 's3', secretRef: 'later' },
+    provide: (world) => world.createSecret('later'),
+  },
+  certificates: {
+    reason: 'CertConfigMapMissing',
+    spec: { certConfigMap: 'later' },
+    provide: (world) => world.createConfigMap('later'),
+  },
+  'storage-class': {
+    reason: 'StorageClassMissing',
+    spec: { storageClass: 'later' },
+    provide: (world) => world.createStorageClass('later'),
+  },
+  'default-storage-class': {
+    reason: 'StorageClassMissing',
+    spec: { storageClass: undefined },
+    policy: { defaultStorageClass: 'fast' },
+  },
+  'snapshot-class': {
+    reason: 'SnapshotClassMissing',
+    spec: { snapshotClass: 'later' },
+    provide: (world) => world.createSnapshotClass('later'),
+  },
+  permission: {
+    reason: 'UrlNotAllowed',
+    spec: { url: `${ELSEWHERE}x.qcow2` },
+    policy: { allowedSourceUrls: `${HERE},${ELSEWHERE}` },
+  },
+  size: { reason: 'DiskSizeMissing', spec: { diskSize: undefined }, policy: { defaultDiskSize: '16Mi' } },
+  'source-type': {
+    reason: 'SourceTypeMissing',
+    spec: { sourceType: undefined },
+    policy: { defaultSourceType: 'http' },
+  },
+}
 
-const MISSING: readonly Missing[] = [
-  ['its secret', 'SecretMissing', { sourceType: 's3', secretRef: 'later' }, (world) => world.createSecret('later')],
-  ['its certificates', 'CertConfigMapMissing', { certConfigMap: 'later' }, (world) => world.createConfigMap('later')],
-  ['its storage class', 'StorageClassMissing', { storageClass: 'later' }, (world) => world.createStorageClass('later')],
-  [
-    'a default storage class',
-    'StorageClassMissing',
-    { storageClass: undefined },
-    withPolicy({ defaultStorageClass: 'fast' }),
-  ],
-  [
-    'its snapshot class',
-    'SnapshotClassMissing',
-    { snapshotClass: 'later' },
-    (world) => world.createSnapshotClass('later'),
-  ],
-  [
-    'the permission of the policy',
-    'UrlNotAllowed',
-    { url: `${ELSEWHERE}x.qcow2` },
-    withPolicy({ allowedSourceUrls: ELSEWHERE }),
-  ],
-  ['a size', 'DiskSizeMissing', { diskSize: undefined }, withPolicy({ defaultDiskSize: '16Mi' })],
-  ['a source type', 'SourceTypeMissing', { sourceType: undefined }, withPolicy({ defaultSourceType: 'http' })],
-]
+/** An object that an image refers to, with a content that does not do. */
+interface Misfit {
+  readonly reason: string
+  readonly message: string
+  readonly type: ResourceType
+  readonly spec: SpecInput
+  readonly content: object
+  readonly correction: object
+}
+
+const MISFITS: Readonly<Record<string, Misfit>> = {
+  'pull-secret': {
+    reason: 'SecretInvalid',
+    message: 'Secret pull-secret in namespace <namespace>',
+    type: SECRET,
+    spec: { secretRef: 'pull-secret' },
+    content: {
+      type: 'kubernetes.io/dockerconfigjson',
+      stringData: { '.dockerconfigjson': '{"auths":{}}' },
+    },
+    correction: { stringData: { accessKeyId: 'id', secretKey: 'very-secret-key' } },
+  },
+  'no-certificates': {
+    reason: 'CertConfigMapInvalid',
+    message: 'ConfigMap no-certificates in namespace <namespace>',
+    type: CONFIG_MAP,
+    spec: { certConfigMap: 'no-certificates' },
+    content: { data: { 'ca.crt': 'to be done' } },
+    correction: { data: { 'ca.crt': A_CERTIFICATE } },
+  },
+  'of-another-driver': {
+    reason: 'SnapshotClassMismatch',
+    message: 'is of driver other.example.com, and StorageClass',
+    type: VOLUME_SNAPSHOT_CLASS,
+    spec: { snapshotClass: 'of-another-driver' },
+    content: { driver: 'other.example.com', deletionPolicy: 'Delete' },
+    correction: { driver: 'sandbox.example.com' },
+  },
+}
 
 describe('an image that lacks something', () => {
   const cluster = useOwnCluster()
 
-  it.each(MISSING)('waits for %s without a slot, lets others pass, and starts by itself', async (...missing) => {
-    const [, reason, spec, provide] = missing
-    const allowed: Record<string, string> =
-      reason === 'UrlNotAllowed' ? { allowedSourceUrls: 'https://images.example.com/' } : {}
-    await using world = await World.start(cluster(), { policy: { concurrency: '1', ...allowed } })
-    await world.createImage('incomplete', spec)
-    const waiting = await world.untilReason('incomplete', reason)
-    expect(waiting.status).toMatchObject({ phase: 'Queued', message: expect.stringMatching(/.{20}/) })
+  it('waits for it without a slot, lets others pass, and starts by itself', async () => {
+    let policy: Readonly<Record<string, string>> = { concurrency: '1', allowedSourceUrls: HERE }
+    await using world = await World.start(cluster(), { policy })
+    const lacks = Object.entries(LACKS)
+    for (const [name, { spec }] of lacks) await world.createImage(name, spec)
+    for (const [name, { reason }] of lacks) {
+      const { status } = await world.untilReason(name, reason)
+      expect(status).toMatchObject({ phase: 'Queued', message: expect.stringMatching(/.{20}/) })
+    }
 
     await world.syncImage('complete')
-    expect(world.holds('incomplete')).toBe(false)
-    expect(world.eventsOf('incomplete')).toContainEqual(expect.objectContaining({ type: 'Warning', reason }))
+    expect(lacks.filter(([name]) => world.holds(name))).toEqual([])
+    for (const [name, { reason }] of lacks) {
+      expect(world.eventsOf(name)).toContainEqual(expect.objectContaining({ type: 'Warning', reason }))
+    }
 
-    await provide(world)
-    await world.untilSynced('incomplete')
+    for (const [at, [name, lack]] of lacks.entries()) {
+      await lack.provide?.(world)
+      policy = { ...policy, ...lack.policy }
+      if (lack.policy !== undefined) await world.setPolicy(policy)
+      await world.untilSynced(name)
+      // It had what it lacked, and the others did not.
+      for (const [other, { reason }] of lacks.slice(at + 1)) expect(reasonOf(world.getImage(other))).toBe(reason)
+    }
     await world.finish()
   })
 
-  const pullSecret = {
-    type: 'kubernetes.io/dockerconfigjson',
-    stringData: { '.dockerconfigjson': '{"auths":{}}' },
-  }
-  it.each([
-    {
-      what: 'a pull secret',
-      reason: 'SecretInvalid',
-      type: SECRET,
-      spec: { secretRef: 'wrong' },
-      content: pullSecret,
-      correction: { stringData: { accessKeyId: 'id', secretKey: 'very-secret-key' } },
-    },
-    {
-      what: 'a ConfigMap without certificates',
-      reason: 'CertConfigMapInvalid',
-      type: CONFIG_MAP,
-      spec: { certConfigMap: 'wrong' },
-      content: { data: { 'ca.crt': 'to be done' } },
-      correction: { data: { 'ca.crt': A_CERTIFICATE } },
-    },
-  ])('waits without a slot for the content of $what, and starts when that is corrected', async (wrong) => {
-    const { reason, type, spec, content, correction } = wrong
+  it('waits without a slot for the content of what it refers to, and starts when that is corrected', async () => {
     // Only a change of the object can start it.
     await using world = await World.start(cluster(), { policy: { concurrency: '1', retryBackoffDuration: '1h' } })
-    const key = { namespace: world.namespace, name: 'wrong' }
-    await world.client.create(type, { apiVersion: 'v1', kind: type.kind, metadata: key, ...content } as KubeObject)
-    await world.createImage('one', spec)
-    const { status } = await world.untilReason('one', reason)
-    expect(status?.message).toContain(`${type.kind} wrong in namespace ${world.namespace}`)
+    const misfits = Object.entries(MISFITS).map(([name, misfit]) => {
+      const key = misfit.type.namespaced ? { namespace: world.namespace, name } : { name }
+      return { name, key, ...misfit }
+    })
+    for (const { name, key, type, spec, content } of misfits) {
+      await world.client.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata: key, ...content })
+      await world.createImage(name, spec)
+    }
+    for (const { name, reason, message } of misfits) {
+      const { status } = await world.untilReason(name, reason)
+      expect(status?.message).toContain(message.replace('<namespace>', world.namespace))
+    }
     await world.syncImage('other')
-    expect(world.holds('one')).toBe(false)
-    await world.client.mergePatch(type, key, correction)
-    const synced = await world.untilSynced('one')
-    expect(synced.status?.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded' }])
-    expect(JSON.stringify([synced.status, world.eventsOf('one'), world.logs.lines])).not.toContain('very-secret-key')
-    await world.finish()
-  })
-
-  it('waits for a snapshot class of the driver of its volumes', async () => {
-    await using world = await World.start(cluster())
-    await world.createSnapshotClass('of-another', 'other.example.com')
-    await world.createImage('one', { snapshotClass: 'of-another' })
-    const { status } = await world.untilReason('one', 'SnapshotClassMismatch')
-    expect(status?.message).toContain('is of driver other.example.com, and StorageClass')
-    expect(world.holds('one')).toBe(false)
-    await world.client.mergePatch(VOLUME_SNAPSHOT_CLASS, { name: 'of-another' }, { driver: 'sandbox.example.com' })
-    await world.untilSynced('one')
+    expect(misfits.filter(({ name }) => world.holds(name))).toEqual([])
+    for (const { name, key, type, correction } of misfits) {
+      await world.client.mergePatch(type, key, correction)
+      const { status } = await world.untilSynced(name)
+      expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded' }])
+      expect(JSON.stringify([status, world.eventsOf(name)])).not.toContain('very-secret-key')
+    }
+    expect(JSON.stringify(world.logs.lines)).not.toContain('very-secret-key')
     await world.finish()
   })
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isFinished } from '../../../cluster/import-facts.ts'
@@ -111,4 +111,13 @@ function table(): string {
 it('the table of situations in docs/architecture.md is what the code says', () => {
   const docs = readFileSync(join(import.meta.dirname, '../../../../docs/architecture.md'), 'utf8')
   expect(/^\| Situation .*\n(?:\|.*\n)+/m.exec(docs)?.[0]).toBe(table())
+})
+
+it('the tests of each situation are in one place, which has its name', () => {
+  const files = readdirSync(import.meta.dirname).filter((name) => /^plan-.*\.test\.ts$/.test(name))
+  const places = files.flatMap((name) => {
+    const text = readFileSync(join(import.meta.dirname, name), 'utf8')
+    return [...text.matchAll(/^describe\('(\w+)', /gm)].map(([, situation = '']) => situation)
+  })
+  expect(places.toSorted()).toEqual(NAMES.toSorted())
 })
