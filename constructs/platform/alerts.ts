@@ -66,7 +66,7 @@ const QUIET: {
       'Playing',
       'NotPlayed',
     ] as const),
-    ...(['Halted', 'Halting'] as const),
+    ...(['Halted', 'Halting', 'ExpiresSoon', 'Expired'] as const),
     ...(['NamespaceTerminating', 'Ready', 'UpToDate', 'ImageNotNeeded', 'DefaultRouteLeftOut'] as const),
     ...(['Outdated', 'SpecWarning', 'NamesNotCurrent'] as const),
     ...(['IgnoredOnDeploy', 'NotDeployedAnyMore', 'NodeIsolated', 'IsolationUnknown', 'Deleting'] as const),

@@ -11,6 +11,7 @@ import { withoutWrongAliases } from './aliases.ts'
 import { type Component, idOfObject } from './component.ts'
 import { IMAGE_KIND } from './components/image.ts'
 import { inTurn } from './dependencies.ts'
+import { expiryRequeue, removalAtEnd } from './expiry.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'
 import { lossesBeside } from './losses.ts'
@@ -31,6 +32,9 @@ import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
 export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan {
   const { workspace, spec } = world
   if (isTerminating(workspace)) return planWorkspaceDeletion(world, now)
+  const end = removalAtEnd(world)
+  // Nothing else is written: the deletion is of the version that has been judged.
+  if (end.length > 0) return { ...NOTHING_TO_DO, status: workspace.status, remove: end }
   const finalizer = workspace.metadata.finalizers?.includes(FINALIZERS.workspace) ? 'keep' : 'add'
   if (!spec.ok) {
     const problem = {
@@ -55,7 +59,7 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
   ]
   const applyIf = judged.flatMap((one) => one.applyIf ?? [])
   const touch = judged.flatMap((one) => one.touch ?? [])
-  const wakes = judged.flatMap((one) => one.requeue ?? [])
+  const wakes = [...judged.map((one) => one.requeue), expiryRequeue(world, status)].filter((one) => one !== undefined)
   const plan = {
     status,
     finalizer,
