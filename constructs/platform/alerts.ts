@@ -255,6 +255,14 @@ export const ALERTS = {
     description:
       'Somebody deletes Secrets that the operator made, or keys of them. They are made again with other values: what was made with the old ones goes on with those.',
   },
+  WorkspaceDeletion: {
+    severity: 'warning',
+    expr: `${sum('ot_workspace_expiring{action="Delete"}')} > 0`,
+    for: '0s',
+    summary: '{{ $value }} workspaces are about to be deleted, with their disks and volumes',
+    description:
+      'The end of these workspaces is near, and their spec.onExpiry is Delete. What is on their disks and volumes is then gone.',
+  },
   MachineWaiting: {
     severity: 'warning',
     expr: 'max by (namespace) (ot_vm_longest_wait_seconds)',

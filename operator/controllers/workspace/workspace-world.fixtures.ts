@@ -154,6 +154,7 @@ export class PlannedWorld {
     const metadata = {
       name: 'lab',
       uid: 'lab-uid',
+      resourceVersion: '7',
       generation: this.generation,
       creationTimestamp: toTime(NOW),
       finalizers: ['pelotech.ot/workspace'],

@@ -112,32 +112,39 @@ function resolved(
   }
 }
 
+/** When something is decided. */
+interface Moment {
+  readonly now: number
+  readonly noticeMs: number
+}
+
 /** Takes an end one step on. @param stored the status that everybody can read */
-function advanced(
-  { atMs, expiry }: End,
-  action: ExpiryAction,
-  stored: WorkspaceStatus,
-  { now, noticeMs }: { readonly now: number; readonly noticeMs: number },
-): End {
-  const { announced, noticeTime, ended, ...word } = expiry
-  const noticedMs = announced === action ? fromTime(noticeTime) : undefined
-  if (ended === true && action === 'Halt') return { atMs, expiry: { ...word, ended } }
+function advanced(end: End, action: ExpiryAction, stored: WorkspaceStatus, moment: Moment): End {
+  const { announced, noticeTime, ended, ...word } = end.expiry
   const isOver = ended === true && { ended }
-  if (announced !== action) {
-    if (announced === undefined && now < atMs - noticeMs) return { atMs, expiry: { ...word, ...isOver } }
-    // What is told is a whole minute, and stays true when the time of the notice is known.
-    const late = Math.ceil((now + noticeMs) / MINUTE_MS) * MINUTE_MS
-    const putOffMs = now + noticeMs > atMs ? Math.min(LATEST_MS, late) : atMs
-    return { atMs: putOffMs, expiry: { ...word, ...isOver, announced: action } }
-  }
-  if (noticedMs === undefined) {
-    const isThere = stored.expiry?.announced === action && stored.expiry.value === word.value
-    const at = isThere ? { noticeTime: toTime(now) } : {}
-    return { atMs: Math.max(atMs, now + noticeMs), expiry: { ...word, ...isOver, announced, ...at } }
-  }
+  if (ended === true && action === 'Halt') return { ...end, expiry: { ...word, ended } }
+  if (announced === undefined && moment.now < end.atMs - moment.noticeMs)
+    return { ...end, expiry: { ...word, ...isOver } }
+  if (announced !== action)
+    return { atMs: putOff(end.atMs, moment), expiry: { ...word, ...isOver, announced: action } }
+  const noticedMs = fromTime(noticeTime)
+  if (noticedMs !== undefined) return noticed(end, action, noticedMs, moment)
+  const { now, noticeMs } = moment
+  const isThere = stored.expiry?.announced === action && stored.expiry.value === word.value
+  const at = isThere && { noticeTime: toTime(now) }
+  return { atMs: Math.max(end.atMs, now + noticeMs), expiry: { ...word, ...isOver, announced, ...at } }
+}
+
+/** Returns when an end comes that is announced now: a whole minute where it has to be later, which stays true when the time of the notice is known. */
+function putOff(atMs: number, { now, noticeMs }: Moment): number {
+  if (now + noticeMs <= atMs) return atMs
+  return Math.min(LATEST_MS, Math.ceil((now + noticeMs) / MINUTE_MS) * MINUTE_MS)
+}
+
+/** Returns an end whose warning has been there since `noticedMs`. */
+function noticed({ atMs, expiry }: End, action: ExpiryAction, noticedMs: number, { now, noticeMs }: Moment): End {
   const dueMs = Math.max(atMs, noticedMs + noticeMs)
-  const isEnd = action === 'Halt' && now >= dueMs
-  return { atMs: dueMs, expiry: { ...expiry, ...(isEnd && { ended: true }) } }
+  return { atMs: dueMs, expiry: { ...expiry, ...(action === 'Halt' && now >= dueMs && { ended: true }) } }
 }
 
 /** Whether the workspace is to be deleted now, as its stored status says. The answer holds for that version of the workspace only. */

@@ -32,9 +32,6 @@ import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
 export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan {
   const { workspace, spec } = world
   if (isTerminating(workspace)) return planWorkspaceDeletion(world, now)
-  const end = removalAtEnd(world)
-  // Nothing else is written: the deletion is of the version that has been judged.
-  if (end.length > 0) return { ...NOTHING_TO_DO, status: workspace.status, remove: end }
   const finalizer = workspace.metadata.finalizers?.includes(FINALIZERS.workspace) ? 'keep' : 'add'
   if (!spec.ok) {
     const problem = {
@@ -56,6 +53,7 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
     ...judged.flatMap((one) => one.remove ?? []),
     // Also while the component cannot be judged: what plays may reach another disk.
     ...stepPlays(world).flatMap((one) => one.remove ?? []),
+    ...removalAtEnd(world),
   ]
   const applyIf = judged.flatMap((one) => one.applyIf ?? [])
   const touch = judged.flatMap((one) => one.touch ?? [])
