@@ -314,6 +314,7 @@ const validSpec = fc
         secrets: kept,
         names: lookup,
         powerState: power,
+        ...end,
         ansible: plays,
         volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
         networks: nets.map((name, at) => ({
@@ -521,6 +522,11 @@ const smallSpec = fc.oneof(
     .constantFrom({ size: '1' }, { size: '2Pi' }, { name: 'ansible' })
     .map((one) => ({ volumes: [{ name: 'v', size: '1Gi', ...one }] })),
   fc.constantFrom<unknown>('Halted', 'Off', 'halted', '', true).map((powerState) => ({ powerState })),
+  fc.constantFrom<unknown>('72h', '3d', '-1h', '', '1h2h3h4h5h', 72).map((lifetime) => ({ lifetime })),
+  fc
+    .constantFrom<unknown>('2026-01-31T18:00:00Z', '2026-01-31', '2026-02-32T00:00:00Z', '2026-01-31T18:00:60Z', '', 7)
+    .map((expiresAt) => ({ expiresAt })),
+  fc.constantFrom<unknown>('Delete', 'Remove', 'halt', '', true).map((onExpiry) => ({ onExpiry })),
   fc
     .constantFrom<unknown>('Manual', 'Once', 'RerunOnFailure', '', true)
     .map((runStrategy) => ({ vms: [{ ...MACHINE, name: 'b', runStrategy }] })),

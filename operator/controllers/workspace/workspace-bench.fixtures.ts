@@ -96,6 +96,7 @@ export class WorkspaceBench {
       events: new EventRecorder({ ...basics, component: 'test', instance: 'me' }),
       caches,
       metrics: new WorkspaceMetrics(runtimeMetrics.registry, clock),
+      serverNow: () => clock.now(),
       claimsOn: (image) => references.claims(image),
       countReferences: async (image, signal): Promise<References> => await references.live(image, signal),
     })
