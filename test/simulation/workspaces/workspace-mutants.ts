@@ -334,6 +334,34 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     kind: 'workspacesSwitchedCalm',
   },
   {
+    name: 'the time of a warning is written together with the warning',
+    invariant: 5,
+    seam: seam(WORKSPACES.expiry, 'expiryRecordOf', (expiryRecordOf) => (world) => {
+      const record = expiryRecordOf(world)
+      const { announced } = record.expiry ?? {}
+      return announced === undefined || record.expiry === undefined || world.expiry.serverNow === undefined
+        ? record
+        : { ...record, expiry: { ...record.expiry, noticeTime: new Date(0).toISOString() } }
+    }),
+    kind: 'workspacesEndingCalm',
+  },
+  {
+    name: 'all labs whose end is reached are deleted at once',
+    invariant: 5,
+    seam: seam(
+      WORKSPACES.expiry,
+      'removalAtEnd',
+      (removalAtEnd) => (world) => removalAtEnd({ ...world, expiry: { ...world.expiry, isTurn: true } }),
+    ),
+    kind: 'workspacesEndingCalm',
+  },
+  {
+    name: 'a lab is not looked at again when its end is near',
+    invariant: 7,
+    seam: seam(WORKSPACES.expiry, 'expiryRequeue', () => () => undefined),
+    kind: 'workspacesEndingCalm',
+  },
+  {
     name: 'overrides of a lab are taken whatever the policy says',
     invariant: 7,
     seam: seam(WORKSPACES.overrides, 'refusedOverrides', () => () => undefined),

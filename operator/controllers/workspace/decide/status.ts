@@ -159,12 +159,22 @@ function standingOf(
   const offReason = isHaltedByItself(world) ? 'Halted' : 'Expired'
   const own = isOffAsWanted ? offReason : first?.standing.why
   const reason = own ?? (phase === 'Ready' ? 'Ready' : 'Provisioning')
-  return { phase, reason, message: message.join('; ') }
+  const turn = phase === 'Ready' ? turnIn(world) : undefined
+  return turn ?? { phase, reason, message: message.join('; ') }
 }
 
 /** Reports whether its own spec says that it is off, and not only its end. */
 function isHaltedByItself({ workspace }: WorkspaceWorld): boolean {
   return isHalted((workspace.spec ?? {}) as { readonly powerState?: 'Halted' })
+}
+
+/** Returns what to say while the workspace is on and has just ended, or is off and has just got a later end: nothing of it has been switched yet. */
+function turnIn(world: WorkspaceWorld): Standing<WorkspacePhase, WorkspaceReason> | undefined {
+  const [was, is] = [world.workspace.status, expiryRecordOf(world)].map(({ expiry }) => expiry?.ended === true)
+  if (was === is || isHaltedByItself(world)) return undefined
+  return is === true
+    ? { phase: 'Provisioning', reason: 'Halting', message: 'it has ended, and is being switched off' }
+    : { phase: 'Provisioning', reason: 'Provisioning', message: 'it has not ended any more, and is being switched on' }
 }
 
 function offText(world: WorkspaceWorld): string {
