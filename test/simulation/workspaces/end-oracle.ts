@@ -62,8 +62,8 @@ export class EndOracle extends WitnessOracle<World> {
   #judgeEnd({ metadata, spec }: Workspace, action: 'Halt' | 'Delete', report: (text: string) => void): void {
     const { nowMs } = this.witness.chronicle
     const warning = this.#warnings.get(metadata.uid ?? '')
-    if (warning?.text.startsWith(action) !== true) return report(`ends (${action}), and nothing warns of that`)
-    const ageMs = nowMs - warning.atMs
+    if (warning?.text.startsWith(action) !== true) report(`ends (${action}), and nothing warns of that`)
+    const ageMs = nowMs - (warning?.atMs ?? nowMs)
     if (ageMs < NOTICE_MS - RESOLUTION_MS) report(`ends (${action}) ${ageMs} ms after the warning`)
     if (this.#inMs(spec.expiresAt) > nowMs + RESOLUTION_MS) report(`ends (${action}) before its time`)
   }
