@@ -86,12 +86,14 @@ const workspacesSwitchedCalm = switched(FAMILIES.workspacesCalm)
 /** With roles that are played on their machines. */
 const workspacesSwitchedPlayed = switched(FAMILIES.workspacesPlayedCalm)
 
-/** Labs get ends, soon and late, and are extended, between whatever else happens to them. All have one at first, and two of them at the same time. */
+/** Labs get ends, soon and late, and are extended, between whatever else happens to them. All have one at first, at the same time. */
+const GAP_MS = 40 * SECOND
 const ending = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
   family.map((schedule): Schedule => {
     const first = [0, 1, 2].map((workspace): Step => {
       const onExpiry = workspace === 0 ? 'Halt' : 'Delete'
-      return { afterMs: 40 * SECOND, action: { do: 'endLab', workspace, afterMs: 8 * MINUTE, onExpiry } }
+      const afterMs = 8 * MINUTE - workspace * GAP_MS
+      return { afterMs: GAP_MS, action: { do: 'endLab', workspace, afterMs, onExpiry } }
     })
     const steps = schedule.steps.slice(0, 16).flatMap((step, at): Step[] => {
       const gapMs = [5 * SECOND, 90 * SECOND, 5 * MINUTE + 30 * SECOND][at % 3] as number

@@ -334,14 +334,14 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     kind: 'workspacesSwitchedCalm',
   },
   {
-    name: 'the time of a warning is written together with the warning',
+    name: 'a lab ends when it says, however late the warning was',
     invariant: 5,
     seam: seam(WORKSPACES.expiry, 'expiryRecordOf', (expiryRecordOf) => (world) => {
-      const record = expiryRecordOf(world)
-      const { announced } = record.expiry ?? {}
-      return announced === undefined || record.expiry === undefined || world.expiry.serverNow === undefined
-        ? record
-        : { ...record, expiry: { ...record.expiry, noticeTime: new Date(0).toISOString() } }
+      const { expiresAt, expiry } = expiryRecordOf(world)
+      if (expiry === undefined || expiresAt === undefined) return {}
+      const noticeTime = new Date(0).toISOString()
+      const isOwn = expiry.announced !== undefined && expiry.source === 'expiresAt'
+      return isOwn ? { expiresAt: expiry.value, expiry: { ...expiry, noticeTime } } : { expiresAt, expiry }
     }),
     kind: 'workspacesEndingCalm',
   },

@@ -137,11 +137,18 @@ function causes(first: Judged | undefined, secrets: WorkspaceSecrets | undefined
   return isFirst ? [secrets.message] : [own, secrets.message]
 }
 
-function standingOf(
-  world: WorkspaceWorld,
-  { judged, leaving, problem }: WorkspaceStatusFacts,
-): Standing<WorkspacePhase, WorkspaceReason> {
+function standingOf(world: WorkspaceWorld, facts: WorkspaceStatusFacts): Standing<WorkspacePhase, WorkspaceReason> {
+  const { problem } = facts
   if (problem !== undefined) return { phase: problem.phase, reason: problem.why, message: problem.message }
+  const standing = standingOfAll(world, facts)
+  return standing.phase === 'Ready' ? (turnIn(world) ?? standing) : standing
+}
+
+/** Returns the standing that follows from those of all components. */
+function standingOfAll(
+  world: WorkspaceWorld,
+  { judged, leaving }: WorkspaceStatusFacts,
+): Standing<WorkspacePhase, WorkspaceReason> {
   const secrets = secretsOf(world, judged)
   const worst = worstOf(judged)
   const first = worst ?? (leaving.length > 0 ? undefined : remarkableIn(judged))
@@ -159,8 +166,7 @@ function standingOf(
   const offReason = isHaltedByItself(world) ? 'Halted' : 'Expired'
   const own = isOffAsWanted ? offReason : first?.standing.why
   const reason = own ?? (phase === 'Ready' ? 'Ready' : 'Provisioning')
-  const turn = phase === 'Ready' ? turnIn(world) : undefined
-  return turn ?? { phase, reason, message: message.join('; ') }
+  return { phase, reason, message: message.join('; ') }
 }
 
 /** Reports whether its own spec says that it is off, and not only its end. */
