@@ -236,6 +236,11 @@ const validSpec = fc
     secrets: maybe(secrets),
     lookup: maybe(fc.constant('hosts')),
     power: maybe(fc.constantFrom('Running', 'Halted')),
+    end: fc.record({
+      lifetime: maybe(fc.constantFrom('72h', '1h30m')),
+      expiresAt: maybe(fc.constantFrom('2026-01-31T18:00:00Z', '2026-01-31T18:00:00.25+01:00')),
+      onExpiry: maybe(fc.constantFrom('Halt', 'Delete')),
+    }),
     plays: maybe(player),
     words: fc.record({
       isLayer2: fc.boolean(),
@@ -263,6 +268,7 @@ const validSpec = fc
       secrets: kept,
       lookup,
       power,
+      end,
       plays,
     }) => {
       const kindOf = (at: number) => NETS[(starts + at) % NETS.length] as (typeof NETS)[number]
