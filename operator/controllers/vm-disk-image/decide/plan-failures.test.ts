@@ -58,6 +58,16 @@ describe('a failure', () => {
     expect([walk.plan().status.reason, walk.plan().onlyIf]).toEqual(['Stopping', undefined])
   })
 
+  it('that only the absence of an importer shows is written where its DataVolume is as it was seen: it may have succeeded', () => {
+    const walk = new Walk()
+    walk.settle().admit().report(CDI.running)
+    const [dataVolume] = walk.world.dataVolumes
+    walk.set({ observation: { ...walk.world.observation, starts: 1, isImporterLost: true } })
+    const { name, uid, resourceVersion } = dataVolume?.metadata ?? { name: '' }
+    expect(walk.plan().status.attempts?.at(-1)?.reason).toBe('Evicted')
+    expect(walk.plan().onlyIf).toEqual([{ unchanged: expect.objectContaining({ name, uid, resourceVersion }) }])
+  })
+
   it('is retried with a new ticket when its time has come', () => {
     const walk = new Walk()
     walk.settle()
