@@ -5,7 +5,7 @@ import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { KubeObject } from '../operator/kube/kube-object.ts'
 import { listAll } from '../operator/kube/list-all.ts'
 import { CommandError } from './exit-codes.ts'
-import type { Outcome } from './outcomes.ts'
+import type { LabOutcome } from './outcomes.ts'
 
 /** A Workspace as the API server has it. A lab of an earlier version may lack anything. */
 export interface Lab extends KubeObject {
@@ -46,7 +46,7 @@ export async function findLab(client: KubeClient, name: string): Promise<Lab | u
 }
 
 /** Changes fields of the spec of a lab. @param text what to tell people if that is done */
-export async function patchLab(client: KubeClient, name: string, spec: object, text: string): Promise<Outcome> {
+export async function patchLab(client: KubeClient, name: string, spec: object, text: string): Promise<LabOutcome> {
   try {
     // An API server with CRDs of an earlier version would drop a field without a word.
     await client.mergePatch(workspace, { name }, { spec }, { isStrict: true })

@@ -9,7 +9,7 @@ export const RESULT_FORMS = ['text', 'json', 'name'] as const
 export type ResultForm = (typeof RESULT_FORMS)[number]
 
 /** What became of one lab. `-o json` prints a list of them, without `text`. */
-export interface Outcome {
+export interface LabOutcome {
   readonly name: string
   /** `unchanged`: it was so already. `done`: it is so, after a wait. */
   readonly result: 'changed' | 'unchanged' | 'refused' | 'done' | 'failed' | 'timedOut'
@@ -24,7 +24,7 @@ export async function tellOutcomes<T>(
   labs: readonly T[],
   form: ResultForm,
   print: Surroundings['print'],
-  work: (lab: T) => Promise<Outcome>,
+  work: (lab: T) => Promise<LabOutcome>,
 ): Promise<ExitCode> {
   const outcomes = await eachOf(labs, async (lab) => {
     const outcome = await work(lab)

@@ -2,7 +2,7 @@ import { sleep } from '../operator/base/clock.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { findLab, type Lab, type LabChoice, labsOf, patchLab } from './labs.ts'
-import { type Outcome, type ResultForm, tellOutcomes } from './outcomes.ts'
+import { type LabOutcome, type ResultForm, tellOutcomes } from './outcomes.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /** How often a lab is looked at that is waited for. */
@@ -31,7 +31,7 @@ export async function switchLabs(
   })
 }
 
-async function write(client: KubeClient, lab: Lab, powerState: PowerState): Promise<Outcome> {
+async function write(client: KubeClient, lab: Lab, powerState: PowerState): Promise<LabOutcome> {
   const { name } = lab.metadata
   const { expiresAt, expiry } = lab.status ?? {}
   if (powerState === 'Running' && expiry?.ended === true) {
@@ -49,7 +49,7 @@ async function settled(
   name: string,
   powerState: PowerState,
   endsAt: number,
-): Promise<Outcome> {
+): Promise<LabOutcome> {
   for (;;) {
     const lab = await findLab(client, name)
     const end = endOf(lab, powerState)
@@ -63,7 +63,7 @@ async function settled(
 }
 
 /** Returns how the wait for a lab has ended; undefined: it goes on. */
-function endOf(lab: Lab | undefined, powerState: PowerState): Omit<Outcome, 'name'> | undefined {
+function endOf(lab: Lab | undefined, powerState: PowerState): Omit<LabOutcome, 'name'> | undefined {
   const failed = (message: string) => ({ result: 'failed', text: `has failed: ${message}`, message }) as const
   if (lab === undefined) return failed('it was deleted')
   const { phase, reason, observedGeneration } = lab.status ?? {}

@@ -80,6 +80,16 @@ describe('stopping', () => {
       expect(walk.status.message).toMatch(/waiting for the end of DataVolume img-1, which has lost its owner/)
     })
 
+    it('that only the absence of an importer shows is written where its DataVolume is as it was seen: it may have succeeded', () => {
+      const walk = new Walk()
+      walk.settle().admit().report(CDI.running)
+      const [dataVolume] = walk.world.dataVolumes
+      walk.set({ observation: { ...walk.world.observation, starts: 1, isImporterLost: true } })
+      const { name, uid, resourceVersion } = dataVolume?.metadata ?? { name: '' }
+      expect(walk.plan().status.attempts?.at(-1)?.reason).toBe('Evicted')
+      expect(walk.plan().onlyIf).toEqual([{ unchanged: expect.objectContaining({ name, uid, resourceVersion }) }])
+    })
+
     it('names the importer that keeps its slot, and says how to end one that does not end', () => {
       const walk = new Walk()
       walk.settle().admit().report(CDI.running).report(CDI.failing)
