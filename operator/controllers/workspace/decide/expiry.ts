@@ -75,7 +75,7 @@ export function expiryRecordOf(world: ExpiryWorld): ExpiryRecord {
   if (word === undefined) return {}
   const end = isOf(known, word) ? known : resolved(world, word, known, now)
   if (end === undefined) return {}
-  return recordOf(advanced(end, word.action, workspace.status, { now, noticeMs: facts.noticeMs }))
+  return recordOf(advanced(end, word.action, { now, noticeMs: facts.noticeMs }))
 }
 
 /** Returns what the spec, or else the policy, says of the end. A policy never deletes. */
@@ -118,8 +118,8 @@ interface Moment {
   readonly noticeMs: number
 }
 
-/** Takes an end one step on. @param stored the status that everybody can read */
-function advanced(end: End, action: ExpiryAction, stored: WorkspaceStatus, moment: Moment): End {
+/** Takes an end one step on. What it has been announced as is in the stored status, which everybody can read. */
+function advanced(end: End, action: ExpiryAction, moment: Moment): End {
   const { announced, noticeTime, ended, ...word } = end.expiry
   const isOver = ended === true && { ended }
   if (ended === true && action === 'Halt') return { ...end, expiry: { ...word, ended } }
@@ -129,9 +129,8 @@ function advanced(end: End, action: ExpiryAction, stored: WorkspaceStatus, momen
   const noticedMs = fromTime(noticeTime)
   if (noticedMs !== undefined) return noticed(end, action, noticedMs, moment)
   const { now, noticeMs } = moment
-  const isThere = stored.expiry?.announced === action && stored.expiry.value === word.value
-  const at = isThere && { noticeTime: toTime(now) }
-  return { atMs: Math.max(end.atMs, now + noticeMs), expiry: { ...word, ...isOver, announced, ...at } }
+  const atMs = Math.max(end.atMs, now + noticeMs)
+  return { atMs, expiry: { ...word, ...isOver, announced, noticeTime: toTime(now) } }
 }
 
 /** Returns when an end comes that is announced now: a whole minute where it has to be later, which stays true when the time of the notice is known. */
