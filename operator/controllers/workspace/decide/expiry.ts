@@ -20,16 +20,6 @@ import type { WorkspaceWorld } from '../world.ts'
  * - The end comes when it is reached, and the warning is as old as `expiryNotice`. An end that was announced late is put off for that long.
  */
 
-/** What is known of time, and of the policy, for the end of a workspace. */
-export interface ExpiryFacts {
-  /** Time of the API server, in milliseconds since the epoch, or somewhat less. Undefined: not known yet, and nothing comes closer to its end. */
-  readonly serverNow: number | undefined
-  /** How old a warning has to be: `expiryNotice`, or what that was until a moment ago if that is longer. */
-  readonly noticeMs: number
-  /** Whether this workspace may be deleted now. Few are within a minute, so that people see it happen. */
-  readonly isTurn: boolean
-}
-
 type ExpiryWorld = Pick<WorkspaceWorld, 'workspace' | 'spec' | 'policy' | 'expiry'>
 type ExpiryRecord = Pick<WorkspaceStatus, 'expiresAt' | 'expiry'>
 
