@@ -2,7 +2,8 @@ import { virtualMachine } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import { DEPLOYMENT } from '../../kube/resource-types.ts'
-import { MINUTE, NAME, SECOND, startReady, WRITES } from './workspace-bench.fixtures.ts'
+import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
+import { NAME, startReady, WRITES } from './workspace-bench.fixtures.ts'
 
 describe('a workspace', () => {
   it('goes from nothing to Ready, in order, with few writes, and none when it is idle', async () => {

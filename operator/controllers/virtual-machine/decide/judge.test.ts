@@ -3,7 +3,7 @@ import { START } from '../../../runtime/times.fixtures.ts'
 import type { KubeVirtView } from '../kubevirt-views.ts'
 import { aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
-import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { aMachineWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import type { CloneFacts, Obstacle } from '../world.ts'
 import { isStarting, reportsHang, standingOfDisk, standingOfMachine } from './judge.ts'
 import { failed, waiting } from './machine-plan.ts'
@@ -198,12 +198,13 @@ describe('a machine that KubeVirt says is starting', () => {
     expect(standingOfMachine(refused, found({ warning: 'Failed: from before' })).reason).toBe('StartFailed')
   })
 
-  const world = (more: WorldOverrides = {}) => aWorld({ machine: aMachine(KUBEVIRT.starting), clone: aDisk(), ...more })
+  const world = (more: MachineWorldOverrides = {}) =>
+    aMachineWorld({ machine: aMachine(KUBEVIRT.starting), clone: aDisk(), ...more })
   const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
   const failure = [{ type: 'Failure', status: 'True', reason: 'FailedCreate', message: 'no' }]
   const refusal = [{ type: 'Synchronized', status: 'False', reason: 'FailedCreate', message: 'no' }]
 
-  it.each<[string, WorldOverrides, boolean]>([
+  it.each<[string, MachineWorldOverrides, boolean]>([
     ['one that starts', {}, true],
     ['one whose DataVolume is gone', { clone: undefined }, true],
     ['one whose image is pulled in vain', { machine: aMachine({ printableStatus: 'ErrImagePull' }) }, true],
