@@ -6,7 +6,6 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
-import { finishInstalled } from '../harness/installed-world.ts'
 import { conditionOf } from '../harness/kinds.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
@@ -64,7 +63,7 @@ describe('the workspace of the proposal', () => {
     expect(await volumes()).toEqual([])
     expect((await world.client.list(NETWORK_POLICY, { namespace: name })).items).toEqual([])
     expect(world.getImage('demo-vmdi')?.status?.phase).toBe('Succeeded')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('is switched off, with all that is on its disks and its addresses, and on again', async () => {
@@ -90,6 +89,6 @@ describe('the workspace of the proposal', () => {
     expect((await workspaces.untilReady(name)).status).toMatchObject({ reason: status?.reason, ready: status?.ready })
     expect([addresses(), (await instances()).length, await claims()]).toEqual([had, 1, kept])
     await workspaces.delete(name)
-    await finishInstalled(world)
+    await world.finish()
   })
 })
