@@ -5,6 +5,7 @@ ARG NODE_IMAGE=node:24.21.0-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY LICENSE package.json package-lock.json ./
+COPY cli/package.json cli/
 COPY constructs/package.json constructs/
 COPY crds-gen/package.json crds-gen/
 COPY infra/package.json infra/
@@ -14,7 +15,7 @@ COPY sandbox/package.json sandbox/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY constructs constructs
 COPY operator operator
-COPY tooling/sbom.ts tooling/
+COPY tooling/sbom.ts tooling/bundle.ts tooling/
 RUN node tooling/sbom.ts
 
 FROM ${NODE_IMAGE}

@@ -10,7 +10,17 @@ const BESIDE_SERVERS: Options = { maxWorkers: 3, sequence: { groupOrder: 1 } }
 /** Where tests are, by project, and what they need. */
 const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } & Options>> = {
   unit: {
-    folders: ['constructs', 'crds-gen', 'operator', 'sandbox', 'tooling', 'test/bench', 'test/harness', 'test/soak'],
+    folders: [
+      'cli',
+      'constructs',
+      'crds-gen',
+      'operator',
+      'sandbox',
+      'tooling',
+      'test/bench',
+      'test/harness',
+      'test/soak',
+    ],
     ...ON_EVERY_CORE,
     isolate: false,
     setupFiles: ['test/setup/fail-on-console.ts', 'test/setup/properties.ts'],

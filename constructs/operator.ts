@@ -46,6 +46,7 @@ export { REQUESTER_MAX, revisionOf } from './api/vm-disk-image.ts'
 export { COMPONENT_MESSAGE_MAX, containersOf } from './api/workspace.ts'
 export { PLAY_MESSAGE_MAX, type PlayRecord } from './api/workspace-ansible.ts'
 export { cidrsOf, misplacedAddress, misplacedHop } from './api/workspace-cidrs.ts'
+export { EXPIRY_ACTIONS, type ExpiryAction, type ExpirySource } from './api/workspace-expiry.ts'
 export { WORKSPACE_LIMITS } from './api/workspace-limits.ts'
 export { GENERATED_LENGTH, isCopiedSecret, isGeneratedSecret, SECRET_COPY_RULE } from './api/workspace-secrets.ts'
 export {

@@ -1,86 +1,10 @@
+// Makes dist/operator.mjs.
+
 import { writeFile } from 'node:fs/promises'
-import { isBuiltin } from 'node:module'
-import { dirname, join } from 'node:path'
-import { build, type Plugin } from 'esbuild'
+import { join } from 'node:path'
+import { bundle } from '../tooling/bundle.ts'
 
-const ROOT = join(import.meta.dirname, '..')
-
-/** CommonJS dependencies load Node's modules with `require`, which ES modules do not define. */
-const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
-
-/** The parts of undici that we and the Kubernetes client's kubeconfig code use. Its index also loads fetch, streams, caches, mocks and WebSockets. */
-const UNDICI = `
-import Dispatcher from './lib/dispatcher/dispatcher.js'
-import Agent from './lib/dispatcher/agent.js'
-import ProxyAgent from './lib/dispatcher/proxy-agent.js'
-export { Agent, Dispatcher, ProxyAgent }
-`
-
-const MODELS = `
-export function createConfiguration() { throw new Error('the generated client is not part of the bundle') }
-export class ServerConfiguration {}
-`
-
-const ENGLISH = "export { default as en } from './en.js'"
-
-/**
- * An `import` of a Node module reads every export, including those that load more code when read: `http.WebSocket` loads Node's built-in
- * fetch, `crypto.webcrypto` all of its algorithms. `require` reads only the exports that are used.
- */
-const requireOfNode: Plugin = {
-  name: 'require-of-node',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /./ }, ({ kind, path }) =>
-      kind === 'import-statement' && isBuiltin(path) ? { path, namespace: 'of-node' } : undefined,
-    )
-    onLoad({ filter: /./, namespace: 'of-node' }, ({ path }) => ({ contents: `module.exports = require('${path}')` }))
-  },
-}
-
-/**
- * Excludes code that would be loaded but never used: the Kubernetes client's generated models (we use only its kubeconfig part), zod's
- * translations, most of undici, and cdk8s's YAML writer, which is not the one that writes plays. Together they take more than a third of the
- * resident memory of an idle operator.
- */
-const leaveOut: Plugin = {
-  name: 'leave-out',
-  setup({ onResolve, onLoad }) {
-    const replace = (name: string, what: RegExp, importedBy: string, contents: string, folder?: string) => {
-      onResolve({ filter: what }, ({ importer, resolveDir, path }) => {
-        if (!importer.includes(importedBy)) return undefined
-        return { path: name, namespace: 'left-out', pluginData: folder ?? dirname(join(resolveDir, path)) }
-      })
-      const those = { filter: new RegExp(`^${name}$`), namespace: 'left-out' }
-      onLoad(those, ({ pluginData }) => ({ contents, resolveDir: pluginData as string }))
-    }
-    replace('models', /\/gen\/index\.js$/, 'client-node', MODELS)
-    replace('locales', /\/locales\/index\.js$/, join('node_modules', 'zod'), ENGLISH)
-    replace('undici', /^undici$/, '', UNDICI, join(ROOT, 'node_modules/undici'))
-    replace('yaml', /^yaml$/, join('node_modules', 'cdk8s'), 'export const defaultOptions = {}')
-  },
-}
-
-const { metafile } = await build({
-  entryPoints: [join(ROOT, 'operator/main.ts')],
-  outfile: join(ROOT, 'dist/operator.mjs'),
-  bundle: true,
-  platform: 'node',
-  target: 'node24',
-  format: 'esm',
-  // Beside the bundle, for those who look for the source of a line. The bundle does not name it, because it is not in the image.
-  sourcemap: 'external',
-  minifySyntax: true,
-  minifyWhitespace: true,
-  // Names are kept so that stack traces are readable. Shortening them and restoring them at run time costs 4 % of CPU time.
-  minifyIdentifiers: false,
-  legalComments: 'linked',
-  banner: { js: REQUIRE },
-  plugins: [requireOfNode, leaveOut],
-  // Development only: logs on a terminal.
-  external: ['pino-pretty'],
-  logLevel: 'info',
-  metafile: true,
-})
+const metafile = await bundle('operator/main.ts', 'dist/operator.mjs')
 
 // The contents of the bundle, for the list of its packages (tooling/sbom.ts).
-await writeFile(join(ROOT, 'dist/operator.meta.json'), JSON.stringify(metafile))
+await writeFile(join(import.meta.dirname, '../dist/operator.meta.json'), JSON.stringify(metafile))

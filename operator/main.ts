@@ -7,6 +7,7 @@ import { Connection } from './kube/connection.ts'
 import { HttpKubeClient } from './kube/http-client.ts'
 import type { RequestReport } from './kube/kube-client.ts'
 import { RequestBudget } from './kube/request-budget.ts'
+import { ServerClock } from './kube/server-clock.ts'
 import { hasHeapFlags } from './node-flags.ts'
 import { OperatorReplica } from './operator.ts'
 import about from './package.json' with { type: 'json' }
@@ -48,9 +49,16 @@ async function main(): Promise<void> {
     log.debug(report, 'request')
   }
   const budget = new RequestBudget(systemClock, config.requestsPerSecond, config.requestBurst)
+  const { now: serverNow, note: onDate } = new ServerClock(systemClock)
   const operator = new OperatorReplica({
-    client: new HttpKubeClient({ connection, watchConnection, userAgent: USER_AGENT, budget, onRequest }),
-    leaseClient: new HttpKubeClient({ connection: leaseConnection, userAgent: `${USER_AGENT}/lease`, onRequest }),
+    client: new HttpKubeClient({ connection, watchConnection, userAgent: USER_AGENT, budget, onRequest, onDate }),
+    leaseClient: new HttpKubeClient({
+      connection: leaseConnection,
+      userAgent: `${USER_AGENT}/lease`,
+      onRequest,
+      onDate,
+    }),
+    serverNow,
     clock: systemClock,
     random: Math.random,
     log,

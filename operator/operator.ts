@@ -39,6 +39,8 @@ const LAST_EVENTS_MS = 1_000
 export interface OperatorOptions extends Basics {
   /** Used only for the Lease, so that renewals do not queue behind other requests. */
   readonly leaseClient: KubeClient
+  /** Returns the time of the API server, or somewhat less; undefined until it is known. See `ServerClock`. */
+  readonly serverNow: () => number | undefined
   readonly namespace: string
   /** Namespace of CDI. Default `cdi`. */
   readonly cdiNamespace?: string
@@ -151,7 +153,7 @@ export class OperatorReplica {
   }
 
   async #lead(term: AbortSignal, hadPredecessor: boolean): Promise<void> {
-    const { client, namespace, cdiNamespace, kubevirtNamespace, identity } = this.#options
+    const { client, namespace, cdiNamespace, kubevirtNamespace, identity, serverNow } = this.#options
     this.#policy.effectOf = (before, after) =>
       noteOnDeletions([...this.#images.caches.images.values()], before, after, this.#services.clock.now())
     this.#policy.onNote = (subject, note) => this.#services.events.record(subject, note)
@@ -183,7 +185,7 @@ export class OperatorReplica {
       const shared = { ...this.#services, ...policy, countReferences: images.countReferences, claimsOn }
       const machines = new MachineController({ ...shared, ...this.#machines, neighbours })
       const dataSyncs = new DataSyncController({ ...this.#services, ...policy, ...this.#dataSyncs })
-      const workspaces = new WorkspaceController({ ...shared, ...this.#workspaces })
+      const workspaces = new WorkspaceController({ ...shared, ...this.#workspaces, serverNow })
       await Promise.all([neighbours, images, machines, dataSyncs, workspaces, status].map((one) => one.run(term)))
     } finally {
       this.#policy.effectOf = undefined

@@ -12,6 +12,7 @@ export function scriptedOperator(
     client,
     leaseClient: client,
     clock: client.clock,
+    serverNow: () => client.clock.now(),
     random: () => 0.5,
     log: fakeLog(),
     namespace: 'sync-operator',

@@ -15,6 +15,7 @@ const CHECKS: readonly (readonly [title: string, ...args: string[]])[] = [
     `${PACKAGES}/dependency-cruiser/bin/dependency-cruiser.mjs`,
     '--config',
     '.dependency-cruiser.cjs',
+    'cli',
     'constructs',
     'crds-gen',
     'infra',

@@ -12,7 +12,7 @@ import { installDependencies, root } from './install.mjs'
 /** Node arguments of each task. */
 const TASKS = {
   bench: ['test/bench/main.ts'],
-  build: ['operator/build.ts'],
+  build: ['tooling/build.ts'],
   check: ['tooling/check.ts'],
   demo: ['sandbox/demo/main.ts'],
   faults: ['test/faults/main.ts'],

@@ -66,5 +66,5 @@ function shortened(text = '') {
 
 /** Returns the path inside its repository, wherever that is. */
 function pathIn(file) {
-  return file.replace(/^.*?\/(?=(constructs|crds-gen|infra|operator|sandbox|test|tooling)\/)/, '')
+  return file.replace(/^.*?\/(?=(cli|constructs|crds-gen|infra|operator|sandbox|test|tooling)\/)/, '')
 }

@@ -90,6 +90,9 @@ const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
   ['clusterCidrs', 'none', 'clusterCidrs', []],
   ['clusterCidrs', '', 'clusterCidrs', undefined],
   ['vmProvisionTimeout', '30m', 'vmProvisionTimeoutMs', 1_800_000],
+  ['workspaceLifetime', '72h', 'workspaceLifetimeMs', 259_200_000],
+  ['workspaceLifetime', '', 'workspaceLifetimeMs', undefined],
+  ['expiryNotice', '5m', 'expiryNoticeMs', 300_000],
   ['kickLimit', '0', 'kickLimit', 0],
 ]
 

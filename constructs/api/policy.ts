@@ -102,7 +102,14 @@ export interface Policy {
   readonly clusterCidrs: readonly string[] | undefined
   readonly vmProvisionTimeoutMs: number
   readonly kickLimit: number
+  /** How long workspaces last that do not say so. Undefined: without an end. */
+  readonly workspaceLifetimeMs: number | undefined
+  /** How old the warning is before a workspace ends. */
+  readonly expiryNoticeMs: number
 }
+
+/** Shortest `expiryNotice`: people have to have a chance to read it. */
+const EXPIRY_NOTICE_MIN_MS = 5 * 60_000
 
 /** Limited because the ledger is one object of at most 1 MiB, with about 200 to 500 bytes for each holder. */
 export const CONCURRENCY_MAX = 2_000
@@ -146,6 +153,8 @@ export const POLICY_DEFAULTS: Policy = {
   clusterCidrs: undefined,
   vmProvisionTimeoutMs: 30 * 60_000,
   kickLimit: 3,
+  workspaceLifetimeMs: undefined,
+  expiryNoticeMs: 3_600_000,
 }
 
 interface PolicyKey<Field extends keyof Policy = keyof Policy> {
@@ -326,6 +335,16 @@ export const POLICY_SCHEMA = {
     'kickLimit',
     integer(100),
     'How many times a virtual machine that hangs is restarted, or its disk is cloned again.',
+  ),
+  workspaceLifetime: key(
+    'workspaceLifetimeMs',
+    orNone(positive),
+    'How long a workspace lasts whose spec has neither lifetime nor expiresAt. Then it is switched off, never deleted. Workspaces that exist when this is set last so long from then on. A changed value holds for workspaces that have no end yet. Without this key, these workspaces have no end.',
+  ),
+  expiryNotice: key(
+    'expiryNoticeMs',
+    positive.refine((ms) => ms >= EXPIRY_NOTICE_MIN_MS, { error: 'must be at least 5m' }),
+    'How old the warning is before a workspace ends. A shorter value counts only after it has been in force for as long as the longer one.',
   ),
 } as const satisfies Record<string, PolicyKey>
 

@@ -32,6 +32,22 @@ export const WORKSPACE_REASON_HELP = {
     meaning: 'spec.powerState is Halted, and members are still being stopped; the message names the first of them.',
     remedy: `${NOTHING} Roles that are being played are let end first.`,
   },
+  /** Of an Event: the end of the workspace is near. */
+  ExpiresSoon: {
+    severity: 'warning',
+    meaning:
+      'The end of the workspace is near. The message says when it is, and whether the workspace is then switched off or deleted. Nothing happens before this warning is as old as the policy key expiryNotice said.',
+    remedy:
+      'No action needed if it may end. To extend it: kubectl patch otws NAME --type merge -p \'{"spec":{"expiresAt":"2026-01-31T18:00:00Z"}}\', with the time that you want.',
+  },
+  /** It has ended, and is off. */
+  Expired: {
+    severity: 'normal',
+    meaning:
+      'The workspace has ended (spec.expiresAt, spec.lifetime, or the policy key workspaceLifetime), and is off, or is being deleted where spec.onExpiry is Delete. One that is off keeps what one with powerState Halted keeps.',
+    remedy:
+      'No action needed. To have it on again, set spec.expiresAt to a time that is still to come, with spec.powerState Running.',
+  },
   /** Images are not ready yet. */
   WaitingForImages: {
     severity: 'silent',

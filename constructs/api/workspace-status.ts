@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { count, maybeText, SETTLING_CONDITIONS, statusOf } from './shared.ts'
 import { PLAYS, playRecord } from './workspace-ansible.ts'
+import { expiryStatusFields } from './workspace-expiry.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 
 export const WORKSPACE_PHASES = {
@@ -14,8 +15,8 @@ export const WORKSPACE_PHASES = {
 export type WorkspacePhase = (typeof WORKSPACE_PHASES)[keyof typeof WORKSPACE_PHASES]
 
 /**
- * Types of the conditions. All of them are always present, except `NetworksIsolated`, which only workspaces with networks have, and `VolumeLost`,
- * `SecretLost` and `SpecWarning`, which are present only while they hold.
+ * Types of the conditions. All of them are always present, except `NetworksIsolated`, which only workspaces with networks have, and those of losses and
+ * warnings, which are present only while they hold.
  */
 export const WORKSPACE_CONDITIONS = {
   ...SETTLING_CONDITIONS,
@@ -93,6 +94,7 @@ export const workspaceStatus = statusOf(
       .optional(),
     warnings: count().describe('How many warnings the condition SpecWarning has. Absent where it has none.').optional(),
     waitingFor: maybeText(256, 'What the workspace waits for, in a few words. Absent where it waits for nothing.'),
+    ...expiryStatusFields,
     namespace: maybeText(63, 'Namespace that everything of the workspace is in. Absent until it exists.'),
     components: z
       .array(component)

@@ -51,6 +51,18 @@ const WHOLE: readonly SpecFixture[] = [
     yes: ['Running', 'Halted', undefined, null],
     no: ['Stopped', 'halted', '', true],
   }),
+  ...field('spec.lifetime', (lifetime) => ({ lifetime }), {
+    yes: ['72h', '1h30m', '0', undefined, null],
+    no: ['', '3d', '-1h', 'soon', 72],
+  }),
+  ...field('spec.expiresAt', (expiresAt) => ({ expiresAt }), {
+    yes: ['2026-01-31T18:00:00Z', '2026-01-31T18:00:00.5+01:30', '9999-12-31T23:59:59-23:59', undefined, null],
+    no: ['', '2026-01-31', '2026-13-01T00:00:00Z', '2026-01-31T24:00:00Z', '2026-01-31T18:00:00', 'tomorrow', 7],
+  }),
+  ...field('spec.onExpiry', (onExpiry) => ({ onExpiry }), {
+    yes: ['Halt', 'Delete', undefined, null],
+    no: ['Halted', 'delete', '', true],
+  }),
   ...field('spec.vms[0].runStrategy', (runStrategy) => vm({ runStrategy }), {
     yes: ['Always', 'Halted', 'Manual', undefined, null],
     no: ['RerunOnFailure', 'Once', '', true],

@@ -6,6 +6,7 @@ import { powerStateField } from './power-state.ts'
 import { cel, DNS_LABEL, GROUP, VERSION } from './shared.ts'
 import { ansibleField } from './workspace-ansible.ts'
 import { containerClusters } from './workspace-containers.ts'
+import { expiryFields } from './workspace-expiry.ts'
 import { networks } from './workspace-networks.ts'
 import { owners } from './workspace-owners.ts'
 import { workspaceRules } from './workspace-rules.ts'
@@ -37,6 +38,7 @@ const specFields = z.object({
   powerState: powerStateField(
     'Halted: all machines and container clusters are off. Disks, volumes, addresses, networks, Services and Secrets stay, and images stay in use. Default: Running.',
   ),
+  ...expiryFields,
   names: z
     .enum(['hosts'])
     .describe(
@@ -72,6 +74,13 @@ export const workspace = defineResource({
     reasonColumn('Why it is in this phase.'),
     { name: 'Ready', type: 'string', jsonPath: '.status.ready', description: 'Components that are ready, of all.' },
     { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor', description: 'What the workspace waits for.' },
+    {
+      name: 'Expires',
+      // Not a date: kubectl shows a date that is still to come as <invalid>.
+      type: 'string',
+      jsonPath: '.status.expiresAt',
+      description: 'When the workspace ends.',
+    },
     ageColumn('workspace'),
     WARNINGS_COLUMN,
     MESSAGE_COLUMN,

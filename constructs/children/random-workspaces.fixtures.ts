@@ -209,6 +209,11 @@ const draws = fc.record({
   secrets: fc.tuple(labels(2), fc.array(secretDraw, { minLength: 2, maxLength: 2 })),
   names: optional(fc.constant('hosts' as const)),
   powerState: optional(fc.constantFrom('Running' as const, 'Halted' as const)),
+  end: fc.record({
+    lifetime: optional(fc.constantFrom('90m', '72h')),
+    expiresAt: optional(fc.constant('2026-02-01T18:00:00Z')),
+    onExpiry: optional(fc.constantFrom('Halt' as const, 'Delete' as const)),
+  }),
   /** How many of the members are machines; the others are container clusters. */
   machines: fc.constantFrom(3, 3, 1, 0),
 })
@@ -229,6 +234,7 @@ function specOf({
   secrets: [secretNames, generated],
   names: asked,
   powerState,
+  end,
   machines: count,
 }: Draws): WorkspaceSpecInput {
   const networks = names.map((name, at) => ({ name, at, drawn: drawnNetworks[at] as NetworkDraw }))
@@ -287,6 +293,7 @@ function specOf({
     ),
     names: asked,
     powerState,
+    ...end,
   }
 }
 

@@ -56,10 +56,10 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
   grant('creates machines for Workspaces, and sets a finalizer on them', OURS, ['virtualmachines'], OWN),
   grant('reads the DataSyncs that people create', OURS, ['datasyncs'], CACHE),
   grant(
-    'reads the Workspaces that people create, and sets a finalizer on them',
+    'reads the Workspaces that people create, sets a finalizer on them, and deletes those whose spec says so (`onExpiry: Delete`) after their end. With `manage`, also those that have owners',
     OURS,
     ['workspaces'],
-    [...READ, 'patch'],
+    [...READ, 'patch', 'delete', 'manage'],
   ),
   grant(
     'writes the status of our kinds',

@@ -66,7 +66,7 @@ const QUIET: {
       'Playing',
       'NotPlayed',
     ] as const),
-    ...(['Halted', 'Halting'] as const),
+    ...(['Halted', 'Halting', 'ExpiresSoon', 'Expired'] as const),
     ...(['NamespaceTerminating', 'Ready', 'UpToDate', 'ImageNotNeeded', 'DefaultRouteLeftOut'] as const),
     ...(['Outdated', 'SpecWarning', 'NamesNotCurrent'] as const),
     ...(['IgnoredOnDeploy', 'NotDeployedAnyMore', 'NodeIsolated', 'IsolationUnknown', 'Deleting'] as const),
@@ -254,6 +254,14 @@ export const ALERTS = {
     summary: 'Random values of a Secret of a workspace are gone',
     description:
       'Somebody deletes Secrets that the operator made, or keys of them. They are made again with other values: what was made with the old ones goes on with those.',
+  },
+  WorkspaceDeletion: {
+    severity: 'warning',
+    expr: `${sum('ot_workspace_expiring{action="Delete"}')} > 0`,
+    for: '0s',
+    summary: '{{ $value }} workspaces are about to be deleted, with their disks and volumes',
+    description:
+      'The end of these workspaces is near, and their spec.onExpiry is Delete. What is on their disks and volumes is then gone.',
   },
   MachineWaiting: {
     severity: 'warning',

@@ -48,6 +48,12 @@ const SENT: Readonly<Record<string, readonly [kind: string, sent: (secret: strin
     'Workspace',
     (secret) => ({ spec: { containers: [{ readinessProbe: { httpGet: { path: `/up?${secret}`, port: 80 } } }] } }),
   ],
+  'a header of a probe': [
+    'VirtualMachine',
+    (secret) => ({
+      readinessProbe: { httpGet: { port: 80, httpHeaders: [{ name: 'Authorization', value: secret }] } },
+    }),
+  ],
   'an environment variable': [
     'Deployment',
     (secret) => ({ spec: { template: { spec: { containers: [{ env: [{ name: 'API_TOKEN', value: secret }] }] } } } }),

@@ -10,8 +10,8 @@ const FILE_KEY = /^[a-z0-9-]+\.\d+$/
 const PLAYS_KEY = /^(?!inventory\.).*\.ya?ml$/
 /** Fields of KubeVirt, of cloud-init and of our kinds whose text is a secret, or holds some. */
 const SECRET_FIELD = /passw(or)?d$|^(user|network)data(base64)?$/i
-/** Names of environment variables, and of variables of Ansible. */
-const SECRET_NAME = /passw|secret|token|credential|key/i
+/** Names of environment variables, of variables of Ansible, and of headers of a probe. */
+const SECRET_NAME = /passw|secret|token|credential|key|authorization|cookie/i
 /** A word of a command line after which a secret follows: `--requirepass`. */
 const SECRET_FLAG = /^[\w-]*(?:pass|secret|token|credential|key)[\w-]*$/i
 /** A line of a configuration whose last word is a secret: `requirepass X`, `enable secret 5 X`. */

@@ -45,3 +45,32 @@ it.each<[string, (others: Store<Other>) => void, ((other: Other | undefined) => 
 ])('a change of %s concerns those that refer to it, or nobody', (_what, changes, about, concerns) => {
   expect(enqueuedBy(changes, about)).toEqual(concerns ? ['team/a', 'team/b'] : [])
 })
+
+const OF = { group: 'pelotech.ot', kind: 'Owner' }
+const controlledBy = (uid: string, kind = OF.kind) => ({
+  ownerReferences: [{ apiVersion: `${OF.group}/v1alpha1`, kind, name: 'any', uid, controller: true }],
+})
+
+it.each<[string, object, string[]]>([
+  ['its controller', controlledBy('uid-a'), ['team/a']],
+  ['its label', { labels: { owner: 'uid-a' } }, ['team/a']],
+  ['its name', { name: 'child-of-a' }, ['team/a']],
+  ['two objects', { ...controlledBy('uid-a'), labels: { owner: 'uid-b' } }, ['team/a', 'team/b']],
+  ['an object of another kind', controlledBy('uid-a', 'Other'), []],
+  ['an object elsewhere', { ...controlledBy('uid-a'), namespace: 'elsewhere' }, []],
+  ['nothing', {}, []],
+])('a child that leads to %s is a reason to look at what it leads to', (_what, metadata, expected) => {
+  const owners = new Store<KubeObject>().index('child', ({ metadata: { name } }) => [`team/child-of-${name}`])
+  for (const name of ['a', 'b']) owners.put({ ...object(name, '1') })
+  const byUid = (uid: string, namespace?: string) =>
+    [...owners.values()].filter(({ metadata }) => `uid-${metadata.name}` === uid && metadata.namespace === namespace)
+  const enqueued: string[] = []
+  const also: string[] = []
+  const children = new Store<KubeObject>()
+  const { owns } = triggersOf(owners, (key) => enqueued.push(key))
+  owns(children, { of: OF, label: 'owner', byUid, byChild: 'child' }, ({ key }) => also.push(key))
+  const child = object('child', '1')
+  children.put({ ...child, metadata: { ...child.metadata, ...metadata } })
+  expect([...new Set(enqueued)]).toEqual(expected)
+  expect(also).toHaveLength(1)
+})

@@ -1,6 +1,19 @@
 import { isSame } from '../base/equality.ts'
-import { type KubeObject, keyOf } from '../kube/kube-object.ts'
+import { type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { type Change, type Readable, type Store, whenContentChanged } from '../runtime/store.ts'
+import { controllerOfKind } from './ownership.ts'
+
+/** How the children of an object lead to it. */
+interface Children<P> {
+  /** Kind of their controller. */
+  readonly of: Pick<ResourceType, 'group' | 'kind'>
+  /** Label with its uid, which a child also has where its controller reference is gone. */
+  readonly label: string
+  /** Returns the objects with this uid in a namespace, at most one. */
+  readonly byUid: (uid: string, namespace: string | undefined) => Iterable<P>
+  /** Index that files objects under `<namespace>/<name>` of the children that they make. */
+  readonly byChild: string
+}
 
 /**
  * Declares which objects of one of our kinds a change of another object concerns. Makes no decisions.
@@ -13,6 +26,30 @@ export function triggersOf<P extends KubeObject>(objects: Pick<Store<P>, 'find'>
   return {
     /** Enqueues these objects. */
     all,
+    /**
+     * Enqueues the owner of an object that changes: by its controller reference or its label, and always by its name. A name that is taken or freed concerns
+     * each object that needs it. Returns what stops that.
+     * @param also called with each such change
+     */
+    owns<T extends KubeObject>(
+      others: Readable<T>,
+      { of, label, byUid, byChild }: Children<P>,
+      also?: (change: Change<T>) => void,
+    ): () => void {
+      const parents = (child: T): void => {
+        const { namespace, labels } = child.metadata
+        for (const uid of new Set([controllerOfKind(child, of)?.uid, labels?.[label]]))
+          if (uid !== undefined) all(byUid(uid, namespace))
+      }
+      return others.onChange(
+        whenContentChanged((change) => {
+          const { key, before, after } = change
+          all(objects.find(byChild, key))
+          for (const object of [before, after]) if (object !== undefined) parents(object)
+          also?.(change)
+        }),
+      )
+    },
     /**
      * Enqueues those that refer to an object of another kind when it changes. Returns what stops that.
      * @param index files them under `<namespace>/<name>` of what they refer to

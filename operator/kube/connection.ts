@@ -44,15 +44,16 @@ export class Connection {
 
   /**
    * `connections` is the maximum number of open connections; null means unlimited (each watch holds one).
-   * Throws an Error with a one-sentence message if there is no usable kubeconfig.
+   * @param context name of a context of the kubeconfig. Default: its current one
+   * @throws Error with a one-sentence message if there is no usable kubeconfig
    */
-  static fromEnvironment(connections: number | null, kubeconfig?: string): Connection {
+  static fromEnvironment(connections: number | null, kubeconfig?: string, context?: string): Connection {
     const config = new KubeConfig()
     try {
       if (kubeconfig !== undefined && kubeconfig !== '') config.loadFromFile(kubeconfig)
       else config.loadFromDefault()
     } catch (error) {
-      const where = kubeconfig === undefined ? 'the kubeconfig' : `the kubeconfig ${kubeconfig} (from $KUBECONFIG)`
+      const where = kubeconfig === undefined ? 'the kubeconfig' : `the kubeconfig ${kubeconfig}`
       throw new Error(`${where} cannot be read: ${messageOf(error)}`)
     }
     const searched = kubeconfig === undefined ? whereNothingIs(config) : undefined
@@ -61,6 +62,7 @@ export class Connection {
         `no credentials for a Kubernetes cluster were found (${searched}): set KUBECONFIG to a kubeconfig with a current context, or run in a pod with the token of a ServiceAccount`,
       )
     }
+    if (context !== undefined) useContext(config, context)
     return new Connection(config, connections)
   }
 
@@ -120,6 +122,13 @@ export class Connection {
     await this.#config.applySecurityAuthentication(request as never)
     return await dispatcher.promise
   }
+}
+
+function useContext(config: KubeConfig, context: string): void {
+  const names = config.contexts.map(({ name }) => name)
+  if (!names.includes(context))
+    throw new Error(`the kubeconfig has no context ${context}: it has ${names.join(', ') || 'none'}`)
+  config.setCurrentContext(context)
 }
 
 function serverOf({ name, server }: { readonly name: string; readonly server: string }): URL {

@@ -33,6 +33,8 @@ export interface HttpClientOptions {
   readonly userAgent: string
   readonly budget?: RequestBudget
   readonly onRequest?: (report: RequestReport) => void
+  /** Called with the header `Date` of each answer, when it arrives. */
+  readonly onDate?: (date: string | undefined) => void
 }
 
 interface Call {
@@ -220,7 +222,9 @@ export class HttpKubeClient implements KubeClient {
       body: call.body === undefined ? null : JSON.stringify(call.body),
     }
     const refuse = () => (call.options?.isStillValid?.() === false ? notSent(call) : undefined)
-    return await Exchange.begin(dispatcher, request, signal, refuse)
+    const answer = await Exchange.begin(dispatcher, request, signal, refuse)
+    this.#options.onDate?.(answer.headers.date)
+    return answer
   }
 }
 

@@ -91,6 +91,7 @@ function operatorIn(cluster: MemoryCluster, time: VirtualTime, random: () => num
     client,
     leaseClient: client,
     clock: process.clock,
+    serverNow: () => time.epochMs + time.elapsedMs,
     random,
     log: fakeLog(),
     namespace: 'sync-operator',

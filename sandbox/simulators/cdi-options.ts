@@ -8,6 +8,8 @@ export interface CdiOptions extends KubeletOptions {
   readonly scratchMs: number
   /** How long the prime claim outlives the import. */
   readonly primeLingerMs: number
+  /** One in how many imports gets one more importer after it has succeeded, as on a busy node. Every other one of these hangs. 0: none. */
+  readonly needlessImporters: number
   /** From a helper claim that has the data of a clone to a finished clone. */
   readonly cloneMs: number
   /** How long it takes to expand the disk of a clone, or to get its node. */

@@ -31,6 +31,11 @@ export type StateFault =
   | { readonly type: 'slowEnd'; readonly delayMs: number; readonly downloading?: boolean }
   /** CDI is killed, or its request fails, between the two writes that end an import: its pod stays. */
   | { readonly type: 'forgottenImporter' }
+  /**
+   * CDI sees the claim of a finished import later than the end of its importer, makes one more, and deletes that before its container starts. `hangs`: it
+   * does not delete it. Without this fault, it happens to as many imports as the option `needlessImporters` says.
+   */
+  | { readonly type: 'needlessImporter'; readonly hangs?: boolean }
   /** Clones show this error. `fatal`: they become Failed. */
   | { readonly type: 'cloneError'; readonly message: string; readonly fatal?: boolean }
   /** Clones take `delayMs` longer. */

@@ -41,6 +41,7 @@ export const DEFAULT_OPTIONS: SimulatorOptions = {
   progressMs: 2_000,
   scratchMs: 15,
   primeLingerMs: 300,
+  needlessImporters: 0,
   leaseRenewMs: 2_000,
   retryMs: 1_000,
   retryMaxMs: 1_000_000,

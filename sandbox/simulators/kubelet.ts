@@ -1,6 +1,6 @@
 import { keyOf } from '../../operator/kube/kube-object.ts'
 import { POD } from '../../operator/kube/resource-types.ts'
-import { DATA_VOLUME_NAME, IMPORTER_LABEL, IMPORTER_LABEL_VALUE, KUBELET_FINALIZER } from './annotations.ts'
+import { DATA_VOLUME_NAME, IMPORTER_LABEL, IMPORTER_LABEL_VALUE, KUBELET_FINALIZER, POD_PHASE } from './annotations.ts'
 import { Delays } from './delays.ts'
 import type { Egress } from './egress.ts'
 import type { FaultScript } from './faults.ts'
@@ -218,6 +218,7 @@ export class Kubelet {
     const { namespace = '' } = pod.metadata
     const dataVolume = this.#dataVolumeOf(pod)
     if (this.#faults.state('unschedulable', dataVolume)) return podStatus.unschedulable(this.#world.timestamp())
+    if (this.#isFilled(pod)) return podStatus.waiting(pod, 'ContainerCreating', '')
     const configMap = pod.spec.volumes?.find((volume) => volume.configMap !== undefined)?.configMap?.name
     if (configMap !== undefined && !this.#world.configMaps.get(`${namespace}/${configMap}`)) return 'wait'
     if (this.#faults.state('imagePull', dataVolume)) {
@@ -245,6 +246,14 @@ export class Kubelet {
     return (pod.spec.volumes ?? []).every(({ persistentVolumeClaim: claim }) => {
       if (claim === undefined) return true
       return this.#world.claims.get(`${pod.metadata.namespace}/${claim.claimName}`)?.status?.phase === 'Bound'
+    })
+  }
+
+  /** The volume of such a claim belongs to another one, so that no kubelet mounts it. */
+  #isFilled({ metadata, spec }: Pod): boolean {
+    return (spec.volumes ?? []).some(({ persistentVolumeClaim: claim }) => {
+      const found = claim && this.#world.claims.get(`${metadata.namespace}/${claim.claimName}`)
+      return found?.metadata.annotations?.[POD_PHASE] === 'Succeeded'
     })
   }
 

@@ -26,6 +26,7 @@ import {
 import type { FaultScript } from './faults.ts'
 import type { Kubelet } from './kubelet.ts'
 import { type Claim, type DataVolume, isTerminating, ownerUid, type Pod, uidOf } from './models.ts'
+import { NeedlessImporters } from './needless-importers.ts'
 import { isQuota, quotaText } from './quota.ts'
 import { bind, defaultClass, isSavedTwice, needsConsumer, provisioningText, savingText } from './storage.ts'
 import type { Worker } from './worker.ts'
@@ -66,6 +67,7 @@ export class Populator {
     { readonly pod: string; readonly at: number; readonly text: string | undefined }
   >()
   readonly #warned = new Map<string, string>()
+  readonly #needless: NeedlessImporters
 
   constructor(parts: PopulatorParts) {
     this.#world = parts.world
@@ -75,11 +77,13 @@ export class Populator {
     this.#worker = parts.worker
     this.#binding = new Delays(parts.world)
     this.#ending = new Delays(parts.world)
+    this.#needless = new NeedlessImporters(parts)
   }
 
   forget(key: string): void {
     this.#binding.forget(key)
     this.#ending.forget(key)
+    this.#needless.forget(key)
     this.#scraped.delete(key)
     this.#warned.delete(key)
   }
@@ -158,6 +162,7 @@ export class Populator {
     const pod = this.#world.pods.get(`${namespace}/${importerName(target)}`)
     const fatal = prime.metadata.annotations?.[annotation.FATAL_ERROR]
     if (fatal !== undefined) return await this.#giveUp(dataVolume, prime, pod)
+    if (isFilled(prime)) return await this.#markPopulated(key, dataVolume, target, prime, pod)
     const isRefused = pod === undefined && !(await this.#createPod(dataVolume, target, prime))
     if (prime.status?.phase !== 'Bound') {
       const isAwaited = this.#faults.state('unprovisioned', dataVolume) !== undefined || !isSavedTwice(prime)
@@ -272,12 +277,26 @@ export class Populator {
    * Sets the mark before the pod is deleted: a simulator that dies in between must not import again. CDI deletes the pod of a claim with that mark
    * only now: if it does not come to that, nobody ever does.
    */
-  async #markPopulated(key: string, dataVolume: DataVolume, target: Claim, prime: Claim, pod: Pod): Promise<void> {
+  async #markPopulated(
+    key: string,
+    dataVolume: DataVolume,
+    target: Claim,
+    prime: Claim,
+    pod: Pod | undefined,
+  ): Promise<void> {
+    let isGoing = pod === undefined || isTerminating(pod)
     if (!isFilled(prime)) {
       await this.#annotate(prime, { [annotation.POD_PHASE]: 'Succeeded' })
       const isForgotten = this.#faults.state('forgottenImporter', dataVolume) !== undefined
-      if (!isForgotten && !isTerminating(pod) && !this.#retains(dataVolume)) await this.#world.remove(POD, pod)
+      if (pod !== undefined && !isForgotten && !isGoing && !this.#retains(dataVolume)) {
+        await this.#world.remove(POD, pod)
+        isGoing = true
+      }
     }
+    const filled = { key, dataVolume, target, prime }
+    if (isGoing) await this.#needless.reconcile(filled)
+    // The end of the importer, which is awaited then, is seen.
+    if (isGoing && this.#needless.isFirst(filled)) return
     const marked = await this.#annotate(target, {
       [annotation.POD_PHASE]: 'Succeeded',
       [annotation.POPULATOR_PRIME]: prime.metadata.name,
@@ -303,6 +322,7 @@ export class Populator {
       return
     }
     if (prime === undefined || isTerminating(prime) || retains) return
+    await this.#needless.reconcile({ key, dataVolume, target, prime })
     if (!this.#ending.passed(this.#worker, key, `prime ${uidOf(prime)}`, this.#options.primeLingerMs)) return
     await this.#world.remove(PERSISTENT_VOLUME_CLAIM, prime)
   }

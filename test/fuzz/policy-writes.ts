@@ -80,6 +80,11 @@ function duration(isZeroAllowed: boolean) {
   return goodAndBad(fc.oneof(seconds, fc.constantFrom(...DURATIONS, ...zeros)), unusable)
 }
 
+/** People have to have a chance to read a notice. */
+function isTooShort({ reading }: PolicyValue): boolean {
+  return reading !== undefined && Number(reading.value) < 300_000
+}
+
 /** An empty value means that there is none. */
 const durationOrNone = fc.oneof(
   { arbitrary: duration(true).filter(({ text }) => text.trim() !== ''), weight: 5 },
@@ -275,6 +280,11 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
   ),
   vmProvisionTimeout: duration(false),
   kickLimit: whole(100),
+  workspaceLifetime: fc.oneof(
+    { arbitrary: duration(false).filter(({ text }) => text.trim() !== ''), weight: 5 },
+    { arbitrary: blank.map((text) => good(text, undefined)), weight: 1 },
+  ),
+  expiryNotice: duration(false).map((one) => (isTooShort(one) ? bad(one.text) : one)),
 }
 
 const UNKNOWN = [

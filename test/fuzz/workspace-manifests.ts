@@ -236,6 +236,11 @@ const validSpec = fc
     secrets: maybe(secrets),
     lookup: maybe(fc.constant('hosts')),
     power: maybe(fc.constantFrom('Running', 'Halted')),
+    end: fc.record({
+      lifetime: maybe(fc.constantFrom('72h', '1h30m')),
+      expiresAt: maybe(fc.constantFrom('2026-01-31T18:00:00Z', '2026-01-31T18:00:00.25+01:00')),
+      onExpiry: maybe(fc.constantFrom('Halt', 'Delete')),
+    }),
     plays: maybe(player),
     words: fc.record({
       isLayer2: fc.boolean(),
@@ -263,6 +268,7 @@ const validSpec = fc
       secrets: kept,
       lookup,
       power,
+      end,
       plays,
     }) => {
       const kindOf = (at: number) => NETS[(starts + at) % NETS.length] as (typeof NETS)[number]
@@ -314,6 +320,7 @@ const validSpec = fc
         secrets: kept,
         names: lookup,
         powerState: power,
+        ...end,
         ansible: plays,
         volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
         networks: nets.map((name, at) => ({
@@ -521,6 +528,11 @@ const smallSpec = fc.oneof(
     .constantFrom({ size: '1' }, { size: '2Pi' }, { name: 'ansible' })
     .map((one) => ({ volumes: [{ name: 'v', size: '1Gi', ...one }] })),
   fc.constantFrom<unknown>('Halted', 'Off', 'halted', '', true).map((powerState) => ({ powerState })),
+  fc.constantFrom<unknown>('72h', '3d', '-1h', '', '1h2h3h4h5h', 72).map((lifetime) => ({ lifetime })),
+  fc
+    .constantFrom<unknown>('2026-01-31T18:00:00Z', '2026-01-31', '2026-02-32T00:00:00Z', '2026-01-31T18:00:60Z', '', 7)
+    .map((expiresAt) => ({ expiresAt })),
+  fc.constantFrom<unknown>('Delete', 'Remove', 'halt', '', true).map((onExpiry) => ({ onExpiry })),
   fc
     .constantFrom<unknown>('Manual', 'Once', 'RerunOnFailure', '', true)
     .map((runStrategy) => ({ vms: [{ ...MACHINE, name: 'b', runStrategy }] })),

@@ -3,6 +3,7 @@ import { systemClock } from '../../operator/base/clock.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { RequestReport } from '../../operator/kube/kube-client.ts'
+import { ServerClock } from '../../operator/kube/server-clock.ts'
 import { OperatorReplica } from '../../operator/operator.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 
@@ -26,9 +27,11 @@ export class OperatorInProcess {
     const onRequest = (report: RequestReport) => {
       this.requests.push(report)
     }
+    const { now: serverNow, note: onDate } = new ServerClock(systemClock)
     this.operator = new OperatorReplica({
-      client: new HttpKubeClient({ connection, watchConnection, userAgent: 'operator', onRequest }),
+      client: new HttpKubeClient({ connection, watchConnection, userAgent: 'operator', onRequest, onDate }),
       leaseClient: new HttpKubeClient({ connection: leaseConnection, userAgent: 'operator/lease' }),
+      serverNow,
       clock: systemClock,
       random: Math.random,
       log,

@@ -321,6 +321,22 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
     },
     silent: { none: { [`ot_workspace_volumes_lost_total{${NS},pod="a"}`]: '0x240' } },
   },
+  WorkspaceDeletion: {
+    fires: {
+      series: { [`ot_workspace_expiring{${NS},pod="a",action="Delete"}`]: '0x5 3x240' },
+      at: '6m',
+      labels: OPERATOR,
+      summary: '3 workspaces are about to be deleted, with their disks and volumes',
+      description:
+        'The end of these workspaces is near, and their spec.onExpiry is Delete. What is on their disks and volumes is then gone.',
+    },
+    silent: {
+      'those that are switched off': {
+        [`ot_workspace_expiring{${NS},pod="a",action="Delete"}`]: '0x240',
+        [`ot_workspace_expiring{${NS},pod="a",action="Halt"}`]: '3x240',
+      },
+    },
+  },
   SecretLost: {
     fires: {
       series: { [`ot_workspace_secrets_lost_total{${NS},pod="a"}`]: '0x5 3x240' },

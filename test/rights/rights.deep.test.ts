@@ -14,6 +14,7 @@ const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
 
 const UNSEEN: Unseen = {
   'use vmdiskimages': 'admission asks the authorizer for it, which writes no audit log',
+  'manage workspaces': 'admission asks the authorizer for it, which writes no audit log',
   'update vmdiskimages/finalizers': 'admission asks for it where an owner is to block its deletion',
   'update virtualmachines/finalizers': 'admission asks for it where an owner is to block its deletion',
   'update workspaces/finalizers': 'admission asks for it where an owner is to block its deletion',

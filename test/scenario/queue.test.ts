@@ -36,11 +36,14 @@ describe('the queue', () => {
     const [requestsNow, writesNow] = [requests.length, writes.length]
     expect(perImage, tally(requests)).toBeLessThanOrEqual(12)
 
-    // When idle, the operator writes only the Lease, and reads nothing.
+    // When idle, the operator writes only its Lease, and reads nothing but those of CDI's and KubeVirt's controllers, now and then.
     await world.untilRenewed(8)
     expect(world.operator?.writes.slice(writesNow), 'writes while idle').toEqual([])
-    const reads = world.operator?.requests.slice(requestsNow).filter(({ verb }) => verb !== 'watch')
-    expect(reads, 'reads while idle').toEqual([])
+    const reads = world.operator?.requests.slice(requestsNow).filter(({ verb }) => verb !== 'watch') ?? []
+    expect(
+      reads.filter(({ resource }) => resource !== 'leases'),
+      'reads while idle',
+    ).toEqual([])
     await world.finish()
   })
 

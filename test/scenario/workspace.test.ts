@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { describe, expect, inject, it } from 'vitest'
 import {
   NETWORK_POLICY,
   PERSISTENT_VOLUME,
@@ -81,11 +83,17 @@ describe('the workspace of the proposal', () => {
         .toSorted()
     const [kept, had] = [await claims(), addresses()]
     expect([kept.length, pods().length, (await instances()).length]).toEqual([3, 3, 1])
-    await workspaces.patch(name, { powerState: 'Halted' })
+    const ot = async (...argv: string[]) => {
+      const { kubeconfigPath } = cluster().controlPlane
+      return (await promisify(execFile)(process.execPath, [inject('ot'), '--kubeconfig', kubeconfigPath, ...argv]))
+        .stdout
+    }
+    expect(await ot('stop', name, '--wait')).toBe(`workspace.pelotech.ot/${name} is off\n`)
     const off = await workspaces.untilReady(name)
     expect(off.status).toMatchObject({ reason: 'Halted', ready: status?.ready, counts: { halted: 3 } })
     expect([pods(), await instances(), await claims()]).toEqual([[], [], kept])
-    await workspaces.patch(name, { powerState: 'Running' })
+    await ot('start', name)
+    expect(await ot('labs', name)).toMatch(new RegExp(`^NAME +PHASE .*\n${name} +`))
     expect((await workspaces.untilReady(name)).status).toMatchObject({ reason: status?.reason, ready: status?.ready })
     expect([addresses(), (await instances()).length, await claims()]).toEqual([had, 1, kept])
     await workspaces.delete(name)

@@ -2,6 +2,7 @@ import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import type { Holder } from '../../operator/controllers/vm-disk-image/world.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import type { Commit } from '../../sandbox/memory-cluster/index.ts'
+import { isScratchRequired } from '../../sandbox/simulators/dv-status.ts'
 import type { Pod } from '../../sandbox/simulators/models.ts'
 import type { ConfigMap, DataVolume, Image } from '../harness/kinds.ts'
 import { type Download, isMoved, noteContainer, troubleOf } from './downloads.ts'
@@ -178,6 +179,7 @@ export class Chronicle {
       hasSucceeded: false,
       trouble: undefined,
       importerUid: undefined,
+      filledBy: undefined,
       orphanedAtMs: undefined,
       movedAtMs: this.nowMs,
       deletedInHasteAtMs: undefined,
@@ -208,22 +210,31 @@ export class Chronicle {
   }
 
   #takePod(commit: Commit): void {
-    const { type, object, actor } = commit
+    const { type, object } = commit
     const { uid = '', labels = {} } = object.metadata
     const { [LABELS.imageUid]: imageUid, [LABELS.revision]: revision } = labels
     if (imageUid === undefined || revision === undefined || !this.#isAtHome(object, imageUid)) return
     const download = this.downloadOf(imageUid, revision)
     if (download === undefined) return
-    const { phase = '', containerStatuses } = (object as Pod).status ?? {}
+    const { phase, containerStatuses } = (object as Pod).status ?? {}
     const isAlive = type !== 'DELETED' && phase !== 'Succeeded' && phase !== 'Failed'
     if (isAlive) this.importers.set(uid, { imageUid, revision })
     else this.importers.delete(uid)
-    const isHarmed = phase === 'Failed' || (isEnd(commit) && (isPerson(actor) || actor === NODES))
-    if (download.importerUid !== undefined && download.importerUid !== uid)
-      this.#trouble(imageUid, 'its importer pod was replaced')
-    if (type === 'ADDED') download.importerUid ??= uid
-    if (isHarmed) this.#trouble(imageUid, `its importer pod ended (${phase})`)
     noteContainer(download, uid, containerStatuses?.[0], this.nowMs)
+    if (phase === 'Succeeded' && !isScratchRequired(object as Pod)) download.filledBy ??= uid
+    // CDI may make one more for a claim that is filled. It never starts, so it is nobody's trouble.
+    if ((download.filledBy ?? uid) === uid) this.#takeTrouble(commit, download)
+  }
+
+  #takeTrouble(commit: Commit, download: Download): void {
+    const { type, object, actor } = commit
+    const { uid } = object.metadata
+    const { imageUid, importerUid } = download
+    const { phase = '' } = (object as Pod).status ?? {}
+    if (importerUid !== undefined && importerUid !== uid) this.#trouble(imageUid, 'its importer pod was replaced')
+    if (type === 'ADDED') download.importerUid ??= uid
+    const isHarmed = phase === 'Failed' || (isEnd(commit) && (isPerson(actor) || actor === NODES))
+    if (isHarmed) this.#trouble(imageUid, `its importer pod ended (${phase})`)
   }
 
   /** Reports whether the object is in the namespace of the image. Whatever a tenant creates elsewhere is not the image's. */

@@ -28,6 +28,8 @@ export interface Download {
   movedAtMs: number
   /** Its first importer pod. */
   importerUid: string | undefined
+  /** The importer pod that did its work. */
+  filledBy: string | undefined
   /** Number of transfers that it started. */
   transfers: number
   /** Number of container starts of its importer pods, by pod uid. */

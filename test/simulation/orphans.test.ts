@@ -7,6 +7,7 @@ import {
   DEPLOYMENT,
   KUBEVIRT_VIRTUAL_MACHINE,
   NAMESPACE,
+  PERSISTENT_VOLUME_CLAIM,
   POD,
   SECRET,
   VOLUME_SNAPSHOT,
@@ -103,6 +104,71 @@ describe('a download that is orphaned before an operator sees that its image goe
     await world.until('the next image', isSynced('second'))
     await world.until('the end of the first', () => world.image('first') === undefined)
     expect(mostDownloads()).toBe(1)
+  })
+})
+
+describe('a download whose source sends nothing any more', () => {
+  const HANGS = { stallTimeout: '10m', attemptTimeout: '2h' }
+  let most = 0
+  const transfers = () => world.simulated.pods(FARM).filter(({ status }) => status?.phase === 'Running').length
+
+  async function hanging() {
+    world = await SimulatedOperator.start({ concurrency: '1', ...HANGS })
+    const isFirst = ({ metadata }: KubeObject) => metadata.name.startsWith('first')
+    world.simulated.simulators.cdi.script(isFirst, { type: 'stall', after: 1 }, { times: 1 })
+    most = 0
+    world.simulated.cluster.onCommit(({ resource }) => {
+      if (resource === POD) most = Math.max(most, transfers())
+    })
+    world.createImage('first')
+    await world.until('the download', () => transfers() === 1)
+    world.createImage('second')
+    await world.pass(30 * SECOND)
+    expect(world.image('second')?.status?.phase).toBe('Queued')
+  }
+
+  async function abandoned() {
+    await hanging()
+    const [{ metadata } = { metadata: { name: '' } }] = volumes()
+    world.simulated.cluster.admin.delete(DATA_VOLUME, { namespace: FARM, name: metadata.name }, ORPHAN)
+    await world.pass(MINUTE)
+    expect([volumes(), transfers()]).toEqual([[], 1])
+    return metadata.name
+  }
+
+  it('keeps its slot, when its DataVolume is orphaned, as long as an attempt may take, says so, and is ended then', async () => {
+    const name = await abandoned()
+    const told = `its DataVolume is gone, because PersistentVolumeClaim ${name} is still there: the operator deletes that claim if it is not filled`
+    expect(world.image('first')?.status).toMatchObject({ phase: 'Syncing', message: expect.stringContaining(told) })
+    await world.pass(118 * MINUTE)
+    expect([transfers(), world.image('second')?.status?.phase]).toEqual([1, 'Queued'])
+    await world.until('the next image', isSynced('second'))
+    await world.until('the next attempt', isSynced('first'))
+    expect(world.image('first')?.status?.attempts).toMatchObject([{ downloads: 1 }, { outcome: 'Succeeded' }])
+    expect(most).toBe(1)
+  })
+
+  it('gives its slot back, when its DataVolume is orphaned, as soon as somebody deletes its claim, as it says', async () => {
+    const name = await abandoned()
+    world.delete(PERSISTENT_VOLUME_CLAIM, FARM, name)
+    await world.pass(MINUTE)
+    expect(isSynced('second')()).toBe(true)
+    expect(most).toBe(1)
+  })
+
+  it('is ended, when its DataVolume is orphaned and its image deleted, by an operator that never saw its DataVolume', async () => {
+    await abandoned()
+    world.killOperator()
+    world.delete(IMAGE, FARM, 'first')
+    world.startOperator()
+    await world.pass(MINUTE)
+    expect(world.image('first')?.status?.message).toMatch(
+      /being deleted: waiting for its importer pod, which CDI runs .* delete it/,
+    )
+    await world.pass(125 * MINUTE)
+    expect(world.image('first')).toBeUndefined()
+    expect(isSynced('second')()).toBe(true)
+    expect(most).toBe(1)
   })
 })
 

@@ -69,6 +69,7 @@ export class Replica {
       client: cluster.connect(connection),
       leaseClient: cluster.connect(connection),
       clock: process.clock,
+      serverNow: () => time.epochMs + time.elapsedMs,
       random,
       log,
       namespace: OPERATOR_NAMESPACE,

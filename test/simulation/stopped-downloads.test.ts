@@ -88,6 +88,26 @@ describe('an importer that CDI forgets after its download', () => {
   })
 })
 
+describe('an importer that CDI makes for a download that has succeeded', () => {
+  it.each([false, true])('costs nothing, is told nowhere and goes (it hangs: %s)', async (hangs) => {
+    world = await SimulatedOperator.start({ concurrency: '1', retryLimit: '0' })
+    world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'needlessImporter', hangs })
+    const importers = new Set<string | undefined>()
+    world.simulated.cluster.onCommit(({ resource, object }) => {
+      if (resource === POD) importers.add(object.metadata.uid)
+    })
+    const names = ['a', 'b', 'c', 'd']
+    for (const name of names) world.createImage(name)
+    for (const name of names) await world.until(`image ${name}`, () => world.image(name)?.status?.phase === 'Succeeded')
+    await world.pass(MINUTE)
+    expect(importers.size).toBe(2 * names.length)
+    expect(of(POD)).toEqual([])
+    expect(of(PERSISTENT_VOLUME_CLAIM)).toHaveLength(names.length)
+    for (const name of names)
+      expect(world.image(name)?.status?.attempts).toMatchObject([{ outcome: 'Succeeded', downloads: 1 }])
+  })
+})
+
 it('a download whose claim for scratch space a quota refuses says so, and gives its slot back at no cost', async () => {
   world = await SimulatedOperator.start({ concurrency: '1', retryLimit: '0' })
   const { cdi } = world.simulated.simulators

@@ -75,6 +75,7 @@ class Scene implements AsyncDisposable {
       client,
       leaseClient: client,
       clock: process.clock,
+      serverNow: () => this.#time.epochMs + this.#time.elapsedMs,
       random: randomFrom(3),
       log: fakeLog(),
       namespace: OPERATOR_NAMESPACE,

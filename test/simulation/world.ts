@@ -65,6 +65,9 @@ const LEFT: readonly ResourceType[] = [
 /** Long enough for others to interfere. */
 const JOB_MS = 15_000
 
+/** One in how many imports gets an importer that it does not need, see `CdiOptions`. */
+const NEEDLESS_IMPORTERS = 4
+
 /** Everything in one simulated run: a cluster, what runs in it, and the oracles that check it. */
 export class World {
   readonly schedule: Schedule
@@ -196,7 +199,7 @@ export class World {
     const { clock } = process
     const transfer = sourceTransfer(clock, (url) => this.#onTransfer(url))
     const { cloneMs } = this.schedule
-    const options = { jobMs: JOB_MS, ...(cloneMs !== undefined && { cloneMs }) }
+    const options = { jobMs: JOB_MS, needlessImporters: NEEDLESS_IMPORTERS, ...(cloneMs !== undefined && { cloneMs }) }
     const client = this.cluster.connect({ process })
     // Only workspaces have Deployments, and volumes of their own.
     const workloads = this.schedule.workspaces !== undefined

@@ -1,40 +1,36 @@
 import { LABELS, VIRTUAL_MACHINE_CONDITIONS } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
-import { controllerOfKind, familyKey } from '../../cluster/ownership.ts'
+import { familyKey } from '../../cluster/ownership.ts'
 import { triggersOf } from '../../cluster/triggers.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE, hasLostReference } from '../../images/references.ts'
-import type { KubeObject } from '../../kube/kube-object.ts'
-import { type Change, whenContentChanged } from '../../runtime/store.ts'
+import { whenContentChanged } from '../../runtime/store.ts'
 import { BY_FAMILY, BY_IMAGE_NAMESPACE, BY_NAMED_SECRET, MACHINE, type MachineCaches } from './caches.ts'
 import type { MachineView } from './world.ts'
 
 /** Enqueues the machines that a change of another object in the caches concerns. Makes no decisions. Returns functions that stop listening. */
 export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: string) => void) {
   const { machines, images, cluster, kubevirt, instances } = caches
-  const { all, refersTo } = triggersOf(machines, enqueue)
+  const { all, owns, refersTo } = triggersOf(machines, enqueue)
   const waiting = () => all([...machines.values()].filter(({ status }) => status.phase !== 'Ready'))
-  /** Finds machines by owner or label, and always by name: a name that is taken or freed concerns every machine that needs it. */
-  const child = whenContentChanged(({ key, before, after }: Change<KubeObject>) => {
-    for (const object of [before, after]) {
-      const owner = object && controllerOfKind(object, MACHINE)
-      const uid = owner?.uid ?? object?.metadata.labels?.[LABELS.vmUid]
-      if (uid !== undefined) all(machines.find(BY_FAMILY, familyKey(object?.metadata.namespace, uid)))
-    }
-    all(machines.find(BY_CHILD, key))
-  })
+  const children = {
+    of: MACHINE,
+    label: LABELS.vmUid,
+    byUid: (uid: string, namespace: string | undefined) => machines.find(BY_FAMILY, familyKey(namespace, uid)),
+    byChild: BY_CHILD,
+  }
   return [
     refersTo(images, BY_IMAGE, aboutImage),
     images.onChange(({ key, before, after }) => {
       // An object that wanted something else of it may be gone.
       if (hasLostReference(before, after)) all(machines.find(BY_IMAGE, key).filter(isOnAnotherImage))
     }),
-    cluster.dataVolumes.onChange(child),
-    cluster.claims.onChange(child),
-    kubevirt.onChange(child),
+    owns(cluster.dataVolumes, children),
+    owns(cluster.claims, children),
+    owns(kubevirt, children),
     refersTo(instances, BY_CHILD),
-    cluster.secrets.onChange(child),
+    owns(cluster.secrets, children),
     // Each version may have another value, which the cache does not have.
     refersTo(cluster.secrets, BY_NAMED_SECRET, (secret) => secret),
     // A disk may wait for its StorageClass, or have a warning about it.

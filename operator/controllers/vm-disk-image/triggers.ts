@@ -1,6 +1,7 @@
 import { LABELS } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
+import { triggersOf } from '../../cluster/triggers.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
@@ -42,25 +43,21 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
     (index: string) =>
     ({ key }: Change<KubeObject>) =>
       enqueue(unfinished(images, index, key))
-  /** Finds images by uid, from our label or the controller, and always by name: a name that is taken or freed concerns all that need it. */
-  const child = ({ key, before, after }: Change<KubeObject>) => {
-    enqueue(images.find(BY_CHILD, key))
-    for (const object of [before, after]) {
-      if (object === undefined) continue
-      const uid = object.metadata.labels?.[LABELS.imageUid] ?? controllerOfKind(object, IMAGE)?.uid
-      const named = uid === undefined ? [] : images.find(BY_UID, uid)
-      enqueue(named.filter(({ metadata }) => metadata.namespace === object.metadata.namespace))
-    }
+  const { all, owns } = triggersOf(images, (key) => queue.add(key, 'urgent'))
+  const children = {
+    of: IMAGE,
+    label: LABELS.imageUid,
+    byUid: (uid: string, namespace: string | undefined) =>
+      images.find(BY_UID, uid).filter(({ metadata }) => metadata.namespace === namespace),
+    byChild: BY_CHILD,
   }
-  const download = (change: Change<KubeObject>) => {
-    child(change)
-    admission.downloadsChanged((change.after ?? change.before)?.metadata.namespace ?? '')
-  }
+  const download = ({ before, after }: Change<KubeObject>) =>
+    admission.downloadsChanged((after ?? before)?.metadata.namespace ?? '')
   /** A prime claim has no label, and sometimes appears after its pod: the name of its target leads to the image. */
   const claim = (change: Change<KubeObject>) => {
     for (const object of [change.before, change.after]) {
       const target = object && controllerOfKind(object, PERSISTENT_VOLUME_CLAIM)
-      if (object !== undefined && target !== undefined) enqueue(images.find(BY_CHILD, siblingKey(object, target.name)))
+      if (object !== undefined && target !== undefined) all(images.find(BY_CHILD, siblingKey(object, target.name)))
     }
     download(change)
   }
@@ -72,10 +69,10 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
       // New images wait behind those in progress: a thousand new images must not delay a teardown.
       queue.add(key, after?.status.ticket === undefined ? 'normal' : 'urgent')
     }),
-    cluster.dataVolumes.onChange(whenContentChanged(download)),
-    cluster.pods.onChange(whenContentChanged(download)),
-    cluster.claims.onChange(whenContentChanged(claim)),
-    cluster.snapshots.onChange(whenContentChanged(child)),
+    owns(cluster.dataVolumes, children, download),
+    owns(cluster.pods, children, download),
+    owns(cluster.claims, children, claim),
+    owns(cluster.snapshots, children),
     cluster.dataSources.onChange(({ key }) => {
       if (images.get(key) !== undefined) queue.add(key, 'urgent')
     }),

@@ -19,8 +19,11 @@ export interface Holder {
   readonly claimant: string
 }
 
-/** What may keep a slot beside an importer. `claim`: CDI may still fill it. `doubtful`: a pod or a claim that may be its own, or a stranger's. */
-export type SlotWait = 'claim' | 'doubtful'
+/**
+ * What may keep a slot beside an importer. `claim`: CDI may still fill it. `doubtful`: a pod or a claim that may be its own, or a stranger's. `abandoned`: an
+ * importer whose DataVolume is gone and whose claim nobody deletes.
+ */
+export type SlotWait = 'claim' | 'doubtful' | 'abandoned'
 
 /** Why an image cannot start now. It takes no slot, blocks no other image, and starts when this has changed. */
 export interface Blocked {

@@ -1,9 +1,11 @@
 import { virtualMachine } from '@open-terrain/constructs'
+import { LAB_ISOLATION } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
-import { DEPLOYMENT } from '../../kube/resource-types.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { DEPLOYMENT, NAMESPACE, POD } from '../../kube/resource-types.ts'
 import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
-import { NAME, startReady, WRITES } from './workspace-bench.fixtures.ts'
+import { DEPLOYED, MACHINE_RUNS, NAME, startReady, VM, WRITES } from './workspace-bench.fixtures.ts'
 
 describe('a workspace', () => {
   it('goes from nothing to Ready, in order, with few writes, and none when it is idle', async () => {
@@ -98,5 +100,29 @@ describe('a workspace', () => {
     await bench.restart()
     await bench.clock.advance(MINUTE)
     expect(new Set(bench.client.callsOf(...WRITES))).toEqual(new Set(['create Deployment lab/demo-app']))
+  })
+
+  it('says of each node where a member runs whether members can reach it, also of that of its only machine', async () => {
+    const { networks } = DEPLOYED
+    const bench = await startReady({ networks, vms: [VM] })
+    const isolation = () => {
+      const { status, message } = bench.status().conditions?.find(({ type }) => type === 'NetworksIsolated') ?? {}
+      return [status, message]
+    }
+    expect(isolation()).toEqual(['Unknown', 'no member of the workspace runs on a node yet'])
+    const key = `${NAME}/${VM.name}`
+    bench.tell(virtualMachine, key, { ...MACHINE_RUNS, kubevirt: { name: VM.name, nodeName: 'node-7' } })
+    await bench.work()
+    expect(isolation()).toEqual(['Unknown', expect.stringMatching('may reach node-7 over the networks')])
+    const { namespace, label } = LAB_ISOLATION
+    const metadata = { namespace, name: 'rules', labels: { [label]: 'true' } }
+    const status = { conditions: [{ type: 'Ready', status: 'True' }] }
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { nodeName: 'node-7' } } as KubeObject
+    const { admin } = bench.client.cluster
+    admin.create(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+    admin.create(POD, pod)
+    bench.tell(POD, `${namespace}/rules`, status)
+    await bench.clock.advance(10 * SECOND)
+    expect(isolation()).toEqual(['True', 'node-7 has the rules of labIsolation'])
   })
 })

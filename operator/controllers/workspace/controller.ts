@@ -14,6 +14,7 @@ import { conditionStates } from '../../runtime/state-gauges.ts'
 import { AsideChildren } from './aside-children.ts'
 import { BY_SECRET_SOURCE, parsedWorkspaceSpec, viewWorkspace, WORKSPACE, type WorkspaceCaches } from './caches.ts'
 import { type ClusterRange, ClusterRanges } from './cluster-ranges.ts'
+import { isDeletionDue } from './decide/expiry.ts'
 import { keysKnownOf } from './decide/generated-keys.ts'
 import { isOpenNode } from './decide/isolation.ts'
 import { WRITTEN_TYPES } from './decide/kinds.ts'
@@ -22,6 +23,7 @@ import { podlessPlays } from './decide/plays.ts'
 import { hangingPods } from './decide/pod-trouble.ts'
 import { isSpecWarning } from './decide/spec-warnings.ts'
 import { workspaceThrottleOf } from './decide/status.ts'
+import { ExpiryLimits } from './expiry-limits.ts'
 import { type DrawInt, withGeneratedValues } from './generated-values.ts'
 import { LostKeys } from './lost-keys.ts'
 import { withChoicesOfPeople } from './machine-choices.ts'
@@ -46,6 +48,8 @@ type Options = Services & {
   /** For values of Secrets. Default: `randomInt` of node:crypto. */
   readonly draw?: DrawInt
   readonly policy: () => Policy
+  /** Time of the API server. */
+  readonly serverNow: () => number | undefined
   /** Calls `listener` on each change of the policy. Returns a function that stops this. */
   readonly onPolicyChange: (listener: () => void) => () => void
 }
@@ -54,7 +58,8 @@ type Options = Services & {
 export class WorkspaceController extends ObjectController<WorkspaceView, WorkspacePlan, undefined> {
   constructor(options: Options) {
     const { client, caches, metrics, clock, countReferences, claimsOn, policy, onPolicyChange } = options
-    const { draw = (max) => randomInt(max) } = options
+    const { draw = (max) => randomInt(max), serverNow } = options
+    const limits = new ExpiryLimits(options)
     const refusals = new Refusals()
     const childRefusals = new ChildRefusals(options)
     const onChange = (key: string) => this.queue.add(key)
@@ -90,7 +95,8 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
     super(options, caches.reflectors, {
       type: WORKSPACE,
       finalizer: FINALIZERS.workspace,
-      children: WRITTEN_TYPES,
+      // It deletes itself at its end.
+      children: [...WRITTEN_TYPES, { type: WORKSPACE, propagationPolicy: 'Background' }],
       store: caches.workspaces,
       // Each workspace is a group of its own.
       groupOf: (key) => key,
@@ -100,6 +106,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
           () => policy().imageNamespace,
           (key) => queue.addAfter(key, CHILDREN_SETTLE_MS),
         ),
+        limits.listen(),
         onPolicyChange(onChangeForAll),
         lostKeys.listen(),
         copies.listen(),
@@ -131,6 +138,9 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         if (known === undefined) return undefined
         const secretSources = sourcesOf(workspace)
         const { uid = '' } = workspace.metadata
+        const expiry = { serverNow: serverNow(), noticeMs: limits.noticeMs }
+        const seen = { workspace, spec: parsedWorkspaceSpec(workspace), policy: policy() }
+        const isTurn = isDeletionDue({ ...seen, expiry: { ...expiry, isTurn: false } }) && limits.take(uid)
         const world = observeWorkspace(workspace, caches, {
           aside,
           lostKeys,
@@ -139,6 +149,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
           secretSources,
           claimsOn,
           policy: policy(),
+          expiry: { ...expiry, isTurn },
           ranges: known,
           refusals: childRefusals.of(uid),
           isUndecided: childRefusals.isUndecided(uid),

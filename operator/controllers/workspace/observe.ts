@@ -13,6 +13,7 @@ import { type ContainerPodView, makesPrivileged, type PlayJobView } from './chil
 import { type Blueprint, type Component, idOf, idOfObject } from './decide/component.ts'
 import { imageNames, ownReferences } from './decide/components/image.ts'
 import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
+import { asEnded } from './decide/expiry.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
 import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
 import { isPlayRecorded } from './decide/plays.ts'
@@ -24,7 +25,10 @@ import type { SecretCopies } from './secret-copies.ts'
 import type { ImageFacts, WorkspaceView, WorkspaceWorld } from './world.ts'
 
 /** Facts that do not come from caches. Events about pods do not either, and are added later. */
-type More = Pick<WorkspaceWorld, 'policy' | 'ranges' | 'secretSources' | 'refusals' | 'isUndecided' | 'refusal'>
+type More = Pick<
+  WorkspaceWorld,
+  'policy' | 'expiry' | 'ranges' | 'secretSources' | 'refusals' | 'isUndecided' | 'refusal'
+>
 
 interface Looks {
   readonly aside: Pick<AsideChildren, 'look'>
@@ -42,7 +46,7 @@ export function observeWorkspace(
 ): Omit<WorkspaceWorld, 'podWarnings'> {
   const { name } = workspace.metadata
   const { cluster } = caches
-  const spec = parsedWorkspaceSpec(workspace)
+  const spec = asEnded(parsedWorkspaceSpec(workspace), workspace.status)
   const kept = new Map(childrenIn(caches, workspace).map((one) => [idOfObject(one), one]))
   const wanted: WorkspaceSpec = spec.ok ? spec.spec : {}
   // What is not wanted any more, or cannot be read any more, may still run.
@@ -148,7 +152,7 @@ function nodesOf(
   namespace: string,
   pods: readonly ContainerPodView[],
 ): WorkspaceWorld['nodes'] {
-  const running = machines.find(BY_NAMESPACE, namespace).map(({ status }) => status.nodeName ?? '')
+  const running = machines.find(BY_NAMESPACE, namespace).map(({ status }) => status.kubevirt?.nodeName ?? '')
   const names = [...pods.map(({ node }) => node), ...running].filter((node) => node !== '')
   return new Map(
     names.toSorted().map((node) => {

@@ -1,9 +1,10 @@
 import { isSame } from '../../base/equality.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
+import { triggersOf } from '../../cluster/triggers.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { hasLostReference } from '../../images/references.ts'
-import { type KubeObject, keyOf, namespaceOf, objectKeyOf } from '../../kube/kube-object.ts'
+import { type KubeObject, namespaceOf, objectKeyOf } from '../../kube/kube-object.ts'
 import { type Change, whenContentChanged } from '../../runtime/store.ts'
 import { BY_IMAGE_NAME, BY_SECRET_SOURCE, WORKSPACE, type WorkspaceCaches } from './caches.ts'
 import { BY_LINK } from './child-caches.ts'
@@ -33,9 +34,7 @@ export function listenForWorkspaceTriggers(
     pods,
     isolation,
   } = caches.childCaches
-  const all = (found: Iterable<WorkspaceView>) => {
-    for (const { metadata } of found) enqueue(keyOf(metadata))
-  }
+  const { all, refersTo } = triggersOf(workspaces, enqueue)
   /** A workspace has the name of its namespace. */
   const inNamespace = (namespace: string) => {
     if (workspaces.get(namespace) !== undefined) enqueue(namespace)
@@ -97,7 +96,7 @@ export function listenForWorkspaceTriggers(
       change.after !== undefined && isSecretOfWorkspace(change.after) ? within(change) : child(change),
     ),
     // Each version of a source is copied.
-    cluster.secrets.onChange(({ key }) => all(workspaces.find(BY_SECRET_SOURCE, key))),
+    refersTo(cluster.secrets, BY_SECRET_SOURCE, (secret) => secret),
     reflectors.onInstalled(() => all(workspaces.values())),
   ]
 }
@@ -137,7 +136,7 @@ function aboutPlays({ status: { clone, diskUID, restoredClaim, kubevirt } }: Mac
 function aboutMachine(machine: MachineFacts | undefined): unknown {
   if (machine === undefined) return undefined
   const { metadata, spec, status } = machine
-  const { phase, reason, message, nodeName, observedGeneration, missingSecretKeys } = status
+  const { phase, reason, message, kubevirt, observedGeneration, missingSecretKeys } = status
   const hasDisk = hasItsDisk(machine)
   const { resourceVersion: _version, ...rest } = metadata
   return [
@@ -146,7 +145,7 @@ function aboutMachine(machine: MachineFacts | undefined): unknown {
     phase,
     reason,
     message,
-    nodeName,
+    kubevirt?.nodeName,
     observedGeneration,
     missingSecretKeys,
     hasDisk,

@@ -53,7 +53,7 @@ export function aWorkspace(spec: WorkspaceSpecInput, name = NAME): KubeObject & 
   return { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', metadata: { name }, spec }
 }
 
-const MACHINE_RUNS = { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
+export const MACHINE_RUNS = { phase: 'Ready', reason: 'Running', message: 'the machine runs' }
 const MACHINE_IS_OFF = { phase: 'Ready', reason: 'Halted', message: 'the machine is off' }
 
 /** The controller of workspaces on an in-memory cluster. The test plays all other clients. */
@@ -95,6 +95,7 @@ export class WorkspaceBench {
       events: new EventRecorder({ ...basics, component: 'test', instance: 'me' }),
       caches,
       metrics: new WorkspaceMetrics(runtimeMetrics.registry, clock),
+      serverNow: () => clock.now(),
       claimsOn: (image) => references.claims(image),
       countReferences: async (image, signal): Promise<References> => await references.live(image, signal),
     })

@@ -1,4 +1,5 @@
 import { WORKSPACE_PHASES, type WorkspaceStatus } from '@open-terrain/constructs'
+import { EXPIRY_ACTIONS } from '@open-terrain/constructs/operator'
 import type { Counter, Registry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
@@ -18,6 +19,13 @@ export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { re
       'ot_workspace_longest_wait_seconds',
       'How long the Workspace that has waited longest has not been ready; 0 where none waits',
       clock,
+    )
+    this.meters.counted(
+      'ot_workspace_expiring',
+      'Workspaces whose end has been announced, by what happens then',
+      'action',
+      () => Array.from(this.objects()).flatMap(announcedFor),
+      EXPIRY_ACTIONS,
     )
     this.#lost = {
       VolumeLost: this.meters.counter(
@@ -44,6 +52,13 @@ export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { re
       }
     }
   }
+}
+
+/** Returns what is going to happen to a workspace, if that has been announced. */
+function announcedFor({ metadata, status }: Pick<Waiter, 'metadata'> & { readonly status: WorkspaceStatus }): string[] {
+  const { announced, ended } = status.expiry ?? {}
+  const isOver = metadata?.deletionTimestamp !== undefined || (ended === true && announced === 'Halt')
+  return announced === undefined || isOver ? [] : [announced]
 }
 
 function lostIn({ components = [] }: WorkspaceStatus, why: string): string[] {

@@ -12,6 +12,7 @@ import {
   isCopiedSecret,
   podNetworksIn,
 } from '@open-terrain/constructs/operator'
+import { toTime } from '../../base/time.ts'
 import { viewQuota } from '../../cluster/quotas.ts'
 import { viewClaim, viewNamespace, viewSecret } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
@@ -31,6 +32,7 @@ import {
 import { type Component, idOfObject } from './decide/component.ts'
 import { imageNames } from './decide/components/image.ts'
 import { networksOfBefore } from './decide/components/network.ts'
+import { asEnded, type ExpiryFacts } from './decide/expiry.ts'
 import { startingHosts } from './decide/host-names.ts'
 import { imageTemplate } from './decide/image-template.ts'
 import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
@@ -115,6 +117,8 @@ export class PlannedWorld {
   readonly secretKeys = new Map<string, SecretKeys>()
   readonly playPods = new Map<string, ContainerPodView[]>()
   readonly playEnds = new Map<string, string>()
+  expiry: ExpiryFacts = { serverNow: NOW, noticeMs: POLICY_DEFAULTS.expiryNoticeMs, isTurn: true }
+  generation = 1
   ranges: WorkspaceWorld['ranges'] = []
   readonly namesTaken = new Map<string, string>()
   policy: Policy = POLICY_DEFAULTS
@@ -128,6 +132,7 @@ export class PlannedWorld {
   status: WorkspaceView['status'] = {}
   #spec: WorkspaceSpec
   #rendered: readonly Component[] | undefined
+  #renderedOf: string | undefined
   #uids = 0
 
   constructor(spec: WorkspaceSpec) {
@@ -146,16 +151,26 @@ export class PlannedWorld {
   }
 
   get world(): WorkspaceWorld {
-    const metadata = { name: 'lab', uid: 'lab-uid', generation: 1, finalizers: ['pelotech.ot/workspace'] }
+    const metadata = {
+      name: 'lab',
+      uid: 'lab-uid',
+      resourceVersion: '7',
+      generation: this.generation,
+      creationTimestamp: toTime(NOW),
+      finalizers: ['pelotech.ot/workspace'],
+    }
     const going = this.deletionTimestamp === undefined ? {} : { deletionTimestamp: this.deletionTimestamp }
     const annotations = {
       ...(this.playRequestedAt !== undefined && { [ANNOTATIONS.playRequestedAt]: this.playRequestedAt }),
       ...(this.rebuildRequestedAt !== undefined && { [ANNOTATIONS.rebuildRequestedAt]: this.rebuildRequestedAt }),
     }
-    const [spec, policy] = [this.#spec, this.policy]
+    const { policy } = this
+    const spec = this.#powered(this.#spec)
     const secretSources = this.#secretSources()
     const { rebuildRequestedAt } = this
     const blueprint = { workspace: metadata, spec, policy, rebuildRequestedAt, secretSources }
+    if (this.#renderedOf !== spec.powerState) this.#rendered = undefined
+    this.#renderedOf = spec.powerState
     this.#rendered ??= renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, this.children) })
     const none = { image: undefined, isShared: false, claims: [] }
     return {
@@ -163,7 +178,7 @@ export class PlannedWorld {
         apiVersion: 'pelotech.ot/v1alpha1',
         kind: 'Workspace',
         metadata: { ...metadata, ...going, annotations },
-        spec,
+        spec: this.#spec,
         status: this.status,
         ...(this.unusable === 'TooLarge' && { isCut: true }),
       },
@@ -172,6 +187,7 @@ export class PlannedWorld {
           ? { ok: true, spec }
           : { ok: false, problems: [{ path: 'spec', message: 'cannot be used' }] },
       policy,
+      expiry: this.expiry,
       components: this.unusable === undefined ? this.#rendered.map((one) => asItStands(one, this.children)) : [],
       children: this.children,
       namesTaken: this.namesTaken,
@@ -195,6 +211,12 @@ export class PlannedWorld {
       isUndecided: false,
       refusal: undefined,
     }
+  }
+
+  /** After its end, it is off. */
+  #powered(own: WorkspaceSpec): WorkspaceSpec {
+    const asIs = asEnded({ ok: true, spec: own }, this.status)
+    return asIs.ok ? asIs.spec : own
   }
 
   /** Every source is there, in its first version. */

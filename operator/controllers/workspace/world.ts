@@ -9,6 +9,7 @@ import type { ObjectPlan } from '../../runtime/plan.ts'
 import type { ContainerPodView } from './child-views.ts'
 import type { ClusterRange } from './cluster-ranges.ts'
 import type { Component } from './decide/component.ts'
+import type { ExpiryFacts } from './decide/expiry.ts'
 import type { SecretSource } from './decide/secret-sources.ts'
 
 /** A Workspace as its cache keeps it. */
@@ -19,22 +20,7 @@ export interface WorkspaceView extends OwnView {
 /** An Open Terrain VirtualMachine as its own cache keeps it. */
 export interface MachineFacts extends KubeObject {
   readonly spec: unknown
-  readonly status: {
-    readonly phase?: string | undefined
-    readonly reason?: string | undefined
-    readonly message?: string | undefined
-    readonly nodeName?: string | undefined
-    readonly bootedAt?: string | undefined
-    readonly conditions?: VirtualMachineStatus['conditions']
-    readonly warnings?: number | undefined
-    readonly missingSecretKeys?: VirtualMachineStatus['missingSecretKeys']
-    readonly clone?: { readonly uid?: string | undefined; readonly phase?: string | undefined } | undefined
-    readonly diskUID?: string | undefined
-    readonly restoredClaim?: string | undefined
-    readonly kubevirt?: { readonly instanceUID?: string | undefined } | undefined
-    readonly disks?: readonly { readonly image?: string | undefined }[] | undefined
-    readonly observedGeneration?: number | undefined
-  }
+  readonly status: Partial<VirtualMachineStatus>
 }
 
 /** Facts about an image that the workspace names. */
@@ -57,8 +43,10 @@ export interface SecretKeys {
 /** Everything that is known about one workspace at one moment. A plan is a function of this and of the time. */
 export interface WorkspaceWorld {
   readonly workspace: WorkspaceView
+  /** As it is to be carried out: a workspace that has ended is off. */
   readonly spec: ParsedWorkspaceSpec
   readonly policy: Policy
+  readonly expiry: ExpiryFacts
   /** What the spec asks for, kind by kind in the order of `kinds.ts`. Empty if the spec is invalid. */
   readonly components: readonly Component[]
   /** Children of the workspace by `idOfObject`, without those in namespaces other than its own. */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import { ansibleName } from '@open-terrain/constructs/operator'
 import { parse } from 'yaml'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
@@ -292,6 +293,7 @@ function machineIn({ spec }: Workspace, machine: Raw): string[] {
     'has its addresses': addressesOf(interfaces).join() === addressesOf(wanted.interfaces).join(),
     'has its resources': machine.spec.resources?.cpu === wanted.resources?.cpu,
     'is on, or off': isOff(machine.spec) === isOff(spec),
+    'has its run strategy': machine.metadata.annotations?.[ANNOTATIONS.runStrategy] === wanted.runStrategy,
     'has what else is said of it': isCovered(machineWords(wanted), machine.spec),
   }
   return failing(checks, `VirtualMachine ${name}`)

@@ -26,6 +26,7 @@ const OF_IMAGES = 'schedules of images alone have it'
 const EXCEPTIONS: Readonly<Record<'Workspace' | 'VirtualMachine', Readonly<Record<string, string>>>> = {
   Workspace: {
     'networks[].attach': 'the network is that of somebody else, whom the world of a schedule does not have',
+    powerState: 'a lab is created on: people of schedules switch it off',
     'vms[].disks[].volume':
       'the claim of a volume is in a machine or in containers, and people free it from containers',
     'vms[].vmDiskImageTemplate.certConfigMap': OF_IMAGES,
@@ -39,7 +40,7 @@ const EXCEPTIONS: Readonly<Record<'Workspace' | 'VirtualMachine', Readonly<Recor
   VirtualMachine: {
     'disks[].volume': 'no lab has it',
     'interfaces[].attach': 'no lab has it',
-    runStrategy: 'machines of labs run',
+    powerState: 'a lab is created on: people of schedules switch it off',
     vmDiskImageMode: 'a workspace ensures its images itself',
     vmDiskImageTemplate: 'a workspace ensures its images itself',
   },

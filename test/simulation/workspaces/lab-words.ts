@@ -136,7 +136,7 @@ export function vmOfWords(
     ...(isWindows && { os: 'windows' as const, sysprepSecretRef: { name: INIT.name } }),
     ...readinessOf(words),
     ...(has('selector') && PLACED),
-    ...(has('hardware') && { firmware: 'uefi-secure' as const, tpm: true }),
+    ...(has('hardware') && { firmware: 'uefi-secure' as const, tpm: true, runStrategy: 'Always' as const }),
     ...(has('override') && { overrides: { template: { spec: { domain: { cpu: { model: 'host-model' } } } } } }),
     ...(has('overrideNever') && { overrides: { template: { spec: { domain: { devices: { gpus: [] } } } } } }),
     ...disksOf(words, images),

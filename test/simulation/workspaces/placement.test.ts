@@ -3,9 +3,10 @@ import { renderContainerCluster } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { marked } from '../../../operator/controllers/workspace/decide/as-wanted.ts'
 import { isTerminating, type KubeObject } from '../../../operator/kube/kube-object.ts'
-import { DEPLOYMENT, POD } from '../../../operator/kube/resource-types.ts'
+import { DEPLOYMENT, POD, VIRTUAL_MACHINE_INSTANCE } from '../../../operator/kube/resource-types.ts'
 import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { NODE } from '../../../sandbox/resource-types.ts'
+import type { Instance } from '../../../sandbox/simulators/kubevirt-models.ts'
 import type { Pod } from '../../../sandbox/simulators/models.ts'
 import { WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { FARM, SimulatedOperator, TEAM } from '../simulated-operator.ts'
@@ -36,6 +37,12 @@ const port = (hostPort: number) => ({ portMappings: [{ containerPort: 80, hostPo
 const PLAIN = cluster('app', 10)
 const STORE = cluster('store', 11, { volumeMounts: [{ name: 'data', containerPath: '/data' }] })
 const DNS = cluster('dns', 53, port(53))
+const DESK: NonNullable<WorkspaceSpecInput['vms']>[number] = {
+  name: 'desk',
+  backingVMDiskImage: 'golden',
+  resources: { cpu: '1', memory: '1Gi' },
+  interfaces: [{ network: 'net', ipAddress: '10.9.0.20/24' }],
+}
 
 const lab = (...containerClusters: Cluster[]): WorkspaceSpecInput => ({
   networks: [{ name: 'net', cidr: '10.9.0.0/24' }],
@@ -161,17 +168,30 @@ describe('a workspace on more than one node', () => {
   it('has its machine on the node of its volume', async () => {
     await start()
     world.createImage('golden')
-    const vm = {
-      name: 'desk',
-      backingVMDiskImage: 'golden',
-      resources: { cpu: '1', memory: '1Gi' },
-      interfaces: [{ network: 'net', ipAddress: '10.9.0.20/24' }],
-    }
-    create({ ...lab(PLAIN, STORE), vms: [vm] })
+    create({ ...lab(PLAIN, STORE), vms: [DESK] })
     await untilReady()
     expect(
       new Set(pods().map((pod) => pod.spec.nodeName ?? pod.metadata.annotations?.['sandbox.open-terrain.dev/node'])),
     ).toEqual(new Set(['node-1']))
+  })
+
+  it('comes to the node of its machine, also when that has no room at first', async () => {
+    await start(['a-node', 'b-node'])
+    world.createImage('golden')
+    const spec = { ...lab(), vms: [DESK] }
+    create(spec)
+    await untilReady()
+    const guest = () => world.find<Instance>(VIRTUAL_MACHINE_INSTANCE, 'lab', 'desk')
+    const { nodeName = '' } = guest()?.status ?? {}
+    const { uid } = guest()?.metadata ?? {}
+    await take(53, nodeName)
+    world.patch(WORKSPACE, { name: 'lab' }, { spec: { containerClusters: [DNS] } })
+    await world.until('what prevents it', () => component('dns')?.reason === 'Unschedulable')
+    await world.pass(20 * MINUTE)
+    expect(component('dns')?.message).toMatch(new RegExp(`; the rest of the workspace is on node ${nodeName}$`))
+    world.delete(DEPLOYMENT, TEAM, `taken-53-${nodeName}`)
+    await untilReady()
+    expect([podOf('dns').spec.nodeName, guest()?.metadata.uid]).toEqual([nodeName, uid])
   })
 
   it('does not move what has been Ready when something that fits nowhere else is added', async () => {

@@ -4,7 +4,7 @@ import { isSame } from '../../../base/equality.ts'
 import { isWaitingForDependents } from '../../../cluster/dependents.ts'
 import { attemptOf } from '../../../cluster/import-facts.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
-import type { DataVolumeView, PodView } from '../../../cluster/views.ts'
+import type { DataVolumeView } from '../../../cluster/views.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import type { KubeClient } from '../../../kube/kube-client.ts'
 import { isTerminating, type KubeObject, keyOf, type ResourceType } from '../../../kube/kube-object.ts'
@@ -43,7 +43,7 @@ import {
   type Why,
 } from './downloads.ts'
 import { RefusalBook } from './refusal-book.ts'
-import { isAnyAlive, type RemainCaches, unendedOf, withFound, withImporters } from './remains.ts'
+import { isAnyAlive, type RemainCaches, unendedOf, unfilledOf, withFound, withImporters } from './remains.ts'
 import { SeenDownloads } from './seen-downloads.ts'
 
 /** Somebody may have written thousands of holders, and other requests must not wait behind the reads for all of them. */
@@ -135,7 +135,9 @@ export class HeldSlots {
 
   /** Returns the times, past or future, at which something about a slot becomes possible, by the monotonic clock. */
   times(): number[] {
-    return [...[...this.#slots.values()].flatMap(slotTimes), ...this.downloads.times()]
+    const { attemptTimeoutMs } = this.#options.patience()
+    const slots = [...this.#slots.values()]
+    return [...slots.flatMap((slot) => slotTimes(slot, attemptTimeoutMs)), ...this.downloads.times()]
   }
 
   /** Creates the DataVolumes of all slots that have none yet, in ticket order. A failure does not hold up the next one. */
@@ -177,9 +179,14 @@ export class HeldSlots {
     const isLeft = dataVolume === undefined || isTerminating(dataVolume)
     const pods = isLeft ? unendedOf(this.#of(holder).remains, this.#caches) : []
     const unended = pods.map(({ metadata }) => metadata.uid ?? '')
-    for (const effect of this.#learn(holder, { kind: 'checked', unended, seen })) {
+    const unfilled = dataVolume === undefined ? unfilledOf(this.#of(holder).remains, this.#caches) : []
+    const attemptMs = this.#options.patience().attemptTimeoutMs
+    const isAbandoned = unfilled.length > 0
+    for (const effect of this.#learn(holder, { kind: 'checked', unended, isAbandoned, attemptMs, seen })) {
       const pod = effect.kind === 'endImporter' ? pods[unended.indexOf(effect.uid)] : undefined
-      if (pod !== undefined) void this.#endImporter(pod, signal)
+      if (pod !== undefined) void this.#end(POD, pod, signal)
+      if (effect.kind === 'endAbandoned')
+        for (const claim of unfilled) void this.#end(PERSISTENT_VOLUME_CLAIM, claim, signal)
       if (effect.kind === 'look') void this.#look(holder, signal)
     }
   }
@@ -347,13 +354,15 @@ export class HeldSlots {
     wake()
   }
 
-  async #endImporter({ metadata }: PodView, signal: AbortSignal): Promise<void> {
+  /** Deletes an importer, or a claim that CDI fills. */
+  async #end(type: ResourceType, { metadata }: KubeObject, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#options
     try {
-      await deleteInBackground(client, POD, { metadata }, signal)
+      await deleteInBackground(client, type, { metadata }, signal)
     } catch (error) {
       if (signal.aborted) return
-      log.warn({ key: keyOf(metadata), error: String(error) }, 'an importer cannot be ended; it is tried again')
+      const key = `${type.kind} ${keyOf(metadata)}`
+      log.warn({ key, error: String(error) }, 'what still downloads cannot be ended; it is tried again')
     }
   }
 
@@ -422,7 +431,10 @@ export class HeldSlots {
   }
 }
 
-/** In the foreground it would wait for dependents, of which somebody may have made one that is never deleted. */
+/**
+ * In the foreground it would wait for dependents, of which somebody may have made one that is never deleted. A claim is deleted in the observed version only:
+ * it may since have been filled.
+ */
 async function deleteInBackground(
   client: KubeClient,
   type: ResourceType,
@@ -430,7 +442,9 @@ async function deleteInBackground(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await client.delete(type, metadata, { signal, propagationPolicy: 'Background', uid: metadata.uid })
+    const { uid, resourceVersion } = metadata
+    const version = type === PERSISTENT_VOLUME_CLAIM ? { resourceVersion } : {}
+    await client.delete(type, metadata, { signal, propagationPolicy: 'Background', uid, ...version })
   } catch (error) {
     if (!isApiError(error, 'NotFound', 'Conflict')) throw error
   }

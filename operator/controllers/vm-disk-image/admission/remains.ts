@@ -1,4 +1,4 @@
-import { claimOwning, type ImporterCaches, remainsOf } from '../../../cluster/importers.ts'
+import { canBeFilled, claimOwning, type ImporterCaches, remainsOf } from '../../../cluster/importers.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import { isAlive, type PodView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../../kube/kube-object.ts'
@@ -56,6 +56,29 @@ export function unendedOf({ pods }: Remains, caches: RemainCaches): PodView[] {
     const claim = caches.claims.get(keyOf({ namespace: one.namespace, name }))
     return claim?.metadata.uid === uid && !isTerminating(claim) ? [] : [pod]
   })
+}
+
+/**
+ * Returns the claims that CDI may still fill, of those recorded and of those that the recorded importers fill, which nobody deletes. Each is found by uid:
+ * from an importer to the claim that it fills, and from a prime claim to its target.
+ */
+export function unfilledOf({ claims, pods }: Remains, caches: RemainCaches): KubeObject[] {
+  const owned = (object: KubeObject | undefined) => {
+    const { name, uid } = (object && claimOwning(object)) ?? {}
+    return name === undefined ? undefined : existing({ namespace: object?.metadata.namespace, name, uid }, caches)
+  }
+  const recorded = [...claims.values()].map((one) => existing(one, caches))
+  const filled = [...pods.values()].map((one) => owned(aliveAs(one, caches)))
+  const found = [...recorded, ...filled, ...filled.map(owned)].filter((one) => one !== undefined && canBeFilled(one))
+  return [...new Set(found)].filter((one) => one !== undefined)
+}
+
+function existing(
+  one: { readonly namespace: string | undefined; readonly name: string; readonly uid: string | undefined },
+  { claims }: RemainCaches,
+): KubeObject | undefined {
+  const claim = claims.get(keyOf(one))
+  return claim?.metadata.uid === one.uid ? claim : undefined
 }
 
 function aliveAs(one: Remain, { pods }: RemainCaches): PodView | undefined {

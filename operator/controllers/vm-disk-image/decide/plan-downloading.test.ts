@@ -62,6 +62,10 @@ describe('stopping', () => {
       [undefined, /waiting until its importer pod is gone/],
       ['claim', /waiting until its claim is gone, which CDI may still fill/],
       ['doubtful', /waiting until a pod or claim that may be of this download is gone, for two minutes at most/],
+      [
+        'abandoned',
+        /waiting until its importer pod is gone, which CDI runs .* PersistentVolumeClaim \S+-[0-9a-f]{8} is still there.*delete it to free the slot now/,
+      ],
     ] as const)('says what keeps its slot: %s', (slotWaitsFor, message) => {
       const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running).report(CDI.failing)

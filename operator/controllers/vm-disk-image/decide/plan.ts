@@ -30,7 +30,7 @@ import { NOTHING_TO_DO, type Removal, referTo, removalOf } from '../../../runtim
 import type { Absent, NamedObject, Uncloned } from '../../../runtime/preconditions.ts'
 import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import { reasonOf } from '../../../runtime/standing.ts'
-import { type Blocked, type ImageWorld, isRecorded, type SlotWait } from '../world.ts'
+import { type Blocked, type Holder, type ImageWorld, isRecorded, type SlotWait } from '../world.ts'
 import { nextAttempt, recordCancel, recordFailure, recordSuccess, recount, renewed, subjectOf } from './attempts.ts'
 import { areContentsKnown, contentsToRead, lackAfterRefusal } from './checks.ts'
 import type { ImageDraft } from './draft.ts'
@@ -295,13 +295,21 @@ function planLeaving({ children }: In<'leaving'>, { world, now }: Moment): Image
 const WAITED_FOR = {
   claim: 'its claim, which CDI may still fill',
   doubtful: 'a pod or claim that may be of its download',
-} as const satisfies Readonly<Record<SlotWait, string>>
+} as const satisfies Readonly<Record<Exclude<SlotWait, 'abandoned'>, string>>
 
 /** Names what the slot is held for when no child is left. */
 function whatDownloads({ slot, lookup, slotWaitsFor }: ImageWorld): string {
   const orphan = slot && lookup.foreignSlotVolume
-  if (orphan === undefined) return slotWaitsFor === undefined ? 'its importer pod' : WAITED_FOR[slotWaitsFor]
-  return `${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or has taken as long as an attempt may; delete it to free the slot now`
+  if (orphan !== undefined)
+    return `${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or has taken as long as an attempt may; delete it to free the slot now`
+  if (slotWaitsFor === 'abandoned') return `its importer pod, ${whyAbandoned(slot)}`
+  return slotWaitsFor === undefined ? 'its importer pod' : WAITED_FOR[slotWaitsFor]
+}
+
+/** Says what ends an importer whose DataVolume somebody deleted with `--cascade=orphan`. */
+function whyAbandoned(slot: Holder | undefined): string {
+  const claim = slot === undefined ? 'its claim' : `PersistentVolumeClaim ${childName(slot.name, slot.revision)}`
+  return `which CDI runs although its DataVolume is gone, because ${claim} is still there: the operator deletes that claim if it is not filled within the time that an attempt has (policy key attemptTimeout); delete it to free the slot now`
 }
 
 // Its spec cannot be acted upon. It wants no slot and affects no other image.
@@ -457,7 +465,12 @@ const standingStill: HowItEnds = (status, stops, { world, now }) => {
 const WAITS = {
   claim: 'its claim is gone, which CDI may still fill: delete it, or look whether CDI runs',
   doubtful: 'a pod or claim that may be of this download is gone, for two minutes at most',
-} as const satisfies Readonly<Record<SlotWait, string>>
+} as const satisfies Readonly<Record<Exclude<SlotWait, 'abandoned'>, string>>
+
+function whatIsAwaited({ slot, slotWaitsFor }: ImageWorld): string {
+  if (slotWaitsFor === 'abandoned') return `its importer pod is gone, ${whyAbandoned(slot)}`
+  return slotWaitsFor === undefined ? 'its importer pod is gone' : WAITS[slotWaitsFor]
+}
 
 const stopping: HowItEnds = ({ attempts, nextRetryTime }, stops, { world, now }) => {
   const last = attempts?.at(-1)
@@ -467,7 +480,7 @@ const stopping: HowItEnds = ({ attempts, nextRetryTime }, stops, { world, now })
   const late = isLate(first, now)
     ? `; its DataVolume should be gone by now: check that CDI and its webhook (cdi-apiserver) run${keptBy(first)}`
     : ''
-  const message = `${why}; waiting until ${world.slotWaitsFor === undefined ? 'its importer pod is gone' : WAITS[world.slotWaitsFor]}${next}${late}`
+  const message = `${why}; waiting until ${whatIsAwaited(world)}${next}${late}`
   return { phase: 'Syncing', reason: 'Stopping', message }
 }
 

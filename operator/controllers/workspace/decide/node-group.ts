@@ -100,7 +100,8 @@ function machinesOf({ children }: WorkspaceWorld, label: string): string[] {
     if (one.kind !== 'VirtualMachine') return []
     const { spec, status } = one as MachineFacts
     const isMember = (spec as { readonly nodeGroup?: string } | undefined)?.nodeGroup === label
-    return isMember && status.nodeName !== undefined ? [status.nodeName] : []
+    const node = status.kubevirt?.nodeName
+    return isMember && node !== undefined ? [node] : []
   })
 }
 

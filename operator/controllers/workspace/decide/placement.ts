@@ -190,20 +190,22 @@ function judgeUnplaced(world: WorkspaceWorld, one: Case<NodeGroup>, now: number)
   }
   const [neighbour] = placed
   if (neighbour === undefined) {
-    if (ending.length + machines.length > 0) return undefined
-    const tried = group.avoided.length === 0 ? {} : { note: `the workspace was tried on ${group.avoided.join(', ')}` }
+    if (ending.length > 0) return undefined
+    const [guest] = machines
+    const note = guest === undefined ? triedOn(group.avoided) : restOn(guest)
+    const noted = note === undefined ? {} : { note }
     const isAlone = pod.unschedulable.includes('pod affinity')
-    if (!isAlone && group.avoided.length === 0) return undefined
+    if (!isAlone && group.avoided.length === 0) return noted
     // The scheduler tries the pod again only after minutes, although its reason has gone.
     const again = {
-      ...tried,
+      ...noted,
       remove: removalOf(pod),
       touch: group.members.flatMap((each) => avoiding(world, each, [])),
     }
     return after(again, 'a pod that found no node is then tried again')
   }
   const node = neighbour.node
-  const note = `the rest of the workspace is on node ${node}`
+  const note = restOn(node)
   // What has worked there stays. So do guests.
   const isNew = placed.every((each) => isNewSince(each, since))
   if (machines.length > 0 || !isNew) return { note }
@@ -211,6 +213,14 @@ function judgeUnplaced(world: WorkspaceWorld, one: Case<NodeGroup>, now: number)
   const everywhere = avoiding(world, member, [...new Set([...group.avoided, node])])
   const move = { note, remove: [pod, ...placed].flatMap((each) => removalOf(each)), touch: everywhere }
   return after(move, 'the workspace is then tried on another node')
+}
+
+function restOn(node: string): string {
+  return `the rest of the workspace is on node ${node}`
+}
+
+function triedOn(nodes: readonly string[]): string | undefined {
+  return nodes.length === 0 ? undefined : `the workspace was tried on ${nodes.join(', ')}`
 }
 
 /** What people see changes before anything is deleted. */

@@ -11,6 +11,7 @@ import { withoutWrongAliases } from './aliases.ts'
 import { type Component, idOfObject } from './component.ts'
 import { IMAGE_KIND } from './components/image.ts'
 import { inTurn } from './dependencies.ts'
+import { expiryRequeue, removalAtEnd } from './expiry.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
 import { KINDS } from './kinds.ts'
 import { lossesBeside } from './losses.ts'
@@ -52,10 +53,11 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
     ...judged.flatMap((one) => one.remove ?? []),
     // Also while the component cannot be judged: what plays may reach another disk.
     ...stepPlays(world).flatMap((one) => one.remove ?? []),
+    ...removalAtEnd(world),
   ]
   const applyIf = judged.flatMap((one) => one.applyIf ?? [])
   const touch = judged.flatMap((one) => one.touch ?? [])
-  const wakes = judged.flatMap((one) => one.requeue ?? [])
+  const wakes = [...judged.map((one) => one.requeue), expiryRequeue(world, status)].filter((one) => one !== undefined)
   const plan = {
     status,
     finalizer,

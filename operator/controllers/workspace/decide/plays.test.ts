@@ -19,12 +19,14 @@ const ROUTER = {
 const SPEC: WorkspaceSpecInput = { networks: [{ name: 'control', cidr: '10.70.0.0/24' }], vms: [ROUTER] }
 
 type Machine = MachineFacts['status']
-const RUNS = { phase: 'Ready', reason: 'Running', message: 'it runs', observedGeneration: 1, nodeName: 'node-1' }
+const RUNS = { phase: 'Ready', reason: 'Running', message: 'it runs', observedGeneration: 1 } as const
+const KUBEVIRT = { name: 'demo-vm', nodeName: 'node-1' }
+const CLONE = { name: 'demo-vm-disk' }
 const running = (disk: string, instance: string, more: Machine = {}): Machine => ({
   ...RUNS,
-  clone: { uid: `clone-of-${disk}`, phase: 'Succeeded' },
+  clone: { ...CLONE, uid: `clone-of-${disk}`, phase: 'Succeeded' },
   diskUID: disk,
-  kubevirt: { instanceUID: instance },
+  kubevirt: { ...KUBEVIRT, instanceUID: instance },
   ...more,
 })
 
@@ -111,7 +113,7 @@ class Stage {
     const instance = `instance-${this.#instances}`
     this.machine(
       disk === 'restored'
-        ? running(restored, instance, { restoredClaim: restored, clone: { uid: `clone-of-${own}` } })
+        ? running(restored, instance, { restoredClaim: restored, clone: { ...CLONE, uid: `clone-of-${own}` } })
         : running(own, instance),
     )
   }
@@ -243,7 +245,7 @@ describe('plays of a machine', () => {
     const stage = new Stage(POLICY_DEFAULTS)
     stage.settle()
     // As the version before this one left it.
-    stage.machine(running('disk-1', 'instance-1', { kubevirt: {} }))
+    stage.machine(running('disk-1', 'instance-1', { kubevirt: KUBEVIRT }))
     stage.play(true)
     stage.settle()
     for (const instance of ['instance-1', 'instance-2']) {
@@ -489,7 +491,7 @@ describe('plays of a machine', () => {
   it('are waited for by nobody while their machine is off, and where they cannot be played', () => {
     const off = new Stage()
     off.settle()
-    off.machine({ ...RUNS, reason: 'Halted', clone: { uid: 'clone' } })
+    off.machine({ ...RUNS, reason: 'Halted', clone: { ...CLONE, uid: 'clone' } })
     off.settle()
     expect([off.phases(), off.planned.status.phase]).toEqual(['build Pending, deploy Pending', 'Ready'])
     const { interfaces: _none, ...vm } = ROUTER
@@ -538,7 +540,7 @@ const EVENTS = fc.oneof(
   named(3, 'a start', (stage) => stage.boot({ disk: 'same' })),
   named(1, 'a restored disk', (stage) => stage.boot({ disk: 'restored' })),
   named(1, 'the machine is switched off', (stage) =>
-    stage.machine({ ...stage.status, reason: 'Halted', kubevirt: {} }),
+    stage.machine({ ...stage.status, reason: 'Halted', kubevirt: KUBEVIRT }),
   ),
   named(1, 'the machine is made again', (stage) => stage.remake()),
   named(1, 'an image is named', (stage) => stage.play(true)),

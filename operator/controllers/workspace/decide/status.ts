@@ -6,7 +6,7 @@ import {
   type WorkspaceReason,
   type WorkspaceStatus,
 } from '@open-terrain/constructs'
-import { COMPONENT_MESSAGE_MAX } from '@open-terrain/constructs/operator'
+import { COMPONENT_MESSAGE_MAX, isHalted } from '@open-terrain/constructs/operator'
 import { cutTo, firstFew } from '../../../base/messages.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
@@ -16,6 +16,7 @@ import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.t
 import { courseConditions, newCondition, type Standing, withRefusal } from '../../../runtime/standing.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentStanding, DATA_LOST, hadData, idOfObject, LOSS_REASONS } from './component.ts'
+import { announcementIn, endedText, expiryEvents, expiryRecordOf } from './expiry.ts'
 import { generatedKeysIn, secretsLosingMore } from './generated-keys.ts'
 import { isolationCondition } from './isolation.ts'
 import { idOfComponent, type Judged } from './judge.ts'
@@ -81,6 +82,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     reason,
     message,
     conditions: mergeConditions(known ?? [], [...conditions, ...passing, ...losses(judged)], generation, now),
+    ...expiryRecordOf(world),
     ...(hasNamespace && { namespace: name }),
     ...(waitingFor !== undefined && { waitingFor: cutTo(WAITING_FOR_MAX, waitingFor) }),
     ...(problem === undefined && figuresOf(judged)),
@@ -145,17 +147,30 @@ function standingOf(
   const first = worst ?? (leaving.length > 0 ? undefined : remarkableIn(judged))
   const isOffAsWanted = isLabHalted(world) && worst === undefined && leaving.length === 0
   const message = [
-    isOffAsWanted ? 'switched off: spec.powerState is Halted' : '',
+    isOffAsWanted ? offText(world) : '',
     ...causes(first, secrets),
     ...figuresTold(judged),
     leaving.length === 0 ? '' : `being removed: ${firstFew(leaving.map(idOfObject), SHOWN_MAX)}`,
+    announcementIn(expiryRecordOf(world)) ?? '',
   ].filter((text) => text !== '')
   // A loss comes first in words. It does not hide that something else cannot go on.
   const isFailed = judged.some(({ standing }) => standing.phase === 'Failed')
   const phase = isFailed ? 'Failed' : (worst?.standing.phase ?? (leaving.length > 0 ? 'Provisioning' : 'Ready'))
-  const own = isOffAsWanted ? 'Halted' : first?.standing.why
+  const offReason = isHaltedByItself(world) ? 'Halted' : 'Expired'
+  const own = isOffAsWanted ? offReason : first?.standing.why
   const reason = own ?? (phase === 'Ready' ? 'Ready' : 'Provisioning')
   return { phase, reason, message: message.join('; ') }
+}
+
+/** Reports whether its own spec says that it is off, and not only its end. */
+function isHaltedByItself({ workspace }: WorkspaceWorld): boolean {
+  return isHalted((workspace.spec ?? {}) as { readonly powerState?: 'Halted' })
+}
+
+function offText(world: WorkspaceWorld): string {
+  const { status } = world.workspace
+  const own = isHaltedByItself(world) ? ['switched off: spec.powerState is Halted'] : []
+  return [...own, ...(status.expiry?.ended === true ? [endedText(status)] : [])].join('; ')
 }
 
 function figuresTold(judged: readonly Judged[]): string[] {
@@ -300,6 +315,7 @@ export function workspaceEventsBetween(
     return { type: 'Warning', reason: standing.why, message: `${idOfComponent(component)}: ${standing.message}` }
   })
   return [
+    ...expiryEvents(before, after),
     ...wholeEvents(
       before,
       after,
@@ -358,13 +374,13 @@ function standingIn({
   lost: records = [],
   ...rest
 }: WorkspaceStatus): unknown {
-  const { components = [], generatedKeys = [], plays = [], irreplaceable = [] } = rest
+  const { components = [], generatedKeys = [], plays = [], irreplaceable = [], expiresAt, expiry } = rest
   const keys = generatedKeys.flatMap(({ name, lost }) => (lost === undefined ? [] : [[name, lost]]))
   const lost = components.filter(({ reason }) => MADE_AGAIN.has(reason)).map(({ kind, name }) => [kind, name])
   // A Job starts only once its uid is stored.
   const played = plays.map((one) => [one.vm, one.play, one.phase, one.jobUID])
   const told = conditions.map(({ type, status }) => [type, status])
-  return [phase, observedGeneration, told, lost, keys, played, records, irreplaceable]
+  return [phase, observedGeneration, told, lost, keys, played, records, irreplaceable, expiresAt, expiry]
 }
 
 function componentsIn({ reason, namespace, generatedKeys, plays, ...rest }: WorkspaceStatus): unknown {

@@ -23,6 +23,7 @@ const ARRIVAL_MS = 15 * SECOND
 const DOUBTFUL_MS = 120 * SECOND
 /** What CDI has to end its importers. */
 const CDI_ENDS_MS = 3 * SECOND
+const ATTEMPT_MS = CLAIM_MS
 const DEPTH = 7
 
 type Time = { readonly kind: 'time'; readonly ms: number }
@@ -56,6 +57,8 @@ const SIGHTS: readonly Seen[] = [
 ]
 const [NOTHING_SEEN] = SIGHTS as [Seen]
 
+const CHECKED = { kind: 'checked', unended: [], isAbandoned: false, attemptMs: ATTEMPT_MS, seen: NOTHING_SEEN } as const
+
 const FOUND = (['nothing', 'importer', 'claim', 'doubtful'] as const).flatMap((left) => [
   { left, ending: undefined },
   ...BOTH.map((isWaiting) => ({ left, ending: { isWaiting } })),
@@ -75,7 +78,8 @@ const MOVES: readonly Move[] = [
   ),
   { kind: 'refused' },
   ...SIGHTS.map((seen): Fact => ({ kind: 'seen', ...seen })),
-  ...[[], ['pod']].map((unended): Fact => ({ kind: 'checked', unended, seen: NOTHING_SEEN })),
+  ...[[], ['pod']].map((unended): Fact => ({ ...CHECKED, unended })),
+  { ...CHECKED, isAbandoned: true },
   ...[undefined, ...FOUND].map((found): Fact => ({ kind: 'looked', found, claimMs: CLAIM_MS, seen: NOTHING_SEEN })),
   ...[SECOND, ARRIVAL_MS, DOUBTFUL_MS / 2, CLAIM_MS].map((ms): Time => ({ kind: 'time', ms })),
 ]
@@ -90,6 +94,7 @@ interface Book {
   readonly seen: Seen
   readonly doubtSince: number | undefined
   readonly podSince: number | undefined
+  readonly abandonedSince: number | undefined
 }
 
 interface Place {
@@ -108,6 +113,7 @@ const NEW: Place = {
     seen: NOTHING_SEEN,
     doubtSince: undefined,
     podSince: undefined,
+    abandonedSince: undefined,
   },
   now: 1_000_000,
 }
@@ -123,6 +129,7 @@ function isPossible(move: Move, { slot, book, now }: Place): boolean {
   if (move.kind === 'asked') return book.isHeld && isDue(slot, now) && book.seen.download === undefined
   if (move.kind === 'created' || move.kind === 'failed' || move.kind === 'refused') return book.underWay > now
   if (move.kind === 'wanted') return book.isHeld || move.start === undefined
+  if (move.kind === 'checked') return !move.isAbandoned || book.seen.download === undefined
   if (move.kind !== 'looked') return true
   // A look finds a DataVolume exactly if the cache has it then.
   return (
@@ -150,7 +157,11 @@ function written({ book, now }: Place, move: Move): Book {
     case 'failed':
       return { ...next, underWay: 0, doubtful: move.mayHappen ? now + ARRIVAL_MS : book.doubtful }
     case 'checked':
-      return { ...next, podSince: move.unended.length > 0 ? (book.podSince ?? now) : undefined }
+      return {
+        ...next,
+        podSince: move.unended.length > 0 ? (book.podSince ?? now) : undefined,
+        abandonedSince: move.isAbandoned ? (book.abandonedSince ?? now) : undefined,
+      }
     case 'looked':
       return { ...next, doubtSince: doubtAfter(move.found, doubted, now) }
     default:
@@ -223,6 +234,7 @@ function wrongEffect({ kind }: Effect, slot: Slot, move: Fact, book: Book, now: 
     endClaim: book.seen.download?.state !== 'ending',
     stopWaiting: book.seen.download?.state !== 'ending',
     endImporter: now - (book.podSince ?? now) < CDI_ENDS_MS,
+    endAbandoned: now - (book.abandonedSince ?? now) < ATTEMPT_MS,
     refuse: slot.wanted !== undefined,
     report: !slot.tries.isLate && slot.waitsFor === undefined,
   }[kind]
@@ -246,10 +258,10 @@ function wrongs({ slot: before, now }: Place, move: Fact, book: Book): string[] 
 function fingerprint({ slot, book, now }: Place): string {
   const left = (at: number | undefined) => (at === undefined ? 'none' : Math.max(0, at - now))
   const since = (at: number | undefined) => (at === undefined ? 'none' : Math.min(CLAIM_MS, now - at))
-  const { requests, tries, wanted, lookAt, doubtedSince, endAt, remains: _, ...rest } = slot
+  const { requests, tries, wanted, lookAt, doubtedSince, abandonedSince, endAt, remains: _, ...rest } = slot
   return JSON.stringify([
     ...[requests.arriveUntil, requests.doubtfulUntil, tries.retryAt, lookAt, book.underWay, book.doubtful].map(left),
-    ...[doubtedSince, book.doubtSince, book.podSince].map(since),
+    ...[doubtedSince, book.doubtSince, book.podSince, abandonedSince, book.abandonedSince].map(since),
     [...endAt.values()].map(left),
     Math.min(2, tries.failures),
     [tries.answered, tries.isLate, requests.areInherited, wanted === undefined, rest],
@@ -299,8 +311,7 @@ function atRest({ slot: before, now: begun }: Place): Slot {
   tell({ kind: 'seen', ...NOTHING_SEEN })
   if (slot.isLooking) tell({ kind: 'looked', found: undefined, claimMs: CLAIM_MS, seen: NOTHING_SEEN })
   now += ARRIVAL_MS + SECOND
-  if (tell({ kind: 'checked', unended: [], seen: NOTHING_SEEN }))
-    tell({ kind: 'looked', found, claimMs: CLAIM_MS, seen: NOTHING_SEEN })
+  if (tell(CHECKED)) tell({ kind: 'looked', found, claimMs: CLAIM_MS, seen: NOTHING_SEEN })
   return slot
 }
 
@@ -337,7 +348,7 @@ it('ends in two minutes where a finalizer keeps the DataVolume, and a pod that m
   const ends = (ms: number) => {
     now += ms
     slot = step(slot, { ...seen, kind: 'seen' }, now).slot
-    slot = step(slot, { kind: 'checked', unended: [], seen }, now).slot
+    slot = step(slot, { ...CHECKED, seen }, now).slot
     const next = step(
       slot,
       { kind: 'looked', found: { left: 'doubtful', ending: { isWaiting: false } }, claimMs: CLAIM_MS, seen },

@@ -85,6 +85,8 @@ interface Known {
   readonly remains: Remains
   /** Since when it waits for pods and claims that may or may not be its own, or for claims that CDI may still fill. */
   readonly doubtedSince: number | undefined
+  /** Since when CDI may fill claims of a DataVolume that is gone, which nobody deletes. */
+  readonly abandonedSince: number | undefined
   /** What else than an importer live reads have found for a while, which keeps the slot. */
   readonly waitsFor: SlotWait | undefined
   /** Whether live reads are under way. What they find is about the time before, so nothing is asked for until then. */
@@ -142,10 +144,19 @@ export type Fact =
   | { readonly kind: 'found'; readonly remains: Remains }
   /** What the caches show. */
   | ({ readonly kind: 'seen' } & Seen)
-  /** Now, after this was seen, what nobody else does may be due. `unended`: uids of importers that nobody ends, though what they fill is being deleted. */
-  | { readonly kind: 'checked'; readonly unended: readonly string[]; readonly seen: Seen }
+  /** Now, after this was seen, what nobody else does may be due. */
+  | ({ readonly kind: 'checked'; readonly seen: Seen } & Checked)
   /** What live reads found, and what was seen after them. */
   | ({ readonly kind: 'looked'; readonly seen: Seen } & Looked)
+
+export interface Checked {
+  /** Uids of importers that nobody ends, though what they fill is being deleted. */
+  readonly unended: readonly string[]
+  /** The DataVolume is gone, and nobody deletes the claims that CDI fills for it: somebody deleted it with `--cascade=orphan`. */
+  readonly isAbandoned: boolean
+  /** How long an attempt may take. */
+  readonly attemptMs: number
+}
 
 /** What the caches show. */
 export interface Seen {
@@ -173,7 +184,7 @@ export interface Looked {
     | {
         /** The DataVolume is there, and being deleted. `isWaiting`: for its dependents. */
         readonly ending: undefined | { readonly isWaiting: boolean }
-        readonly left: 'nothing' | 'importer' | SlotWait
+        readonly left: 'nothing' | 'importer' | Exclude<SlotWait, 'abandoned'>
       }
   /** How long a claim counts that CDI may still fill. It would have filled it by then. */
   readonly claimMs: number
@@ -187,6 +198,8 @@ export type Effect =
   | { readonly kind: 'endImporter'; readonly uid: string }
   /** Delete the claim of a DataVolume that somebody keeps. Until then CDI would go on filling it, with one importer after another. */
   | { readonly kind: 'endClaim' }
+  /** Delete the claims that CDI fills although their DataVolume is gone: that has taken as long as an attempt may. */
+  | { readonly kind: 'endAbandoned' }
   /** Delete the DataVolume again, in the background: the dependents that it still waits for download nothing. */
   | { readonly kind: 'stopWaiting' }
   /** Record that nothing can download for the DataVolume any more. */
@@ -223,6 +236,7 @@ export const NEW_SLOT: Slot = {
   tries: NO_TRIES,
   remains: { claims: new Map(), pods: new Map() },
   doubtedSince: undefined,
+  abandonedSince: undefined,
   waitsFor: undefined,
   isLooking: false,
   lookAt: 0,
@@ -288,9 +302,10 @@ export function isIdle({ state, wanted, requests }: Slot, now: number): boolean 
   return (state === 'claimed' || state === 'left') && wanted !== undefined && !canArrive(requests, now)
 }
 
-/** Returns the times, past or future, at which something about it becomes possible. */
-export function slotTimes({ requests, tries, lookAt, endAt }: Slot): number[] {
-  return [requests.arriveUntil, tries.retryAt, lookAt, ...endAt.values()]
+/** Returns the times, past or future, at which something about it becomes possible. @param attemptMs how long an attempt may take */
+export function slotTimes({ requests, tries, lookAt, endAt, abandonedSince }: Slot, attemptMs: number): number[] {
+  const abandoned = abandonedSince === undefined ? [] : [abandonedSince + TOLD_AFTER_MS, abandonedSince + attemptMs]
+  return [requests.arriveUntil, tries.retryAt, lookAt, ...endAt.values(), ...abandoned]
 }
 
 const FORGOTTEN = { wanted: undefined, requests: NO_REQUESTS, tries: NO_TRIES } as const
@@ -358,13 +373,31 @@ function isMet({ requests }: Slot, { isOfAttempt }: SeenDownload, now: number): 
   return (requests.areInherited && isOfAttempt) || !canArrive(requests, now)
 }
 
-function afterCheck(slot: Slot, { unended, seen }: Extract<Fact, { kind: 'checked' }>, now: number): SlotStep {
+function afterCheck(slot: Slot, fact: Extract<Fact, { kind: 'checked' }>, now: number): SlotStep {
+  const { unended, seen } = fact
   const ends = unended.map((uid) => ({ uid, at: slot.endAt.get(uid) ?? now + CDI_ENDS_MS }))
   const endAt = new Map(ends.map(({ uid, at }) => [uid, at <= now ? now + CDI_ENDS_MS : at]))
   const effects = ends.flatMap(({ uid, at }): Effect[] => (at <= now ? [{ kind: 'endImporter', uid }] : []))
   const isLook = slot.lookAt <= now && !slot.isLooking && mayBeEmpty(slot, seen, now)
   if (isLook) effects.push({ kind: 'look' })
-  return { slot: { ...slot, endAt, isLooking: slot.isLooking || isLook }, effects }
+  const { slot: next, effects: more } = afterAbandonment(slot, fact, now)
+  return { slot: { ...next, endAt, isLooking: next.isLooking || isLook }, effects: [...effects, ...more] }
+}
+
+/** Nothing shows whether an importer without a DataVolume makes progress, so it has the time that an attempt has. */
+function afterAbandonment(
+  slot: Slot,
+  { isAbandoned, attemptMs, seen }: Extract<Fact, { kind: 'checked' }>,
+  now: number,
+): SlotStep {
+  const since = isAbandoned ? (slot.abandonedSince ?? now) : undefined
+  const isOverdue = since !== undefined && now - since >= attemptMs
+  const isTold = since !== undefined && now - since >= TOLD_AFTER_MS && seen.isImporterAlive
+  const waitsFor = isTold ? 'abandoned' : slot.waitsFor === 'abandoned' ? undefined : slot.waitsFor
+  const effects: Effect[] = isOverdue ? [{ kind: 'endAbandoned' }] : []
+  if (isTold && slot.waitsFor !== waitsFor) effects.push({ kind: 'report' })
+  // The deletion may fail.
+  return { slot: { ...slot, waitsFor, abandonedSince: isOverdue ? since + CDI_ENDS_MS : since }, effects }
 }
 
 /** Reports whether nothing that is known of keeps the slot. Only live reads show what is not known. */

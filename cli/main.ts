@@ -1,0 +1,35 @@
+// The entry point of `ot`. `npm run build` makes one file of it: dist/ot.mjs. A link of the name kubectl-ot to it makes `kubectl ot` of it.
+
+import { createInterface } from 'node:readline/promises'
+import { systemClock } from '../operator/base/clock.ts'
+import { Connection } from '../operator/kube/connection.ts'
+import { HttpKubeClient } from '../operator/kube/http-client.ts'
+import { runOt } from './program.ts'
+import type { ClusterChoice } from './surroundings.ts'
+
+const CONNECTIONS = 8
+
+process.exitCode = await runOt(process.argv.slice(2), {
+  clock: systemClock,
+  print: (text) => process.stdout.write(text),
+  tell: (text) => process.stderr.write(text),
+  ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
+  connect,
+})
+
+function connect({ kubeconfig, context }: ClusterChoice) {
+  const connection = Connection.fromEnvironment(CONNECTIONS, kubeconfig, context)
+  return {
+    client: new HttpKubeClient({ connection, userAgent: 'ot' }),
+    close: () => connection.close(),
+  }
+}
+
+async function ask(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return await terminal.question(question)
+  } finally {
+    terminal.close()
+  }
+}

@@ -1,0 +1,229 @@
+import type { WorkspaceStatus } from '@open-terrain/constructs'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { apiError } from '../operator/kube/api-error.fixtures.ts'
+import type { KubeObject } from '../operator/kube/kube-object.ts'
+import { ScriptedClient } from '../operator/kube/scripted-client.fixtures.ts'
+import { EXIT_CODES } from './exit-codes.ts'
+import type { Lab } from './labs.ts'
+import { runOt } from './program.ts'
+
+const RUNNING: WorkspaceStatus = {
+  phase: 'Ready',
+  reason: 'Ready',
+  message: 'all 3 components are ready',
+  counts: { total: 3, ready: 3, provisioning: 0, failed: 0 },
+}
+const OFF: WorkspaceStatus = {
+  ...RUNNING,
+  reason: 'Halted',
+  message: 'the lab is off',
+  counts: { total: 3, ready: 3, provisioning: 0, failed: 0, halted: 2 },
+}
+
+let client: ScriptedClient
+let printed = ''
+let told = ''
+let answer: string | undefined
+beforeEach(() => {
+  client = new ScriptedClient()
+  ;[printed, told, answer] = ['', '', undefined]
+})
+
+function put(name: string, status: WorkspaceStatus, { course = 'net-1', isOff = false } = {}): void {
+  client.put({
+    apiVersion: 'pelotech.ot/v1alpha1',
+    kind: 'Workspace',
+    metadata: { name, generation: 1, labels: { course }, creationTimestamp: '2025-12-31T21:00:00Z' },
+    spec: isOff ? { powerState: 'Halted' } : {},
+    status: { observedGeneration: 1, ...status },
+  } as KubeObject)
+}
+
+/** The operator has seen a lab, and says this of it. */
+function report(name: string, status: WorkspaceStatus): void {
+  const lab = client.peek<Lab>('Workspace', name) as Lab
+  client.put({ ...lab, status: { observedGeneration: lab.metadata.generation ?? 1, ...status } } as KubeObject)
+}
+
+async function ot(...argv: string[]): Promise<number> {
+  const { clock } = client
+  return await runOt(argv, {
+    clock,
+    connect: () => ({ client, close: async () => undefined }),
+    print: (text) => {
+      printed += text
+    },
+    tell: (text) => {
+      told += text
+    },
+    ask: answer === undefined ? undefined : async () => answer ?? '',
+  })
+}
+
+const powerOf = (name: string) => client.peek<Lab>('Workspace', name)?.spec?.powerState
+
+describe('ot labs', () => {
+  it('shows a class at a glance', async () => {
+    put('lab-1', RUNNING)
+    put('lab-2', OFF, { isOff: true })
+    put('lab-3', { phase: 'Provisioning', reason: 'WaitingForImages', waitingFor: 'Image kali (Syncing)' })
+    put('other', RUNNING, { course: 'net-2' })
+    expect(await ot('labs', '-l', 'course=net-1')).toBe(EXIT_CODES.done)
+    expect(printed).toBe(
+      [
+        'NAME    PHASE          REASON             READY   WAITING                AGE',
+        'lab-1   Ready          Ready              3/3                            3h',
+        'lab-2   Ready          Halted             3/3                            3h',
+        'lab-3   Provisioning   WaitingForImages           Image kali (Syncing)   3h',
+        '',
+        '3 labs: 2 Ready (1 Halted), 1 Provisioning',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('shows named ones, and all in forms for scripts', async () => {
+    put('lab-1', RUNNING)
+    put('lab-2', OFF, { isOff: true })
+    expect(await ot('labs', '-o', 'name')).toBe(EXIT_CODES.done)
+    expect(printed).toBe('workspace.pelotech.ot/lab-1\nworkspace.pelotech.ot/lab-2\n')
+    printed = ''
+    expect(await ot('labs', 'lab-2', '-o', 'json')).toBe(EXIT_CODES.done)
+    expect(JSON.parse(printed)).toEqual([
+      {
+        name: 'lab-2',
+        phase: 'Ready',
+        reason: 'Halted',
+        message: 'the lab is off',
+        ...{ ready: 3, total: 3, halted: 2, powerState: 'Halted' },
+        creationTimestamp: '2025-12-31T21:00:00Z',
+      },
+    ])
+  })
+
+  it('shows nothing to a terminal that it would obey', async () => {
+    put('lab-1', { ...RUNNING, message: 'app: \u001b[2J\nerased' })
+    expect(await ot('labs', '-o', 'wide')).toBe(EXIT_CODES.done)
+    expect(printed).toMatch(/app: \[2J erased\n$/)
+  })
+
+  it('says what does not exist', async () => {
+    put('lab-1', RUNNING)
+    expect(await ot('labs', 'lab-1', 'lab-9')).toBe(EXIT_CODES.notFound)
+    expect(await ot('labs', '-l', 'course=none')).toBe(EXIT_CODES.notFound)
+    expect(told).toBe(
+      'ot: there is no Workspace lab-9: see kubectl get otws\n' +
+        'ot: no Workspace has the labels course=none: see kubectl get otws --show-labels\n',
+    )
+  })
+})
+
+describe('ot stop and ot start', () => {
+  it('switch the labs of a class, and no other ones', async () => {
+    put('lab-1', RUNNING)
+    put('lab-2', OFF, { isOff: true })
+    put('other', RUNNING, { course: 'net-2' })
+    expect(await ot('stop', '-l', 'course=net-1')).toBe(EXIT_CODES.done)
+    expect(printed.split('\n').toSorted()).toEqual([
+      '',
+      'workspace.pelotech.ot/lab-1 powerState is Halted now',
+      'workspace.pelotech.ot/lab-2 powerState was Halted already',
+    ])
+    expect([powerOf('lab-1'), powerOf('lab-2'), powerOf('other')]).toEqual(['Halted', 'Halted', undefined])
+    expect(client.callsOf('patch', 'mergePatch')).toEqual(['patch Workspace lab-1'])
+    expect(await ot('start', 'lab-1', 'lab-2')).toBe(EXIT_CODES.done)
+    expect([powerOf('lab-1'), powerOf('lab-2')]).toEqual(['Running', 'Running'])
+  })
+
+  it('go on with the others where one is refused, and say so', async () => {
+    for (const name of ['lab-1', 'lab-2']) put(name, RUNNING)
+    client.before = ({ verb, key }) => {
+      if (verb === 'patch' && key === 'lab-1') throw apiError('Rejected', { message: 'you may not' })
+    }
+    expect(await ot('stop', '-l', 'course', '-o', 'json')).toBe(EXIT_CODES.failed)
+    expect(JSON.parse(printed)).toEqual([
+      { name: 'lab-1', result: 'refused', message: 'you may not' },
+      { name: 'lab-2', result: 'changed' },
+    ])
+  })
+
+  it('wait until the operator says so of the present spec', async () => {
+    // What it says of the spec before is no answer.
+    put('lab-1', { ...OFF, observedGeneration: 1 })
+    const done = ot('stop', 'lab-1', '--wait')
+    await client.clock.advance(10_000)
+    expect(printed).toBe('')
+    report('lab-1', { ...RUNNING, phase: 'Provisioning', reason: 'Halting' })
+    await client.clock.advance(10_000)
+    expect(printed).toBe('')
+    report('lab-1', OFF)
+    await client.clock.advance(10_000)
+    expect([await done, printed]).toEqual([EXIT_CODES.done, 'workspace.pelotech.ot/lab-1 is off\n'])
+  })
+
+  it.each<[string, WorkspaceStatus, number, string]>([
+    [
+      'has failed',
+      { phase: 'Failed', reason: 'VolumeLost', message: 'it is gone' },
+      EXIT_CODES.failed,
+      'has failed: Failed, VolumeLost: it is gone',
+    ],
+    [
+      'is late',
+      { phase: 'Provisioning', reason: 'Halting', message: 'one pod' },
+      EXIT_CODES.timedOut,
+      'is not so yet: Provisioning, Halting: one pod',
+    ],
+  ])('say of a lab that %s why, and end with a code of its own', async (_what, status, code, says) => {
+    put('lab-1', RUNNING)
+    const done = ot('stop', 'lab-1', '--wait', '--timeout', '1m')
+    await client.clock.advance(1_000)
+    report('lab-1', status)
+    await client.clock.advance(60_000)
+    expect([await done, printed]).toEqual([code, `workspace.pelotech.ot/lab-1 ${says}\n`])
+  })
+
+  it.each<[string | undefined, number, string | undefined]>([
+    ['y', EXIT_CODES.done, 'Halted'],
+    ['', EXIT_CODES.declined, undefined],
+    [undefined, EXIT_CODES.declined, undefined],
+  ])('ask before they take all labs of the cluster: %j', async (said, code, power) => {
+    put('lab-1', RUNNING)
+    answer = said
+    expect([await ot('stop', '--all'), powerOf('lab-1')]).toEqual([code, power])
+    expect(await ot('stop', '--all', '--yes')).toBe(EXIT_CODES.done)
+  })
+})
+
+it.each([
+  [[]],
+  [['stop']],
+  [['stop', 'lab-1', '-l', 'course=net-1']],
+  [['stop', 'lab-1', '--timeout', 'soon']],
+  [['labs', '-o', 'xml']],
+  [['lbs']],
+])('ot %j is a mistake of whoever wrote it, and does nothing', async (argv) => {
+  put('lab-1', RUNNING)
+  expect(await ot(...argv)).toBe(EXIT_CODES.usage)
+  expect([told === '', client.callsOf('patch')]).toEqual([false, []])
+})
+
+it('ot --help lists the exit codes', async () => {
+  expect(await ot('--help')).toBe(EXIT_CODES.done)
+  for (const code of Object.values(EXIT_CODES)) expect(printed).toMatch(new RegExp(`^  ${code}  `, 'm'))
+})
+
+it('ot that cannot connect says why', async () => {
+  const code = await runOt(['labs'], {
+    clock: client.clock,
+    ask: undefined,
+    print: () => undefined,
+    tell: (text) => {
+      told += text
+    },
+    connect: () => {
+      throw new Error('there is no kubeconfig')
+    },
+  })
+  expect([code, told]).toEqual([EXIT_CODES.failed, 'ot: there is no kubeconfig\n'])
+})

@@ -1,0 +1,68 @@
+import type { KubeClient } from '../operator/kube/kube-client.ts'
+import { type Lab, type LabChoice, labsOf } from './labs.ts'
+import { shortDuration, tableOf } from './table.ts'
+
+export const OUTPUTS = ['table', 'wide', 'json', 'name'] as const
+export type Output = (typeof OUTPUTS)[number]
+
+/** One lab, as `ot labs -o json` prints it. Fields that nobody knows yet are absent. */
+interface LabRow {
+  readonly name: string
+  readonly phase?: string | undefined
+  readonly reason?: string | undefined
+  readonly message?: string | undefined
+  /** Components that are ready, and that there are. */
+  readonly ready?: number | undefined
+  readonly total?: number | undefined
+  /** Of those that are ready: members that are off. */
+  readonly halted?: number | undefined
+  readonly powerState: 'Running' | 'Halted'
+  readonly waitingFor?: string | undefined
+  /** RFC 3339. */
+  readonly creationTimestamp?: string | undefined
+}
+
+/** Returns labs at a glance, as text for standard output. Throws CommandError and ApiError. */
+export async function showLabs(client: KubeClient, choice: LabChoice, output: Output, now: number): Promise<string> {
+  const isAll = choice.names.length === 0 && choice.selector === undefined
+  const labs = await labsOf(client, { ...choice, all: isAll })
+  const rows = labs.map(rowOf)
+  if (output === 'json') return `${JSON.stringify(rows, undefined, 2)}\n`
+  if (output === 'name') return rows.map(({ name }) => `workspace.pelotech.ot/${name}\n`).join('')
+  const isWide = output === 'wide'
+  const headers = ['NAME', 'PHASE', 'REASON', 'READY', 'WAITING', 'AGE', ...(isWide ? ['MESSAGE'] : [])]
+  const cells = rows.map((row) => [...cellsOf(row, now), ...(isWide ? [row.message ?? ''] : [])])
+  return tableOf(headers, cells) + (rows.length > 1 ? `\n${summaryOf(rows)}\n` : '')
+}
+
+function rowOf({ metadata, spec, status }: Lab): LabRow {
+  const { phase, reason, message, counts, waitingFor } = status ?? {}
+  return {
+    name: metadata.name,
+    phase: metadata.deletionTimestamp === undefined ? phase : 'Terminating',
+    reason,
+    message,
+    ready: counts?.ready,
+    total: counts?.total,
+    halted: counts?.halted,
+    powerState: spec?.powerState ?? 'Running',
+    waitingFor,
+    creationTimestamp: metadata.creationTimestamp,
+  }
+}
+
+function cellsOf({ name, phase, reason, ready, total, waitingFor, creationTimestamp }: LabRow, now: number): string[] {
+  const age = creationTimestamp === undefined ? '' : shortDuration(now - Date.parse(creationTimestamp))
+  const count = total === undefined ? '' : `${ready}/${total}`
+  return [name, phase ?? '', reason ?? '', count, waitingFor ?? '', age]
+}
+
+/** Returns how many labs are in which phase: `40 labs: 38 Ready (3 Halted), 2 Provisioning`. */
+function summaryOf(rows: readonly LabRow[]): string {
+  const phases = Map.groupBy(rows, ({ phase = 'new' }) => phase)
+  const parts = [...phases].map(([phase, those]) => {
+    const off = those.filter(({ reason }) => reason === 'Halted').length
+    return `${those.length} ${phase}${phase === 'Ready' && off > 0 ? ` (${off} Halted)` : ''}`
+  })
+  return `${rows.length} labs: ${parts.join(', ')}`
+}

@@ -1,0 +1,28 @@
+import type { Clock } from '../operator/base/clock.ts'
+import type { KubeClient } from '../operator/kube/kube-client.ts'
+
+/** Everything that a command has to do with. Tests bring their own. */
+export interface Surroundings {
+  /** Connects with what the caller's kubeconfig says. Throws an Error with one sentence if it cannot. */
+  readonly connect: (where: ClusterChoice) => Connected
+  readonly clock: Clock
+  /** Standard output: what was asked for. */
+  readonly print: (text: string) => void
+  /** Standard error: progress, and what went wrong. */
+  readonly tell: (text: string) => void
+  /** Asks somebody at a terminal. Undefined: nobody is there. */
+  readonly ask: ((question: string) => Promise<string>) | undefined
+}
+
+/** Options of kubectl by the same names. */
+export interface ClusterChoice {
+  /** Path of a file. Default: `$KUBECONFIG`, else `~/.kube/config`. */
+  readonly kubeconfig?: string
+  /** Name of a context in it. Default: the current one. */
+  readonly context?: string
+}
+
+interface Connected {
+  readonly client: KubeClient
+  readonly close: () => Promise<void>
+}
