@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { diskClaimName } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { KUBEVIRT, PUBLISHED } from '../machine-objects.fixtures.ts'
 import { MachineWalk } from '../machine-walk.fixtures.ts'

@@ -1,6 +1,6 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { START } from '../../../runtime/times.fixtures.ts'
 import { anImage, PUBLISHED, TEMPLATE } from '../machine-objects.fixtures.ts'
 import { aMachineWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'

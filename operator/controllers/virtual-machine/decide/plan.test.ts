@@ -1,6 +1,6 @@
 import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anImage, KUBEVIRT, PASSWORD, PUBLISHED, QUEUED, TEMPLATE } from '../machine-objects.fixtures.ts'

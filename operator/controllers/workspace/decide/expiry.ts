@@ -125,8 +125,7 @@ function advanced(end: End, action: ExpiryAction, stored: WorkspaceStatus, momen
   if (ended === true && action === 'Halt') return { ...end, expiry: { ...word, ended } }
   if (announced === undefined && moment.now < end.atMs - moment.noticeMs)
     return { ...end, expiry: { ...word, ...isOver } }
-  if (announced !== action)
-    return { atMs: putOff(end.atMs, moment), expiry: { ...word, ...isOver, announced: action } }
+  if (announced !== action) return { atMs: putOff(end.atMs, moment), expiry: { ...word, ...isOver, announced: action } }
   const noticedMs = fromTime(noticeTime)
   if (noticedMs !== undefined) return noticed(end, action, noticedMs, moment)
   const { now, noticeMs } = moment
