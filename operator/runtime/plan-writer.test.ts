@@ -66,7 +66,7 @@ async function write(primary: KubeObject, plan: Partial<ObjectPlan>, isStatusDue
 }
 const removalOf = (object: KubeObject): Removal => ({
   ...referTo(object),
-  onlyIf: [{ uncloned: { kind: object.kind, namespace: 'n', name: object.metadata.name }, look: 'live' }],
+  onlyIf: [{ uncloned: { kind: object.kind, namespace: 'n', name: object.metadata.name }, read: 'live' }],
 })
 
 describe('a plan', () => {
@@ -101,7 +101,7 @@ describe('a child with a condition of its own', () => {
     metadata: { name, namespace: 'n' },
   })
   const plan = (name: string): ObjectPlan => {
-    const onlyIf = [{ uncloned: { kind: 'Secret', namespace: 'n', name }, look: 'live' }] as const
+    const onlyIf = [{ uncloned: { kind: 'Secret', namespace: 'n', name }, read: 'live' }] as const
     return {
       status: {},
       finalizer: 'keep',

@@ -250,8 +250,8 @@ export class World extends Grounds implements AsyncDisposable {
 
   // Waiting
 
-  until<T>(what: string, look: () => T | undefined | false): Promise<T> {
-    return this.mirror.until(what, look, () => this.describe())
+  until<T>(what: string, probe: () => T | undefined | false): Promise<T> {
+    return this.mirror.until(what, probe, () => this.describe())
   }
 
   untilImage(name: string, what: string, holds: (image: Image) => boolean): Promise<Image> {

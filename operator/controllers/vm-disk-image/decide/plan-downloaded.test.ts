@@ -485,7 +485,7 @@ describe('steady', () => {
     it('false says that clones hold it off, and looks again', () => {
       const walk = published().after(MINUTE)
       walk.setPolicy({ keepSourceVolume: false })
-      expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', onlyIf: [{ look: 'cached' }] }])
+      expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', onlyIf: [{ read: 'cached' }] }])
       expect(walk.plan().requeue?.afterMs).toBe(MINUTE)
     })
 
@@ -505,7 +505,7 @@ describe('steady', () => {
       walk.after(10 * MINUTE - 1)
       expect(deletions(walk)).toEqual([])
       walk.now += 1
-      expect(walk.plan().remove).toMatchObject([{ onlyIf: [{ look: 'live' }] }, { onlyIf: [{ look: 'live' }] }])
+      expect(walk.plan().remove).toMatchObject([{ onlyIf: [{ read: 'live' }] }, { onlyIf: [{ read: 'live' }] }])
       walk.settle()
       expect(deletions(walk).toSorted()).toEqual([`delete DataVolume ${before}`, `delete VolumeSnapshot ${before}`])
       expect(walk.status.artifact?.name).toBe(walk.childName)

@@ -420,7 +420,7 @@ describe('unneeded', () => {
           resourceVersion,
           onlyIf: [
             { unreferenced: { namespace: 'team', name }, by: 'anyone' },
-            ...children.map((uncloned) => ({ uncloned, look: 'live' })),
+            ...children.map((uncloned) => ({ uncloned, read: 'live' })),
           ],
           event: expect.objectContaining({ type: 'Normal', reason: 'Unreferenced' }),
         },

@@ -219,8 +219,8 @@ function withExpiry(plan: ImagePlan, situation: Situation): ImagePlan {
 const CLONED_LOOK_MS = 60_000
 
 /** Requires that no unfinished clone reads from the object. */
-function uncloned({ kind, metadata: { namespace = '', name } }: KubeObject, look: Uncloned['look']): Uncloned {
-  return { uncloned: { kind, namespace, name }, look }
+function uncloned({ kind, metadata: { namespace = '', name } }: KubeObject, read: Uncloned['read']): Uncloned {
+  return { uncloned: { kind, namespace, name }, read }
 }
 
 // Somebody deleted the image. Downloads end at once. The artifact stays as long as somebody uses it, unless the whole namespace is deleted.
@@ -744,7 +744,7 @@ function planSteady({ draft }: In<'steady'>): ImagePlan {
   const leftovers = leftoversOf(draft)
   const alias = artifact && aliasOf(draft, artifact)
   const due = alias === undefined ? leftovers.filter(({ leftMs }) => leftMs <= 0) : []
-  const remove = due.flatMap(({ child, look }) => removalOf(child, uncloned(child, look)))
+  const remove = due.flatMap(({ child, read }) => removalOf(child, uncloned(child, read)))
   return atRest(draft, { apply: alias === undefined ? [] : [alias], remove, requeue: requeueOf(leftovers, remove) })
 }
 
@@ -774,7 +774,7 @@ function leftoversOf({ world, dataVolume, target, status: { artifact }, now }: I
   const isSpare = isSnapshot && !world.policy.keepSourceVolume && !isTerminating(dataVolume)
   const spare = isSpare && dataVolume !== undefined ? [dataVolume] : []
   const nameFreeAt = (fromTime(dataVolume?.metadata.creationTimestamp) ?? now) + NAME_KEPT_MS
-  const bySnapshot = { look: 'cached', leftMs: nameFreeAt - now, because: 'the source volume may go then' } as const
+  const bySnapshot = { read: 'cached', leftMs: nameFreeAt - now, because: 'the source volume may go then' } as const
   const earlierVolumes = world.dataVolumes.filter(
     (one) => isFinished(one) && one.metadata.labels?.[LABELS.revision] !== target.revision,
   )
@@ -782,7 +782,7 @@ function leftoversOf({ world, dataVolume, target, status: { artifact }, now }: I
   const earlierSnapshots = world.snapshots.filter(({ metadata }) => !isSnapshot || metadata.name !== artifact.name)
   const earlier = [...earlierVolumes, ...earlierSnapshots].filter((child) => !isTerminating(child))
   const retiredAt = (fromTime(artifact?.publishedAt) ?? now) + RETIRE_AFTER_MS
-  const byArtifact = { look: 'live', leftMs: retiredAt - now, because: 'earlier artifacts may go then' } as const
+  const byArtifact = { read: 'live', leftMs: retiredAt - now, because: 'earlier artifacts may go then' } as const
   return [...spare.map((child) => ({ child, ...bySnapshot })), ...earlier.map((child) => ({ child, ...byArtifact }))]
 }
 
