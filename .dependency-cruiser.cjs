@@ -17,7 +17,7 @@ const PURE_PARTS = [
   '^operator/controllers/[^/]+/(world|kubevirt-views|child-views)[.]ts$',
   '^operator/images/(image-view|references)[.]ts$',
   '^operator/kube/(api-error|controller-of|kube-object|resource-types)[.]ts$',
-  '^operator/runtime/(child-refusals|conditions|foreign|interned|members|owned-fields|plan|refusals|standing|requeue)[.]ts$',
+  '^operator/runtime/(child-refusals|conditions|foreign|interned|members|owned-fields|plan|refusals|summary|requeue)[.]ts$',
 ]
 const TESTS = '[.]test[.]ts$'
 /** What tests share. */

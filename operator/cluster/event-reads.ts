@@ -56,7 +56,7 @@ export class EventReads extends LiveReadLoop {
   #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: EventLooksOptions) {
-    super(options, options.name, (id, signal) => this.#look(id, signal))
+    super(options, options.name, (id, signal) => this.#read(id, signal))
     this.#options = options
   }
 
@@ -83,7 +83,7 @@ export class EventReads extends LiveReadLoop {
     return [...this.#noted].flatMap(([id, noted]) => (noted.key === key ? [id] : []))
   }
 
-  async #look(id: string, signal: AbortSignal): Promise<Requeue | undefined> {
+  async #read(id: string, signal: AbortSignal): Promise<Requeue | undefined> {
     const { client, clock, onChange, patienceMs, which, eventsMax, read } = this.#options
     const noted = this.#noted.get(id)
     if (noted === undefined) return undefined

@@ -46,7 +46,7 @@ export class LeasePulse extends LiveReadLoop {
   #isMissed = false
 
   constructor(options: LeasePulseOptions) {
-    super(options, options.name, async (_key, signal) => await this.#look(signal))
+    super(options, options.name, async (_key, signal) => await this.#probe(signal))
     this.#options = options
   }
 
@@ -91,7 +91,7 @@ export class LeasePulse extends LiveReadLoop {
     return this.#awayAt
   }
 
-  async #look(signal: AbortSignal): Promise<Requeue | undefined> {
+  async #probe(signal: AbortSignal): Promise<Requeue | undefined> {
     const { clock, isAwaited, onChange } = this.#options
     const isDue = isAwaited?.() === true
     if (this.#askedAt !== undefined && !isDue && clock.monotonic() - this.#askedAt >= LISTEN_MS)

@@ -4,18 +4,18 @@
  *
  * ```
  * asks      a        b  c              d
- * looks     [── a ──][── b, c ────────][── d ──]
+ * reads     [── a ──][── b, c ────────][── d ──]
  * ```
  */
 export class SharedReads<T> {
-  readonly #look: (at: string, signal: AbortSignal) => Promise<T>
+  readonly #read: (at: string, signal: AbortSignal) => Promise<T>
   readonly #underWay = new Map<string, Promise<T>>()
   /** Not started yet. */
   readonly #next = new Map<string, Promise<T>>()
 
-  /** @param look reads what `at` names; only callers with the same `at` share a read */
-  constructor(look: (at: string, signal: AbortSignal) => Promise<T>) {
-    this.#look = look
+  /** @param read reads what `at` names; only callers with the same `at` share a read */
+  constructor(read: (at: string, signal: AbortSignal) => Promise<T>) {
+    this.#read = read
   }
 
   /** Returns the result of a read that starts after this call, or throws its error. */
@@ -34,7 +34,7 @@ export class SharedReads<T> {
     this.#next.delete(at)
     if (now !== undefined) this.#underWay.set(at, now)
     try {
-      return await this.#look(at, signal)
+      return await this.#read(at, signal)
     } finally {
       if (this.#underWay.get(at) === now) this.#underWay.delete(at)
     }

@@ -14,16 +14,16 @@ export interface LiveReadLoopOptions extends LiveReadServices {
 export class LiveReadLoop extends Controller {
   readonly #queue: WorkQueue
 
-  /** `name`: in logs and metrics. `look`: if it throws, it is retried with increasing delay. `groupOf`: groups of keys take turns. */
+  /** `name`: in logs and metrics. `read`: if it throws, it is retried with increasing delay. `groupOf`: groups of keys take turns. */
   constructor(
     options: LiveReadServices,
     name: string,
-    look: ControllerOptions['reconcile'],
+    read: ControllerOptions['reconcile'],
     groupOf: (key: string) => string = () => '',
   ) {
     const queue = new WorkQueue(options.clock, { groupOf })
     const metrics = options.runtimeMetrics.forController(name)
-    super({ ...options, name, queue, reconcile: look, workers: 1, metrics })
+    super({ ...options, name, queue, reconcile: read, workers: 1, metrics })
     this.#queue = queue
   }
 

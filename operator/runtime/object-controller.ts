@@ -38,7 +38,7 @@ export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> exten
   readonly prepare?: (primary: P, signal: AbortSignal) => Promise<T>
   /** Observes and decides. Undefined: not enough is known yet, and a later trigger will requeue the object. */
   readonly plan: (primary: P, prepared: T) => L | undefined
-  readonly looks?: LiveReads<P>
+  readonly reads?: LiveReads<P>
   /** @param sinceWriteMs since the last status write by this process; undefined if there was none */
   readonly throttle: (primary: P, plan: L, sinceWriteMs: number | undefined) => StatusThrottle
   /** Called before a plan is executed. The returned function is called when that has ended, with or without an error. */
@@ -63,7 +63,7 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     this.queue = new WorkQueue(services.clock, { groupOf, urgentGroupOf })
     this.#services = services
     this.#kind = kind
-    this.#preconditions = new Preconditions(services.client, caches, kind.looks)
+    this.#preconditions = new Preconditions(services.client, caches, kind.reads)
     this.#writer = new PlanWriter({ ...services, ...kind, caches, preconditions: this.#preconditions })
   }
 

@@ -7,7 +7,7 @@ import { isTerminating, type KubeObject, type ResourceType } from '../kube/kube-
 import { childId } from './child-refusals.ts'
 import type { ObjectPlan } from './plan.ts'
 import type { Precondition } from './preconditions.ts'
-import { reasonOf } from './standing.ts'
+import { reasonOf } from './summary.ts'
 
 /** An object waits for itself or for somebody else. An image that is refreshed is also Ready. */
 const COURSE: ReadonlySet<string> = new Set(['Reconciling', 'Stalled'])

@@ -4,7 +4,7 @@ import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
 import type { ObjectPlan } from './plan.ts'
 import { expectShown } from './plan-laws.fixtures.ts'
 import type { Requeue } from './requeue.ts'
-import { reasonOf } from './standing.ts'
+import { reasonOf } from './summary.ts'
 import { START } from './times.fixtures.ts'
 
 /** What is different about the object of a test's world. */

@@ -66,7 +66,7 @@ async function write(primary: KubeObject, plan: Partial<ObjectPlan>, isStatusDue
 }
 const removalOf = (object: KubeObject): Removal => ({
   ...referTo(object),
-  onlyIf: [{ uncloned: { kind: object.kind, namespace: 'n', name: object.metadata.name }, look: 'live' }],
+  onlyIf: [{ uncloned: { kind: object.kind, namespace: 'n', name: object.metadata.name }, read: 'live' }],
 })
 
 describe('a plan', () => {
@@ -101,7 +101,7 @@ describe('a child with a condition of its own', () => {
     metadata: { name, namespace: 'n' },
   })
   const plan = (name: string): ObjectPlan => {
-    const onlyIf = [{ uncloned: { kind: 'Secret', namespace: 'n', name }, look: 'live' }] as const
+    const onlyIf = [{ uncloned: { kind: 'Secret', namespace: 'n', name }, read: 'live' }] as const
     return {
       status: {},
       finalizer: 'keep',
@@ -127,14 +127,14 @@ describe('a child with a condition of its own', () => {
 describe('the log', () => {
   const lines = (level: string) =>
     log.lines.filter((line) => line.level === level).map(({ facts, text }) => ({ text, ...(facts as object) }))
-  const standing = (phase: string, reason: string, message = 'm') => ({ phase, reason, message })
+  const summary = (phase: string, reason: string, message = 'm') => ({ phase, reason, message })
   const object = (status: object): KubeObject =>
     ({ ...anObject('DataVolume', 'a', { uid: 'a' }), status }) as unknown as KubeObject
 
   it('has one line for each change of phase or reason, with its facts', async () => {
     const message = 'from https://u:p@host/a.qcow2?X-Amz-Signature=abc'
-    await write(object({}), { status: standing('Queued', 'Queued', message) }, true)
-    await write(object(standing('Queued', 'Queued')), { status: standing('Queued', 'Paused') }, true)
+    await write(object({}), { status: summary('Queued', 'Queued', message) }, true)
+    await write(object(summary('Queued', 'Queued')), { status: summary('Queued', 'Paused') }, true)
     const first = { key: 'n/a', phase: 'Queued', reason: 'Queued', message: 'from https://host/a.qcow2?…', attempt: 2 }
     expect(lines('info')).toEqual([
       { text: 'DataVolume is Queued', ...first },
@@ -143,9 +143,9 @@ describe('the log', () => {
   })
 
   it('has no line for a status that is not written, nor for one that says no more than a number', async () => {
-    const before = object(standing('Syncing', 'Syncing'))
-    await write(before, { status: standing('Failed', 'NotFound') }, false)
-    await write(before, { status: { ...standing('Syncing', 'Syncing', 'other'), progress: '10%' } }, true)
+    const before = object(summary('Syncing', 'Syncing'))
+    await write(before, { status: summary('Failed', 'NotFound') }, false)
+    await write(before, { status: { ...summary('Syncing', 'Syncing', 'other'), progress: '10%' } }, true)
     expect(lines('info')).toEqual([])
   })
 
@@ -153,7 +153,7 @@ describe('the log', () => {
     client.before = ({ verb }) => {
       if (verb === 'status') throw apiError('Conflict')
     }
-    await expect(write(object({}), { status: standing('Queued', 'Queued') }, true)).rejects.toThrow()
+    await expect(write(object({}), { status: summary('Queued', 'Queued') }, true)).rejects.toThrow()
     expect(lines('info')).toEqual([])
   })
 

@@ -11,7 +11,7 @@ import type { Precondition, Preconditions } from './preconditions.ts'
 import type { Reflectors } from './reflectors.ts'
 import { type Requeue, sooner } from './requeue.ts'
 import type { Services } from './services.ts'
-import type { Standing } from './standing.ts'
+import type { Summary } from './summary.ts'
 
 /** The cache shows an accepted DELETE, or the release of our finalizer, within this time. Until then it is not repeated. */
 const DELETED_SEEN_MS = 30_000
@@ -166,8 +166,8 @@ export class PlanWriter<P extends KubeObject> {
   /** Logs one line if the phase or the reason changed, for every kind. Progress, queue positions and similar changes are not logged. */
   #logTransition(before: P, after: object): void {
     const { log, type, factsBetween } = this.#options
-    const { status: was = {} } = before as { readonly status?: Partial<Standing> }
-    const { phase = '', reason = '', message = '' } = after as Partial<Standing>
+    const { status: was = {} } = before as { readonly status?: Partial<Summary> }
+    const { phase = '', reason = '', message = '' } = after as Partial<Summary>
     if (phase === (was.phase ?? '') && reason === (was.reason ?? '')) return
     const key = keyOf(before.metadata)
     const text = message.length > LOGGED_MAX ? `${message.slice(0, LOGGED_MAX)}…` : message

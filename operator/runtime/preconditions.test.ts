@@ -7,7 +7,7 @@ import { type LiveReads, type Precondition, Preconditions } from './precondition
 
 const { signal } = new AbortController()
 const PRIMARY: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'n', name: 'owner' } }
-const UNCLONED = { uncloned: { kind: 'Secret', namespace: 'n', name: 'a' }, look: 'live' } as const
+const UNCLONED = { uncloned: { kind: 'Secret', namespace: 'n', name: 'a' }, read: 'live' } as const
 
 let client = new ScriptedClient()
 let observed: string[] = []
@@ -17,9 +17,9 @@ beforeEach(() => {
 })
 
 /** Returns in how many ms to requeue; undefined if all preconditions hold. */
-async function unmet(onlyIf: readonly Precondition[] | undefined, looks?: LiveReads<KubeObject>) {
+async function unmet(onlyIf: readonly Precondition[] | undefined, reads?: LiveReads<KubeObject>) {
   const caches = { observeWrite: (_type: object, object: KubeObject) => void observed.push(keyOf(object.metadata)) }
-  return (await new Preconditions(client, caches, looks).unmet(PRIMARY, onlyIf, signal))?.afterMs
+  return (await new Preconditions(client, caches, reads).unmet(PRIMARY, onlyIf, signal))?.afterMs
 }
 
 const put = (name: string, uid = 'one') =>

@@ -49,7 +49,7 @@ export interface Unreferenced {
 /** No unfinished clone reads from this object. A clone in the cache disproves this. Only an irreversible step needs a live read as proof. */
 export interface Uncloned {
   readonly uncloned: { readonly kind: string; readonly namespace: string; readonly name: string }
-  readonly look: 'cached' | 'live'
+  readonly read: 'cached' | 'live'
 }
 
 /** The live reads of a kind. Those that no plan of the kind needs may be missing. They throw ApiError. */
@@ -70,12 +70,12 @@ export type ReferenceCount = (
 export class Preconditions<P extends KubeObject> {
   readonly #client: KubeClient
   readonly #caches: Pick<Reflectors, 'observeWrite'>
-  readonly #looks: LiveReads<P>
+  readonly #reads: LiveReads<P>
 
-  constructor(client: KubeClient, caches: Pick<Reflectors, 'observeWrite'>, looks: LiveReads<P> = {}) {
+  constructor(client: KubeClient, caches: Pick<Reflectors, 'observeWrite'>, reads: LiveReads<P> = {}) {
     this.#client = client
     this.#caches = caches
-    this.#looks = looks
+    this.#reads = reads
   }
 
   /** Returns when to requeue if one of them does not hold. Throws ApiError. */
@@ -83,7 +83,7 @@ export class Preconditions<P extends KubeObject> {
     for (const one of onlyIf) {
       if (await this.#holds(one, primary, signal)) continue
       const afterMs = ('knownAfterMs' in one ? one.knownAfterMs : undefined) ?? KNOWN_AFTER_MS
-      return { afterMs, because: 'the caches should have by then what a live look has found' }
+      return { afterMs, because: 'the caches should have by then what a live read has found' }
     }
     return undefined
   }
@@ -91,18 +91,18 @@ export class Preconditions<P extends KubeObject> {
   async #holds(one: Precondition, primary: P, signal: AbortSignal): Promise<boolean> {
     if ('absent' in one) return await this.#isAbsent(one, primary, signal)
     if ('unchanged' in one)
-      return (await this.#look(one.unchanged, signal))?.metadata.resourceVersion === one.unchanged.resourceVersion
+      return (await this.#read(one.unchanged, signal))?.metadata.resourceVersion === one.unchanged.resourceVersion
     if ('noneReady' in one) return await this.#isNoneReady(one.noneReady, signal)
-    const { countReferences, isCloned } = this.#looks
+    const { countReferences, isCloned } = this.#reads
     if ('uncloned' in one) return (await isCloned?.(one, primary, signal)) === false
     const references = await countReferences?.(one.unreferenced, signal)
     return references?.[one.by === 'users' ? 'users' : 'names'].every((name) => one.except?.includes(name)) === true
   }
 
   async #isAbsent({ absent, whose }: Absent, primary: P, signal: AbortSignal): Promise<boolean> {
-    const looks = await Promise.all(absent.map((one) => this.#look(one, signal)))
-    const found = looks.filter((object) => object !== undefined)
-    return found.length === 0 || (whose === 'ours' && this.#looks.hasOurs?.(found, primary) === false)
+    const objects = await Promise.all(absent.map((one) => this.#read(one, signal)))
+    const found = objects.filter((object) => object !== undefined)
+    return found.length === 0 || (whose === 'ours' && this.#reads.hasOurs?.(found, primary) === false)
   }
 
   async #isNoneReady({ type, ...selection }: NoneReady['noneReady'], signal: AbortSignal): Promise<boolean> {
@@ -111,7 +111,7 @@ export class Preconditions<P extends KubeObject> {
     return true
   }
 
-  async #look(one: NamedObject, signal: AbortSignal): Promise<KubeObject | undefined> {
+  async #read(one: NamedObject, signal: AbortSignal): Promise<KubeObject | undefined> {
     const object = await find(this.#client, one.type, one, { signal })
     if (object !== undefined) this.#caches.observeWrite(one.type, object)
     return one.uid === undefined || object?.metadata.uid === one.uid ? object : undefined

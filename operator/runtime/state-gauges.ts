@@ -4,7 +4,7 @@ import { fromTime } from '../base/time.ts'
 import type { ObjectMeta } from '../kube/kube-object.ts'
 import type { StatusCondition } from './conditions.ts'
 import type { Meters } from './meters.ts'
-import { reasonOf } from './standing.ts'
+import { reasonOf } from './summary.ts'
 
 /** A state that somebody may have to act on. */
 export interface ObjectState {

@@ -153,10 +153,10 @@ export class Observer implements AsyncDisposable {
     this.#onEnded.add(listener)
   }
 
-  /** Resolves with the result of `look`, which is called again at each event. Rejects after the timeout, with `what` in the message. */
-  async until<T>(what: string, look: () => T | undefined | false, timeoutMs = HANGS_AFTER_MS): Promise<T> {
+  /** Resolves with the result of `probe`, which is called again at each event. Rejects after the timeout, with `what` in the message. */
+  async until<T>(what: string, probe: () => T | undefined | false, timeoutMs = HANGS_AFTER_MS): Promise<T> {
     const late = () => new Error(`waited ${timeoutMs / 1_000} s in vain until ${what}`)
-    return await this.#waiting.until(look, timeoutMs, late)
+    return await this.#waiting.until(probe, timeoutMs, late)
   }
 
   #watch<T extends Seen>(

@@ -23,10 +23,10 @@ function deployment({ namespace }: Subject, image: string): Full {
   }
 }
 
-async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
+async function until<T>(probe: () => Promise<T | undefined | false>): Promise<T> {
   return await vi.waitFor(
     async () => {
-      const found = await look()
+      const found = await probe()
       if (found === undefined || found === false) throw new Error('not yet')
       return found
     },

@@ -169,9 +169,9 @@ export class Play implements AsyncDisposable {
 
   // Waiting
 
-  async until(what: string, look: () => boolean): Promise<void> {
+  async until(what: string, probe: () => boolean): Promise<void> {
     const { mirror } = this.world
-    await mirror.until(`${this.namespace}: ${what}`, look, () => this.describe())
+    await mirror.until(`${this.namespace}: ${what}`, probe, () => this.describe())
   }
 
   /** The download has started and the status shows it: the next operator may take longer to start than a download takes. */

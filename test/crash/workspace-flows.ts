@@ -142,7 +142,7 @@ class PlayedWorkspace {
 }
 
 /** An action of people on a workspace that is Ready. */
-function standing(name: string, act: (workspace: PlayedWorkspace) => Promise<void>, writes: readonly string[]): Flow {
+function summary(name: string, act: (workspace: PlayedWorkspace) => Promise<void>, writes: readonly string[]): Flow {
   return {
     name,
     ...USUAL,
@@ -182,7 +182,7 @@ export const creation: Flow = {
   ],
 }
 
-const change = standing('a workspace that is edited', (workspace) => workspace.edit(), [
+const change = summary('a workspace that is edited', (workspace) => workspace.edit(), [
   ...times(2, 'create network-attachment-definitions'),
   'patch configmaps',
   'patch deployments',
@@ -191,14 +191,14 @@ const change = standing('a workspace that is edited', (workspace) => workspace.e
   ...statusWrites('Ready'),
 ])
 
-const sharing = standing('a shared login that changes and is withdrawn', (workspace) => workspace.changeSource(), [
+const sharing = summary('a shared login that changes and is withdrawn', (workspace) => workspace.changeSource(), [
   'patch secrets',
   'delete secrets',
   'create secrets',
   ...statusWrites('SecretNotShared', 'Ready'),
 ])
 
-const roles = standing('a workspace whose machine has its roles played', (workspace) => workspace.play(), [
+const roles = summary('a workspace whose machine has its roles played', (workspace) => workspace.play(), [
   'create configmaps',
   'create networkpolicies',
   ...statusWrites('Playing'),
@@ -207,7 +207,7 @@ const roles = standing('a workspace whose machine has its roles played', (worksp
   ...statusWrites('Ready'),
 ])
 
-const deletion = standing('deletion of a workspace', (workspace) => workspace.delete(), [
+const deletion = summary('deletion of a workspace', (workspace) => workspace.delete(), [
   ...statusWrites('Deleting'),
   'delete virtualmachines',
   'delete virtualmachines.kubevirt.io',

@@ -23,7 +23,7 @@ export interface Ground {
   readonly client: KubeClient
   readonly mirror: Mirror
   readonly operatorNamespace: string
-  until<T>(what: string, look: () => T | undefined | false): Promise<T>
+  until<T>(what: string, probe: () => T | undefined | false): Promise<T>
 }
 
 /** Manifests of an installation, applied as a platform engineer does it, and the pods that follow from them. */

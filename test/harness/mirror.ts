@@ -104,12 +104,12 @@ export class Mirror {
   }
 
   /**
-   * Resolves with the result of `look` as soon as that is neither undefined nor false. Calls `look` again at each change in the cluster. Rejects
+   * Resolves with the result of `probe` as soon as that is neither undefined nor false. Calls `probe` again at each change in the cluster. Rejects
    * after {@link HANGS_AFTER_MS}, with an error that contains `what` and the result of `seen`.
    */
-  async until<T>(what: string, look: () => T | undefined | false, seen: () => string): Promise<T> {
+  async until<T>(what: string, probe: () => T | undefined | false, seen: () => string): Promise<T> {
     const late = new Error(`waited ${HANGS_AFTER_MS / 1_000} s in vain for ${what}`)
-    return await this.#waiting.until(look, HANGS_AFTER_MS, () => {
+    return await this.#waiting.until(probe, HANGS_AFTER_MS, () => {
       late.message += `; seen instead:\n${seen()}`
       return late
     })

@@ -58,9 +58,9 @@ export abstract class WorldObjects<T extends DataSync | Machine | Workspace> {
     return await this.world.client.mergePatch(this.#type, this.#keyOf(name), patch)
   }
 
-  protected async untilSeen<R>(what: string, look: () => R | undefined | false): Promise<R> {
+  protected async untilSeen<R>(what: string, probe: () => R | undefined | false): Promise<R> {
     const seen = () => [...[...this.#store.values()].map((one) => this.describe(one)), this.world.describe()].join('\n')
-    return await this.world.mirror.until(what, look, seen)
+    return await this.world.mirror.until(what, probe, seen)
   }
 
   #keyOf(name: string) {

@@ -27,6 +27,12 @@ const IMAGE_BYTES = 128 * 1024
 
 export { SNAPSHOTS, STORAGE }
 
+/** Options of a world whose operator runs one download at a time. */
+export const ONE_AT_A_TIME = { policy: { concurrency: '1' } }
+
+/** An operator that has only filled its caches has sent more. */
+const FEWEST_REQUESTS = 20
+
 export type SpecInput = Partial<VMDiskImageSpecInput>
 
 export interface WorldOptions {
@@ -244,8 +250,8 @@ export class World extends Grounds implements AsyncDisposable {
 
   // Waiting
 
-  until<T>(what: string, look: () => T | undefined | false): Promise<T> {
-    return this.mirror.until(what, look, () => this.describe())
+  until<T>(what: string, probe: () => T | undefined | false): Promise<T> {
+    return this.mirror.until(what, probe, () => this.describe())
   }
 
   untilImage(name: string, what: string, holds: (image: Image) => boolean): Promise<Image> {
@@ -320,6 +326,7 @@ export class World extends Grounds implements AsyncDisposable {
       throw new Error(`${maxImporting} downloads ran at once; at most ${this.mostDownloads} were allowed`)
     }
     const requests = this.#operators.flatMap((operator) => operator.requests)
+    if (this.#operators.length > 0 && requests.length < FEWEST_REQUESTS) throw new Error('the operator did nothing')
     if (areRightsChecked) checkRights(requests)
     checkSchemas([...this.#warned, ...requests])
   }

@@ -71,8 +71,8 @@ class Chance {
     'delete and create': async (name) => {
       const uid = this.#stage.imageOf(name)?.metadata.uid ?? ''
       await this.#delete(name)
-      const look = () => this.#stage.imageOf(name)?.metadata.uid !== uid
-      await this.#stage.mirror.until(`the end of ${name}`, look, () => this.#stage.seen())
+      const probe = () => this.#stage.imageOf(name)?.metadata.uid !== uid
+      await this.#stage.mirror.until(`the end of ${name}`, probe, () => this.#stage.seen())
       await this.#create(name)
     },
     pause: async () => {
@@ -111,9 +111,9 @@ class Chance {
     const isAtRest = () =>
       inNamespaces(mirror.dataVolumes, [namespace]).every(({ status }) => status?.phase === 'Succeeded') &&
       (this.#later.length > 0 || inNamespaces(mirror.images, [namespace]).every(isSynced))
-    const look = () => names.find(isNow) ?? (isAtRest() && ('' as const))
+    const probe = () => names.find(isNow) ?? (isAtRest() && ('' as const))
     for (;;) {
-      const found = await mirror.until(`an image that ${moment}`, look, () => this.#stage.seen())
+      const found = await mirror.until(`an image that ${moment}`, probe, () => this.#stage.seen())
       if (found !== '') return found
       await this.#undoAll()
       for (const name of NAMES) await this.#refresh(name)
@@ -165,8 +165,8 @@ class Chance {
       if (found !== undefined && found.metadata.deletionTimestamp === undefined) return
       // It was gone between the two requests.
       if (found === undefined) continue
-      const look = () => this.#stage.imageOf(name)?.metadata.uid !== found.metadata.uid
-      await this.#stage.mirror.until(`the end of ${name}`, look, () => this.#stage.seen())
+      const probe = () => this.#stage.imageOf(name)?.metadata.uid !== found.metadata.uid
+      await this.#stage.mirror.until(`the end of ${name}`, probe, () => this.#stage.seen())
     }
   }
 

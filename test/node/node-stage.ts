@@ -135,16 +135,16 @@ export class NodeStage implements AsyncDisposable {
     return this.mirror.images.get(`${this.namespace}/${name}`)
   }
 
-  async untilImage<T>(name: string, what: string, look: (image: Image) => T | undefined | false): Promise<T> {
+  async untilImage<T>(name: string, what: string, probe: (image: Image) => T | undefined | false): Promise<T> {
     const all = () => {
       const image = this.imageOf(name)
-      return image === undefined ? undefined : look(image)
+      return image === undefined ? undefined : probe(image)
     }
     return await this.until(`image ${name}: ${what}`, all)
   }
 
-  async until<T>(what: string, look: () => T | undefined | false): Promise<T> {
-    return await this.mirror.until(what, look, () => this.seen())
+  async until<T>(what: string, probe: () => T | undefined | false): Promise<T> {
+    return await this.mirror.until(what, probe, () => this.seen())
   }
 
   /** Resolves when an attempt has ended for good, with the reason. */
@@ -166,13 +166,13 @@ export class NodeStage implements AsyncDisposable {
   /** Resolves when the ledger shows no holders. */
   async untilNoSlots(): Promise<void> {
     const ledger = () => this.mirror.configMaps.get(`${this.operatorNamespace}/${LEDGER_NAME}`)
-    const look = () => ledger()?.data?.['holders'] === '[]'
-    await this.mirror.until('no slot is held', look, () => JSON.stringify(ledger()?.data))
+    const probe = () => ledger()?.data?.['holders'] === '[]'
+    await this.mirror.until('no slot is held', probe, () => JSON.stringify(ledger()?.data))
   }
 
   async untilEmpty(): Promise<void> {
-    const look = () => leftovers(this.mirror, [this.namespace]).length === 0
-    await this.until('nothing is left', look)
+    const probe = () => leftovers(this.mirror, [this.namespace]).length === 0
+    await this.until('nothing is left', probe)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

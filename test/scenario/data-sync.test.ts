@@ -2,15 +2,15 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
 import { DataSyncs } from '../harness/data-syncs.ts'
-import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { conditionOf } from '../harness/kinds.ts'
+import { World } from '../harness/world.ts'
 
 const cluster = useCluster()
 const POLICY = { policy: { concurrency: '2', retryLimit: '0', reclaimPolicy: 'Delete', unreferencedTTL: '1s' } }
 
 describe('a DataSync', () => {
   it('has an image made for each vm, says how far they are, and keeps them until it goes', async () => {
-    await using world = await startInstalled(cluster(), POLICY)
+    await using world = await World.start(cluster(), POLICY)
     const dataSyncs = new DataSyncs(world)
     const release = world.gate.hold(world.urlOf('victim'))
     await dataSyncs.create('lab', ['attacker', 'victim'])
@@ -34,11 +34,11 @@ describe('a DataSync', () => {
     await dataSyncs.delete('lab')
     await world.untilGone('035-victim')
     await world.untilGone('035-attacker')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('settles as Failed with the words of the image, and heals when its url is corrected', async () => {
-    await using world = await startInstalled(cluster(), POLICY)
+    await using world = await World.start(cluster(), POLICY)
     const dataSyncs = new DataSyncs(world)
     world.imageServer.set({ path: `/${world.namespace}/typo.qcow2`, fault: { status: 404 } })
     await dataSyncs.create('lab', ['fine'], { vms: [dataSyncs.vm('fine'), dataSyncs.vm('wrong', 'typo')] })
@@ -49,11 +49,11 @@ describe('a DataSync', () => {
     await dataSyncs.untilSynced('lab')
     expect([world.downloads('fine'), world.downloads('typo'), world.downloads('wrong')]).toEqual([1, 1, 1])
     await dataSyncs.delete('lab')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('shares an image with others that want the same, and says who wants what where they do not', async () => {
-    await using world = await startInstalled(cluster(), POLICY)
+    await using world = await World.start(cluster(), POLICY)
     const dataSyncs = new DataSyncs(world)
     await dataSyncs.create('one', ['attacker'])
     await dataSyncs.create('two', ['attacker'])
@@ -73,11 +73,11 @@ describe('a DataSync', () => {
     await world.untilImage('035-attacker', 'one reference', () => dataSyncs.referencesOf('035-attacker').length === 1)
     await dataSyncs.delete('two')
     await world.untilGone('035-attacker')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('is updated by a pipeline: a new version beside the old one, a vm added, a vm removed, a refresh asked for', async () => {
-    await using world = await startInstalled(cluster(), POLICY)
+    await using world = await World.start(cluster(), POLICY)
     const dataSyncs = new DataSyncs(world)
     await dataSyncs.create('lab', ['attacker'], { version: '1.0.0' })
     await dataSyncs.create('lab-next', ['attacker', 'victim'], { version: '1.1.0' })
@@ -99,11 +99,11 @@ describe('a DataSync', () => {
     )
     await dataSyncs.untilSynced('lab')
     await dataSyncs.delete('lab', 'lab-next')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('leaves alone what has the name of an image, and takes the name when it is free', async () => {
-    await using world = await startInstalled(cluster(), POLICY)
+    await using world = await World.start(cluster(), POLICY)
     const dataSyncs = new DataSyncs(world)
     const mine = await world.createImage('035-attacker')
     await dataSyncs.create('lab', ['attacker'])
@@ -114,6 +114,6 @@ describe('a DataSync', () => {
     await dataSyncs.untilSynced('lab')
     expect(world.getImage('035-attacker')?.metadata.uid).not.toBe(mine.metadata.uid)
     await dataSyncs.delete('lab')
-    await finishInstalled(world)
+    await world.finish()
   })
 })

@@ -2,8 +2,8 @@ import { ANNOTATIONS, type VMDiskImageSpecInput } from '@open-terrain/constructs
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
 import { DataSyncs } from '../harness/data-syncs.ts'
-import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { Machines } from '../harness/machines.ts'
+import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
 const cluster = useCluster()
 const NAME = '035-attacker'
@@ -11,7 +11,7 @@ const ref = { name: NAME }
 
 describe('somebody who may write DataSyncs, but no images', () => {
   it('changes no image that a DataSync of others had created, also when that one is gone', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const dataSyncs = new DataSyncs(world)
     const machines = new Machines(world)
     await dataSyncs.create('release', ['attacker'])
@@ -49,13 +49,13 @@ describe('somebody who may write DataSyncs, but no images', () => {
     expect(world.downloads('attacker')).toBe(2)
     await machines.delete('lab')
     await dataSyncs.delete('later')
-    await finishInstalled(world)
+    await world.finish()
   })
 })
 
 describe('somebody who takes the name of an image of a release', () => {
   it('is named to the release, and is what a lab that gets another disk than it asked for says first', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const dataSyncs = new DataSyncs(world)
     const machines = new Machines(world)
     const right = world.image('attacker').spec as VMDiskImageSpecInput
@@ -84,6 +84,6 @@ describe('somebody who takes the name of an image of a release', () => {
     expect(world.downloads('attacker')).toBe(1)
     await machines.delete('honest')
     await dataSyncs.delete('release')
-    await finishInstalled(world)
+    await world.finish()
   })
 })

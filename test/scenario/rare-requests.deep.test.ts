@@ -18,11 +18,10 @@ import {
 } from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { FaultProxy } from '../harness/fault-proxy.ts'
-import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { MACHINE, WORKSPACE } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
-import type { World } from '../harness/world.ts'
+import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
 // Requests that the operator sends only in rare situations. It has the permissions for these too.
 
@@ -158,7 +157,9 @@ describe('on an API server that begins no watch with what exists, and asks who m
   })
 
   it('a guest that hangs is restarted, and gets other users by another Secret', async () => {
-    await using world = await startInstalled(cluster(), { policy: { vmProvisionTimeout: '30s', kickLimit: '1' } })
+    await using world = await World.start(cluster(), {
+      policy: { vmProvisionTimeout: '30s', kickLimit: '1' },
+    })
     const machines = new Machines(world)
     const { namespace, simulators } = world
     const revive = simulators.kubevirt.script({ namespace, name: 'hung' }, { type: 'neverReady' })
@@ -184,7 +185,7 @@ describe('a machine that is off', () => {
   const cluster = useOwnCluster()
 
   it('and whose disk somebody deletes gets another one, once a live look finds that it is gone', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     await machines.create('off', { runStrategy: 'Halted' })
     await machines.untilReady('off', 'Halted')
@@ -194,6 +195,6 @@ describe('a machine that is off', () => {
     await world.until('another disk', isAnother)
     await machines.untilReady('off', 'Halted')
     await machines.delete('off')
-    await finishInstalled(world)
+    await world.finish()
   })
 })

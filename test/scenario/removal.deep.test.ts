@@ -3,10 +3,9 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
-import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { conditionOf, IMAGE, type Image } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
-import type { SpecInput, World } from '../harness/world.ts'
+import { type SpecInput, World } from '../harness/world.ts'
 
 const cluster = useCluster()
 
@@ -22,7 +21,7 @@ const LATER: Rule = { reclaimPolicy: 'Delete', unreferencedTTL: '2s' }
 const MUCH_LATER: Rule = { reclaimPolicy: 'Delete', unreferencedTTL: '72h' }
 
 function start(rule: Rule): Promise<World> {
-  return startInstalled(cluster(), { policy: { concurrency: '1', ...rule } })
+  return World.start(cluster(), { policy: { concurrency: '1', ...rule } })
 }
 
 describe('when its last machine has gone, an image that machines had created', () => {
@@ -39,7 +38,7 @@ describe('when its last machine has gone, an image that machines had created', (
       const image = await world.untilImage('golden', 'unreferenced', isUnreferenced)
       expect(image.metadata).toMatchObject({ uid: metadata.uid, labels: { [LABELS.createdBy]: 'VirtualMachine' } })
       expect(image.metadata.deletionTimestamp).toBeUndefined()
-      await finishInstalled(world)
+      await world.finish()
     })
 
     it('goes at that moment', async () => {
@@ -47,7 +46,7 @@ describe('when its last machine has gone, an image that machines had created', (
       await using world = await start(policy)
       await liveAndGo(world, spec)
       await world.untilGone('golden')
-      await finishInstalled(world)
+      await world.finish()
     })
 
     it('goes when its time is over', async () => {
@@ -59,7 +58,7 @@ describe('when its last machine has gone, an image that machines had created', (
       await world.untilGone('golden')
       // The timestamp has whole seconds, rounded down.
       expect(deletedAt(world, 'golden') + 999).toBeGreaterThanOrEqual(since + 2_000)
-      await finishInstalled(world)
+      await world.finish()
     })
   })
 })
@@ -73,7 +72,7 @@ describe('an image', () => {
     const image = await world.untilImage('golden', 'unreferenced', isUnreferenced)
     expect(image.metadata).toMatchObject({ uid: metadata.uid })
     expect(image.metadata.deletionTimestamp).toBeUndefined()
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('that stays by the policy of today goes by that of tomorrow', async () => {
@@ -84,7 +83,7 @@ describe('an image', () => {
     expect(world.getImage('golden')?.metadata.deletionTimestamp).toBeUndefined()
     await world.setPolicy({ concurrency: '1', ...AT_ONCE })
     await world.untilGone('golden')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('without a snapshot is cloned from its volume, also to a larger disk, and goes with the machine', async () => {
@@ -109,7 +108,7 @@ describe('an image', () => {
     expect(conditionOf(vm, 'SpecWarning')).toBeUndefined()
     await machines.delete('vm')
     await world.untilGone('golden')
-    await finishInstalled(world)
+    await world.finish()
   })
 })
 
@@ -135,7 +134,7 @@ describe('what somebody changes in the machine of KubeVirt', () => {
     await machines.untilReady('vm')
     await machines.delete('vm')
     await world.untilGone('golden')
-    await finishInstalled(world)
+    await world.finish()
   })
 })
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { useOwnCluster } from '../harness/cluster.ts'
-import { finishInstalled } from '../harness/installed-world.ts'
 import { HAS_KUBECTL } from '../harness/kubectl.ts'
 import { waitSettled } from '../harness/wait-settled.ts'
 import { Workspaces } from '../harness/workspaces.ts'
@@ -21,6 +20,6 @@ describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.
     for (const { metadata } of machines)
       expect(await waitSettled(world, `otvm/${metadata.name}`, { within: name })).toEqual(ready)
     await workspaces.delete(name)
-    await finishInstalled(world)
+    await world.finish()
   })
 })

@@ -2,16 +2,15 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, NAMESPACE, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
-import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { conditionOf, IMAGE, type Image } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
-import type { World } from '../harness/world.ts'
+import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
 const cluster = useCluster()
 
 describe('a namespace that is deleted', () => {
   it('goes with the machines and images in it, whatever they are waiting for', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const doomed = `${world.namespace}-doomed`
     await world.createNamespace(doomed)
     const machines = new Machines(world, doomed)
@@ -34,11 +33,11 @@ describe('a namespace that is deleted', () => {
     await world.until('the namespace is gone', () => world.mirror.namespaces.get(doomed) === undefined)
     await world.until('the slot is free', () => world.ledger?.holders.length === 0)
     await world.syncImage('next')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('and held an image of machines elsewhere leaves them, each in a state that it tells', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const farm = `${world.namespace}-farm`
     await world.createNamespace(farm)
     const machines = new Machines(world)
@@ -80,11 +79,11 @@ describe('a namespace that is deleted', () => {
     for (const name of ['cloning', 'waiting', 'ready']) await machines.untilReady(name)
     expect(machines.disk('ready')?.metadata.uid).toBe(disk)
     await machines.delete('ready', 'cloning', 'waiting')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('and held machines leaves the image that they used, without references', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const team = `${world.namespace}-team`
     await world.createNamespace(team)
     const machines = new Machines(world, team)
@@ -96,13 +95,13 @@ describe('a namespace that is deleted', () => {
     await world.client.delete(NAMESPACE, { name: team })
     await world.until('the namespace is gone', () => world.mirror.namespaces.get(team) === undefined)
     await world.untilGone('golden')
-    await finishInstalled(world)
+    await world.finish()
   })
 })
 
 describe('an image that is deleted while it is used', () => {
   it.each(['Foreground', 'Orphan'] as const)('with propagationPolicy %s goes with its last user', async (policy) => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     await machines.create('vm')
     await machines.untilReady('vm')
@@ -120,11 +119,11 @@ describe('an image that is deleted while it is used', () => {
     expect(await orphans(world)).toHaveLength(policy === 'Orphan' ? 3 : 0)
     await removeOrphans(world)
     await machines.delete('other')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('with propagationPolicy Orphan leaves what has its names to the one who asked for it, and the next image says so', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     await machines.create('user')
     await machines.untilReady('user')
@@ -143,13 +142,13 @@ describe('an image that is deleted while it is used', () => {
     await removeOrphans(world)
     await machines.untilReady('vm')
     await machines.delete('vm')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it.each(['Background', 'Foreground', 'Orphan'] as const)(
     'with propagationPolicy %s while a disk is cloned from it leaves the machine Ready, with this image or the next',
     async (policy) => {
-      await using world = await startInstalled(cluster())
+      await using world = await World.start(cluster(), ONE_AT_A_TIME)
       const machines = new Machines(world)
       await world.syncImage('golden')
       const go = world.simulators.cdi.script({ name: 'vm-root' }, { type: 'cloneStalls' })
@@ -166,14 +165,14 @@ describe('an image that is deleted while it is used', () => {
       await machines.delete('vm')
       await world.until('the image that was deleted is gone', () => world.getImage('golden')?.metadata.uid !== uid)
       await removeOrphans(world)
-      await finishInstalled(world)
+      await world.finish()
     },
   )
 })
 
 describe('a machine that comes while its image is being deleted', () => {
   it('waits until it is gone, and has it created again from the template', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     await machines.create('first')
     await machines.untilReady('first')
@@ -189,11 +188,11 @@ describe('a machine that comes while its image is being deleted', () => {
     expect(world.getImage('golden')?.metadata.uid).not.toBe(uid)
     expect(world.downloads('golden')).toBe(2)
     await machines.delete('second')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('ends Ready with an image that stays, in whatever order they come', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     for (let round = 0; round < 4; round += 1) {
       await machines.create('first')
@@ -210,7 +209,7 @@ describe('a machine that comes while its image is being deleted', () => {
       await machines.delete('second')
       await world.until('the image that was deleted is gone', () => world.getImage('golden')?.metadata.uid !== uid)
     }
-    await finishInstalled(world)
+    await world.finish()
   })
 })
 

@@ -2,15 +2,15 @@ import type { VMDiskImageSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
-import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { conditionOf, snapshotOf } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
+import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
 const cluster = useCluster()
 
 describe('the image of a machine, refreshed', () => {
   it('while the machine waits for it, is cloned as it is published in the end', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     const release = world.gate.hold(world.urlOf('golden'))
     await machines.create('vm')
@@ -25,7 +25,7 @@ describe('the image of a machine, refreshed', () => {
     expect(status?.clone?.sourceRevision).toBe(artifact?.revision)
     expect(conditionOf(machines.get('vm'), 'ImageMismatch')?.message).toContain('url')
     await machines.delete('vm')
-    await finishInstalled(world)
+    await world.finish()
   })
 })
 
@@ -33,7 +33,7 @@ describe('an image that a template made with a wrong URL', () => {
   const WRONG = 'https://images.example.com/none/disk.qcow2'
 
   async function startWithout404() {
-    const world = await startInstalled(cluster())
+    const world = await World.start(cluster(), ONE_AT_A_TIME)
     world.imageServer.set({ path: '/none/disk.qcow2', fault: { status: 404 } })
     const template = world.image('golden').spec as VMDiskImageSpecInput
     return { world, machines: new Machines(world), template, wrong: { ...template, url: WRONG } }
@@ -52,7 +52,7 @@ describe('an image that a template made with a wrong URL', () => {
     expect(world.downloadsOf(template.url ?? '')).toBe(1)
     expect(conditionOf(ready, 'ImageMismatch')).toBeUndefined()
     await machines.delete('vm')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('stays as it is while another machine wants something else, is told so, and is corrected when both want the same', async () => {
@@ -78,13 +78,13 @@ describe('an image that a template made with a wrong URL', () => {
     expect(world.getImage('golden')?.metadata).toMatchObject({ uid, generation: (generation ?? 0) + 1 })
     expect(world.downloadsOf(template.url ?? '')).toBe(1)
     await machines.delete('vm', 'other', 'third')
-    await finishInstalled(world)
+    await world.finish()
   })
 })
 
 describe('FailIfNotExist', () => {
   it('makes no image, has failed meanwhile, and goes on with the image that comes, in its own namespace', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     await machines.create('vm', { vmDiskImageMode: 'FailIfNotExist' })
     const failed = await machines.until('vm', 'Failed', ({ status }) => status?.phase === 'Failed')
@@ -102,11 +102,11 @@ describe('FailIfNotExist', () => {
     await machines.untilReady('vm')
     expect(world.getImage('golden')?.metadata.labels?.['pelotech.ot/created-by']).toBeUndefined()
     await machines.delete('vm', 'other')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('does not have an image created again that was deleted before the disk was made', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     const release = await heldDownload(world, 'golden')
     await machines.create('vm', { vmDiskImageMode: 'FailIfNotExist' })
@@ -120,13 +120,13 @@ describe('FailIfNotExist', () => {
     await machines.patch('vm', { vmDiskImageMode: 'CreateIfNotExist' })
     await machines.untilReady('vm')
     await machines.delete('vm')
-    await finishInstalled(world)
+    await world.finish()
   })
 })
 
 describe('ignoreOnDeploy', () => {
   it('keeps the image ready and makes nothing else; off deploys, and on again changes nothing', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     await machines.create('vm', { ignoreOnDeploy: true })
     await machines.untilReady('vm', 'IgnoredOnDeploy')
@@ -154,6 +154,6 @@ describe('ignoreOnDeploy', () => {
     await machines.untilReady('vm')
     expect(machines.disk('vm')?.metadata.uid).toBe(disk)
     await machines.delete('vm')
-    await finishInstalled(world)
+    await world.finish()
   })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
-import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { snapshotOf } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
+import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
 const cluster = useCluster()
 
@@ -10,7 +10,7 @@ describe('the image of a machine, refreshed', () => {
   it.each(['before', 'after'] as const)(
     'between its end and the clone, is cloned as it is published then: %s the new one is',
     async (moment) => {
-      await using world = await startInstalled(cluster())
+      await using world = await World.start(cluster(), ONE_AT_A_TIME)
       const machines = new Machines(world)
       await machines.create('vm', { users: [{ name: 'demo', passwordSecretRef: { name: 'later', key: 'secretKey' } }] })
       const first = (await world.untilSynced('golden')).status?.artifact
@@ -34,12 +34,12 @@ describe('the image of a machine, refreshed', () => {
       // A machine that has a disk keeps it.
       expect(snapshotOf(machines.disk('vm'))).toBe(artifact?.name)
       await machines.delete('vm')
-      await finishInstalled(world)
+      await world.finish()
     },
   )
 
   it('while its snapshot is taken, is cloned from what was published when the disk was made', async () => {
-    await using world = await startInstalled(cluster(), { pace: { snapshotMs: 500 } })
+    await using world = await World.start(cluster(), { ...ONE_AT_A_TIME, pace: { snapshotMs: 500 } })
     const machines = new Machines(world)
     await machines.create('vm')
     await world.untilPhase('golden', 'Snapshotting')
@@ -57,6 +57,6 @@ describe('the image of a machine, refreshed', () => {
     await world.untilSynced('golden')
     expect(world.downloadsOf(world.urlOf('better'))).toBe(1)
     await machines.delete('vm')
-    await finishInstalled(world)
+    await world.finish()
   })
 })

@@ -3,10 +3,9 @@ import { KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../operato
 import type { Machine } from '../../sandbox/simulators/kubevirt-models.ts'
 import { isToBeRestored, restoreRequest } from '../../sandbox/simulators/kubevirt-restores.ts'
 import { useCluster } from '../harness/cluster.ts'
-import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { conditionOf } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
-import type { World } from '../harness/world.ts'
+import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
 const cluster = useCluster()
 const KEPT = { timeout: 60_000, interval: 50 }
@@ -20,7 +19,7 @@ describe('what KubeVirt writes into its machine', () => {
     ['a restore to a new claim', false, { persistentVolumeClaim: { claimName: 'restore-8d1f2c-rootdisk' } }],
     ['a restore in place', true, { persistentVolumeClaim: { claimName: 'vm-root' } }],
   ])('stays: %s, and a volume that was added', async (_what, isInPlace, disk) => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     const { client, namespace } = world
     const key = { namespace, name: 'vm' }
@@ -52,6 +51,6 @@ describe('what KubeVirt writes into its machine', () => {
     const now = await client.get(PERSISTENT_VOLUME_CLAIM, { namespace, name: 'vm-root' })
     expect(now.metadata.uid === claim.metadata.uid).toBe(!isInPlace)
     await machines.delete('vm', 'other')
-    await finishInstalled(world)
+    await world.finish()
   })
 })

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
-import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { Machines } from '../harness/machines.ts'
+import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
 const cluster = useCluster()
 /** Longer than the first wait before a retry. */
@@ -10,7 +10,7 @@ const PATIENCE = { timeout: 150_000, interval: 500 }
 const RETRIED = 'pelotech.ot/retried-at'
 
 it('what KubeVirt could not create is tried again, with the rights that the operator is installed with', async () => {
-  await using world = await startInstalled(cluster())
+  await using world = await World.start(cluster(), ONE_AT_A_TIME)
   const { client, namespace, simulators } = world
   const machines = new Machines(world)
   const cases = [
@@ -28,5 +28,5 @@ it('what KubeVirt could not create is tried again, with the rights that the oper
   for (const end of ends) end()
   for (const [name] of cases) await expect.poll(() => machines.get(name)?.status?.phase, PATIENCE).toBe('Ready')
   await machines.delete('refused', 'podless')
-  await finishInstalled(world)
+  await world.finish()
 })

@@ -3,11 +3,10 @@ import { isApiError } from '../../operator/kube/api-error.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, POD, VIRTUAL_MACHINE_INSTANCE } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
-import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import type { KubeVirtMachine } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
 import { persist } from '../harness/persist.ts'
-import type { World } from '../harness/world.ts'
+import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
 const cluster = useCluster()
 const KEPT = { timeout: 60_000, interval: 50 }
@@ -33,7 +32,7 @@ async function virtctl({ client, namespace }: World, name: string, action: 'Star
 
 describe('spec.runStrategy', () => {
   it('Halted stops the guest and keeps its disk, and Always starts it again from that', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     await machines.create('vm')
     await machines.untilReady('vm', 'Running')
@@ -56,22 +55,22 @@ describe('spec.runStrategy', () => {
     expect(machines.disk('vm')?.metadata.uid).toBe(disk)
     expect((await instanceOf(world, 'vm'))?.metadata.uid).not.toBe(first)
     await machines.delete('vm', 'other')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('Halted from the beginning makes the disk, and no guest', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     await machines.create('vm', { runStrategy: 'Halted' })
     await machines.untilReady('vm', 'Halted')
     expect(machines.disk('vm')?.status?.phase).toBe('Succeeded')
     expect(await instanceOf(world, 'vm')).toBeUndefined()
     await machines.delete('vm')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('Manual leaves it to people, who start and stop the guest', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const machines = new Machines(world)
     await machines.create('vm', { runStrategy: 'Manual' })
     const { status } = await machines.untilReady('vm', 'Halted')
@@ -84,12 +83,12 @@ describe('spec.runStrategy', () => {
     await expect.poll(() => instanceOf(world, 'vm'), KEPT).toBeUndefined()
     expect(machines.disk('vm')?.metadata.uid).toBe(disk)
     await machines.delete('vm')
-    await finishInstalled(world)
+    await world.finish()
   })
 })
 
 it('baseVm, baseVmVersion and version are labels of KubeVirt’s machine, its instance and its pod', async () => {
-  await using world = await startInstalled(cluster())
+  await using world = await World.start(cluster(), ONE_AT_A_TIME)
   const machines = new Machines(world)
   const { client, namespace } = world
   await machines.create('vm', { baseVm: 'ubuntu-24.04', baseVmVersion: '2.1.2', version: '1.0.0' })
@@ -108,5 +107,5 @@ it('baseVm, baseVmVersion and version are labels of KubeVirt’s machine, its in
     ).toEqual([expect.objectContaining(labels)])
   }
   await machines.delete('vm')
-  await finishInstalled(world)
+  await world.finish()
 })

@@ -10,9 +10,8 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
-import { finishInstalled, startInstalled } from '../harness/installed-world.ts'
 import { refuseCreation } from '../harness/refusal.ts'
-import { World } from '../harness/world.ts'
+import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
 const { group, version, kind, plural, apiVersion } = virtualMachine
 const MACHINE: ResourceType = { group, version, kind, plural, namespaced: true }
@@ -27,7 +26,7 @@ describe('a virtual machine on a real API server', () => {
   const cluster = useCluster()
 
   it('is made with its image, holds the image as long as it lives, and leaves nothing, with the rights that the operator is installed with', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const { namespace, client } = world
     const key = { namespace, name: 'vm' }
     const look = () => find<Machine>(world, MACHINE, 'vm')
@@ -56,7 +55,7 @@ describe('a virtual machine on a real API server', () => {
       const { items } = await client.list(type, { namespace })
       expect(items.map(({ metadata }) => metadata.name)).toEqual([])
     }
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('tells what the API server refuses, and goes on when it is taken', async () => {
@@ -113,7 +112,7 @@ describe('a virtual machine on a real API server', () => {
   })
 
   it('that does not start says why, with the rights that the operator is installed with', async () => {
-    await using world = await startInstalled(cluster())
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const { namespace, client } = world
     const look = async () => (await find<Machine>(world, MACHINE, 'vm'))?.status
     const ready = async () => (await look())?.conditions?.find(({ type }) => type === 'Ready')
@@ -134,7 +133,7 @@ describe('a virtual machine on a real API server', () => {
     await expect.poll(async () => (await look())?.phase, PATIENCE).toBe('Ready')
     await client.delete(MACHINE, { namespace, name: 'vm' })
     await expect.poll(look, PATIENCE).toBeUndefined()
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('writes nothing once it runs', async () => {

@@ -6,7 +6,6 @@ import { find } from '../../operator/kube/find.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { NAMESPACE, PERSISTENT_VOLUME_CLAIM } from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
-import { finishInstalled } from '../harness/installed-world.ts'
 import { conditionOf, type Workspace } from '../harness/kinds.ts'
 import { HAS_KUBECTL } from '../harness/kubectl.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
@@ -86,6 +85,6 @@ describe.skipIf(!HAS_KUBECTL)('what a Workspace has lost', () => {
     await follow(all)
     expect((await workspaces.untilReady(name)).status?.lost).toBeUndefined()
     await workspaces.delete(name)
-    await finishInstalled(world)
+    await world.finish()
   })
 })

@@ -5,7 +5,6 @@ import { POD } from '../../operator/kube/resource-types.ts'
 import { NODE } from '../../sandbox/resource-types.ts'
 import type { Pod } from '../../sandbox/simulators/models.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
-import { finishInstalled } from '../harness/installed-world.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 import type { World } from '../harness/world.ts'
 
@@ -69,7 +68,7 @@ describe('a workspace with a local volume', () => {
     await workspaces.untilReady(name)
     await world.client.mergePatch(NODE, { name: 'node-1' }, { spec: { unschedulable: null } })
     await workspaces.delete(name)
-    await finishInstalled(world)
+    await world.finish()
   })
 })
 
@@ -93,6 +92,6 @@ describe('a container cluster', () => {
     await workspaces.untilReady(name)
     expect(podsOf(world, name).map(({ metadata }) => metadata.uid)).not.toContain(pod?.metadata.uid)
     await workspaces.delete(name)
-    await finishInstalled(world)
+    await world.finish()
   })
 })

@@ -13,7 +13,6 @@ import {
 import type { Pod } from '../../sandbox/simulators/models.ts'
 import { mayReach, type NetworkPolicy } from '../../sandbox/simulators/network-policies.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
-import { finishInstalled } from '../harness/installed-world.ts'
 import { refuseCreation } from '../harness/refusal.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 import type { World } from '../harness/world.ts'
@@ -101,7 +100,7 @@ describe('a workspace', () => {
     await allow()
     await workspaces.untilReady(name)
     await workspaces.delete(name)
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('follows its spec, and is put right where somebody changed what it consists of', async () => {
@@ -173,7 +172,7 @@ describe('a workspace', () => {
       .not.toEqual([{}])
     expect((await all(world, NETWORK_POLICY, name)).map(({ metadata }) => metadata.name)).toContain('default-deny')
     await workspaces.delete(name)
-    await finishInstalled(world)
+    await world.finish()
   })
 })
 
@@ -197,7 +196,7 @@ describe('two workspaces with the same of everything', () => {
     expect(workspaces.get(two)?.status?.phase).toBe('Ready')
     await workspaces.delete(two)
     await world.untilGone('shared')
-    await finishInstalled(world)
+    await world.finish()
   })
 })
 

@@ -8,7 +8,6 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
-import { finishInstalled } from '../harness/installed-world.ts'
 import { conditionOf, WORKSPACE, type Workspace } from '../harness/kinds.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
@@ -66,7 +65,7 @@ describe('the workspace of the proposal', () => {
     expect(await volumes()).toEqual([])
     expect((await world.client.list(NETWORK_POLICY, { namespace: name })).items).toEqual([])
     expect(world.getImage('demo-vmdi')?.status?.phase).toBe('Succeeded')
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('is switched off, with all that is on its disks and its addresses, and on again', async () => {
@@ -98,7 +97,7 @@ describe('the workspace of the proposal', () => {
     expect((await workspaces.untilReady(name)).status).toMatchObject({ reason: status?.reason, ready: status?.ready })
     expect([addresses(), (await instances()).length, await claims()]).toEqual([had, 1, kept])
     await workspaces.delete(name)
-    await finishInstalled(world)
+    await world.finish()
   })
 
   it('is switched off at its end, or deleted by its own word, when its warning is old enough by the clock of the API server', async () => {
@@ -146,6 +145,6 @@ describe('the workspace of the proposal', () => {
     await workspaces.patch(names[0], { expiresAt: '2099-01-01T00:00:00Z' })
     await workspaces.until(names[0], 'on', ({ status }) => status?.phase === 'Ready' && status.reason === 'Ready')
     await workspaces.delete(names[0])
-    await finishInstalled(world)
+    await world.finish()
   })
 })

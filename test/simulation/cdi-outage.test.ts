@@ -3,11 +3,11 @@ import { DATA_VOLUME } from '../../operator/kube/resource-types.ts'
 import { HOUR, MINUTE } from '../../operator/runtime/times.fixtures.ts'
 import { HOUR_LONG } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
 import type { DataVolume } from '../harness/kinds.ts'
-import { FARM, MachineWorld } from './machines/machine-world.ts'
+import { FARM, SimulatedOperator } from './simulated-operator.ts'
 
 // cdi-controller is stopped while importers keep running, so nothing shows their progress. Only the Lease of CDI tells this from a silent source.
 
-let world: MachineWorld
+let world: SimulatedOperator
 
 const NAMES = ['first', 'second']
 const volumes = () => world.simulated.cluster.admin.list<DataVolume>(DATA_VOLUME, { namespace: FARM }).items
@@ -16,14 +16,14 @@ const attempts = (name: string) => world.image(name)?.status?.attempts ?? []
 
 /** Starts two downloads that take an hour each. */
 async function downloading(): Promise<void> {
-  world = await MachineWorld.start({ concurrency: '2' })
+  world = await SimulatedOperator.start({ concurrency: '2' })
   for (const name of NAMES) world.createImage(name, { url: `https://images.example.com${HOUR_LONG}${name}.qcow2` })
   await world.until('both downloads', () => NAMES.every((name) => world.image(name)?.status?.reason === 'Syncing'))
 }
 
 /** Starts two downloads whose sources stop sending data. */
 async function silent(): Promise<void> {
-  world = await MachineWorld.start({ concurrency: '2' })
+  world = await SimulatedOperator.start({ concurrency: '2' })
   world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'stall' })
   for (const name of NAMES) world.createImage(name)
   await world.until('both downloads', () => NAMES.every((name) => world.image(name)?.status?.reason === 'Syncing'))
@@ -67,7 +67,7 @@ describe('downloads that are under way while CDI is away', () => {
 
 describe('downloads of which CDI cannot tell how far they are', () => {
   it('are not stopped because nothing moves, but by attemptTimeout, and say so', async () => {
-    world = await MachineWorld.start({ concurrency: '2', attemptTimeout: '2h' })
+    world = await SimulatedOperator.start({ concurrency: '2', attemptTimeout: '2h' })
     world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'stall', after: 0 })
     world.createImage('first')
     await world.until('the download', () => world.image('first')?.status?.reason === 'Syncing')

@@ -12,7 +12,7 @@ import {
 import { MINUTE } from '../../operator/runtime/times.fixtures.ts'
 import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import { conditionOf, DATA_SYNC, type DataSync, type Image, MACHINE, reasonOf } from '../harness/kinds.ts'
-import { FARM, MachineWorld, TEAM, TEMPLATE } from './machines/machine-world.ts'
+import { FARM, SimulatedOperator, TEAM, TEMPLATE } from './simulated-operator.ts'
 
 /** A new process starts this long after the crash, and leads once the Lease has expired. */
 const RESTART_MS = 1_000
@@ -21,7 +21,7 @@ const IMPORTER_RESTART_MS = MINUTE
 const VM = { namespace: TEAM, name: 'vm' }
 const GOLDEN = { namespace: FARM, name: 'golden' }
 
-let world: MachineWorld
+let world: SimulatedOperator
 
 /** A part of the life of a machine, of an image or of DataSyncs. The operator is killed at each of its writes. */
 interface Act {
@@ -220,7 +220,7 @@ describe('a crash after any write', () => {
 
 /** @param crashAt number of the write after which the operator is killed, from 0; absent: it is not killed */
 async function perform({ policy, prepare, act, counted = COUNTED }: Act, crashAt?: number) {
-  world = await MachineWorld.start(policy, { restartBaseMs: IMPORTER_RESTART_MS })
+  world = await SimulatedOperator.start(policy, { restartBaseMs: IMPORTER_RESTART_MS })
   await prepare?.()
   await world.pass(MINUTE)
   const lives = livesFromNow(counted)

@@ -15,11 +15,11 @@ import {
 import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import { type DataVolume, MACHINE, WORKSPACE } from '../harness/kinds.ts'
-import { FARM, MachineWorld, TEAM, TEMPLATE } from './machines/machine-world.ts'
+import { FARM, SimulatedOperator, TEAM, TEMPLATE } from './simulated-operator.ts'
 
 // kubectl delete --cascade=orphan: the garbage collector removes the owner reference of the children, before or after the operator observes it.
 
-let world: MachineWorld
+let world: SimulatedOperator
 
 const ORPHAN = { propagationPolicy: 'Orphan' } as const
 const deleteImage = (name: string) => world.simulated.cluster.admin.delete(IMAGE, { namespace: FARM, name }, ORPHAN)
@@ -54,7 +54,7 @@ const inFull = ({ group, kind }: ResourceType) => `${kind}.${group}`
 describe('a download that is orphaned before an operator sees that its image goes', () => {
   /** One slot, held for a DataVolume that has no owner and no importer yet, while another image waits. */
   async function orphaned() {
-    world = await MachineWorld.start({ concurrency: '1' })
+    world = await SimulatedOperator.start({ concurrency: '1' })
     const { cdi } = world.simulated.simulators
     const provision = cdi.script({ namespace: FARM }, { type: 'unprovisioned' })
     let most = 0
@@ -113,7 +113,7 @@ describe('a download whose source sends nothing any more', () => {
   const transfers = () => world.simulated.pods(FARM).filter(({ status }) => status?.phase === 'Running').length
 
   async function hanging() {
-    world = await MachineWorld.start({ concurrency: '1', ...HANGS })
+    world = await SimulatedOperator.start({ concurrency: '1', ...HANGS })
     const isFirst = ({ metadata }: KubeObject) => metadata.name.startsWith('first')
     world.simulated.simulators.cdi.script(isFirst, { type: 'stall', after: 1 }, { times: 1 })
     most = 0
@@ -178,7 +178,7 @@ describe('an image that is orphaned while the operator looks on', () => {
     ['the image first, and its children later', ['DataVolume', 'VolumeSnapshot', 'DataSource']],
     ['the children first, and their image later', ['VMDiskImage']],
   ])('leaves its children without an owner, as asked, when watches tell of %s', async (_order, late) => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     world.createImage('golden')
     await world.until('the image', isSynced('golden'))
     holdBack(late)
@@ -193,7 +193,7 @@ describe('an image that is orphaned while the operator looks on', () => {
   })
 
   it('ends its download all the same, or waits for it, and the next one starts then', async () => {
-    world = await MachineWorld.start({ concurrency: '1' })
+    world = await SimulatedOperator.start({ concurrency: '1' })
     const provision = world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'unprovisioned' })
     world.createImage('first')
     await world.until('a download', () => unfinished().length === 1)
@@ -217,7 +217,7 @@ describe('a virtual machine that is orphaned while the operator looks on', () =>
     ['the virtual machine first, and its children later', [inFull(KUBEVIRT_VIRTUAL_MACHINE), 'DataVolume', 'Secret']],
     ['the children first, and their owner later', [inFull(MACHINE)]],
   ])('leaves its guest and its disk without an owner, as asked, when watches tell of %s', async (_order, late) => {
-    world = await MachineWorld.running()
+    world = await SimulatedOperator.running()
     const left = ownedIn(TEAM, KUBEVIRT_VIRTUAL_MACHINE, DATA_VOLUME, SECRET)
     expect(left().map(({ kind }) => kind)).toEqual(['VirtualMachine', 'DataVolume', 'Secret'])
     const made = left().map(({ metadata }) => metadata.uid)
@@ -236,7 +236,7 @@ describe('a workspace that is orphaned while the operator looks on', () => {
     ['the workspace first, and what it is made of later', [inFull(MACHINE), 'Deployment', 'Namespace']],
     ['its parts first, and the workspace later', ['Workspace']],
   ])('leaves what it is made of without an owner, as asked, when watches tell of %s', async (_order, late) => {
-    world = await MachineWorld.start({ imageNamespace: FARM })
+    world = await SimulatedOperator.start({ imageNamespace: FARM })
     const resources = { cpu: '1', memory: '1Gi' }
     const vm = { name: 'router', backingVMDiskImage: 'golden', vmDiskImageTemplate: TEMPLATE, resources }
     const containers = [{ name: 'web', image: 'registry.example/web:1' }]

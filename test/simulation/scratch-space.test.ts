@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { POD } from '../../operator/kube/resource-types.ts'
 import type { Pod } from '../../sandbox/simulators/models.ts'
-import { FARM, MachineWorld } from './machines/machine-world.ts'
+import { FARM, SimulatedOperator } from './simulated-operator.ts'
 
 /** As of a kubelet: it shows the end of the container at once, and the phase Succeeded when it has cleaned up. */
 const KUBELET = { phaseLagMs: 2_000 }
@@ -12,7 +12,7 @@ it.each([
 ] as const)(
   'an importer that asks for scratch space with exit code 0 costs nothing, if it is deleted %s',
   async (_when, scratchMs, phase) => {
-    const world = await MachineWorld.start({ retryLimit: '0' }, { ...KUBELET, scratchMs })
+    const world = await SimulatedOperator.start({ retryLimit: '0' }, { ...KUBELET, scratchMs })
     const deleted: (string | undefined)[] = []
     world.simulated.cluster.onCommit(({ resource, object }) => {
       const pod = object as Pod

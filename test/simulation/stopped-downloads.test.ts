@@ -4,12 +4,12 @@ import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, RESOURCE_QUOTA } from '../..
 import { MINUTE } from '../../operator/runtime/times.fixtures.ts'
 import { HOUR_LONG } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
 import { IMAGE } from '../harness/kinds.ts'
-import { FARM, MachineWorld } from './machines/machine-world.ts'
+import { FARM, SimulatedOperator } from './simulated-operator.ts'
 
 // An importer with scratch space owns the claim of that space, which is protected as long as the pod exists: deleted in the foreground, each of the
 // two waits for the other.
 
-let world: MachineWorld
+let world: SimulatedOperator
 
 const of = (type: typeof POD) => world.simulated.cluster.admin.list<KubeObject>(type, { namespace: FARM }).items
 const left = () => [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD].flatMap(of).map(({ metadata }) => metadata.name)
@@ -17,7 +17,7 @@ const scratch = () => of(PERSISTENT_VOLUME_CLAIM).find(({ metadata }) => metadat
 
 /** Starts a download with scratch space that takes an hour. */
 async function downloading(): Promise<void> {
-  world = await MachineWorld.start({ concurrency: '1', retryLimit: '0' })
+  world = await SimulatedOperator.start({ concurrency: '1', retryLimit: '0' })
   world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'scratchSpaceRequired' })
   world.createImage('first', { url: `https://images.example.com${HOUR_LONG}first.qcow2` })
   await world.until('the importer with scratch space', () => {
@@ -76,7 +76,7 @@ describe('a download with scratch space', () => {
 
 describe('an importer that CDI forgets after its download', () => {
   it.each([false, true])('goes, and what it keeps (its image is deleted: %s)', async (isDeleted) => {
-    world = await MachineWorld.start({ concurrency: '1' })
+    world = await SimulatedOperator.start({ concurrency: '1' })
     world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'forgottenImporter' })
     world.createImage('first')
     await world.until('the image', () => world.image('first')?.status?.phase === 'Succeeded')
@@ -89,7 +89,7 @@ describe('an importer that CDI forgets after its download', () => {
 })
 
 it('an importer that CDI forgets goes although the first deletion of it is refused as a conflict', async () => {
-  world = await MachineWorld.start({ concurrency: '1' })
+  world = await SimulatedOperator.start({ concurrency: '1' })
   world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'forgottenImporter' })
   world.createImage('first')
   await world.until('the image', () => world.image('first')?.status?.phase === 'Succeeded')
@@ -104,7 +104,7 @@ it('an importer that CDI forgets goes although the first deletion of it is refus
 
 describe('an importer that CDI makes for a download that has succeeded', () => {
   it.each([false, true])('costs nothing, is told nowhere and goes (it hangs: %s)', async (hangs) => {
-    world = await MachineWorld.start({ concurrency: '1', retryLimit: '0' })
+    world = await SimulatedOperator.start({ concurrency: '1', retryLimit: '0' })
     world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'needlessImporter', hangs })
     const importers = new Set<string | undefined>()
     world.simulated.cluster.onCommit(({ resource, object }) => {
@@ -123,7 +123,7 @@ describe('an importer that CDI makes for a download that has succeeded', () => {
 })
 
 it('a download whose claim for scratch space a quota refuses says so, and gives its slot back at no cost', async () => {
-  world = await MachineWorld.start({ concurrency: '1', retryLimit: '0' })
+  world = await SimulatedOperator.start({ concurrency: '1', retryLimit: '0' })
   const { cdi } = world.simulated.simulators
   cdi.script({ namespace: FARM }, { type: 'scratchSpaceRequired' })
   const allow = cdi.script({ namespace: FARM }, { type: 'quota', of: 'scratch' })
@@ -138,7 +138,7 @@ it('a download whose claim for scratch space a quota refuses says so, and gives 
 })
 
 it('an image for whose scratch space a quota has no room waits without attempts until it has, and starts at once then', async () => {
-  world = await MachineWorld.start({ concurrency: '1', retryBackoffDuration: '1h', retryBackoffMax: '1h' })
+  world = await SimulatedOperator.start({ concurrency: '1', retryBackoffDuration: '1h', retryBackoffMax: '1h' })
   const { simulators, cluster } = world.simulated
   simulators.cdi.script({ namespace: FARM }, { type: 'scratchSpaceRequired' })
   const quota = { namespace: FARM, name: 'storage' }
@@ -165,7 +165,7 @@ it('an image for whose scratch space a quota has no room waits without attempts 
 })
 
 it('an image starts as soon as a quota has the room that it refused, before the time of its next attempt', async () => {
-  world = await MachineWorld.start({ concurrency: '1', retryBackoffDuration: '1h', retryBackoffMax: '1h' })
+  world = await SimulatedOperator.start({ concurrency: '1', retryBackoffDuration: '1h', retryBackoffMax: '1h' })
   const { simulators, cluster } = world.simulated
   simulators.cdi.script({ namespace: FARM }, { type: 'scratchSpaceRequired' })
   const quota = { namespace: FARM, name: 'storage' }

@@ -100,7 +100,7 @@ export class Images {
 }
 
 /** Returns all that is known about one of these DataSyncs. */
-export function worldOf(
+export function aDataSyncWorld(
   dataSync: DataSyncView,
   images = new Images(),
   all: readonly DataSyncView[] = [dataSync],

@@ -3,7 +3,7 @@ import { BY_IMAGE } from '../../images/references.ts'
 import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { Store } from '../../runtime/store.ts'
 import { imagesOf } from './caches.ts'
-import { dataSyncOf, Images, NAMESPACE, SPEC, worldOf } from './data-sync-world.fixtures.ts'
+import { aDataSyncWorld, dataSyncOf, Images, NAMESPACE, SPEC } from './data-sync-world.fixtures.ts'
 import { planDataSync } from './decide/plan.ts'
 import { DataSyncReferences } from './references.ts'
 import type { DataSyncView } from './world.ts'
@@ -13,7 +13,7 @@ const IMAGE = { namespace: NAMESPACE, name: '035-attacker' }
 /** Returns the users of the image of the first vm, according to the caches. */
 function usersOf(dataSync: DataSyncView, deletionTimestamp?: string) {
   const images = new Images()
-  for (const image of planDataSync(worldOf(dataSyncOf()), 0).apply) images.put(image)
+  for (const image of planDataSync(aDataSyncWorld(dataSyncOf()), 0).apply) images.put(image)
   if (deletionTimestamp !== undefined) images.change(IMAGE.name, { deletionTimestamp })
   const dataSyncs = new Store<DataSyncView>().index(BY_IMAGE, imagesOf)
   dataSyncs.put({ ...dataSync, metadata: { ...dataSync.metadata, resourceVersion: '1' } })
@@ -46,7 +46,7 @@ it.each<[string, string, object, { names: string[]; users: string[] }]>([
 ])('a DataSync refers to an image that %s', (_what, creator, row, expected) => {
   const images = new Images()
   const other = dataSyncOf(SPEC, { name: creator })
-  for (const image of planDataSync(worldOf(other), 0).apply) images.put(image)
+  for (const image of planDataSync(aDataSyncWorld(other), 0).apply) images.put(image)
   const dataSyncs = new Store<DataSyncView>().index(BY_IMAGE, imagesOf)
   const status =
     'isUnknown' in row ? {} : { images: [{ vm: 'attacker', name: IMAGE.name, phase: 'Failed', ...row } as never] }

@@ -28,7 +28,7 @@ import {
   SPEC,
   TEMPLATE,
 } from './machine-objects.fixtures.ts'
-import { aWorld } from './machine-world.fixtures.ts'
+import { aMachineWorld } from './machine-world.fixtures.ts'
 import type { MachineView } from './world.ts'
 
 /** The artifact of the image. */
@@ -198,7 +198,7 @@ describe('a Secret with a password that the API server cannot read', () => {
   it('keeps no deployed machine from being looked after, and is taken back once it can', async () => {
     const { client, clock, status, mend } = await startUnread(Number.POSITIVE_INFINITY, (bench) => {
       const { caches } = bench
-      const world = aWorld({ spec: { users: REFERRING }, clone: aDisk(), claim: aClaim() })
+      const world = aMachineWorld({ spec: { users: REFERRING }, clone: aDisk(), claim: aClaim() })
       const secret = bench.put(bench.secrets, aSecret(world.cloudInit))
       bench.put(bench.dataVolumes, aDisk())
       bench.put(bench.claims, aClaim())

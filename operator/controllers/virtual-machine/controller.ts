@@ -95,7 +95,7 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
         const known = neighbours.await(vm.metadata.uid ?? '', awaited, () => this.queue.add(key))
         return planMachine({ ...world, obstacle: start?.obstacle, neighbours: known }, clock.now())
       },
-      looks: { hasOurs: hasMachineDisk, countReferences },
+      reads: { hasOurs: hasMachineDisk, countReferences },
       throttle: (vm, { status, remove }, sinceWriteMs) =>
         machineThrottleOf(vm.status, status, sinceWriteMs, caches.waitingWith(vm, status), remove.length > 0),
       factsBetween: (_vm, status) => logFacts(status, clock.now()),

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { statusWithBug } from '../../runtime/plan-writer.ts'
 import { START } from '../../runtime/times.fixtures.ts'
 import { failed, waiting } from './decide/machine-plan.ts'
-import { type MachineStanding, type Remark, withMachineStanding } from './decide/status.ts'
+import { type MachineSummary, type Remark, withMachineSummary } from './decide/status.ts'
 import { MachineMetrics, machineWarnings } from './machine-metrics.ts'
 import { aVM } from './machine-objects.fixtures.ts'
 
@@ -20,11 +20,11 @@ async function lines(name: string): Promise<string[]> {
   return (await registry.metrics()).split('\n').filter((line) => line.startsWith(name))
 }
 
-const statusOf = (standing: MachineStanding, remarks: readonly Remark[] = []): VirtualMachineStatus => {
+const statusOf = (summary: MachineSummary, remarks: readonly Remark[] = []): VirtualMachineStatus => {
   const imageReady = { holds: true, reason: 'ImageReady', message: '' } as const
-  return withMachineStanding({}, { standing, image: undefined, imageReady, remarks, generation: 1 }, START)
+  return withMachineSummary({}, { summary, image: undefined, imageReady, remarks, generation: 1 }, START)
 }
-const RUNNING: MachineStanding = { phase: 'Ready', reason: 'Running', message: '' }
+const RUNNING: MachineSummary = { phase: 'Ready', reason: 'Running', message: '' }
 const COPY: Remark = { type: 'FullCopy', reason: 'FullCopy', message: '' }
 const told = (status: VirtualMachineStatus) =>
   statusWithBug(aVM({}, { status }), new Error('odd'), START) as VirtualMachineStatus

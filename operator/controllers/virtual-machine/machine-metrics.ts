@@ -3,8 +3,8 @@ import { VIRTUAL_MACHINE_CONDITIONS as TYPE, VIRTUAL_MACHINE_PHASES } from '@ope
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
-import { reasonOf } from '../../runtime/standing.ts'
 import { conditionStates } from '../../runtime/state-gauges.ts'
+import { reasonOf } from '../../runtime/summary.ts'
 import { isWarning } from './decide/status.ts'
 import type { MachineView } from './world.ts'
 

@@ -1,13 +1,13 @@
 import { START } from '../../runtime/times.fixtures.ts'
 import { planMachine } from './decide/plan.ts'
 import { VM_UID } from './machine-objects.fixtures.ts'
-import { aWorld, type WorldOverrides } from './machine-world.fixtures.ts'
+import { aMachineWorld, type MachineWorldOverrides } from './machine-world.fixtures.ts'
 
-export const planOf = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
+export const planOf = (overrides: MachineWorldOverrides) => planMachine(aMachineWorld(overrides), START)
 
 /** Returns the object of one kind that a plan applies, for a test to read. */
 // biome-ignore lint/suspicious/noExplicitAny: what is rendered is looked at field by field
-export const wanted = (overrides: WorldOverrides, kind: string): any =>
+export const wanted = (overrides: MachineWorldOverrides, kind: string): any =>
   planOf(overrides).apply.find((object) => object.kind === kind)
 
 export const OWNER = {

@@ -24,7 +24,7 @@ import {
   type KubeVirtStatus,
   PUBLISHED,
 } from './machine-objects.fixtures.ts'
-import { aWorld, type WorldOverrides } from './machine-world.fixtures.ts'
+import { aMachineWorld, type MachineWorldOverrides } from './machine-world.fixtures.ts'
 import type { ClaimFacts, CloneFacts, MachineWorld } from './world.ts'
 
 /** KubeVirt's machine as the API server has it, with what KubeVirt itself has added. */
@@ -37,7 +37,7 @@ interface Stored extends KubeObject {
  * Applies plans to a world, as the controller and the API server would. The test plays the other actors (the image, CDI, KubeVirt, people).
  * `told` has every Event, in order.
  */
-export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
+export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   events: string[] = []
   /** Kinds that were removed, each with the world at that time. */
   removed: { readonly kind: string; readonly world: MachineWorld }[] = []
@@ -53,8 +53,8 @@ export class Walk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   #serial = 0
   #stored: Stored | undefined
 
-  constructor(overrides: WorldOverrides = {}) {
-    super('vm', FINALIZERS.virtualMachine, aWorld(overrides))
+  constructor(overrides: MachineWorldOverrides = {}) {
+    super('vm', FINALIZERS.virtualMachine, aMachineWorld(overrides))
   }
 
   get message(): string {

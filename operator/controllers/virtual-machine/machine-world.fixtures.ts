@@ -14,7 +14,7 @@ export const NO_PASSWORD = {
   keys: [{ name: 'login', key: 'password' }],
 } as const satisfies CloudInit
 
-export type WorldOverrides = Omit<Partial<MachineWorld>, 'vm' | 'policy' | 'spec'> &
+export type MachineWorldOverrides = Omit<Partial<MachineWorld>, 'vm' | 'policy' | 'spec'> &
   ObjectOverrides<VirtualMachineStatus> &
   Pick<MachineWorld['vm'], 'isCut'>
 
@@ -40,14 +40,14 @@ export const WITHOUT_CHILDREN = {
 } as const satisfies Partial<MachineWorld>
 
 /** A world with a ready image, in which the machine has no children yet and nothing blocks it. */
-export function aWorld({
+export function aMachineWorld({
   metadata,
   status = {},
   spec = {},
   policy,
   isCut,
   ...more
-}: WorldOverrides = {}): MachineWorld {
+}: MachineWorldOverrides = {}): MachineWorld {
   const vm = aVM(metadata, { status, spec: given({ ...SPEC, ...spec }), ...(isCut && { isCut }) })
   return {
     vm,
@@ -72,8 +72,8 @@ export function aWorld({
 }
 
 /** A world in which the machine runs. */
-export function aRunningWorld(more: WorldOverrides = {}): MachineWorld {
+export function aRunningWorld(more: MachineWorldOverrides = {}): MachineWorld {
   const children = { clone: aDisk(), claim: aClaim(), machine: aMachine(), instance: anInstance() }
-  const world = aWorld({ ...children, status: { observedGeneration: 1, bootedAt: toTime(START) }, ...more })
+  const world = aMachineWorld({ ...children, status: { observedGeneration: 1, bootedAt: toTime(START) }, ...more })
   return 'secret' in more ? world : { ...world, secret: aSecret(world.cloudInit) }
 }

@@ -23,7 +23,7 @@ import {
   REFERRING,
   TEMPLATE,
 } from './machine-objects.fixtures.ts'
-import { aWorld, NO_PASSWORD, type WorldOverrides } from './machine-world.fixtures.ts'
+import { aMachineWorld, type MachineWorldOverrides, NO_PASSWORD } from './machine-world.fixtures.ts'
 import type { ClaimFacts, MachineWorld } from './world.ts'
 
 const time = fc.integer({ min: -2 * HOUR, max: 2 * HOUR }).map((offset) => toTime(START + offset))
@@ -188,9 +188,9 @@ const world = fc
     kickLimit: fc.nat(3),
   })
   .map((one): MachineWorld => {
-    const overrides: WorldOverrides = {
+    const overrides: MachineWorldOverrides = {
       metadata: { finalizers: one.finalizers, ...one.meta },
-      status: { ...one.status, ...one.disk?.status } as WorldOverrides['status'],
+      status: { ...one.status, ...one.disk?.status } as MachineWorldOverrides['status'],
       spec: { ...one.spec, ...one.disk?.spec },
       ...(one.disk && { disks: one.disk.disks, diskClaims: one.disk.diskClaims }),
       image: one.image,
@@ -208,7 +208,7 @@ const world = fc
       refusal: one.isRefused ? 'r'.repeat(5_000) : undefined,
       policy: { kickLimit: one.kickLimit },
     }
-    const base = aWorld(overrides)
+    const base = aMachineWorld(overrides)
     const secret = secretOf(base, one.secret)
     const found = one.machine && machineOf({ ...base, secret }, one.machine)
     return {
@@ -232,7 +232,7 @@ function machineOf(base: MachineWorld, how: { shown: KubeVirtStatus; meta: objec
   const { vm, spec, secret, cloudInit, clone: disk } = base
   if (!(how.isWanted && spec.ok)) return other
   // As a plan would make it if there were nothing else to do.
-  const plain = aWorld({ secret, cloudInit, clone: aDisk({}, { uid: disk?.metadata.uid }), claim: aClaim() })
+  const plain = aMachineWorld({ secret, cloudInit, clone: aDisk({}, { uid: disk?.metadata.uid }), claim: aClaim() })
   const alive = { ...vm, metadata: { ...vm.metadata, deletionTimestamp: undefined } }
   const deployed = { ...spec, spec: { ...spec.spec, ignoreOnDeploy: false } }
   const { apply } = planMachine({ ...plain, vm: alive, spec: deployed }, START)

@@ -58,7 +58,7 @@ const theirs = (source: object): void => {
 describe.each([
   ['in the cache', (clone: KubeObject): void => caches.cluster.dataVolumes.put(viewDataVolume(clone)), 'cached'],
   ['that only a live list knows', (clone: KubeObject): void => void client.put(clone), 'live'],
-] as const)('an unfinished clone %s', (_name, tell, look) => {
+] as const)('an unfinished clone %s', (_name, tell, read) => {
   it.each<[string, object, boolean]>([
     ['the snapshot', { source: { snapshot: { name: 'img-1', namespace: 'team' } } }, true],
     ['the DataSource of the image', byAlias('img', 'team'), true],
@@ -68,18 +68,18 @@ describe.each([
   ])('that names %s', async (_what, spec, expected) => {
     theirs({ snapshot: { name: 'img-1', namespace: 'team' } })
     tell(aClone(spec))
-    expect(await clones.read({ uncloned: SNAPSHOT, look }, IMAGE, signal)).toBe(expected)
+    expect(await clones.read({ uncloned: SNAPSHOT, read }, IMAGE, signal)).toBe(expected)
   })
 
   it('that names a DataSource of others that leads to the one of the image holds off every child', async () => {
     theirs({ dataSource: { name: 'img', namespace: 'team' } })
     tell(aClone(byAlias('theirs')))
-    expect(await clones.read({ uncloned: SNAPSHOT, look }, IMAGE, signal)).toBe(true)
-    expect(await clones.read({ uncloned: VOLUME, look }, IMAGE, signal)).toBe(true)
+    expect(await clones.read({ uncloned: SNAPSHOT, read }, IMAGE, signal)).toBe(true)
+    expect(await clones.read({ uncloned: VOLUME, read }, IMAGE, signal)).toBe(true)
   })
 
   it('that is finished needs its source no more', async () => {
     tell(aClone(byAlias('img', 'team'), 'Succeeded'))
-    expect(await clones.read({ uncloned: VOLUME, look }, IMAGE, signal)).toBe(false)
+    expect(await clones.read({ uncloned: VOLUME, read }, IMAGE, signal)).toBe(false)
   })
 })

@@ -39,14 +39,14 @@ export class Clones implements ReferenceSource {
 
   /** Reports whether anything reads from this child. Asks the cache first, because its yes is enough. Throws ApiError. */
   readonly read = async (
-    { uncloned: child, look }: Uncloned,
+    { uncloned: child, read }: Uncloned,
     image: ImageView,
     signal: AbortSignal,
   ): Promise<boolean> => {
     const sources = this.#sourcesOf(child, image)
     const { dataVolumes } = this.#caches.cluster
     if ([...sources].some((key) => dataVolumes.find(BY_CLONE_SOURCE, key).length > 0)) return true
-    if (look === 'cached') return false
+    if (read === 'cached') return false
     if ((await this.#liveOf(sources, signal)).length > 0) return true
     return (await this.#helpers.take(child.namespace, signal)).has(child.name)
   }

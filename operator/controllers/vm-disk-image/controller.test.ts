@@ -5,7 +5,7 @@ import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
 import { CDI } from './image-objects.fixtures.ts'
-import { Walk } from './image-walk.fixtures.ts'
+import { ImageWalk } from './image-walk.fixtures.ts'
 import { NO_REFERENCES, ONE_USER } from './image-world.fixtures.ts'
 import { LEDGER, Term } from './term.fixtures.ts'
 
@@ -37,7 +37,7 @@ describe('a download', () => {
 
 describe('a process that has just taken over', () => {
   it('does not call a download failed that its caches have not heard of', async () => {
-    const walk = new Walk({ metadata: { name: 'running' } })
+    const walk = new ImageWalk({ metadata: { name: 'running' } })
     walk.settle().admit().report(CDI.running).settle()
     const { image, dataVolumes } = walk.world
     const [dataVolume] = dataVolumes
@@ -209,7 +209,7 @@ describe('an image that cannot be planned', () => {
 })
 
 /** Puts an image and its snapshots into the API server. */
-function published({ world: { image, snapshots } }: Walk): void {
+function published({ world: { image, snapshots } }: ImageWalk): void {
   term.client.put(image)
   for (const { apiVersion, kind, metadata } of snapshots) {
     const source = { persistentVolumeClaimName: metadata.name }
@@ -220,7 +220,7 @@ function published({ world: { image, snapshots } }: Walk): void {
 describe('an image that somebody deletes', () => {
   it('keeps what a user has that the caches do not know yet', async () => {
     term.users = ['VirtualMachine/a/vm']
-    published(new Walk().publish().markDeleted())
+    published(new ImageWalk().publish().markDeleted())
     await term.start()
     await term.clock.advance(60 * SECOND)
     expect(term.client.callsOf('delete')).toEqual([])
@@ -239,7 +239,7 @@ describe('another backoff in the policy', () => {
         .map(({ status }: KubeObject & { status?: VMDiskImageStatus }) => status?.nextRetryTime)
     for (let number = 0; number < count; number += 1) {
       const metadata = { name: `failed-${number}`, uid: `uid-${number}` }
-      const { image } = new Walk({ metadata }).settle().fail().world
+      const { image } = new ImageWalk({ metadata }).settle().fail().world
       term.client.put(image)
     }
     await term.start()
@@ -259,7 +259,7 @@ describe('another backoff in the policy', () => {
 describe('an image that nobody refers to', () => {
   it('downloads on while a machine, which the cache does not know yet, refers to it, and is stopped before it goes', async () => {
     const spec = { reclaimPolicy: 'Delete', unreferencedTTL: '30s' }
-    const walk = new Walk({ spec, references: ONE_USER }).settle().admit().report(CDI.running)
+    const walk = new ImageWalk({ spec, references: ONE_USER }).settle().admit().report(CDI.running)
     const [dataVolume] = walk.set({ references: NO_REFERENCES }).settle().world.dataVolumes
     if (dataVolume === undefined) throw new Error(walk.stand)
     term.client.put(walk.world.image)
@@ -278,7 +278,7 @@ describe('an image that nobody refers to', () => {
 
   it('is not deleted while a clone of it, which the cache does not know yet, is unfinished', async () => {
     const spec = { reclaimPolicy: 'Delete', unreferencedTTL: '30s' }
-    published(new Walk({ spec }).publish())
+    published(new ImageWalk({ spec }).publish())
     await term.start(() => term.client.delayWatches(HOUR, ['DataVolume']))
     term.client.put({
       apiVersion: 'cdi.kubevirt.io/v1beta1',

@@ -52,7 +52,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
       urgentGroupOf: namespaceOf,
       prepare: () => admission.giveWay(),
       plan: (image) => this.#plan(image),
-      looks: { hasOurs: hasImageChild, isCloned: clones.read, countReferences },
+      reads: { hasOurs: hasImageChild, isCloned: clones.read, countReferences },
       throttle: ({ metadata: { uid = '' }, status }, plan, sinceWriteMs) =>
         imageThrottleOf(status, plan.status, sinceWriteMs, positions.take(uid)),
       factsBetween: (image, status) => factsBetween(image.status, status),

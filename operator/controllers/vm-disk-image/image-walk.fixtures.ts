@@ -10,18 +10,18 @@ import { planImage } from './decide/plan.ts'
 import { isImageStatusDue } from './decide/status-throttle.ts'
 import { resolveSpec } from './decide/target.ts'
 import { aClaim, aDataVolume, CDI, childMeta, ownedBy } from './image-objects.fixtures.ts'
-import { aWorld, type WorldOverrides } from './image-world.fixtures.ts'
+import { anImageWorld, type ImageWorldOverrides } from './image-world.fixtures.ts'
 import type { Holder, ImageWorld } from './world.ts'
 
 /**
  * A world to which its plans are applied, as the controller and the API server would do it. The test controls the other
  * actors (admission, CDI, snapshotter, people).
  */
-export class Walk extends PlanWalk<'image', ImageWorld, ImagePlan> {
+export class ImageWalk extends PlanWalk<'image', ImageWorld, ImagePlan> {
   #serial = 0
 
-  constructor(overrides: WorldOverrides = {}) {
-    super('image', FINALIZERS.vmDiskImage, aWorld(overrides))
+  constructor(overrides: ImageWorldOverrides = {}) {
+    super('image', FINALIZERS.vmDiskImage, anImageWorld(overrides))
   }
 
   condition(type: string): string | undefined {

@@ -52,12 +52,19 @@ export function aPolicy(more: Partial<Policy> = {}): Policy {
   return { ...POLICY_DEFAULTS, ...more }
 }
 
-export type WorldOverrides = Omit<Partial<ImageWorld>, 'image' | 'policy' | 'spec'> &
+export type ImageWorldOverrides = Omit<Partial<ImageWorld>, 'image' | 'policy' | 'spec'> &
   ObjectOverrides<VMDiskImageStatus> &
   Pick<ImageWorld['image'], 'isCut'>
 
 /** Returns a world in which nothing blocks a new image. */
-export function aWorld({ metadata, status = {}, spec = {}, policy, isCut, ...more }: WorldOverrides = {}): ImageWorld {
+export function anImageWorld({
+  metadata,
+  status = {},
+  spec = {},
+  policy,
+  isCut,
+  ...more
+}: ImageWorldOverrides = {}): ImageWorld {
   const image = anImage(metadata, { status, spec: given({ ...SPEC, ...spec }), ...(isCut && { isCut }) })
   return {
     image,

@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
-import { Walk } from './image-walk.fixtures.ts'
-import type { WorldOverrides } from './image-world.fixtures.ts'
+import { ImageWalk } from './image-walk.fixtures.ts'
+import type { ImageWorldOverrides } from './image-world.fixtures.ts'
 
-export const published = (overrides: WorldOverrides = {}) => {
-  const walk = new Walk(overrides)
+export const published = (overrides: ImageWorldOverrides = {}) => {
+  const walk = new ImageWalk(overrides)
   walk.publish()
   expect(walk.stand).toBe('Succeeded/Synced')
   return walk
 }
 
-export const deletions = (walk: Walk) => walk.log.filter((line) => line.startsWith('delete'))
+export const deletions = (walk: ImageWalk) => walk.log.filter((line) => line.startsWith('delete'))

@@ -18,7 +18,7 @@ import {
   ownedBy,
   SPEC,
 } from './image-objects.fixtures.ts'
-import { aLookup, aWorld, NO_REFERENCES, ONE_USER } from './image-world.fixtures.ts'
+import { aLookup, anImageWorld, NO_REFERENCES, ONE_USER } from './image-world.fixtures.ts'
 import type { ImageWorld, Refusal } from './world.ts'
 
 const WANTED = revisionOf(SPEC as unknown as VMDiskImageSpec)
@@ -170,7 +170,7 @@ const world = fc
   .map((one): ImageWorld => {
     const isAlias = one.alias !== 'none'
     const alias = childMeta('img', WANTED, { uid: 'alias', ...(one.alias === 'foreign' && { ownerReferences: [] }) })
-    const made = aWorld({
+    const made = anImageWorld({
       metadata: {
         finalizers: one.finalizers,
         ...(one.isOurs && { labels: { [LABELS.createdBy]: 'VirtualMachine' } }),

@@ -30,7 +30,7 @@ const clonesBy = (client: ScriptedClient) => {
   return new Clones(client, new ImageCaches(clusterCaches(new Reflectors({ client, ...more }))))
 }
 const isCloned = (client: ScriptedClient, child: typeof snapshot, clones = clonesBy(client)) =>
-  clones.read({ uncloned: child, look: 'live' }, anImage(), signal)
+  clones.read({ uncloned: child, read: 'live' }, anImage(), signal)
 
 describe('a child is being cloned', () => {
   it.each<[string, object, typeof snapshot, boolean]>([

@@ -42,7 +42,7 @@ export class ServedFields extends LiveReadLoop {
   readonly #key: string
 
   constructor(options: ServedFieldsOptions) {
-    super(options, `${options.type.kind.toLowerCase()}-fields`, (_key, signal) => this.#look(signal))
+    super(options, `${options.type.kind.toLowerCase()}-fields`, (_key, signal) => this.#read(signal))
     this.#options = options
     this.#key = `${options.type.plural}.${options.type.group}`
   }
@@ -65,7 +65,7 @@ export class ServedFields extends LiveReadLoop {
     })
   }
 
-  async #look(signal: AbortSignal): Promise<Requeue | undefined> {
+  async #read(signal: AbortSignal): Promise<Requeue | undefined> {
     const { definitions, onRead } = this.#options
     const meta = definitions.get(this.#key)
     if (meta === undefined || this.#dropped.has(meta)) return undefined

@@ -86,7 +86,7 @@ export class SourceContents extends LiveReadLoop {
   readonly #certificates = new WeakMap<Stored, Certificates>()
 
   constructor(options: SourceContentsOptions) {
-    super(options, 'vmdiskimage-source-contents', (id, signal) => this.#look(id, signal), namespaceOf)
+    super(options, 'vmdiskimage-source-contents', (id, signal) => this.#check(id, signal), namespaceOf)
     this.#options = options
   }
 
@@ -105,7 +105,7 @@ export class SourceContents extends LiveReadLoop {
     this.readAfter(`${key}/${kind}`, 0)
   }
 
-  async #look(id: string, signal: AbortSignal): Promise<Requeue | undefined> {
+  async #check(id: string, signal: AbortSignal): Promise<Requeue | undefined> {
     const { secrets, configMaps } = this.#options
     const [namespace, name, kind] = id.split('/')
     const key = keyOf({ namespace, name: name ?? '' })

@@ -7,7 +7,7 @@ import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { ImageCaches } from './caches.ts'
 import { anImage, aSnapshot, SPEC } from './image-objects.fixtures.ts'
-import { Walk } from './image-walk.fixtures.ts'
+import { ImageWalk } from './image-walk.fixtures.ts'
 import { listenForImageTriggers } from './triggers.ts'
 
 let caches: ImageCaches
@@ -40,8 +40,8 @@ function listen(): void {
 }
 
 /** Returns an image with an artifact, and the name of its next snapshot, for something else to take. */
-function conflicting(spec: Readonly<Record<string, unknown>>): { name: string; walk: Walk } {
-  const walk = new Walk().publish().edit(spec)
+function conflicting(spec: Readonly<Record<string, unknown>>): { name: string; walk: ImageWalk } {
+  const walk = new ImageWalk().publish().edit(spec)
   const wanted = walk.plan().apply.find(({ kind }) => kind === 'VolumeSnapshot')
   if (wanted === undefined) throw new Error(walk.stand)
   return { walk, name: wanted.metadata.name }

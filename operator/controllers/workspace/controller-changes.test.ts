@@ -8,16 +8,8 @@ import {
   NETWORK_POLICY,
   PERSISTENT_VOLUME_CLAIM,
 } from '../../kube/resource-types.ts'
-import {
-  DEPLOYED,
-  MINUTE,
-  NAME,
-  SECOND,
-  startReady,
-  VM,
-  type WorkspaceBench,
-  WRITES,
-} from './workspace-bench.fixtures.ts'
+import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
+import { DEPLOYED, NAME, startReady, VM, type WorkspaceBench, WRITES } from './workspace-bench.fixtures.ts'
 
 type Cluster = NonNullable<WorkspaceSpecInput['containerClusters']>[number]
 type Network = NonNullable<WorkspaceSpecInput['networks']>[number]

@@ -3,7 +3,8 @@ import { expect, it } from 'vitest'
 import { toTime } from '../../base/time.ts'
 import { ApiError } from '../../kube/api-error.ts'
 import type { DeleteOptions } from '../../kube/kube-client.ts'
-import { MACHINE_ALONE, MINUTE, NAME, SECOND, start, startReady, WRITES } from './workspace-bench.fixtures.ts'
+import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
+import { MACHINE_ALONE, NAME, start, startReady, WRITES } from './workspace-bench.fixtures.ts'
 
 const HOUR = 60 * MINUTE
 const DELETE = { ...MACHINE_ALONE, lifetime: '1h', onExpiry: 'Delete' } as const

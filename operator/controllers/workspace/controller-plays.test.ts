@@ -3,7 +3,8 @@ import type { PlayRecord } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { JOB, POD, SECRET } from '../../kube/resource-types.ts'
-import { SECOND, start, VM, type WorkspaceBench } from './workspace-bench.fixtures.ts'
+import { SECOND } from '../../runtime/times.fixtures.ts'
+import { start, VM, type WorkspaceBench } from './workspace-bench.fixtures.ts'
 
 const PASSWORD = 'correct-horse-battery'
 const LAB: WorkspaceSpecInput = {

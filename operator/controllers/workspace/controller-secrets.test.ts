@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { NAMESPACE, SECRET } from '../../kube/resource-types.ts'
+import { SECOND } from '../../runtime/times.fixtures.ts'
 import { WORKSPACE } from './caches.ts'
-import { SECOND, start, startReady, VM, type WorkspaceBench } from './workspace-bench.fixtures.ts'
+import { start, startReady, VM, type WorkspaceBench } from './workspace-bench.fixtures.ts'
 
 type Generate = NonNullable<NonNullable<WorkspaceSpecInput['secrets']>[number]['generate']>
 type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> }

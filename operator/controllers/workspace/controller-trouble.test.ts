@@ -4,14 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../kube/kube-object.ts'
 import { CONFIG_MAP, DEPLOYMENT, NAMESPACE, PERSISTENT_VOLUME_CLAIM, SECRET } from '../../kube/resource-types.ts'
+import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
 import {
   DEPLOYED,
   IMAGE_NAMESPACE,
   MACHINE_ALONE,
-  MINUTE,
   NAME,
   READY_IMAGE,
-  SECOND,
   start,
   startReady,
   VM,

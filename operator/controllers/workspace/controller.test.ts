@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { DEPLOYMENT, NAMESPACE, POD } from '../../kube/resource-types.ts'
-import { DEPLOYED, MACHINE_RUNS, MINUTE, NAME, SECOND, startReady, VM, WRITES } from './workspace-bench.fixtures.ts'
+import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
+import { DEPLOYED, MACHINE_RUNS, NAME, startReady, VM, WRITES } from './workspace-bench.fixtures.ts'
 
 describe('a workspace', () => {
   it('goes from nothing to Ready, in order, with few writes, and none when it is idle', async () => {

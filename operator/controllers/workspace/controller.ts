@@ -161,7 +161,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         const warnings = podWarnings.look(key, key, [...hangingPods(world), ...podlessPlays(world)])
         return planWorkspace({ ...world, podWarnings: warnings }, clock.now())
       },
-      looks: { hasOurs: (found, workspace) => found.some((one) => isOurs(one, workspace)), countReferences },
+      reads: { hasOurs: (found, workspace) => found.some((one) => isOurs(one, workspace)), countReferences },
       throttle: ({ status }, plan, sinceWriteMs) => workspaceThrottleOf(status, plan.status, sinceWriteMs),
       factsBetween: (_before, status) => ({ components: (status as WorkspaceView['status']).ready }),
       refusals,

@@ -6,6 +6,7 @@ import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
+import { SECOND } from '../../runtime/times.fixtures.ts'
 import { WorkspaceCaches } from './caches.ts'
 import { listenForWorkspaceTriggers } from './triggers.ts'
 import {
@@ -13,7 +14,6 @@ import {
   IMAGE_NAMESPACE,
   MACHINE_ALONE,
   READY_IMAGE,
-  SECOND,
   start,
   startReady,
   VM,

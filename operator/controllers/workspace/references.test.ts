@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { IMAGE_NAMESPACE, MACHINE_ALONE, SECOND, start, VM } from './workspace-bench.fixtures.ts'
+import { SECOND } from '../../runtime/times.fixtures.ts'
+import { IMAGE_NAMESPACE, MACHINE_ALONE, start, VM } from './workspace-bench.fixtures.ts'
 
 const IMAGE = { namespace: IMAGE_NAMESPACE, name: 'demo-vmdi' }
 

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING, DEPLOYMENT, SECRET } from '../../kube/resource-types.ts'
-import { MINUTE, SECOND, start, type WorkspaceBench } from './workspace-bench.fixtures.ts'
+import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
+import { start, type WorkspaceBench } from './workspace-bench.fixtures.ts'
 
 type Secret = KubeObject & { readonly type?: string; readonly data?: Readonly<Record<string, string>> }
 

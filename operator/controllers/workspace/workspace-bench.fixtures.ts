@@ -24,6 +24,7 @@ import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { RuntimeMetrics } from '../../runtime/metrics.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
+import { SECOND } from '../../runtime/times.fixtures.ts'
 import { WorkspaceCaches } from './caches.ts'
 import { WorkspaceController } from './controller.ts'
 import { isSwitchedOff } from './decide/power.ts'
@@ -32,8 +33,6 @@ import { WorkspaceMetrics } from './workspace-metrics.ts'
 import { isOffMachine, podOf } from './workspace-world.fixtures.ts'
 import type { MachineFacts, WorkspaceView } from './world.ts'
 
-export const SECOND = 1_000
-export const MINUTE = 60 * SECOND
 export const WRITES = ['create', 'patch', 'status', 'delete'] as const
 export const NAME = 'lab'
 export const IMAGE_NAMESPACE = POLICY_DEFAULTS.imageNamespace

@@ -81,27 +81,27 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
   {
     name: 'a DataSync is Failed while other images are under way',
     invariant: 7,
-    seam: seam(DATA_SYNCS.status, 'standingOf', (standingOf) => (images) => {
+    seam: seam(DATA_SYNCS.status, 'summaryOf', (summaryOf) => (images) => {
       const failed = images.filter(({ phase }) => phase === 'Failed')
-      return standingOf(failed.length > 0 ? failed : images)
+      return summaryOf(failed.length > 0 ? failed : images)
     }),
     kind: 'dataSyncsCalm',
   },
   {
     name: 'images that are under way are not told of',
     invariant: 7,
-    seam: seam(DATA_SYNCS.status, 'dataSyncStatusOf', (statusOf, { standingOf }) => (dataSync, _all, images, now) => {
+    seam: seam(DATA_SYNCS.status, 'dataSyncStatusOf', (statusOf, { summaryOf }) => (dataSync, _all, images, now) => {
       const over = images.filter(({ phase }) => phase === 'Succeeded' || phase === 'Failed')
-      return statusOf(dataSync, standingOf(over), over, now)
+      return statusOf(dataSync, summaryOf(over), over, now)
     }),
     kind: 'dataSyncsCalm',
   },
   {
     name: 'progress is that of the first image',
     invariant: 7,
-    seam: seam(DATA_SYNCS.status, 'dataSyncStatusOf', (statusOf) => (dataSync, standing, images, now) => {
-      const { progress: _all, ...status } = statusOf(dataSync, standing, images, now)
-      const { progress } = statusOf(dataSync, standing, images.slice(0, 1), now)
+    seam: seam(DATA_SYNCS.status, 'dataSyncStatusOf', (statusOf) => (dataSync, summary, images, now) => {
+      const { progress: _all, ...status } = statusOf(dataSync, summary, images, now)
+      const { progress } = statusOf(dataSync, summary, images.slice(0, 1), now)
       return { ...status, ...(progress !== undefined && { progress }) }
     }),
     kind: 'dataSyncsCalm',

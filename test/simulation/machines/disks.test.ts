@@ -12,9 +12,9 @@ import {
 import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { MACHINE, type Machine } from '../../harness/kinds.ts'
 import { OPERATOR_NAMESPACE } from '../chronicle.ts'
-import { MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
+import { SimulatedOperator, TEAM, TEMPLATE } from '../simulated-operator.ts'
 
-let world: MachineWorld
+let world: SimulatedOperator
 
 describe('a clone that hangs', () => {
   const stall = () =>
@@ -22,7 +22,7 @@ describe('a clone that hangs', () => {
   const disks = () => world.written.filter((line) => line === 'ADDED DataVolume team/vm-root').length
 
   it('is made again, and that is the end of it where the next one does not hang', async () => {
-    world = await MachineWorld.start({ vmProvisionTimeout: '2m' })
+    world = await SimulatedOperator.start({ vmProvisionTimeout: '2m' })
     const end = stall()
     world.create('vm')
     await world.until('a kick', () => world.vm('vm')?.status?.kicks?.count === 1)
@@ -34,7 +34,7 @@ describe('a clone that hangs', () => {
   })
 
   it('is made again within the budget, has failed then, and recovers by itself', async () => {
-    world = await MachineWorld.start({ vmProvisionTimeout: '2m', kickLimit: '2' })
+    world = await SimulatedOperator.start({ vmProvisionTimeout: '2m', kickLimit: '2' })
     const end = stall()
     world.create('vm')
     await world.untilReason('vm', 'KickBudgetSpent')
@@ -62,7 +62,7 @@ describe('a disk that is gone under a guest', () => {
     ['its DataVolume', DATA_VOLUME],
     ['its claim', PERSISTENT_VOLUME_CLAIM],
   ])('is told of, and made again only on request, when somebody deletes %s', async (_what, type) => {
-    world = await MachineWorld.running()
+    world = await SimulatedOperator.running()
     const { uid } = claim()?.metadata ?? {}
     const before = guest()
     world.delete(type, TEAM, 'vm-root')
@@ -85,7 +85,7 @@ describe('a disk that is gone under a guest', () => {
   })
 
   it('is told of where a force has taken it from under the guest', async () => {
-    world = await MachineWorld.start({ vmProvisionTimeout: '2m' })
+    world = await SimulatedOperator.start({ vmProvisionTimeout: '2m' })
     world.create('vm')
     await world.untilReady('vm')
     world.simulated.simulators.kubevirt.script({ namespace: TEAM, name: 'vm' }, { type: 'neverReady' })
@@ -104,7 +104,7 @@ describe('a disk that is gone under a guest', () => {
   })
 
   it('is no disk that CDI makes again while the machine is off', async () => {
-    world = await MachineWorld.running()
+    world = await SimulatedOperator.running()
     world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { runStrategy: 'Halted' } })
     await world.untilReason('vm', 'Halted')
     world.delete(PERSISTENT_VOLUME_CLAIM, TEAM, 'vm-root')
@@ -127,7 +127,7 @@ describe('a namesake that is being deleted', () => {
     ['DataVolume', DATA_VOLUME, 'vm-root', { spec: blank }],
     ['Secret', SECRET, 'vm-cloudinit', {}],
   ] as const)('is waited for: a %s', async (kind, type, name, more) => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     await world.syncImage('golden')
     const key = { namespace: TEAM, name }
     const foreign = world.simulated.create(type, { ...key, finalizers: ['example.com/hold'] }, more)
@@ -153,7 +153,7 @@ describe('a claim of somebody else in the place of a disk that is gone', () => {
 
   /** KubeVirt's machine waits for its disk when CDI is uninstalled, which deletes the disk. */
   async function uprooted(beforeThat: () => void): Promise<void> {
-    world = await MachineWorld.start({}, { cloneMs: MINUTE })
+    world = await SimulatedOperator.start({}, { cloneMs: MINUTE })
     world.create('vm')
     await world.until('the machine', () => world.simulated.machine('vm') !== undefined)
     beforeThat()
@@ -209,7 +209,7 @@ describe('a disk larger than its image, where volumes cannot grow', () => {
   const allowDownloads = () => world.patch(CONFIG_MAP, policy, { data: { concurrency: '1' } })
 
   it('is told before its image is there, and copied', async () => {
-    world = await MachineWorld.start({ concurrency: '0' })
+    world = await SimulatedOperator.start({ concurrency: '0' })
     world.create('vm', { ...spec, vmDiskImageTemplate: { ...TEMPLATE, storageClass: 'fixed' } })
     await world.untilReason('vm', 'WaitingForImage')
     expect(world.toldBy('vm', 'SpecWarning')).toMatch(
@@ -222,7 +222,7 @@ describe('a disk larger than its image, where volumes cannot grow', () => {
   })
 
   it('is cloned, and nothing is told any more, once volumes can grow', async () => {
-    world = await MachineWorld.start({ concurrency: '0' })
+    world = await SimulatedOperator.start({ concurrency: '0' })
     world.create('vm', { ...spec, vmDiskImageTemplate: { ...TEMPLATE, storageClass: 'fixed' } })
     await world.until('the warning', () => world.condition('vm', 'SpecWarning')?.status === 'True')
     world.patch(STORAGE_CLASS, { name: 'fixed' }, { allowVolumeExpansion: true })

@@ -9,13 +9,13 @@ import {
 } from '../../../operator/kube/resource-types.ts'
 import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { MACHINE } from '../../harness/kinds.ts'
-import { MachineWorld, TEAM } from './machine-world.ts'
+import { SimulatedOperator, TEAM } from '../simulated-operator.ts'
 
-let world: MachineWorld
+let world: SimulatedOperator
 
 describe('a machine that hangs', () => {
   it('is kicked within its budget, has failed then, and recovers by itself', async () => {
-    world = await MachineWorld.start({ vmProvisionTimeout: '2m', kickLimit: '2' })
+    world = await SimulatedOperator.start({ vmProvisionTimeout: '2m', kickLimit: '2' })
     const end = world.simulated.simulators.kubevirt.script({ namespace: TEAM, name: 'vm' }, { type: 'neverReady' })
     world.create('vm')
     await world.untilPhase('vm', 'Failed')
@@ -58,7 +58,7 @@ describe('a machine that does not start', () => {
   ] as const)(
     'says why, in one sentence that stays, and goes on when that is gone: %s',
     async (_what, fault, sentence) => {
-      world = await MachineWorld.start({ vmProvisionTimeout: '10m' })
+      world = await SimulatedOperator.start({ vmProvisionTimeout: '10m' })
       const end = world.simulated.simulators.kubevirt.script(VM, fault)
       world.create('vm')
       await world.untilReason('vm', 'PodNotStarting')
@@ -80,7 +80,7 @@ describe('a machine that does not start', () => {
   )
 
   it('for want of a network names it, and goes on when it is there', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     world.simulated.deleteNetwork('control-net')
     world.create('vm')
     await world.untilReason('vm', 'NetworkMissing')
@@ -90,7 +90,7 @@ describe('a machine that does not start', () => {
   })
 
   it('for want of Multus says so', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     world.simulated.cluster.uninstall(NETWORK_ATTACHMENT_DEFINITION)
     world.create('vm')
     await world.untilReason('vm', 'NetworkMissing')
@@ -101,7 +101,7 @@ describe('a machine that does not start', () => {
   })
 
   it('is looked at at most every half minute, with all others of its namespace, and not at all once it runs', async () => {
-    world = await MachineWorld.start({ concurrency: '10' })
+    world = await SimulatedOperator.start({ concurrency: '10' })
     const looks: number[] = []
     world.fateOf = ({ verb, resource, body }) => {
       // One read may take several pages.
@@ -135,7 +135,7 @@ describe('a machine that does not start', () => {
     ['before its time is over', '60m', 'PodNotStarting'],
     ['after that', '2m', 'Timeout'],
   ])('is not told of again by another process, %s', async (_what, vmProvisionTimeout, reason) => {
-    world = await MachineWorld.start({ vmProvisionTimeout })
+    world = await SimulatedOperator.start({ vmProvisionTimeout })
     world.simulated.simulators.kubevirt.script(VM, { type: 'notCreated', message: 'no disk', everyMs: MINUTE })
     world.create('vm')
     await world.untilReason('vm', reason)
@@ -157,7 +157,7 @@ describe('what somebody changes', () => {
     ['its machine', KUBEVIRT_VIRTUAL_MACHINE, 'vm'],
     ['its Secret', SECRET, 'vm-cloudinit'],
   ] as const)('%s comes back when it is deleted', async (_name, type, name) => {
-    world = await MachineWorld.running()
+    world = await SimulatedOperator.running()
     const { uid } = world.find(type, TEAM, name)?.metadata ?? {}
     const uuid = uuidOf(world)
     world.delete(type, TEAM, name)
@@ -170,7 +170,7 @@ describe('what somebody changes', () => {
   it.each(['Background', 'Foreground', 'Orphan'] as const)(
     'its disk, deleted with %s while the guest runs, does not end the guest',
     async (propagationPolicy) => {
-      world = await MachineWorld.running()
+      world = await SimulatedOperator.running()
       const { uid } = world.find(KUBEVIRT_VIRTUAL_MACHINE, TEAM, 'vm')?.metadata ?? {}
       const instance = world.simulated.instance('vm')?.metadata.uid
       const disk = { namespace: TEAM, name: 'vm-root' }
@@ -183,7 +183,7 @@ describe('what somebody changes', () => {
   )
 
   it('in its machine is repaired', async () => {
-    world = await MachineWorld.running()
+    world = await SimulatedOperator.running()
     world.patch(KUBEVIRT_VIRTUAL_MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { runStrategy: 'Halted' } })
     await world.until(
       'the repair',
@@ -194,7 +194,7 @@ describe('what somebody changes', () => {
   })
 
   it('about users after the first start asks for a rebuild', async () => {
-    world = await MachineWorld.running()
+    world = await SimulatedOperator.running()
     world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { users: [{ name: 'other' }] } })
     await world.until('the condition', () => world.condition('vm', 'RebuildRequired')?.status === 'True')
   })
@@ -206,7 +206,7 @@ describe('an API server that does not take what is needed', () => {
     ['its Secret', SECRET],
     ['its machine', KUBEVIRT_VIRTUAL_MACHINE],
   ] as const)('%s is asked for again after growing waits, and told once', async (_name, type) => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     let refused = 0
     world.fateOf = ({ verb, resource, body }) => {
       if (verb !== 'create' || resource !== type || (body as KubeObject).metadata.namespace !== TEAM) return undefined
@@ -230,7 +230,7 @@ describe('a kind that is not installed', () => {
     ['KubeVirtMissing', KUBEVIRT_VIRTUAL_MACHINE],
     ['CDIMissing', DATA_VOLUME],
   ])('is said, and waited for: %s', async (reason, type) => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     await world.syncImage('golden')
     world.simulated.cluster.uninstall(type)
     await world.pass(MINUTE)
@@ -255,7 +255,7 @@ describe('a foreign object', () => {
     ],
     ['Secret', SECRET, 'vm-cloudinit', undefined],
   ] as const)('%s with the name that it needs is left alone', async (kind, type, name, spec) => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     const foreign = world.simulated.create(type, { namespace: TEAM, name }, spec === undefined ? {} : { spec })
     world.create('vm')
     await world.untilPhase('vm', 'Failed')
@@ -267,7 +267,7 @@ describe('a foreign object', () => {
   })
 })
 
-function uuidOf(world: MachineWorld): string | undefined {
+function uuidOf(world: SimulatedOperator): string | undefined {
   interface Guest extends KubeObject {
     readonly spec: {
       readonly template: { readonly spec: { readonly domain: { readonly firmware?: { uuid: string } } } }

@@ -8,7 +8,7 @@ import {
 } from '../../../operator/kube/resource-types.ts'
 import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { conditionOf, IMAGE, MACHINE } from '../../harness/kinds.ts'
-import { FARM, MachineWorld, TEAM } from './machine-world.ts'
+import { FARM, SimulatedOperator, TEAM } from '../simulated-operator.ts'
 
 const TOOLS = diskClaimName('vm', 'tools', 'tools')
 const ISO = diskClaimName('vm', 'iso', 'installer')
@@ -16,7 +16,7 @@ const disks = [
   { name: 'tools', vmDiskImageRef: { name: 'tools', namespace: FARM } },
   { name: 'iso', vmDiskImageRef: { name: 'installer', namespace: FARM }, readOnly: true },
 ]
-const volumesOf = (world: MachineWorld) => {
+const volumesOf = (world: SimulatedOperator) => {
   const { spec } = world.find(KUBEVIRT_VIRTUAL_MACHINE, TEAM, 'vm') as unknown as {
     spec: { template: { spec: { volumes: { persistentVolumeClaim?: { claimName: string } }[] } } }
   }
@@ -28,7 +28,7 @@ describe.each([
   ['on storage that waits for the pod of the machine', 'late'],
 ])('a machine with disks of two images, %s', (_what, storageClass) => {
   it('waits for both, runs from their clones, and keeps them from being deleted', async () => {
-    const world = await MachineWorld.start()
+    const world = await SimulatedOperator.start()
     world.create('vm', { disks, vmDiskImageTemplate: undefined })
     world.createImage('golden', { storageClass })
     await world.until('golden', () => world.image('golden')?.status?.phase === 'Succeeded')
@@ -59,7 +59,7 @@ describe.each([
 
 describe('a machine with disks of images that runs', () => {
   const start = async () => {
-    const world = await MachineWorld.start()
+    const world = await SimulatedOperator.start()
     for (const name of ['golden', 'tools', 'installer']) await world.syncImage(name)
     world.create('vm', { disks })
     await world.untilReady('vm')

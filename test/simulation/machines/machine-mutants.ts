@@ -99,14 +99,14 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     name: 'a paused guest is kicked',
     invariant: 4,
     // Its pod is ready, so what a live look at that would prevent is left out too.
-    seam: seam(MACHINES.deadline, 'judged', (judged) => ({ world, ...draft }, standing, work) => {
+    seam: seam(MACHINES.deadline, 'judged', (judged) => ({ world, ...draft }, summary, work) => {
       const { machine, instance } = world
       const awake = {
         ...world,
         machine: machine && { ...machine, pause: undefined, printableStatus: 'Running' },
         instance: instance && { ...instance, isPaused: false, hasAgent: false },
       }
-      const { onlyIf = [], ...step } = judged({ ...draft, world: awake }, standing, work)
+      const { onlyIf = [], ...step } = judged({ ...draft, world: awake }, summary, work)
       return { ...step, onlyIf: onlyIf.filter((one) => !('noneReady' in one)) }
     }),
     kind: 'machinesStill',
@@ -135,9 +135,9 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a kick is forgotten',
     invariant: 4,
-    seam: seam(MACHINES.deadline, 'judged', (judged) => (draft, standing, planned) => {
-      const step = judged(draft, standing, planned)
-      if (step.standing.reason !== 'Kicked') return step
+    seam: seam(MACHINES.deadline, 'judged', (judged) => (draft, summary, planned) => {
+      const step = judged(draft, summary, planned)
+      if (step.summary.reason !== 'Kicked') return step
       const { kicks: _kicks, ...status } = step.status ?? {}
       return { ...step, status }
     }),

@@ -5,14 +5,14 @@ import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import { MACHINE, type Machine } from '../../harness/kinds.ts'
 import { PASSWORD } from '../oracle/secrets.ts'
-import { aSpec, FARM, MachineWorld, TEAM, TEMPLATE } from './machine-world.ts'
+import { aSpec, FARM, SimulatedOperator, TEAM, TEMPLATE } from '../simulated-operator.ts'
 
 const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
-let world: MachineWorld
+let world: SimulatedOperator
 
 describe('a machine that comes before its image', () => {
   it('has it made from the template, waits, is cloned and runs, in that order', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     world.create('vm')
     const { status } = await world.untilReady('vm')
     expect(world.image('golden')?.metadata.labels).toMatchObject({ 'pelotech.ot/created-by': 'VirtualMachine' })
@@ -41,7 +41,7 @@ describe('a machine that comes before its image', () => {
   it.each([false, true])(
     'is told in two Events, and in lines that differ where people look; its image is there: %s',
     async (isThere) => {
-      world = await MachineWorld.start()
+      world = await SimulatedOperator.start()
       if (isThere) {
         await world.syncImage('golden')
         // By then, the operator has the response to its last write.
@@ -68,7 +68,7 @@ describe('a machine that comes before its image', () => {
   )
 
   it('writes nothing once it runs', async () => {
-    world = await MachineWorld.running()
+    world = await SimulatedOperator.running()
     await world.pass(MINUTE)
     world.written.length = 0
     await world.pass(30 * MINUTE)
@@ -76,7 +76,7 @@ describe('a machine that comes before its image', () => {
   })
 
   it('tells the place of the image in the queue', async () => {
-    world = await MachineWorld.start({ concurrency: '0' })
+    world = await SimulatedOperator.start({ concurrency: '0' })
     world.createImage('first')
     await world.pass(1_000)
     world.create('vm')
@@ -85,7 +85,7 @@ describe('a machine that comes before its image', () => {
   })
 
   it('tells the place of the image in the queue as soon as it has one, also when it has seen the image before', async () => {
-    world = await MachineWorld.start({ concurrency: '0' })
+    world = await SimulatedOperator.start({ concurrency: '0' })
     const isReported = () => world.vm('vm')?.status?.message?.includes('is new') === true
     world.fateOf = ({ verb, resource }) =>
       resource === IMAGE && !READS.has(verb) && verb !== 'create' && !isReported()
@@ -101,7 +101,7 @@ describe('a machine that comes before its image', () => {
 
 describe('hundreds of machines in one namespace', () => {
   it('do not keep a machine of another namespace waiting', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     await world.syncImage('golden')
     const told = (namespace: string) =>
       world.simulated.cluster.admin
@@ -119,7 +119,7 @@ describe('hundreds of machines in one namespace', () => {
 
 describe('without an image', () => {
   it('FailIfNotExist is Failed until it appears', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     world.create('vm', { vmDiskImageMode: 'FailIfNotExist' })
     await world.untilPhase('vm', 'Failed')
     expect(world.vm('vm')?.status?.message).toContain('VMDiskImage farm/golden does not exist')
@@ -129,7 +129,7 @@ describe('without an image', () => {
   })
 
   it('and without a template it waits until somebody makes one', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     const spec = { resources: { cpu: 1, memory: '1Gi' }, vmDiskImageRef: { name: 'golden', namespace: FARM } }
     world.simulated.create(MACHINE, { namespace: TEAM, name: 'vm' }, { spec })
     await world.untilReason('vm', 'ImageNotFound')
@@ -139,7 +139,7 @@ describe('without an image', () => {
   })
 
   it('in a namespace that does not exist it says so', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     world.create('vm', { vmDiskImageRef: { name: 'golden', namespace: 'nowhere' } })
     await world.untilReason('vm', 'ImageMissing')
     expect(world.vm('vm')?.status?.message).toContain('namespace nowhere does not exist')
@@ -150,7 +150,7 @@ describe('without an image', () => {
 
 describe('an image', () => {
   it('that differs from the template counts, and that is said', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     world.createImage('golden', { diskSize: '2Gi' })
     world.create('vm')
     await world.untilReady('vm')
@@ -159,7 +159,7 @@ describe('an image', () => {
   })
 
   it('that its template made with a wrong URL follows the template as long as nobody else wants something else', async () => {
-    world = await MachineWorld.start({ retryLimit: '0' })
+    world = await SimulatedOperator.start({ retryLimit: '0' })
     const wrong = 'https://images.example.com/none/vm.qcow2'
     const template = { ...TEMPLATE, url: wrong }
     const notFound = 'Unable to process data: expected status code 200, got 404. Status: 404 Not Found'
@@ -181,7 +181,7 @@ describe('an image', () => {
   })
 
   it('that is deleted while a machine uses it goes when the machine goes', async () => {
-    world = await MachineWorld.running()
+    world = await SimulatedOperator.running()
     world.delete(IMAGE, FARM, 'golden')
     await world.until(
       'the block',
@@ -200,7 +200,7 @@ describe('an image', () => {
   })
 
   it('that a machine names since its disk was made goes when it is deleted, and so does the one of the disk', async () => {
-    world = await MachineWorld.running()
+    world = await SimulatedOperator.running()
     world.createImage('other')
     world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { vmDiskImageRef: { name: 'other' } } })
     const references = () => ['golden', 'other'].map((name) => world.image(name)?.status?.references?.count)
@@ -215,7 +215,7 @@ describe('an image', () => {
   })
 
   it('that is being deleted when the machine comes is waited for, and made again', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     world.create('first')
     await world.untilReady('first')
     const { uid } = world.image('golden')?.metadata ?? {}
@@ -229,7 +229,7 @@ describe('an image', () => {
   })
 
   it('that the machine made goes after its time without references', async () => {
-    world = await MachineWorld.running({ reclaimPolicy: 'Delete', unreferencedTTL: '1h' })
+    world = await SimulatedOperator.running({ reclaimPolicy: 'Delete', unreferencedTTL: '1h' })
     world.delete(MACHINE, TEAM, 'vm')
     await world.until('the end of the machine', () => world.vm('vm') === undefined)
     await world.pass(59 * MINUTE)
@@ -241,7 +241,7 @@ describe('an image', () => {
 
 describe('ignoreOnDeploy', () => {
   it('keeps the image and nothing else, until it is false', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     world.create('vm', { ignoreOnDeploy: true })
     await world.untilReady('vm')
     expect(world.reason('vm')).toBe('IgnoredOnDeploy')
@@ -257,7 +257,7 @@ describe('ignoreOnDeploy', () => {
 
 describe('a password', () => {
   it('from a Secret is waited for, and is in no status, event, log, metric or other object', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     world.create('vm', {
       users: [{ name: 'demo', passwordSecretRef: { name: 'login', key: 'password' }, lock_passwd: false }],
     })
@@ -288,7 +288,7 @@ describe('a password', () => {
 
 describe('deletion', () => {
   it('takes machine, disk and Secret, in that order, and leaves the image', async () => {
-    world = await MachineWorld.running()
+    world = await SimulatedOperator.running()
     const gone: string[] = []
     world.simulated.cluster.onCommit(({ type, resource, object }) => {
       const isOurs =
@@ -310,7 +310,7 @@ describe('deletion', () => {
   })
 
   it.each([[TEAM], [FARM]])('of namespace %s does not hang', async (namespace) => {
-    world = await MachineWorld.running()
+    world = await SimulatedOperator.running()
     world.simulated.cluster.admin.delete(NAMESPACE, { name: namespace })
     await world.until('the end', () => world.find(NAMESPACE, undefined as never, namespace) === undefined)
   })

@@ -7,11 +7,11 @@ import {
 import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import type { Fate } from '../../../sandbox/memory-cluster/index.ts'
 import { MACHINE } from '../../harness/kinds.ts'
-import { MachineWorld, TEAM } from './machine-world.ts'
+import { SimulatedOperator, TEAM } from '../simulated-operator.ts'
 
 // The controllers of KubeVirt and CDI, or their webhooks, are stopped. What they reported last stays as it was, and means nothing.
 
-let world: MachineWorld
+let world: SimulatedOperator
 
 const VM = { namespace: TEAM, name: 'vm' }
 const simulators = () => world.simulated.simulators
@@ -21,7 +21,7 @@ const message = () => world.vm('vm')?.status?.message ?? ''
 
 /** Starts a machine whose guest is unready when virt-controller stops, and well again since. Returns what starts virt-controller. */
 async function frozen(): Promise<() => void> {
-  world = await MachineWorld.running({ vmProvisionTimeout: '2m' })
+  world = await SimulatedOperator.running({ vmProvisionTimeout: '2m' })
   simulators().kubevirt.script(VM, { type: 'noAgent' })
   const heal = simulators().kubevirt.script(VM, { type: 'podUnready' })
   await world.untilReason('vm', 'NotReady')
@@ -61,7 +61,7 @@ describe('while virt-controller is stopped', () => {
     'and its Lease is %s, a guest whose pod is ready is not restarted either',
     async (why) => {
       const options = why === 'missing' ? { leaseRenewMs: 0 } : {}
-      world = await MachineWorld.start({ vmProvisionTimeout: '2m' }, options)
+      world = await SimulatedOperator.start({ vmProvisionTimeout: '2m' }, options)
       const refused: Fate = {
         kind: 'refuse',
         status: 403,
@@ -90,7 +90,7 @@ describe('while virt-controller is stopped', () => {
     ['guestShutdown', 'has shut down'],
     ['guestCrash', 'has failed'],
   ] as const)('a guest that ends does not read Ready: %s', async (type, text) => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     simulators().kubevirt.script(VM, { type, afterMs: 2 * MINUTE }, { times: 1 })
     world.create('vm')
     await world.untilReady('vm')
@@ -104,7 +104,7 @@ describe('while virt-controller is stopped', () => {
   })
 
   it('a new machine, one that is switched off and one that is deleted wait for it, and go on when it is back', async () => {
-    world = await MachineWorld.start({ vmProvisionTimeout: '2m' })
+    world = await SimulatedOperator.start({ vmProvisionTimeout: '2m' })
     for (const name of ['off', 'gone']) world.create(name)
     for (const name of ['off', 'gone']) await world.untilReady(name)
     const comeBack = simulators().kubevirt.stopController()
@@ -124,7 +124,7 @@ describe('while virt-controller is stopped', () => {
   })
 
   it('its Lease is read every ten seconds while a machine waits, and once a minute while all are ready', async () => {
-    world = await MachineWorld.running()
+    world = await SimulatedOperator.running()
     await world.pass(2 * MINUTE)
     const reads: number[] = []
     world.fateOf = ({ verb, resource, key }) => {
@@ -145,7 +145,7 @@ describe('while virt-controller is stopped', () => {
 
 describe('while virt-api is stopped', () => {
   it('a machine that KubeVirt cannot take says so, and no time runs', async () => {
-    world = await MachineWorld.start({ vmProvisionTimeout: '2m' })
+    world = await SimulatedOperator.start({ vmProvisionTimeout: '2m' })
     let isAway = true
     const failing: Fate = {
       kind: 'refuse',
@@ -170,7 +170,7 @@ describe('while cdi-controller is stopped', () => {
   it.each([false, true])(
     'a clone is neither replaced nor timed out, and goes on when it is back (another operator meanwhile: %s)',
     async (isRestarted) => {
-      world = await MachineWorld.start({ vmProvisionTimeout: '1m' }, { cloneMs: 30_000 })
+      world = await SimulatedOperator.start({ vmProvisionTimeout: '1m' }, { cloneMs: 30_000 })
       world.create('vm')
       await world.untilReason('vm', 'Cloning')
       await world.until('a clone under way', () => world.vm('vm')?.status?.clone?.phase !== undefined)
@@ -193,7 +193,7 @@ describe('while cdi-controller is stopped', () => {
   )
 
   it('a disk that CDI has not looked at yet waits for it', async () => {
-    world = await MachineWorld.start({ vmProvisionTimeout: '1m' })
+    world = await SimulatedOperator.start({ vmProvisionTimeout: '1m' })
     await world.syncImage('golden')
     const comeBack = simulators().cdi.stopController()
     world.create('vm')

@@ -10,14 +10,14 @@ import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import type { Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
 import { isToBeRestored, restoreRequest } from '../../../sandbox/simulators/kubevirt-restores.ts'
 import { MACHINE } from '../../harness/kinds.ts'
-import { MachineWorld, TEAM } from './machine-world.ts'
+import { SimulatedOperator, TEAM } from '../simulated-operator.ts'
 
 const KEY = { namespace: TEAM, name: 'vm' }
 const RESTORE = { name: 'before-exam', uid: '8d1f2c', isInPlace: false }
 const RESTORED = 'restore-8d1f2c-rootdisk'
 const TO_NEW_CLAIM = { name: 'rootdisk', persistentVolumeClaim: { claimName: RESTORED } }
 
-let world: MachineWorld
+let world: SimulatedOperator
 /** What the operator wrote to KubeVirt's machine, the DataVolume and claims. */
 let writes: string[]
 /** Reasons that the machine has shown, in order. */
@@ -29,7 +29,7 @@ const root = () => machine()?.spec.template.spec.volumes?.find(({ name }) => nam
 
 /** A machine that has run, and is off. */
 async function halted(): Promise<void> {
-  world = await MachineWorld.running()
+  world = await SimulatedOperator.running()
   world.patch(MACHINE, KEY, { spec: { runStrategy: 'Halted' } })
   await world.untilReason('vm', 'Halted')
   await world.until('the guest to be off', () => world.simulated.instance('vm') === undefined)

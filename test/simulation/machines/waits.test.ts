@@ -3,18 +3,18 @@ import type { ListOptions } from '../../../operator/kube/kube-client.ts'
 import { EVENT, KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../../operator/kube/resource-types.ts'
 import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { parseExposition, sumOf } from '../../bench/exposition.ts'
-import { MachineWorld, TEAM } from './machine-world.ts'
+import { SimulatedOperator, TEAM } from '../simulated-operator.ts'
 
 const VM = { namespace: TEAM, name: 'vm' }
 
-let world: MachineWorld
+let world: SimulatedOperator
 
 const message = () => world.vm('vm')?.status?.message
 const eventsFor = (reason: string) => world.events('vm').filter((one) => one === reason)
 
 describe('a disk whose claim a quota refuses', () => {
   it('says so once, costs no write, and goes on when there is room', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     const disk = { namespace: TEAM, name: 'vm-root' }
     const makeRoom = world.simulated.simulators.cdi.script(disk, { type: 'quota', of: 'target' })
     world.create('vm')
@@ -40,7 +40,7 @@ describe('a machine that KubeVirt cannot start', () => {
   it.each(REFUSALS)(
     'starts soon after the cause is gone, at few writes and none when all is well: %s',
     async (type, touched) => {
-      world = await MachineWorld.start({ vmProvisionTimeout: '24h' })
+      world = await SimulatedOperator.start({ vmProvisionTimeout: '24h' })
       const heal = world.simulated.simulators.kubevirt.script(VM, { type, message: MESSAGE })
       world.create('vm')
       await world.untilReason('vm', 'StartFailed')
@@ -64,7 +64,7 @@ describe('a machine that KubeVirt cannot start', () => {
   it.each(REFUSALS)(
     'says what it is refused for now, though KubeVirt’s condition keeps the first text: %s',
     async (type, touched) => {
-      world = await MachineWorld.start({ vmProvisionTimeout: '24h' })
+      world = await SimulatedOperator.start({ vmProvisionTimeout: '24h' })
       const lists: string[] = []
       world.fateOf = ({ verb, resource, body }) => {
         if (verb === 'list' && resource === EVENT) lists.push(`${(body as ListOptions).fieldSelector}`)
@@ -96,7 +96,7 @@ describe('a machine that KubeVirt cannot start', () => {
 
 describe('a guest that runs and is not ready', () => {
   it('says what KubeVirt says of it, and each kick counts, though the DELETE failed after it was told', async () => {
-    world = await MachineWorld.start({ vmProvisionTimeout: '2m', kickLimit: '2' })
+    world = await SimulatedOperator.start({ vmProvisionTimeout: '2m', kickLimit: '2' })
     const heal = world.simulated.simulators.kubevirt.script(VM, { type: 'neverReady' })
     const kicks = async () =>
       sumOf(parseExposition((await world.replicas[0]?.operator?.metrics.render()) ?? ''), 'ot_vm_kicks_total')
@@ -123,7 +123,7 @@ describe('a guest that runs and is not ready', () => {
 
 describe('a guest that does not answer its probe', () => {
   it('is waited for, is Failed after its own time, is never restarted, and is Ready when it answers', async () => {
-    world = await MachineWorld.start({ vmProvisionTimeout: '2m', kickLimit: '2' })
+    world = await SimulatedOperator.start({ vmProvisionTimeout: '2m', kickLimit: '2' })
     const heal = world.simulated.simulators.kubevirt.script(VM, { type: 'noAnswer' })
     world.create('vm', { readiness: { guestAgent: true, timeoutSeconds: 600 } })
     await world.untilReason('vm', 'WaitingForGuest')
@@ -140,7 +140,7 @@ describe('a guest that does not answer its probe', () => {
 
 describe('a machine that fails before it runs', () => {
   it('says when KubeVirt tries again, each time, and is one Event all the while', async () => {
-    world = await MachineWorld.start()
+    world = await SimulatedOperator.start()
     const heal = world.simulated.simulators.kubevirt.script(VM, { type: 'launcherFails' })
     const told = new Set<string>()
     world.onOperatorCommit = ({ object }) => {

@@ -187,9 +187,9 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'a bad spec waits without a word',
     invariant: 8,
     alsoCaughtAs: [7],
-    seam: seam(IMAGES.status, 'withImageStanding', (withImageStanding) => (status, standing, seen) => {
-      const isBad = standing.reason === 'InvalidSpec'
-      return withImageStanding(status, isBad ? { phase: 'Failed', reason: 'NotFound', message: '' } : standing, seen)
+    seam: seam(IMAGES.status, 'withImageSummary', (withImageSummary) => (status, summary, seen) => {
+      const isBad = summary.reason === 'InvalidSpec'
+      return withImageSummary(status, isBad ? { phase: 'Failed', reason: 'NotFound', message: '' } : summary, seen)
     }),
     kind: 'undisturbed',
   },

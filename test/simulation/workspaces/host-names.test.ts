@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { isTerminating } from '../../../operator/kube/kube-object.ts'
 import { POD } from '../../../operator/kube/resource-types.ts'
 import { WORKSPACE, type Workspace } from '../../harness/kinds.ts'
-import { FARM, MachineWorld } from '../machines/machine-world.ts'
+import { FARM, SimulatedOperator } from '../simulated-operator.ts'
 import { HostsOracle } from './hosts-oracle.ts'
 
 type Cluster = NonNullable<WorkspaceSpecInput['containerClusters']>[number]
@@ -20,7 +20,7 @@ const lab = (...containerClusters: Cluster[]): WorkspaceSpecInput => ({
 })
 
 it('a member that comes is told of to those that run, whose pods stay until somebody replaces them', async () => {
-  const world = await MachineWorld.start({ imageNamespace: FARM })
+  const world = await SimulatedOperator.start({ imageNamespace: FARM })
   const { admin } = world.simulated.cluster
   const hosts = new HostsOracle()
   world.simulated.cluster.onCommit((commit) => hosts.onCommit(commit))

@@ -9,18 +9,18 @@ import { NODE } from '../../../sandbox/resource-types.ts'
 import type { Instance } from '../../../sandbox/simulators/kubevirt-models.ts'
 import type { Pod } from '../../../sandbox/simulators/models.ts'
 import { WORKSPACE, type Workspace } from '../../harness/kinds.ts'
-import { FARM, MachineWorld, TEAM } from '../machines/machine-world.ts'
+import { FARM, SimulatedOperator, TEAM } from '../simulated-operator.ts'
 import { AddressOracle } from './address-oracle.ts'
 
 // Nodes are tried in the order of their names, and `node-1` alone has local volumes: what nothing constrains is on another node at first.
 
 type Cluster = NonNullable<WorkspaceSpecInput['containerClusters']>[number]
 
-let world: MachineWorld
+let world: SimulatedOperator
 let addresses: AddressOracle
 
 async function start(nodes: readonly string[] = ['a-node'], policy: Record<string, string> = {}): Promise<void> {
-  world = await MachineWorld.start({ localVolumeRoot: '/srv/labs', imageNamespace: FARM, ...policy })
+  world = await SimulatedOperator.start({ localVolumeRoot: '/srv/labs', imageNamespace: FARM, ...policy })
   for (const name of nodes) {
     world.simulated.create(NODE, { name, labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux' } })
   }

@@ -5,21 +5,21 @@ import { SHARED, WORKSPACES } from '../mutants/product-modules.ts'
 import { countingFromCaches, countingNothing, takingOver } from '../mutants/reference-breaks.ts'
 import { seam } from '../seam.ts'
 
-type Judge = ComponentKind['standing']
+type Judge = ComponentKind['summary']
 
 /** Components of a kind are judged in another way. */
 const judged = (which: string, judge: (...args: [...Parameters<Judge>, ReturnType<Judge>]) => ReturnType<Judge>) =>
   seam(WORKSPACES.kinds, 'KINDS', (kinds) =>
     kinds.map((kind) => {
       if (kind.kind !== which) return kind
-      return { ...kind, standing: (...args) => judge(...args, kind.standing(...args)) }
+      return { ...kind, summary: (...args) => judge(...args, kind.summary(...args)) }
     }),
   )
 
 /** A kind of component reports that it is ready. */
 const alwaysReady = (which: string) =>
   judged(which, (_world, _component, _now, judgement) => {
-    return { ...judgement, standing: { phase: 'Ready', why: 'Ready', message: 'it works' } }
+    return { ...judgement, summary: { phase: 'Ready', why: 'Ready', message: 'it works' } }
   })
 
 /** A network has the configuration of another one. */
@@ -131,8 +131,8 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     name: 'an image that does not exist is left to others, and no machine waits for it',
     invariant: 7,
     seam: judged('Image', ({ images }, { name }, _now, judgement) => {
-      const { standing } = judgement
-      return images.get(name)?.image === undefined ? { standing, isThere: true } : judgement
+      const { summary } = judgement
+      return images.get(name)?.image === undefined ? { summary, isThere: true } : judgement
     }),
     kind: 'workspacesCalm',
   },
@@ -324,9 +324,9 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
         return {
           ...kind,
           children: ({ spec, ...more }) => kind.children({ ...more, spec: { ...spec, powerState: 'Running' } }),
-          standing: (...args) => {
-            const judgement = kind.standing(...args)
-            return judgement.standing.why === 'Halting' ? { ...judgement, standing: off } : judgement
+          summary: (...args) => {
+            const judgement = kind.summary(...args)
+            return judgement.summary.why === 'Halting' ? { ...judgement, summary: off } : judgement
           },
         }
       }),

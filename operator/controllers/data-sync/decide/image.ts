@@ -10,7 +10,7 @@ import { isOwn, markBy, nextMark, oldestAmong, whyUnusable } from './ownership.t
 import { newRequests } from './requests.ts'
 import { disagreement, unmet } from './wishes.ts'
 
-/** The standing of the image of one vm, and what to do about it. */
+/** The summary of the image of one vm, and what to do about it. */
 export interface ImageStep extends DataSyncImage {
   /** Set if the image is Failed, or waits for something that people or a neighbour must provide. */
   readonly message?: string

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ObjectMeta } from '../../../kube/kube-object.ts'
 import { expectLawful } from '../../../runtime/plan-laws.fixtures.ts'
-import { dataSyncOf, Images, NAMESPACE, NOW, worldOf } from '../data-sync-world.fixtures.ts'
+import { aDataSyncWorld, dataSyncOf, Images, NAMESPACE, NOW } from '../data-sync-world.fixtures.ts'
 import type { DataSyncView } from '../world.ts'
 import { planDataSync } from './plan.ts'
 
@@ -83,7 +83,7 @@ function imagesOf(before: readonly Found[]): Images {
 
 /** Carries out the plan of one DataSync. Throws if it writes an image that is not its own. */
 function turn(one: DataSyncView, all: readonly DataSyncView[], images: Images): { view: DataSyncView; count: number } {
-  const world = worldOf(one, images, all)
+  const world = aDataSyncWorld(one, images, all)
   const plan = planDataSync(world, NOW)
   expectLawful(one, plan, dataSync.status)
   const { apply, touch = [], remove, status } = plan
@@ -99,7 +99,7 @@ function turn(one: DataSyncView, all: readonly DataSyncView[], images: Images): 
     expect(before.metadata.deletionTimestamp).toBeUndefined()
     const { 'pelotech.ot/creator': mark } = before.metadata.annotations ?? {}
     const beside = all.filter((each) =>
-      worldOf(each, images, all).images.some(({ wish }) => dataSyncImageName(wish.triple) === name),
+      aDataSyncWorld(each, images, all).images.some(({ wish }) => dataSyncImageName(wish.triple) === name),
     )
     const makers = beside.filter(({ metadata: { uid, creationTimestamp = '' } }) =>
       mark === undefined ? creationTimestamp <= '2026-01-02T00:00:00Z' : mark.includes(`/${uid} `),
@@ -159,7 +159,7 @@ describe('any DataSyncs', () => {
         settle(order, other)
         expect(endOf(other)).toEqual(endOf(one))
         for (const view of first) {
-          const again = planDataSync(worldOf(view, one, first), NOW + 3_600_000)
+          const again = planDataSync(aDataSyncWorld(view, one, first), NOW + 3_600_000)
           expect(again).toMatchObject({ apply: [], touch: [], events: [], status: view.status })
         }
       }),
@@ -171,7 +171,7 @@ describe('any DataSyncs', () => {
       fc.property(dataSyncs, (all) => {
         const images = imagesOf([])
         settle(all, images)
-        const wanted = all.flatMap((one) => worldOf(one, images, all).images.map(({ wish }) => wish.triple))
+        const wanted = all.flatMap((one) => aDataSyncWorld(one, images, all).images.map(({ wish }) => wish.triple))
         const triples = new Set(wanted.map((triple) => JSON.stringify(triple)))
         expect(images.stored.size).toBeLessThanOrEqual(triples.size)
         for (const name of images.stored.keys()) expect(wanted.map(dataSyncImageName)).toContain(name)
@@ -190,10 +190,10 @@ describe('any DataSyncs', () => {
         }
         for (const one of all.filter(({ metadata }) => metadata.deletionTimestamp === undefined)) {
           tell(saidBefore)
-          const before = planDataSync(worldOf(one, images, all), NOW).status
+          const before = planDataSync(aDataSyncWorld(one, images, all), NOW).status
           tell(said)
-          const fresh = planDataSync(worldOf(one, images, all), NOW).status
-          const later = planDataSync(worldOf({ ...one, status: before }, images, all), NOW).status
+          const fresh = planDataSync(aDataSyncWorld(one, images, all), NOW).status
+          const later = planDataSync(aDataSyncWorld({ ...one, status: before }, images, all), NOW).status
           expect(later).toEqual(fresh)
         }
       }),

@@ -1,6 +1,6 @@
 import type { DataSyncStatus, VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { dataSyncOf, Images, NAMESPACE, NOW, SPEC, worldOf } from '../data-sync-world.fixtures.ts'
+import { aDataSyncWorld, dataSyncOf, Images, NAMESPACE, NOW, SPEC } from '../data-sync-world.fixtures.ts'
 import type { DataSyncView } from '../world.ts'
 import { type DataSyncPlan, planDataSync } from './plan.ts'
 
@@ -8,7 +8,7 @@ const REACHED = 'pelotech.ot/requests-reached'
 const SYNC = 'pelotech.ot/sync-requested-at'
 const RETRY = 'pelotech.ot/retry-requested-at'
 
-const plan = (...args: Parameters<typeof worldOf>) => planDataSync(worldOf(...args), NOW)
+const plan = (...args: Parameters<typeof aDataSyncWorld>) => planDataSync(aDataSyncWorld(...args), NOW)
 const names = ({ apply }: DataSyncPlan) => apply.map(({ metadata }) => metadata.name)
 const writes = ({ apply, touch = [], remove }: DataSyncPlan) => [...apply, ...touch, ...remove]
 const conditions = ({ conditions: all = [] }: DataSyncStatus) =>
@@ -69,7 +69,7 @@ describe('planDataSync', () => {
     const images = created(lab, ready, { phase: 'Syncing', progress: '50.0%', reason: 'Syncing' })
     const first = plan(lab, images)
     expect(writes(first)).toEqual([])
-    const again = planDataSync(worldOf({ ...lab, status: first.status }, images), NOW + 60_000)
+    const again = planDataSync(aDataSyncWorld({ ...lab, status: first.status }, images), NOW + 60_000)
     expect(again).toEqual({ ...first, events: [] })
   })
 

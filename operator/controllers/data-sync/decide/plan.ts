@@ -1,10 +1,10 @@
 import { type DataSyncStatus, problemsText } from '@open-terrain/constructs'
 import { unusableReason } from '../../../cluster/own-view.ts'
 import { NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
-import { withRefusal } from '../../../runtime/standing.ts'
+import { withRefusal } from '../../../runtime/summary.ts'
 import type { DataSyncWorld } from '../world.ts'
 import { type ImageStep, planImageOf } from './image.ts'
-import { type DataSyncStanding, dataSyncEventsBetween, dataSyncStatusOf, standingOf } from './status.ts'
+import { type DataSyncSummary, dataSyncEventsBetween, dataSyncStatusOf, summaryOf } from './status.ts'
 
 /**
  * What to do about one DataSync, as printable data. An image without a resourceVersion is only ever created: if it has appeared in between,
@@ -26,8 +26,8 @@ export function planDataSync(world: DataSyncWorld, now: number): DataSyncPlan {
   if (deletionTimestamp !== undefined) return { ...nothing, status: dataSync.status }
   const obstacle = obstacleIn(world)
   const steps = obstacle === undefined ? images.map((image) => planImageOf(namespace, image, policy)) : []
-  const standing = obstacle ?? withRefusal(standingOf(steps), world.refusal, REFUSED)
-  const status = dataSyncStatusOf(dataSync, standing, steps, now)
+  const summary = obstacle ?? withRefusal(summaryOf(steps), world.refusal, REFUSED)
+  const status = dataSyncStatusOf(dataSync, summary, steps, now)
   return {
     ...nothing,
     status,
@@ -40,7 +40,7 @@ export function planDataSync(world: DataSyncWorld, now: number): DataSyncPlan {
 const REFUSED = { phase: 'Queued', reason: 'Refused' } as const
 
 /** Returns why nothing can be done about any image, or undefined. */
-function obstacleIn({ spec, namespaceTerminating, dataSync }: DataSyncWorld): DataSyncStanding | undefined {
+function obstacleIn({ spec, namespaceTerminating, dataSync }: DataSyncWorld): DataSyncSummary | undefined {
   if (!spec.ok) return { phase: 'Failed', reason: unusableReason(dataSync), message: problemsText(spec.problems) }
   if (!namespaceTerminating) return undefined
   const message = `namespace ${dataSync.metadata.namespace} is being deleted, and its images with it: nothing can be created in it`

@@ -1,6 +1,6 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
-import { dataSyncOf, Images, NOW, worldOf } from '../data-sync-world.fixtures.ts'
+import { aDataSyncWorld, dataSyncOf, Images, NOW } from '../data-sync-world.fixtures.ts'
 import { planDataSync } from './plan.ts'
 
 const dataSync = dataSyncOf()
@@ -73,7 +73,13 @@ function changeUrl(images: Images, told?: VMDiskImageStatus): void {
 }
 
 function said(images: Images): string {
-  const { phase, reason, ready, conditions = [], images: shown } = planDataSync(worldOf(dataSync, images), NOW).status
+  const {
+    phase,
+    reason,
+    ready,
+    conditions = [],
+    images: shown,
+  } = planDataSync(aDataSyncWorld(dataSync, images), NOW).status
   const of = (type: string) => `${type}=${conditions.find((one) => one.type === type)?.status}`
   const router = shown?.find(({ name }) => name === NAME)
   return [phase, reason, of('Ready'), of('Settled'), ready, router?.phase, router?.reason].join(' ')
@@ -81,7 +87,7 @@ function said(images: Images): string {
 
 it.each(BREAKS)('a DataSync with an image that %s says so', (_what, act, expected) => {
   const images = new Images()
-  for (const image of planDataSync(worldOf(dataSync), NOW).apply) {
+  for (const image of planDataSync(aDataSyncWorld(dataSync), NOW).apply) {
     images.put(image)
     images.tell(image.metadata.name, READY)
   }

@@ -1,6 +1,6 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { dataSyncOf, Images, NOW, worldOf } from '../data-sync-world.fixtures.ts'
+import { aDataSyncWorld, dataSyncOf, Images, NOW } from '../data-sync-world.fixtures.ts'
 import { planDataSync } from './plan.ts'
 import { dataSyncEventsBetween } from './status.ts'
 
@@ -19,11 +19,11 @@ const failed: VMDiskImageStatus = { phase: 'Failed', reason: 'NotFound', message
 
 function statusOf(...statuses: VMDiskImageStatus[]) {
   const images = new Images()
-  for (const [at, image] of planDataSync(worldOf(lab), NOW).apply.entries()) {
+  for (const [at, image] of planDataSync(aDataSyncWorld(lab), NOW).apply.entries()) {
     images.put(image)
     images.tell(image.metadata.name, statuses[at] ?? {})
   }
-  return planDataSync(worldOf(lab, images), NOW).status
+  return planDataSync(aDataSyncWorld(lab, images), NOW).status
 }
 
 describe('the status of a DataSync', () => {
@@ -79,13 +79,13 @@ describe('the status of a DataSync', () => {
     ],
   ])('does not go by what an image says of %s', (_what, act) => {
     const images = new Images()
-    for (const image of planDataSync(worldOf(lab), NOW).apply) {
+    for (const image of planDataSync(aDataSyncWorld(lab), NOW).apply) {
       images.put(image)
       images.tell(image.metadata.name, ready)
     }
-    expect(planDataSync(worldOf(lab, images), NOW).status.phase).toBe('Succeeded')
+    expect(planDataSync(aDataSyncWorld(lab, images), NOW).status.phase).toBe('Succeeded')
     act(images, '035-b')
-    const { phase, images: shown } = planDataSync(worldOf(lab, images), NOW).status
+    const { phase, images: shown } = planDataSync(aDataSyncWorld(lab, images), NOW).status
     expect(phase).toBe('Queued')
     expect(shown?.[1]).toMatchObject({ phase: 'Queued', reason: 'ImageChanged' })
   })
@@ -93,7 +93,7 @@ describe('the status of a DataSync', () => {
   it('has the time of a transition move with the condition alone', () => {
     const before = statusOf(waiting, ready, ready)
     const view = { ...lab, status: before }
-    const { status } = planDataSync(worldOf(view), NOW + 1_000)
+    const { status } = planDataSync(aDataSyncWorld(view), NOW + 1_000)
     expect(status.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual(
       before.conditions?.map(({ lastTransitionTime }) => lastTransitionTime),
     )

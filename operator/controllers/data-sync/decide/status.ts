@@ -4,16 +4,16 @@ import { cutMessage, mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
 import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.ts'
-import { courseConditions, newCondition, type Standing } from '../../../runtime/standing.ts'
+import { courseConditions, newCondition, type Summary } from '../../../runtime/summary.ts'
 import type { DataSyncView } from '../world.ts'
 import type { ImageStep } from './image.ts'
 
-export type DataSyncStanding = Standing<DataSyncPhase, DataSyncReason>
+export type DataSyncSummary = Summary<DataSyncPhase, DataSyncReason>
 
 /** The DataSync is in the first of these phases that any of its images is in. */
 const ORDER = ['Syncing', 'Queued', 'Failed'] as const
 
-export function standingOf(images: readonly ImageStep[]): DataSyncStanding {
+export function summaryOf(images: readonly ImageStep[]): DataSyncSummary {
   const phase = ORDER.find((one) => images.some((image) => image.phase === one)) ?? 'Succeeded'
   const failed = images.filter((image) => image.phase === 'Failed')
   const worst = failed.find(({ reason }) => reason === 'NameConflict') ?? failed[0]
@@ -36,12 +36,12 @@ const membersOf = (images: readonly ImageStep[]) => images.map((image) => ({ ...
 /** Returns the whole status. Only the transition times of the previous status matter. */
 export function dataSyncStatusOf(
   { metadata: { generation }, status: before }: DataSyncView,
-  standing: DataSyncStanding,
+  summary: DataSyncSummary,
   images: readonly ImageStep[],
   now: number,
 ): DataSyncStatus {
-  const { phase } = standing
-  const why = { reason: standing.reason, message: cutMessage(standing.message) }
+  const { phase } = summary
+  const why = { reason: summary.reason, message: cutMessage(summary.message) }
   const isSettled = phase === 'Succeeded' || phase === 'Failed'
   const conditions = [
     newCondition('Ready', phase === 'Succeeded', why),
@@ -88,7 +88,7 @@ const COUNTS_EVERY_MS = 2_000
 const PROGRESS_EVERY_MS = 30_000
 
 /**
- * Decides when a status is written: at once if the standing of the DataSync changed, every 2 s if the counts of images did, and every 30 s if only
+ * Decides when a status is written: at once if the summary of the DataSync changed, every 2 s if the counts of images did, and every 30 s if only
  * the progress did. Between two downloads none may run for a moment, so Queued and Syncing alternate: this is treated as a change of counts.
  */
 export function dataSyncThrottleOf(
@@ -97,11 +97,11 @@ export function dataSyncThrottleOf(
   sinceWriteMs?: number,
 ): StatusThrottle {
   const counted = (status: DataSyncStatus) => ({ ...status, progress: '' })
-  const aspects = [[standingIn, 0] as const, [counted, COUNTS_EVERY_MS] as const]
+  const aspects = [[summaryIn, 0] as const, [counted, COUNTS_EVERY_MS] as const]
   return throttleBetween([before, after], aspects, PROGRESS_EVERY_MS, sinceWriteMs, 'how far the images are is written')
 }
 
-function standingIn({ phase, reason, observedGeneration, conditions = [] }: DataSyncStatus): unknown {
+function summaryIn({ phase, reason, observedGeneration, conditions = [] }: DataSyncStatus): unknown {
   const stand = isUnderWay(reason) ? ['under way'] : [phase, reason]
   return [...stand, observedGeneration, conditions.map(({ type, status }) => [type, status])]
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { ensureImage } from '../../../images/decide/ensure-image.ts'
 import { contentDifferences, mismatches } from '../../../images/decide/image-meaning.ts'
 import type { ImageView } from '../../../images/image-view.ts'
-import { dataSyncOf, Images, NAMESPACE, NOW, worldOf } from '../data-sync-world.fixtures.ts'
+import { aDataSyncWorld, dataSyncOf, Images, NAMESPACE, NOW } from '../data-sync-world.fixtures.ts'
 import { planDataSync } from './plan.ts'
 
 const NAME = '1-a'
@@ -44,7 +44,7 @@ const preloading =
   (spec: object): Writer =>
   (images) => {
     const one = dataSyncOf({ workspaceId: '1', vms: [{ name: 'a', ...spec }] })
-    const { apply, touch = [], remove } = planDataSync(worldOf(one, images, [one], { policy: POLICY }), NOW)
+    const { apply, touch = [], remove } = planDataSync(aDataSyncWorld(one, images, [one], { policy: POLICY }), NOW)
     for (const image of apply) {
       if (image.metadata.resourceVersion === undefined) images.put(image)
       else images.update(image)
@@ -71,7 +71,7 @@ const ensuring =
 
 const conflictOf = (spec: object, images: Images) => {
   const one = dataSyncOf({ workspaceId: '1', vms: [{ name: 'a', ...spec }] })
-  return planDataSync(worldOf(one, images, [one], { policy: POLICY }), NOW).status.images?.[0]?.reason
+  return planDataSync(aDataSyncWorld(one, images, [one], { policy: POLICY }), NOW).status.images?.[0]?.reason
 }
 const order = fc.array(fc.nat(1), { minLength: 2, maxLength: 6 })
 

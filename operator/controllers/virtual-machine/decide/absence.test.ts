@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { neighbourUnreached } from '../../../cluster/neighbour-facts.ts'
 import { aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
-import { aRunningWorld, aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { aMachineWorld, aRunningWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import { awaitedNeighbours } from './absence.ts'
 
 const GOING = { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }
 const OFF = { machine: aMachine({ printableStatus: 'Stopped', conditions: [] }), instance: undefined }
 
 describe('what a machine waits for', () => {
-  it.each<[string, WorldOverrides, string[]]>([
+  it.each<[string, MachineWorldOverrides, string[]]>([
     ['its guest runs', {}, []],
     ['its guest is not ready', { machine: aMachine(KUBEVIRT.starting), instance: undefined }, ['KubeVirt']],
     [
@@ -35,7 +35,7 @@ describe('what a machine waits for', () => {
   })
 
   it('is none of them before it has a disk', () => {
-    expect(awaitedNeighbours(aWorld())).toEqual([])
+    expect(awaitedNeighbours(aMachineWorld())).toEqual([])
   })
 })
 

@@ -1,11 +1,11 @@
 import { type Neighbour, neighbourUnreached } from '../../../cluster/neighbour-facts.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
-import { reasonOf, withMore } from '../../../runtime/standing.ts'
+import { reasonOf, withMore } from '../../../runtime/summary.ts'
 import type { MachineWorld } from '../world.ts'
 import { unfinishedDisk } from './further-disks.ts'
 import { hasEnded, isPausedByChoice, waitsForConsumer } from './judge.ts'
 import { runStrategyOf, waiting } from './machine-plan.ts'
-import type { MachineStanding } from './status.ts'
+import type { MachineSummary } from './status.ts'
 
 type Seen = Pick<
   MachineWorld,
@@ -14,7 +14,7 @@ type Seen = Pick<
 
 /** Reasons that say that a neighbour is away. */
 export const ABSENT = { CDI: 'CDINotResponding', KubeVirt: 'KubeVirtNotResponding' } as const satisfies Readonly<
-  Record<Neighbour, MachineStanding['reason']>
+  Record<Neighbour, MachineSummary['reason']>
 >
 const CONTROLLERS = { CDI: 'cdi-deployment', KubeVirt: 'virt-controller' } as const
 const WEBHOOKS = { CDI: 'cdi-apiserver', KubeVirt: 'virt-api' } as const
@@ -70,26 +70,26 @@ function absentIn(
   return absent && { neighbour: absent, by: 'lease' }
 }
 
-/** Returns the standing of a machine that waits for a neighbour that is away; undefined if none is. */
-export function standingInAbsence(world: MachineWorld, standing: MachineStanding): MachineStanding | undefined {
+/** Returns the summary of a machine that waits for a neighbour that is away; undefined if none is. */
+export function summaryInAbsence(world: MachineWorld, summary: MachineSummary): MachineSummary | undefined {
   const absent = absentIn(world)
-  if (absent === undefined || standing.phase !== 'Provisioning') return undefined
+  if (absent === undefined || summary.phase !== 'Provisioning') return undefined
   const { neighbour, by } = absent
   const [what, how] =
     by === 'lease'
       ? [CONTROLLERS[neighbour], 'does not renew its Lease']
       : [WEBHOOKS[neighbour], 'cannot be called by the API server']
-  const last = hasEnded(world.instance) ? standing.message : `last reported: ${standing.reason}`
+  const last = hasEnded(world.instance) ? summary.message : `last reported: ${summary.reason}`
   return waiting(
     ABSENT[neighbour],
     `${neighbour} does not respond: ${what} ${how}, so what it reported may not be true any more (${last}); see whether Deployment ${what} runs: the machine goes on by itself when it is back, and until then no time limit runs and nothing is restarted`,
   )
 }
 
-/** Adds who is away to the standing of something that waits in another way, such as a deletion or a restore. */
-export function withAbsence(world: MachineWorld, standing: MachineStanding): MachineStanding {
-  const absent = standingInAbsence(world, standing)
-  return absent === undefined ? standing : withMore(absent, `; ${standing.message}`)
+/** Adds who is away to the summary of something that waits in another way, such as a deletion or a restore. */
+export function withAbsence(world: MachineWorld, summary: MachineSummary): MachineSummary {
+  const absent = summaryInAbsence(world, summary)
+  return absent === undefined ? summary : withMore(absent, `; ${summary.message}`)
 }
 
 /** Reports whether what a neighbour reports may be used to destroy something: it works, or nothing can be known about it. */

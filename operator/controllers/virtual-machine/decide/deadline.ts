@@ -3,13 +3,13 @@ import { fromTime, toTime } from '../../../base/time.ts'
 import { DATA_VOLUME } from '../../../kube/resource-types.ts'
 import { referTo, removalOf } from '../../../runtime/plan.ts'
 import { type Requeue, sooner } from '../../../runtime/requeue.ts'
-import { steadyOf } from '../../../runtime/standing.ts'
+import { steadyOf } from '../../../runtime/summary.ts'
 import type { MachineWorld } from '../world.ts'
-import { isTrusted, standingInAbsence } from './absence.ts'
+import { isTrusted, summaryInAbsence } from './absence.ts'
 import { answers, refusedOf, standsStill } from './judge.ts'
 import { failed, type MachineDraft, type Step, type Work, waiting } from './machine-plan.ts'
 import { type Hung, hungPart } from './plan-hung.ts'
-import type { MachineStanding } from './status.ts'
+import type { MachineSummary } from './status.ts'
 
 /** The source of a clone may disappear without a trigger for the machine. */
 const CLONE_LOOK_MS = 60_000
@@ -48,21 +48,21 @@ type Remedy =
   /** What hangs was to be kicked, and was not before a crash: it is kicked now, and counts once. */
   | { readonly is: 'finishKick'; readonly hung: Hung }
 
-/** Judges a standing by how long it has lasted: a machine that hangs is kicked, within a budget, or fails. */
-export function judged(draft: MachineDraft, standing: MachineStanding, work: Work): Step {
+/** Judges a summary by how long it has lasted: a machine that hangs is kicked, within a budget, or fails. */
+export function judged(draft: MachineDraft, summary: MachineSummary, work: Work): Step {
   const { world } = draft
   const { status } = world.vm
-  if (standing.phase === 'Failed') return { ...work, standing }
-  if (standing.phase === 'Ready') return { ...work, standing, status: { ...work.status, kicks: undefined } }
+  if (summary.phase === 'Failed') return { ...work, summary }
+  if (summary.phase === 'Ready') return { ...work, summary, status: { ...work.status, kicks: undefined } }
   // A change of the spec starts a new attempt.
   const kicks = isNewSpec(world) ? undefined : status.kicks
   const kept = { ...work, status: { ...work.status, kicks } }
-  const absent = standingInAbsence(world, standing)
+  const absent = summaryInAbsence(world, summary)
   if (absent !== undefined) return heldUp(absent, kept)
-  const deadline = deadlineOf(draft, standing, kept)
-  if (deadline === undefined) return { ...kept, standing }
+  const deadline = deadlineOf(draft, summary, kept)
+  if (deadline === undefined) return { ...kept, summary }
   const isOver = endOf(deadline) <= knownUntil(draft)
-  return isOver ? atItsEnd(draft, standing, kept, deadline) : beforeItsEnd(draft, standing, kept, deadline)
+  return isOver ? atItsEnd(draft, summary, kept, deadline) : beforeItsEnd(draft, summary, kept, deadline)
 }
 
 function isNewSpec({ vm: { status, metadata } }: MachineWorld): boolean {
@@ -70,19 +70,19 @@ function isNewSpec({ vm: { status, metadata } }: MachineWorld): boolean {
 }
 
 /** While a neighbour is away, no time runs and no disk is deleted: what it reported last may not be true any more. */
-function heldUp(standing: MachineStanding, work: Work): Step {
-  return { ...work, standing, remove: (work.remove ?? []).filter(({ kind }) => kind !== DATA_VOLUME.kind) }
+function heldUp(summary: MachineSummary, work: Work): Step {
+  return { ...work, summary, remove: (work.remove ?? []).filter(({ kind }) => kind !== DATA_VOLUME.kind) }
 }
 
 /** Returns the time that runs for a machine that is neither ready nor failed. Undefined: none does, since people have paused the guest, or a migration has. */
-function deadlineOf(draft: MachineDraft, standing: MachineStanding, work: Work): Deadline | undefined {
+function deadlineOf(draft: MachineDraft, summary: MachineSummary, work: Work): Deadline | undefined {
   const { world } = draft
-  if (!isSpared(world, standing)) return deadlineOfProvisioning(draft, work)
-  return standing.reason === 'Paused' ? undefined : deadlineOfGuest(draft, standing)
+  if (!isSpared(world, summary)) return deadlineOfProvisioning(draft, work)
+  return summary.reason === 'Paused' ? undefined : deadlineOfGuest(draft, summary)
 }
 
 /** A guest that is paused or alive, or is to answer a probe, is not being provisioned. When it is not so any more, it gets the full timeout. */
-function isSpared(world: MachineWorld, { reason }: MachineStanding): boolean {
+function isSpared(world: MachineWorld, { reason }: MachineSummary): boolean {
   // If one of them is ready, the other one will be in a moment.
   const isNearly = world.instance?.isReady === true || world.machine?.isReady === true
   const isLate = !isNearly && (reason === 'NotReady' || reason === 'Stopping')
@@ -109,7 +109,7 @@ function remedyFor(world: MachineWorld, hung: Hung | undefined): Remedy {
 }
 
 /** It starts at a timestamp of KubeVirt. */
-function deadlineOfGuest({ world, now }: MachineDraft, { reason }: MachineStanding): Deadline {
+function deadlineOfGuest({ world, now }: MachineDraft, { reason }: MachineSummary): Deadline {
   const { machine, instance, policy, spec } = world
   const since = reason === 'PausedIOError' ? machine?.pause?.since : instance?.unreadySince
   const seconds = reason === 'WaitingForGuest' && spec.ok ? spec.spec.readiness?.timeoutSeconds : undefined
@@ -144,10 +144,10 @@ function requeueAt(end: number, now: number, because: string): Requeue {
   return end > now ? { afterMs: end - now, because } : KNOWN_AGAIN
 }
 
-function beforeItsEnd(draft: MachineDraft, standing: MachineStanding, work: Work, deadline: Deadline): Step {
+function beforeItsEnd(draft: MachineDraft, summary: MachineSummary, work: Work, deadline: Deadline): Step {
   const { remedy, provisioningSince } = deadline
   const { clone } = draft.world
-  const kept = { ...withBegin(work, deadline), standing }
+  const kept = { ...withBegin(work, deadline), summary }
   const requeue = requeueAt(endOf(deadline), draft.now, READY_BY_THEN)
   if (remedy.is === 'finishKick')
     return {
@@ -164,7 +164,7 @@ function withBegin(work: Work, { provisioningSince }: Deadline): Work {
   return { ...work, status: { ...work.status, provisioningSince: toTime(provisioningSince) } }
 }
 
-function atItsEnd(draft: MachineDraft, standing: MachineStanding, work: Work, deadline: Deadline): Step {
+function atItsEnd(draft: MachineDraft, summary: MachineSummary, work: Work, deadline: Deadline): Step {
   const { world, now } = draft
   const kept = withBegin(work, deadline)
   const { remedy, provisioningSince } = deadline
@@ -173,23 +173,23 @@ function atItsEnd(draft: MachineDraft, standing: MachineStanding, work: Work, de
   // A process that has just begun to ask does not know yet. What another one has found stays until then.
   const isUnsure = Object.values(world.neighbours).some(({ presence }) => presence === 'unsure')
   if (provisioningSince !== undefined && isUnsure && world.vm.status.phase !== 'Failed')
-    return { ...kept, standing, requeue: KNOWN_AGAIN }
-  const over = { ...kept, standing: failed('Timeout', `${deadline.missed}: ${steadyOf(standing)}`) }
+    return { ...kept, summary, requeue: KNOWN_AGAIN }
+  const over = { ...kept, summary: failed('Timeout', `${deadline.missed}: ${steadyOf(summary)}`) }
   if (remedy.is === 'fail') return over
   const { hung } = remedy
   // A part that has just begun, or made progress, gets the full timeout from then on.
   const end = endOf({ since: atLeastBack(world, hung.since), limitMs: deadline.limitMs })
   const leftMs = end - knownUntil(draft)
-  if (leftMs <= 0) return kickWithinBudget(draft, standing, kept, hung)
+  if (leftMs <= 0) return kickWithinBudget(draft, summary, kept, hung)
   const requeue = requeueAt(end, now, 'it has had the whole time to get further')
   // A clone starts a moment after the machine's time does. During that moment, a clone that hangs is not reported as a failure.
-  return leftMs <= CLONE_LOOK_MS ? { ...kept, standing, requeue } : { ...over, requeue }
+  return leftMs <= CLONE_LOOK_MS ? { ...kept, summary, requeue } : { ...over, requeue }
 }
 
-function kickWithinBudget({ world, now }: MachineDraft, standing: MachineStanding, work: Work, hung: Hung): Step {
+function kickWithinBudget({ world, now }: MachineDraft, summary: MachineSummary, work: Work, hung: Hung): Step {
   const { count } = world.vm.status.kicks ?? { count: 0 }
   if (count >= world.policy.kickLimit)
-    return { ...work, standing: failed('KickBudgetSpent', hung.givenUp(count, steadyOf(standing))) }
+    return { ...work, summary: failed('KickBudgetSpent', hung.givenUp(count, steadyOf(summary))) }
   const { uid } = hung.object.metadata
   const kicks = { count: count + 1, lastTime: toTime(now), ...(uid !== undefined && { [hung.noted]: uid }) }
   return kick(world, work, hung, kicks)
@@ -200,7 +200,7 @@ function kick({ policy }: MachineWorld, work: Work, hung: Hung, kicks: Kicks): S
   const message = `${hung.kicked(inWords(vmProvisionTimeoutMs))} (${kicks.count} of ${kickLimit})`
   return {
     ...work,
-    standing: waiting('Kicked', message),
+    summary: waiting('Kicked', message),
     remove: removalOf(hung.object),
     onlyIf: hung.onlyIf,
     status: { ...work.status, kicks },

@@ -1,33 +1,34 @@
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../base/time.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK, NO_DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aRunningWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aRunningWorld, type MachineWorldOverrides, NO_PASSWORD } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
-const OFF: WorldOverrides = { instance: undefined, machine: aMachine(KUBEVIRT.stopped) }
-const GONE: WorldOverrides = { clone: undefined, claim: undefined }
+const OFF: MachineWorldOverrides = { instance: undefined, machine: aMachine(KUBEVIRT.stopped) }
+const GONE: MachineWorldOverrides = { clone: undefined, claim: undefined }
 const BOOTED = { observedGeneration: 1, bootedAt: toTime(START), diskUID: 'uid of the claim' }
 const REBUILD =
   'by: kubectl -n team annotate virtualmachines.pelotech.ot vm --overwrite pelotech.ot/rebuild-requested-at="$(date)"'
 const DAY = 24 * HOUR
 const TITLE = 'PersistentVolumeClaim vm-root'
 
-const planOf = (more: WorldOverrides, now = START) => planMachine(aRunningWorld({ status: BOOTED, ...more }), now)
+const planOf = (more: MachineWorldOverrides, now = START) =>
+  planMachine(aRunningWorld({ status: BOOTED, ...more }), now)
 const kindsOf = (objects: readonly { readonly kind: string }[]) => objects.map(({ kind }) => kind)
-const writes = (walk: Walk) => walk.log.filter((line) => !line.startsWith('status') && !line.includes('Secret'))
-const lossIn = (walk: Walk) => walk.condition('DiskLost')?.reason
-const off = (walk: Walk) => walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
+const writes = (walk: MachineWalk) => walk.log.filter((line) => !line.startsWith('status') && !line.includes('Secret'))
+const lossIn = (walk: MachineWalk) => walk.condition('DiskLost')?.reason
+const off = (walk: MachineWalk) => walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
 const going = <T extends { readonly metadata: object }>(object: T | undefined) =>
   object && { ...object, metadata: { ...object.metadata, ...GOING } }
 
 describe('the disk of a machine that has run', () => {
-  it.each<[string, WorldOverrides, string, string]>([
+  it.each<[string, MachineWorldOverrides, string, string]>([
     [
       'is deleted while the guest runs',
       { clone: going(aDisk()), claim: aClaim(GOING) },
@@ -96,7 +97,7 @@ describe('the disk of a machine that has run', () => {
     }
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['is there', {}],
     ['is of a status of an earlier version', { status: { observedGeneration: 1, bootedAt: toTime(START) } }],
     [
@@ -129,7 +130,7 @@ describe('the disk of a machine that has run', () => {
     expect(status.diskUID).toBe(aRunningWorld(more).claim?.metadata.uid)
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['KubeVirt is about to replace it', { ...OFF, claim: undefined, restoring: { restore: 'before-exam' } }],
     ['its namespace is being deleted', { ...OFF, ...GONE, namespaceTerminating: true }],
     ['its machine is being deleted', { ...OFF, ...GONE, metadata: GOING }],
@@ -174,11 +175,11 @@ describe('the disk of a machine that has run', () => {
   it.each([
     [
       'its DataVolume is deleted',
-      (walk: Walk) => walk.set({ clone: going(walk.world.clone), claim: going(walk.world.claim) }),
+      (walk: MachineWalk) => walk.set({ clone: going(walk.world.clone), claim: going(walk.world.claim) }),
     ],
-    ['its claim is deleted', (walk: Walk) => walk.set({ claim: going(walk.world.claim) })],
+    ['its claim is deleted', (walk: MachineWalk) => walk.set({ claim: going(walk.world.claim) })],
   ])('is not made again by CDI or by us after the guest has stopped, when %s', (_what, deleted) => {
-    const walk = deleted(new Walk().deploy()).settle()
+    const walk = deleted(new MachineWalk().deploy()).settle()
     expect([walk.stand, lossIn(walk)]).toEqual(['Failed/DiskBeingDeleted', 'DiskBeingDeleted'])
     // Otherwise CDI would make another one when the guest stops.
     expect(walk.world.clone?.metadata.deletionTimestamp).toBeDefined()
@@ -192,8 +193,8 @@ describe('the disk of a machine that has run', () => {
 })
 
 describe('a new disk for a machine that has lost its own', () => {
-  const lost = () => off(new Walk().deploy()).diskGone().settle().reap()
-  const disksOf = (walk: Walk) => walk.log.filter((line) => line === 'apply DataVolume vm-root').length
+  const lost = () => off(new MachineWalk().deploy()).diskGone().settle().reap()
+  const disksOf = (walk: MachineWalk) => walk.log.filter((line) => line === 'apply DataVolume vm-root').length
 
   it('is made when somebody asks for it, once', () => {
     const walk = lost()
@@ -223,20 +224,20 @@ describe('a new disk for a machine that has lost its own', () => {
   })
 
   it('is not made by a request that the machine was created with', () => {
-    const walk = new Walk({ metadata: { annotations: { 'pelotech.ot/rebuild-requested-at': '1' } } }).deploy()
+    const walk = new MachineWalk({ metadata: { annotations: { 'pelotech.ot/rebuild-requested-at': '1' } } }).deploy()
     off(walk).diskGone().settle().reap()
     expect(walk.stand).toBe('Failed/DiskLost')
   })
 
   it('is not made by a request from before the loss', () => {
-    const walk = new Walk().deploy().rebuild('1')
+    const walk = new MachineWalk().deploy().rebuild('1')
     expect(walk.stand).toBe('Ready/Running')
     off(walk).diskGone().settle().reap()
     expect(walk.stand).toBe('Failed/DiskLost')
   })
 
   it('is not made while the guest has the last copy, and is when it stops', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     walk
       .set({ clone: going(walk.world.clone), claim: going(walk.world.claim) })
       .settle()
@@ -249,7 +250,7 @@ describe('a new disk for a machine that has lost its own', () => {
   })
 
   it('is made in the place of one that has no volume any more', () => {
-    const walk = off(new Walk().deploy())
+    const walk = off(new MachineWalk().deploy())
     walk
       .set({ claim: { ...aClaim(), phase: 'Lost' } })
       .settle()
@@ -260,7 +261,7 @@ describe('a new disk for a machine that has lost its own', () => {
   })
 
   it('is the one that CDI has made, if the guest runs from that already', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     walk.set({ claim: { ...aClaim(), metadata: { ...walk.world.claim?.metadata, name: 'vm-root', uid: 'another' } } })
     expect(walk.settle().stand).toBe('Failed/DiskLost')
     const instance = walk.world.instance?.metadata.uid
@@ -273,7 +274,7 @@ describe('a new disk for a machine that has lost its own', () => {
   })
 
   it('is the one that CDI has made, with all that a guest has written to it before it stopped', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     walk.set({ claim: { ...aClaim(), metadata: { ...walk.world.claim?.metadata, name: 'vm-root', uid: 'another' } } })
     const before = writes(walk.settle()).length
     const uuid = walk.world.machine?.firmwareUuid
@@ -302,7 +303,7 @@ describe('a new disk for a machine that has lost its own', () => {
 })
 
 it('a machine that has never run gets another disk by itself', () => {
-  const walk = new Walk().image(aRunningWorld().image?.status).disk(DISK.succeeded).diskGone().settle().reap()
+  const walk = new MachineWalk().image(aRunningWorld().image?.status).disk(DISK.succeeded).diskGone().settle().reap()
   expect(walk.stand).toBe('Provisioning/Cloning')
   expect(walk.log.filter((line) => line === 'apply DataVolume vm-root')).toHaveLength(2)
   expect(walk.disk(DISK.succeeded).start().stand).toBe('Ready/Running')

@@ -7,11 +7,11 @@ import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { referTo, removalOf, unchanged } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
-import { reasonOf, withMore } from '../../../runtime/standing.ts'
+import { reasonOf, withMore } from '../../../runtime/summary.ts'
 import type { MachineView, MachineWorld } from '../world.ts'
 import { hasNoData } from './further-disks.ts'
 import { failed, hasDisk, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
-import type { MachineStanding, Remark } from './status.ts'
+import type { MachineSummary, Remark } from './status.ts'
 
 /** What has happened to the disk of a machine that has run from it. */
 export interface DiskLoss {
@@ -108,27 +108,27 @@ export function guestRuns({ instance, foreignClaim }: MachineWorld): boolean {
 export function planLoss(
   { world }: Pick<MachineDraft, 'world'>,
   loss: DiskLoss,
-  blocked?: MachineStanding,
+  blocked?: MachineSummary,
 ): Step | undefined {
   const { clone, machine } = world
   if (isAnswered(world, loss)) return loss.left === 'remade' ? acceptedDisk(world) : restRemoved(world, loss)
   const text = `${loss.what}${adviceOn(world, loss)}`
   const stands = failed(loss.reason, text)
-  const standing = blocked === undefined ? stands : withMore(stands, `; ${blocked.message}`)
+  const summary = blocked === undefined ? stands : withMore(stands, `; ${blocked.message}`)
   if (!hasDisk(world) && !guestRuns(world) && machine !== undefined && !isTerminating(machine)) {
     const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is removed: it would start from any claim of that name`
-    return { standing: withMore(standing, why), remove: removalOf(machine), onlyIf: [noDisk(world)] }
+    return { summary: withMore(summary, why), remove: removalOf(machine), onlyIf: [noDisk(world)] }
   }
   const isRemadeAndOff = loss.left === 'remade' && world.instance === undefined
-  if (isRemadeAndOff && !hasNoData(world.claim)) return keptOff(world, standing)
+  if (isRemadeAndOff && !hasNoData(world.claim)) return keptOff(world, summary)
   // CDI would make another disk in the place of the claim, and KubeVirt would start the guest from it.
   const isInVain = world.claim === undefined || isTerminating(world.claim) || isRemadeAndOff
   const remove = isInVain ? removalOf(clone) : []
   if (remove.length > 0)
-    return { standing, remove, onlyIf: stillInVain(world, vmChildNames(world.vm.metadata.name).clone, world.claim) }
+    return { summary, remove, onlyIf: stillInVain(world, vmChildNames(world.vm.metadata.name).clone, world.claim) }
   // A cache may miss a claim for a moment, so a live read comes before the status says for the first time that it is gone.
   const isNews = world.claim === undefined && reasonOf(world.vm.status) !== loss.reason
-  return { standing, remove, ...(isNews && { onlyIf: [noClaim(world)] }) }
+  return { summary, remove, ...(isNews && { onlyIf: [noClaim(world)] }) }
 }
 
 /** KubeVirt starts a machine with one of these by itself. */
@@ -138,13 +138,13 @@ const STARTS_BY_ITSELF: ReadonlySet<string> = new Set(['Always', 'RerunOnFailure
  * Plans a machine that is off, and whose disk CDI has made again. A guest may have run from that disk, so the disk stays, and so does KubeVirt's machine with
  * what the guest knows itself by. Nobody has asked for a start from it, so the machine is halted.
  */
-function keptOff(world: MachineWorld, standing: MachineStanding): Step {
+function keptOff(world: MachineWorld, summary: MachineSummary): Step {
   const { machine, vm, claim } = world
-  if (machine === undefined || isTerminating(machine) || !STARTS_BY_ITSELF.has(machine.runStrategy)) return { standing }
+  if (machine === undefined || isTerminating(machine) || !STARTS_BY_ITSELF.has(machine.runStrategy)) return { summary }
   const { resourceVersion } = machine.metadata
   const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is halted: it would start from that disk without being asked`
   return {
-    standing: withMore(standing, why),
+    summary: withMore(summary, why),
     touch: [
       {
         ...referTo(machine),
@@ -190,11 +190,8 @@ function noClaim(world: MachineWorld): Precondition {
 
 /** Somebody wants to go on with the disk that CDI has made. No guest has run from it, as far as is known. */
 function acceptedDisk({ vm }: MachineWorld): Step {
-  const standing = waiting(
-    'Cloning',
-    'the root disk that CDI has made from the image is used, as somebody asked for it',
-  )
-  return { standing, status: { ...NOT_BOOTED, rebuildRequest: rebuildRequestOf(vm) } }
+  const summary = waiting('Cloning', 'the root disk that CDI has made from the image is used, as somebody asked for it')
+  return { summary, status: { ...NOT_BOOTED, rebuildRequest: rebuildRequestOf(vm) } }
 }
 
 /** Removes what is left of a lost disk. Returns undefined if nothing is. */
@@ -205,14 +202,11 @@ function restRemoved(world: MachineWorld, { left }: DiskLoss): Step | undefined 
   const [part] = parts
   if (part === undefined) {
     const message = `PersistentVolumeClaim ${claim?.metadata.name} has no volume any more, and does not belong to a DataVolume: delete it, and the root disk is made again`
-    return { standing: failed('DiskLost', message) }
+    return { summary: failed('DiskLost', message) }
   }
   const title = `${part.kind} ${part.metadata.name}${part === machine ? ' of KubeVirt' : ''}`
-  const standing = waiting(
-    'Cloning',
-    `the root disk is made again, as somebody asked for it: ${title} is removed first`,
-  )
-  return { standing, remove: removalOf(part), ...(isDiskElsewhere && { onlyIf: [noClaim(world)] }) }
+  const summary = waiting('Cloning', `the root disk is made again, as somebody asked for it: ${title} is removed first`)
+  return { summary, remove: removalOf(part), ...(isDiskElsewhere && { onlyIf: [noClaim(world)] }) }
 }
 
 /** What people can do, with rights that they have: those who write workspaces may not write the machines in them. */

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { anInstance, KUBEVIRT, PUBLISHED } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
 import type { ClaimFacts, CloneFacts } from '../world.ts'
 import type { MachinePlan } from './machine-plan.ts'
 
@@ -21,27 +21,30 @@ interface Guest {
     readonly persistentVolumeClaim?: { readonly claimName: string }
   }[]
 }
-const guestOf = ({ world: { machine } }: Walk) =>
+const guestOf = ({ world: { machine } }: MachineWalk) =>
   (machine as unknown as { readonly spec: { readonly template: { readonly spec: Guest } } }).spec.template.spec
-const claimIn = (walk: Walk, name: string) =>
+const claimIn = (walk: MachineWalk, name: string) =>
   guestOf(walk).volumes.find((one) => one.name === name)?.persistentVolumeClaim?.claimName
-const writes = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) => !/^(status|finalizer)/.test(line))
-const off = (walk: Walk) => walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
+const writes = (walk: MachineWalk, from = 0) => walk.log.slice(from).filter((line) => !/^(status|finalizer)/.test(line))
+const off = (walk: MachineWalk) => walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
 /** All images are there, and the clones have been made. */
 const deployed = (spec: Readonly<Record<string, unknown>> = BOTH) => {
-  const walk = new Walk({ spec }).further('farm/tools', PUBLISHED).further('team/installer', PUBLISHED).image(PUBLISHED)
+  const walk = new MachineWalk({ spec })
+    .further('farm/tools', PUBLISHED)
+    .further('team/installer', PUBLISHED)
+    .image(PUBLISHED)
   walk.disk(DISK.succeeded)
   for (const name of walk.clones.keys()) walk.clone(name, DISK.succeeded, `claim of ${name}`)
   return walk.start()
 }
-const without = (walk: Walk, name: string) => {
+const without = (walk: MachineWalk, name: string) => {
   walk.claims.delete(name)
   return walk.settle()
 }
 
 describe('a machine with disks of images', () => {
   it('waits for all of them, and for their clones, and comes to rest', () => {
-    const walk = new Walk({ spec: BOTH }).image(PUBLISHED)
+    const walk = new MachineWalk({ spec: BOTH }).image(PUBLISHED)
     expect([walk.stand, writes(walk)]).toEqual(['Provisioning/ImageNotFound', []])
     expect(walk.message).toMatch(/disk tools: VMDiskImage farm\/tools does not exist.*disk iso: VMDiskImage team\/inst/)
     walk.further('farm/tools', { phase: 'Queued', queuePosition: 3, message: 'waits for a slot' })
@@ -88,7 +91,7 @@ describe('a machine with disks of images', () => {
   })
 
   it('waits for an image that is gone when it has its root disk, which is not what it waits for', () => {
-    const walk = new Walk({ spec: BOTH }).further('farm/tools', PUBLISHED).further('team/installer', PUBLISHED)
+    const walk = new MachineWalk({ spec: BOTH }).further('farm/tools', PUBLISHED).further('team/installer', PUBLISHED)
     walk.image(PUBLISHED).disk(DISK.succeeded)
     walk.clones.delete(TOOLS)
     walk.further('farm/tools', { phase: 'Queued', queuePosition: 3 })
@@ -132,14 +135,14 @@ describe('a machine with disks of images', () => {
   })
 
   it('with ignoreOnDeploy only waits for the images', () => {
-    const walk = new Walk({ spec: { ...BOTH, ignoreOnDeploy: true } }).image(PUBLISHED)
+    const walk = new MachineWalk({ spec: { ...BOTH, ignoreOnDeploy: true } }).image(PUBLISHED)
     expect(walk.stand).toBe('Provisioning/ImageNotFound')
     walk.further('farm/tools', PUBLISHED).further('team/installer', PUBLISHED)
     expect([walk.stand, writes(walk)]).toEqual(['Ready/IgnoredOnDeploy', []])
   })
 
   it('clones again what is cloned from a source that is gone, and nothing that may have data', () => {
-    const walk = new Walk({ spec: BOTH }).further('farm/tools', PUBLISHED).further('team/installer', PUBLISHED)
+    const walk = new MachineWalk({ spec: BOTH }).further('farm/tools', PUBLISHED).further('team/installer', PUBLISHED)
     walk.image(PUBLISHED).disk(DISK.succeeded)
     walk.clone(ISO, DISK.cloning, 'claim 2').clone(TOOLS, DISK.cloning, 'claim 1', 'Pending')
     walk.gone.add(PUBLISHED.artifact?.name ?? '')
@@ -153,7 +156,7 @@ describe('a machine with disks of images', () => {
   })
 
   it('tells a clone that has failed, and has it again when somebody deletes it', () => {
-    const walk = new Walk({ spec: BOTH }).further('farm/tools', PUBLISHED).further('team/installer', PUBLISHED)
+    const walk = new MachineWalk({ spec: BOTH }).further('farm/tools', PUBLISHED).further('team/installer', PUBLISHED)
     walk.image(PUBLISHED).disk(DISK.succeeded).clone(ISO, { phase: 'Failed' })
     expect([walk.stand, walk.message]).toEqual(['Failed/CloneFailed', expect.stringContaining(`DataVolume ${ISO} is`)])
     walk.clones.delete(ISO)
@@ -246,7 +249,7 @@ describe('a machine with disks of images', () => {
   })
 
   it('has a clone that is not complete made again from the image of another namespace', () => {
-    const walk = new Walk({ spec: { disks: [tools] } })
+    const walk = new MachineWalk({ spec: { disks: [tools] } })
       .further('farm/tools', PUBLISHED)
       .further('other/tools', PUBLISHED)
     walk.image(PUBLISHED).clone(TOOLS, DISK.cloning, 'claim 1', 'Pending')
@@ -294,7 +297,7 @@ describe('a machine with disks of images', () => {
 })
 
 describe('a clone that the guest has had', () => {
-  it.each<[string, (walk: Walk) => void]>([
+  it.each<[string, (walk: MachineWalk) => void]>([
     ['is gone', (walk) => walk.clones.delete(TOOLS)],
     ['is gone, and CDI is about to make it again', () => undefined],
     ['is gone, and CDI has made it again', (walk) => walk.clone(TOOLS, DISK.succeeded, 'claim 9', 'Pending')],

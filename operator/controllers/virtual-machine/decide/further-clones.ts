@@ -3,18 +3,18 @@ import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE } from '../../../kube/resource-types.ts'
 import { type Removal, removalOf } from '../../../runtime/plan.ts'
 import { type Requeue, sooner } from '../../../runtime/requeue.ts'
-import { steadyOf } from '../../../runtime/standing.ts'
+import { steadyOf } from '../../../runtime/summary.ts'
 import type { DiskFacts, MachineWorld } from '../world.ts'
 import { isTrusted } from './absence.ts'
 import { CLONE_LOOK, judged } from './deadline.ts'
 import { stillInVain } from './disk-loss.ts'
 import { diskRecords, isInVain, isMade, isOfOtherNamespace, recordOf } from './further-disks.ts'
 import { awaitedImages } from './further-images.ts'
-import { standingOfDisk } from './judge.ts'
+import { summaryOfDisk } from './judge.ts'
 import { hasBooted, type MachineDraft, type Step, waiting } from './machine-plan.ts'
 import { wantedDiskClones } from './plan-children.ts'
 import { cloneStatus } from './plan-disk.ts'
-import type { MachineStanding } from './status.ts'
+import type { MachineSummary } from './status.ts'
 
 /** Adds what is to be done for the clones of disks beside the root disk, which are made beside it. */
 export function withDiskClones({ world }: Pick<MachineDraft, 'world'>, step: Step): Step {
@@ -92,18 +92,18 @@ export function planDiskClones(draft: MachineDraft): Step | undefined {
   const status = { ...(world.clone && cloneStatus(draft, world.clone)), ...diskRecords(world) }
   const wait = awaitedImages(world)
   if (wait !== undefined) {
-    const { phase } = wait.standing
+    const { phase } = wait.summary
     // The reasons about images are about that of the root disk, once it is cloned: its Workspace would download it again.
-    return { ...wait, standing: { phase, reason: 'DiskMissing', message: steadyOf(wait.standing) }, status }
+    return { ...wait, summary: { phase, reason: 'DiskMissing', message: steadyOf(wait.summary) }, status }
   }
   const worst = awaited.find(({ ofImage }) => ofImage?.clone?.phase === 'Failed') ?? first
-  return judged(draft, standingOfClone(worst), { status })
+  return judged(draft, summaryOfClone(worst), { status })
 }
 
-function standingOfClone({ spec: { name }, ofImage }: DiskFacts): MachineStanding {
+function summaryOfClone({ spec: { name }, ofImage }: DiskFacts): MachineSummary {
   const { clone, key } = ofImage ?? {}
   if (clone === undefined) return waiting('Cloning', `disk ${name} is cloned from VMDiskImage ${key}`)
-  if (!isTerminating(clone)) return standingOfDisk(clone, undefined, `disk ${name}`)
+  if (!isTerminating(clone)) return summaryOfDisk(clone, undefined, `disk ${name}`)
   const message = `DataVolume ${clone.metadata.name} is being deleted: disk ${name} is recreated when it is gone`
   return waiting('Cloning', message)
 }

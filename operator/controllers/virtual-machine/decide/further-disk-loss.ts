@@ -4,7 +4,7 @@ import { isOrphaning } from '../../../cluster/dependents.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { type Removal, removalOf } from '../../../runtime/plan.ts'
-import { reasonOf, withMore } from '../../../runtime/standing.ts'
+import { reasonOf, withMore } from '../../../runtime/summary.ts'
 import type { ClaimFacts, DiskFacts, MachineWorld } from '../world.ts'
 import {
   adviceOnGuest,
@@ -20,7 +20,7 @@ import { hasNoData, isMade, recordOf, titleOfDisk } from './further-disks.ts'
 import { waitsOf } from './further-images.ts'
 import { failed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
 import { wantedClaims } from './plan-children.ts'
-import type { MachineStanding, Remark } from './status.ts'
+import type { MachineSummary, Remark } from './status.ts'
 
 interface LostDisk extends Pick<DiskLoss, 'reason' | 'what'> {
   readonly disk: DiskFacts
@@ -107,18 +107,18 @@ export function planNewDisks({ world }: Pick<MachineDraft, 'world'>): Step | und
   if (others.length === 0) {
     const which = lost.map(({ disk }) => disk.spec.name).join(', ')
     const message = `disk ${which}, as CDI has made it from the image, is used, as somebody asked for it`
-    return { standing: waiting('Cloning', message), status: recordsWithout(world, lost) }
+    return { summary: waiting('Cloning', message), status: recordsWithout(world, lost) }
   }
   const names = others.map(({ disk }) => disk.spec.name)
   const how = others.some(({ disk }) => disk.ofImage !== undefined) ? '' : ', empty'
-  const standing = waiting('DiskMissing', `disk ${names.join(', ')} is made again${how}, as somebody asked for it`)
+  const summary = waiting('DiskMissing', `disk ${names.join(', ')} is made again${how}, as somebody asked for it`)
   const onlyIf = goneAsSeen(world, others)
   // KubeVirt's machine still names the claim of a restore, or one that CDI has yet to make. Made again, it gets the disk that the spec says.
   if (machine !== undefined && others.some(({ disk }) => !isMade(disk) || disk.ofImage !== undefined))
-    return { standing, remove: removalOf(machine), onlyIf }
+    return { summary, remove: removalOf(machine), onlyIf }
   const volumeless = others.flatMap(({ disk }) => (isMade(disk) ? removalOf(disk.ofImage?.clone ?? disk.claim) : []))
-  if (volumeless.length > 0) return { standing, remove: volumeless, onlyIf }
-  return { standing, onlyIf, apply: wantedClaims(world), status: recordsWithout(world, lost) }
+  if (volumeless.length > 0) return { summary, remove: volumeless, onlyIf }
+  return { summary, onlyIf, apply: wantedClaims(world), status: recordsWithout(world, lost) }
 }
 
 /** Returns the records of disks without the lost ones. Of one that CDI has made again, only the claim that the guest had is forgotten. */
@@ -145,18 +145,18 @@ function goneAsSeen({ vm }: MachineWorld, lost: readonly LostDisk[]) {
  */
 export function planLostDisks(
   { world }: Pick<MachineDraft, 'world'>,
-  blocked: MachineStanding | undefined,
+  blocked: MachineSummary | undefined,
 ): Step | undefined {
   const lost = lostDisks(world)
   const [first] = lost
   if (first === undefined) return undefined
   const { reason } = worstOf(lost, first)
   const stands = failed(reason, textOn(world, lost))
-  const also = blocked ?? (isRebuildAsked(world) ? imagesFor(lost)?.standing : undefined)
-  const standing = also === undefined ? stands : withMore(stands, `; ${also.message}`)
+  const also = blocked ?? (isRebuildAsked(world) ? imagesFor(lost)?.summary : undefined)
+  const summary = also === undefined ? stands : withMore(stands, `; ${also.message}`)
   const isNews = reasonOf(world.vm.status) !== reason
   const remove = lost.flatMap((one) => cloneInVain(world, one))
-  return { standing, ...(remove.length > 0 && { remove }), ...(isNews && { onlyIf: goneAsSeen(world, lost) }) }
+  return { summary, ...(remove.length > 0 && { remove }), ...(isNews && { onlyIf: goneAsSeen(world, lost) }) }
 }
 
 /**

@@ -1,10 +1,10 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { diskClaimName } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { KUBEVIRT, PUBLISHED } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
 import type { ClaimFacts } from '../world.ts'
 
 const DATA = diskClaimName('vm', 'data')
@@ -20,32 +20,32 @@ interface Guest {
   }[]
 }
 
-const guestOf = ({ world: { machine } }: Walk) => {
+const guestOf = ({ world: { machine } }: MachineWalk) => {
   if (machine === undefined) throw new Error('no machine')
   return (machine.spec as { readonly template: { readonly spec: Guest } }).template.spec
 }
-const diskNames = (walk: Walk) => guestOf(walk).domain.devices.disks.map(({ name }) => name)
-const claimIn = (walk: Walk) =>
+const diskNames = (walk: MachineWalk) => guestOf(walk).domain.devices.disks.map(({ name }) => name)
+const claimIn = (walk: MachineWalk) =>
   guestOf(walk).volumes.find(({ name }) => name === 'data')?.persistentVolumeClaim?.claimName
-const writes = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) => !line.startsWith('status'))
-const warning = (walk: Walk) => walk.condition('SpecWarning')
-const off = (walk: Walk) => walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
-const claim = (walk: Walk, name = DATA): ClaimFacts => {
+const writes = (walk: MachineWalk, from = 0) => walk.log.slice(from).filter((line) => !line.startsWith('status'))
+const warning = (walk: MachineWalk) => walk.condition('SpecWarning')
+const off = (walk: MachineWalk) => walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
+const claim = (walk: MachineWalk, name = DATA): ClaimFacts => {
   const found = walk.claims.get(name)
   if (found === undefined) throw new Error(`no claim ${name}`)
   return found
 }
-const goes = (walk: Walk, name = DATA) => {
+const goes = (walk: MachineWalk, name = DATA) => {
   const one = claim(walk, name)
   walk.claims.set(name, { ...one, metadata: { ...one.metadata, ...GOING } })
   return walk.settle()
 }
-const gone = (walk: Walk, name = DATA) => {
+const gone = (walk: MachineWalk, name = DATA) => {
   walk.claims.delete(name)
   return walk.settle()
 }
 /** KubeVirt has restored the machine: it writes the claims that it has made into the spec. */
-const restored = (walk: Walk, name: string) =>
+const restored = (walk: MachineWalk, name: string) =>
   walk
     .volume(name)
     .tamper({
@@ -62,7 +62,7 @@ const restored = (walk: Walk, name: string) =>
 
 describe('an empty disk', () => {
   it('is made before the machine, like the root disk, and the machine comes to rest with it', () => {
-    const walk = new Walk({ spec: EMPTY }).deploy()
+    const walk = new MachineWalk({ spec: EMPTY }).deploy()
     expect(walk.stand).toBe('Ready/Running')
     expect(claim(walk)).toMatchObject({
       spec: {
@@ -81,7 +81,7 @@ describe('an empty disk', () => {
   })
 
   it('that is added to a running machine is made, and KubeVirt says what it needs', () => {
-    const walk = new Walk().deploy().edit(EMPTY).settle()
+    const walk = new MachineWalk().deploy().edit(EMPTY).settle()
     expect(diskNames(walk)).toContain('data')
     walk.kubevirt({
       ...KUBEVIRT.running,
@@ -94,7 +94,7 @@ describe('an empty disk', () => {
   })
 
   it('keeps its size, and says so', () => {
-    const walk = new Walk({ spec: EMPTY }).deploy()
+    const walk = new MachineWalk({ spec: EMPTY }).deploy()
     const before = walk.log.length
     walk.edit({ disks: [{ name: 'data', size: '9Gi' }] }).settle()
     expect(writes(walk, before)).toEqual([])
@@ -103,7 +103,7 @@ describe('an empty disk', () => {
   })
 
   it('that the spec does not name any more stays with its data, and is used again', () => {
-    const walk = new Walk({ spec: EMPTY }).deploy()
+    const walk = new MachineWalk({ spec: EMPTY }).deploy()
     const { uid } = claim(walk).metadata
     walk.tamper({
       template: { volumes: [...guestOf(walk).volumes, { name: 'theirs', persistentVolumeClaim: { claimName: 'x' } }] },
@@ -122,7 +122,7 @@ describe('an empty disk', () => {
   })
 
   it('is deleted after the machine and the root disk, and before the Secret', () => {
-    const walk = new Walk({ spec: EMPTY }).deploy()
+    const walk = new MachineWalk({ spec: EMPTY }).deploy()
     const before = walk.log.length
     walk.markDeleted().settle().reap().settle().reap().settle()
     expect(writes(walk, before).filter((line) => line.startsWith('delete'))).toEqual([
@@ -135,7 +135,7 @@ describe('an empty disk', () => {
 })
 
 describe('an empty disk that the guest has had', () => {
-  it.each<[string, (walk: Walk) => Walk]>([
+  it.each<[string, (walk: MachineWalk) => MachineWalk]>([
     ['is gone', (walk) => gone(walk)],
     ['is gone, and nothing runs', (walk) => gone(off(walk))],
     ['is gone, and so is all of the machine', (walk) => gone(walk.machineGone())],
@@ -145,7 +145,7 @@ describe('an empty disk that the guest has had', () => {
     ],
     ['has lost its volume', (walk) => walk.volume(DATA, { ...claim(walk), phase: 'Lost' }).settle()],
   ])('is never made again silently: it %s', (_what, loses) => {
-    const walk = loses(new Walk({ spec: EMPTY }).deploy())
+    const walk = loses(new MachineWalk({ spec: EMPTY }).deploy())
     const before = walk.log.length
     for (const hours of [1, 1000]) {
       walk.after(hours * HOUR)
@@ -165,7 +165,7 @@ describe('an empty disk that the guest has had', () => {
   })
 
   it('and that is being deleted is told of while the guest has it', () => {
-    const walk = goes(new Walk({ spec: EMPTY }).deploy())
+    const walk = goes(new MachineWalk({ spec: EMPTY }).deploy())
     expect(walk.stand).toBe('Failed/DiskBeingDeleted')
     expect(walk.message).toContain('is gone when the guest stops: save what is needed')
     expect(walk.rebuild().stand).toBe('Failed/DiskBeingDeleted')
@@ -173,7 +173,7 @@ describe('an empty disk that the guest has had', () => {
   })
 
   it('and the root disk are made again by one request', () => {
-    const walk = off(new Walk({ spec: EMPTY }).deploy())
+    const walk = off(new MachineWalk({ spec: EMPTY }).deploy())
     gone(walk.diskGone()).machineGone()
     expect(walk.settle().condition('DiskLost')?.message).toMatch(/root disk.*disk data/)
     walk.rebuild()
@@ -183,7 +183,7 @@ describe('an empty disk that the guest has had', () => {
   })
 
   it('stays when the root disk is lost and made again', () => {
-    const walk = off(new Walk({ spec: EMPTY }).deploy())
+    const walk = off(new MachineWalk({ spec: EMPTY }).deploy())
     walk.diskGone().settle().machineGone().rebuild()
     walk.disk({ phase: 'Succeeded' }).start()
     expect(walk.log.filter((line) => line === `apply PersistentVolumeClaim ${DATA}`)).toHaveLength(1)
@@ -192,13 +192,13 @@ describe('an empty disk that the guest has had', () => {
 })
 
 /** Nothing runs any more, if anything did. */
-function stopped(walk: Walk): Walk {
+function stopped(walk: MachineWalk): MachineWalk {
   return walk.world.machine === undefined ? walk.set({ instance: undefined }) : off(walk)
 }
 
 describe('a volume as a disk', () => {
   it('is waited for without a limit, and never made', () => {
-    const walk = new Walk({ spec: VOLUME }).image(PUBLISHED).disk({ phase: 'Succeeded' })
+    const walk = new MachineWalk({ spec: VOLUME }).image(PUBLISHED).disk({ phase: 'Succeeded' })
     for (const hours of [0, 100]) {
       walk.after(hours * HOUR)
       expect(walk.stand).toBe('Provisioning/DiskMissing')
@@ -212,7 +212,7 @@ describe('a volume as a disk', () => {
   })
 
   it('that is not there yet is not given to a machine that runs', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const before = walk.log.length
     walk.edit(VOLUME).settle()
     expect(writes(walk, before)).toEqual([])
@@ -223,13 +223,13 @@ describe('a volume as a disk', () => {
   })
 
   it('that goes is not taken from the machine, which waits for it without being kicked', () => {
-    const walk = off(new Walk({ spec: VOLUME }).volume('course').deploy())
+    const walk = off(new MachineWalk({ spec: VOLUME }).volume('course').deploy())
     gone(walk, 'course').after(100 * HOUR)
     expect([walk.stand, claimIn(walk), walk.removed]).toEqual(['Provisioning/DiskMissing', 'course', []])
   })
 
   it('can be exchanged, and the old one is left alone', () => {
-    const walk = new Walk({ spec: VOLUME }).volume('course').deploy()
+    const walk = new MachineWalk({ spec: VOLUME }).volume('course').deploy()
     walk.edit({ disks: [{ name: 'data', volume: 'other' }] }).settle()
     expect(claimIn(walk)).toBe('course')
     walk.volume('other').settle()
@@ -238,7 +238,7 @@ describe('a volume as a disk', () => {
 
   it('cannot be the root disk, or another disk, of the same machine', () => {
     for (const volume of ['vm-root', DATA]) {
-      const walk = new Walk({ spec: { disks: [...EMPTY.disks, { name: 'b', volume }] } })
+      const walk = new MachineWalk({ spec: { disks: [...EMPTY.disks, { name: 'b', volume }] } })
         .volume('vm-root')
         .image(PUBLISHED)
       expect([walk.stand, walk.world.machine]).toEqual(['Failed/InvalidSpec', undefined])
@@ -254,7 +254,7 @@ describe('a restore of KubeVirt', () => {
     ['an empty disk', EMPTY],
     ['a volume', VOLUME],
   ])('makes the claim that it has made the disk: %s', (_what, spec) => {
-    const walk = new Walk({ spec }).volume('course').deploy()
+    const walk = new MachineWalk({ spec }).volume('course').deploy()
     const before = walk.log.length
     restored(walk, CLAIM)
     expect([claimIn(walk), writes(walk, before)]).toEqual([CLAIM, []])
@@ -270,7 +270,7 @@ describe('a restore of KubeVirt', () => {
   })
 
   it('counts until the spec names another volume', () => {
-    const walk = restored(new Walk({ spec: VOLUME }).volume('course').deploy(), CLAIM)
+    const walk = restored(new MachineWalk({ spec: VOLUME }).volume('course').deploy(), CLAIM)
     walk
       .volume('other')
       .edit({ disks: [{ name: 'data', volume: 'other' }] })
@@ -280,7 +280,7 @@ describe('a restore of KubeVirt', () => {
   })
 
   it('is needed: what somebody else writes there is undone', () => {
-    const walk = new Walk({ spec: EMPTY }).deploy().volume('theirs')
+    const walk = new MachineWalk({ spec: EMPTY }).deploy().volume('theirs')
     const { annotations = {} } = walk.world.machine?.metadata ?? {}
     expect(annotations[ANNOTATIONS.disks]).toBe(`data=${DATA}`)
     walk

@@ -4,7 +4,7 @@ import { withoutUndefined } from '../../../base/equality.ts'
 import { isSameValue } from '../../../images/decide/image-meaning.ts'
 import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../../kube/kube-object.ts'
 import type { ClaimFacts, CloneFacts, DiskFacts, DiskImage, MachineWorld } from '../world.ts'
-import { standingOfDisk } from './judge.ts'
+import { summaryOfDisk } from './judge.ts'
 import { hasBooted } from './machine-plan.ts'
 
 type Record = NonNullable<VirtualMachineStatus['disks']>[number]
@@ -142,7 +142,7 @@ function troubleWith({ vm }: Pick<MachineWorld, 'vm'>, disk: DiskFacts): string 
   const { clone, hasCloneSource } = ofImage ?? {}
   if (clone === undefined || clone.phase === 'Succeeded' || isTerminating(clone) || !isMade(disk)) return undefined
   const which = `disk ${spec.name}`
-  const { reason, message } = standingOfDisk(clone, undefined, which)
+  const { reason, message } = summaryOfDisk(clone, undefined, which)
   if (reason === 'CloneFailed') return clone.phase === 'Failed' ? `${which}: ${message}` : message
   if (hasCloneSource) return undefined
   const what = `what ${which} is being cloned from is gone`

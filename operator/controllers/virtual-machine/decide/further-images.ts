@@ -3,11 +3,11 @@ import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import type { DiskFacts, MachineWorld } from '../world.ts'
 import { isToBeCloned } from './further-disks.ts'
 import { failed, type Step, waiting } from './machine-plan.ts'
-import { artifactOf, type ImageState, SOURCE_LOOK, standingOfSync } from './plan-image.ts'
-import type { MachineStanding } from './status.ts'
+import { artifactOf, type ImageState, SOURCE_LOOK, summaryOfSync } from './plan-image.ts'
+import type { MachineSummary } from './status.ts'
 
 /** What the disks beside the root disk wait for. */
-type ImageWait = Pick<Step, 'standing' | 'requeue'>
+type ImageWait = Pick<Step, 'summary' | 'requeue'>
 
 /** Returns what the clones of disks beside the root disk wait for, of all images that cannot be cloned yet; undefined if all can. */
 export function awaitedImages({ disks }: Pick<MachineWorld, 'disks'>): ImageWait | undefined {
@@ -22,15 +22,15 @@ export function waitsOf(disks: readonly DiskFacts[]): ImageWait | undefined {
 
 /** Joins two waits. What has failed comes first: people must act upon it. */
 function joined(one: ImageWait, other: ImageWait): ImageWait {
-  const isWorse = other.standing.phase === 'Failed' && one.standing.phase !== 'Failed'
-  const [{ standing: first }, { standing: second }] = isWorse ? [other, one] : [one, other]
+  const isWorse = other.summary.phase === 'Failed' && one.summary.phase !== 'Failed'
+  const [{ summary: first }, { summary: second }] = isWorse ? [other, one] : [one, other]
   const isMoving = first.steady !== undefined || second.steady !== undefined
-  const steady = [first, second].map((standing) => standing.steady ?? standing.message).join('; ')
-  const message = [first, second].map((standing) => standing.message).join('; ')
+  const steady = [first, second].map((summary) => summary.steady ?? summary.message).join('; ')
+  const message = [first, second].map((summary) => summary.message).join('; ')
   const wakes = [one.requeue, other.requeue].filter((each) => each !== undefined)
   const requeue = wakes.reduce<Requeue | undefined>(sooner, undefined)
   return {
-    standing: { ...first, message, ...(isMoving && { steady }) },
+    summary: { ...first, message, ...(isMoving && { steady }) },
     ...(requeue !== undefined && { requeue }),
   }
 }
@@ -39,7 +39,7 @@ function waitOf({ spec, ofImage }: DiskFacts): ImageWait | undefined {
   if (ofImage === undefined) return undefined
   const { key, image, clone, hasCloneSource } = ofImage
   const which = `VMDiskImage ${key}`
-  const ofDisk = (standing: MachineStanding): ImageWait => ({ standing: named(spec.name, standing) })
+  const ofDisk = (summary: MachineSummary): ImageWait => ({ summary: named(spec.name, summary) })
   if (image === undefined) {
     const message = `${which} does not exist: waiting until somebody creates it, or corrects spec.disks`
     return ofDisk(waiting('ImageNotFound', message))
@@ -61,15 +61,15 @@ function waitOf({ spec, ofImage }: DiskFacts): ImageWait | undefined {
     const queued = (place: string) => `${which} is Queued${place}${detail}`
     return ofDisk(waiting('WaitingForImage', queued(` (place ${queuePosition} in the queue)`), queued('')))
   }
-  if (phase !== 'Failed') return ofDisk(standingOfSync(image))
+  if (phase !== 'Failed') return ofDisk(summaryOfSync(image))
   const { namespace, name } = image.metadata
   const edit = `correct that image, not the virtual machine: kubectl -n ${namespace} edit vmdi ${name}`
   return ofDisk(failed('ImageFailed', `${which} is Failed${detail}; ${edit}`))
 }
 
-function named(disk: string, { message, steady, ...standing }: MachineStanding): MachineStanding {
+function named(disk: string, { message, steady, ...summary }: MachineSummary): MachineSummary {
   const title = `disk ${disk}: `
-  return { ...standing, message: title + message, ...(steady !== undefined && { steady: title + steady }) }
+  return { ...summary, message: title + message, ...(steady !== undefined && { steady: title + steady }) }
 }
 
 /** A machine has all its images, or waits for all of them: what it waits for besides that of its root disk is added. */
@@ -78,6 +78,6 @@ export function withAwaitedImages(image: ImageState, world: MachineWorld): Image
   if (wait === undefined) return image
   const { shown } = image
   const step: Step = image.kind === 'ready' ? wait : { ...image.step, ...joined(image.step, wait) }
-  const { reason, message } = step.standing
+  const { reason, message } = step.summary
   return { kind: 'not yet', step, shown, condition: { holds: false, reason, message } }
 }

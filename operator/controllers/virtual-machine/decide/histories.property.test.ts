@@ -13,14 +13,15 @@ import {
   REFERRING,
   SPEC,
 } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
 import { NO_PASSWORD } from '../machine-world.fixtures.ts'
 import type { MachineWorld } from '../world.ts'
 
-const canReport = ({ world: { clone } }: Walk) => clone !== undefined && clone.metadata.deletionTimestamp === undefined
-const hasMachine = ({ world: { machine } }: Walk) => machine !== undefined
+const canReport = ({ world: { clone } }: MachineWalk) =>
+  clone !== undefined && clone.metadata.deletionTimestamp === undefined
+const hasMachine = ({ world: { machine } }: MachineWalk) => machine !== undefined
 /** Marks an object as deleted. It stays until it is reaped. */
-const gone = (walk: Walk, name: 'clone' | 'machine' | 'image') => {
+const gone = (walk: MachineWalk, name: 'clone' | 'machine' | 'image') => {
   const object = walk.world[name]
   if (object === undefined) return
   const metadata = { ...object.metadata, deletionTimestamp: toTime(walk.now) }
@@ -28,7 +29,7 @@ const gone = (walk: Walk, name: 'clone' | 'machine' | 'image') => {
 }
 
 /** What people, the image, CDI and KubeVirt may do at any time. */
-const ACTS: Record<string, (walk: Walk) => unknown> = {
+const ACTS: Record<string, (walk: MachineWalk) => unknown> = {
   imageReady: (walk) => walk.image(PUBLISHED),
   imageWaits: (walk) => walk.image(QUEUED),
   imageFails: (walk) => walk.image({ phase: 'Failed', message: 'got 404' }),
@@ -71,8 +72,8 @@ const ACTS: Record<string, (walk: Walk) => unknown> = {
 
 const histories = fc.array(fc.constantFrom(...Object.keys(ACTS)), { maxLength: 30 })
 
-function after(history: readonly string[], holds: (walk: Walk) => void = () => undefined): Walk {
-  const walk = new Walk({ image: undefined }).settle()
+function after(history: readonly string[], holds: (walk: MachineWalk) => void = () => undefined): MachineWalk {
+  const walk = new MachineWalk({ image: undefined }).settle()
   for (const name of history) {
     ACTS[name]?.(walk)
     // settle() is a check in itself: it throws unless plans stop writing in an unchanged world.

@@ -3,11 +3,11 @@ import { START } from '../../../runtime/times.fixtures.ts'
 import type { KubeVirtView } from '../kubevirt-views.ts'
 import { aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
-import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { aMachineWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import type { CloneFacts, Obstacle } from '../world.ts'
-import { isStarting, reportsHang, standingOfDisk, standingOfMachine } from './judge.ts'
+import { isStarting, reportsHang, summaryOfDisk, summaryOfMachine } from './judge.ts'
 import { failed, waiting } from './machine-plan.ts'
-import { type MachineStanding, withMachineStanding } from './status.ts'
+import { type MachineSummary, withMachineSummary } from './status.ts'
 
 const machine = (more: Partial<KubeVirtView>) =>
   ({
@@ -32,7 +32,7 @@ describe('what KubeVirt says', () => {
     ['Migrating', false, 'Provisioning', 'NotReady'],
   ] as const)('%s, ready %s: %s, %s', (printableStatus, isReady, phase, reason) => {
     const instance = anInstance({ isReady })
-    expect(standingOfMachine(machine({ printableStatus, isReady }), undefined, instance)).toMatchObject({
+    expect(summaryOfMachine(machine({ printableStatus, isReady }), undefined, instance)).toMatchObject({
       phase,
       reason,
     })
@@ -50,23 +50,23 @@ describe('what KubeVirt says', () => {
       '': 'Starting',
     }),
   )('"%s" is Provisioning for the reason %s', (printableStatus, reason) => {
-    expect(standingOfMachine(machine({ printableStatus }))).toMatchObject({ phase: 'Provisioning', reason })
+    expect(summaryOfMachine(machine({ printableStatus }))).toMatchObject({ phase: 'Provisioning', reason })
   })
 
   it('is not ready before its instance is, which has its addresses', () => {
     const ready = machine({ printableStatus: 'Running', isReady: true })
-    const standings = [true, false].map((isReady) => standingOfMachine(ready, undefined, anInstance({ isReady })))
-    expect(standings.map(({ reason }) => reason)).toEqual(['Running', 'NotReady'])
+    const summaries = [true, false].map((isReady) => summaryOfMachine(ready, undefined, anInstance({ isReady })))
+    expect(summaries.map(({ reason }) => reason)).toEqual(['Running', 'NotReady'])
   })
 
   it('of an instance that an admission rule refuses is an end, until that lets it in', () => {
     const refused = machine({ printableStatus: 'Stopped', failure: 'admission webhook "x" denied the request: no' })
-    expect(standingOfMachine(refused)).toMatchObject({ phase: 'Failed', reason: 'StartFailed' })
+    expect(summaryOfMachine(refused)).toMatchObject({ phase: 'Failed', reason: 'StartFailed' })
   })
 
   it('of a pod that is refused counts before a state that is stale', () => {
     const refused = machine({ printableStatus: 'ErrorUnschedulable', refusedPod: 'exceeded quota: small' })
-    expect(standingOfMachine(refused)).toMatchObject({
+    expect(summaryOfMachine(refused)).toMatchObject({
       phase: 'Provisioning',
       reason: 'StartFailed',
       message: expect.stringContaining('exceeded quota'),
@@ -75,7 +75,7 @@ describe('what KubeVirt says', () => {
 
   it('of a pod that was refused counts no more when its instance is gone', () => {
     const left = machine({ printableStatus: 'Stopped', refusedPod: 'exceeded quota: small' })
-    expect(standingOfMachine(left).reason).toBe('GuestStopped')
+    expect(summaryOfMachine(left).reason).toBe('GuestStopped')
   })
 
   describe('of what was refused is told in the newest words', () => {
@@ -93,9 +93,9 @@ describe('what KubeVirt says', () => {
       ['instance', machineRefused, 'Failed'],
       ['pod', podRefused, 'Provisioning'],
     ] as const)('of an %s: an Event has them, which is no older than the condition', (_what, refused, phase) => {
-      expect(standingOfMachine(refused).message).toContain(SAID)
-      expect(standingOfMachine(refused, obstacle(START - 1)).message).toContain(SAID)
-      const now = standingOfMachine(refused, obstacle(START))
+      expect(summaryOfMachine(refused).message).toContain(SAID)
+      expect(summaryOfMachine(refused, obstacle(START - 1)).message).toContain(SAID)
+      const now = summaryOfMachine(refused, obstacle(START))
       expect(now).toMatchObject({ phase, reason: 'StartFailed', message: expect.stringContaining('is forbidden') })
       expect(now.message).not.toContain('no such label')
     })
@@ -103,7 +103,7 @@ describe('what KubeVirt says', () => {
 
   it('of an instance that was refused counts before its state', () => {
     const refused = machine({ printableStatus: 'Stopped', failure: 'no memory requested' })
-    expect(standingOfMachine(refused)).toMatchObject({
+    expect(summaryOfMachine(refused)).toMatchObject({
       reason: 'StartFailed',
       message: expect.stringContaining('no memory requested'),
     })
@@ -123,7 +123,7 @@ describe('a guest whose node may be lost', () => {
       anInstance({ isReady: false, unreadyReason: 'PodTerminating' }),
     ],
   ])('is told where it is, and not that it starts again before that is over: %s', (_what, shown, instance) => {
-    expect(standingOfMachine(shown, undefined, instance)).toEqual({
+    expect(summaryOfMachine(shown, undefined, instance)).toEqual({
       phase: 'Provisioning',
       reason: 'Stopping',
       message:
@@ -133,7 +133,7 @@ describe('a guest whose node may be lost', () => {
 
   it('is not started by virt-handler, which is told with the node', () => {
     const instance = anInstance({ phase: 'Scheduled', isReady: false })
-    expect(standingOfMachine(machine({ printableStatus: 'Starting' }), undefined, instance).message).toBe(
+    expect(summaryOfMachine(machine({ printableStatus: 'Starting' }), undefined, instance).message).toBe(
       'the pod of the machine runs on node node-1, and virt-handler there starts the guest; if this lasts, see the virt-handler pod of that node',
     )
   })
@@ -142,9 +142,9 @@ describe('a guest whose node may be lost', () => {
 describe('a disk that waits for a node', () => {
   it('says why there is none, but nothing stale', () => {
     const full = machine({ trouble: '0/3 nodes are available: insufficient memory' })
-    expect(standingOfDisk(disk('PendingPopulation'), full).message).toContain('insufficient memory')
+    expect(summaryOfDisk(disk('PendingPopulation'), full).message).toContain('insufficient memory')
     const stale = machine({ trouble: 'PVC team/x does not exist, waiting for it to appear' })
-    expect(standingOfDisk(disk('WaitForFirstConsumer'), stale).message).not.toContain('does not exist')
+    expect(summaryOfDisk(disk('WaitForFirstConsumer'), stale).message).not.toContain('does not exist')
   })
 })
 
@@ -173,7 +173,7 @@ describe('a machine that KubeVirt says is starting', () => {
       'spec.interfaces names NetworkAttachmentDefinition lan, and the cluster does not serve that kind: install Multus',
     ],
   ])('says what is in its way: %s', (_what, obstacle, reason, message) => {
-    expect(standingOfMachine(starting, obstacle)).toEqual({ phase: 'Provisioning', reason, message })
+    expect(summaryOfMachine(starting, obstacle)).toEqual({ phase: 'Provisioning', reason, message })
   })
 
   it.each([
@@ -185,25 +185,26 @@ describe('a machine that KubeVirt says is starting', () => {
     ['Paused', 'Paused'],
   ])('as long as it is: %s is %s', (printableStatus, reason) => {
     const other = machine({ printableStatus, trouble: 'in the words of KubeVirt' })
-    expect(standingOfMachine(other, found({ warning: 'Failed: from before' })).reason).toBe(reason)
+    expect(summaryOfMachine(other, found({ warning: 'Failed: from before' })).reason).toBe(reason)
   })
 
   it('and runs meanwhile has nothing in its way', () => {
     const running = machine({ printableStatus: 'Running', isReady: true })
-    expect(standingOfMachine(running, found({ missingNetworks: ['lan'] }), anInstance()).phase).toBe('Ready')
+    expect(summaryOfMachine(running, found({ missingNetworks: ['lan'] }), anInstance()).phase).toBe('Ready')
   })
 
   it('and whose pod is refused says that', () => {
     const refused = machine({ printableStatus: 'Starting', refusedPod: 'exceeded quota: small' })
-    expect(standingOfMachine(refused, found({ warning: 'Failed: from before' })).reason).toBe('StartFailed')
+    expect(summaryOfMachine(refused, found({ warning: 'Failed: from before' })).reason).toBe('StartFailed')
   })
 
-  const world = (more: WorldOverrides = {}) => aWorld({ machine: aMachine(KUBEVIRT.starting), clone: aDisk(), ...more })
+  const world = (more: MachineWorldOverrides = {}) =>
+    aMachineWorld({ machine: aMachine(KUBEVIRT.starting), clone: aDisk(), ...more })
   const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
   const failure = [{ type: 'Failure', status: 'True', reason: 'FailedCreate', message: 'no' }]
   const refusal = [{ type: 'Synchronized', status: 'False', reason: 'FailedCreate', message: 'no' }]
 
-  it.each<[string, WorldOverrides, boolean]>([
+  it.each<[string, MachineWorldOverrides, boolean]>([
     ['one that starts', {}, true],
     ['one whose DataVolume is gone', { clone: undefined }, true],
     ['one whose image is pulled in vain', { machine: aMachine({ printableStatus: 'ErrImagePull' }) }, true],
@@ -223,7 +224,7 @@ describe('a machine that KubeVirt says is starting', () => {
     expect(isStarting(world(more))).toBe(expected)
   })
 
-  it.each<[MachineStanding, string, boolean]>([
+  it.each<[MachineSummary, string, boolean]>([
     [waiting('NetworkMissing', 'no lan'), 'Starting', true],
     [waiting('PodNotStarting', 'no disk'), 'Starting', true],
     [failed('Timeout', 'not ready: no disk'), 'Starting', true],
@@ -231,10 +232,10 @@ describe('a machine that KubeVirt says is starting', () => {
     [failed('Timeout', 'not ready: no node'), 'ErrorUnschedulable', false],
     [waiting('Starting', 'KubeVirt says Starting'), 'Starting', false],
     [waiting('CrashLoop', 'the machine fails'), 'Starting', false],
-  ])('has been told of, or not: $reason', (standing, printableStatus, expected) => {
+  ])('has been told of, or not: $reason', (summary, printableStatus, expected) => {
     const imageReady = { holds: true, reason: 'ImageReady', message: '' } as const
-    const facts = { standing, image: undefined, imageReady, remarks: [], generation: 1 }
-    const status = withMachineStanding({ kubevirt: { name: 'vm', printableStatus } }, facts, 0)
+    const facts = { summary, image: undefined, imageReady, remarks: [], generation: 1 }
+    const status = withMachineSummary({ kubevirt: { name: 'vm', printableStatus } }, facts, 0)
     expect(reportsHang(status)).toBe(expected)
   })
 })

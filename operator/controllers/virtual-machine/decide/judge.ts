@@ -3,11 +3,11 @@ import { toTime } from '../../../base/time.ts'
 import { claimMessageOf } from '../../../cluster/claim-message.ts'
 import { type PodEvent, warningFrom } from '../../../cluster/pod-events.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { type InstanceView, IS_ON, type KubeVirtView } from '../kubevirt-views.ts'
 import type { CloneFacts, CreateRefusal, MachineView, MachineWorld, Obstacle } from '../world.ts'
 import { failed, ready, waiting } from './machine-plan.ts'
-import type { MachineStanding } from './status.ts'
+import type { MachineSummary } from './status.ts'
 
 /** Phases of a DataVolume that waits for the pod of its machine to choose a node. */
 const WAITS_FOR_CONSUMER: ReadonlySet<string> = new Set(['WaitForFirstConsumer', 'PendingPopulation'])
@@ -67,10 +67,10 @@ export function reportsHang({ phase, kubevirt, conditions }: MachineView['status
 const ROOT_DISK = 'the root disk'
 
 /**
- * Returns the standing of a disk that is not complete. KubeVirt's machine, if it exists, reports why no node is chosen.
+ * Returns the summary of a disk that is not complete. KubeVirt's machine, if it exists, reports why no node is chosen.
  * @param which disk it is, for messages
  */
-export function standingOfDisk(clone: CloneFacts, machine?: KubeVirtView, which = ROOT_DISK): MachineStanding {
+export function summaryOfDisk(clone: CloneFacts, machine?: KubeVirtView, which = ROOT_DISK): MachineSummary {
   const { phase, progress, running, bound } = clone
   const detail = withDetails(running.message || claimMessageOf(clone))
   if (phase === 'Failed') {
@@ -101,19 +101,19 @@ function blockage({ reason, message }: CloneFacts['bound'], which: string): stri
 }
 
 /**
- * Returns the standing of a machine whose disk is complete, according to KubeVirt. Of KubeVirt's states, only a rejected instance is a
+ * Returns the summary of a machine whose disk is complete, according to KubeVirt. Of KubeVirt's states, only a rejected instance is a
  * failure: for any other state, time decides whether it lasts too long.
  */
-export function standingOfMachine(
+export function summaryOfMachine(
   machine: KubeVirtView,
   obstacle?: Obstacle,
   instance?: InstanceView,
   readiness?: Readiness,
-): MachineStanding {
+): MachineSummary {
   const { printableStatus, failure, refusedPod } = machine
   const { name, namespace } = machine.metadata
   // The instance has been created, whatever else KubeVirt reports.
-  if (IS_ON.has(printableStatus)) return standingOfGuest(machine, instance, readiness)
+  if (IS_ON.has(printableStatus)) return summaryOfGuest(machine, instance, readiness)
   // KubeVirt itself waits up to 1,000 s between two attempts: see `withRetry`.
   const cannotStart = (text: string, poked: string) =>
     `KubeVirt cannot start the machine: ${text}; once that is fixed, it starts within 5 minutes, or at once by: kubectl -n ${namespace} annotate --overwrite ${poked} ${name} poke="$(date)"`
@@ -124,8 +124,8 @@ export function standingOfMachine(
   // An exceeded quota shows only here, while the state is `Starting` or stale.
   if (refusedPod !== '' && printableStatus !== 'Stopped')
     return waiting('StartFailed', cannotStart(newestOf(refusedPod, machine, obstacle), 'vmi'))
-  if (obstacle !== undefined && STARTS.has(printableStatus)) return standingOfPod(machine, obstacle)
-  return standingWithoutGuest(machine, instance)
+  if (obstacle !== undefined && STARTS.has(printableStatus)) return summaryOfPod(machine, obstacle)
+  return summaryWithoutGuest(machine, instance)
 }
 
 /** Returns the newest Event about what could not be created for one object, in the words of KubeVirt's condition. */
@@ -152,11 +152,11 @@ export function hasEnded(instance: Pick<InstanceView, 'phase'> | undefined): boo
   return instance?.phase === 'Succeeded' || instance?.phase === 'Failed'
 }
 
-function standingOfGuest(
+function summaryOfGuest(
   machine: KubeVirtView,
   instance: InstanceView | undefined,
   readiness: Readiness | undefined,
-): MachineStanding {
+): MachineSummary {
   // The state of KubeVirt's machine still says that it runs. If the two differ, the status shows the worse one.
   if (hasEnded(instance)) {
     const end = instance?.phase === 'Failed' ? 'the guest has failed' : 'the guest has shut down'
@@ -172,7 +172,7 @@ function standingOfGuest(
   // KubeVirt copies isReady from the instance: if the two differ, one of them is stale, and the addresses may be missing.
   if (machine.isReady && instance?.isReady === true && machine.printableStatus !== 'Paused')
     return ready('Running', 'the machine runs')
-  if (isPaused(machine)) return standingOfPause(machine)
+  if (isPaused(machine)) return summaryOfPause(machine)
   if (instance?.unreadyReason === POD_GOES) return stopping(machine, instance)
   if (isUnanswered(instance)) return waiting('WaitingForGuest', unansweredBy(instance, readiness))
   return waiting('NotReady', `the instance runs and is not ready${withDetails(machine.unready, machine.trouble)}`)
@@ -195,7 +195,7 @@ function unansweredBy(instance: InstanceView | undefined, readiness: Readiness |
     : `${what}: its guest agent is connected, and does not answer`
 }
 
-function standingWithoutGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
+function summaryWithoutGuest(machine: KubeVirtView, instance: InstanceView | undefined): MachineSummary {
   const { printableStatus, trouble, retryAt } = machine
   const text = withDetails(trouble)
   switch (printableStatus) {
@@ -233,7 +233,7 @@ function waysToANode(trouble: string): string {
 }
 
 /** On a lost node, KubeVirt cannot know whether the guest still writes to its disk, so it does not start it elsewhere. */
-function stopping({ metadata, runStrategy }: KubeVirtView, instance: InstanceView | undefined): MachineStanding {
+function stopping({ metadata, runStrategy }: KubeVirtView, instance: InstanceView | undefined): MachineSummary {
   const next = runStrategy === 'Always' ? ', and is started again once that is over' : ''
   const message = `the guest is being stopped${nodeOf(instance)}${next}; if this lasts, see whether the node is lost: VirtualMachineInstance ${metadata.name} ends only when its pod does`
   return waiting('Stopping', message)
@@ -263,7 +263,7 @@ export function isPausedByChoice(machine: KubeVirtView): boolean {
   return isPaused(machine) && machine.pause?.reason !== 'PausedIOError'
 }
 
-function standingOfPause({ pause }: KubeVirtView): MachineStanding {
+function summaryOfPause({ pause }: KubeVirtView): MachineSummary {
   const detail = pause?.message ? ` (${pause.message})` : ''
   const unpause = 'unpause it, for instance with virtctl unpause'
   switch (pause?.reason) {
@@ -286,7 +286,7 @@ function withDetails(...texts: readonly string[]): string {
   return details.length === 0 ? '' : `: ${details.join('; ')}`
 }
 
-function standingOfPod({ metadata }: KubeVirtView, obstacle: Obstacle): MachineStanding {
+function summaryOfPod({ metadata }: KubeVirtView, obstacle: Obstacle): MachineSummary {
   const { missingNetworks, hasMultus, warning = '' } = obstacle
   if (missingNetworks.length === 0)
     return waiting('PodNotStarting', `the pod of the machine does not start: ${warning}`)

@@ -15,9 +15,9 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../kube/resource-types.ts'
 import type { ChildType, ObjectPlan } from '../../../runtime/plan.ts'
-import { withRefusal } from '../../../runtime/standing.ts'
+import { withRefusal } from '../../../runtime/summary.ts'
 import type { MachineWorld } from '../world.ts'
-import type { MachineStanding, Remark } from './status.ts'
+import type { MachineSummary, Remark } from './status.ts'
 
 export type MachinePlan = ObjectPlan & { readonly status: VirtualMachineStatus }
 
@@ -38,7 +38,7 @@ export interface MachineDraft {
   readonly now: number
 }
 
-/** What to do and to show, apart from the standing. */
+/** What to do and to show, apart from the summary. */
 export interface Work
   extends Partial<Pick<MachinePlan, 'apply' | 'remove' | 'events' | 'requeue' | 'touch' | 'onlyIf'>> {
   readonly status?: Partial<VirtualMachineStatus>
@@ -46,7 +46,7 @@ export interface Work
 }
 
 /** The result of one part of a plan. */
-export type Step = Work & { readonly standing: MachineStanding }
+export type Step = Work & { readonly summary: MachineSummary }
 
 /** Returns when the guest runs by the spec; `Always` if it does not say, or is invalid. */
 export function runStrategyOf({ spec }: Pick<MachineWorld, 'spec'>): RunStrategy {
@@ -66,10 +66,10 @@ export function hasBooted({ vm, instance }: Pick<MachineWorld, 'vm' | 'instance'
   return vm.status.bootedAt !== undefined || instance?.phase === 'Running'
 }
 
-export function refused(standing: MachineStanding, { refusal }: MachineWorld): MachineStanding {
+export function refused(summary: MachineSummary, { refusal }: MachineWorld): MachineSummary {
   // The refusal is the consequence.
-  const isAbsent = standing.reason === 'CDINotResponding' || standing.reason === 'KubeVirtNotResponding'
-  return withRefusal(standing, refusal, { phase: 'Provisioning', reason: isAbsent ? standing.reason : 'Refused' })
+  const isAbsent = summary.reason === 'CDINotResponding' || summary.reason === 'KubeVirtNotResponding'
+  return withRefusal(summary, refusal, { phase: 'Provisioning', reason: isAbsent ? summary.reason : 'Refused' })
 }
 
 /** Reports whether it has a disk or a machine, whatever happens to its image. */
@@ -91,14 +91,14 @@ export function losesDisk({ clone, claim }: Pick<MachineWorld, 'clone' | 'claim'
 }
 
 /** @param steady the message without the parts that change by themselves */
-export function waiting(reason: VirtualMachineReason, message: string, steady = message): MachineStanding {
+export function waiting(reason: VirtualMachineReason, message: string, steady = message): MachineSummary {
   return { phase: 'Provisioning', reason, message, ...(steady !== message && { steady }) }
 }
 
-export function ready(reason: VirtualMachineReason, message: string): MachineStanding {
+export function ready(reason: VirtualMachineReason, message: string): MachineSummary {
   return { phase: 'Ready', reason, message }
 }
 
-export function failed(reason: VirtualMachineReason, message: string): MachineStanding {
+export function failed(reason: VirtualMachineReason, message: string): MachineSummary {
   return { phase: 'Failed', reason, message }
 }

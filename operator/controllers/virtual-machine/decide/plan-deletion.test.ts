@@ -4,18 +4,19 @@ import { toTime } from '../../../base/time.ts'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, aSecret } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aMachineWorld, type MachineWorldOverrides, NO_PASSWORD } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [FINALIZERS.virtualMachine] }
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
-const planOf = (overrides: WorldOverrides) => planMachine(aWorld({ metadata: DELETED, ...overrides }), START)
-const since = (walk: Walk, from: number) => walk.log.slice(from).filter((line) => !line.startsWith('status'))
+const planOf = (overrides: MachineWorldOverrides) =>
+  planMachine(aMachineWorld({ metadata: DELETED, ...overrides }), START)
+const since = (walk: MachineWalk, from: number) => walk.log.slice(from).filter((line) => !line.startsWith('status'))
 
 describe('deleting a machine', () => {
   it('removes the machine, the disk when nothing runs from it, the Secret last, and lets it go', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const before = walk.log.length
     walk.markDeleted().settle()
     expect(walk.log.slice(before)).toEqual(['status Provisioning/Deleting', 'delete VirtualMachine vm'])
@@ -34,7 +35,7 @@ describe('deleting a machine', () => {
     expect(walk.events.at(-1)).toBe('Normal Deleting')
   })
 
-  it.each<[string, WorldOverrides, string[]]>([
+  it.each<[string, MachineWorldOverrides, string[]]>([
     ['the machine', { machine: aMachine(), instance: anInstance() }, ['VirtualMachine']],
     ['the machine that has no instance', { machine: aMachine() }, ['VirtualMachine']],
     ['the machine that goes already', { machine: aMachine(undefined, GOING) }, []],
@@ -58,11 +59,11 @@ describe('deleting a machine', () => {
 
   it('with --cascade=orphan removes nothing, and waits until all is without an owner', () => {
     const metadata = { ...DELETED, finalizers: [FINALIZERS.virtualMachine, 'orphan'] }
-    const world = aWorld({ metadata, machine: aMachine(), clone: aDisk(), secret: aSecret() })
+    const world = aMachineWorld({ metadata, machine: aMachine(), clone: aDisk(), secret: aSecret() })
     expect(planMachine(world, START)).toMatchObject({ remove: [], finalizer: 'keep' })
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['has nothing yet', {}],
     ['waits for its image', { image: undefined }],
     ['has a spec that cannot be read', { spec: { resources: undefined } }],
@@ -73,7 +74,7 @@ describe('deleting a machine', () => {
     expect(planOf(overrides)).toEqual({ status: {}, finalizer: 'release', apply: [], remove: [], events: [] })
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['has a spec that cannot be read', { spec: { resources: undefined } }],
     ['is in a namespace that is being deleted', { namespaceTerminating: true }],
     ['has lost its password', { cloudInit: NO_PASSWORD }],
@@ -89,24 +90,24 @@ describe('deleting a machine', () => {
   })
 
   it('does not touch the image', () => {
-    const walk = new Walk({ image: undefined }).settle().deploy().markDeleted().settle()
+    const walk = new MachineWalk({ image: undefined }).settle().deploy().markDeleted().settle()
     walk.machineGone().settle().diskGone().settle()
     expect(walk.isGone).toBe(true)
     expect(walk.log.filter((line) => line.includes('VMDiskImage'))).toEqual(['apply VMDiskImage golden'])
     expect(walk.world.image).toBeDefined()
   })
 
-  it.each<[string, (walk: Walk) => Walk, string]>([
+  it.each<[string, (walk: MachineWalk) => MachineWalk, string]>([
     ['that was ready', (walk) => walk.deploy(), 'Provisioning/Deleting'],
     ['that was on its way', (walk) => walk.settle(), 'Provisioning/Deleting'],
     ['that had failed', (walk) => walk.settle().disk(DISK.failed), 'Failed/Deleting'],
     ['that was never looked at', (walk) => walk.set({ clone: aDisk() }), 'Provisioning/Deleting'],
   ])('%s has no phase of its own', (_what, act, stand) => {
-    expect(act(new Walk()).markDeleted().settle().stand).toBe(stand)
+    expect(act(new MachineWalk()).markDeleted().settle().stand).toBe(stand)
   })
 
   it('drops what was remarked, and keeps what is known of the image', () => {
-    const walk = new Walk({ spec: { users: [{ name: 'demo user' }] } }).deploy()
+    const walk = new MachineWalk({ spec: { users: [{ name: 'demo user' }] } }).deploy()
     expect(walk.condition('SpecWarning')).toBeDefined()
     walk.markDeleted().settle()
     expect(walk.condition('SpecWarning')).toBeUndefined()
@@ -114,7 +115,7 @@ describe('deleting a machine', () => {
   })
 
   it('says once what to look at when it lasts, and then nothing new', () => {
-    const walk = new Walk().deploy().markDeleted().settle()
+    const walk = new MachineWalk().deploy().markDeleted().settle()
     const machine = walk.world.machine
     if (machine === undefined) throw new Error('no machine')
     const going = { ...machine, metadata: { ...machine.metadata, deletionTimestamp: toTime(walk.now) } }
@@ -132,7 +133,7 @@ describe('deleting a machine', () => {
 })
 
 it('a disk that was started to be cloned when the machine was deleted is removed with it', () => {
-  const walk = new Walk().settle().disk(DISK.cloning, false).markDeleted().settle()
+  const walk = new MachineWalk().settle().disk(DISK.cloning, false).markDeleted().settle()
   expect(walk.log.at(-1)).toBe('delete DataVolume vm-root')
   walk.diskGone().settle()
   expect(walk.isGone).toBe(true)

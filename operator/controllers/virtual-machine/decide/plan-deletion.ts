@@ -4,7 +4,7 @@ import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
 import type { MachineWorld } from '../world.ts'
 import { withAbsence } from './absence.ts'
 import { type MachinePlan, refused } from './machine-plan.ts'
-import { leftClaim, withMachineStanding } from './status.ts'
+import { leftClaim, withMachineSummary } from './status.ts'
 
 const LOOK_MS = 60_000
 
@@ -24,12 +24,12 @@ export function planMachineDeletion(world: MachineWorld, now: number): MachinePl
   const stays = left === undefined ? '' : `; ${left} is not deleted, because its DataVolume was deleted without it`
   const message = `being deleted: waiting for ${next.kind} ${next.metadata.name}${next === machine ? ' of KubeVirt' : ''}${late}${stays}`
   const { phase = 'Provisioning', image } = vm.status
-  const standing = { phase: phase === 'Failed' ? 'Failed' : 'Provisioning', reason: 'Deleting', message } as const
-  const status = withMachineStanding(
+  const summary = { phase: phase === 'Failed' ? 'Failed' : 'Provisioning', reason: 'Deleting', message } as const
+  const status = withMachineSummary(
     { ...vm.status, addresses: undefined },
     {
       // There is no phase for a deletion. Failed is kept, and any other phase becomes Provisioning, since the machine is not Ready.
-      standing: refused(withAbsence(world, standing), world),
+      summary: refused(withAbsence(world, summary), world),
       image,
       imageReady: { holds: false, reason: 'Deleting', message },
       remarks: [],

@@ -16,20 +16,20 @@ import {
   VM_UID,
 } from '../machine-objects.fixtures.ts'
 import { OWNER, planOf, wanted } from '../machine-plan.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aMachineWorld, type MachineWorldOverrides, NO_PASSWORD } from '../machine-world.fixtures.ts'
 
-const artifact = (more: Partial<typeof ARTIFACT>): WorldOverrides => ({
+const artifact = (more: Partial<typeof ARTIFACT>): MachineWorldOverrides => ({
   image: anImage({ ...PUBLISHED, artifact: { ...ARTIFACT, ...more } }),
 })
 
 const diskSize = (size: string | undefined) => ({ spec: { resources: { cpu: '2', memory: '2Gi', diskSize: size } } })
 
-const secretOf = (overrides: WorldOverrides = {}) => aSecret(aWorld(overrides).cloudInit)
+const secretOf = (overrides: MachineWorldOverrides = {}) => aSecret(aMachineWorld(overrides).cloudInit)
 
 describe('the happy path', () => {
   it('writes what the picture says, in its order, and no more', () => {
-    const walk = new Walk({ image: undefined }).settle()
+    const walk = new MachineWalk({ image: undefined }).settle()
     walk.image(PUBLISHED).disk(DISK.scheduled, false).disk(DISK.cloning).disk(DISK.succeeded)
     walk.kubevirt(KUBEVIRT.starting).instance({ phase: 'Scheduling', addresses: [], nodeName: undefined })
     walk.start()
@@ -70,8 +70,11 @@ describe('the happy path', () => {
   })
 
   it('is two Events: its beginning and its end', () => {
-    expect(new Walk({ image: undefined }).settle().deploy().events).toEqual(['Normal ImageCreated', 'Normal Running'])
-    expect(new Walk().settle().deploy().events).toEqual(['Normal Cloning', 'Normal Running'])
+    expect(new MachineWalk({ image: undefined }).settle().deploy().events).toEqual([
+      'Normal ImageCreated',
+      'Normal Running',
+    ])
+    expect(new MachineWalk().settle().deploy().events).toEqual(['Normal Cloning', 'Normal Running'])
   })
 })
 
@@ -174,7 +177,7 @@ describe('the root disk', () => {
 
 describe('the Secret', () => {
   it('has what the guest is told, and a hash of it for those who see no data', () => {
-    const { cloudInit } = aWorld()
+    const { cloudInit } = aMachineWorld()
     const secret = wanted({}, 'Secret')
     if (cloudInit.kind !== 'rendered') throw new Error('nothing is rendered')
     expect(secret).toMatchObject({ type: 'Opaque', stringData: cloudInit.data })
@@ -188,7 +191,7 @@ describe('the Secret', () => {
   })
 
   it('is the only place of a password', () => {
-    const walk = new Walk({ spec: { users: REFERRING } })
+    const walk = new MachineWalk({ spec: { users: REFERRING } })
     const seen: string[] = []
     const look = () => {
       const { apply, ...plan } = walk.plan()
@@ -203,7 +206,7 @@ describe('the Secret', () => {
     expect(seen.filter((text) => text.includes(PASSWORD))).toEqual([])
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['is missing while the disk is made', { clone: aDisk(DISK.cloning) }],
     ['is missing when the disk has its claim', { clone: aDisk(DISK.cloning), claim: aClaim() }],
     ['is missing when the disk is complete', { clone: aDisk(), claim: aClaim() }],

@@ -9,7 +9,7 @@ import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
 import { removalOf } from '../../../runtime/plan.ts'
 import { sooner } from '../../../runtime/requeue.ts'
-import { withMore } from '../../../runtime/standing.ts'
+import { withMore } from '../../../runtime/summary.ts'
 import { IS_ON, type KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineWorld } from '../world.ts'
 import { withAbsence } from './absence.ts'
@@ -19,7 +19,7 @@ import { planDiskClones, withDiskClones } from './further-clones.ts'
 import { planLostDisks, planNewDisks } from './further-disk-loss.ts'
 import { diskRecords, missingDisks, sharedDisk, titleOfDisk, unfinishedDisk } from './further-disks.ts'
 import { impossibleOverride } from './impossible-overrides.ts'
-import { nodeOf, standingOfDisk, standingOfMachine, waitsForConsumer } from './judge.ts'
+import { nodeOf, summaryOfDisk, summaryOfMachine, waitsForConsumer } from './judge.ts'
 import { refusedOverride } from './machine-overrides.ts'
 import {
   failed,
@@ -33,12 +33,12 @@ import {
   waiting,
 } from './machine-plan.ts'
 import { wantedClaims, wantedMachine, wantedSecret } from './plan-children.ts'
-import { cloneStatus, planDisk, standingOfClone } from './plan-disk.ts'
+import { cloneStatus, planDisk, summaryOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
 import { remarksOnRun } from './plan-remarks.ts'
 import { planRestore, remarksOnRestore } from './plan-restore.ts'
 import { withOthers } from './plan-shared-lists.ts'
-import { leftClaim, type MachineStanding, type Remark } from './status.ts'
+import { leftClaim, type MachineSummary, type Remark } from './status.ts'
 
 /** No watch event reports that access was granted, or that the API server can read a Secret again. */
 const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
@@ -48,7 +48,7 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
   const { cloudInit } = draft.world
   const still = planRestore(draft)
   if (still !== undefined)
-    return { ...still, standing: withAbsence(draft.world, still.standing), status: shownRun(draft.world) }
+    return { ...still, summary: withAbsence(draft.world, still.summary), status: shownRun(draft.world) }
   const blocked = whatBlocks(draft)
   const again = blocked === undefined && !isDiskless(draft.world) ? planNewDisks(draft) : undefined
   if (again !== undefined) return { ...again, status: { ...shownRun(draft.world), ...again.status } }
@@ -61,17 +61,17 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
     withDiskClones(draft, planDisk(draft, image) ?? planDiskClones(draft) ?? planRun(draft))
   if (cloudInit.kind === 'rendered') return step
   const requeue = cloudInit.isRefused ? sooner(step.requeue, SECRET_LOOK) : step.requeue
-  if (step.standing.reason === cloudInit.reason) return { ...step, requeue }
+  if (step.summary.reason === cloudInit.reason) return { ...step, requeue }
   // The guest keeps what cloud-init set up at its first start.
-  return { ...step, requeue, standing: withMore(step.standing, `; ${cloudInit.message}`) }
+  return { ...step, requeue, summary: withMore(step.summary, `; ${cloudInit.message}`) }
 }
 
 /** Returns the plan of a machine that is left as it is. */
-function standstill(draft: MachineDraft, blocked: MachineStanding | undefined): Step | undefined {
+function standstill(draft: MachineDraft, blocked: MachineSummary | undefined): Step | undefined {
   const lost = planLostDisks(draft, blocked)
   const { world } = draft
   if (lost !== undefined) return { ...lost, status: { ...shownRun(world), ...(hasBooted(world) && firstStart(draft)) } }
-  return blocked && { standing: blocked }
+  return blocked && { summary: blocked }
 }
 
 function isDiskless(world: MachineWorld): boolean {
@@ -82,21 +82,21 @@ function isDiskless(world: MachineWorld): boolean {
  * KubeVirt starts a machine from any claim that has the name of its disk. So KubeVirt's machine is removed if it has no disk: before a foreign
  * claim appears, or with the guest that was started from one. The disk is made when the machine is gone.
  */
-function planDiskless(draft: MachineDraft, blocked: MachineStanding | undefined): Step | undefined {
+function planDiskless(draft: MachineDraft, blocked: MachineSummary | undefined): Step | undefined {
   const { world } = draft
   const { machine, clone } = world
   if (machine === undefined || !isDiskless(world)) return undefined
   const again = waiting('Cloning', 'the root disk is gone, and is recreated')
-  const stands = blocked ?? (clone === undefined ? again : standingOfClone(draft, clone))
+  const stands = blocked ?? (clone === undefined ? again : summaryOfClone(draft, clone))
   const why = `VirtualMachine ${machine.metadata.name} of KubeVirt has no disk from the operator, and is removed: it would start from any claim of that name`
   const removed = withMore(stands, `; ${why}`)
   const remove = removalOf(machine)
   const onlyIf = [noDisk(world)]
   const step = { remove, ...(remove.length > 0 && { onlyIf }), status: { addresses: undefined } }
-  return blocked === undefined ? judged(draft, removed, step) : { ...step, standing: removed }
+  return blocked === undefined ? judged(draft, removed, step) : { ...step, summary: removed }
 }
 
-function whatBlocks(draft: MachineDraft): MachineStanding | undefined {
+function whatBlocks(draft: MachineDraft): MachineSummary | undefined {
   const { vm, conflict, orphan, leaving, hasDataVolumes, hasKubeVirt, cloudInit, secret } = draft.world
   if (conflict !== undefined) {
     const message = `${conflict} exists and belongs to somebody else: it is left alone; delete it if nobody needs it, or give the virtual machine another name`
@@ -152,10 +152,10 @@ function planRun(draft: MachineDraft): Step {
   const { world } = draft
   const { machine, clone } = world
   // KubeVirt's machine names the Secret, and has a hash of its content that is salted with the uid of the Secret.
-  if (world.secret === undefined) return judged(draft, standing(world), { apply: wantedSecret(world) })
+  if (world.secret === undefined) return judged(draft, summary(world), { apply: wantedSecret(world) })
   const missing = missingDisks(world)
   // KubeVirt would report misleading states. How long people need does not count.
-  if (machine === undefined && missing !== undefined) return { standing: waiting('DiskMissing', missing) }
+  if (machine === undefined && missing !== undefined) return { summary: waiting('DiskMissing', missing) }
   const rendered = wantedMachine(draft)
   const { wanted, others, gone, isTooLarge } = withOthers(world, rendered, machine)
   const isGoing = isTerminating(machine)
@@ -169,7 +169,7 @@ function planRun(draft: MachineDraft): Step {
     // The name of a claim that is lost is kept, so that the message names it as long as it is lost.
     restoredClaim: world.isRestoredClaimLost ? world.vm.status.restoredClaim : world.restoredClaim,
   }
-  const stands = standing(world)
+  const stands = summary(world)
   const remarks = [
     ...remarksOnRun(draft, { specHash: status.specHash, fingerprint, isTooLarge }),
     ...remarksOnRestore(world),
@@ -185,7 +185,7 @@ function planRun(draft: MachineDraft): Step {
     events,
   }
   if (missing !== undefined && stands.phase === 'Provisioning')
-    return { ...work, standing: withMore(waiting('DiskMissing', missing), `; ${stands.message}`) }
+    return { ...work, summary: withMore(waiting('DiskMissing', missing), `; ${stands.message}`) }
   const step = judged(draft, stands, work)
   return stands.reason === 'StartFailed' ? withRetry(draft, step) : step
 }
@@ -238,37 +238,37 @@ export function firstStart({ world, now }: MachineDraft, fingerprint?: string): 
   return { bootedAt, specHash: (isSame && status.specHash) || specHash, secretHash }
 }
 
-function standing(world: MachineWorld): MachineStanding {
+function summary(world: MachineWorld): MachineSummary {
   const left = leftClaim(world)
-  const stands = standingOf(world)
+  const stands = summaryOf(world)
   if (left === undefined) return stands
   return withMore(stands, `; its DataVolume is gone: ${left} is kept when the virtual machine is deleted`)
 }
 
-function standingOf(world: MachineWorld): MachineStanding {
+function summaryOf(world: MachineWorld): MachineSummary {
   const { machine, clone, obstacle, instance, spec } = world
   const isCloning = clone !== undefined && clone.phase !== 'Succeeded'
   if (machine === undefined)
-    return isCloning ? standingOfDisk(clone) : waiting('Starting', 'VirtualMachine of KubeVirt is being created')
+    return isCloning ? summaryOfDisk(clone) : waiting('Starting', 'VirtualMachine of KubeVirt is being created')
   if (isTerminating(machine)) {
     const message = `VirtualMachine ${machine.metadata.name} of KubeVirt is being deleted: it is recreated when it is gone`
     return waiting('Starting', message)
   }
-  const off = standingOff(world)
+  const off = summaryOff(world)
   if (off !== undefined) return off
   // Until the disk is complete, KubeVirt's state is stale or about something else.
-  if (isCloning && !machine.isReady) return standingOfDisk(clone, machine)
+  if (isCloning && !machine.isReady) return summaryOfDisk(clone, machine)
   const further = unfinishedDisk(world)
   if (further?.given !== undefined && !machine.isReady)
-    return standingOfDisk(further.ofImage.clone, machine, `disk ${further.spec.name}`)
-  return standingOfMachine(machine, obstacle, instance, spec.ok ? spec.spec.readiness : undefined)
+    return summaryOfDisk(further.ofImage.clone, machine, `disk ${further.spec.name}`)
+  return summaryOfMachine(machine, obstacle, instance, spec.ok ? spec.spec.readiness : undefined)
 }
 
 /**
- * Returns the standing of a machine that is off or stopping, as its spec requires or allows; undefined if it is to run, runs, or starts.
+ * Returns the summary of a machine that is off or stopping, as its spec requires or allows; undefined if it is to run, runs, or starts.
  * A disk that waits for its first consumer waits for the first start: a machine that is off has all that it can have until then.
  */
-function standingOff(world: MachineWorld): MachineStanding | undefined {
+function summaryOff(world: MachineWorld): MachineSummary | undefined {
   const { machine, clone } = world
   const strategy = runStrategyOf(world)
   const hasDisk = clone === undefined || clone.phase === 'Succeeded' || waitsForConsumer(clone)
@@ -276,7 +276,7 @@ function standingOff(world: MachineWorld): MachineStanding | undefined {
   return strategy === 'Halted' ? halted(world, machine) : leftOff(world, machine)
 }
 
-function halted({ instance, spec }: MachineWorld, machine: KubeVirtView): MachineStanding {
+function halted({ instance, spec }: MachineWorld, machine: KubeVirtView): MachineSummary {
   const field = spec.ok && isHalted(spec.spec) ? 'spec.powerState' : 'spec.runStrategy'
   if (machine.runStrategy !== 'Halted') return waiting('Stopping', `${field} is Halted: the machine is switched off`)
   if (instance !== undefined || isOn(machine)) {
@@ -287,7 +287,7 @@ function halted({ instance, spec }: MachineWorld, machine: KubeVirtView): Machin
 }
 
 /** Under `Manual` people start and stop the guest, and KubeVirt does nothing by itself. */
-function leftOff({ instance }: MachineWorld, machine: KubeVirtView): MachineStanding | undefined {
+function leftOff({ instance }: MachineWorld, machine: KubeVirtView): MachineSummary | undefined {
   const isOver = instance === undefined || instance.phase === 'Succeeded' || instance.phase === 'Failed'
   const isBusy = isOn(machine) || machine.isStartAsked
   if (machine.runStrategy !== 'Manual' || !isOver || isBusy || machine.failure !== '') return undefined

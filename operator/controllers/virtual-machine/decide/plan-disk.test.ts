@@ -3,13 +3,13 @@ import type { KubeObject } from '../../../kube/kube-object.ts'
 import { HOUR, MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK, NO_SOURCE, SOURCE } from '../machine-disks.fixtures.ts'
 import { ARTIFACT, aMachine, anInstance, KUBEVIRT, PUBLISHED, QUEUED } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aRunningWorld, aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aMachineWorld, aRunningWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import type { CloneFacts } from '../world.ts'
 import { planMachine } from './plan.ts'
 
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
-const writes = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) => !line.startsWith('status'))
+const writes = (walk: MachineWalk, from = 0) => walk.log.slice(from).filter((line) => !line.startsWith('status'))
 const going = <T extends KubeObject>(object: T | undefined): T => {
   if (object === undefined) throw new Error('it is not there')
   return { ...object, metadata: { ...object.metadata, ...GOING } }
@@ -29,7 +29,7 @@ describe('a clone that CDI has given up', () => {
       'CDI gives no reason',
     ],
   ])('fails the machine, with %s', (_what, disk, text) => {
-    const walk = new Walk().settle().disk(disk, false)
+    const walk = new MachineWalk().settle().disk(disk, false)
     expect([walk.stand, walk.message]).toEqual([
       'Failed/CloneFailed',
       `DataVolume vm-root is Failed: ${text}; fix the cause, then delete the DataVolume: the disk is cloned again`,
@@ -40,7 +40,7 @@ describe('a clone that CDI has given up', () => {
   })
 
   it('is made again when somebody deletes it', () => {
-    const walk = new Walk().settle().disk(DISK.failed)
+    const walk = new MachineWalk().settle().disk(DISK.failed)
     const before = walk.log.length
     walk.set({ clone: going(walk.world.clone) }).settle()
     expect(walk.stand).toBe('Provisioning/Cloning')
@@ -51,7 +51,7 @@ describe('a clone that CDI has given up', () => {
   })
 
   it('is given all its time again when somebody deletes it, however late', () => {
-    const walk = new Walk().settle().disk(DISK.failed)
+    const walk = new MachineWalk().settle().disk(DISK.failed)
     walk
       .after(5 * HOUR)
       .diskGone()
@@ -62,7 +62,7 @@ describe('a clone that CDI has given up', () => {
 
 describe('a clone whose source is gone', () => {
   const lost = (more: Partial<CloneFacts> = {}) => {
-    const walk = new Walk().settle().disk({ ...DISK.cloning, ...more }, false)
+    const walk = new MachineWalk().settle().disk({ ...DISK.cloning, ...more }, false)
     return walk.set({ hasCloneSource: false })
   }
 
@@ -109,13 +109,13 @@ describe('a clone whose source is gone', () => {
   })
 
   it('is asked for also where only the image is wanted', () => {
-    const walk = new Walk({ spec: { ignoreOnDeploy: true }, hasCloneSource: false }).settle()
+    const walk = new MachineWalk({ spec: { ignoreOnDeploy: true }, hasCloneSource: false }).settle()
     expect(walk.stand).toBe('Provisioning/CloneSourceGone')
     expect(walk.set({ hasCloneSource: true }).settle().stand).toBe('Ready/IgnoredOnDeploy')
   })
 
   it('is of no matter to an image that a machine has its disk of', () => {
-    const walk = new Walk().deploy().set({ clone: undefined, hasCloneSource: false }).settle()
+    const walk = new MachineWalk().deploy().set({ clone: undefined, hasCloneSource: false }).settle()
     expect([walk.stand, walk.condition('ImageReady')?.status]).toEqual(['Ready/Running', 'True'])
   })
 
@@ -127,7 +127,7 @@ describe('a clone whose source is gone', () => {
   })
 
   it('is looked for every minute, as nobody tells', () => {
-    const walk = new Walk().settle().disk(DISK.cloning)
+    const walk = new MachineWalk().settle().disk(DISK.cloning)
     expect(walk.plan().requeue).toEqual({ afterMs: MINUTE, because: expect.stringContaining('cloned from') })
     walk.now += 30 * MINUTE - 1
     expect(walk.plan().requeue?.afterMs).toBe(1)
@@ -135,7 +135,7 @@ describe('a clone whose source is gone', () => {
   })
 
   it('is removed however late it is', () => {
-    const walk = new Walk({ policy: { kickLimit: 0 } }).settle().disk(DISK.cloning)
+    const walk = new MachineWalk({ policy: { kickLimit: 0 } }).settle().disk(DISK.cloning)
     walk.after(HOUR).set({ hasCloneSource: false })
     expect(walk.plan().remove).toHaveLength(1)
     expect(walk.plan().status.phase).toBe('Failed')
@@ -166,7 +166,7 @@ describe('a clone whose source is gone', () => {
 
 describe('a disk that somebody deletes before it has booted', () => {
   it('takes the machine with it, which would hold its claim, and both are made again', () => {
-    const walk = new Walk().settle().disk(DISK.cloning)
+    const walk = new MachineWalk().settle().disk(DISK.cloning)
     const before = walk.log.length
     walk.set({ clone: going(walk.world.clone) }).settle()
     expect(writes(walk, before)).toEqual(['delete VirtualMachine vm'])
@@ -176,7 +176,7 @@ describe('a disk that somebody deletes before it has booted', () => {
   })
 
   it('and that is complete is only waited for', () => {
-    const walk = new Walk().settle().disk(DISK.succeeded)
+    const walk = new MachineWalk().settle().disk(DISK.succeeded)
     const before = walk.log.length
     walk.set({ clone: going(walk.world.clone) }).settle()
     expect(writes(walk, before)).toEqual([])
@@ -188,7 +188,7 @@ describe('a disk that has booted', () => {
   const source = { hasCloneSource: false }
 
   /** What shows that the guest may have written to its disk. */
-  const signs: [string, WorldOverrides][] = [
+  const signs: [string, MachineWorldOverrides][] = [
     ['that once ran', { status: booted, instance: undefined }],
     ['that runs', { status: {}, instance: anInstance() }],
     [
@@ -197,14 +197,14 @@ describe('a disk that has booted', () => {
     ],
     ['whose machine is gone', { status: booted, instance: undefined, machine: undefined }],
   ]
-  const troubles: [string, WorldOverrides][] = [
+  const troubles: [string, MachineWorldOverrides][] = [
     ['its source is gone while CDI says that it clones', { clone: aDisk(DISK.cloning), ...source }],
     ['CDI says that it failed', { clone: aDisk(DISK.failed) }],
     ['it is being deleted', { clone: aDisk({}, GOING), claim: aClaim(GOING) }],
     ['it is being deleted while CDI says that it clones', { clone: aDisk(DISK.cloning, GOING), claim: aClaim(GOING) }],
     ['its DataVolume is gone', { clone: undefined }],
     ['its image is gone', { image: undefined }],
-    ['its image has another artifact', { image: aWorld(artifactOf('golden-99999999')).image }],
+    ['its image has another artifact', { image: aMachineWorld(artifactOf('golden-99999999')).image }],
     ['its time is over', { policy: { vmProvisionTimeoutMs: 1 } }],
   ]
 
@@ -223,7 +223,7 @@ describe('a disk that has booted', () => {
   })
 
   it('lives on as a claim when its DataVolume is taken away, though its machine is deleted too', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const before = walk.log.length
     walk.set({ clone: undefined }).machineGone().settle()
     expect(writes(walk, before)).toEqual(['apply VirtualMachine vm'])
@@ -231,14 +231,14 @@ describe('a disk that has booted', () => {
   })
 
   it('lives on as a claim whatever becomes of the image meanwhile', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const before = walk.log.length
     walk.set({ clone: undefined, image: undefined }).machineGone().settle()
     expect(writes(walk, before)).toEqual(['apply VirtualMachine vm'])
   })
 })
 
-function artifactOf(name: string): WorldOverrides {
-  const { image } = aWorld()
+function artifactOf(name: string): MachineWorldOverrides {
+  const { image } = aMachineWorld()
   return { image: image && { ...image, status: { ...PUBLISHED, artifact: { ...ARTIFACT, name } } } }
 }

@@ -4,16 +4,16 @@ import { toTime } from '../../../base/time.ts'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { removalOf } from '../../../runtime/plan.ts'
-import { withMore } from '../../../runtime/standing.ts'
+import { withMore } from '../../../runtime/summary.ts'
 import type { CloneFacts } from '../world.ts'
 import { judged } from './deadline.ts'
 import { rebuildRequestOf } from './disk-loss.ts'
-import { standingOfDisk } from './judge.ts'
+import { summaryOfDisk } from './judge.ts'
 import { hasBooted, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
 import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
 import { canHang } from './plan-hung.ts'
 import type { ImageState } from './plan-image.ts'
-import type { MachineStanding } from './status.ts'
+import type { MachineSummary } from './status.ts'
 
 /** Plans the disk and the Secret. Returns undefined once the disk exists, or is far enough for KubeVirt's machine. */
 export function planDisk(draft: MachineDraft, image: ImageState): Step | undefined {
@@ -23,15 +23,15 @@ export function planDisk(draft: MachineDraft, image: ImageState): Step | undefin
   if (clone === undefined) return hasClaim ? undefined : newDisk(draft, image)
   // A guest that has started may have written to its disk: from then on only people decide about it.
   if (!hasBooted(draft.world) && clone.phase !== 'Succeeded') return unfinishedDisk(draft, clone)
-  return hasClaim ? undefined : judged(draft, standingOfClone(draft, clone), { status: cloneStatus(draft, clone) })
+  return hasClaim ? undefined : judged(draft, summaryOfClone(draft, clone), { status: cloneStatus(draft, clone) })
 }
 
-/** Returns the standing of a disk. If a foreign claim is in the place of its own, CDI waits until that is gone and may not report it. */
-export function standingOfClone({ world: { claim, foreignClaim } }: MachineDraft, clone: CloneFacts): MachineStanding {
-  const standing = standingOfDisk(clone)
-  if (claim !== undefined || foreignClaim === undefined) return standing
+/** Returns the summary of a disk. If a foreign claim is in the place of its own, CDI waits until that is gone and may not report it. */
+export function summaryOfClone({ world: { claim, foreignClaim } }: MachineDraft, clone: CloneFacts): MachineSummary {
+  const summary = summaryOfDisk(clone)
+  if (claim !== undefined || foreignClaim === undefined) return summary
   const why = `; ${foreignClaim} has the name of its claim and belongs to somebody else: CDI continues when that is deleted; if it is not deleted, check its finalizers`
-  return withMore(standing, why)
+  return withMore(summary, why)
 }
 
 /** Plans a disk that only CDI has written to. */
@@ -43,30 +43,30 @@ function unfinishedDisk(draft: MachineDraft, clone: CloneFacts): Step | undefine
     return judged(draft, waiting('Cloning', message), { status, remove: removalOf(machine) })
   }
   const why = whyReplaced(draft, clone)
-  if (why !== undefined) return judged(draft, why.standing, { status, remove: removalOf(clone, ...(why.onlyIf ?? [])) })
-  if (clone.phase === 'Failed') return { standing: standingOfDisk(clone), status }
+  if (why !== undefined) return judged(draft, why.summary, { status, remove: removalOf(clone, ...(why.onlyIf ?? [])) })
+  if (clone.phase === 'Failed') return { summary: summaryOfDisk(clone), status }
   const secret = wantedSecret(draft.world)
   if (claim !== undefined && (secret.length === 0 || machine !== undefined)) return undefined
-  return judged(draft, standingOfClone(draft, clone), { apply: secret, status })
+  return judged(draft, summaryOfClone(draft, clone), { apply: secret, status })
 }
 
-function whyReplaced(draft: MachineDraft, clone: CloneFacts): Pick<Step, 'standing' | 'onlyIf'> | undefined {
+function whyReplaced(draft: MachineDraft, clone: CloneFacts): Pick<Step, 'summary' | 'onlyIf'> | undefined {
   const { vm, claim, hasCloneSource } = draft.world
   const wants = wantsOf(draft)
   const madeFor = vm.status.clone?.generation ?? wants.generation
   if (clone.phase === 'Failed' && wants.generation !== madeFor)
-    return { standing: waiting('Cloning', 'the spec changed: the root disk that failed is recreated') }
+    return { summary: waiting('Cloning', 'the spec changed: the root disk that failed is recreated') }
   const changed = changedSince(vm.status.clone, wants)
   if (changed.length > 0)
-    return { standing: waiting('Cloning', `${changed.join(' and ')} changed: the root disk is recreated`) }
+    return { summary: waiting('Cloning', `${changed.join(' and ')} changed: the root disk is recreated`) }
   // A disk that CDI has not looked at yet may have been filled in another life of the cluster.
   const isUntouched = claim === undefined || (clone.phase !== '' && clone.phase !== 'Unknown')
   if (hasCloneSource || clone.phase === 'Failed' || !isUntouched) return undefined
   const message = 'what the root disk was being cloned from is gone: it is cloned again from the current artifact'
-  const standing = waiting('CloneSourceGone', message)
-  if (clone.cloneOf === undefined) return { standing }
+  const summary = waiting('CloneSourceGone', message)
+  if (clone.cloneOf === undefined) return { summary }
   const { kind, namespace, name } = clone.cloneOf
-  return { standing, onlyIf: [{ absent: [{ type: CLONE_SOURCES[kind], namespace, name }], whose: "anybody's" }] }
+  return { summary, onlyIf: [{ absent: [{ type: CLONE_SOURCES[kind], namespace, name }], whose: "anybody's" }] }
 }
 
 /** Plans a disk for a machine that has none: the first one, or a replacement for one that people deleted. */

@@ -2,22 +2,22 @@ import { describe, expect, it } from 'vitest'
 import { START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK, NO_DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aRunningWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aRunningWorld, type MachineWorldOverrides, NO_PASSWORD } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const CLAIM = 'PersistentVolumeClaim vm-root'
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 const WHY =
   'VirtualMachine vm of KubeVirt has no disk from the operator, and is removed: it would start from any claim of that name'
-const planOf = (more: WorldOverrides) => {
+const planOf = (more: MachineWorldOverrides) => {
   const gone = { clone: undefined, claim: undefined, instance: undefined, machine: aMachine(KUBEVIRT.stopped) }
   const status = { observedGeneration: 1 }
   return planMachine(aRunningWorld({ ...gone, status, ...more }), START)
 }
 
 describe('KubeVirt’s machine that has never run, and has neither a DataVolume nor a claim of ours', () => {
-  it.each<[string, WorldOverrides, string, string]>([
+  it.each<[string, MachineWorldOverrides, string, string]>([
     ['as people have deleted both', {}, 'Cloning', 'the root disk is gone, and is recreated'],
     ['as CDI is gone', { hasDataVolumes: false }, 'CDIMissing', 'install CDI'],
     ['and neither an image', { image: undefined }, 'Cloning', 'the root disk is gone'],
@@ -56,7 +56,7 @@ describe('KubeVirt’s machine that has never run, and has neither a DataVolume 
     expect(status.addresses).toBeUndefined()
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['is going already', { machine: aMachine(KUBEVIRT.stopped, GOING) }],
     ['is not to be deployed any more', { spec: { ignoreOnDeploy: true } }],
     ['cannot get another, as its namespace goes', { namespaceTerminating: true }],
@@ -67,7 +67,7 @@ describe('KubeVirt’s machine that has never run, and has neither a DataVolume 
 })
 
 describe('KubeVirt’s machine that has a disk', () => {
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['whose DataVolume is gone', { claim: aClaim() }],
     ['that is being deleted', { claim: aClaim(GOING) }],
     ['whose claim is made again by CDI', { clone: aDisk(DISK.cloning) }],
@@ -80,7 +80,7 @@ describe('KubeVirt’s machine that has a disk', () => {
 
 describe('a disk whose claim cannot be made', () => {
   it('says which claim of somebody else has its name, where CDI does not', () => {
-    const walk = new Walk().settle().disk(DISK.new, false).set({ foreignClaim: CLAIM }).settle()
+    const walk = new MachineWalk().settle().disk(DISK.new, false).set({ foreignClaim: CLAIM }).settle()
     expect([walk.stand, walk.message]).toEqual([
       'Provisioning/Cloning',
       `the root disk is being cloned, CDI says nothing yet; ${CLAIM} has the name of its claim and belongs to somebody else: CDI continues when that is deleted; if it is not deleted, check its finalizers`,

@@ -5,11 +5,11 @@ import { changeTo } from '../../../runtime/owned-fields.ts'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { anInstance, KUBEVIRT, PASSWORD, SPEC } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
 
 describe('what others change', () => {
-  const applied = (walk: Walk): readonly KubeObject[] => walk.plan().apply
-  type Change = Parameters<Walk['tamper']>[0]
+  const applied = (walk: MachineWalk): readonly KubeObject[] => walk.plan().apply
+  type Change = Parameters<MachineWalk['tamper']>[0]
 
   it.each<[string, Change]>([
     ['stopped the machine', { spec: { runStrategy: 'Halted' } }],
@@ -20,29 +20,29 @@ describe('what others change', () => {
     ['removed our labels', { metadata: { labels: {} } }],
     ['removed the fingerprint', { metadata: { annotations: {} } }],
   ])('in our part of the machine is put right: somebody %s', (_what, change) => {
-    const walk = new Walk().deploy().tamper(change)
+    const walk = new MachineWalk().deploy().tamper(change)
     expect(applied(walk).map(({ kind, metadata: { name } }) => `${kind} ${name}`)).toEqual(['VirtualMachine vm'])
     const before = walk.log.length
     expect(walk.settle().log.slice(before)).toEqual(['apply VirtualMachine vm'])
   })
 
-  it.each<[string, (walk: Walk) => Change]>([
+  it.each<[string, (walk: MachineWalk) => Change]>([
     ['labelled it', ({ world }) => ({ metadata: { labels: { ...world.machine?.metadata.labels, app: 'theirs' } } })],
     ['chose an architecture', () => ({ template: { architecture: 'arm64' } })],
     ['set a priority', () => ({ template: { priorityClassName: 'high' } })],
   ])('elsewhere in the machine is theirs: somebody %s', (_what, change) => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     expect(applied(walk.tamper(change(walk)))).toEqual([])
   })
 
   it('nothing at all: what KubeVirt itself adds is no change', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     expect(applied(walk)).toEqual([])
     expect(walk.settle().step()).toBe(false)
   })
 
   it('a machine that is deleted is made again when it is gone, on the same disk and with the same identity', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const { machine } = walk.world
     if (machine === undefined) throw new Error('no machine')
     const before = walk.log.length
@@ -57,7 +57,7 @@ describe('what others change', () => {
   })
 
   it('the identity that the guest has is kept, whoever gave it', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const firmware = { uuid: '00000000-0000-8000-8000-000000000000' }
     const { machine } = walk.world
     if (machine === undefined) throw new Error('no machine')
@@ -68,16 +68,16 @@ describe('what others change', () => {
   describe('the hardware', () => {
     const EFI = { efi: { secureBoot: false, persistent: true } }
     type Domain = { readonly firmware: object; readonly features?: object; readonly devices: object }
-    const domainOf = ({ world: { machine } }: Walk) => {
+    const domainOf = ({ world: { machine } }: MachineWalk) => {
       if (machine === undefined) throw new Error('no machine')
       return (machine.spec as { readonly template: { readonly spec: { readonly domain: Domain } } }).template.spec
         .domain
     }
-    const hardware = (walk: Walk) => {
+    const hardware = (walk: MachineWalk) => {
       const { firmware, features, devices } = domainOf(walk)
       return { ...firmware, ...features, ...devices }
     }
-    const given = (walk: Walk) => {
+    const given = (walk: MachineWalk) => {
       const { firmware, devices, ...domain } = domainOf(walk)
       const own = { firmware: { ...firmware, bootloader: EFI }, devices: { ...devices, tpm: { persistent: true } } }
       return walk.tamper({
@@ -86,7 +86,7 @@ describe('what others change', () => {
     }
 
     it('that people gave it stays, as long as the spec does not name it', () => {
-      expect(applied(given(new Walk().deploy()))).toEqual([])
+      expect(applied(given(new MachineWalk().deploy()))).toEqual([])
     })
 
     it.each<[string, Readonly<Record<string, unknown>>, object]>([
@@ -102,13 +102,13 @@ describe('what others change', () => {
         { bootloader: { efi: { secureBoot: true } }, smm: { enabled: true } },
       ],
     ])('is that of the spec: %s', (_what, spec, expected) => {
-      const walk = given(new Walk().deploy()).edit(spec).settle()
+      const walk = given(new MachineWalk().deploy()).edit(spec).settle()
       expect(hardware(walk)).toMatchObject(expected)
       expect(applied(walk)).toEqual([])
     })
 
     it('has no TPM where the spec says so, and one without memory of before where it asks for one', () => {
-      const walk = given(new Walk().deploy()).edit({ tpm: false }).settle()
+      const walk = given(new MachineWalk().deploy()).edit({ tpm: false }).settle()
       expect(hardware(walk)).not.toHaveProperty('tpm')
       expect(hardware(walk.edit({ tpm: true }).settle())).toMatchObject({ tpm: {} })
       expect(hardware(walk.edit({ firmware: 'uefi-secure' }).settle())).toMatchObject({ smm: { enabled: true } })
@@ -124,7 +124,7 @@ describe('what others change', () => {
       }
       readonly volumes: object[]
     }
-    const guest = ({ world: { machine } }: Walk) => {
+    const guest = ({ world: { machine } }: MachineWalk) => {
       if (machine === undefined) throw new Error('no machine')
       return (machine.spec as { template: { spec: Guest } }).template.spec
     }
@@ -132,10 +132,10 @@ describe('what others change', () => {
       features: { kvm: { hidden: true }, hyperv: { vpindex: {} } },
       clock: { timezone: 'Europe/Berlin' },
     }
-    const gift = (walk: Walk) => walk.tamper({ template: { domain: { ...guest(walk).domain, ...THEIRS } } })
+    const gift = (walk: MachineWalk) => walk.tamper({ template: { domain: { ...guest(walk).domain, ...THEIRS } } })
 
     it('is that of KubeVirt, beside what people gave it', () => {
-      const walk = gift(new Walk().deploy())
+      const walk = gift(new MachineWalk().deploy())
       expect(applied(walk)).toEqual([])
       walk.edit({ os: 'windows' }).settle()
       expect(guest(walk).domain).toMatchObject({
@@ -153,7 +153,7 @@ describe('what others change', () => {
     })
 
     it('goes when the spec says that it is none', () => {
-      const walk = new Walk().deploy()
+      const walk = new MachineWalk().deploy()
       const before = guest(walk)
       walk.edit({ os: 'windows', sysprepSecretRef: { name: 'answers' } }).settle()
       expect(guest(walk).volumes).toContainEqual({ name: 'sysprep', sysprep: { secret: { name: 'answers' } } })
@@ -161,11 +161,11 @@ describe('what others change', () => {
       expect([guest(walk), applied(walk)]).toEqual([before, []])
     })
 
-    it.each<[string, Parameters<Walk['edit']>[0]]>([
+    it.each<[string, Parameters<MachineWalk['edit']>[0]]>([
       ['is none', { os: undefined }],
       ['has a preference', { preference: { name: 'windows.11' } }],
     ])('goes without the features of others when it %s', (_, change) => {
-      const walk = new Walk().deploy().edit({ os: 'windows' }).settle()
+      const walk = new MachineWalk().deploy().edit({ os: 'windows' }).settle()
       const wanted = applied(walk.edit(change)).find(({ kind }) => kind === 'VirtualMachine')
       const patch = changeTo(wanted as KubeObject, walk.world.machine as KubeObject)
       expect(patch).toHaveProperty('spec.template.spec.domain.features', { acpi: null, apic: null, hyperv: null })
@@ -173,7 +173,7 @@ describe('what others change', () => {
     })
 
     it('leaves alone a CD-ROM of people that has the name of ours', () => {
-      const walk = new Walk().deploy()
+      const walk = new MachineWalk().deploy()
       const theirs = { name: 'sysprep', sysprep: { configMap: { name: 'theirs' } } }
       walk.tamper({ template: { volumes: [...guest(walk).volumes, theirs] } }).settle()
       expect(guest(walk).volumes).toContainEqual(theirs)
@@ -186,18 +186,18 @@ describe('what others change', () => {
       readonly preference?: object
       readonly template: { readonly spec: { readonly domain: { readonly devices: { readonly disks: object[] } } } }
     }
-    const guest = ({ world: { machine } }: Walk) => {
+    const guest = ({ world: { machine } }: MachineWalk) => {
       if (machine === undefined) throw new Error('no machine')
       return machine.spec as Guest
     }
-    const domain = (walk: Walk) => guest(walk).template.spec.domain
+    const domain = (walk: MachineWalk) => guest(walk).template.spec.domain
     const cluster = (name: string, more: object = {}) => ({ kind: 'VirtualMachineClusterInstancetype', name, ...more })
     const small = { resources: undefined, instancetype: { name: 'u1.small' } }
     const windows = { preference: { name: 'windows.11' } }
     const PREFERENCE = { kind: 'VirtualMachineClusterPreference', name: 'windows.11' }
 
     /** What KubeVirt does with the reference policy expand. */
-    const expand = (walk: Walk, memory = '2Gi') => {
+    const expand = (walk: MachineWalk, memory = '2Gi') => {
       const { devices, ...rest } = domain(walk)
       const disks = devices.disks.map((disk) => ({ ...disk, disk: { bus: 'sata' }, cache: 'none' }))
       const sized = { cpu: { sockets: 1, cores: 2, threads: 1, model: 'x' }, memory: { guest: memory, hugepages: {} } }
@@ -207,7 +207,7 @@ describe('what others change', () => {
     }
 
     it('take the place of CPU and memory, and leave the devices to the preference', () => {
-      const walk = new Walk()
+      const walk = new MachineWalk()
         .deploy()
         .edit({ ...small, ...windows })
         .settle()
@@ -223,7 +223,7 @@ describe('what others change', () => {
     })
 
     it('keep the revision that KubeVirt has noted, as long as the name is the same', () => {
-      const walk = new Walk().deploy().edit(small).settle()
+      const walk = new MachineWalk().deploy().edit(small).settle()
       const noted = cluster('u1.small', { revisionName: 'vm-u1.small-1' })
       walk.tamper({ spec: { instancetype: noted } })
       expect([guest(walk).instancetype, applied(walk)]).toEqual([noted, []])
@@ -235,7 +235,7 @@ describe('what others change', () => {
 
     it('that KubeVirt puts into the machine are not written again', () => {
       const walk = expand(
-        new Walk()
+        new MachineWalk()
           .deploy()
           .edit({ ...small, ...windows })
           .settle(),
@@ -252,7 +252,7 @@ describe('what others change', () => {
 
     it('that KubeVirt has put into the machine make room for others', () => {
       const walk = expand(
-        new Walk()
+        new MachineWalk()
           .deploy()
           .edit({ ...small, ...windows })
           .settle(),
@@ -267,19 +267,19 @@ describe('what others change', () => {
     })
 
     it('that people take away come back, and those of people stay', () => {
-      const walk = new Walk()
+      const walk = new MachineWalk()
         .deploy()
         .edit({ ...small, ...windows })
         .settle()
       walk.tamper({ spec: { preference: undefined } }).settle()
       expect(guest(walk).preference).toEqual(PREFERENCE)
-      const theirs = new Walk().deploy().tamper({ spec: { preference: { name: 'theirs' } } })
+      const theirs = new MachineWalk().deploy().tamper({ spec: { preference: { name: 'theirs' } } })
       expect(applied(theirs)).toEqual([])
       expect(guest(theirs.edit({ name: 'other' }).settle()).preference).toEqual({ name: 'theirs' })
     })
 
     it('that do not exist are told', () => {
-      const walk = new Walk().deploy().edit(small).settle().set({ instance: undefined })
+      const walk = new MachineWalk().deploy().edit(small).settle().set({ instance: undefined })
       const message = 'virtualmachineclusterinstancetypes.instancetype.kubevirt.io "u1.small" not found'
       const conditions = [{ type: 'Failure', status: 'True', reason: 'FailedFindInstancetype', message }]
       walk.kubevirt({ printableStatus: 'Stopped', conditions })
@@ -288,7 +288,7 @@ describe('what others change', () => {
   })
 
   describe('the placement', () => {
-    const placed = ({ world: { machine } }: Walk) => {
+    const placed = ({ world: { machine } }: MachineWalk) => {
       if (machine === undefined) throw new Error('no machine')
       const { nodeSelector, tolerations } = (machine.spec as { template: { spec: Placement } }).template.spec
       return { nodeSelector, tolerations }
@@ -299,14 +299,14 @@ describe('what others change', () => {
     const THEIRS = { nodeSelector: { zone: 'a' }, tolerations: [{ key: 'theirs' }] }
 
     it('that people gave it stays, as long as the spec says nothing of it', () => {
-      const walk = new Walk().deploy().tamper({ template: THEIRS })
+      const walk = new MachineWalk().deploy().tamper({ template: THEIRS })
       expect(applied(walk)).toEqual([])
       walk.edit({ nodeSelector: LAB }).settle()
       expect(placed(walk)).toEqual({ ...THEIRS, nodeSelector: LAB })
     })
 
     it('is that of the spec, and is put right', () => {
-      const walk = new Walk().deploy().edit({ nodeSelector: LAB, tolerations: TAINT }).settle()
+      const walk = new MachineWalk().deploy().edit({ nodeSelector: LAB, tolerations: TAINT }).settle()
       expect(placed(walk)).toEqual({ nodeSelector: LAB, tolerations: TAINT })
       expect(applied(walk)).toEqual([])
       walk.tamper({ template: THEIRS }).settle()
@@ -317,27 +317,34 @@ describe('what others change', () => {
       ['leaves it out', { nodeSelector: undefined, tolerations: undefined }],
       ['empties it', { nodeSelector: {}, tolerations: [] }],
     ])('of the spec goes when the spec %s', (_what, change) => {
-      const walk = new Walk().deploy().edit({ nodeSelector: LAB, tolerations: TAINT }).settle().edit(change).settle()
+      const walk = new MachineWalk()
+        .deploy()
+        .edit({ nodeSelector: LAB, tolerations: TAINT })
+        .settle()
+        .edit(change)
+        .settle()
       expect([placed(walk), applied(walk)]).toEqual([{}, []])
       const isTheirs = walk.tamper({ template: THEIRS }).settle()
       expect(placed(isTheirs)).toEqual(change['nodeSelector'] === undefined ? THEIRS : {})
     })
 
     it('that KubeVirt stores without empty texts is no change', () => {
-      const walk = new Walk().deploy().edit({ nodeSelector: { lab: '' }, tolerations: [{ key: 'a', value: '' }] })
+      const walk = new MachineWalk()
+        .deploy()
+        .edit({ nodeSelector: { lab: '' }, tolerations: [{ key: 'a', value: '' }] })
       expect(placed(walk.settle())).toEqual({ nodeSelector: { lab: '' }, tolerations: [{ key: 'a' }] })
     })
 
     it('is not written over where there is more of it than is kept', () => {
       const tolerations = Array.from({ length: 2_000 }, (_, at) => ({ key: `key-${at}-${'x'.repeat(40)}` }))
-      const walk = new Walk().deploy().tamper({ template: { tolerations } }).edit({ name: 'other' }).settle()
+      const walk = new MachineWalk().deploy().tamper({ template: { tolerations } }).edit({ name: 'other' }).settle()
       expect(applied(walk)).toEqual([])
       expect(walk.condition('AddedByOthers')?.message).toContain('it is so large')
     })
   })
 
   it('a Secret that is deleted is made again, and nobody is asked to rebuild', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const before = walk.log.length
     walk.set({ secret: undefined }).after(MINUTE)
     expect(walk.log.slice(before)).toEqual([
@@ -355,11 +362,11 @@ describe('what others add to the lists of the machine', () => {
     networks: object[]
     domain: { devices: { disks: object[]; interfaces: object[] } }
   }
-  const template = (walk: Walk) => {
+  const template = (walk: MachineWalk) => {
     const { spec } = walk.world.machine ?? {}
     return (spec as { template: { spec: Template } }).template.spec
   }
-  const names = (walk: Walk) => {
+  const names = (walk: MachineWalk) => {
     const { volumes, networks, domain } = template(walk)
     const lists = [volumes, domain.devices.disks, networks, domain.devices.interfaces] as { name: string }[][]
     return lists.map((list) => list.map(({ name }) => name).join())
@@ -367,8 +374,8 @@ describe('what others add to the lists of the machine', () => {
   const ADDED = { name: 'data', persistentVolumeClaim: { claimName: 'data', hotpluggable: true } }
   const NIC = { name: 'lab', bridge: {}, macAddress: '02:00:00:00:00:07' }
 
-  function extended(): Walk {
-    const walk = new Walk().deploy()
+  function extended(): MachineWalk {
+    const walk = new MachineWalk().deploy()
     const { volumes, networks, domain } = template(walk)
     const { disks, interfaces } = domain.devices
     const devices = {
@@ -428,7 +435,7 @@ describe('what others add to the lists of the machine', () => {
   })
 
   it('is so much that the operator cannot know all of it: then it changes nothing, and says so', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const more = Array.from({ length: 800 }, (_, at) => ({ ...ADDED, name: `data-${at}` }))
     walk.tamper({ template: { volumes: more } }).settle()
     expect(names(walk)[0]).toBe(more.map(({ name }) => name).join())
@@ -438,7 +445,7 @@ describe('what others add to the lists of the machine', () => {
   })
 
   it('is not confused with an interface that we rendered for another spec', () => {
-    const walk = new Walk().deploy().edit({ interfaces: undefined }).settle()
+    const walk = new MachineWalk().deploy().edit({ interfaces: undefined }).settle()
     expect(names(walk).slice(2)).toEqual(['default', 'default'])
     walk.edit({ interfaces: SPEC['interfaces'] }).settle()
     expect(names(walk).slice(2)).toEqual(['control-net', 'control-net'])
@@ -447,7 +454,8 @@ describe('what others add to the lists of the machine', () => {
 })
 
 describe('a change of the spec', () => {
-  const conditions = (walk: Walk) => ['RestartRequired', 'RebuildRequired'].map((type) => walk.condition(type)?.status)
+  const conditions = (walk: MachineWalk) =>
+    ['RestartRequired', 'RebuildRequired'].map((type) => walk.condition(type)?.status)
   const users = [{ name: 'demo', plain_text_passwd: `${PASSWORD}-2`, lock_passwd: false }]
 
   it.each<[string, Readonly<Record<string, unknown>>, string[], 'True' | undefined]>([
@@ -465,7 +473,7 @@ describe('a change of the spec', () => {
   ])(
     '%s after the first start reaches what it is about, and a rebuild is asked for only where one is needed',
     (_what, change, writes, rebuild) => {
-      const walk = new Walk().deploy()
+      const walk = new MachineWalk().deploy()
       const before = walk.log.length
       walk.edit(change).settle()
       expect(walk.log.slice(before).filter((line) => !line.startsWith('status'))).toEqual(writes)
@@ -476,7 +484,7 @@ describe('a change of the spec', () => {
   )
 
   it('that is taken back is no reason for a rebuild any more', () => {
-    const walk = new Walk().deploy().edit({ users }).settle()
+    const walk = new MachineWalk().deploy().edit({ users }).settle()
     expect(conditions(walk)).toEqual([undefined, 'True'])
     walk.edit({ users: SPEC['users'] }).settle()
     expect(conditions(walk)).toEqual([undefined, undefined])
@@ -484,12 +492,12 @@ describe('a change of the spec', () => {
   })
 
   it('before the first start is no reason for a rebuild', () => {
-    const walk = new Walk().settle().disk(DISK.cloning).edit({ users }).settle()
+    const walk = new MachineWalk().settle().disk(DISK.cloning).edit({ users }).settle()
     expect(walk.disk(DISK.succeeded).start().condition('RebuildRequired')).toBeUndefined()
   })
 
   it('after a first start that nobody saw yet is one', () => {
-    const walk = new Walk().settle().disk(DISK.succeeded)
+    const walk = new MachineWalk().settle().disk(DISK.succeeded)
     walk.set({ instance: anInstance() }).edit({ users }).settle()
     expect(walk.kubevirt(KUBEVIRT.running).condition('RebuildRequired')?.status).toBe('True')
     walk.edit({ users: SPEC['users'] }).settle()
@@ -497,24 +505,24 @@ describe('a change of the spec', () => {
   })
 
   it('after a first start while ignoreOnDeploy was true is one', () => {
-    const walk = new Walk().settle().disk(DISK.succeeded).edit({ ignoreOnDeploy: true }).start()
+    const walk = new MachineWalk().settle().disk(DISK.succeeded).edit({ ignoreOnDeploy: true }).start()
     expect([walk.stand, walk.status.bootedAt]).toEqual(['Ready/NotDeployedAnyMore', toTime(START)])
     walk.set({ instance: undefined }).edit({ ignoreOnDeploy: undefined, users }).settle()
     expect(walk.condition('RebuildRequired')?.status).toBe('True')
   })
 
   it('after a first start that nobody saw is none where the Secret was made again since: it says nothing of the old one', () => {
-    const walk = new Walk().settle().disk(DISK.succeeded).set({ secret: undefined, instance: anInstance() })
+    const walk = new MachineWalk().settle().disk(DISK.succeeded).set({ secret: undefined, instance: anInstance() })
     expect(walk.edit({ users }).settle().start().condition('RebuildRequired')).toBeUndefined()
   })
 
   it('while the guest is off is one all the same', () => {
-    const walk = new Walk().deploy().set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
+    const walk = new MachineWalk().deploy().set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
     expect(walk.edit({ users }).settle().condition('RebuildRequired')?.status).toBe('True')
   })
 
   it('is no reason for a rebuild to a machine that has a new disk', () => {
-    const walk = new Walk().deploy().edit({ users }).settle()
+    const walk = new MachineWalk().deploy().edit({ users }).settle()
     walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped).diskGone().settle().reap().rebuild()
     expect([walk.status.bootedAt, walk.status.specHash]).toEqual([undefined, undefined])
     walk.disk(DISK.succeeded).start()
@@ -522,14 +530,14 @@ describe('a change of the spec', () => {
   })
 
   it('that was made together with the loss of the Secret is not known, and not told', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     walk.now += HOUR
     walk.set({ secret: undefined }).edit({ users }).settle()
     expect(walk.condition('RebuildRequired')).toBeUndefined()
   })
 
   it('asks for a rebuild also where the Secret was made again long before it', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     walk.now += HOUR
     walk.set({ secret: undefined }).settle()
     walk.now += HOUR
@@ -552,7 +560,7 @@ describe('a change of the spec', () => {
       'the machine cannot migrate',
     ],
   ])('asks for a restart where %s, as long as it does', (_what, more, text) => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     walk.kubevirt({ ...KUBEVIRT.running, conditions: [...KUBEVIRT.running.conditions, ...more] })
     expect(walk.condition('RestartRequired')).toMatchObject({
       status: 'True',
@@ -566,7 +574,7 @@ describe('a change of the spec', () => {
 })
 
 it('a change that waits for a migration is told, with what makes it', () => {
-  const walk = new Walk().deploy()
+  const walk = new MachineWalk().deploy()
   const more = [
     { type: 'HotMemoryChange', status: 'True' },
     { type: 'LiveMigratable', status: 'True' },
@@ -579,7 +587,7 @@ it('a change that waits for a migration is told, with what makes it', () => {
 
 describe('a clone that became a copy', () => {
   it('is told as long as the disk is there', () => {
-    const walk = new Walk().settle().disk(DISK.cloning)
+    const walk = new MachineWalk().settle().disk(DISK.cloning)
     const { clone } = walk.world
     if (clone === undefined) throw new Error('no disk')
     const annotations = { ...clone.metadata.annotations, 'cdi.kubevirt.io/cloneType': 'copy' }
@@ -594,7 +602,7 @@ describe('a clone that became a copy', () => {
 })
 
 it('what a machine was first told is known by the time when it was first seen running', () => {
-  const walk = new Walk().settle().disk(DISK.succeeded)
+  const walk = new MachineWalk().settle().disk(DISK.succeeded)
   expect([walk.status.bootedAt, walk.status.specHash]).toEqual([undefined, undefined])
   walk.after(MINUTE).instance({ phase: 'Scheduling' })
   expect(walk.status.bootedAt).toBeUndefined()

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, aStorageClass, DISK } from '../machine-disks.fixtures.ts'
 import { ARTIFACT, anImage, PUBLISHED, QUEUED, TEMPLATE } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aMachineWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const FIXED = aStorageClass(false)
@@ -11,14 +11,14 @@ const asking = (diskSize?: string) => ({ resources: { cpu: '2', memory: '2Gi', d
 const typed = (type: string, state: object = DISK.cloning) =>
   aDisk(state, { annotations: { 'cdi.kubevirt.io/cloneType': type } })
 
-function warned(overrides: WorldOverrides): boolean {
-  const { status } = planMachine(aWorld({ storageClass: FIXED, spec: asking('24Gi'), ...overrides }), START)
+function warned(overrides: MachineWorldOverrides): boolean {
+  const { status } = planMachine(aMachineWorld({ storageClass: FIXED, spec: asking('24Gi'), ...overrides }), START)
   return status.conditions?.find(({ type }) => type === 'SpecWarning')?.reason === 'NoVolumeExpansion'
 }
 
 describe('a disk larger than its image, in a StorageClass whose volumes cannot grow', () => {
   it('is made all the same, and it is said before minutes are lost what that costs, and what to do', () => {
-    const walk = new Walk({ storageClass: FIXED, spec: asking('24Gi'), image: anImage(QUEUED) }).settle()
+    const walk = new MachineWalk({ storageClass: FIXED, spec: asking('24Gi'), image: anImage(QUEUED) }).settle()
     const message =
       'resources.diskSize asks for more (24Gi) than its image has (10Gi), and StorageClass fast does not allow volumes to grow: CDI copies the whole disk instead of cloning it, which takes longer; ask for no more than 10Gi, give the image that diskSize, or set allowVolumeExpansion on the StorageClass'
     expect(walk.stand).toBe('Provisioning/WaitingForImage')
@@ -30,11 +30,11 @@ describe('a disk larger than its image, in a StorageClass whose volumes cannot g
   })
 
   it('is no matter any more once the StorageClass allows it', () => {
-    const walk = new Walk({ storageClass: FIXED, spec: asking('24Gi'), image: anImage(QUEUED) }).settle()
+    const walk = new MachineWalk({ storageClass: FIXED, spec: asking('24Gi'), image: anImage(QUEUED) }).settle()
     expect(walk.set({ storageClass: aStorageClass() }).settle().condition('SpecWarning')).toBeUndefined()
   })
 
-  it.each<[string, WorldOverrides, boolean]>([
+  it.each<[string, MachineWorldOverrides, boolean]>([
     ['before there is a clone', {}, true],
     ['before there is an artifact', { image: anImage({ phase: 'Syncing' }) }, true],
     ['while CDI has not decided yet', { clone: aDisk(DISK.scheduled) }, true],
@@ -84,7 +84,7 @@ describe('a disk larger than its image, in a StorageClass whose volumes cannot g
 it('a disk of the size that its image has is not called smaller, while another revision of it is made on a file system', () => {
   const artifact = { ...ARTIFACT, restoreSize: '11381663335', volumeMode: 'Filesystem' }
   for (const image of [anImage({ ...PUBLISHED, artifact }), anImage({ ...QUEUED, revision: 'next', artifact })]) {
-    const { status } = planMachine(aWorld({ image, spec: asking('10Gi') }), START)
+    const { status } = planMachine(aMachineWorld({ image, spec: asking('10Gi') }), START)
     expect(status.conditions?.filter(({ type }) => type === 'SpecWarning')).toEqual([])
   }
 })

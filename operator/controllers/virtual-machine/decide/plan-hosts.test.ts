@@ -4,23 +4,23 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
 import { NO_PASSWORD } from '../machine-world.fixtures.ts'
 
 const WEB = [{ ip: '10.10.0.2', hostnames: ['web'] }]
 const DB = [{ ip: '10.10.0.3', hostnames: ['db'] }]
 
 /** Its guest was started with these names. */
-function started(hostAliases: typeof WEB | undefined): Walk {
+function started(hostAliases: typeof WEB | undefined): MachineWalk {
   const hash = guestHostsHash(hostAliases)
-  const walk = new Walk().edit({ hostAliases }).settle().disk(DISK.succeeded)
+  const walk = new MachineWalk().edit({ hostAliases }).settle().disk(DISK.succeeded)
   return walk
     .set({ instance: anInstance({}, hash === undefined ? {} : { labels: { [LABELS.hosts]: hash } }) })
     .kubevirt(KUBEVIRT.running)
 }
 /** An empty annotation stands for none. */
 const hostsOf = (object: KubeObject | undefined) => object?.metadata.annotations?.[ANNOTATIONS.hosts] || undefined
-const nextOf = ({ world: { machine } }: Walk): unknown => {
+const nextOf = ({ world: { machine } }: MachineWalk): unknown => {
   const spec = machine?.spec as { template: { metadata: { labels: Record<string, string> } } } | undefined
   return spec?.template.metadata.labels[LABELS.hosts]
 }
@@ -71,7 +71,7 @@ describe('the host names of a guest', () => {
       expect(written).toHaveLength(1)
       expect([hostsOf(walk.world.secret), nextOf(walk)]).toEqual(Array(2).fill(guestHostsHash(hostAliases)))
     }
-    const { annotations } = new Walk().settle().disk(DISK.succeeded).world.secret?.metadata ?? {}
+    const { annotations } = new MachineWalk().settle().disk(DISK.succeeded).world.secret?.metadata ?? {}
     expect(annotations).not.toHaveProperty([ANNOTATIONS.hosts])
   })
 
@@ -95,7 +95,7 @@ describe('the host names of a guest', () => {
   })
 
   it('do not reach Windows, which is said', () => {
-    const walk = new Walk().edit({ os: 'windows', users: [], hostAliases: WEB }).settle().disk(DISK.succeeded)
+    const walk = new MachineWalk().edit({ os: 'windows', users: [], hostAliases: WEB }).settle().disk(DISK.succeeded)
     expect([hostsOf(walk.world.secret), nextOf(walk)]).toEqual([undefined, undefined])
     expect(walk.condition('SpecWarning')?.message).toContain('hostAliases do not reach Windows')
     walk.instance({}).kubevirt(KUBEVIRT.running)

@@ -3,13 +3,13 @@ import { toTime } from '../../../base/time.ts'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { DISK, NO_SOURCE } from '../machine-disks.fixtures.ts'
 import { aMachine, anImage, anInstance, KUBEVIRT, PUBLISHED, TEMPLATE } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import type { WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import type { MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import type { CloneFacts, MachineWorld } from '../world.ts'
 
 const LIMIT = 30 * MINUTE
-const deletions = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) => line.startsWith('delete'))
-const cloning = (overrides: WorldOverrides = {}) => new Walk(overrides).settle().disk(DISK.cloning)
+const deletions = (walk: MachineWalk, from = 0) => walk.log.slice(from).filter((line) => line.startsWith('delete'))
+const cloning = (overrides: MachineWorldOverrides = {}) => new MachineWalk(overrides).settle().disk(DISK.cloning)
 const SAID = { reason: '', message: '' }
 
 describe('a clone that gets no further', () => {
@@ -92,7 +92,7 @@ describe('a clone that gets no further', () => {
   })
 
   it('is not told as a failure for the moment by which it began later than the time of its machine', () => {
-    const walk = new Walk().settle().after(MINUTE).disk(DISK.cloning)
+    const walk = new MachineWalk().settle().after(MINUTE).disk(DISK.cloning)
     expect([walk.after(LIMIT - MINUTE).stand, walk.plan().requeue?.afterMs]).toEqual(['Provisioning/Cloning', MINUTE])
     expect(deletions(walk.after(MINUTE))[0]).toBe('delete DataVolume vm-root')
     expect(walk.events.filter((line) => line.startsWith('Warning'))).toEqual(['Warning Kicked'])
@@ -172,7 +172,7 @@ describe('a clone is not deleted, however long it is as it is,', () => {
     ],
     ['when its guest has run', {}, { instance: anInstance({ isReady: false }), machine: aMachine(KUBEVIRT.new) }],
   ])('%s', (_what, disk, change) => {
-    const walk = new Walk().settle().disk({ ...DISK.cloning, ...disk })
+    const walk = new MachineWalk().settle().disk({ ...DISK.cloning, ...disk })
     walk
       .set(change)
       .settle()
@@ -199,7 +199,9 @@ describe('a clone is not deleted, however long it is as it is,', () => {
   })
 
   it('and has the whole time again once what it waited for is there', () => {
-    const walk = new Walk().settle().disk({ ...DISK.cloning, bound: { reason: 'ErrExceededQuota', message: '' } })
+    const walk = new MachineWalk()
+      .settle()
+      .disk({ ...DISK.cloning, bound: { reason: 'ErrExceededQuota', message: '' } })
     walk.after(10 * HOUR).disk({ bound: SAID })
     expect([walk.stand, walk.plan().requeue?.afterMs]).toEqual(['Failed/Timeout', LIMIT])
     expect(deletions(walk.after(LIMIT - 1))).toEqual([])

@@ -25,7 +25,7 @@ export interface Hung {
   readonly isUnfinished: boolean
   /** Messages for people. The caller appends the number of a kick, or passes the number of kicks and what the machine waits for. */
   kicked(lasted: string): string
-  givenUp(count: number, standing: string): string
+  givenUp(count: number, summary: string): string
 }
 
 /** How often a guest is looked at that KubeVirt reports as unready, and whose pod is ready. */
@@ -73,8 +73,8 @@ function hungInstance(world: MachineWorld, now: number): Hung | undefined {
     isUnfinished,
     kicked: (lasted) =>
       `the instance runs and was not ready for ${lasted}: it is deleted, so that KubeVirt starts it again`,
-    givenUp: (count, standing) =>
-      `${count === 0 ? 'not restarted, since the policy key kickLimit is 0' : `${revived(count)}, and still`}: ${standing}; see its console, and the events of VirtualMachineInstance ${name}`,
+    givenUp: (count, summary) =>
+      `${count === 0 ? 'not restarted, since the policy key kickLimit is 0' : `${revived(count)}, and still`}: ${summary}; see its console, and the events of VirtualMachineInstance ${name}`,
   }
 }
 
@@ -104,8 +104,8 @@ function hungClone(world: MachineWorld, { status, remove = [] }: Work, now: numb
     isUnfinished: isNoted && since <= (fromTime(kicks?.lastTime) ?? 0),
     kicked: (lasted) =>
       `DataVolume ${name} made no progress for ${lasted}: it is deleted, and the root disk is cloned again`,
-    givenUp: (count, standing) =>
-      `${count === 0 ? 'not cloned again, since the policy key kickLimit is 0' : `${revived(count)}, and the root disk makes no progress`}: ${standing}; see the events of DataVolume ${name}, and whether CDI and the storage driver run`,
+    givenUp: (count, summary) =>
+      `${count === 0 ? 'not cloned again, since the policy key kickLimit is 0' : `${revived(count)}, and the root disk makes no progress`}: ${summary}; see the events of DataVolume ${name}, and whether CDI and the storage driver run`,
   }
 }
 

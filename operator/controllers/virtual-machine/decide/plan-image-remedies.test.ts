@@ -1,19 +1,22 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { START } from '../../../runtime/times.fixtures.ts'
 import { anImage, PUBLISHED, TEMPLATE } from '../machine-objects.fixtures.ts'
-import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { aMachineWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const FAILED: VMDiskImageStatus = { phase: 'Failed', message: 'the server answered 404 (no retry can mend this)' }
 const WRONG = { ...TEMPLATE, url: 'https://images.example/wrong.qcow2' }
-const plan = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
+const plan = (overrides: MachineWorldOverrides) => planMachine(aMachineWorld(overrides), START)
 const isImage = ({ kind }: { kind: string }) => kind === 'VMDiskImage'
 
 describe('a machine whose image has failed, since the template had a wrong URL', () => {
   /** The image as it was made, and the template as it is after the correction. */
-  const corrected: WorldOverrides = { image: anImage(FAILED, {}, WRONG), spec: { vmDiskImageTemplate: TEMPLATE } }
+  const corrected: MachineWorldOverrides = {
+    image: anImage(FAILED, {}, WRONG),
+    spec: { vmDiskImageTemplate: TEMPLATE },
+  }
 
   it('says whose spec is to be corrected, with the command', () => {
     const { status } = plan({ image: anImage(FAILED, {}, WRONG), spec: { vmDiskImageTemplate: WRONG } })

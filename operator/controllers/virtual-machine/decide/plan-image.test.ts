@@ -1,11 +1,11 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { ARTIFACT, anImage, PUBLISHED, QUEUED } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aMachineWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const WHICH = 'VMDiskImage farm/golden'
@@ -16,14 +16,14 @@ const ONLY_IF_THERE = { vmDiskImageMode: 'FailIfNotExist' }
 
 const TERMINATING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 
-const planOf = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
+const planOf = (overrides: MachineWorldOverrides) => planMachine(aMachineWorld(overrides), START)
 
-const missing = (more: WorldOverrides = {}): WorldOverrides => ({ image: undefined, ...more })
+const missing = (more: MachineWorldOverrides = {}): MachineWorldOverrides => ({ image: undefined, ...more })
 
-const present = (status: VMDiskImageStatus): WorldOverrides => ({ image: anImage(status) })
+const present = (status: VMDiskImageStatus): MachineWorldOverrides => ({ image: anImage(status) })
 
 describe('an image that no disk can be cloned from', () => {
-  it.each<[string, WorldOverrides, string, string]>([
+  it.each<[string, MachineWorldOverrides, string, string]>([
     ['is missing', missing(), 'Provisioning/ImageMissing', `${WHICH} does not exist: it is created from the template`],
     [
       'is missing, without a template',
@@ -125,7 +125,7 @@ describe('an image that no disk can be cloned from', () => {
     )
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['exists', present(QUEUED)],
     ['has failed', present({ phase: 'Failed' })],
     ['is being deleted', { image: anImage(PUBLISHED, TERMINATING) }],
@@ -139,7 +139,7 @@ describe('an image that no disk can be cloned from', () => {
 })
 
 describe('what the status shows of an image', () => {
-  it.each<[string, WorldOverrides, object]>([
+  it.each<[string, MachineWorldOverrides, object]>([
     ['that is missing', missing(), {}],
     ['that is new', present({}), { uid: 'image-uid' }],
     ['in the queue', present(QUEUED), { uid: 'image-uid', ...QUEUED }],
@@ -154,7 +154,7 @@ describe('what the status shows of an image', () => {
   })
 
   it('is neither its phase nor its place in the queue to a machine that has its disk', () => {
-    const walk = new Walk().settle().image({ ...QUEUED, artifact: ARTIFACT })
+    const walk = new MachineWalk().settle().image({ ...QUEUED, artifact: ARTIFACT })
     const expected = { namespace: 'farm', name: 'golden', uid: 'image-uid', revision: '1a2b3c4d' }
     expect(walk.status.image).toEqual(expected)
     expect(
@@ -166,7 +166,7 @@ describe('what the status shows of an image', () => {
   })
 
   it('is one write for a whole refresh, with a try that fails, to each machine that has its disk', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const before = walk.log.length
     const refresh: VMDiskImageStatus = { revision: 'next', artifact: ARTIFACT }
     const next = { ...ARTIFACT, name: 'golden-next', revision: 'next' }
@@ -206,7 +206,7 @@ describe('an image with an artifact', () => {
 
 describe('while a machine waits for its image', () => {
   it('it goes through the states of the image, and time does not count', () => {
-    const walk = new Walk({ image: undefined }).settle()
+    const walk = new MachineWalk({ image: undefined }).settle()
     const seen = [walk.stand]
     const states: (VMDiskImageStatus | undefined)[] = [
       QUEUED,
@@ -233,7 +233,7 @@ describe('while a machine waits for its image', () => {
   })
 
   it('an image that somebody deletes meanwhile is made again when it is gone', () => {
-    const walk = new Walk({ image: anImage(QUEUED) }).settle()
+    const walk = new MachineWalk({ image: anImage(QUEUED) }).settle()
     walk.set({ image: anImage(QUEUED, TERMINATING) }).settle()
     expect(walk.stand).toBe('Provisioning/ImageTerminating')
     expect(walk.log.filter((line) => line.startsWith('apply'))).toEqual([])
@@ -243,7 +243,7 @@ describe('while a machine waits for its image', () => {
   })
 
   it('FailIfNotExist is left by itself when the image appears, and entered when it goes', () => {
-    const walk = new Walk({ image: undefined, spec: ONLY_IF_THERE }).settle()
+    const walk = new MachineWalk({ image: undefined, spec: ONLY_IF_THERE }).settle()
     expect(walk.stand).toBe('Failed/ImageNotFound')
     expect(walk.image(QUEUED).stand).toBe('Provisioning/WaitingForImage')
     expect(walk.image(undefined).stand).toBe('Failed/ImageNotFound')
@@ -251,7 +251,7 @@ describe('while a machine waits for its image', () => {
   })
 
   it('time does not count either when it has lost its disk, and waits once more', () => {
-    const walk = new Walk().settle().disk(DISK.cloning)
+    const walk = new MachineWalk().settle().disk(DISK.cloning)
     walk.diskGone().image(QUEUED).reap()
     walk.after(5 * HOUR).image(PUBLISHED)
     expect(walk.stand).toBe('Provisioning/Cloning')
@@ -264,13 +264,13 @@ describe('while a machine waits for its image', () => {
 })
 
 describe('once a machine has a disk', () => {
-  it.each<[string, WorldOverrides['image']]>([
+  it.each<[string, MachineWorldOverrides['image']]>([
     ['is gone', undefined],
     ['is being deleted', anImage(PUBLISHED, TERMINATING)],
     ['has failed', anImage({ phase: 'Failed' })],
     ['waits in the queue', anImage(QUEUED)],
   ])('it goes on whatever becomes of its image, which %s', (_what, image) => {
-    const walk = new Walk().settle().disk(DISK.cloning).set({ image }).settle()
+    const walk = new MachineWalk().settle().disk(DISK.cloning).set({ image }).settle()
     expect(walk.stand).toBe('Provisioning/Cloning')
     walk.disk(DISK.succeeded).start()
     expect(walk.stand).toBe('Ready/Running')
@@ -280,7 +280,7 @@ describe('once a machine has a disk', () => {
   })
 
   it('another artifact is no reason to make another disk', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const before = walk.log.length
     walk.image({ phase: 'Succeeded', artifact: { ...ARTIFACT, name: 'golden-99999999', revision: '99999999' } })
     expect(walk.log.slice(before)).toEqual(['status Ready/Running'])

@@ -8,7 +8,7 @@ import { referenceOf } from '../../../images/references.ts'
 import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
 import type { MachineWorld } from '../world.ts'
 import { failed, isDeployed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
-import type { MachineStanding, MachineStatusFacts } from './status.ts'
+import type { MachineStatusFacts, MachineSummary } from './status.ts'
 
 /** No trigger reports changes of the objects that disks are cloned from. */
 export const SOURCE_LOOK = { afterMs: 10_000, because: 'what the image names as its artifact may be there by then' }
@@ -34,7 +34,7 @@ export function imageState(draft: MachineDraft): ImageState {
     return { kind: 'ready', image, artifact, shown, condition: { holds: true, reason: 'ImageReady', message } }
   }
   const step = image === undefined ? missing(draft) : present(draft, image)
-  const { reason, message } = (isDeployed(world) && afterwards(draft)) || step.standing
+  const { reason, message } = (isDeployed(world) && afterwards(draft)) || step.summary
   return { kind: 'not yet', step, shown, condition: { holds: false, reason, message } }
 }
 
@@ -43,8 +43,8 @@ export function artifactOf(image: ImageView | undefined): Artifact | undefined {
   return isTerminating(image) ? undefined : image?.status.artifact
 }
 
-/** Returns the standing of an image that is being deleted or gone, for a machine that is deployed already. */
-function afterwards({ world, spec }: MachineDraft): MachineStanding | undefined {
+/** Returns the summary of an image that is being deleted or gone, for a machine that is deployed already. */
+function afterwards({ world, spec }: MachineDraft): MachineSummary | undefined {
   const { vm, image, imageNamespace, clone, claim } = world
   if (image !== undefined && !isTerminating(image)) return undefined
   const key = imageKeyOf(world, spec)
@@ -88,24 +88,24 @@ function missing(draft: MachineDraft): Step {
   const { vmDiskImageTemplate, vmDiskImageMode = 'CreateIfNotExist' } = spec
   if (vmDiskImageMode === 'FailIfNotExist') {
     const message = `${which} does not exist, and vmDiskImageMode is FailIfNotExist: create it, or change the mode`
-    return { standing: failed('ImageNotFound', message) }
+    return { summary: failed('ImageNotFound', message) }
   }
   if (vmDiskImageTemplate === undefined) {
     const message = `${which} does not exist and there is no vmDiskImageTemplate: waiting until somebody creates it`
-    return { standing: waiting('ImageNotFound', message) }
+    return { summary: waiting('ImageNotFound', message) }
   }
   if (world.imageNamespace !== 'there') {
     const isMissing = world.imageNamespace === 'missing'
     const message = `namespace ${namespace} ${isMissing ? 'does not exist' : 'is being deleted'}: ${which} cannot be created in it; create the namespace, or name another in vmDiskImageRef`
-    return { standing: waiting(isMissing ? 'ImageMissing' : 'NamespaceTerminating', message) }
+    return { summary: waiting(isMissing ? 'ImageMissing' : 'NamespaceTerminating', message) }
   }
   if (world.namespaceTerminating) {
     const message = `${which} does not exist, and is not created for a virtual machine whose namespace is being deleted`
-    return { standing: waiting('NamespaceTerminating', message) }
+    return { summary: waiting('NamespaceTerminating', message) }
   }
   const ensured = ensuredImage(draft)
   return {
-    standing: waiting('ImageMissing', `${which} does not exist: it is created from the template`),
+    summary: waiting('ImageMissing', `${which} does not exist: it is created from the template`),
     apply: ensured.kind === 'created' ? [ensured.image] : [],
     events: [{ type: 'Normal', reason: 'ImageCreated', message: `${which} is created from the template` }],
   }
@@ -145,11 +145,11 @@ function correction({ world: { vm }, spec }: MachineDraft, image: ImageView, ens
   const message = `VMDiskImage ${keyOf(ref)} has no artifact yet, and is corrected from vmDiskImageTemplate`
   if (ensured.kind === 'corrected')
     return {
-      standing: waiting('ImageCorrected', `${message} in ${ensured.fields.join(', ')}`),
+      summary: waiting('ImageCorrected', `${message} in ${ensured.fields.join(', ')}`),
       apply: [ensured.image],
       onlyIf: [isNobodyElses(ref, [referenceOf(vm), ...ensured.agreeing])],
     }
-  return isNewlyCorrected(image) ? { standing: waiting('ImageCorrected', message) } : undefined
+  return isNewlyCorrected(image) ? { summary: waiting('ImageCorrected', message) } : undefined
 }
 
 function present(draft: MachineDraft, image: ImageView): Step {
@@ -164,7 +164,7 @@ function present(draft: MachineDraft, image: ImageView): Step {
         ? 'create it again, or name another in vmDiskImageRef'
         : 'it is created again from the template once it is gone'
     return {
-      standing: waiting(
+      summary: waiting(
         'ImageTerminating',
         `${which} is being deleted: ${next}${status.message === undefined ? '' : `; ${status.message}`}`,
       ),
@@ -173,18 +173,18 @@ function present(draft: MachineDraft, image: ImageView): Step {
   const { artifact } = status
   if (artifact !== undefined) {
     const message = `${artifact.kind} ${namespace}/${artifact.name}, the artifact in the status of ${which}, does not exist: the root disk is cloned when the image has an artifact that exists; if this lasts, see its conditions${detail}`
-    return { standing: waiting('CloneSourceGone', message), requeue: SOURCE_LOOK }
+    return { summary: waiting('CloneSourceGone', message), requeue: SOURCE_LOOK }
   }
   const ensured = ensuredImage(draft)
   const corrected = correction(draft, image, ensured)
   if (corrected !== undefined) return corrected
   if (status.phase === 'Failed')
-    return { standing: failed('ImageFailed', `${which} is Failed${detail}; ${mending(draft, image, ensured)}`) }
-  return { standing: standingOfSync(image) }
+    return { summary: failed('ImageFailed', `${which} is Failed${detail}; ${mending(draft, image, ensured)}`) }
+  return { summary: summaryOfSync(image) }
 }
 
-/** Returns the standing of an image that has no artifact yet, and has not failed. */
-export function standingOfSync({ metadata: { namespace, name }, status }: ImageView): MachineStanding {
+/** Returns the summary of an image that has no artifact yet, and has not failed. */
+export function summaryOfSync({ metadata: { namespace, name }, status }: ImageView): MachineSummary {
   const which = `VMDiskImage ${namespace}/${name}`
   const detail = status.message === undefined ? '' : `: ${status.message}`
   if (status.phase === 'Syncing' || status.phase === 'Snapshotting') {

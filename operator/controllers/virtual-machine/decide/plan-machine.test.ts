@@ -4,14 +4,14 @@ import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { anInstance, aSecret, NAMES, VM_UID } from '../machine-objects.fixtures.ts'
 import { OWNER, planOf, wanted } from '../machine-plan.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aMachineWorld, type MachineWorldOverrides, NO_PASSWORD } from '../machine-world.fixtures.ts'
 import type { MachineWorld } from '../world.ts'
 
-const secretOf = (overrides: WorldOverrides = {}) => aSecret(aWorld(overrides).cloudInit)
+const secretOf = (overrides: MachineWorldOverrides = {}) => aSecret(aMachineWorld(overrides).cloudInit)
 
 /** Disk, claim and Secret exist: the machine is next. */
-const atStart = (overrides: WorldOverrides = {}): WorldOverrides => ({
+const atStart = (overrides: MachineWorldOverrides = {}): MachineWorldOverrides => ({
   clone: aDisk(),
   claim: aClaim(),
   secret: secretOf(overrides),
@@ -21,7 +21,7 @@ const atStart = (overrides: WorldOverrides = {}): WorldOverrides => ({
 describe('the machine', () => {
   it('is KubeVirt’s, always running, with our disks, networks and identity', () => {
     const { metadata, spec } = wanted(atStart(), 'VirtualMachine')
-    const { cloudInit } = aWorld()
+    const { cloudInit } = aMachineWorld()
     const hash = cloudInit.kind === 'rendered' ? cloudInitHash(cloudInit.data) : ''
     const [{ macAddress } = { macAddress: '' }] = withMacAddresses(VM_UID, 'vm', [{ network: 'control-net' }])
     expect(metadata).toMatchObject({
@@ -102,7 +102,7 @@ describe('the machine', () => {
   })
 
   it('is another one to cloud-init on another disk, and the same one on the same', () => {
-    const uuid = (overrides: WorldOverrides) =>
+    const uuid = (overrides: MachineWorldOverrides) =>
       wanted(atStart(overrides), 'VirtualMachine').spec.template.spec.domain.firmware.uuid
     expect(uuid({})).toBe(uuid({ spec: { resources: { cpu: '4', memory: '8Gi' } } }))
     expect(uuid({})).not.toBe(uuid({ claim: { ...aClaim(), metadata: { ...aClaim().metadata, uid: 'another' } } }))
@@ -110,7 +110,7 @@ describe('the machine', () => {
     expect(uuid({})).not.toBe(uuid({ metadata: { uid: 'another' } }))
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['the disk', {}],
     ['the claim of the disk', { clone: aDisk(DISK.scheduled), secret: secretOf() }],
     ['the claim of a disk that is said to be complete', { clone: aDisk(), secret: secretOf() }],
@@ -119,7 +119,7 @@ describe('the machine', () => {
     expect(wanted(overrides, 'VirtualMachine')).toBeUndefined()
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['exists, though the disk is not complete', atStart({ clone: aDisk(DISK.waiting) })],
     ['exists, whose DataVolume is gone', atStart({ clone: undefined })],
   ])('is made when a claim %s', (_what, overrides) => {
@@ -143,20 +143,20 @@ describe('what stands in the way', () => {
     ['neither', { hasDataVolumes: false, hasKubeVirt: false }, 'Provisioning/CDIMissing', 'install CDI'],
     ['no password', { cloudInit: NO_PASSWORD }, 'Provisioning/MissingPasswordSecret', 'the password of user "demo"'],
   ])('%s: told, nothing is made, and it goes on when that is gone', (_what, change, stand, text) => {
-    const walk = new Walk().set(change).settle()
+    const walk = new MachineWalk().set(change).settle()
     expect([walk.stand, walk.message]).toEqual([stand, expect.stringContaining(text)])
     expect(walk.log.filter((line) => /^(apply|delete)/.test(line))).toEqual([])
     expect(walk.plan().requeue).toBeUndefined()
     expect(walk.events).toEqual([`Warning ${stand.split('/')[1]}`])
-    const { conflict: none, leaving, hasDataVolumes, hasKubeVirt, cloudInit } = aWorld()
+    const { conflict: none, leaving, hasDataVolumes, hasKubeVirt, cloudInit } = aMachineWorld()
     walk.set({ conflict: none, leaving, hasDataVolumes, hasKubeVirt, cloudInit })
     expect(walk.deploy().stand).toBe('Ready/Running')
   })
 
   it('the keys that have no password are in the status as long as it waits for them', () => {
-    const walk = new Walk().set({ cloudInit: NO_PASSWORD }).settle()
+    const walk = new MachineWalk().set({ cloudInit: NO_PASSWORD }).settle()
     expect(walk.status.missingSecretKeys).toEqual(NO_PASSWORD.keys)
-    walk.set({ cloudInit: aWorld().cloudInit }).deploy()
+    walk.set({ cloudInit: aMachineWorld().cloudInit }).deploy()
     expect('missingSecretKeys' in walk.status).toBe(false)
     // It has been given its passwords: what is missing now is needed for nothing but a new disk.
     walk.set({ cloudInit: NO_PASSWORD }).settle()
@@ -167,7 +167,7 @@ describe('what stands in the way', () => {
   })
 
   it('a foreign object that is being deleted is waited for without an alarm, however long that takes', () => {
-    const walk = new Walk().set({ leaving: 'DataVolume vm-root' }).settle()
+    const walk = new MachineWalk().set({ leaving: 'DataVolume vm-root' }).settle()
     for (const ms of [0, 10 * HOUR]) {
       expect(walk.after(ms).stand).toBe('Provisioning/NamesakeTerminating')
       expect(walk.message).toBe(
@@ -185,12 +185,12 @@ describe('what stands in the way', () => {
     ['no CDI', { hasDataVolumes: false }],
     ['no KubeVirt', { hasKubeVirt: false }],
   ])('%s: a machine that runs is not touched', (_what, change) => {
-    const walk = new Walk().deploy().set(change)
+    const walk = new MachineWalk().deploy().set(change)
     expect(walk.plan()).toMatchObject({ apply: [], remove: [] })
   })
 
   it('a child that has lost its ownerReference is told how it gets it back, is left alone, and is taken back', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const { machine } = walk.world
     walk.set({ machine: undefined, instance: undefined, orphan: 'VirtualMachine vm of KubeVirt' })
     const before = walk.log.length
@@ -207,14 +207,14 @@ describe('what stands in the way', () => {
   })
 
   it('a password that is gone is no matter to a guest that has read it', () => {
-    const walk = new Walk().deploy().set({ cloudInit: NO_PASSWORD })
+    const walk = new MachineWalk().deploy().set({ cloudInit: NO_PASSWORD })
     const { status, apply, remove } = walk.plan()
     expect([status.phase, status.message]).toEqual(['Ready', `the machine runs; ${NO_PASSWORD.message}`])
     expect([...apply, ...remove]).toEqual([])
   })
 
   it('a password that is gone before the machine is ready is told with what the machine does', () => {
-    const walk = new Walk().settle().disk(DISK.succeeded).set({ cloudInit: NO_PASSWORD })
+    const walk = new MachineWalk().settle().disk(DISK.succeeded).set({ cloudInit: NO_PASSWORD })
     const { status, requeue } = walk.plan()
     expect(status.message).toBe(`KubeVirt has not looked at the machine yet; ${NO_PASSWORD.message}`)
     expect(requeue?.afterMs).toBe(30 * MINUTE)

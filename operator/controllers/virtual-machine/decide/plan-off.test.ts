@@ -3,18 +3,18 @@ import { toTime } from '../../../base/time.ts'
 import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { anInstance, KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
 
 const LIMIT = 30 * MINUTE
-const writes = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) => !line.startsWith('status'))
-const strategyOf = (walk: Walk) => walk.world.machine?.runStrategy
+const writes = (walk: MachineWalk, from = 0) => walk.log.slice(from).filter((line) => !line.startsWith('status'))
+const strategyOf = (walk: MachineWalk) => walk.world.machine?.runStrategy
 const said = (printableStatus: string): KubeVirtStatus => ({ printableStatus })
 /** Its instance is gone. */
-const stopped = (walk: Walk) => walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
+const stopped = (walk: MachineWalk) => walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
 
 describe('a machine that is to be off', () => {
   it('is made with its disk, is Ready, and starts when that is wanted', () => {
-    const walk = new Walk({ spec: { runStrategy: 'Halted' } }).settle().disk(DISK.cloning)
+    const walk = new MachineWalk({ spec: { runStrategy: 'Halted' } }).settle().disk(DISK.cloning)
     expect(walk.stand).toBe('Provisioning/Cloning')
     stopped(walk.disk(DISK.succeeded))
     expect([walk.stand, strategyOf(walk)]).toEqual(['Ready/Halted', 'Halted'])
@@ -31,7 +31,9 @@ describe('a machine that is to be off', () => {
   })
 
   it('is off as its powerState says, whatever its run strategy is, which counts again after that', () => {
-    const walk = new Walk({ spec: { runStrategy: 'Manual', powerState: 'Halted' } }).settle().disk(DISK.succeeded)
+    const walk = new MachineWalk({ spec: { runStrategy: 'Manual', powerState: 'Halted' } })
+      .settle()
+      .disk(DISK.succeeded)
     stopped(walk)
     expect([walk.stand, strategyOf(walk)]).toEqual(['Ready/Halted', 'Halted'])
     expect(walk.message).toBe('the machine is off, as spec.powerState says (Halted); its disk stays')
@@ -43,14 +45,14 @@ describe('a machine that is to be off', () => {
   })
 
   it('waits for nothing where its disk is filled at its first start', () => {
-    const walk = new Walk({ spec: { runStrategy: 'Halted' } }).settle().disk(DISK.populating)
+    const walk = new MachineWalk({ spec: { runStrategy: 'Halted' } }).settle().disk(DISK.populating)
     expect(walk.kubevirt(said('Provisioning')).stand).toBe('Ready/Halted')
     expect(walk.after(10 * HOUR).stand).toBe('Ready/Halted')
     expect(walk.edit({ runStrategy: undefined }).settle().stand).toBe('Provisioning/WaitingForVolumeBinding')
   })
 
   it('is stopped where it runs, keeps its disk, and tells as long as it is not off', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const [before, { uid }] = [walk.log.length, walk.world.clone?.metadata ?? {}]
     walk.edit({ runStrategy: 'Halted' }).settle()
     expect([walk.stand, walk.message]).toEqual([
@@ -66,26 +68,30 @@ describe('a machine that is to be off', () => {
   })
 
   it('is off as long as KubeVirt has not done what somebody asked of it: to start', () => {
-    const walk = stopped(new Walk({ spec: { runStrategy: 'Halted' } }).settle().disk(DISK.succeeded))
+    const walk = stopped(new MachineWalk({ spec: { runStrategy: 'Halted' } }).settle().disk(DISK.succeeded))
     walk.kubevirt({ printableStatus: 'Stopped', stateChangeRequests: [{ action: 'Start' }] })
     expect(walk.stand).toBe('Ready/Halted')
   })
 
   it('is switched off again where somebody starts it', () => {
-    const walk = stopped(new Walk({ spec: { runStrategy: 'Halted' } }).settle().disk(DISK.succeeded))
+    const walk = stopped(new MachineWalk({ spec: { runStrategy: 'Halted' } }).settle().disk(DISK.succeeded))
     walk.tamper({ spec: { runStrategy: 'Always' } }).settle()
     expect(strategyOf(walk)).toBe('Halted')
   })
 
   it('is never kicked while it is on its way there', () => {
-    const walk = new Walk().settle().disk(DISK.succeeded).instance({ isReady: false }).kubevirt(KUBEVIRT.notReady)
+    const walk = new MachineWalk()
+      .settle()
+      .disk(DISK.succeeded)
+      .instance({ isReady: false })
+      .kubevirt(KUBEVIRT.notReady)
     walk.edit({ runStrategy: 'Halted' }).settle().after(LIMIT).after(LIMIT)
     expect(writes(walk).filter((line) => line.startsWith('delete'))).toEqual([])
   })
 })
 
 describe('a machine that people start and stop', () => {
-  const manual = () => stopped(new Walk({ spec: { runStrategy: 'Manual' } }).settle().disk(DISK.succeeded))
+  const manual = () => stopped(new MachineWalk({ spec: { runStrategy: 'Manual' } }).settle().disk(DISK.succeeded))
 
   it('is Ready while it is off, and while it runs', () => {
     const walk = manual()
@@ -126,7 +132,7 @@ describe('a machine that people start and stop', () => {
   })
 
   it('runs on where that is wanted of one that runs', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const { instance } = walk.world
     walk.edit({ runStrategy: 'Manual' }).settle()
     expect([walk.stand, strategyOf(walk), walk.world.instance]).toEqual(['Ready/Running', 'Manual', instance])

@@ -2,8 +2,8 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import { valueAtSteps } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { changeTo } from '../../../runtime/owned-fields.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import type { WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import type { MachineWorldOverrides } from '../machine-world.fixtures.ts'
 
 const CANARY = 'canary-of-an-override'
 const OTHER_CANARY = 'canary-of-another-override'
@@ -18,17 +18,17 @@ const OVERRIDES = domain({
 const ALLOWED = { allowedOverrides: ['vm:template.spec.domain', 'vm:template.spec.terminationGracePeriodSeconds'] }
 const NONE = { policy: { allowedOverrides: [] } }
 
-const walkOf = (overrides: object | undefined, more: WorldOverrides = {}) =>
-  new Walk({ spec: { overrides }, policy: ALLOWED, ...more })
+const walkOf = (overrides: object | undefined, more: MachineWorldOverrides = {}) =>
+  new MachineWalk({ spec: { overrides }, policy: ALLOWED, ...more })
 const deployed = (overrides: object | undefined) => walkOf(overrides).deploy()
 const at = (object: { readonly spec?: unknown } | undefined, path: string) =>
   valueAtSteps(object?.spec, ['template', 'spec', 'domain', ...path.split('.')])
 /** A value below the domain of KubeVirt's machine as it is. */
-const has = ({ world: { machine } }: Walk, path: string) => at(machine, path)
+const has = ({ world: { machine } }: MachineWalk, path: string) => at(machine, path)
 /** Sets the policy of a machine that exists. */
-const withPolicy = (walk: Walk, allowedOverrides: readonly string[]) =>
+const withPolicy = (walk: MachineWalk, allowedOverrides: readonly string[]) =>
   walk.set({ policy: { ...walk.world.policy, allowedOverrides } }).settle()
-const writes = (walk: Walk) => walk.log.filter((line) => line === 'apply VirtualMachine vm').length
+const writes = (walk: MachineWalk) => walk.log.filter((line) => line === 'apply VirtualMachine vm').length
 
 describe('overrides of a machine', () => {
   it('are merged over what is rendered, once, and what they replace is a warning', () => {
@@ -164,9 +164,9 @@ describe('overrides of a machine', () => {
   })
 
   it('of the clock of Windows leave the rest of it, and it is back without them', () => {
-    const rendered = has(new Walk({ spec: { os: 'windows' } }).deploy(), 'clock')
+    const rendered = has(new MachineWalk({ spec: { os: 'windows' } }).deploy(), 'clock')
     const overrides = domain({ clock: { timer: { hpet: { present: true } } } })
-    const walk = new Walk({ spec: { os: 'windows', overrides }, policy: ALLOWED }).deploy()
+    const walk = new MachineWalk({ spec: { os: 'windows', overrides }, policy: ALLOWED }).deploy()
     expect(has(walk, 'clock')).toEqual({
       ...(rendered as object),
       timer: expect.objectContaining({ hpet: { present: true } }),

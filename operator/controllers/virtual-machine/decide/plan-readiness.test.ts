@@ -4,7 +4,7 @@ import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import type { InstanceView } from '../kubevirt-views.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
 
 const FAILING: KubeVirtStatus = {
   printableStatus: 'Running',
@@ -20,12 +20,12 @@ const FAILING: KubeVirtStatus = {
 const UNANSWERED: Partial<InstanceView> = { isReady: false, isProbed: true, unreadyReason: 'ContainersNotReady' }
 
 /** A machine whose guest runs and does not answer its probe. */
-function unanswered(readiness: object | undefined, more: Partial<InstanceView> = {}): Walk {
-  const walk = new Walk().edit({ readiness }).settle().disk(DISK.succeeded)
+function unanswered(readiness: object | undefined, more: Partial<InstanceView> = {}): MachineWalk {
+  const walk = new MachineWalk().edit({ readiness }).settle().disk(DISK.succeeded)
   return walk.instance({ ...UNANSWERED, unreadySince: walk.now, ...more }).kubevirt(FAILING)
 }
 
-const deletions = (walk: Walk) => walk.log.filter((line) => line.startsWith('delete'))
+const deletions = (walk: MachineWalk) => walk.log.filter((line) => line.startsWith('delete'))
 
 describe('a guest that does not answer its probe', () => {
   it.each<[string, object | undefined, Partial<InstanceView>, string]>([
@@ -84,14 +84,14 @@ describe('a guest that does not answer its probe', () => {
   })
 
   it('shows the port where it is a port', () => {
-    const walk = new Walk().edit({ interfaces: undefined, readiness: { tcpPort: 22 } }).settle()
+    const walk = new MachineWalk().edit({ interfaces: undefined, readiness: { tcpPort: 22 } }).settle()
     walk.disk(DISK.succeeded).instance(UNANSWERED).kubevirt(FAILING)
     expect(walk.message).toBe('the guest runs, and is not ready for use: it takes no connection on TCP port 22')
   })
 })
 
 describe('the probe', () => {
-  const probeOf = ({ world: { machine } }: Walk) => {
+  const probeOf = ({ world: { machine } }: MachineWalk) => {
     if (machine === undefined) throw new Error('no machine')
     return (machine.spec as { template: { spec: { readinessProbe?: object } } }).template.spec.readinessProbe
   }
@@ -105,7 +105,7 @@ describe('the probe', () => {
       { exec: { command: ['/bin/sh', '-c', "cloud-init status | grep -qx 'status: done'"] } },
     ],
   ])('of the spec asks %s, is put right, and goes with it', (_what, readiness, expected) => {
-    const walk = new Walk().deploy().edit({ readiness }).settle()
+    const walk = new MachineWalk().deploy().edit({ readiness }).settle()
     expect(probeOf(walk)).toMatchObject(expected)
     expect(walk.plan().apply).toEqual([])
     expect(probeOf(walk.tamper({ template: { readinessProbe: THEIRS } }).settle())).toMatchObject(expected)
@@ -114,7 +114,7 @@ describe('the probe', () => {
   })
 
   it('that people gave it stays, as long as the spec has none', () => {
-    const walk = new Walk().deploy().tamper({ template: { readinessProbe: THEIRS } })
+    const walk = new MachineWalk().deploy().tamper({ template: { readinessProbe: THEIRS } })
     expect(walk.plan().apply).toEqual([])
   })
 })

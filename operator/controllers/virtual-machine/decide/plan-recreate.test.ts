@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../runtime/times.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { anImage, PUBLISHED } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aWorld } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aMachineWorld } from '../machine-world.fixtures.ts'
 import type { MachineWorld } from '../world.ts'
 import { planMachine } from './plan.ts'
 
-const deletions = (walk: Walk) => walk.log.filter((line) => line.startsWith('delete'))
+const deletions = (walk: MachineWalk) => walk.log.filter((line) => line.startsWith('delete'))
 const sized = (diskSize: string) => ({ resources: { cpu: '2', memory: '2Gi', diskSize } })
 const OTHER_IMAGE = { vmDiskImageRef: { name: 'other', namespace: 'farm' } }
 
@@ -17,7 +17,7 @@ describe('a disk that is not finished', () => {
     ['another size', sized('40Gi'), 'resources.diskSize'],
     ['both', { ...OTHER_IMAGE, ...sized('40Gi') }, 'vmDiskImageRef and resources.diskSize'],
   ])('is made again for %s', (_what, change, fields) => {
-    const walk = new Walk()
+    const walk = new MachineWalk()
       .settle()
       .disk(DISK.cloning)
       .edit({ ...change })
@@ -35,13 +35,13 @@ describe('a disk that is not finished', () => {
     ['the same size in other words', sized('40960Mi')],
     ['anything else', { name: 'other' }],
   ])('stays for %s', (_what, change) => {
-    const walk = new Walk().edit(sized('40Gi')).settle().disk(DISK.cloning)
+    const walk = new MachineWalk().edit(sized('40Gi')).settle().disk(DISK.cloning)
     walk.edit({ ...change }).settle()
     expect(deletions(walk)).toEqual([])
   })
 
   it('that failed is made again for any change of the spec, and for none without one', () => {
-    const walk = new Walk().settle().disk(DISK.failed)
+    const walk = new MachineWalk().settle().disk(DISK.failed)
     expect(walk.after(MINUTE).stand).toBe('Failed/CloneFailed')
     expect(deletions(walk)).toEqual([])
     walk.edit({ name: 'other' }).settle()
@@ -54,7 +54,7 @@ describe('a disk that is not finished', () => {
     ['it has no claim yet', DISK.new, false, true],
     ['CDI has not looked at it, and it has a claim: it may be of another life of the cluster', DISK.new, true, false],
   ])('whose source is gone is recreated, or not: %s', (_what, disk, hasClaim, expected) => {
-    const walk = new Walk().settle().disk(disk, hasClaim).set({ hasCloneSource: false })
+    const walk = new MachineWalk().settle().disk(disk, hasClaim).set({ hasCloneSource: false })
     expect(walk.plan().remove.length > 0).toBe(expected)
   })
 })
@@ -64,7 +64,7 @@ describe('a disk that is finished', () => {
     ['another image', OTHER_IMAGE, 'vmDiskImageRef changed after the disk was made'],
     ['another size', sized('40Gi'), 'resources.diskSize changed after the disk was made'],
   ])('stays for %s, and that is said', (_what, change, text) => {
-    const walk = new Walk()
+    const walk = new MachineWalk()
       .deploy()
       .edit({ ...change })
       .settle()
@@ -87,7 +87,7 @@ describe('an image that goes', () => {
     ],
     ['with its namespace, and both are gone,', { image: undefined, imageNamespace: 'missing' }, 'ImageMissing'],
   ])('%s is told to a machine that has a disk of it, once', (_how, change, reason) => {
-    const walk = new Walk().deploy().set(change).settle()
+    const walk = new MachineWalk().deploy().set(change).settle()
     expect(walk.stand).toBe('Ready/Running')
     expect(walk.condition('ImageReady')).toMatchObject({ status: 'False', reason })
     walk.after(MINUTE)
@@ -96,7 +96,7 @@ describe('an image that goes', () => {
 
   it('is told with the image that the disk is a copy of, where that is another one', () => {
     const gone = { image: undefined, imageNamespace: 'there' } as const
-    const walk = new Walk().deploy().set(gone).settle()
+    const walk = new MachineWalk().deploy().set(gone).settle()
     const said = () => walk.condition('ImageReady')?.message
     expect(said()).toBe('VMDiskImage farm/golden is gone; the disk is a copy of it, and stays')
     walk.edit({ ...OTHER_IMAGE }).settle()
@@ -105,7 +105,7 @@ describe('an image that goes', () => {
 
   it('promises no disk that is not complete', () => {
     const gone = { image: undefined, imageNamespace: 'there' } as const
-    const walk = new Walk().settle().disk(DISK.cloning).set(gone).settle()
+    const walk = new MachineWalk().settle().disk(DISK.cloning).set(gone).settle()
     expect(walk.condition('ImageReady')?.message).toBe(
       'VMDiskImage farm/golden is gone; no disk can be cloned from it until it exists again',
     )
@@ -113,7 +113,7 @@ describe('an image that goes', () => {
 })
 
 it('a claim whose DataVolume is gone stays when the machine goes, and that is said in time', () => {
-  const walk = new Walk().deploy()
+  const walk = new MachineWalk().deploy()
   const { claim } = walk.world
   if (claim === undefined) throw new Error('no claim')
   const { ownerReferences: _owner, ...metadata } = claim.metadata
@@ -126,6 +126,6 @@ it('a claim whose DataVolume is gone stays when the machine goes, and that is sa
 })
 
 it('a size that is less than that of the image is warned of by the image as it is', () => {
-  const { status } = planMachine(aWorld({ spec: { ...sized('1Gi') } }), 0)
+  const { status } = planMachine(aMachineWorld({ spec: { ...sized('1Gi') } }), 0)
   expect(status.conditions?.find(({ type }) => type === 'SpecWarning')?.reason).toBe('DiskSmallerThanImage')
 })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aRunningWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aRunningWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const CLAIM = 'restore-8d1f2c-rootdisk'
@@ -23,7 +23,7 @@ const rootDisk = (volume: object) => ({
 const SECRETS = { secretRef: { name: 'vm-cloudinit' }, networkDataSecretRef: { name: 'vm-cloudinit' } }
 
 describe('while KubeVirt restores a machine', () => {
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['whose claim is gone for a moment', { claim: undefined }],
     ['whose claim and DataVolume are gone', { clone: undefined, claim: undefined }],
     [
@@ -78,7 +78,7 @@ describe('while KubeVirt restores a machine', () => {
 
 describe('a machine that KubeVirt has restored', () => {
   const restored = () => {
-    const walk = new Walk().deploy().set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
+    const walk = new MachineWalk().deploy().set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
     return walk.tamper(rootDisk({ persistentVolumeClaim: { claimName: CLAIM } })).set(ELSEWHERE)
   }
 
@@ -129,7 +129,7 @@ it.each([
   ['a claim', { persistentVolumeClaim: { claimName: 'mine' } }, 'PersistentVolumeClaim mine'],
   ['a DataVolume', { dataVolume: { name: 'mine' } }, 'DataVolume mine'],
 ])('another root disk that no restore has made is taken back, and that is said: %s', (_what, volume, title) => {
-  const walk = new Walk().deploy().tamper(rootDisk(volume))
+  const walk = new MachineWalk().deploy().tamper(rootDisk(volume))
   const { status } = walk.plan()
   expect(status.conditions?.find(({ type }) => type === 'ChangeUndone')?.message).toContain(title)
   expect(walk.settle().world.machine?.spec).toMatchObject({

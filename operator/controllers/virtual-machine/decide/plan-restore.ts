@@ -21,14 +21,14 @@ export function planRestore({ world }: MachineDraft): Step | undefined {
     const look = `kubectl -n ${namespace} describe virtualmachinerestores.snapshot.kubevirt.io ${restoring.restore}`
     if (restoring.isAwaited === true) {
       const message = `${which} has switched the machine off, and begins when the guest is gone: the machine stays off until then; if it lasts, see ${look}`
-      return { standing: waiting('Restoring', message), requeue: AWAITED_LOOK }
+      return { summary: waiting('Restoring', message), requeue: AWAITED_LOOK }
     }
     const message = `KubeVirt restores the machine (${which}): nothing is written to it until that is over; if it lasts, see ${look}`
-    return { standing: waiting('Restoring', message, `KubeVirt restores the machine (${which})`) }
+    return { summary: waiting('Restoring', message, `KubeVirt restores the machine (${which})`) }
   }
   const { dataVolume } = restoring
   const message = `a restore of KubeVirt has deleted the disk of VirtualMachine ${name}, and DataVolume ${dataVolume} waits for the restored one; if it lasts, restore again, or delete that DataVolume, and set annotation ${ANNOTATIONS.rebuildRequestedAt} of the virtual machine: it then gets a new disk from its image`
-  return { standing: waiting('Restoring', message) }
+  return { summary: waiting('Restoring', message) }
 }
 
 /** Returns what people should know about the disk of a machine that KubeVirt has restored. */

@@ -3,7 +3,7 @@ import { MINUTE } from '../../../runtime/times.fixtures.ts'
 import { kubeVirtStatus, NO_ROOM, unscheduled, unsynchronized } from '../kubevirt-conditions.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
 import type { CloneFacts } from '../world.ts'
 
 const STALE = unscheduled('PVC team/vm-root does not exist, waiting for it to appear')
@@ -102,7 +102,7 @@ describe('a machine whose disk is not complete', () => {
       'the root disk is being cloned (42.0%), CDI says CloneInProgress',
     ],
   ])('%s', (_situation, disk, status, reason, message) => {
-    const walk = new Walk().settle().disk(disk).kubevirt(status)
+    const walk = new MachineWalk().settle().disk(disk).kubevirt(status)
     expect([walk.stand, walk.message]).toEqual([`Provisioning/${reason}`, message])
     expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
   })
@@ -124,7 +124,7 @@ describe('a machine whose disk is not complete', () => {
       'CDI cannot make a valid claim for the root disk: no accessMode specified in StorageProfile fast; give the StorageProfile of its storage class its claimPropertySets',
     ],
   ])('says what people can do where %s, once, and goes on by itself when they have', (_situation, disk, message) => {
-    const walk = new Walk().settle().disk(disk, false)
+    const walk = new MachineWalk().settle().disk(disk, false)
     expect([walk.stand, walk.message]).toEqual(['Provisioning/CloneFailed', message])
     const before = walk.log.length
     walk.after(29 * MINUTE)
@@ -138,7 +138,11 @@ describe('a machine whose disk is not complete', () => {
   })
 
   it('has failed where CDI gave up, whatever KubeVirt says, and goes on when CDI does', () => {
-    const walk = new Walk().settle().disk(DISK.cloning).kubevirt(kubeVirtStatus('Provisioning')).disk(DISK.failed)
+    const walk = new MachineWalk()
+      .settle()
+      .disk(DISK.cloning)
+      .kubevirt(kubeVirtStatus('Provisioning'))
+      .disk(DISK.failed)
     walk.kubevirt(kubeVirtStatus('DataVolumeError'))
     expect([walk.stand, walk.message]).toEqual([
       'Failed/CloneFailed',

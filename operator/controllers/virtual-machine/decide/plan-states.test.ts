@@ -9,8 +9,8 @@ import {
 } from '../kubevirt-conditions.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, aSecret, KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aWorld } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aMachineWorld } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const NO_PLACE = unscheduled(
@@ -196,7 +196,7 @@ describe('a machine whose disk is complete', () => {
   ]
 
   it.each(ROWS)('%s', (_situation, status, reason, message) => {
-    const walk = new Walk().settle().disk(DISK.succeeded).kubevirt(status)
+    const walk = new MachineWalk().settle().disk(DISK.succeeded).kubevirt(status)
     expect([walk.stand, walk.message]).toEqual([`Provisioning/${reason}`, expect.stringContaining(message)])
     expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
     // What KubeVirt did not create is retried. The machine has no instance in any of these rows.
@@ -207,7 +207,7 @@ describe('a machine whose disk is complete', () => {
   })
 
   it.each(ROWS)('%s after it ran: its disk and its machine stay', (_situation, status, reason) => {
-    const walk = new Walk().deploy().set({ instance: undefined })
+    const walk = new MachineWalk().deploy().set({ instance: undefined })
     const before = walk.log.length
     walk.kubevirt(status)
     expect(walk.stand).toBe(`Provisioning/${reason}`)
@@ -219,7 +219,7 @@ describe('a machine whose disk is complete', () => {
   it('the Events of its failing starts are one and the same, whenever the next one is', () => {
     const eventsOf = (status: KubeVirtStatus) => {
       const children = { clone: aDisk(), claim: aClaim(), secret: aSecret(), machine: aMachine(status) }
-      return planMachine(aWorld(children), START).events.filter(({ type }) => type === 'Warning')
+      return planMachine(aMachineWorld(children), START).events.filter(({ type }) => type === 'Warning')
     }
     const events = eventsOf(failing('2026-01-01T00:00:40Z'))
     expect(events).toEqual([
@@ -233,7 +233,7 @@ describe('a machine whose disk is complete', () => {
   })
 
   it('it runs for a moment before it is ready, and there is no Event for that, but for the loss of readiness', () => {
-    const walk = new Walk().settle().disk(DISK.succeeded).instance().kubevirt(KUBEVIRT.notReady)
+    const walk = new MachineWalk().settle().disk(DISK.succeeded).instance().kubevirt(KUBEVIRT.notReady)
     const told = () => walk.events.filter((line) => line.endsWith('NotReady'))
     expect([walk.stand, told()]).toEqual(['Provisioning/NotReady', []])
     walk.kubevirt(KUBEVIRT.running).kubevirt(KUBEVIRT.notReady).after(MINUTE)
@@ -241,19 +241,19 @@ describe('a machine whose disk is complete', () => {
   })
 
   it.each([['Running'], ['Migrating']])('it is ready, %s', (printableStatus) => {
-    const walk = new Walk().settle().disk(DISK.succeeded).instance()
+    const walk = new MachineWalk().settle().disk(DISK.succeeded).instance()
     walk.kubevirt({ printableStatus, conditions: [{ type: 'Ready', status: 'True' }] })
     expect([walk.stand, walk.message]).toEqual(['Ready/Running', 'the machine runs'])
     expect(walk.plan().requeue).toBeUndefined()
   })
 
   it('it is ready, though CDI has not said that the disk is complete', () => {
-    const walk = new Walk().settle().disk(DISK.cloning).start()
+    const walk = new MachineWalk().settle().disk(DISK.cloning).start()
     expect(walk.stand).toBe('Ready/Running')
   })
 
   it('its node and its addresses are shown while it has them', () => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     expect(walk.status).toMatchObject({ addresses: ['10.10.0.161'], kubevirt: { nodeName: 'node-1' } })
     walk.set({ instance: undefined }).kubevirt(KUBEVIRT.stopped)
     expect([walk.status.addresses, walk.status.kubevirt]).toEqual([

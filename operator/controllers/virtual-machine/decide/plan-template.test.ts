@@ -1,20 +1,20 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
 import { DISK } from '../machine-disks.fixtures.ts'
 import { anImage, PUBLISHED, QUEUED, TEMPLATE } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aMachineWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const WHICH = 'VMDiskImage farm/golden'
 
 const NO_TEMPLATE = { vmDiskImageTemplate: undefined }
 
-const planOf = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
+const planOf = (overrides: MachineWorldOverrides) => planMachine(aMachineWorld(overrides), START)
 
-const missing = (more: WorldOverrides = {}): WorldOverrides => ({ image: undefined, ...more })
+const missing = (more: MachineWorldOverrides = {}): MachineWorldOverrides => ({ image: undefined, ...more })
 
 describe('an image that is created', () => {
   it('has the name of the reference, the spec of the template, and no owner', () => {
@@ -46,7 +46,7 @@ describe('an image that is created', () => {
   })
 
   it('is created once, and waited for', () => {
-    const walk = new Walk(missing()).settle()
+    const walk = new MachineWalk(missing()).settle()
     expect(walk.log.filter((line) => line.startsWith('apply'))).toEqual(['apply VMDiskImage golden'])
     expect(walk.stand).toBe('Provisioning/WaitingForImage')
     expect(walk.events).toEqual(['Normal ImageCreated'])
@@ -92,7 +92,7 @@ describe('an image that a template made, and that has no artifact', () => {
     expect([apply.length, onlyIf?.length]).toEqual([1, 1])
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['to which something else refers', { image: made, isImageShared: true }],
     ['that somebody else made', { image: anImage(failed, { generation: 1 }, WRONG) }],
     ['that somebody has edited', { image: anImage(failed, { generation: 2, annotations: creator(1) }, WRONG) }],
@@ -103,13 +103,13 @@ describe('an image that a template made, and that has no artifact', () => {
 })
 
 describe('a template', () => {
-  const said = (overrides: WorldOverrides) =>
+  const said = (overrides: MachineWorldOverrides) =>
     planOf(overrides).status.conditions?.find(({ type }) => type === 'ImageMismatch')?.message
-  const differing = (fields: object, status = PUBLISHED): WorldOverrides => ({
+  const differing = (fields: object, status = PUBLISHED): MachineWorldOverrides => ({
     image: anImage(status, {}, { ...TEMPLATE, ...fields }),
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['without an image', missing()],
     ['that the image has as it is', {}],
     ['that says less than the image', differing({ reclaimPolicy: 'Retain', suspend: true })],
@@ -145,7 +145,7 @@ describe('a template', () => {
   ])('whose image is another one %s', (_what, more, stand) => {
     const mark = { 'pelotech.ot/creator': 'Workspace/squatter/uid generation 1' }
     const image = anImage(PUBLISHED, { annotations: mark }, { ...TEMPLATE, url: 'https://images.example/b.qcow2' })
-    const walk = new Walk({ image, spec: more }).settle().disk(DISK.succeeded)
+    const walk = new MachineWalk({ image, spec: more }).settle().disk(DISK.succeeded)
     if (stand.endsWith('ImageMismatch')) walk.start()
     expect(walk.after(HOUR).stand).toBe(stand)
     expect(walk.message).toMatch(
@@ -155,7 +155,11 @@ describe('a template', () => {
 
   it('that differs only in how the image is kept is no reason', () => {
     const template = { ...TEMPLATE, reclaimPolicy: 'Retain' }
-    const walk = new Walk({ spec: { vmDiskImageTemplate: template } }).settle().disk(DISK.succeeded).start().after(HOUR)
+    const walk = new MachineWalk({ spec: { vmDiskImageTemplate: template } })
+      .settle()
+      .disk(DISK.succeeded)
+      .start()
+      .after(HOUR)
     expect([walk.stand, walk.condition('ImageMismatch')?.message]).toEqual([
       'Ready/Running',
       expect.stringContaining('in reclaimPolicy'),
@@ -163,7 +167,7 @@ describe('a template', () => {
   })
 
   it('that differs is one Event, and not told any more when it does not', () => {
-    const walk = new Walk(differing({ diskSize: '20Gi' })).settle()
+    const walk = new MachineWalk(differing({ diskSize: '20Gi' })).settle()
     walk.disk(DISK.succeeded).start().after(HOUR)
     expect(walk.events.filter((line) => line.endsWith('ImageMismatch'))).toEqual(['Warning ImageMismatch'])
     expect(walk.condition('ImageMismatch')?.status).toBe('True')

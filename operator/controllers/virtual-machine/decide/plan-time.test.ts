@@ -3,24 +3,24 @@ import { toTime } from '../../../base/time.ts'
 import { HOUR, MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anInstance, KUBEVIRT, type KubeVirtStatus, PUBLISHED } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aRunningWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aRunningWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const LIMIT = 30 * MINUTE
 const GOING = { deletionTimestamp: toTime(START) }
-const deletions = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) => line.startsWith('delete'))
+const deletions = (walk: MachineWalk, from = 0) => walk.log.slice(from).filter((line) => line.startsWith('delete'))
 /** A machine whose guest runs and does not become ready. */
-const hanging = (overrides: WorldOverrides = {}) =>
-  new Walk(overrides).settle().disk(DISK.succeeded).instance({ isReady: false }).kubevirt(KUBEVIRT.notReady)
+const hanging = (overrides: MachineWorldOverrides = {}) =>
+  new MachineWalk(overrides).settle().disk(DISK.succeeded).instance({ isReady: false }).kubevirt(KUBEVIRT.notReady)
 /** KubeVirt replaces an instance that was deleted. The new one is not ready either. */
-const restarted = (walk: Walk) => walk.instance({ isReady: false }).kubevirt(KUBEVIRT.notReady)
+const restarted = (walk: MachineWalk) => walk.instance({ isReady: false }).kubevirt(KUBEVIRT.notReady)
 const HOTPLUG = { type: 'Failure', status: 'True', reason: 'HotPlugCPUError', message: 'another one is in progress' }
 const said = (printableStatus: string): KubeVirtStatus => ({ printableStatus })
 
 describe('the time that a machine has', () => {
   it('begins when its image is there, and its end is a time to look again', () => {
-    const walk = new Walk({ image: undefined }).settle().after(5 * HOUR)
+    const walk = new MachineWalk({ image: undefined }).settle().after(5 * HOUR)
     expect([walk.status.provisioningSince, walk.plan().requeue]).toEqual([undefined, undefined])
     walk.image({ phase: 'Syncing' }).after(5 * HOUR)
     expect([walk.status.provisioningSince, walk.plan().requeue]).toEqual([undefined, undefined])
@@ -36,7 +36,7 @@ describe('the time that a machine has', () => {
     ['as it says in seconds', 30 * SECOND, '30 s'],
     ['as it says in more of them', 90 * SECOND, '90 s'],
   ])('is %s, to the millisecond', (_what, vmProvisionTimeoutMs, time) => {
-    const walk = new Walk({ policy: { vmProvisionTimeoutMs } }).settle().disk(DISK.succeeded)
+    const walk = new MachineWalk({ policy: { vmProvisionTimeoutMs } }).settle().disk(DISK.succeeded)
     walk.kubevirt(said('ErrorUnschedulable'))
     expect(walk.after(vmProvisionTimeoutMs - 1).stand).toBe('Provisioning/Unschedulable')
     expect(walk.plan().requeue?.afterMs).toBe(1)
@@ -48,7 +48,7 @@ describe('the time that a machine has', () => {
     expect(walk.events.at(-1)).toBe('Warning Timeout')
   })
 
-  it.each<[string, (walk: Walk) => Walk]>([
+  it.each<[string, (walk: MachineWalk) => MachineWalk]>([
     ['its disk waits for a node', (walk) => walk.disk(DISK.waiting)],
     ['CDI does nothing', (walk) => walk],
     ['its disk has no claim', (walk) => walk.disk(DISK.succeeded, false)],
@@ -61,7 +61,7 @@ describe('the time that a machine has', () => {
     ['it fails before it runs', (walk) => walk.disk(DISK.succeeded).kubevirt(said('CrashLoopBackOff'))],
     ['its guest is off', (walk) => walk.disk(DISK.succeeded).kubevirt(said('Stopped'))],
   ])('counts while %s', (_what, act) => {
-    const walk = act(new Walk().settle())
+    const walk = act(new MachineWalk().settle())
     expect(walk.status.phase).toBe('Provisioning')
     expect(walk.after(LIMIT).stand).toBe('Failed/Timeout')
     expect(deletions(walk).filter((line) => !line.includes('VirtualMachine vm'))).toEqual([])
@@ -117,7 +117,7 @@ describe('the time that a machine has', () => {
   })
 
   it('is over for good only until it is ready, or its spec changes', () => {
-    const late = () => new Walk().settle().disk(DISK.succeeded).after(LIMIT)
+    const late = () => new MachineWalk().settle().disk(DISK.succeeded).after(LIMIT)
     expect(late().stand).toBe('Failed/Timeout')
     expect(late().start().stand).toBe('Ready/Running')
     const edited = late()
@@ -128,7 +128,7 @@ describe('the time that a machine has', () => {
   })
 
   it('starts again when a machine that was ready is not any more', () => {
-    const walk = new Walk()
+    const walk = new MachineWalk()
       .deploy()
       .after(10 * HOUR)
       .set({ instance: undefined })
@@ -137,14 +137,14 @@ describe('the time that a machine has', () => {
   })
 
   it('can be raised by the policy when it is over', () => {
-    const walk = new Walk().settle().disk(DISK.succeeded).after(LIMIT)
+    const walk = new MachineWalk().settle().disk(DISK.succeeded).after(LIMIT)
     walk.setPolicy({ vmProvisionTimeoutMs: 2 * LIMIT }).settle()
     expect([walk.stand, walk.plan().requeue?.afterMs]).toEqual(['Provisioning/Starting', LIMIT])
   })
 
   it('is what it is for a status whose time cannot be read', () => {
     const status = { observedGeneration: 1, provisioningSince: 'yesterday' }
-    const walk = new Walk({ status }).settle()
+    const walk = new MachineWalk({ status }).settle()
     expect(walk.status.provisioningSince).toBe(toTime(START))
   })
 })
@@ -231,7 +231,7 @@ describe('a machine that runs and is not ready', () => {
     expect(walk.plan()).toMatchObject({ remove: [], status: { phase: 'Failed' } })
   })
 
-  it.each<[string, (walk: Walk) => Walk]>([
+  it.each<[string, (walk: MachineWalk) => MachineWalk]>([
     ['becomes ready', (walk) => walk.instance({}).kubevirt(KUBEVIRT.running)],
     ['has another spec', (walk) => walk.edit({ resources: { cpu: '1', memory: '1Gi' } }).settle()],
   ])('has all its budget again when it %s', (_what, act) => {
@@ -261,11 +261,11 @@ describe('a machine that runs and is not ready', () => {
 })
 
 describe('only an instance that runs and is not ready is deleted, and that once: one', () => {
-  const overdue: WorldOverrides = {
+  const overdue: MachineWorldOverrides = {
     status: { observedGeneration: 1, provisioningSince: toTime(START), bootedAt: toTime(START) },
   }
 
-  it.each<[string, WorldOverrides, boolean]>([
+  it.each<[string, MachineWorldOverrides, boolean]>([
     ['that runs and is not ready', {}, true],
     ['that has not run yet', { instance: anInstance({ phase: 'Scheduling', isReady: false }) }, false],
     ['that has ended', { instance: anInstance({ phase: 'Failed', isReady: false }) }, false],
@@ -318,7 +318,7 @@ describe('only an instance that runs and is not ready is deleted, and that once:
   })
 })
 
-function deleting(walk: Walk): Walk {
+function deleting(walk: MachineWalk): MachineWalk {
   const { clone } = walk.disk(DISK.cloning).world
   if (clone === undefined) throw new Error('no disk')
   return walk.set({ clone: { ...clone, metadata: { ...clone.metadata, deletionTimestamp: toTime(START) } } }).settle()

@@ -1,22 +1,22 @@
 import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
 import { aMachine, anImage, KUBEVIRT, PASSWORD, PUBLISHED, QUEUED, TEMPLATE } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
-import { aRunningWorld, aWorld, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { aMachineWorld, aRunningWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
-const planOf = (overrides: WorldOverrides) => planMachine(aWorld(overrides), START)
-const standOf = (overrides: WorldOverrides) => {
+const planOf = (overrides: MachineWorldOverrides) => planMachine(aMachineWorld(overrides), START)
+const standOf = (overrides: MachineWorldOverrides) => {
   const { status } = planOf(overrides)
   return `${status.phase}/${reasonOf(status)}`
 }
-const writes = (walk: Walk, from = 0) => walk.log.slice(from).filter((line) => !line.startsWith('status'))
+const writes = (walk: MachineWalk, from = 0) => walk.log.slice(from).filter((line) => !line.startsWith('status'))
 
 describe('the finalizer', () => {
-  it.each<[string, WorldOverrides, string]>([
+  it.each<[string, MachineWorldOverrides, string]>([
     ['is added at first sight', {}, 'add'],
     ['is added to a machine that waits for its image', { image: undefined }, 'add'],
     ['is added to a machine that has failed', { spec: { resources: undefined } }, 'add'],
@@ -64,7 +64,7 @@ describe('a spec that got past the CRD', () => {
   })
 
   it.each(bad)('and %s leaves a machine that runs as it is', (_what, spec) => {
-    const walk = new Walk().deploy()
+    const walk = new MachineWalk().deploy()
     const before = walk.log.length
     walk.edit(spec).settle()
     expect(writes(walk, before)).toEqual([])
@@ -79,14 +79,14 @@ describe('a spec that got past the CRD', () => {
   })
 
   it('is left when it is corrected', () => {
-    const walk = new Walk({ spec: { resources: { cpu: '2', memory: '1Ki' } } }).settle()
+    const walk = new MachineWalk({ spec: { resources: { cpu: '2', memory: '1Ki' } } }).settle()
     walk.edit({ resources: { cpu: '2', memory: '1Gi' } }).settle()
     expect(walk.stand).toBe('Provisioning/Cloning')
   })
 })
 
 describe('in a namespace that is being deleted', () => {
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, MachineWorldOverrides]>([
     ['a machine that has nothing', {}],
     [
       'a machine whose image is missing in its own namespace',
@@ -107,7 +107,7 @@ describe('ignoreOnDeploy', () => {
   const IGNORED = { ignoreOnDeploy: true }
   const GOING = anImage(PUBLISHED, { deletionTimestamp: '2026-01-01T00:00:00Z' })
 
-  it.each<[string, WorldOverrides, string, string[]]>([
+  it.each<[string, MachineWorldOverrides, string, string[]]>([
     ['the image is ready', {}, 'Ready/IgnoredOnDeploy', []],
     ['the image is missing', { image: undefined }, 'Provisioning/ImageMissing', ['VMDiskImage']],
     ['the image waits', { image: anImage(QUEUED) }, 'Provisioning/WaitingForImage', []],
@@ -155,7 +155,7 @@ describe('ignoreOnDeploy', () => {
     expect([plan.remove, plan.requeue]).toEqual([[], undefined])
   })
 
-  it.each<[string, WorldOverrides['image'], string[]]>([
+  it.each<[string, MachineWorldOverrides['image'], string[]]>([
     ['is being deleted', GOING, ['Normal NotDeployedAnyMore', 'Warning ImageTerminating']],
     ['is gone', undefined, ['Normal ImageCreated', 'Normal NotDeployedAnyMore', 'Warning ImageMissing']],
   ])('tells who has a disk already of an image that %s, beside that it is left as it is', (_what, image, events) => {
@@ -169,7 +169,7 @@ describe('ignoreOnDeploy', () => {
   })
 
   it('to and fro: deploys, and then leaves everything as it is', () => {
-    const walk = new Walk({ spec: IGNORED, image: undefined }).settle().image(PUBLISHED)
+    const walk = new MachineWalk({ spec: IGNORED, image: undefined }).settle().image(PUBLISHED)
     expect([walk.stand, writes(walk)]).toEqual(['Ready/IgnoredOnDeploy', ['finalizer', 'apply VMDiskImage golden']])
     expect(walk.edit({ ignoreOnDeploy: false }).settle().deploy().stand).toBe('Ready/Running')
     const before = walk.log.length
@@ -189,7 +189,7 @@ describe('ignoreOnDeploy', () => {
 describe('what the API server refuses', () => {
   const refusal = 'exceeded quota: small'
 
-  it.each<[string, WorldOverrides, string, string]>([
+  it.each<[string, MachineWorldOverrides, string, string]>([
     ['while it is on its way', {}, 'Provisioning/Refused', 'the root disk is cloned from VolumeSnapshot'],
     ['while its image is to be made', { image: undefined }, 'Provisioning/Refused', 'is created from the template'],
     ['after it has failed', { clone: aDisk(DISK.failed) }, 'Failed/CloneFailed', 'DataVolume vm-root is Failed'],
@@ -208,7 +208,7 @@ describe('what the API server refuses', () => {
   })
 
   it('is tried again, and forgotten when it is taken', () => {
-    const walk = new Walk({ refusal })
+    const walk = new MachineWalk({ refusal })
     expect(walk.plan().apply.map(({ kind }) => kind)).toEqual(['Secret', 'DataVolume'])
     walk.settle()
     expect(walk.events).toContain('Warning Refused')
@@ -223,7 +223,7 @@ describe('what the API server refuses', () => {
 })
 
 describe('a warning about the spec', () => {
-  const warning = (overrides: WorldOverrides) =>
+  const warning = (overrides: MachineWorldOverrides) =>
     planOf(overrides).status.conditions?.find(({ type }) => type === 'SpecWarning')
   const login = { users: [{ name: 'demo user', ssh_authorized_keys: ['ssh-ed25519 AAAAa a'] }] }
   const small = { resources: { cpu: '2', memory: '2Gi', diskSize: '8Gi' } }
@@ -245,7 +245,7 @@ describe('a warning about the spec', () => {
 
   it('says nothing where there is nothing to say, and is dropped when it is mended', () => {
     expect(warning({})).toBeUndefined()
-    const walk = new Walk({ spec: login }).settle()
+    const walk = new MachineWalk({ spec: login }).settle()
     expect([walk.condition('SpecWarning')?.status, walk.status.warnings]).toEqual(['True', 1])
     expect(
       walk
@@ -262,7 +262,7 @@ describe('a warning about the spec', () => {
   })
 
   it('renders a login that Linux takes, with the name as it was written beside it', () => {
-    const walk = new Walk({ spec: login })
+    const walk = new MachineWalk({ spec: login })
     const secret = walk.plan().apply.find(({ kind }) => kind === 'Secret') as { stringData?: { userdata: string } }
     const { users } = JSON.parse(secret.stringData?.userdata.split('\n')[1] ?? '{}') as { users: object[] }
     expect(users[1]).toMatchObject({ name: 'demo-user', gecos: 'demo user' })
@@ -270,7 +270,7 @@ describe('a warning about the spec', () => {
 })
 
 describe('the time to look again', () => {
-  it.each<[string, WorldOverrides, number | undefined]>([
+  it.each<[string, MachineWorldOverrides, number | undefined]>([
     ['of a disk that is begun', {}, 30 * 60_000],
     ['of a disk that is made', { clone: aDisk(DISK.cloning) }, 60_000],
     ['of a machine that waits for its image', { image: anImage(QUEUED) }, undefined],

@@ -5,7 +5,7 @@ import { unusableReason } from '../../../cluster/own-view.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { cutMessage } from '../../../runtime/conditions.ts'
 import { NOTHING_TO_DO } from '../../../runtime/plan.ts'
-import { steadyOf } from '../../../runtime/standing.ts'
+import { steadyOf } from '../../../runtime/summary.ts'
 import type { MachineWorld } from '../world.ts'
 import { diskLoss, hasRun, rebuildRequestOf, remarksOnLoss } from './disk-loss.ts'
 import { lostDisks, remarksOnLostDisks } from './further-disk-loss.ts'
@@ -24,7 +24,7 @@ import { planMachineDeletion } from './plan-deletion.ts'
 import { firstStart, planDeploy } from './plan-deploy.ts'
 import { type ImageState, imageState } from './plan-image.ts'
 import { remarksOnSpec } from './plan-remarks.ts'
-import { type MachineStanding, machineEventsBetween, type Remark, withMachineStanding, withPending } from './status.ts'
+import { type MachineSummary, machineEventsBetween, type Remark, withMachineSummary, withPending } from './status.ts'
 
 /**
  * ```
@@ -53,14 +53,14 @@ function decide(world: MachineWorld, now: number): Decision {
   if (isTerminating(world.vm)) return planMachineDeletion(world, now)
   const losses = lossRemarks(world)
   if (!world.spec.ok) {
-    const standing = failed(unusableReason(world.vm), problemsText(world.spec.problems))
-    return finish(world, { standing: afterLoss(standing, losses), remarks: losses }, now)
+    const summary = failed(unusableReason(world.vm), problemsText(world.spec.problems))
+    return finish(world, { summary: afterLoss(summary, losses), remarks: losses }, now)
   }
   const draft: MachineDraft = { world, spec: world.spec.spec, now }
   const image = withAwaitedImages(imageState(draft), world)
   const step = stepOf(draft, image)
   const remarks = [...losses, ...remarksOnSpec(draft, step), ...(step.remarks ?? [])]
-  return finish(world, { ...step, standing: afterLoss(step.standing, losses), remarks }, now, image)
+  return finish(world, { ...step, summary: afterLoss(step.summary, losses), remarks }, now, image)
 }
 
 /** One remark on all disks that are lost. What is gone already comes before what is going. */
@@ -71,16 +71,16 @@ function lossRemarks(world: MachineWorld): Remark[] {
 }
 
 /** Says that a disk is lost before whatever else there is to say. A machine that nobody deploys, or whose spec is not valid, has lost its data, too. */
-function afterLoss(standing: MachineStanding, [loss]: readonly Remark[]): MachineStanding {
-  if (loss === undefined || standing.reason === 'DiskLost' || standing.reason === 'DiskBeingDeleted') return standing
-  return failed(loss.reason, `${loss.message}; ${standing.message}`)
+function afterLoss(summary: MachineSummary, [loss]: readonly Remark[]): MachineSummary {
+  if (loss === undefined || summary.reason === 'DiskLost' || summary.reason === 'DiskBeingDeleted') return summary
+  return failed(loss.reason, `${loss.message}; ${summary.message}`)
 }
 
 function stepOf(draft: MachineDraft, image: ImageState): Step {
   const { world, spec } = draft
   if (world.namespaceTerminating) {
     const message = 'the namespace of the virtual machine is being deleted: nothing can be created in it'
-    return { standing: waiting('NamespaceTerminating', message) }
+    return { summary: waiting('NamespaceTerminating', message) }
   }
   // A disk that exists, or is being made, or is lost, is managed whatever happens to its image.
   const isManaged = isDeployed(world) || (diskLoss(world) !== undefined && spec.ignoreOnDeploy !== true)
@@ -99,14 +99,14 @@ function ignored(draft: MachineDraft, image: ImageState): Step {
     onlyIf,
     // The record of the first start is needed when the machine is managed again.
     status: isDeployed(world) && hasRun(world) ? firstStart(draft) : {},
-    standing: isDeployed(world)
+    summary: isDeployed(world)
       ? ready('NotDeployedAnyMore', 'the machine was deployed before ignoreOnDeploy became true: it is left as it is')
       : ready('IgnoredOnDeploy', 'the image is ready; no machine is created'),
   }
 }
 
 /** The Workspace of a machine names what is missing for all its members. */
-function missingKeys({ cloudInit }: MachineWorld, { reason }: Step['standing']) {
+function missingKeys({ cloudInit }: MachineWorld, { reason }: Step['summary']) {
   return cloudInit.kind === 'missing' && reason === cloudInit.reason ? cloudInit.keys : undefined
 }
 
@@ -119,9 +119,9 @@ function seenRequest(world: MachineWorld): string | undefined {
 
 function finish(world: MachineWorld, step: Step, now: number, image?: ImageState): Decision {
   const { vm } = world
-  const { standing: stands, status: shown, remarks = [], ...work } = step
-  const standing = withPending(refused(stands, world), remarks)
-  const status = withMachineStanding(
+  const { summary: stands, status: shown, remarks = [], ...work } = step
+  const summary = withPending(refused(stands, world), remarks)
+  const status = withMachineSummary(
     // Only the steps that provision a machine have a time limit: waiting for an image, or for CDI to be installed, has none.
     {
       ...vm.status,
@@ -131,9 +131,9 @@ function finish(world: MachineWorld, step: Step, now: number, image?: ImageState
       ...shown,
     },
     {
-      standing,
+      summary,
       image: image?.shown ?? vm.status.image,
-      imageReady: image?.condition ?? { holds: false, reason: standing.reason, message: standing.message },
+      imageReady: image?.condition ?? { holds: false, reason: summary.reason, message: summary.message },
       remarks,
       generation: vm.metadata.generation,
     },
@@ -143,7 +143,7 @@ function finish(world: MachineWorld, step: Step, now: number, image?: ImageState
     ...NOTHING_TO_DO,
     ...work,
     status,
-    steady: cutMessage(steadyOf(standing)),
+    steady: cutMessage(steadyOf(summary)),
     finalizer: vm.metadata.finalizers?.includes(FINALIZERS.virtualMachine) ? 'keep' : 'add',
   }
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { anInstance } from '../machine-objects.fixtures.ts'
-import { Walk } from '../machine-walk.fixtures.ts'
+import { MachineWalk } from '../machine-walk.fixtures.ts'
 import type { MachineWorld } from '../world.ts'
 
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
@@ -25,19 +25,19 @@ function going(object: object | undefined): object {
   return { ...object, metadata: { ...metadata, ...GOING } }
 }
 
-function said(walk: Walk): string {
+function said(walk: MachineWalk): string {
   const { phase, reason, conditions = [] } = walk.plan().status
   return `${phase} ${reason} ImageReady=${conditions.find(({ type }) => type === 'ImageReady')?.status}`
 }
 
 it.each(BREAKS)('a machine that runs, and whose %s %s, says so', (part, _what, change, expected) => {
-  const walk = new Walk().deploy()
+  const walk = new MachineWalk().deploy()
   expect(said(walk)).toBe('Ready Running ImageReady=True')
   walk.set({ [part]: change(walk.world) })
   expect(said(walk)).toBe(expected)
 })
 
 it('what only a start needs is made again without a word', () => {
-  const walk = new Walk().deploy().set({ secret: undefined })
+  const walk = new MachineWalk().deploy().set({ secret: undefined })
   expect([said(walk), walk.plan().apply.map(({ kind }) => kind)]).toEqual(['Ready Running ImageReady=True', ['Secret']])
 })

@@ -15,18 +15,18 @@ import {
   REFERRING,
   TEMPLATE,
 } from '../machine-objects.fixtures.ts'
-import { aRunningWorld, aWorld, NO_PASSWORD, type WorldOverrides } from '../machine-world.fixtures.ts'
+import { aMachineWorld, aRunningWorld, type MachineWorldOverrides, NO_PASSWORD } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 interface Row {
   readonly reason: VirtualMachineReason
   /** Whether the machine has its disk and its Secret already. */
   readonly isDeployed?: true
-  readonly wrong: WorldOverrides
+  readonly wrong: MachineWorldOverrides
   /** Part of the message that people read. */
   readonly text: string
   /** What differs once people have followed the message or the remedy of the reason. */
-  readonly remedy: WorldOverrides
+  readonly remedy: MachineWorldOverrides
 }
 
 const said = (printableStatus: string, ...conditions: readonly (readonly [string, string, string, string])[]) => {
@@ -49,7 +49,7 @@ const NO_USER_DATA = {
   reason: 'MissingUserDataSecret',
   message: 'userData is to come from ...: kubectl -n team create secret ...',
 } as const
-const users = (...list: readonly object[]): WorldOverrides => ({ spec: { users: list } })
+const users = (...list: readonly object[]): MachineWorldOverrides => ({ spec: { users: list } })
 
 const HAD = [{ name: 'data', claim: diskClaimName('vm', 'data'), size: '8Gi', claimUID: 'd' }]
 /** A disk of an image. @param namespace that the spec says */
@@ -432,7 +432,7 @@ const NO_REMEDY: readonly VirtualMachineReason[] = ['InternalError']
 
 describe('the remedy of each reason', () => {
   it.each(ROWS)('helps: $reason, $text', ({ reason, isDeployed, wrong, text, remedy }) => {
-    const world = isDeployed ? aRunningWorld : aWorld
+    const world = isDeployed ? aRunningWorld : aMachineWorld
     const before = world(wrong)
     const { status } = planMachine(before, START)
     expectShown(before.vm, status)

@@ -1,11 +1,11 @@
 import type { VirtualMachineReason } from '@open-terrain/constructs'
-import type { withMachineStanding } from './status.ts'
+import type { withMachineSummary } from './status.ts'
 
-export type Facts = Parameters<typeof withMachineStanding>[1]
+export type Facts = Parameters<typeof withMachineSummary>[1]
 
 /** The input of a status while the disk is cloned. */
 export const facts = (more: Partial<Facts> = {}): Facts => ({
-  standing: { phase: 'Provisioning', reason: 'Cloning', message: 'it is cloned' },
+  summary: { phase: 'Provisioning', reason: 'Cloning', message: 'it is cloned' },
   image: { namespace: 'farm', name: 'golden' },
   imageReady: { holds: true, reason: 'ImageReady', message: 'it can be cloned' },
   remarks: [],
@@ -13,6 +13,6 @@ export const facts = (more: Partial<Facts> = {}): Facts => ({
   ...more,
 })
 
-export const at = (phase: Facts['standing']['phase'], reason: VirtualMachineReason, message = 'm'): Partial<Facts> => ({
-  standing: { phase, reason, message },
+export const at = (phase: Facts['summary']['phase'], reason: VirtualMachineReason, message = 'm'): Partial<Facts> => ({
+  summary: { phase, reason, message },
 })

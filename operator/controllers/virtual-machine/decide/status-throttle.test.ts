@@ -2,10 +2,10 @@ import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../base/time.ts'
 import { MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
-import { machineThrottleOf, type Remark, withMachineStanding } from './status.ts'
+import { machineThrottleOf, type Remark, withMachineSummary } from './status.ts'
 import { at, type Facts, facts } from './status-facts.fixtures.ts'
 
-const statusOf = (more: Partial<Facts> = {}) => withMachineStanding({}, facts(more), START)
+const statusOf = (more: Partial<Facts> = {}) => withMachineSummary({}, facts(more), START)
 const statusAt = (...told: Parameters<typeof at>) => statusOf(at(...told))
 const remarked = (message: string): VirtualMachineStatus =>
   statusOf({ remarks: [{ type: 'FullCopy', reason: 'FullCopy', message } satisfies Remark] })

@@ -1,13 +1,13 @@
 import type { VirtualMachineReason, VirtualMachineStatus } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../base/time.ts'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { MINUTE, START } from '../../../runtime/times.fixtures.ts'
-import { type MachineStanding, machineEventsBetween, type Remark, withMachineStanding, withPending } from './status.ts'
+import { type MachineSummary, machineEventsBetween, type Remark, withMachineSummary, withPending } from './status.ts'
 import { at, type Facts, facts } from './status-facts.fixtures.ts'
 
 const statusOf = (more: Partial<Facts> = {}, before: VirtualMachineStatus = {}, now = START) =>
-  withMachineStanding(before, facts(more), now)
+  withMachineSummary(before, facts(more), now)
 const condition = ({ conditions }: VirtualMachineStatus, type: string) => conditions?.find((one) => one.type === type)
 const REMARK: Remark = { type: 'FullCopy', reason: 'FullCopy', message: 'it is copied' }
 
@@ -66,7 +66,7 @@ describe('the conditions', () => {
 describe('a machine that runs', () => {
   const restart: Remark = { type: 'RestartRequired', reason: 'RestartRequired', message: 'more memory' }
   const rebuild: Remark = { type: 'RebuildRequired', reason: 'RebuildRequired', message: 'other users' }
-  const running: MachineStanding = { phase: 'Ready', reason: 'Running', message: 'it runs' }
+  const running: MachineSummary = { phase: 'Ready', reason: 'Running', message: 'it runs' }
 
   it('says first what it waits for', () => {
     expect(withPending(running, [REMARK])).toBe(running)

@@ -7,13 +7,13 @@ import { isTerminating } from '../../../kube/kube-object.ts'
 import { cutMessage, mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.ts'
-import { courseConditions, newCondition, reasonOf, type Standing } from '../../../runtime/standing.ts'
+import { courseConditions, newCondition, reasonOf, type Summary } from '../../../runtime/summary.ts'
 import type { MachineWorld } from '../world.ts'
 
 /** The state of a machine, in the words that people read. */
-export type MachineStanding = Standing<VirtualMachinePhase, VirtualMachineReason>
+export type MachineSummary = Summary<VirtualMachinePhase, VirtualMachineReason>
 
-/** Something that people should know in addition to the standing. */
+/** Something that people should know in addition to the summary. */
 export interface Remark {
   readonly type: (typeof REMARKS)[number]
   readonly reason: VirtualMachineReason
@@ -25,7 +25,7 @@ export interface Remark {
 }
 
 export interface MachineStatusFacts {
-  readonly standing: MachineStanding
+  readonly summary: MachineSummary
   readonly image: VirtualMachineStatus['image']
   /** Whether a disk can be cloned from the image. */
   readonly imageReady: { readonly holds: boolean; readonly reason: VirtualMachineReason; readonly message: string }
@@ -54,7 +54,7 @@ function isRemark({ type }: { readonly type: string }): boolean {
   return REMARKS.some((one) => one === type)
 }
 
-/** Reports whether a condition tells of trouble besides the standing. */
+/** Reports whether a condition tells of trouble besides the summary. */
 export function isWarning({ type, status }: Pick<NewCondition, 'type' | 'status'>): boolean {
   return status === 'True' && isRemark({ type }) && !NEWS.has(type)
 }
@@ -68,37 +68,37 @@ const PENDING: ReadonlySet<string | undefined> = new Set([
 ])
 
 /**
- * Adds to the standing of a running machine what it waits for. The first of these gives the reason. That its image is not the one that was asked for
+ * Adds to the summary of a running machine what it waits for. The first of these gives the reason. That its image is not the one that was asked for
  * is said before all else, also while it is off: the user who had the image created decides what runs.
  */
-export function withPending(standing: MachineStanding, remarks: readonly Remark[]): MachineStanding {
-  const { reason } = standing
-  if (reason !== 'Running' && reason !== 'Halted') return standing
+export function withPending(summary: MachineSummary, remarks: readonly Remark[]): MachineSummary {
+  const { reason } = summary
+  if (reason !== 'Running' && reason !== 'Halted') return summary
   const told = [...PENDING].flatMap((type) => remarks.filter((one) => one.type === type && one.isAside !== true))
   const pending = told.filter(({ type }) => reason === 'Running' || type === 'ImageMismatch')
   const [first] = pending
-  if (first === undefined) return standing
+  if (first === undefined) return summary
   const isMismatch = ({ type }: Remark) => type === 'ImageMismatch'
   const texts = (remarks: readonly Remark[]) => remarks.map((one) => one.message)
   const others = pending.filter((one) => !isMismatch(one))
-  const message = [...texts(pending.filter(isMismatch)), standing.message, ...texts(others)].join('; ')
-  return { ...standing, reason: reason === 'Running' ? first.reason : reason, message }
+  const message = [...texts(pending.filter(isMismatch)), summary.message, ...texts(others)].join('; ')
+  return { ...summary, reason: reason === 'Running' ? first.reason : reason, message }
 }
 
 /** Completes a status: phase, message and conditions, with times that only move when something changed. */
-export function withMachineStanding(
+export function withMachineSummary(
   status: VirtualMachineStatus,
   facts: MachineStatusFacts,
   now: number,
 ): VirtualMachineStatus {
   const { image, imageReady, remarks, generation } = facts
-  const standing = { ...facts.standing, message: cutMessage(facts.standing.message) }
-  const { phase, reason, message } = standing
+  const summary = { ...facts.summary, message: cutMessage(facts.summary.message) }
+  const { phase, reason, message } = summary
   const isBusy = phase === 'Provisioning'
   const conditions = [
-    newCondition(TYPE.Ready, phase === 'Ready', standing),
+    newCondition(TYPE.Ready, phase === 'Ready', summary),
     newCondition(TYPE.ImageReady, imageReady.holds, imageReady),
-    ...courseConditions(standing, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
+    ...courseConditions(summary, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
     ...remarks.map(({ type, reason: why, message: text }) =>
       newCondition(type, true, { reason: why, message: cutMessage(text) }),
     ),
@@ -210,7 +210,7 @@ const MOVES_EVERY_MS = 30_000
 const APART_MS = 1_000
 
 /**
- * Decides when a status is written: the standing at once, texts that people must act upon every 10 s, what changes by itself every 30 s.
+ * Decides when a status is written: the summary at once, texts that people must act upon every 10 s, what changes by itself every 30 s.
  * @param waiting number of machines that wait for the same image
  * @param isRemoving whether something is deleted by the same plan. Why is told before, at once: afterwards there are other words.
  */
@@ -224,7 +224,7 @@ export function machineThrottleOf(
   // The first place in the queue is written at once. Its changes, and its absence for a while, are written with other changes.
   const isPlaceNew = hasPlace(after) && !hasPlace(before)
   const place = (status: VirtualMachineStatus) => isPlaceNew && hasPlace(status)
-  const aspects = [[place, 0] as const, [standing, 0] as const, [words, isRemoving ? 0 : WORDS_EVERY_MS] as const]
+  const aspects = [[place, 0] as const, [summary, 0] as const, [words, isRemoving ? 0 : WORDS_EVERY_MS] as const]
   const movesEveryMs = Math.max(MOVES_EVERY_MS, waiting * APART_MS)
   return throttleBetween([before, after], aspects, movesEveryMs, sinceWriteMs, 'what has moved is written then')
 }
@@ -234,7 +234,7 @@ function hasPlace({ image }: VirtualMachineStatus): boolean {
 }
 
 /** Returns everything except texts and the progress of a step. */
-function standing(status: VirtualMachineStatus): unknown {
+function summary(status: VirtualMachineStatus): unknown {
   const { message: _message, clone, image, kubevirt: _kubevirt, addresses, conditions, ...rest } = status
   return {
     ...rest,

@@ -20,7 +20,7 @@ import { Store } from '../../../runtime/store.ts'
 import { MINUTE } from '../../../runtime/times.fixtures.ts'
 import type { Start } from '../decide/image-plan.ts'
 import { ImageMetrics } from '../image-metrics.ts'
-import { Walk } from '../image-walk.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
 import type { Holder } from '../world.ts'
 import { Admission } from './admission.ts'
 import { IMPORTING_INDEX, importingIndex } from './downloads.ts'
@@ -36,7 +36,7 @@ const LEDGER = `${NAMESPACE}/${LEDGER_NAME}`
 
 /** Returns what the admission gets for an image of this name that is ready to download. */
 export function aStart(name: string, ticket: string): { start: Start; image: ImageView } {
-  const walk = new Walk({
+  const walk = new ImageWalk({
     metadata: { name, uid: `uid-${name}`, resourceVersion: ticket, finalizers: [FINALIZERS.vmDiskImage] },
   })
   walk.settle()

@@ -1,12 +1,12 @@
 import type { Reason } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { aDataVolume } from '../image-objects.fixtures.ts'
-import { Walk } from '../image-walk.fixtures.ts'
-import { aLookup, aWorld, FULL_QUOTA, type WorldOverrides } from '../image-world.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
+import { aLookup, anImageWorld, FULL_QUOTA, type ImageWorldOverrides } from '../image-world.fixtures.ts'
 import { whatBlocks } from './checks.ts'
 
-const blocked = (overrides: WorldOverrides) => {
-  const world = aWorld(overrides)
+const blocked = (overrides: ImageWorldOverrides) => {
+  const world = anImageWorld(overrides)
   if (!world.spec.ok) throw new Error(JSON.stringify(world.spec.problems))
   return whatBlocks(world.spec.target, world)
 }
@@ -14,7 +14,7 @@ const surroundings = { hasDataVolumes: true, hasSnapshots: true, hasDataSources:
 const url = (text: string | undefined, sourceType?: string) => ({ spec: { url: text, sourceType } })
 
 describe('what blocks', () => {
-  it.each<[Reason, string, WorldOverrides]>([
+  it.each<[Reason, string, ImageWorldOverrides]>([
     ['NamespaceTerminating', 'team', { namespaceTerminating: true }],
     ['SourceTypeMissing', 'defaultSourceType', { spec: { sourceType: undefined } }],
     ['DiskSizeMissing', 'defaultDiskSize', { spec: { diskSize: undefined } }],
@@ -62,7 +62,7 @@ describe('what blocks', () => {
         lookup: aLookup({ secret: { isPullSecret: false, keys: { accessKeyId: 'text', secretKey: 'empty' } } }),
       },
     ],
-    ...[{}, { 'credentials.json': 'text' } as const].map((keys): [Reason, string, WorldOverrides] => [
+    ...[{}, { 'credentials.json': 'text' } as const].map((keys): [Reason, string, ImageWorldOverrides] => [
       'SecretInvalid',
       'has no usable key credentials.json (the JSON key file of a service account)',
       { ...url('gs://b/k', 'gcs'), lookup: aLookup({ secret: { isPullSecret: false, keys } }) },
@@ -101,7 +101,7 @@ describe('what blocks', () => {
     expect(blocked(overrides)).toMatchObject({ reason, message: expect.stringContaining(text) })
   })
 
-  it.each<[string, string, WorldOverrides]>([
+  it.each<[string, string, ImageWorldOverrides]>([
     ['secretRef', 'defaultSecretRef', { lookup: aLookup({ secret: 'missing' }) }],
     ['certConfigMap', 'defaultCertConfigMap', { lookup: aLookup({ certificates: 'missing' }) }],
     ['storageClass', 'defaultStorageClass', { lookup: aLookup({ hasStorageClass: false }) }],
@@ -114,7 +114,7 @@ describe('what blocks', () => {
     expect(byPolicy?.message).toContain(`(the policy key ${key})`)
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, ImageWorldOverrides]>([
     ['a complete spec', {}],
     ['an empty disk', { ...url(undefined, 'blank'), lookup: aLookup({ secret: 'missing' }) }],
     [
@@ -190,7 +190,7 @@ describe('what is to be read', () => {
     { kind: 'ConfigMap', name: 'c' },
   ]
 
-  it.each<[string, WorldOverrides, readonly object[] | undefined]>([
+  it.each<[string, ImageWorldOverrides, readonly object[] | undefined]>([
     ['is what it names, before an image may start', both, all],
     [
       'is what it names, while it waits for something else',
@@ -203,13 +203,13 @@ describe('what is to be read', () => {
     ['is nothing while its namespace goes', { ...both, namespaceTerminating: true }, undefined],
     ['is nothing while people have suspended it', { ...both, spec: { certConfigMap: 'c', suspend: true } }, undefined],
   ])('%s', (_name, overrides, expected) => {
-    const plan = new Walk(overrides).settle().plan()
+    const plan = new ImageWalk(overrides).settle().plan()
     expect(plan.reads).toEqual(expected)
     expect(plan.start?.admissible ?? false).toBe(plan.start !== undefined && expected === undefined)
   })
 
   it('is nothing once the artifact is there', () => {
-    const walk = new Walk({ spec: { certConfigMap: 'c' } }).publish()
+    const walk = new ImageWalk({ spec: { certConfigMap: 'c' } }).publish()
     expect(walk.set({ lookup: unread }).settle().plan().reads).toBeUndefined()
   })
 })

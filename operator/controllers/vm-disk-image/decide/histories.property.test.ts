@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { isFinished } from '../../../cluster/import-facts.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { CDI, IMAGE_UID, REFRESH, RETRY } from '../image-objects.fixtures.ts'
-import { Walk } from '../image-walk.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
 import { aLookup } from '../image-world.fixtures.ts'
 
 /** What may happen to an image, each only where it is possible. */
-const ACTS: Readonly<Record<string, (walk: Walk) => unknown>> = {
+const ACTS: Readonly<Record<string, (walk: ImageWalk) => unknown>> = {
   admit: (walk) => walk.plan().start?.admissible && walk.world.slot === undefined && walk.admit(),
   claim: (walk) => walk.plan().start?.admissible && walk.world.slot === undefined && walk.claim(),
   run: (walk) => isUnfinished(walk) && walk.report(CDI.running),
@@ -40,10 +40,10 @@ const ACTS: Readonly<Record<string, (walk: Walk) => unknown>> = {
   goOn: (walk) => walk.set({ limit: 4 }),
 }
 
-const isUnfinished = (walk: Walk) => walk.world.dataVolumes.some((one) => !isFinished(one))
+const isUnfinished = (walk: ImageWalk) => walk.world.dataVolumes.some((one) => !isFinished(one))
 
-function after(history: readonly string[], holds: (walk: Walk) => void = () => undefined): Walk {
-  const walk = new Walk().settle()
+function after(history: readonly string[], holds: (walk: ImageWalk) => void = () => undefined): ImageWalk {
+  const walk = new ImageWalk().settle()
   for (const name of history) {
     ACTS[name]?.(walk)
     // Settling is a check in itself: a plan for an unchanged world writes nothing.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../runtime/times.fixtures.ts'
 import { CDI } from '../image-objects.fixtures.ts'
-import { Walk } from '../image-walk.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
 import { aLookup, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 import { deletions, published } from '../published-walk.fixtures.ts'
 
@@ -109,7 +109,7 @@ describe('leaving', () => {
     })
 
     it('that downloads keeps the finalizer until the DataVolume is gone and the slot is free', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       walk.markDeleted().settle()
       expect(walk.log).toContain(`delete DataVolume ${walk.childName}`)
@@ -123,7 +123,7 @@ describe('leaving', () => {
     })
 
     it('that was just claimed wants no download any more, and waits for its slot', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().claim().markDeleted().settle()
       expect(walk.plan().start).toBeUndefined()
       expect(walk.isGone).toBe(false)
@@ -151,7 +151,7 @@ describe('leaving', () => {
 
   describe('deleting an image with --cascade=orphan', () => {
     /** The garbage collector has not begun yet. */
-    const orphaning = (walk: Walk) => {
+    const orphaning = (walk: ImageWalk) => {
       const { image } = walk.world
       const finalizers = [...(image.metadata.finalizers ?? []), 'orphan']
       return walk
@@ -160,7 +160,7 @@ describe('leaving', () => {
         .settle()
     }
 
-    const orphaned = (walk: Walk) => {
+    const orphaned = (walk: ImageWalk) => {
       const { image } = walk.world
       const finalizers = image.metadata.finalizers?.filter((one) => one !== 'orphan') ?? []
       walk.set({ image: { ...image, metadata: { ...image.metadata, finalizers } } })
@@ -175,7 +175,7 @@ describe('leaving', () => {
     })
 
     it('stops a download all the same, and only as it was seen: what has no owner any more is not ours', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running).markDeleted()
       const { metadata } = walk.world.dataVolumes[0] ?? {}
       for (const step of [walk, walk.set({ references: ONE_USER })])
@@ -186,7 +186,7 @@ describe('leaving', () => {
     })
 
     it('waits for a download that lost its owner before it was stopped, names it, and never touches it', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       const orphan = `DataVolume ${walk.childName}`
       walk.set({ lookup: aLookup({ foreignSlotVolume: orphan }) }).markDeleted()
@@ -204,13 +204,13 @@ describe('leaving', () => {
 describe('gone', () => {
   describe('deleting an image', () => {
     it('that waits in the queue lets it go at once', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().markDeleted().settle()
       expect(walk.log.at(-1)).toBe('finalizer released')
     })
 
     it('never adds a finalizer', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.markDeleted()
       expect(walk.plan().finalizer).not.toBe('add')
     })

@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import type { ObjectMeta } from '../../../kube/kube-object.ts'
 import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import { aSnapshot, CDI, childMeta, REFRESH, RETRY } from '../image-objects.fixtures.ts'
-import { Walk } from '../image-walk.fixtures.ts'
-import { aLookup, aPolicy, NO_REFERENCES, ONE_USER, type WorldOverrides } from '../image-world.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
+import { aLookup, aPolicy, type ImageWorldOverrides, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 import { deletions, published } from '../published-walk.fixtures.ts'
 
 /** A second revision, published after the first one. */
-const refreshed = (overrides: WorldOverrides = {}) => {
+const refreshed = (overrides: ImageWorldOverrides = {}) => {
   const walk = published(overrides)
   const before = walk.childName
   walk.annotate({ [REFRESH]: '1' }).after(MINUTE)
@@ -21,7 +21,7 @@ const refreshed = (overrides: WorldOverrides = {}) => {
 describe('binding', () => {
   describe('the happy path', () => {
     it('waits for the claim to be bound before it takes the snapshot', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       walk.report({ ...CDI.succeeded, bound: { status: 'False', reason: 'Pending', message: '' } }).release()
       expect(walk.stand).toBe('Snapshotting/Snapshotting')
@@ -34,7 +34,7 @@ describe('binding', () => {
   describe('a claim that is the artifact', () => {
     const aGolden = () => published({ spec: { snapshotClass: undefined } })
 
-    const changeClaim = (walk: Walk, more: Partial<ObjectMeta>) => {
+    const changeClaim = (walk: ImageWalk, more: Partial<ObjectMeta>) => {
       const claims = walk.world.claims.map((one) => ({ ...one, metadata: { ...one.metadata, ...more } }))
       return walk.set({ claims })
     }
@@ -64,9 +64,9 @@ describe('binding', () => {
     })
 
     it('and is being deleted before it was published is not published', () => {
-      const walk = new Walk({ spec: { snapshotClass: undefined } })
+      const walk = new ImageWalk({ spec: { snapshotClass: undefined } })
       walk.settle().admit().succeed()
-      const going = new Walk({ spec: { snapshotClass: undefined } })
+      const going = new ImageWalk({ spec: { snapshotClass: undefined } })
       going.settle().admit()
       const claims = walk.world.claims.map((one) => ({
         ...one,
@@ -107,13 +107,13 @@ describe('volumeLost', () => {
 
 describe('snapshotBlocked', () => {
   describe('a snapshot', () => {
-    it.each<[string, Partial<Walk['world']>]>([
+    it.each<[string, Partial<ImageWalk['world']>]>([
       ['SnapshotClassMissing', { lookup: aLookup({ hasSnapshotClass: false }) }],
       ['SnapshotterMissing', { surroundings: { hasDataVolumes: true, hasSnapshots: false, hasDataSources: true } }],
       ['NameConflict', { lookup: aLookup({ hasForeignSnapshot: true }) }],
       ['NamespaceTerminating', { namespaceTerminating: true }],
     ])('waits, and says for what: %s', (reason, change) => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit()
       walk.set(change).succeed()
       expect(walk.stand).toBe(`Snapshotting/${reason}`)
@@ -127,7 +127,7 @@ describe('snapshotBlocked', () => {
     })
 
     it('whose volume disappears before it was taken goes through the queue again', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk
         .settle()
         .admit()
@@ -143,7 +143,7 @@ describe('snapshotBlocked', () => {
 describe('snapshotting', () => {
   describe('drift', () => {
     it('of a deleted snapshot is mended without the queue', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.publish()
       walk.set({ snapshots: [] }).settle()
       expect(walk.condition('Ready')).toBe('False')
@@ -155,8 +155,8 @@ describe('snapshotting', () => {
   })
 
   describe('a snapshot', () => {
-    const atSnapshot = (overrides: WorldOverrides = {}) => {
-      const walk = new Walk(overrides)
+    const atSnapshot = (overrides: ImageWorldOverrides = {}) => {
+      const walk = new ImageWalk(overrides)
       walk.settle().admit().succeed()
       return walk
     }
@@ -170,7 +170,7 @@ describe('snapshotting', () => {
     })
 
     it('that the API server refuses is told in its words, and tried again', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit()
       walk.set({ writeRefusal: 'volumesnapshots.snapshot.storage.k8s.io is forbidden' })
       walk.succeed()
@@ -210,8 +210,8 @@ describe('snapshotting', () => {
 
 describe('retaking', () => {
   describe('a snapshot', () => {
-    const atSnapshot = (overrides: WorldOverrides = {}) => {
-      const walk = new Walk(overrides)
+    const atSnapshot = (overrides: ImageWorldOverrides = {}) => {
+      const walk = new ImageWalk(overrides)
       walk.settle().admit().succeed()
       return walk
     }
@@ -233,7 +233,7 @@ describe('retaking', () => {
   })
 
   it('never counts a snapshot of the wanted name and another class as the artifact', () => {
-    const walk = new Walk()
+    const walk = new ImageWalk()
     walk.settle().admit()
     const name = walk.childName
     const snapshot = aSnapshot(childMeta(name, walk.status.revision ?? ''), { snapshotClass: 'old', readyToUse: true })
@@ -249,7 +249,7 @@ describe('publishing', () => {
     const other = { url: 'https://images.example/b.qcow2' }
 
     it('after Succeeded takes a new ticket, and the old artifact serves until the alias flips', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.publish()
       const old = walk.status.artifact
       const { ticket } = walk.status
@@ -269,7 +269,7 @@ describe('publishing', () => {
   })
 
   it('publishes without an alias where the cluster has no DataSources', () => {
-    const walk = new Walk({ surroundings: { hasDataVolumes: true, hasSnapshots: true, hasDataSources: false } })
+    const walk = new ImageWalk({ surroundings: { hasDataVolumes: true, hasSnapshots: true, hasDataSources: false } })
     walk.publish()
     expect(walk.stand).toBe('Succeeded/Synced')
     expect(walk.log).not.toContain('apply DataSource img')
@@ -279,7 +279,7 @@ describe('publishing', () => {
 describe('steady', () => {
   describe('whatever is missing', () => {
     it('does not hurt a good artifact', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.publish()
       const before = walk.log.length
       walk.set({
@@ -298,14 +298,14 @@ describe('steady', () => {
       [{ userReclaimPolicy: 'Delete' as const, userUnreferencedTtlMs: HOUR }, HOUR],
       [{ reclaimPolicy: 'Delete' as const, unreferencedTtlMs: 0 }, undefined],
     ])('%j', (policy, afterMs) => {
-      const walk = new Walk({ references: ONE_USER, policy })
+      const walk = new ImageWalk({ references: ONE_USER, policy })
       walk.publish().set({ references: NO_REFERENCES }).settle()
       expect(walk.plan().requeue?.afterMs).toBe(afterMs)
       expect(walk.isReclaimed).toBe(false)
     })
 
     it('does not concern one whose spec says Retain', () => {
-      const walk = new Walk({
+      const walk = new ImageWalk({
         references: ONE_USER,
         spec: { reclaimPolicy: 'Retain' },
         policy: { userReclaimPolicy: 'Delete' },
@@ -318,7 +318,7 @@ describe('steady', () => {
     })
 
     it('counts as it is now, also for images that are there', () => {
-      const walk = new Walk({ references: ONE_USER })
+      const walk = new ImageWalk({ references: ONE_USER })
       walk
         .publish()
         .set({ references: NO_REFERENCES })
@@ -331,7 +331,7 @@ describe('steady', () => {
 
   describe('an act of a person', () => {
     it('asks for a retry of what is ready: nothing happens', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.publish()
       walk
         .annotate({ [RETRY]: 'now' })
@@ -344,7 +344,7 @@ describe('steady', () => {
 
   describe('suspend', () => {
     it('leaves a ready artifact as it is', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.publish()
       walk.edit({ suspend: true }).settle()
       expect(walk.condition('Ready')).toBe('True')
@@ -354,7 +354,7 @@ describe('steady', () => {
 
   describe('drift', () => {
     it('of a deleted alias is mended', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.publish()
       walk.set({ dataSource: undefined }).settle()
       expect(walk.log.at(-1)).toBe('apply DataSource img')
@@ -362,7 +362,7 @@ describe('steady', () => {
     })
 
     it('of an edited alias is mended', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.publish()
       const { dataSource } = walk.world
       if (dataSource === undefined) throw new Error('no alias')
@@ -371,7 +371,7 @@ describe('steady', () => {
     })
 
     it('of a deleted golden volume is none, with a ready snapshot', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.publish()
       const before = walk.log.length
       walk.dropDataVolumes().settle()
@@ -383,7 +383,7 @@ describe('steady', () => {
   describe('a claim that is the artifact', () => {
     const aGolden = () => published({ spec: { snapshotClass: undefined } })
 
-    const changeClaim = (walk: Walk, more: Partial<ObjectMeta>) => {
+    const changeClaim = (walk: ImageWalk, more: Partial<ObjectMeta>) => {
       const claims = walk.world.claims.map((one) => ({ ...one, metadata: { ...one.metadata, ...more } }))
       return walk.set({ claims })
     }
@@ -465,7 +465,7 @@ describe('steady', () => {
 
   describe('keepSourceVolume', () => {
     it('false deletes the DataVolume once the alias points to the snapshot, unless it is being cloned', () => {
-      const walk = new Walk({ policy: { keepSourceVolume: false } })
+      const walk = new ImageWalk({ policy: { keepSourceVolume: false } })
       walk.settle().admit().succeed()
       expect(deletions(walk)).toEqual([])
       walk.snapshotReady().after(MINUTE)
@@ -476,7 +476,7 @@ describe('steady', () => {
     })
 
     it('false keeps the name taken as long as a create that nobody answered may still be carried out', () => {
-      const walk = new Walk({ policy: { keepSourceVolume: false } })
+      const walk = new ImageWalk({ policy: { keepSourceVolume: false } })
       walk.settle().admit().succeed().snapshotReady()
       expect(deletions(walk)).toEqual([])
       expect(walk.plan().requeue?.afterMs).toBeLessThanOrEqual(20_000)
@@ -485,7 +485,7 @@ describe('steady', () => {
     it('false says that clones hold it off, and looks again', () => {
       const walk = published().after(MINUTE)
       walk.setPolicy({ keepSourceVolume: false })
-      expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', onlyIf: [{ look: 'cached' }] }])
+      expect(walk.plan().remove).toMatchObject([{ kind: 'DataVolume', onlyIf: [{ read: 'cached' }] }])
       expect(walk.plan().requeue?.afterMs).toBe(MINUTE)
     })
 
@@ -505,7 +505,7 @@ describe('steady', () => {
       walk.after(10 * MINUTE - 1)
       expect(deletions(walk)).toEqual([])
       walk.now += 1
-      expect(walk.plan().remove).toMatchObject([{ onlyIf: [{ look: 'live' }] }, { onlyIf: [{ look: 'live' }] }])
+      expect(walk.plan().remove).toMatchObject([{ onlyIf: [{ read: 'live' }] }, { onlyIf: [{ read: 'live' }] }])
       walk.settle()
       expect(deletions(walk).toSorted()).toEqual([`delete DataVolume ${before}`, `delete VolumeSnapshot ${before}`])
       expect(walk.status.artifact?.name).toBe(walk.childName)
@@ -537,13 +537,13 @@ describe('steady', () => {
   describe('reclaiming', () => {
     const createdBy = { labels: { [LABELS.createdBy]: 'VirtualMachine' } }
 
-    const unreferenced = (overrides: WorldOverrides) => {
+    const unreferenced = (overrides: ImageWorldOverrides) => {
       const walk = published({ references: ONE_USER, ...overrides })
       walk.set({ references: NO_REFERENCES }).settle()
       return walk
     }
 
-    it.each<[string, WorldOverrides]>([
+    it.each<[string, ImageWorldOverrides]>([
       ['Retain is the default for images that people made', {}],
       ['Retain is said', { spec: { reclaimPolicy: 'Retain', unreferencedTTL: '1s' } }],
       ['Retain is the policy, for one of ours', { metadata: createdBy, policy: { reclaimPolicy: 'Retain' } }],
@@ -554,7 +554,7 @@ describe('steady', () => {
       expect(walk.isReclaimed).toBe(false)
     })
 
-    it.each<[string, WorldOverrides, number]>([
+    it.each<[string, ImageWorldOverrides, number]>([
       ['its own TTL', { spec: { reclaimPolicy: 'Delete', unreferencedTTL: '2h' } }, 2 * HOUR],
       ['the TTL of the policy', { spec: { reclaimPolicy: 'Delete' } }, 72 * HOUR],
       ['the policy, for one of ours', { metadata: createdBy }, 72 * HOUR],
@@ -588,7 +588,7 @@ describe('steady', () => {
     })
 
     it('of one that was never referenced counts from its sync', () => {
-      const walk = new Walk({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '2h' } })
+      const walk = new ImageWalk({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '2h' } })
       walk.settle().after(10 * HOUR)
       walk.publish()
       expect(walk.plan().requeue?.afterMs).toBe(2 * HOUR)

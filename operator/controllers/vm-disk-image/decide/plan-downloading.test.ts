@@ -4,20 +4,20 @@ import { toTime } from '../../../base/time.ts'
 import { NOT_STARTED } from '../../../cluster/importer-container.ts'
 import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, aPod, CDI, childMeta } from '../image-objects.fixtures.ts'
-import { Walk } from '../image-walk.fixtures.ts'
-import { aLookup, NO_REFERENCES, ONE_USER, type WorldOverrides } from '../image-world.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
+import { aLookup, type ImageWorldOverrides, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 
-const eventsOf = (walk: Walk) => walk.plan().events.map(({ type, reason }) => `${type} ${reason}`)
+const eventsOf = (walk: ImageWalk) => walk.plan().events.map(({ type, reason }) => `${type} ${reason}`)
 
-const ofOurs = (more: WorldOverrides = {}) =>
-  new Walk({ metadata: { labels: { [LABELS.createdBy]: 'VirtualMachine' } }, references: ONE_USER, ...more })
+const ofOurs = (more: ImageWorldOverrides = {}) =>
+  new ImageWalk({ metadata: { labels: { [LABELS.createdBy]: 'VirtualMachine' } }, references: ONE_USER, ...more })
 
 const TTL = 2 * MINUTE
 
 describe('stopping', () => {
   describe('a download that nobody needs any more', () => {
     const running = () => {
-      const walk = new Walk({
+      const walk = new ImageWalk({
         references: ONE_USER,
         policy: { userReclaimPolicy: 'Delete', userUnreferencedTtlMs: TTL },
       })
@@ -67,21 +67,21 @@ describe('stopping', () => {
         /waiting for the end of its importer pod, which CDI runs .* PersistentVolumeClaim \S+-[0-9a-f]{8} is still there.*delete it to free the slot now/,
       ],
     ] as const)('says what keeps its slot: %s', (slotWaitsFor, message) => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running).report(CDI.failing)
       walk.set({ slotWaitsFor }).settle()
       expect(walk.status).toMatchObject({ phase: 'Syncing', message: expect.stringMatching(message) })
     })
 
     it('says of a DataVolume that has lost its owner what becomes of it', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running).report(CDI.failing)
       walk.set({ lookup: aLookup({ foreignSlotVolume: 'DataVolume img-1' }) }).settle()
       expect(walk.status.message).toMatch(/waiting for the end of DataVolume img-1, which has lost its owner/)
     })
 
     it('that only the absence of an importer shows is written where its DataVolume is as it was seen: it may have succeeded', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       const [dataVolume] = walk.world.dataVolumes
       walk.set({ observation: { ...walk.world.observation, starts: 1, isImporterLost: true } })
@@ -91,7 +91,7 @@ describe('stopping', () => {
     })
 
     it('names the importer that keeps its slot, and says how to end one that does not end', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running).report(CDI.failing)
       const { uid = '', name } = aPod('stuck').metadata
       const pod = aPod(uid, { metadata: { ...aPod(uid).metadata, deletionTimestamp: toTime(walk.now) } })
@@ -102,7 +102,7 @@ describe('stopping', () => {
     })
 
     it('is written down before anything is torn down, and the slot is held until the importer is gone', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       const before = walk.log.length
       walk.report(CDI.failing)
@@ -124,7 +124,7 @@ describe('stopping', () => {
     })
 
     it('that has cost nothing is only written where its DataVolume is as it was seen: an importer may have begun', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit()
       const [dataVolume] = walk.world.dataVolumes
       if (dataVolume === undefined) throw new Error(walk.stand)
@@ -137,14 +137,14 @@ describe('stopping', () => {
     })
 
     it('counts the restarts that nobody saw', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().fail({ ...CDI.running, restartCount: 2 })
       expect(walk.lastAttempt?.downloads).toBe(3)
       expect(walk.stand).toBe('Failed/RetryLimitExceeded')
     })
 
     it('is told once', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit()
       const { dataVolumes } = walk.world
       walk.set({ dataVolumes: dataVolumes.map((one) => ({ ...one, ...CDI.failing })) })
@@ -154,7 +154,7 @@ describe('stopping', () => {
     })
 
     it('of a DataVolume that somebody deletes while it runs counts as one', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       walk.dropDataVolumes().settle()
       expect(walk.lastAttempt).toMatchObject({ outcome: 'Failed', reason: 'DataVolumeDeleted', downloads: 1 })
@@ -164,7 +164,7 @@ describe('stopping', () => {
     })
 
     it('of a DataVolume that is on its way out by somebody else counts once, not twice', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       const going = walk.world.dataVolumes.map((one) => ({
         ...one,
@@ -177,7 +177,7 @@ describe('stopping', () => {
     })
 
     it('says when the teardown hangs, and why the slot is kept', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.failing)
       expect(walk.status.message).not.toContain('webhook')
       walk.after(MINUTE)
@@ -188,7 +188,7 @@ describe('stopping', () => {
 
   describe('a DataVolume of an attempt that has failed already', () => {
     it('is stopped at once: its create was carried out late, and it is not the next attempt', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.failing).settle()
       const { revision = '', attempts } = walk.status
       expect(attempts).toMatchObject([{ number: 1, outcome: 'Failed' }])
@@ -207,7 +207,7 @@ describe('stopping', () => {
     const other = { url: 'https://images.example/b.qcow2' }
 
     it('while Syncing cancels first and takes a new ticket', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle()
       const { ticket } = walk.status
       walk.admit().report(CDI.running)
@@ -227,7 +227,7 @@ describe('stopping', () => {
     })
 
     it('does not pay for a download of the one before that somebody deleted', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       walk.dropDataVolumes().edit(other).settle()
       walk.release()
@@ -238,7 +238,7 @@ describe('stopping', () => {
 
   describe('an importer', () => {
     it('that is being deleted unfinished fails the attempt, and each run of it is paid for', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       walk.observe({ importers: [aPod('first')], starts: 2, isImporterLost: true })
       expect(walk.lastAttempt).toMatchObject({ outcome: 'Failed', reason: 'Evicted', downloads: 2 })
@@ -246,7 +246,7 @@ describe('stopping', () => {
     })
 
     it('that has failed is deleted right after its DataVolume, named before that, and paid for when it runs once more', () => {
-      const walk = new Walk({ policy: { retryLimit: 1 } })
+      const walk = new ImageWalk({ policy: { retryLimit: 1 } })
       walk.settle().admit().report(CDI.running)
       const ended = { reason: 'Error', exitCode: 1, message: 'unexpected EOF' }
       const failed = aPod('first', { importer: { starts: 1, isRunning: false, ended } })
@@ -267,7 +267,7 @@ describe('stopping', () => {
     })
 
     it('that never ran costs nothing, and each such attempt makes the next wait longer', () => {
-      const walk = new Walk({ policy: { retryBackoffMs: MINUTE, retryBackoffMaxMs: HOUR } })
+      const walk = new ImageWalk({ policy: { retryBackoffMs: MINUTE, retryBackoffMaxMs: HOUR } })
       walk.settle()
       const waits = [1, 2, 3, 4].map((unstarted) => {
         walk.admit().observe({ starts: 0, unchangedMs: 15 * MINUTE })
@@ -288,7 +288,7 @@ describe('stopping', () => {
 describe('clearing', () => {
   describe('a finished DataVolume whose claim somebody deleted', () => {
     it('is told as that', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.publish()
       const metadata = childMeta(walk.childName, walk.status.revision ?? '', { uid: 'dv-1' })
       const bound = { status: 'False', reason: 'Pending', message: '' }
@@ -299,7 +299,7 @@ describe('clearing', () => {
 
   describe('drift', () => {
     it('of a deleted claim, where the claim is the artifact, stops what CDI does by itself and queues', () => {
-      const walk = new Walk({ spec: { snapshotClass: undefined } })
+      const walk = new ImageWalk({ spec: { snapshotClass: undefined } })
       walk.publish()
       const notBound = { status: 'False', reason: 'Pending', message: '' }
       walk.set({ claims: [] }).report({ phase: 'Succeeded', progress: 'N/A', bound: notBound })
@@ -310,7 +310,7 @@ describe('clearing', () => {
     })
 
     it('of a deleted claim beside a snapshot stops the second import and leaves the artifact in service', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.publish()
       const notBound = { status: 'False', reason: 'Pending', message: '' }
       walk.set({ claims: [] }).report({ phase: 'Succeeded', progress: 'N/A', bound: notBound })
@@ -322,7 +322,7 @@ describe('clearing', () => {
     })
 
     it('of a download that holds no slot is stopped and told, and blamed on nobody', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       walk.set({ slot: undefined })
       expect(walk.plan().events).toMatchObject([{ message: expect.stringContaining('no slot in the ledger') }])
@@ -336,14 +336,14 @@ describe('clearing', () => {
 
   describe('a cancelled download', () => {
     const failedOnce = () => {
-      const walk = new Walk({ policy: { retryLimit: 2 } })
+      const walk = new ImageWalk({ policy: { retryLimit: 2 } })
       walk.settle().fail().after(HOUR)
       expect(walk.status.budget?.downloads).toBe(1)
       return walk
     }
 
     /** A DataVolume of another revision appears, and is deleted. */
-    const stray = (walk: Walk, uid = 'stray') => {
+    const stray = (walk: ImageWalk, uid = 'stray') => {
       const metadata = childMeta('img-01234567', '01234567', { uid })
       walk.set({ dataVolumes: [aDataVolume({ ...CDI.running, metadata })] }).settle()
       expect(walk.log.at(-1)).toBe('delete DataVolume img-01234567')
@@ -374,7 +374,7 @@ describe('clearing', () => {
     })
 
     it('does not hide a failure before it that no retry can mend', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().fail(CDI.notFound)
       expect(walk.stand).toBe('Failed/NotFound')
       stray(walk)
@@ -384,7 +384,7 @@ describe('clearing', () => {
     })
 
     it('does not hide that the retries were used up before', () => {
-      const walk = new Walk({ policy: { retryLimit: 1 } })
+      const walk = new ImageWalk({ policy: { retryLimit: 1 } })
       walk.settle().fail().after(HOUR).fail().after(HOUR)
       expect(walk.stand).toBe('Failed/RetryLimitExceeded')
       stray(walk)
@@ -397,7 +397,7 @@ describe('clearing', () => {
 describe('unreported', () => {
   describe('drift', () => {
     it('of a download is left alone as long as nobody knows whether it has a slot', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       const before = walk.log.length
       walk.set({ slot: undefined, isSlotKnown: false }).settle()
@@ -410,7 +410,7 @@ describe('unreported', () => {
 describe('running', () => {
   describe('a download that has begun', () => {
     it('is said to download until CDI has noticed its end', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk
         .settle()
         .admit()
@@ -425,7 +425,7 @@ describe('running', () => {
 
   describe('an importer', () => {
     it('is noted for a leader after us once the download is long enough to matter, in one write', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit()
       walk.set({ observation: { ...walk.world.observation, importerPodUid: 'first' } }).report(CDI.running)
       const writes = walk.log.length
@@ -438,7 +438,7 @@ describe('running', () => {
     })
 
     it('is not said to download before it runs, and what it waits for is only told when that lasts', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit()
       expect(walk.stand).toBe('Queued/Queued')
       expect(walk.plan().requeue?.afterMs).toBeLessThanOrEqual(2 * SECOND)
@@ -463,7 +463,7 @@ describe('running', () => {
     })
 
     it('is told to be one of which nobody knows how far it is while CDI does not act on it', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running).set({ isCdiAway: true }).settle()
       expect([walk.stand, walk.status.message]).toEqual([
         'Syncing/Syncing',
@@ -472,7 +472,7 @@ describe('running', () => {
     })
 
     it('is waited for where CDI acts on nothing, however long, and the image says so once', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk
         .settle()
         .admit()
@@ -488,7 +488,7 @@ describe('running', () => {
     })
 
     it('that stalls is stopped in time without any event', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       expect(walk.plan().requeue?.afterMs).toBeLessThanOrEqual(30 * SECOND)
       walk.set({ observation: { ...walk.world.observation, unchangedMs: 15 * MINUTE } }).after(15 * MINUTE)
@@ -500,7 +500,7 @@ describe('running', () => {
 describe('admitted', () => {
   describe('a refused DataVolume', () => {
     it('that nobody answers for is told of while it is asked for', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().claim().set({ isCreateFailing: true }).settle()
       expect(walk.stand).toBe('Queued/CreateFailed')
       expect(walk.status.message).toContain('cdi-apiserver')
@@ -515,7 +515,7 @@ describe('admitted', () => {
 describe('freeing', () => {
   describe('the happy path', () => {
     it('does not release or judge anything while the success waits for its slot to be freed', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       const before = walk.log.length
       walk.report(CDI.succeeded)
@@ -527,7 +527,7 @@ describe('freeing', () => {
 
   describe('whatever is missing', () => {
     it('after the claim withdraws the wish for the download', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk
         .settle()
         .claim()
@@ -538,7 +538,7 @@ describe('freeing', () => {
   })
 
   it('an image that has a slot, and no DataVolume yet, gives it back and goes', () => {
-    const walk = new Walk({ references: ONE_USER, spec: { reclaimPolicy: 'Delete', unreferencedTTL: '0s' } })
+    const walk = new ImageWalk({ references: ONE_USER, spec: { reclaimPolicy: 'Delete', unreferencedTTL: '0s' } })
     walk.settle().claim().set({ references: NO_REFERENCES }).settle()
     expect(walk.plan().start).toBeUndefined()
     expect(walk.isReclaimed).toBe(false)
@@ -556,7 +556,7 @@ describe('freeing', () => {
 
   describe('suspend', () => {
     it('starts nothing for a claim that it came too late for', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().claim().edit({ suspend: true })
       expect(walk.plan().start).toBeUndefined()
       expect(walk.release().stand).toBe('Queued/Suspended')
@@ -567,7 +567,7 @@ describe('freeing', () => {
     const other = { url: 'https://images.example/b.qcow2' }
 
     it('claimed in the last moment is not downloaded under the claim of the one before', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().claim().edit(other)
       expect(walk.plan().start).toBeUndefined()
       walk.release()
@@ -577,7 +577,7 @@ describe('freeing', () => {
 
   describe('an importer pod whose DataVolume is gone', () => {
     it('withdraws a download that was claimed already', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().claim()
       expect(walk.plan().start).toBeDefined()
       walk.set({ lookup: aLookup({ leftoverImporter: 'left over' }) })

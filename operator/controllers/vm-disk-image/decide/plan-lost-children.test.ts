@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
 import { CDI } from '../image-objects.fixtures.ts'
-import { Walk } from '../image-walk.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
 import { hasImageChild } from '../observe.ts'
 
 describe('what a plan takes to be gone', () => {
   it('is the DataVolume that ran and that the caches do not have', () => {
-    const walk = new Walk()
+    const walk = new ImageWalk()
     walk.settle().admit().report(CDI.running).settle()
     const [dataVolume] = walk.world.dataVolumes
     expect(walk.plan().onlyIf).toBeUndefined()
@@ -21,7 +21,7 @@ describe('what a plan takes to be gone', () => {
   })
 
   it('is the artifact that the caches do not have', () => {
-    const walk = new Walk().publish()
+    const walk = new ImageWalk().publish()
     const name = walk.status.artifact?.name
     walk.set({ snapshots: [] })
     expect(walk.plan().onlyIf).toEqual([
@@ -31,7 +31,7 @@ describe('what a plan takes to be gone', () => {
   })
 
   it('is nothing that the caches show to be on its way out', () => {
-    const walk = new Walk().publish()
+    const walk = new ImageWalk().publish()
     const deletionTimestamp = '2026-01-01T00:10:00Z'
     const leaving = walk.world.snapshots.map((one) => ({ ...one, metadata: { ...one.metadata, deletionTimestamp } }))
     walk.set({ snapshots: leaving })
@@ -41,7 +41,7 @@ describe('what a plan takes to be gone', () => {
 })
 
 describe('a live look for it', () => {
-  const { image } = new Walk().world
+  const { image } = new ImageWalk().world
   const found = (metadata: object, kind = 'VolumeSnapshot'): KubeObject => ({
     apiVersion: 'snapshot.storage.k8s.io/v1',
     kind,

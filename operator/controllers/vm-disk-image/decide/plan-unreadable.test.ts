@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { CDI } from '../image-objects.fixtures.ts'
-import { Walk } from '../image-walk.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
 
 describe('tooLarge', () => {
   describe('an image that is too large', () => {
-    const downloading = () => new Walk().settle().admit().report(CDI.running)
+    const downloading = () => new ImageWalk().settle().admit().report(CDI.running)
 
     it('keeps its artifact, and is told once', () => {
-      const walk = new Walk().publish()
+      const walk = new ImageWalk().publish()
       const { artifact, revision } = walk.status
       const before = walk.log.length
       walk.resize(true).settle()
@@ -28,7 +28,7 @@ describe('tooLarge', () => {
       expect(walk.status.attempts).toMatchObject([{ outcome: 'Succeeded' }])
     })
 
-    it.each<[string, (walk: Walk) => Walk]>([
+    it.each<[string, (walk: ImageWalk) => ImageWalk]>([
       ['fails', (walk) => walk.report({ restartCount: 1 })],
       ['takes longer than an attempt may', (walk) => walk.after(7 * HOUR)],
     ])('does not hold a slot with a download that %s', (_what, happen) => {
@@ -38,7 +38,7 @@ describe('tooLarge', () => {
     })
 
     it('is let go when somebody deletes it', () => {
-      const walk = new Walk().publish().resize(true).settle().markDeleted().settle().importersGone()
+      const walk = new ImageWalk().publish().resize(true).settle().markDeleted().settle().importersGone()
       expect(walk.isGone).toBe(true)
     })
   })
@@ -47,7 +47,7 @@ describe('tooLarge', () => {
 describe('invalid', () => {
   describe('a bad spec', () => {
     it('is told with the path of the field, and stops what runs', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       walk.edit({ diskSize: 'huge' }).settle()
       expect(walk.stand).toBe('Failed/InvalidSpec')
@@ -56,7 +56,7 @@ describe('invalid', () => {
     })
 
     it('that is good again while its download is still being torn down has not failed for that', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       walk.edit({ diskSize: 'huge' }).step()
       expect(walk.status.attempts).toMatchObject([{ outcome: 'Cancelled', reason: 'SpecChanged' }])
@@ -66,7 +66,7 @@ describe('invalid', () => {
     })
 
     it('removes nothing that is finished', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.publish()
       walk.edit({ diskSize: 'huge' }).settle()
       expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
@@ -80,7 +80,7 @@ describe('invalid', () => {
     const RIGHT = { diskSize: '10Gi' }
 
     it('does not use up the retries that were left', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().fail()
       expect(walk.stand).toBe('Queued/RetryBackoff')
       walk.edit(WRONG).settle()
@@ -91,12 +91,12 @@ describe('invalid', () => {
       expect(walk.plan().start).toMatchObject({ attempt: 2, admissible: true })
     })
 
-    it.each<[string, (walk: Walk) => void]>([
+    it.each<[string, (walk: ImageWalk) => void]>([
       ['waits', () => undefined],
       ['downloads', (walk) => void walk.admit().report({ ...CDI.running, progress: '42.0%' })],
       ['waits for its next attempt', (walk) => void walk.fail()],
     ])('leaves nothing in the status that was true only while the image %s', (_name, lead) => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       lead(walk.settle())
       walk.edit(WRONG).settle()
       expect(walk.stand).toBe('Failed/InvalidSpec')

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { fromTime } from '../../../base/time.ts'
 import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import { CDI, REFRESH, RETRY, SPEC } from '../image-objects.fixtures.ts'
-import { Walk } from '../image-walk.fixtures.ts'
-import { aLookup, aPolicy, NO_REFERENCES, ONE_USER, type WorldOverrides } from '../image-world.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
+import { aLookup, aPolicy, type ImageWorldOverrides, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 
-const ofOurs = (more: WorldOverrides = {}) =>
-  new Walk({ metadata: { labels: { [LABELS.createdBy]: 'VirtualMachine' } }, references: ONE_USER, ...more })
+const ofOurs = (more: ImageWorldOverrides = {}) =>
+  new ImageWalk({ metadata: { labels: { [LABELS.createdBy]: 'VirtualMachine' } }, references: ONE_USER, ...more })
 
 const TTL = 2 * MINUTE
 
@@ -16,27 +16,33 @@ const secretMissing = aLookup({ secret: 'missing' })
 const classMissing = aLookup({ hasSnapshotClass: false })
 
 /** The states that an image can be in, how it gets there, and what it reports. `rests`: nothing happens there by itself. */
-const STATES: readonly (readonly [state: string, lead: (walk: Walk) => unknown, stand: string, rests: boolean])[] = [
-  ['waits for a slot', () => undefined, 'Queued/Queued', false],
-  ['downloads', (walk) => walk.admit().report(CDI.running), 'Syncing/Syncing', false],
-  ['is being stopped', (walk) => walk.admit().report(CDI.failing), 'Syncing/Stopping', false],
-  ['waits for its next attempt', (walk) => walk.fail(), 'Queued/RetryBackoff', false],
-  ['has its snapshot taken', (walk) => walk.admit().succeed(), 'Snapshotting/Snapshotting', false],
-  ['is refreshed', (walk) => walk.publish().edit({ diskSize: '11Gi' }).settle(), 'Queued/Queued', false],
-  ['waits for something missing', (walk) => walk.set({ lookup: secretMissing }).settle(), 'Queued/SecretMissing', true],
+const STATES: readonly (readonly [state: string, lead: (walk: ImageWalk) => unknown, stand: string, rests: boolean])[] =
   [
-    'waits for what its snapshot needs',
-    (walk) => walk.admit().set({ lookup: classMissing }).succeed(),
-    'Snapshotting/SnapshotClassMissing',
-    true,
-  ],
-  ['is suspended', (walk) => walk.edit({ suspend: true }).settle(), 'Queued/Suspended', true],
-  ['has failed', (walk) => walk.fail(CDI.notFound), 'Failed/NotFound', true],
-  ['is ready', (walk) => walk.publish(), 'Succeeded/Synced', true],
-]
+    ['waits for a slot', () => undefined, 'Queued/Queued', false],
+    ['downloads', (walk) => walk.admit().report(CDI.running), 'Syncing/Syncing', false],
+    ['is being stopped', (walk) => walk.admit().report(CDI.failing), 'Syncing/Stopping', false],
+    ['waits for its next attempt', (walk) => walk.fail(), 'Queued/RetryBackoff', false],
+    ['has its snapshot taken', (walk) => walk.admit().succeed(), 'Snapshotting/Snapshotting', false],
+    ['is refreshed', (walk) => walk.publish().edit({ diskSize: '11Gi' }).settle(), 'Queued/Queued', false],
+    [
+      'waits for something missing',
+      (walk) => walk.set({ lookup: secretMissing }).settle(),
+      'Queued/SecretMissing',
+      true,
+    ],
+    [
+      'waits for what its snapshot needs',
+      (walk) => walk.admit().set({ lookup: classMissing }).succeed(),
+      'Snapshotting/SnapshotClassMissing',
+      true,
+    ],
+    ['is suspended', (walk) => walk.edit({ suspend: true }).settle(), 'Queued/Suspended', true],
+    ['has failed', (walk) => walk.fail(CDI.notFound), 'Failed/NotFound', true],
+    ['is ready', (walk) => walk.publish(), 'Succeeded/Synced', true],
+  ]
 
 /** What sets Delete, and for which images: the same rule applies to all. */
-const RULES: readonly (readonly [who: string, rule: (ttl: string) => WorldOverrides])[] = [
+const RULES: readonly (readonly [who: string, rule: (ttl: string) => ImageWorldOverrides])[] = [
   ['its spec', (ttl) => ({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: ttl } })],
   [
     'the policy, for one that a machine made',
@@ -54,7 +60,7 @@ const RULES: readonly (readonly [who: string, rule: (ttl: string) => WorldOverri
 const CASES = STATES.flatMap(([state, ...how]) => RULES.map(([who, rule]) => [state, who, ...how, rule] as const))
 
 /** Lets what is in progress end, and reports whether the image is deleted then. Nothing new may start meanwhile. */
-function goes(walk: Walk): boolean {
+function goes(walk: ImageWalk): boolean {
   for (let turn = 0; turn < 3 && !walk.isReclaimed; turn += 1) {
     expect(walk.plan().start).toBeUndefined()
     walk.importersGone().release()
@@ -62,14 +68,14 @@ function goes(walk: Walk): boolean {
   return walk.isReclaimed
 }
 
-const due = (walk: Walk) => fromTime(walk.status.nextRetryTime) ?? Number.NaN
+const due = (walk: ImageWalk) => fromTime(walk.status.nextRetryTime) ?? Number.NaN
 
-const ended = (walk: Walk) => fromTime(walk.status.attempts?.at(-1)?.endedAt) ?? Number.NaN
+const ended = (walk: ImageWalk) => fromTime(walk.status.attempts?.at(-1)?.endedAt) ?? Number.NaN
 
 describe('suspended', () => {
   describe('suspend', () => {
     it('takes a waiting image out of the queue; resuming queues it again, at the end', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle()
       const ticket = walk.status.ticket
       walk.edit({ suspend: true }).settle()
@@ -82,7 +88,7 @@ describe('suspended', () => {
     })
 
     it('stops a running download at once, which is no failure', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running)
       const before = walk.log.length
       walk.edit({ suspend: true }).settle()
@@ -96,7 +102,7 @@ describe('suspended', () => {
     })
 
     it('gives a resumed image all its downloads again', () => {
-      const walk = new Walk({ policy: { retryLimit: 1 } })
+      const walk = new ImageWalk({ policy: { retryLimit: 1 } })
       walk.settle().fail()
       walk.edit({ suspend: true }).settle().edit({ suspend: false }).settle()
       expect(walk.status.budget?.downloads).toBe(0)
@@ -110,7 +116,7 @@ describe('suspended', () => {
 describe('rejected', () => {
   describe('a refused DataVolume', () => {
     const refused = (until: number | undefined, reason: 'QuotaExceeded' | 'RejectedByCDI') => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle()
       const { revision = '', budget } = walk.status
       walk.set({ refusal: { revision, budgetKey: budget?.key ?? '', reason, message: 'no', until } }).settle()
@@ -136,7 +142,7 @@ describe('rejected', () => {
 
   describe('an image that has failed for good', () => {
     it('says so too where CDI refused the DataVolume', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle()
       const { revision, target } = walk.plan().start ?? {}
       const refusal = {
@@ -159,7 +165,7 @@ describe('rejected', () => {
 describe('failed', () => {
   describe('a failure', () => {
     it('ends in Failed after one and retryLimit downloads', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle()
       for (const attempt of [1, 2, 3]) {
         walk.after(2 * HOUR).fail()
@@ -182,7 +188,7 @@ describe('failed', () => {
         { phase: 'Failed', running: { status: 'False', reason: 'ChecksumError', message: 'checksum mismatch' } },
       ],
     ])('that no retry can mend is final at once: %s', (reason, how) => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().fail(how)
       expect(walk.stand).toBe(`Failed/${reason}`)
       expect(walk.status.nextRetryTime).toBeUndefined()
@@ -190,7 +196,7 @@ describe('failed', () => {
     })
 
     it('that a retry may mend, by what one attempt shows, is final when the next one ends in the same way', () => {
-      const walk = new Walk({ spec: { sourceType: 'registry', url: 'docker://registry.example.com/empty:1' } })
+      const walk = new ImageWalk({ spec: { sourceType: 'registry', url: 'docker://registry.example.com/empty:1' } })
       const message = 'Failed to find VM disk image file in the container image'
       const how = { ...CDI.failing, running: { ...CDI.failing.running, message } }
       walk.settle().fail(how)
@@ -198,7 +204,7 @@ describe('failed', () => {
       walk.after(2 * HOUR).fail(CDI.failing)
       walk.after(4 * HOUR).fail(how)
       expect(walk.lastAttempt?.reason).toBe('ImporterFailed')
-      const again = new Walk({ spec: { sourceType: 'registry', url: 'docker://registry.example.com/empty:1' } })
+      const again = new ImageWalk({ spec: { sourceType: 'registry', url: 'docker://registry.example.com/empty:1' } })
       again.settle().fail(how)
       again.after(2 * HOUR).fail(how)
       expect(again.stand).toBe('Failed/SourceInvalid')
@@ -207,7 +213,7 @@ describe('failed', () => {
 
   describe('retryLimit', () => {
     const failedOnce = () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().fail()
       return walk
     }
@@ -224,7 +230,7 @@ describe('failed', () => {
     })
 
     it('raised afterwards revives what had failed by it, from the end of its last attempt, and pays for no more than it allows', () => {
-      const walk = new Walk({ policy: { retryLimit: 0 } })
+      const walk = new ImageWalk({ policy: { retryLimit: 0 } })
       walk.settle().fail()
       expect(walk.stand).toBe('Failed/RetryLimitExceeded')
       walk.after(MINUTE).setPolicy({ retryLimit: 2 }).settle()
@@ -256,7 +262,7 @@ describe('failed', () => {
     })
 
     it('raised revives nothing that no retry can mend', () => {
-      const walk = new Walk({ policy: { retryLimit: 0 } })
+      const walk = new ImageWalk({ policy: { retryLimit: 0 } })
       walk.settle().fail(CDI.notFound).setPolicy({ retryLimit: 9 }).after(HOUR)
       expect(walk.stand).toBe('Failed/NotFound')
     })
@@ -264,7 +270,7 @@ describe('failed', () => {
 
   describe('an image that has failed for good', () => {
     const failed = (policy = {}, spec = {}) => {
-      const walk = new Walk({ policy: { retryLimit: 0, ...policy }, spec })
+      const walk = new ImageWalk({ policy: { retryLimit: 0, ...policy }, spec })
       walk.settle().fail()
       expect(walk.stand).toBe('Failed/RetryLimitExceeded')
       return walk
@@ -283,7 +289,7 @@ describe('failed', () => {
     })
 
     it('does not name the policy where no retry can mend it', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().fail(CDI.notFound)
       expect(walk.status.message).not.toContain('retryLimit')
     })
@@ -304,12 +310,12 @@ describe('failed', () => {
 
   describe('an act of a person', () => {
     const failed = () => {
-      const walk = new Walk({ policy: { retryLimit: 0 } })
+      const walk = new ImageWalk({ policy: { retryLimit: 0 } })
       walk.settle().fail(CDI.notFound)
       return walk
     }
 
-    it.each<[string, (walk: Walk) => Walk]>([
+    it.each<[string, (walk: ImageWalk) => ImageWalk]>([
       ['the annotation that asks for a retry', (walk) => walk.annotate({ [RETRY]: '1' })],
       ['another secretRef', (walk) => walk.edit({ secretRef: 'other' })],
       ['another certConfigMap', (walk) => walk.edit({ certConfigMap: 'certs' })],
@@ -326,7 +332,7 @@ describe('failed', () => {
       expect(walk.stand).toBe('Failed/NotFound')
     })
 
-    it.each<[string, (walk: Walk) => Walk]>([
+    it.each<[string, (walk: ImageWalk) => ImageWalk]>([
       ['suspend', (walk) => walk.edit({ name: 'other' })],
       ['another snapshotClass', (walk) => walk.edit({ snapshotClass: 'other' })],
       ['another TTL', (walk) => walk.edit({ reclaimPolicy: 'Delete', unreferencedTTL: '1h' })],
@@ -339,7 +345,7 @@ describe('failed', () => {
     const other = { url: 'https://images.example/b.qcow2' }
 
     it('that fails leaves the old artifact in service', () => {
-      const walk = new Walk({ policy: { retryLimit: 0 } })
+      const walk = new ImageWalk({ policy: { retryLimit: 0 } })
       walk.publish()
       const old = walk.status.artifact
       walk.edit(other).settle().fail()
@@ -376,7 +382,7 @@ describe('unneeded', () => {
       expect(walk.isReclaimed).toBe(false)
     })
 
-    it.each<[string, (walk: Walk) => void, string]>([
+    it.each<[string, (walk: ImageWalk) => void, string]>([
       ['before its download', () => undefined, 'Queued/Unreferenced'],
       ['after it has failed for good', (walk) => void walk.fail(), 'Failed/RetryLimitExceeded'],
     ])('is deleted when the time of the policy has passed since the last reference went, %s', (_name, lead, stand) => {
@@ -414,7 +420,7 @@ describe('unneeded', () => {
           resourceVersion,
           onlyIf: [
             { unreferenced: { namespace: 'team', name }, by: 'anyone' },
-            ...children.map((uncloned) => ({ uncloned, look: 'live' })),
+            ...children.map((uncloned) => ({ uncloned, read: 'live' })),
           ],
           event: expect.objectContaining({ type: 'Normal', reason: 'Unreferenced' }),
         },
@@ -429,14 +435,14 @@ describe('unneeded', () => {
   })
 
   it('an image of a person stays in the queue, whoever refers to it', () => {
-    const walk = new Walk({ references: ONE_USER })
+    const walk = new ImageWalk({ references: ONE_USER })
     walk.settle().set({ references: NO_REFERENCES }).settle()
     expect(walk.plan().start?.admissible).toBe(true)
   })
 
   describe.each(CASES)('an image that %s goes by %s', (_state, _who, lead, stand, rests, rule) => {
     it('a time after its last reference went, and no sooner', () => {
-      const walk = new Walk({ references: ONE_USER, ...rule('2m') })
+      const walk = new ImageWalk({ references: ONE_USER, ...rule('2m') })
       lead(walk.settle())
       expect(walk.stand).toBe(stand)
       expect(walk.status.unreferencedSince).toBeUndefined()
@@ -451,18 +457,18 @@ describe('unneeded', () => {
     })
 
     it('at the moment that its last reference goes, with 0s, and never before there was one', () => {
-      const preloaded = new Walk(rule('0s'))
+      const preloaded = new ImageWalk(rule('0s'))
       lead(preloaded.settle())
       expect(preloaded.stand).toBe(stand)
       expect(preloaded.isReclaimed).toBe(false)
-      const walk = new Walk({ references: ONE_USER, ...rule('0s') })
+      const walk = new ImageWalk({ references: ONE_USER, ...rule('0s') })
       lead(walk.settle())
       expect(walk.isReclaimed).toBe(false)
       expect(goes(walk.set({ references: NO_REFERENCES }).settle())).toBe(true)
     })
 
     it(`${rests ? 'a time after it came there' : 'not from there'}, where nothing has referred to it yet`, () => {
-      const walk = new Walk(rule('2m'))
+      const walk = new ImageWalk(rule('2m'))
       lead(walk.settle())
       expect(walk.status.unreferencedSince === undefined).toBe(!rests)
       walk.after(TTL - 1)
@@ -474,7 +480,7 @@ describe('unneeded', () => {
 
   describe('a person who asks for a retry or a refresh of an image that nothing has referred to yet', () => {
     it.each([RETRY, REFRESH])('lets its time start again: %s', (annotation) => {
-      const walk = new Walk({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '2m' } })
+      const walk = new ImageWalk({ spec: { reclaimPolicy: 'Delete', unreferencedTTL: '2m' } })
       walk
         .settle()
         .fail(CDI.notFound)
@@ -491,7 +497,7 @@ describe('unneeded', () => {
 describe('backoff', () => {
   describe('a failure', () => {
     it('is retried with a new ticket when its time has come', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle()
       const first = walk.status.ticket
       walk.fail()
@@ -506,7 +512,7 @@ describe('backoff', () => {
     })
 
     it('that cost nothing is not counted, and is tried again as the same attempt', () => {
-      const walk = new Walk({ policy: { retryLimit: 0 } })
+      const walk = new ImageWalk({ policy: { retryLimit: 0 } })
       const how = {
         running: { status: 'False', reason: 'CreateContainerConfigError', message: 'secret "n" not found' },
       }
@@ -524,7 +530,7 @@ describe('backoff', () => {
 
   describe('the wait before a retry', () => {
     const wait = (downloads: number, policy = {}) => {
-      const walk = new Walk({
+      const walk = new ImageWalk({
         policy: { retryLimit: 50, retryBackoffMs: 5 * MINUTE, retryBackoffMaxMs: HOUR, ...policy },
       })
       walk.settle()
@@ -568,7 +574,7 @@ describe('backoff', () => {
 
   describe('the backoff of the policy, changed while an image waits for its next attempt', () => {
     const waiting = () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().fail().after(MINUTE)
       expect(walk.stand).toBe('Queued/RetryBackoff')
       return walk
@@ -600,7 +606,7 @@ describe('backoff', () => {
     })
 
     it('changes it also for an attempt that cost nothing', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       const how = {
         running: { status: 'False', reason: 'CreateContainerConfigError', message: 'secret "n" not found' },
       }
@@ -615,7 +621,7 @@ describe('backoff', () => {
 
   describe('an act of a person', () => {
     it('asks for a retry during the wait: at once', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle().fail()
       walk.annotate({ [RETRY]: 'now' }).settle()
       expect(walk.stand).toBe('Queued/Queued')
@@ -626,8 +632,8 @@ describe('backoff', () => {
 
 describe('blocked', () => {
   describe('whatever is missing', () => {
-    const walkTo = (change: ConstructorParameters<typeof Walk>[0]) => {
-      const walk = new Walk(change)
+    const walkTo = (change: ConstructorParameters<typeof ImageWalk>[0]) => {
+      const walk = new ImageWalk(change)
       walk.settle()
       return walk
     }
@@ -660,7 +666,7 @@ describe('blocked', () => {
     } as const
 
     it('end the wait of one that lacked them', () => {
-      const walk = new Walk({ spec: short })
+      const walk = new ImageWalk({ spec: short })
       walk.settle()
       expect(walk.stand).toBe('Queued/SourceTypeMissing')
       walk.setPolicy({ defaultSourceType: 'http' }).settle()
@@ -672,7 +678,7 @@ describe('blocked', () => {
 
   describe('a refused DataVolume', () => {
     const refused = (until: number | undefined, reason: 'QuotaExceeded' | 'RejectedByCDI') => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.settle()
       const { revision = '', budget } = walk.status
       walk.set({ refusal: { revision, budgetKey: budget?.key ?? '', reason, message: 'no', until } }).settle()
@@ -680,7 +686,7 @@ describe('blocked', () => {
     }
 
     it('that may be taken later waits, and says so', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       const late = refused(walk.now + MINUTE, 'QuotaExceeded')
       expect(late.stand).toBe('Queued/QuotaExceeded')
       expect(late.plan().requeue?.afterMs).toBe(MINUTE)
@@ -690,7 +696,7 @@ describe('blocked', () => {
   })
 
   describe('another revision', () => {
-    it.each<[string, (walk: Walk) => Walk]>([
+    it.each<[string, (walk: ImageWalk) => ImageWalk]>([
       ['another secretRef', (walk) => walk.edit({ secretRef: 'other' })],
       ['another snapshotClass', (walk) => walk.edit({ snapshotClass: 'other' })],
       ['another name', (walk) => walk.edit({ name: 'other' })],
@@ -699,7 +705,7 @@ describe('blocked', () => {
       ['a default of the policy', (walk) => walk.setPolicy({ defaultCertConfigMap: 'certs' })],
       ['the Secret that comes', (walk) => walk.set({ lookup: aLookup() })],
     ])('is none by %s: the ticket stays', (_name, change) => {
-      const walk = new Walk({ lookup: aLookup({ secret: 'missing' }) })
+      const walk = new ImageWalk({ lookup: aLookup({ secret: 'missing' }) })
       walk.settle()
       change(walk).settle()
       expect(walk.status.ticket).toBe('100')
@@ -714,7 +720,7 @@ describe('blocked', () => {
     ] as const)(
       'and that %s is waited for without a slot, and then the image goes on with its ticket',
       (_what, leftover, stand, isStalled) => {
-        const walk = new Walk({ lookup: aLookup({ leftoverClaim: leftover }) }).settle()
+        const walk = new ImageWalk({ lookup: aLookup({ leftoverClaim: leftover }) }).settle()
         expect([walk.stand, walk.condition('Stalled')]).toEqual([stand, isStalled])
         expect(walk.status.message).toContain(`PersistentVolumeClaim ${walk.childName}`)
         expect(walk.status.message?.includes('delete it')).toBe(isStalled === 'True')
@@ -731,7 +737,7 @@ describe('blocked', () => {
 
   describe('an importer pod whose DataVolume is gone', () => {
     it('holds off the next download until it is gone, and costs the image neither its ticket nor a slot', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.set({ lookup: aLookup({ leftoverImporter: 'left over' }) }).settle()
       expect(walk.stand).toBe('Queued/Stopping')
       expect(walk.plan().start).toBeUndefined()
@@ -747,14 +753,14 @@ describe('blocked', () => {
 describe('queued', () => {
   describe('the happy path', () => {
     it('takes its version at first sight for a ticket', () => {
-      const walk = new Walk({ metadata: { resourceVersion: '4711' } })
+      const walk = new ImageWalk({ metadata: { resourceVersion: '4711' } })
       walk.settle()
       expect(walk.status.ticket).toBe('4711')
       expect(walk.plan().start).toMatchObject({ ticket: '4711', attempt: 1, admissible: true })
     })
 
     it('is admissible only when ticket and finalizer are both seen', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       expect(walk.plan().start?.admissible).toBe(false)
       walk.settle()
       const { image } = walk.world
@@ -767,7 +773,7 @@ describe('queued', () => {
 
   describe('paused', () => {
     it('says so instead of a place in the queue, and stays in the queue', () => {
-      const walk = new Walk({ limit: 0 })
+      const walk = new ImageWalk({ limit: 0 })
       walk.settle()
       expect(walk.stand).toBe('Queued/Paused')
       expect(walk.plan().start?.admissible).toBe(true)
@@ -785,7 +791,7 @@ describe('queued', () => {
     } as const
 
     it('are frozen when the revision is first queued', () => {
-      const walk = new Walk({ spec: short, policy })
+      const walk = new ImageWalk({ spec: short, policy })
       walk.settle().setPolicy({ defaultDiskSize: '50Gi', defaultStorageClass: undefined, defaultSecretRef: 'new' })
       walk.settle()
       expect(walk.plan().start?.target).toMatchObject({
@@ -803,7 +809,7 @@ describe('queued', () => {
     })
 
     it('of today count for a new revision', () => {
-      const walk = new Walk({ spec: short, policy })
+      const walk = new ImageWalk({ spec: short, policy })
       walk.settle().setPolicy({ defaultDiskSize: '50Gi' })
       walk.edit({ url: 'https://images.example/b.qcow2' }).settle()
       expect(walk.plan().start?.target.diskSize).toBe('50Gi')
@@ -812,7 +818,7 @@ describe('queued', () => {
 
   describe('an image whose defaults are not written down yet', () => {
     it('is not admitted: a leader after us would freeze those of its own policy', () => {
-      const walk = new Walk({ spec: { diskSize: undefined }, policy: { defaultDiskSize: '5Gi' } })
+      const walk = new ImageWalk({ spec: { diskSize: undefined }, policy: { defaultDiskSize: '5Gi' } })
       walk.settle()
       expect(walk.plan().start?.admissible).toBe(true)
       const { image } = walk.world
@@ -830,14 +836,14 @@ describe('queued', () => {
   describe('another revision', () => {
     const other = { url: 'https://images.example/b.qcow2' }
 
-    it.each<[string, ConstructorParameters<typeof Walk>[0]]>([
+    it.each<[string, ConstructorParameters<typeof ImageWalk>[0]]>([
       ['for a slot', {}],
       [
         'for something that is missing, which keeps no place for another download',
         { lookup: aLookup({ secret: 'missing' }) },
       ],
     ])('while it waits %s takes a new ticket', (_what, change) => {
-      const walk = new Walk(change)
+      const walk = new ImageWalk(change)
       walk.settle()
       const { ticket, revision } = walk.status
       walk.edit(other)
@@ -858,7 +864,7 @@ describe('queued', () => {
 
   describe('drift', () => {
     it('of both goes through the queue, with a new ticket and a new budget', () => {
-      const walk = new Walk()
+      const walk = new ImageWalk()
       walk.publish()
       walk.dropDataVolumes().set({ snapshots: [] }).settle()
       expect(walk.stand).toBe('Queued/Queued')

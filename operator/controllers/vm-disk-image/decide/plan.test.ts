@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { fromTime } from '../../../base/time.ts'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { CDI } from '../image-objects.fixtures.ts'
-import { Walk } from '../image-walk.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
 import { NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 
-const eventsOf = (walk: Walk) => walk.plan().events.map(({ type, reason }) => `${type} ${reason}`)
+const eventsOf = (walk: ImageWalk) => walk.plan().events.map(({ type, reason }) => `${type} ${reason}`)
 
 describe('the happy path', () => {
   it('writes what the picture says, in its order, and no more', () => {
-    const walk = new Walk()
+    const walk = new ImageWalk()
     walk.publish()
     const name = walk.childName
     expect(walk.log).toEqual([
@@ -47,7 +47,7 @@ describe('the happy path', () => {
   })
 
   it('ends with the claim as the artifact where there is no snapshot class', () => {
-    const walk = new Walk({ spec: { snapshotClass: undefined } })
+    const walk = new ImageWalk({ spec: { snapshotClass: undefined } })
     walk.publish()
     expect(walk.log.slice(-3)).toEqual(['release slot', 'apply DataSource img', 'status Succeeded/Synced'])
     expect(walk.status.artifact).toMatchObject({
@@ -59,12 +59,12 @@ describe('the happy path', () => {
   })
 
   it('tells people of the start and of the artifact', () => {
-    const walk = new Walk()
+    const walk = new ImageWalk()
     walk.settle().claim()
     expect(eventsOf(walk)).toEqual([])
     walk.admit()
     const told: string[] = []
-    const fresh = new Walk()
+    const fresh = new ImageWalk()
     fresh.settle()
     fresh.claim()
     told.push(...eventsOf(fresh))
@@ -76,7 +76,7 @@ describe('the happy path', () => {
 
 describe('references', () => {
   it('are shown, with the moment the last one went', () => {
-    const walk = new Walk({ references: ONE_USER })
+    const walk = new ImageWalk({ references: ONE_USER })
     walk.publish()
     expect(walk.status.references).toEqual({ count: 1, machines: 1, names: ONE_USER.names })
     expect(walk.status.unreferencedSince).toBeUndefined()
@@ -96,13 +96,13 @@ describe('references', () => {
       'Workspace/a',
       'DataVolume/n/VirtualMachine',
     ]
-    const { status } = new Walk({ references: { count: names.length, names, users: [] } }).publish()
+    const { status } = new ImageWalk({ references: { count: names.length, names, users: [] } }).publish()
     expect(status.references).toMatchObject({ count: 5, machines: 2 })
   })
 
   it('are shown by the names of the first ten', () => {
     const names = Array.from({ length: 12 }, (_none, at) => `VirtualMachine/n/${at}`)
-    const { status } = new Walk({ references: { count: 12, names, users: [] } }).publish()
+    const { status } = new ImageWalk({ references: { count: 12, names, users: [] } }).publish()
     expect(status.references).toEqual({ count: 12, machines: 12, names: names.slice(0, 10) })
     expect(status.conditions?.find(({ type }) => type === 'Unreferenced')?.message).toBe(
       `referenced by ${names.slice(0, 10).join(', ')}`,
@@ -111,7 +111,7 @@ describe('references', () => {
 })
 
 it('names children after the image and the revision', () => {
-  const walk = new Walk()
+  const walk = new ImageWalk()
   walk.settle()
   expect(walk.plan().start?.target.volumeName).toBe(`img-${walk.status.revision}`)
   expect(walk.status.budget?.key).toBe(shortHash([walk.status.revision, 'creds', undefined, undefined]))

@@ -29,7 +29,7 @@ import { ownsEqual } from '../../../runtime/owned-fields.ts'
 import { NOTHING_TO_DO, type Removal, referTo, removalOf } from '../../../runtime/plan.ts'
 import type { Absent, NamedObject, Uncloned } from '../../../runtime/preconditions.ts'
 import { type Requeue, sooner } from '../../../runtime/requeue.ts'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 import { type Blocked, type Holder, type ImageWorld, isRecorded, type SlotWait } from '../world.ts'
 import { nextAttempt, recordCancel, recordFailure, recordSuccess, recount, renewed, subjectOf } from './attempts.ts'
 import { areContentsKnown, contentsToRead, lackAfterRefusal } from './checks.ts'
@@ -47,7 +47,7 @@ import {
   situationOf,
   snapshotDueAt,
 } from './situation.ts'
-import { type ImageStanding, imageEventsBetween, OUT_OF_QUEUE, withImageStanding } from './status.ts'
+import { type ImageSummary, imageEventsBetween, OUT_OF_QUEUE, withImageSummary } from './status.ts'
 import { originOf, type Target } from './target.ts'
 
 /**
@@ -142,10 +142,10 @@ function planWith(status: VMDiskImageStatus, rest: PlanRest): ImagePlan {
   return { ...NOTHING_TO_DO, ...rest, status }
 }
 
-/** Returns a plan with this standing. From here on the image may have children: the finalizer keeps it until they are gone. */
-function planAt(draft: ImageDraft, status: VMDiskImageStatus, standing: ImageStanding, rest: PlanRest = {}): ImagePlan {
+/** Returns a plan with this summary. From here on the image may have children: the finalizer keeps it until they are gone. */
+function planAt(draft: ImageDraft, status: VMDiskImageStatus, summary: ImageSummary, rest: PlanRest = {}): ImagePlan {
   const hasFinalizer = draft.world.image.metadata.finalizers?.includes(FINALIZERS.vmDiskImage)
-  return planWith(withImageStanding(status, standing, draft), { finalizer: hasFinalizer ? 'keep' : 'add', ...rest })
+  return planWith(withImageSummary(status, summary, draft), { finalizer: hasFinalizer ? 'keep' : 'add', ...rest })
 }
 
 // What every plan has besides.
@@ -219,8 +219,8 @@ function withExpiry(plan: ImagePlan, situation: Situation): ImagePlan {
 const CLONED_LOOK_MS = 60_000
 
 /** Requires that no unfinished clone reads from the object. */
-function uncloned({ kind, metadata: { namespace = '', name } }: KubeObject, look: Uncloned['look']): Uncloned {
-  return { uncloned: { kind, namespace, name }, look }
+function uncloned({ kind, metadata: { namespace = '', name } }: KubeObject, read: Uncloned['read']): Uncloned {
+  return { uncloned: { kind, namespace, name }, read }
 }
 
 // Somebody deleted the image. Downloads end at once. The artifact stays as long as somebody uses it, unless the whole namespace is deleted.
@@ -241,7 +241,7 @@ function planInUse({ users }: In<'inUse'>, { world, now }: Moment): ImagePlan {
   const resting = artifact === undefined ? 'Queued' : 'Succeeded'
   const phase = world.slot === undefined && before === 'Syncing' ? resting : before
   const blocked = { type: 'DeletionBlocked', status: 'True', reason: 'InUse', message } as const
-  const { conditions = [], ...status } = withImageStanding(
+  const { conditions = [], ...status } = withImageSummary(
     { ...withImporter(image.status, world), ticket: undefined, ...OUT_OF_QUEUE },
     { phase, reason: 'InUse', message, stalled: phase === 'Failed' },
     { world, now },
@@ -283,9 +283,9 @@ function planLeaving({ children }: In<'leaving'>, { world, now }: Moment): Image
   }
   const resting = phase === 'Syncing' ? 'Queued' : phase
   const shown = slot === undefined ? resting : 'Syncing'
-  const standing = { phase: shown, reason: 'Deleting', message, upToDate: false } as const
+  const summary = { phase: shown, reason: 'Deleting', message, upToDate: false } as const
   const remove = due.flatMap((one) => removalOf(one))
-  return planWith(withImageStanding(free, standing, { world, now }), {
+  return planWith(withImageSummary(free, summary, { world, now }), {
     remove,
     ...(remove.length > 0 && !namespaceTerminating && { onlyIf: [unreferenced(world, 'users')] }),
     requeue: { afterMs: DELETION_LOOK_MS, because: 'its children should be gone by then' },
@@ -334,8 +334,8 @@ function planInvalid({ problems }: In<'invalid'>, moment: Moment): ImagePlan {
   const running = world.dataVolumes.filter((one) => !isFinished(one))
   const stopped = withCancels(free, running, 'the spec is no longer valid', moment)
   const message = problemsText(problems)
-  const standing = { phase: 'Failed', reason: 'InvalidSpec', message, stalled: true, upToDate: false } as const
-  return planWith(withImageStanding(stopped, standing, moment), { remove: running.flatMap((one) => removalOf(one)) })
+  const summary = { phase: 'Failed', reason: 'InvalidSpec', message, stalled: true, upToDate: false } as const
+  return planWith(withImageSummary(stopped, summary, moment), { remove: running.flatMap((one) => removalOf(one)) })
 }
 
 /**
@@ -357,9 +357,9 @@ function planTooLarge({ problems }: In<'tooLarge'>, moment: Moment): ImagePlan {
   const why = 'the download failed or took too long while the image was too large to be acted upon'
   const stopped = withCancels(kept, late, why, moment)
   const message = problemsText(problems)
-  const standing = { phase: 'Failed', reason: 'TooLarge', message, stalled: true, upToDate: false } as const
+  const summary = { phase: 'Failed', reason: 'TooLarge', message, stalled: true, upToDate: false } as const
   const left = Math.min(...running.filter((one) => !late.includes(one)).map((one) => endOf(one) - now))
-  return planWith(withImageStanding(stopped, standing, moment), {
+  return planWith(withImageSummary(stopped, summary, moment), {
     remove: late.flatMap((one) => removalOf(one)),
     ...(Number.isFinite(left) && {
       requeue: { afterMs: left, because: 'its download has run as long as an attempt may' },
@@ -379,21 +379,21 @@ function withCancels(
   return unrecorded.reduce((recorded, dataVolume) => withEnd(recorded, { dataVolume, end }, moment), status)
 }
 
-// A download ends. Without a slot there is nothing to wait for: the image keeps its standing meanwhile.
+// A download ends. Without a slot there is nothing to wait for: the image keeps its summary meanwhile.
 
 const STOPPING_LOOK_MS = 60_000
 
-type HowItEnds = (status: VMDiskImageStatus, stops: readonly Stop[], draft: ImageDraft) => ImageStanding
+type HowItEnds = (status: VMDiskImageStatus, stops: readonly Stop[], draft: ImageDraft) => ImageSummary
 
-function planEnding({ draft, ending }: In<'stopping' | 'clearing'>, standingOf: HowItEnds): ImagePlan {
+function planEnding({ draft, ending }: In<'stopping' | 'clearing'>, summaryOf: HowItEnds): ImagePlan {
   const { world } = draft
   const { stops } = ending
   const ended = withEnds(ending, draft)
   const isOfStatus = world.observation.dataVolumeUid === ended.dataVolumeUID && isRecorded(ended)
   const recorded = isOfStatus ? withImporter(ended, world) : ended
   const onlyIf = stops.flatMap((stop) => stop.onlyIf)
-  const standing = standingOf(recorded, stops, draft)
-  return planWith(withImageStanding({ ...recorded, progress: undefined }, standing, draft), {
+  const summary = summaryOf(recorded, stops, draft)
+  return planWith(withImageSummary({ ...recorded, progress: undefined }, summary, draft), {
     remove: stops.flatMap(({ dataVolume }) => removalsOf(dataVolume, world)),
     events: stops.flatMap(({ notes }) => notes),
     requeue: { afterMs: STOPPING_LOOK_MS, because: 'a download should have stopped by then' },
@@ -543,14 +543,14 @@ function planRunning({ draft, dataVolume, hasRun }: In<'running'>): ImagePlan {
     ...OUT_OF_QUEUE,
   }
   const { stallTimeoutMs, attemptTimeoutMs, retryLimit } = world.policy
-  const standing = running(dataVolume, hasRun, `attempt ${attempt} of ${1 + retryLimit}`, world)
+  const summary = running(dataVolume, hasRun, `attempt ${attempt} of ${1 + retryLimit}`, world)
   const toStallMs = isBlind(dataVolume, observation) ? attemptTimeoutMs : stallTimeoutMs - observation.unchangedMs
   const leftMs = Math.min(toStallMs, attemptTimeoutMs - ageMs, 30_000)
   const requeue = { afterMs: Math.max(1_000, leftMs), because: 'a stalled download would be stopped then' }
-  return planAt(draft, next, standing, { requeue })
+  return planAt(draft, next, summary, { requeue })
 }
 
-function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, world: ImageWorld): ImageStanding {
+function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, world: ImageWorld): ImageSummary {
   const phase = 'Syncing'
   const { isCdiAway, observation } = world
   const isDone = observation.importers.some((pod) => pod.phase === 'Succeeded')
@@ -581,7 +581,7 @@ function withFailingCreate(draft: ImageDraft): VMDiskImageStatus {
   const message =
     "it has a slot, but its DataVolume is not created yet: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; the operator tries again by itself"
   const status = { ...draft.world.image.status, ...OUT_OF_QUEUE }
-  return withImageStanding(status, { phase: 'Queued', reason: 'CreateFailed', message }, draft)
+  return withImageSummary(status, { phase: 'Queued', reason: 'CreateFailed', message }, draft)
 }
 
 function startOf({ world, target }: ImageDraft, status: VMDiskImageStatus): Start {
@@ -621,7 +621,7 @@ function underWay({ draft }: { readonly draft: ImageDraft }, how: UnderWay, rest
   return planAt(draft, next, { phase: 'Snapshotting', reason: 'Snapshotting', upToDate: false, ...how }, rest)
 }
 
-type UnderWay = Pick<ImageStanding, 'message'> & Partial<ImageStanding>
+type UnderWay = Pick<ImageSummary, 'message'> & Partial<ImageSummary>
 
 /** Records the success of a download once it is observed. */
 function withSuccess({ world, dataVolume, target, status, now }: ImageDraft): VMDiskImageStatus {
@@ -723,7 +723,7 @@ const PUBLISHING = {
 function statusOnTheWay(draft: ImageDraft): VMDiskImageStatus {
   const before = draft.world.image.status
   if (before.phase === 'Syncing' || before.phase === 'Snapshotting') return before
-  return withImageStanding(draft.status, PUBLISHING, draft)
+  return withImageSummary(draft.status, PUBLISHING, draft)
 }
 
 /** A clone needs the volume mode of its source, or it becomes a copy over the network. */
@@ -765,7 +765,7 @@ function planSteady({ draft }: In<'steady'>): ImagePlan {
   const leftovers = leftoversOf(draft)
   const alias = artifact && aliasOf(draft, artifact)
   const due = alias === undefined ? leftovers.filter(({ leftMs }) => leftMs <= 0) : []
-  const remove = due.flatMap(({ child, look }) => removalOf(child, uncloned(child, look)))
+  const remove = due.flatMap(({ child, read }) => removalOf(child, uncloned(child, read)))
   return atRest(draft, { apply: alias === undefined ? [] : [alias], remove, requeue: requeueOf(leftovers, remove) })
 }
 
@@ -774,7 +774,7 @@ function atRest(draft: ImageDraft, rest?: PlanRest): ImagePlan {
   return planAt(draft, rested, restingPlace(draft), rest)
 }
 
-function restingPlace({ world, status: { artifact }, target: { snapshotClass } }: ImageDraft): ImageStanding {
+function restingPlace({ world, status: { artifact }, target: { snapshotClass } }: ImageDraft): ImageSummary {
   const phase = 'Succeeded'
   if (isAliasTaken(world)) {
     const message = `DataSource ${world.image.metadata.name} exists and belongs to somebody else: the operator does not touch it, so only status.artifact leads to the image; delete it to have it replaced`
@@ -795,7 +795,7 @@ function leftoversOf({ world, dataVolume, target, status: { artifact }, now }: I
   const isSpare = isSnapshot && !world.policy.keepSourceVolume && !isTerminating(dataVolume)
   const spare = isSpare && dataVolume !== undefined ? [dataVolume] : []
   const nameFreeAt = (fromTime(dataVolume?.metadata.creationTimestamp) ?? now) + NAME_KEPT_MS
-  const bySnapshot = { look: 'cached', leftMs: nameFreeAt - now, because: 'the source volume may go then' } as const
+  const bySnapshot = { read: 'cached', leftMs: nameFreeAt - now, because: 'the source volume may go then' } as const
   const earlierVolumes = world.dataVolumes.filter(
     (one) => isFinished(one) && one.metadata.labels?.[LABELS.revision] !== target.revision,
   )
@@ -803,7 +803,7 @@ function leftoversOf({ world, dataVolume, target, status: { artifact }, now }: I
   const earlierSnapshots = world.snapshots.filter(({ metadata }) => !isSnapshot || metadata.name !== artifact.name)
   const earlier = [...earlierVolumes, ...earlierSnapshots].filter((child) => !isTerminating(child))
   const retiredAt = (fromTime(artifact?.publishedAt) ?? now) + RETIRE_AFTER_MS
-  const byArtifact = { look: 'live', leftMs: retiredAt - now, because: 'earlier artifacts may go then' } as const
+  const byArtifact = { read: 'live', leftMs: retiredAt - now, because: 'earlier artifacts may go then' } as const
   return [...spare.map((child) => ({ child, ...bySnapshot })), ...earlier.map((child) => ({ child, ...byArtifact }))]
 }
 
@@ -814,23 +814,23 @@ function requeueOf([first]: ReturnType<typeof leftoversOf>, removals: readonly R
 
 // It has no artifact, no slot and nothing in progress.
 
-function waiting(draft: ImageDraft, status: VMDiskImageStatus, standing: ImageStanding, requeue?: Requeue): ImagePlan {
-  return planAt(draft, { ...status, progress: undefined, ...OUT_OF_QUEUE }, standing, { requeue })
+function waiting(draft: ImageDraft, status: VMDiskImageStatus, summary: ImageSummary, requeue?: Requeue): ImagePlan {
+  return planAt(draft, { ...status, progress: undefined, ...OUT_OF_QUEUE }, summary, { requeue })
 }
 
 /** Out of the queue: later it takes a new ticket. */
 function waitingWithoutTicket(
   { draft }: { readonly draft: ImageDraft },
-  standing: ImageStanding,
+  summary: ImageSummary,
   requeue?: Requeue,
 ): ImagePlan {
-  return waiting(draft, { ...draft.status, ticket: undefined }, standing, requeue)
+  return waiting(draft, { ...draft.status, ticket: undefined }, summary, requeue)
 }
 
 function planSuspended({ draft }: In<'suspended'>): ImagePlan {
   const message = 'spec.suspend is true: set it to false to continue'
-  const standing = { phase: 'Queued', reason: 'Suspended', message, isHeldBack: true } as const
-  return waiting(draft, { ...renewed(draft.status), ticket: undefined }, standing)
+  const summary = { phase: 'Queued', reason: 'Suspended', message, isHeldBack: true } as const
+  return waiting(draft, { ...renewed(draft.status), ticket: undefined }, summary)
 }
 
 function planRejected(situation: In<'rejected'>): ImagePlan {
@@ -887,8 +887,8 @@ function planBlocked({ draft, blocked }: In<'blocked'>): ImagePlan {
   const because = 'a refused DataVolume is tried again'
   const requeue = until === undefined ? undefined : { afterMs: Math.max(1_000, until - draft.now), because }
   const stalled = NEEDS_SOMEBODY.has(reason)
-  const standing: ImageStanding = { phase: 'Queued', reason, message, stalled, isHeldBack: requeue === undefined }
-  return waiting(draft, withTicket(draft), standing, requeue)
+  const summary: ImageSummary = { phase: 'Queued', reason, message, stalled, isHeldBack: requeue === undefined }
+  return waiting(draft, withTicket(draft), summary, requeue)
 }
 
 function planQueued({ draft }: In<'queued'>): ImagePlan {
@@ -901,7 +901,7 @@ function planQueued({ draft }: In<'queued'>): ImagePlan {
 }
 
 /** The messages have no numbers because they stay for minutes. The queue position and its time have their own fields. */
-function waitingForSlot({ limit }: ImageWorld): ImageStanding {
+function waitingForSlot({ limit }: ImageWorld): ImageSummary {
   const phase = 'Queued'
   if (limit !== 0) return { phase, reason: 'Queued', message: 'Request is waiting for an available worker.' }
   const message = 'the policy key concurrency is 0, so no download starts: set it to 1 or more'

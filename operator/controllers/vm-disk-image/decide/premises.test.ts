@@ -1,7 +1,7 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
 import { CDI } from '../image-objects.fixtures.ts'
-import { Walk } from '../image-walk.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
 import { aLookup, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 import type { ImageWorld } from '../world.ts'
 
@@ -44,34 +44,34 @@ const BREAKS_OF_CLAIMS: typeof BREAKS = [
 
 const SUCCEEDED = 'Succeeded Ready=True UpToDate=True ArtifactLost=undefined'
 
-function said(walk: Walk): string {
+function said(walk: ImageWalk): string {
   const { phase, conditions = [] } = walk.plan().status
   const of = (type: string) => `${type}=${conditions.find((one) => one.type === type)?.status}`
   return [phase, of('Ready'), of('UpToDate'), of('ArtifactLost')].join(' ')
 }
 
 it.each(BREAKS)('an image whose %s says so', (_what, change, expected) => {
-  const walk = new Walk().publish()
+  const walk = new ImageWalk().publish()
   expect(said(walk)).toBe(SUCCEEDED)
   walk.set(change(walk.world))
   expect(said(walk)).toBe(expected)
 })
 
 it.each(BREAKS_OF_CLAIMS)('an image without snapshots whose %s says so', (_what, change, expected) => {
-  const walk = new Walk({ spec: { snapshotClass: undefined } }).publish()
+  const walk = new ImageWalk({ spec: { snapshotClass: undefined } }).publish()
   expect([said(walk), walk.status.artifact?.kind]).toEqual([SUCCEEDED, 'PersistentVolumeClaim'])
   walk.set(change(walk.world))
   expect(said(walk)).toBe(expected)
 })
 
 it.each(BREAKS)('an image that is Failed, with an earlier artifact, whose %s says so', (_what, change) => {
-  const walk = new Walk().publish().edit({ url: 'https://images.example/b' }).settle().fail(CDI.notFound)
+  const walk = new ImageWalk().publish().edit({ url: 'https://images.example/b' }).settle().fail(CDI.notFound)
   expect(said(walk)).toBe('Failed Ready=True UpToDate=False ArtifactLost=undefined')
   walk.set(change(walk.world))
   expect(said(walk)).toBe('Failed Ready=False UpToDate=False ArtifactLost=True')
 })
 
-it.each<[string, (walk: Walk) => Walk, string]>([
+it.each<[string, (walk: ImageWalk) => ImageWalk, string]>([
   [
     'lacks its Secret',
     (walk) => walk.set({ lookup: aLookup({ secret: 'missing' }) }),
@@ -80,7 +80,7 @@ it.each<[string, (walk: Walk) => Walk, string]>([
   ['is suspended', (walk) => walk.edit({ suspend: true }), 'Queued Suspended undefined'],
   ['has its download', (walk) => walk.admit().report(CDI.running), 'Syncing Syncing undefined'],
 ])('an image with a place in the queue that %s has none', (_what, act, expected) => {
-  const walk = new Walk().settle().set({ queuePosition: 3 })
+  const walk = new ImageWalk().settle().set({ queuePosition: 3 })
   const stand = ({ phase, reason, queuePosition }: VMDiskImageStatus) => `${phase} ${reason} ${queuePosition}`
   expect(stand(walk.plan().status)).toBe('Queued Queued 3')
   act(walk)
@@ -88,13 +88,13 @@ it.each<[string, (walk: Walk) => Walk, string]>([
 })
 
 it('an image that is Unreferenced says at once that somebody refers to it', () => {
-  const walk = new Walk({ references: NO_REFERENCES }).publish()
+  const walk = new ImageWalk({ references: NO_REFERENCES }).publish()
   expect(walk.condition('Unreferenced')).toBe('True')
   walk.set({ references: ONE_USER }).settle()
   expect([walk.condition('Unreferenced'), walk.status.unreferencedSince]).toEqual(['False', undefined])
 })
 
 it('the DataSource of an image is made again without a word: who clones by it waits for it', () => {
-  const walk = new Walk().publish().set({ dataSource: undefined })
+  const walk = new ImageWalk().publish().set({ dataSource: undefined })
   expect(walk.plan().apply.map(({ kind }) => kind)).toEqual(['DataSource'])
 })

@@ -6,13 +6,13 @@ import { NOTHING_SEEN } from '../../../cluster/import-facts.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aDataVolume, CDI, childMeta, REFRESH, RETRY } from '../image-objects.fixtures.ts'
-import { Walk } from '../image-walk.fixtures.ts'
-import { aLookup, NO_REFERENCES, ONE_USER, type WorldOverrides } from '../image-world.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
+import { aLookup, type ImageWorldOverrides, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 
 /** One way to reach a reason, and the remedies that its help names. */
 interface Story {
-  readonly reach: () => Walk
-  readonly remedies: Readonly<Record<string, (walk: Walk) => unknown>>
+  readonly reach: () => ImageWalk
+  readonly remedies: Readonly<Record<string, (walk: ImageWalk) => unknown>>
 }
 
 /** For a reason that no plan sets: names the test of controller.test.ts that covers it. */
@@ -20,34 +20,34 @@ interface Elsewhere {
   readonly elsewhere: string
 }
 
-const queued = (overrides: WorldOverrides = {}) => new Walk(overrides).settle()
-const downloading = (overrides: WorldOverrides = {}) => queued(overrides).admit().report(CDI.running)
-const published = (overrides: WorldOverrides = {}) => new Walk(overrides).publish()
-const failed = (how: Partial<DataVolumeView>, overrides: WorldOverrides = {}) => downloading(overrides).report(how)
+const queued = (overrides: ImageWorldOverrides = {}) => new ImageWalk(overrides).settle()
+const downloading = (overrides: ImageWorldOverrides = {}) => queued(overrides).admit().report(CDI.running)
+const published = (overrides: ImageWorldOverrides = {}) => new ImageWalk(overrides).publish()
+const failed = (how: Partial<DataVolumeView>, overrides: ImageWorldOverrides = {}) => downloading(overrides).report(how)
 const stopped = (reason: string, message = '') => ({ running: { status: 'False', reason, message } })
 
-const annotated = { 'asked for a retry': (walk: Walk) => tornDown(walk).annotate({ [RETRY]: 'now' }) }
-const waited = { waits: (walk: Walk) => tornDown(walk).after(2 * HOUR) }
-const edited = (name: string, spec: object) => ({ [name]: (walk: Walk) => tornDown(walk).edit({ ...spec }) })
+const annotated = { 'asked for a retry': (walk: ImageWalk) => tornDown(walk).annotate({ [RETRY]: 'now' }) }
+const waited = { waits: (walk: ImageWalk) => tornDown(walk).after(2 * HOUR) }
+const edited = (name: string, spec: object) => ({ [name]: (walk: ImageWalk) => tornDown(walk).edit({ ...spec }) })
 /** Names another object, which is there. */
 const renamed = (name: string, spec: object) => ({
-  [name]: (walk: Walk) =>
+  [name]: (walk: ImageWalk) =>
     tornDown(walk)
       .edit({ ...spec })
       .set({ lookup: aLookup() }),
 })
-const there = { 'it appears': (walk: Walk) => walk.set({ lookup: aLookup() }) }
+const there = { 'it appears': (walk: ImageWalk) => walk.set({ lookup: aLookup() }) }
 /** CDI has shown the same for this long. */
-const unchangedFor = (unchangedMs: number, walk: Walk) => {
+const unchangedFor = (unchangedMs: number, walk: ImageWalk) => {
   const dataVolumeUid = walk.world.dataVolumes[0]?.metadata.uid
   return walk.set({ observation: { ...NOTHING_SEEN, dataVolumeUid, unchangedMs } }).settle()
 }
 /** Removes whatever still runs, and what was observed of it. */
-const tornDown = (walk: Walk) => {
+const tornDown = (walk: ImageWalk) => {
   return walk.importersGone().release().set({ observation: NOTHING_SEEN })
 }
 const elsewhereCreated = {
-  'created in another namespace or under another name': (walk: Walk) => walk.set(new Walk().world),
+  'created in another namespace or under another name': (walk: ImageWalk) => walk.set(new ImageWalk().world),
 }
 
 const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = {
@@ -174,7 +174,7 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
   },
   CDIMissing: {
     reach: () => queued({ surroundings: { hasDataVolumes: false, hasSnapshots: true, hasDataSources: false } }),
-    remedies: { 'CDI is installed': (walk) => walk.set({ surroundings: new Walk().world.surroundings }) },
+    remedies: { 'CDI is installed': (walk) => walk.set({ surroundings: new ImageWalk().world.surroundings }) },
   },
   CDITooOld: {
     reach: () =>
@@ -187,7 +187,7 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
   SnapshotterMissing: {
     reach: () => queued({ surroundings: { hasDataVolumes: true, hasSnapshots: false, hasDataSources: true } }),
     remedies: {
-      'the snapshot controller is installed': (walk) => walk.set({ surroundings: new Walk().world.surroundings }),
+      'the snapshot controller is installed': (walk) => walk.set({ surroundings: new ImageWalk().world.surroundings }),
       ...edited('no snapshot class', { snapshotClass: undefined }),
     },
   },
@@ -340,7 +340,7 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
   InternalError: { elsewhere: 'is told to people and to the log, and holds up nobody' },
 }
 
-function refused(reason: 'CreateFailed' | 'RejectedByCDI', until: (walk: Walk) => number | undefined): Walk {
+function refused(reason: 'CreateFailed' | 'RejectedByCDI', until: (walk: ImageWalk) => number | undefined): ImageWalk {
   const walk = queued()
   const { revision = '', target } = walk.plan().start ?? {}
   const refusal = { revision, budgetKey: target?.budgetKey ?? '', reason, message: 'no', until: until(walk) }
@@ -348,12 +348,12 @@ function refused(reason: 'CreateFailed' | 'RejectedByCDI', until: (walk: Walk) =
   return walk
 }
 
-function seen(change: Partial<Walk['world']['observation']>): Walk {
+function seen(change: Partial<ImageWalk['world']['observation']>): ImageWalk {
   return downloading().observe(change)
 }
 
 /** Somebody deleted the claim of a finished download. */
-function importingAgain(walk: Walk): Walk {
+function importingAgain(walk: ImageWalk): ImageWalk {
   const [before] = walk.world.dataVolumes
   const bound = { status: 'False', reason: 'Pending', message: '' }
   const metadata = before?.metadata ?? childMeta('img-0', '0')
@@ -361,7 +361,7 @@ function importingAgain(walk: Walk): Walk {
 }
 
 /** Returns the reasons that people read now: of conditions, of attempts, and of Events that are about to be recorded. */
-function told(walk: Walk): { conditions: Set<string>; all: Set<string> } {
+function told(walk: ImageWalk): { conditions: Set<string>; all: Set<string> } {
   const conditions = (walk.status.conditions ?? []).map(({ reason }) => reason)
   const attempts = (walk.status.attempts ?? []).map(({ reason }) => reason)
   const events = walk.plan().events.map(({ reason }) => reason)
@@ -369,7 +369,7 @@ function told(walk: Walk): { conditions: Set<string>; all: Set<string> } {
 }
 
 /** Reports whether it can be cloned, is on its way there, or is gone as requested. */
-function isWell(walk: Walk): boolean {
+function isWell(walk: ImageWalk): boolean {
   const { status, isGone } = walk
   if (isGone || status.reason === 'Syncing' || status.reason === 'Snapshotting') return true
   return walk.plan().start?.admissible === true || (status.phase === 'Succeeded' && walk.condition('Ready') === 'True')

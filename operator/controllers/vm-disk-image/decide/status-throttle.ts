@@ -1,7 +1,7 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs'
 import { isSame } from '../../../base/equality.ts'
 import type { StatusThrottle } from '../../../runtime/requeue.ts'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 
 const PROGRESS_STEP = 10
 const PROGRESS_EVERY_MS = 30_000

@@ -6,7 +6,7 @@ import { mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { HOUR, SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { CDI, REFRESH, RETRY } from '../image-objects.fixtures.ts'
-import { Walk } from '../image-walk.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
 import { factsBetween, imageEventsBetween } from './status.ts'
 import { isBehind, isImageStatusDue, percent } from './status-throttle.ts'
 
@@ -19,8 +19,8 @@ const condition = (status: 'True' | 'False', reason = 'R', message = 'm') => ({
 })
 
 describe('a status is worth a write', () => {
-  const queued = (): { walk: Walk; before: VMDiskImageStatus } => {
-    const walk = new Walk()
+  const queued = (): { walk: ImageWalk; before: VMDiskImageStatus } => {
+    const walk = new ImageWalk()
     walk.settle()
     return { walk, before: walk.status }
   }
@@ -154,12 +154,14 @@ it.each([
 })
 
 describe('events', () => {
-  const changedBy = (walk: Walk, manager: string) => walk.set({ image: { ...walk.world.image, changedBy: manager } })
+  const changedBy = (walk: ImageWalk, manager: string) =>
+    walk.set({ image: { ...walk.world.image, changedBy: manager } })
   /** Returns the Events of a walk, in order. */
-  const told = (act: (walk: Walk) => unknown): string[] => notes(act).map(({ type, reason }) => `${type} ${reason}`)
+  const told = (act: (walk: ImageWalk) => unknown): string[] =>
+    notes(act).map(({ type, reason }) => `${type} ${reason}`)
 
-  const notes = (act: (walk: Walk) => unknown): EventNote[] => {
-    const walk = new Walk()
+  const notes = (act: (walk: ImageWalk) => unknown): EventNote[] => {
+    const walk = new ImageWalk()
     const seen: EventNote[] = []
     const step = walk.step.bind(walk)
     walk.step = () => {
@@ -202,7 +204,7 @@ describe('events', () => {
     expect(seen).toEqual(['Normal Syncing', 'Normal Synced', 'Warning InUse'])
   })
 
-  it.each<[string, (walk: Walk) => unknown, string]>([
+  it.each<[string, (walk: ImageWalk) => unknown, string]>([
     ['is new', (walk) => walk.publish(), 'attempt 1 of 3: the image is new'],
     [
       'refreshes what somebody changed',
@@ -245,7 +247,7 @@ describe('events', () => {
     expect(started.at(-1)?.message).toMatch(new RegExp(`^downloading revision [0-9a-f]{8}, ${text}$`))
   })
 
-  it.each<[string, string, (walk: Walk) => unknown, (string | undefined)[]]>([
+  it.each<[string, string, (walk: ImageWalk) => unknown, (string | undefined)[]]>([
     ['a client', 'kubectl-edit', (walk) => walk.publish(), ['kubectl-edit']],
     [
       'the machine that it was made for',
@@ -273,13 +275,13 @@ describe('events', () => {
       ['kubectl-create', 'argocd'],
     ],
   ])('of attempts are recorded with who asked for them: %s', (_who, manager, act, expected) => {
-    const walk = changedBy(new Walk(), manager)
+    const walk = changedBy(new ImageWalk(), manager)
     act(walk)
     expect(walk.status.attempts?.map(({ requestedBy }) => requestedBy)).toEqual(expected)
   })
 
   it('of another last writer are no reason to write a status', () => {
-    const walk = changedBy(new Walk(), 'kubectl-create').settle().admit().report(CDI.running)
+    const walk = changedBy(new ImageWalk(), 'kubectl-create').settle().admit().report(CDI.running)
     const before = walk.status
     changedBy(walk, 'argocd')
     expect(walk.plan().status).toEqual(before)
@@ -297,7 +299,7 @@ describe('events', () => {
   })
 
   it('of a lost artifact are in a condition, too, until there is another one', () => {
-    const walk = new Walk().publish()
+    const walk = new ImageWalk().publish()
     const lost = () => walk.status.conditions?.find(({ type }) => type === 'ArtifactLost')
     expect(lost()).toBeUndefined()
     walk.set({ snapshots: [] }).settle()
@@ -320,7 +322,7 @@ describe('events', () => {
 
 describe('the log', () => {
   /** Returns what it reports of the statuses that the walk writes, as `phase/reason` and the facts. */
-  const story = (walk: Walk, live: (walk: Walk) => unknown): unknown[] => {
+  const story = (walk: ImageWalk, live: (walk: ImageWalk) => unknown): unknown[] => {
     const statuses = [walk.status]
     const original = walk.step.bind(walk)
     walk.step = () => {
@@ -338,7 +340,7 @@ describe('the log', () => {
   }
 
   it('tells the life of an image: queued, syncing, failed and why, again at, succeeded', () => {
-    const walk = new Walk()
+    const walk = new ImageWalk()
     const told = story(walk, () => {
       walk.settle().admit().report(CDI.running)
       walk.now += 7 * SECOND
@@ -375,10 +377,10 @@ describe('the log', () => {
 })
 
 describe('the condition Settled', () => {
-  const settled = (walk: Walk) => [walk.status.phase, walk.condition('Settled')]
+  const settled = (walk: ImageWalk) => [walk.status.phase, walk.condition('Settled')]
 
   it('is False on the way to an artifact, and of a refresh, and True when it is there', () => {
-    const walk = new Walk()
+    const walk = new ImageWalk()
     walk.settle()
     expect(settled(walk)).toEqual(['Queued', 'False'])
     walk.admit().report(CDI.running)
@@ -392,7 +394,7 @@ describe('the condition Settled', () => {
   })
 
   it('is False while another attempt is to come, and True when none is left', () => {
-    const walk = new Walk({ policy: { retryLimit: 1 } })
+    const walk = new ImageWalk({ policy: { retryLimit: 1 } })
     walk.settle().fail()
     expect(settled(walk)).toEqual(['Queued', 'False'])
     walk.after(HOUR).fail()
@@ -404,7 +406,7 @@ describe('the condition Settled', () => {
 
 describe('a source that CDI cannot unpack', () => {
   const at = (path: string, more: object = {}) => {
-    const walk = new Walk()
+    const walk = new ImageWalk()
     walk.edit({ url: `https://images.example/${path}`, ...more }).settle()
     return walk
   }
@@ -424,7 +426,7 @@ describe('a source that CDI cannot unpack', () => {
   )
 
   it('is downloaded all the same, is told once by an Event, and no more when the URL is another one', () => {
-    const walk = new Walk()
+    const walk = new ImageWalk()
     walk.edit({ url: 'https://images.example/a.zip' })
     expect(walk.plan().events).toMatchObject([{ type: 'Warning', reason: 'PackedSource' }])
     walk.settle()

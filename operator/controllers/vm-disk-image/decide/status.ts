@@ -9,11 +9,11 @@ import type { ImageView } from '../../../images/image-view.ts'
 import { type ShownReferences, shownReferences } from '../../../images/references.ts'
 import { cutMessage, mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { courseConditions, newCondition, reasonOf } from '../../../runtime/standing.ts'
+import { courseConditions, newCondition, reasonOf } from '../../../runtime/summary.ts'
 import { type ImageWorld, isRecorded } from '../world.ts'
 
 /** The state of an image, in the words that people read. */
-export interface ImageStanding {
+export interface ImageSummary {
   readonly phase: VMDiskImagePhase
   readonly reason: Reason
   readonly message: string
@@ -28,22 +28,22 @@ export interface ImageStanding {
 /** Status fields of an image that has no place in the queue. */
 export const OUT_OF_QUEUE = { queuePosition: undefined, queuePositionTime: undefined } as const
 
-/** Completes a status with phase, message and conditions of this standing. Times change only if something else changed. */
-export function withImageStanding(
+/** Completes a status with phase, message and conditions of this summary. Times change only if something else changed. */
+export function withImageSummary(
   status: VMDiskImageStatus,
-  standing: ImageStanding,
+  summary: ImageSummary,
   { world, now }: { readonly world: ImageWorld; readonly now: number },
 ): VMDiskImageStatus {
-  const { phase, reason } = standing
-  const message = cutMessage(standing.message)
+  const { phase, reason } = summary
+  const message = cutMessage(summary.message)
   const references = shownReferences(world.references)
   const { generation } = world.image.metadata
   const remarks = [packedSource(world), lostArtifact(world, status)].filter((one) => one !== undefined)
-  const conditions = [...conditionsOf(status, { ...standing, message }, references), ...remarks]
+  const conditions = [...conditionsOf(status, { ...summary, message }, references), ...remarks]
   const before = (status.conditions ?? []).filter(
     ({ type }) => !REMARKS.has(type) || remarks.some((one) => one.type === type),
   )
-  const isAtRest = phase === 'Succeeded' || phase === 'Failed' || standing.isHeldBack === true
+  const isAtRest = phase === 'Succeeded' || phase === 'Failed' || summary.isHeldBack === true
   return withoutUndefined({
     ...status,
     observedGeneration: generation,
@@ -88,10 +88,10 @@ function lostArtifact(
   return newCondition(ARTIFACT_LOST, true, { reason: 'ArtifactLost', message })
 }
 
-function conditionsOf(status: VMDiskImageStatus, standing: ImageStanding, references: ShownReferences): NewCondition[] {
-  const { phase, reason, message, stalled = false } = standing
+function conditionsOf(status: VMDiskImageStatus, summary: ImageSummary, references: ShownReferences): NewCondition[] {
+  const { phase, reason, message, stalled = false } = summary
   const isReady = status.artifact !== undefined
-  const isUpToDate = isReady && (standing.upToDate ?? status.artifact?.revision === status.revision)
+  const isUpToDate = isReady && (summary.upToDate ?? status.artifact?.revision === status.revision)
   const isBusy = phase !== 'Succeeded' && phase !== 'Failed' && !stalled
   const isSettled = phase === 'Failed' || (phase === 'Succeeded' && isUpToDate)
   const here: Cause = { reason, message }
@@ -104,7 +104,7 @@ function conditionsOf(status: VMDiskImageStatus, standing: ImageStanding, refere
   ]
 }
 
-type Cause = Pick<ImageStanding, 'reason' | 'message'>
+type Cause = Pick<ImageSummary, 'reason' | 'message'>
 
 function whyReady({ artifact }: VMDiskImageStatus, isUpToDate: boolean, message: string): Cause {
   const what = `${artifact?.kind} ${artifact?.name} can be cloned`

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { REFRESH, RETRY } from '../image-objects.fixtures.ts'
-import { aWorld, type WorldOverrides } from '../image-world.fixtures.ts'
+import { anImageWorld, type ImageWorldOverrides } from '../image-world.fixtures.ts'
 
-const target = (overrides: WorldOverrides = {}) => {
-  const world = aWorld(overrides)
+const target = (overrides: ImageWorldOverrides = {}) => {
+  const world = anImageWorld(overrides)
   if (!world.spec.ok) throw new Error(JSON.stringify(world.spec.problems))
   return world.spec.target
 }
 const base = target()
 
 describe('the revision', () => {
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, ImageWorldOverrides]>([
     ['url', { spec: { url: 'https://images.example/b' } }],
     ['sourceType', { spec: { sourceType: 's3' } }],
     ['diskSize', { spec: { diskSize: '11Gi' } }],
@@ -23,7 +23,7 @@ describe('the revision', () => {
     expect(target(overrides).volumeName).toBe(`img-${target(overrides).revision}`)
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, ImageWorldOverrides]>([
     ['another way to write the size', { spec: { diskSize: '10240Mi' } }],
     ['snapshotClass', { spec: { snapshotClass: 'other' } }],
     ['name', { spec: { name: 'x' } }],
@@ -34,7 +34,7 @@ describe('the revision', () => {
     expect(target(overrides)).toMatchObject({ revision: base.revision, budgetKey: base.budgetKey })
   })
 
-  it.each<[string, WorldOverrides]>([
+  it.each<[string, ImageWorldOverrides]>([
     ['secretRef', { spec: { secretRef: 'x' } }],
     ['certConfigMap', { spec: { certConfigMap: 'x' } }],
     ['the retry annotation', { metadata: { annotations: { [RETRY]: '1' } } }],

@@ -12,7 +12,7 @@ import { withoutUndefined } from '../../../base/equality.ts'
 import { budgetKeyOf } from '../../../images/decide/image-content.ts'
 import { DEFAULT_KEYS } from '../../../images/decide/image-meaning.ts'
 import { type ImageView, parsedImageSpec } from '../../../images/image-view.ts'
-import { reasonOf } from '../../../runtime/standing.ts'
+import { reasonOf } from '../../../runtime/summary.ts'
 
 /** What the spec asks for, with the policy's defaults filled in. */
 export type Target = Readonly<ReturnType<typeof resolveTarget>>

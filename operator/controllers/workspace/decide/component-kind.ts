@@ -1,12 +1,12 @@
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { ChildType, ObjectPlan } from '../../../runtime/plan.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import type { Blueprint, Component, ComponentRemark, ComponentStanding } from './component.ts'
+import type { Blueprint, Component, ComponentRemark, ComponentSummary } from './component.ts'
 
 /** What to report and do about a component whose objects all exist. */
 export interface Judgement extends Pick<ObjectPlan, 'applyIf' | 'touch' | 'requeue'> {
-  readonly standing: ComponentStanding
-  /** What to say beside a standing that is Ready, after what could not be changed. */
+  readonly summary: ComponentSummary
+  /** What to say beside a summary that is Ready, after what could not be changed. */
   readonly remarks?: readonly ComponentRemark[]
   /** Whether components that need it can be created. Default: whether its objects exist. */
   readonly isThere?: boolean
@@ -32,7 +32,7 @@ export interface ComponentKind {
   /** Returns the components of this kind that a spec asks for. */
   readonly children: (blueprint: Blueprint) => readonly Component[]
   /** Judges a component whose objects all exist, or that has no objects of its own. */
-  readonly standing: (world: WorkspaceWorld, component: Component, now: number) => Judgement
+  readonly summary: (world: WorkspaceWorld, component: Component, now: number) => Judgement
   /** Returns what its pods need in any case, also if its objects must not be changed. */
   readonly tended?: (world: WorkspaceWorld, component: Pick<Component, 'name'>, now: number) => Tending
   /** Returns which change of the spec cannot be made to what exists, in words for people. The objects then stay as they are. */
@@ -40,7 +40,7 @@ export interface ComponentKind {
   /** Returns in words for people which change the API server refuses for good, although it is tried again. The object then stays as it is. */
   readonly refusedForGood?: (wanted: KubeObject, actual: KubeObject, refusal: string) => string | undefined
   /** Returns what to say of data that went, or goes, with an object that is missing or being deleted. */
-  readonly loss?: (world: WorkspaceWorld, component: Component) => ComponentStanding | undefined
+  readonly loss?: (world: WorkspaceWorld, component: Component) => ComponentSummary | undefined
   /**
    * Whether its data is gone, so that it must not be made again before somebody asks for it. The status remembers that from then on. Default: it is made
    * again by itself.
@@ -54,5 +54,5 @@ export interface ComponentKind {
   /** Whether an object that no component asks for any more must stay because another object needs it. */
   readonly isNeeded?: (world: WorkspaceWorld, object: KubeObject) => boolean
   /** Returns what prevents its creation although everything that it needs exists. */
-  readonly obstacle?: (world: WorkspaceWorld, component: Component, now: number) => ComponentStanding | undefined
+  readonly obstacle?: (world: WorkspaceWorld, component: Component, now: number) => ComponentSummary | undefined
 }

@@ -21,7 +21,7 @@ export interface Blueprint {
 }
 
 /** The state of one component. */
-export interface ComponentStanding {
+export interface ComponentSummary {
   readonly phase: WorkspacePhase
   /** The reason of the workspace, if this component determines it. */
   readonly why: WorkspaceReason
@@ -39,8 +39,8 @@ export interface Component {
   readonly objects: readonly KubeObject[]
   /** {@link idOf} of the components that must exist before it is created. */
   readonly needs: readonly string[]
-  /** Set if its objects must not be created, changed or removed in any case. Holds its standing while none of them exists, and once any does. */
-  readonly held?: { readonly absent: ComponentStanding; readonly present: ComponentStanding }
+  /** Set if its objects must not be created, changed or removed in any case. Holds its summary while none of them exists, and once any does. */
+  readonly held?: { readonly absent: ComponentSummary; readonly present: ComponentSummary }
   /** Other renderings of the same spec and policy, such as those of earlier versions of the operator, the newest first (docs/adr/0015). */
   readonly earlier?: readonly EarlierRendering[]
   /** What of its part of the spec is not applied as written, or may not work. Default: nothing. */
@@ -92,15 +92,15 @@ export function idOfObject({ kind, metadata }: KubeObject): string {
   return idOf(kind, metadata.name)
 }
 
-export const componentReady = (message: string, why: WorkspaceReason = 'Ready'): ComponentStanding => {
+export const componentReady = (message: string, why: WorkspaceReason = 'Ready'): ComponentSummary => {
   return { phase: 'Ready', why, message }
 }
 
-export const componentWaiting = (why: WorkspaceReason, message: string): ComponentStanding => {
+export const componentWaiting = (why: WorkspaceReason, message: string): ComponentSummary => {
   return { phase: 'Provisioning', why, message }
 }
 
-export const componentFailed = (why: WorkspaceReason, message: string): ComponentStanding => {
+export const componentFailed = (why: WorkspaceReason, message: string): ComponentSummary => {
   return { phase: 'Failed', why, message }
 }
 

@@ -138,7 +138,7 @@ export function inTurn({ spec, children }: WorkspaceWorld, judged: Map<string, J
   for (const { id, object, needs, wrong } of dependentsIn(spec.spec)) {
     const own = judged.get(id)
     if (own === undefined || !isToBegin(own, object, children)) continue
-    const awaited = needs.flatMap((one) => judged.get(one) ?? []).find(({ standing }) => standing.phase !== 'Ready')
+    const awaited = needs.flatMap((one) => judged.get(one) ?? []).find(({ summary }) => summary.phase !== 'Ready')
     if (wrong !== undefined) judged.set(id, heldBack(own, componentFailed('DependencyInvalid', wrong)))
     else if (awaited !== undefined) judged.set(id, heldBack(own, waitingFor(awaited)))
   }

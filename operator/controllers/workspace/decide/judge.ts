@@ -6,7 +6,7 @@ import { isAsWanted } from './as-wanted.ts'
 import {
   type Component,
   type ComponentRemark,
-  type ComponentStanding,
+  type ComponentSummary,
   componentFailed,
   componentWaiting,
   idOf,
@@ -35,7 +35,7 @@ interface Part {
 /** What a component waits for. */
 export interface Awaited {
   readonly component: Component
-  readonly standing: ComponentStanding
+  readonly summary: ComponentSummary
 }
 
 /**
@@ -46,7 +46,7 @@ export interface Awaited {
 export function judge(...args: Parameters<typeof judgeNow>): Judged {
   const judged = judgeNow(...args)
   // A loss is told before what is lost is there again.
-  return LOSS_REASONS.has(judged.standing.why) ? judged : withKnownRefusal(args[0], judged)
+  return LOSS_REASONS.has(judged.summary.why) ? judged : withKnownRefusal(args[0], judged)
 }
 
 function judgeNow(
@@ -62,13 +62,13 @@ function judgeNow(
   if (held !== undefined) {
     const isAny = parts.some(({ actual }) => actual !== undefined)
     const tended = isAny ? kind.tended?.(world, component, now) : undefined
-    const standing = withLoss(lossOf(world, kind, component), isAny ? held.present : held.absent)
-    return { component, standing, isThere, ...tended }
+    const summary = withLoss(lossOf(world, kind, component), isAny ? held.present : held.absent)
+    return { component, summary, isThere, ...tended }
   }
   const stays = kind.unchangeable?.(world, component)
   const apply = stays === undefined ? parts.filter(isToBeChanged).map(({ wanted }) => wanted) : []
   const obstacle = hindrance(world, kind, component, parts)
-  if (obstacle !== undefined) return { component, standing: obstacle, isThere, apply }
+  if (obstacle !== undefined) return { component, summary: obstacle, isThere, apply }
   if (!isThere && stays === undefined)
     return { component, isThere, ...judgeAbsent(world, kind, { component, parts, apply, awaited }, now) }
   const isStart = isThere && stays === undefined && parts.some((one) => switchedBy(one.wanted, one.actual) === 'on')
@@ -93,16 +93,16 @@ function judgeOff(
   kind: ComponentKind,
   { component, parts, apply, awaited }: Beginning,
   now: number,
-): Pick<Judged, 'standing' | 'apply' | 'requeue'> {
+): Pick<Judged, 'summary' | 'apply' | 'requeue'> {
   const loss = lossOf(world, kind, component)
   const obstacle = awaited === undefined ? kind.obstacle?.(world, component, now) : undefined
   const wait = awaited === undefined ? obstacle : waitingFor(awaited)
   if (wait !== undefined)
-    return { standing: withLoss(loss, wait), apply: [], ...(obstacle !== undefined && { requeue: LOOK_AGAIN }) }
+    return { summary: withLoss(loss, wait), apply: [], ...(obstacle !== undefined && { requeue: LOOK_AGAIN }) }
   const refused = refusedIn(parts)
   const titles = apply.map(idOfObject).join(', ')
-  const standing = refused ?? componentWaiting('Provisioning', `being switched on: ${titles}`)
-  return { standing: withLoss(loss, standing), apply }
+  const summary = refused ?? componentWaiting('Provisioning', `being switched on: ${titles}`)
+  return { summary: withLoss(loss, summary), apply }
 }
 
 /** Judges a component of which an object is missing, and nothing that exists is in the way. */
@@ -111,17 +111,17 @@ function judgeAbsent(
   kind: ComponentKind,
   seen: Beginning,
   now: number,
-): Pick<Judged, 'standing' | 'apply'> {
+): Pick<Judged, 'summary' | 'apply'> {
   const { component, parts, apply, awaited } = seen
   const wait = awaited === undefined ? kind.obstacle?.(world, component, now) : waitingFor(awaited)
   const loss = lossOf(world, kind, component)
-  if (wait !== undefined) return { standing: withLoss(loss, wait), apply }
+  if (wait !== undefined) return { summary: withLoss(loss, wait), apply }
   const isWaiting = loss !== undefined && kind.isLost?.(world, component) === true
-  return isWaiting ? { standing: loss, apply } : creation(parts, loss)
+  return isWaiting ? { summary: loss, apply } : creation(parts, loss)
 }
 
 /** Returns what to say of data that is gone, or goes. Nothing once somebody has asked for the component to be made again without it. */
-function lossOf(world: WorkspaceWorld, kind: ComponentKind, component: Component): ComponentStanding | undefined {
+function lossOf(world: WorkspaceWorld, kind: ComponentKind, component: Component): ComponentSummary | undefined {
   const isAsked = kind.isLost?.(world, component) === true && isRemakeAsked(world, component)
   return isAsked ? undefined : kind.loss?.(world, component)
 }
@@ -132,7 +132,7 @@ function hindrance(
   kind: ComponentKind,
   component: Component,
   parts: readonly Part[],
-): ComponentStanding | undefined {
+): ComponentSummary | undefined {
   const obstacle = obstacleIn(world, parts)
   if (obstacle === undefined) return undefined
   const loss = lossOf(world, kind, component)
@@ -143,16 +143,16 @@ function hindrance(
 }
 
 /** Creates what is missing, and changes what differs. @param loss what to say of data that went with what was there */
-function creation(parts: readonly Part[], loss: ComponentStanding | undefined): Pick<Judged, 'standing' | 'apply'> {
+function creation(parts: readonly Part[], loss: ComponentSummary | undefined): Pick<Judged, 'summary' | 'apply'> {
   const missing = parts.filter(({ actual }) => actual === undefined)
   const titles = missing.map(({ wanted }) => idOfObject(wanted)).join(', ')
   const refused = refusedIn(missing)
-  const standing =
+  const summary =
     refused === undefined
       ? (loss ?? componentWaiting('Provisioning', `being created: ${titles}`))
       : withLoss(loss, refused)
   const write = parts.filter((one) => one.actual === undefined || isToBeChanged(one))
-  return { standing, apply: write.map(({ wanted }) => wanted) }
+  return { summary, apply: write.map(({ wanted }) => wanted) }
 }
 
 /** Reports whether an object of a component is there, or switched on, after this decision, and not before. @param object `idOf` it */
@@ -163,20 +163,20 @@ export function isToBegin({ apply = [] }: Judged, object: string, children: Work
 }
 
 /** Returns what to do and say instead where a component is not to be created yet. */
-export function heldBack(judged: Judged, standing: ComponentStanding): Judged {
-  return { ...judged, standing: withLoss(lossIn(judged.standing), standing), apply: [] }
+export function heldBack(judged: Judged, summary: ComponentSummary): Judged {
+  return { ...judged, summary: withLoss(lossIn(judged.summary), summary), apply: [] }
 }
 
-/** Returns the standing if it tells of a loss. */
-function lossIn(standing: ComponentStanding): ComponentStanding | undefined {
-  return LOSS_REASONS.has(standing.why) ? standing : undefined
+/** Returns the summary if it tells of a loss. */
+function lossIn(summary: ComponentSummary): ComponentSummary | undefined {
+  return LOSS_REASONS.has(summary.why) ? summary : undefined
 }
 
 /** Says what went before why it is not made again yet. */
-function withLoss(loss: ComponentStanding | undefined, standing: ComponentStanding): ComponentStanding {
-  if (loss === undefined) return standing
-  const phase = standing.phase === 'Failed' ? 'Failed' : loss.phase
-  return { ...loss, phase, message: `${loss.message}; ${standing.message}` }
+function withLoss(loss: ComponentSummary | undefined, summary: ComponentSummary): ComponentSummary {
+  if (loss === undefined) return summary
+  const phase = summary.phase === 'Failed' ? 'Failed' : loss.phase
+  return { ...loss, phase, message: `${loss.message}; ${summary.message}` }
 }
 
 /** Judges a component whose objects exist, or stay as they are. */
@@ -191,7 +191,7 @@ function judgeThere(
   now: number,
 ): Judged {
   const { component, parts, isThere, apply, stays } = seen
-  const judgement = kind.standing(world, component, now)
+  const judgement = kind.summary(world, component, now)
   const besides = [...(judgement.apply ?? []), ...(judgement.applyIf ?? []).map((one) => one.wanted)]
   const beside = besides.map((wanted) => partOf(world, wanted))
   const lasting = new Map(
@@ -204,18 +204,16 @@ function judgeThere(
   const notChanged = unchanged.map((message): ComponentRemark => ({ why: 'NotChangeable', message }))
   // Beside trouble they would only be in the way.
   const asides = [...(judgement.remarks ?? []), ...(component.remarks ?? [])]
-  const remarks = [...notChanged, ...(judgement.standing.phase === 'Ready' ? asides : [])]
+  const remarks = [...notChanged, ...(judgement.summary.phase === 'Ready' ? asides : [])]
   const refused = refusedIn([...parts.filter((part) => !lasting.has(part)), ...beside])
-  const standing =
-    refused === undefined
-      ? remarks.reduce(withRemark, judgement.standing)
-      : withLoss(lossIn(judgement.standing), refused)
+  const summary =
+    refused === undefined ? remarks.reduce(withRemark, judgement.summary) : withLoss(lossIn(judgement.summary), refused)
   const more = judgement.apply ?? []
   const once = apply.filter((one) => !more.some((other) => idOfObject(other) === idOfObject(one)))
   // What cannot be changed is switched on and off all the same.
   const switches = stays === undefined ? [] : parts.flatMap(({ wanted, actual }) => switchOf(wanted, actual) ?? [])
   const touch = [...(judgement.touch ?? []), ...switches]
-  return { isThere, ...judgement, standing, component, apply: [...once, ...more], ...(touch.length > 0 && { touch }) }
+  return { isThere, ...judgement, summary, component, apply: [...once, ...more], ...(touch.length > 0 && { touch }) }
 }
 
 /** A refusal that the status reports from before this process led stays until this process has retried the write. */
@@ -228,7 +226,7 @@ function withKnownRefusal({ isUndecided, workspace }: WorkspaceWorld, judged: Ju
   const isKnown = known?.reason === 'Refused' || known?.reason === 'NameConflict' || known?.reason === 'NotChangeable'
   if (!isKnown) return judged
   const { phase, reason, message = '' } = known
-  return { ...judged, standing: { phase, why: reason as WorkspaceReason, message } }
+  return { ...judged, summary: { phase, why: reason as WorkspaceReason, message } }
 }
 
 function partOf({ children, namesakes, refusals }: WorkspaceWorld, wanted: KubeObject): Part {
@@ -237,7 +235,7 @@ function partOf({ children, namesakes, refusals }: WorkspaceWorld, wanted: KubeO
 }
 
 /** Returns what prevents the creation of an object, however often it is tried. */
-function obstacleIn({ missingKinds }: WorkspaceWorld, parts: readonly Part[]): ComponentStanding | undefined {
+function obstacleIn({ missingKinds }: WorkspaceWorld, parts: readonly Part[]): ComponentSummary | undefined {
   for (const { wanted, actual, namesake } of parts) {
     const { kind } = wanted
     const title = idOfObject(wanted)
@@ -271,7 +269,7 @@ function goingReason(kind: string): WorkspaceReason {
 }
 
 /** A refused write is retried again and again. Until it succeeds, the status shows why it fails. */
-function refusedIn(parts: readonly Part[]): ComponentStanding | undefined {
+function refusedIn(parts: readonly Part[]): ComponentSummary | undefined {
   for (const { wanted, refusal } of parts) {
     if (refusal?.why === 'NameTaken') return componentFailed('NameConflict', refusal.message)
     if (refusal !== undefined)
@@ -281,18 +279,18 @@ function refusedIn(parts: readonly Part[]): ComponentStanding | undefined {
 }
 
 /** Adds a remark, which is the reason only of what is Ready and has no other. The phase stays. */
-function withRemark(standing: ComponentStanding, { why: reason, message }: ComponentRemark): ComponentStanding {
-  const why = standing.phase === 'Ready' && standing.why === 'Ready' ? reason : standing.why
-  return { ...standing, why, message: `${standing.message}; ${message}` }
+function withRemark(summary: ComponentSummary, { why: reason, message }: ComponentRemark): ComponentSummary {
+  const why = summary.phase === 'Ready' && summary.why === 'Ready' ? reason : summary.why
+  return { ...summary, why, message: `${summary.message}; ${message}` }
 }
 
-/** Returns the standing of what is created after a component that is not ready. */
-export function waitingFor({ component, standing }: Awaited): ComponentStanding {
-  const { why } = standing
+/** Returns the summary of what is created after a component that is not ready. */
+export function waitingFor({ component, summary }: Awaited): ComponentSummary {
+  const { why } = summary
   const reason = component.kind === 'Image' ? 'WaitingForImages' : 'Provisioning'
   return componentWaiting(
     reason,
-    `waits for ${idOfComponent(component)}, which is not ready (${standing.reason ?? why})`,
+    `waits for ${idOfComponent(component)}, which is not ready (${summary.reason ?? why})`,
   )
 }
 

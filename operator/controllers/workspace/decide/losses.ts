@@ -5,7 +5,7 @@ import type { ClaimView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
-import { type Component, type ComponentStanding, componentFailed, idOf, idOfObject, LOSS_REASONS } from './component.ts'
+import { type Component, type ComponentSummary, componentFailed, idOf, idOfObject, LOSS_REASONS } from './component.ts'
 
 /**
  * What the status remembers of a component whose data is gone, from when it tells so until the component is there again. Nothing else shows it: a namespace
@@ -51,7 +51,7 @@ export function goneForGood(
   { workspace }: WorkspaceWorld,
   why: 'VolumeLost' | 'DiskLost',
   what: string,
-): ComponentStanding {
+): ComponentSummary {
   const command = `kubectl annotate ${WORKSPACE.crdName} ${workspace.metadata.name} --overwrite ${ANNOTATIONS.rebuildRequestedAt}="$(date)"`
   return componentFailed(
     why,

@@ -11,7 +11,7 @@ import {
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
-import { type Component, type ComponentStanding, componentWaiting, idOf } from './component.ts'
+import { type Component, type ComponentSummary, componentWaiting, idOf } from './component.ts'
 
 /** Something that a member of a workspace needs of a Secret, or of a ConfigMap, in its namespace. */
 interface MemberKey extends AskedKey {
@@ -193,8 +193,8 @@ function changeIn({ spec }: WorkspaceWorld): SecretChange {
   return spec.ok && (spec.spec.owners ?? []).length > 0 ? 'recreate' : 'patch'
 }
 
-/** Returns a standing whose message is the command that creates, or completes, the Secrets and ConfigMaps which a member waits for. @param member `idOf` the component */
-export function missingSecrets(world: WorkspaceWorld, member: string): ComponentStanding | undefined {
+/** Returns a summary whose message is the command that creates, or completes, the Secrets and ConfigMaps which a member waits for. @param member `idOf` the component */
+export function missingSecrets(world: WorkspaceWorld, member: string): ComponentSummary | undefined {
   const awaited = awaitedBy(world, new Set([member])).map((one) => ({ ...one, by: [] }))
   const [first] = awaited
   if (first === undefined) return waitingForOurs(world, member) ?? lackingInCopy(world, member)
@@ -209,7 +209,7 @@ export function missingSecrets(world: WorkspaceWorld, member: string): Component
 }
 
 /** The Secrets that the operator makes say themselves why they are not there. */
-function waitingForOurs({ spec, secrets }: WorkspaceWorld, member: string): ComponentStanding | undefined {
+function waitingForOurs({ spec, secrets }: WorkspaceWorld, member: string): ComponentSummary | undefined {
   const names = spec.ok ? secretNamesOf(spec.spec, member) : []
   const name = names.find((one) => !secrets.has(one))
   return name === undefined
@@ -218,7 +218,7 @@ function waitingForOurs({ spec, secrets }: WorkspaceWorld, member: string): Comp
 }
 
 /** Only its source can get a key: whoever adds one to a copy has it taken away. */
-function lackingInCopy(world: WorkspaceWorld, member: string): ComponentStanding | undefined {
+function lackingInCopy(world: WorkspaceWorld, member: string): ComponentSummary | undefined {
   const copies = world.spec.ok ? (world.spec.spec.secrets ?? []).filter(isCopiedSecret) : []
   const lacking = lackingIn(world, new Set([member]))
   const copy = copies.find(({ name }) => lacking.has(name))

@@ -7,10 +7,10 @@ import {
   readOverrides,
   whyNotAllowed,
 } from '@open-terrain/constructs/operator'
-import { type ComponentStanding, componentFailed } from './component.ts'
+import { type ComponentSummary, componentFailed } from './component.ts'
 
 /**
- * Returns the standing of a member whose overrides are refused.
+ * Returns the summary of a member whose overrides are refused.
  * @param names paths of the items that the member has, where only these can be overridden. Default: whoever renders it knows them.
  */
 export function refusedOverrides(
@@ -18,7 +18,7 @@ export function refusedOverrides(
   overrides: Readonly<Record<string, unknown>> | undefined,
   { allowedOverrides }: Pick<Policy, 'allowedOverrides'>,
   names?: ReadonlySet<string>,
-): ComponentStanding | undefined {
+): ComponentSummary | undefined {
   const refused = overrides && refusedIn(root, overrides, allowedOverrides, names)
   return refused && componentFailed('OverrideNotAllowed', `overrides: ${refused.path} ${refused.why}`)
 }

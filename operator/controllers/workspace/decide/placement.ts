@@ -7,7 +7,7 @@ import { DEPLOYMENT } from '../../../kube/resource-types.ts'
 import { type ObjectPlan, referTo, removalOf, type Touch } from '../../../runtime/plan.ts'
 import type { ContainerPodView, DeploymentView } from '../child-views.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import { type ComponentStanding, componentFailed, componentWaiting, idOf } from './component.ts'
+import { type ComponentSummary, componentFailed, componentWaiting, idOf } from './component.ts'
 import type { Judgement } from './component-kind.ts'
 import { isHostsAwaited, startingHosts } from './host-names.ts'
 import {
@@ -33,9 +33,9 @@ const END_MS = 60_000
 /** When to look again at what was written just now. */
 const SOON_MS = 1_000
 
-/** What to do about the pod of a cluster that has no node yet. Without a standing, the pod itself shows why. */
+/** What to do about the pod of a cluster that has no node yet. Without a summary, the pod itself shows why. */
 export interface Placement extends Pick<ObjectPlan, 'touch' | 'requeue'> {
-  readonly standing?: ComponentStanding
+  readonly summary?: ComponentSummary
   readonly remove?: Judgement['remove']
   /** What to add to what the scheduler says. */
   readonly note?: string
@@ -80,9 +80,9 @@ function judgeGated(
   if (holder !== undefined) return heldBy(holder, now)
   const awaited = group && awaitedBy(world, { member, pod, group }, now)
   if (awaited !== undefined) return awaited
-  const standing = componentWaiting('ContainersPending', `the pod of ${member.name} is being placed on a node`)
-  if (isHostsAwaited(world, member.name)) return { standing }
-  return { standing, touch: [ungated(world, member.name, { pod, group })] }
+  const summary = componentWaiting('ContainersPending', `the pod of ${member.name} is being placed on a node`)
+  if (isHostsAwaited(world, member.name)) return { summary }
+  return { summary, touch: [ungated(world, member.name, { pod, group })] }
 }
 
 /** Only one pod at a time has an address. A pod that nobody can ask is not known to have ended. */
@@ -99,38 +99,38 @@ export function judgeEnding(holder: ContainerPodView, now: number): Placement & 
   return withEnd(holder, componentWaiting('Halting', message), now)
 }
 
-/** Returns a standing as long as a pod may be ending. After that people have to look at its node. */
-function withEnd(holder: ContainerPodView, standing: ComponentStanding, now: number): Placement & Judgement {
+/** Returns a summary as long as a pod may be ending. After that people have to look at its node. */
+function withEnd(holder: ContainerPodView, summary: ComponentSummary, now: number): Placement & Judgement {
   const { name, deletionTimestamp } = holder.metadata
   const endBy = (fromTime(deletionTimestamp) ?? now) + END_MS
   if (now < endBy && !holder.isSilent)
-    return { standing, requeue: { afterMs: endBy - now, because: 'a pod that ends has ended by then' } }
+    return { summary, requeue: { afterMs: endBy - now, because: 'a pod that ends has ended by then' } }
   const message = `pod ${name} has not ended, and its addresses are not free; ${outOfService(holder.node)}`
-  return { standing: { ...componentFailed('ContainersFailed', message), reason: 'PodNotEnding' } }
+  return { summary: { ...componentFailed('ContainersFailed', message), reason: 'PodNotEnding' } }
 }
 
 /** Returns what the first pod of a group waits for, and the others for it. */
 function awaitedBy(world: WorkspaceWorld, { member, pod, group }: Case<NodeGroup>, now: number): Placement | undefined {
   const { placed, ending, tried, machines } = group
   if (placed.length + machines.length > 0) return undefined
-  const waiting = (text: string): ComponentStanding => componentWaiting('ContainersPending', `waits ${text}`)
+  const waiting = (text: string): ComponentSummary => componentWaiting('ContainersPending', `waits ${text}`)
   const [last] = ending
   if (last !== undefined) {
     return {
-      standing: waiting(`until pod ${last.metadata.name} on node ${last.node} has ended: both have to be on one node`),
+      summary: waiting(`until pod ${last.metadata.name} on node ${last.node} has ended: both have to be on one node`),
     }
   }
   const [ahead] = tried
   const clusterOf = (one: KubeObject) => group.members.find(({ pods }) => pods.some((each) => each === one))?.name
   if (ahead !== undefined)
     return {
-      standing: waiting(`until container cluster ${clusterOf(ahead)} has a node, which is to be the node of both`),
+      summary: waiting(`until container cluster ${clusterOf(ahead)} has a node, which is to be the node of both`),
     }
   const first = firstOf(world, group, now)
   if (first === member.name) return undefined
   const leftMs = createdAt(pod, now) + FIRST_MS - now
   const requeue = { afterMs: Math.max(SOON_MS, leftMs), because: 'the first pod of the group is there by then' }
-  return { standing: waiting(`for container cluster ${first}, whose node is to be the node of both`), requeue }
+  return { summary: waiting(`for container cluster ${first}, whose node is to be the node of both`), requeue }
 }
 
 /** Returns the cluster whose pod is placed first: the most constrained one, unless its pod does not come. */

@@ -64,6 +64,6 @@ function left({ components, children }: WorkspaceWorld): Judged[] {
     const objects = component.objects.map((one) => children.get(idOfObject(one))).filter((one) => one !== undefined)
     if (objects.length === 0) return []
     const message = objects.some(isTerminating) ? 'it is being deleted' : 'it is deleted once nothing uses it any more'
-    return [{ component, standing: componentWaiting('Deleting', message), isThere: false }]
+    return [{ component, summary: componentWaiting('Deleting', message), isThere: false }]
   })
 }

@@ -126,13 +126,13 @@ export function afterPlays(world: WorkspaceWorld, judged: Map<string, Judged>): 
   const play = isLabHalted(world) ? playUnderWay(world) : undefined
   if (play === undefined) return
   const { record } = play
-  const standing = componentWaiting(
+  const summary = componentWaiting(
     'Halting',
     `stays on until ${record.play} of ${record.vm} has ended (Job ${record.job}): deleting that Job ends it`,
   )
   for (const [id, one] of judged) {
     const isLeft = one.apply?.some((wanted) => switchedBy(wanted, world.children.get(idOfObject(wanted))) === 'off')
-    if (isLeft === true) judged.set(id, heldBack(one, standing))
+    if (isLeft === true) judged.set(id, heldBack(one, summary))
   }
 }
 

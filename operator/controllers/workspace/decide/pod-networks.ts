@@ -31,10 +31,10 @@ export function judgeNetworks(
   const message = `pod ${name} runs without its networks: ${trouble}; ${next}`
   const patience = patienceMs(pod, since)
   const isLasting = isReplaced && patience >= PATIENCE_MS.longest
-  const standing = isLasting
+  const summary = isLasting
     ? componentFailed('ContainersFailed', message)
     : componentWaiting('ContainersFailed', message)
-  const told = { standing: { ...standing, reason: NETWORKS_MISSING } }
+  const told = { summary: { ...summary, reason: NETWORKS_MISSING } }
   const leftMs = createdAt(pod, now) + patience - now
   if (!isReplaced) return told
   if (leftMs > 0)

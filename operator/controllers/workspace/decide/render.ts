@@ -27,11 +27,11 @@ export function renderComponents(blueprint: Blueprint): Component[] {
 export function asItStands(component: Component, children: ReadonlyMap<string, KubeObject>): Component {
   const { earlier = [] } = component
   const now = new Set(component.objects.map(markOf))
-  const standing = earlier.find(({ objects }) => {
+  const summary = earlier.find(({ objects }) => {
     const own = objects.filter((one) => !now.has(markOf(one)))
     return own.length > 0 && own.every((one) => markOf(children.get(idOfObject(one))) === markOf(one))
   })
-  if (standing === undefined) return component
-  const { objects, remarks, lacksOneThing } = standing
+  if (summary === undefined) return component
+  const { objects, remarks, lacksOneThing } = summary
   return { ...component, objects, remarks: [...remarks, ...((lacksOneThing && component.remarks) || [])] }
 }

@@ -2,7 +2,7 @@ import { WORKSPACE_CONDITIONS, type WorkspaceReason } from '@open-terrain/constr
 import { wholeLabWarnings } from '@open-terrain/constructs/operator'
 import { cutTo } from '../../../base/messages.ts'
 import type { NewCondition } from '../../../runtime/conditions.ts'
-import { newCondition } from '../../../runtime/standing.ts'
+import { newCondition } from '../../../runtime/summary.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import type { ComponentWarning } from './component.ts'
 import { idOfComponent, type Judged } from './judge.ts'

@@ -13,9 +13,9 @@ import { mergeConditions, type NewCondition } from '../../../runtime/conditions.
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { countsOf, listed, type Member, shareIn } from '../../../runtime/members.ts'
 import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.ts'
-import { courseConditions, newCondition, type Standing, withRefusal } from '../../../runtime/standing.ts'
+import { courseConditions, newCondition, type Summary, withRefusal } from '../../../runtime/summary.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import { type ComponentStanding, DATA_LOST, hadData, idOfObject, LOSS_REASONS } from './component.ts'
+import { type ComponentSummary, DATA_LOST, hadData, idOfObject, LOSS_REASONS } from './component.ts'
 import { announcementIn, endedText, expiryEvents, expiryRecordOf } from './expiry.ts'
 import { generatedKeysIn, secretsLosingMore } from './generated-keys.ts'
 import { isolationCondition } from './isolation.ts'
@@ -32,8 +32,8 @@ export interface WorkspaceStatusFacts {
   readonly judged: readonly Judged[]
   /** Children that are being removed. */
   readonly leaving: readonly KubeObject[]
-  /** Standing of the workspace as a whole, if it does not follow from its components. */
-  readonly problem?: ComponentStanding
+  /** Summary of the workspace as a whole, if it does not follow from its components. */
+  readonly problem?: ComponentSummary
 }
 
 /** Objects that a message names. More are only counted. */
@@ -51,12 +51,12 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const { workspace, children } = world
   const { generation, name } = workspace.metadata
   const { judged, problem } = facts
-  const standing = withRefusal(standingOf(world, facts), world.refusal, {
+  const summary = withRefusal(summaryOf(world, facts), world.refusal, {
     phase: 'Provisioning',
     reason: 'Refused',
   })
-  const { phase, reason } = standing
-  const message = cutTo(MESSAGE_MAX, standing.message)
+  const { phase, reason } = summary
+  const message = cutTo(MESSAGE_MAX, summary.message)
   const isBusy = phase === 'Provisioning'
   const conditions = [
     newCondition(TYPE.Ready, phase === 'Ready', { reason, message }),
@@ -115,7 +115,7 @@ function lostIn(world: WorkspaceWorld): NonNullable<WorkspaceStatus['lost']> {
 }
 
 function secretsOf(world: WorkspaceWorld, judged: readonly Judged[]): WorkspaceSecrets | undefined {
-  const pending = judged.filter(({ component, standing: { phase, why }, isThere }) => {
+  const pending = judged.filter(({ component, summary: { phase, why }, isThere }) => {
     // A machine that has been given its passwords needs them no more.
     const isGiven = component.kind === 'VirtualMachine' && isThere && why !== 'SecretMissing'
     return component.held === undefined && phase !== 'Ready' && !isGiven
@@ -129,26 +129,26 @@ const MISSING: ReadonlySet<string> = new Set<WorkspaceReason>(['SecretMissing', 
 /** Says what comes first of a workspace, and of all Secrets and ConfigMaps that somebody has to create: people create them while the workspace waits for something else. */
 function causes(first: Judged | undefined, secrets: WorkspaceSecrets | undefined): string[] {
   if (first === undefined) return []
-  const { component, standing } = first
+  const { component, summary } = first
   const id = idOfComponent(component)
-  const own = `${id}: ${standing.message}`
-  const isFirst = MISSING.has(standing.why) && secrets?.members.has(secretMemberOf(component)) === true
+  const own = `${id}: ${summary.message}`
+  const isFirst = MISSING.has(summary.why) && secrets?.members.has(secretMemberOf(component)) === true
   if (secrets === undefined || (isFirst && secrets.only === secretMemberOf(component))) return [own]
   return isFirst ? [secrets.message] : [own, secrets.message]
 }
 
-function standingOf(world: WorkspaceWorld, facts: WorkspaceStatusFacts): Standing<WorkspacePhase, WorkspaceReason> {
+function summaryOf(world: WorkspaceWorld, facts: WorkspaceStatusFacts): Summary<WorkspacePhase, WorkspaceReason> {
   const { problem } = facts
   if (problem !== undefined) return { phase: problem.phase, reason: problem.why, message: problem.message }
-  const standing = standingOfAll(world, facts)
-  return standing.phase === 'Ready' ? (turnIn(world) ?? standing) : standing
+  const summary = summaryOfAll(world, facts)
+  return summary.phase === 'Ready' ? (turnIn(world) ?? summary) : summary
 }
 
-/** Returns the standing that follows from those of all components. */
-function standingOfAll(
+/** Returns the summary that follows from those of all components. */
+function summaryOfAll(
   world: WorkspaceWorld,
   { judged, leaving }: WorkspaceStatusFacts,
-): Standing<WorkspacePhase, WorkspaceReason> {
+): Summary<WorkspacePhase, WorkspaceReason> {
   const secrets = secretsOf(world, judged)
   const worst = worstOf(judged)
   const first = worst ?? (leaving.length > 0 ? undefined : remarkableIn(judged))
@@ -161,10 +161,10 @@ function standingOfAll(
     announcementIn(expiryRecordOf(world)) ?? '',
   ].filter((text) => text !== '')
   // A loss comes first in words. It does not hide that something else cannot go on.
-  const isFailed = judged.some(({ standing }) => standing.phase === 'Failed')
-  const phase = isFailed ? 'Failed' : (worst?.standing.phase ?? (leaving.length > 0 ? 'Provisioning' : 'Ready'))
+  const isFailed = judged.some(({ summary }) => summary.phase === 'Failed')
+  const phase = isFailed ? 'Failed' : (worst?.summary.phase ?? (leaving.length > 0 ? 'Provisioning' : 'Ready'))
   const offReason = isHaltedByItself(world) ? 'Halted' : 'Expired'
-  const own = isOffAsWanted ? offReason : first?.standing.why
+  const own = isOffAsWanted ? offReason : first?.summary.why
   const reason = own ?? (phase === 'Ready' ? 'Ready' : 'Provisioning')
   return { phase, reason, message: message.join('; ') }
 }
@@ -175,7 +175,7 @@ function isHaltedByItself({ workspace }: WorkspaceWorld): boolean {
 }
 
 /** Returns what to say while the workspace is on and has just ended, or is off and has just got a later end: nothing of it has been switched yet. */
-function turnIn(world: WorkspaceWorld): Standing<WorkspacePhase, WorkspaceReason> | undefined {
+function turnIn(world: WorkspaceWorld): Summary<WorkspacePhase, WorkspaceReason> | undefined {
   const [was, is] = [world.workspace.status, expiryRecordOf(world)].map(({ expiry }) => expiry?.ended === true)
   if (was === is || isHaltedByItself(world)) return undefined
   return is === true
@@ -205,20 +205,20 @@ function figuresTold(judged: readonly Judged[]): string[] {
 /** Conditions that stay: nothing else says after a minute that the volume, or the Secret, which is there is not the one that was there. */
 function losses(judged: readonly Judged[]): readonly NewCondition[] {
   return DATA_LOST.flatMap((type) => {
-    const lost = judged.find(({ standing }) => standing.why === type)
+    const lost = judged.find(({ summary }) => summary.why === type)
     if (lost === undefined) return []
-    const message = cutTo(MESSAGE_MAX, `${idOfComponent(lost.component)}: ${lost.standing.message}`)
+    const message = cutTo(MESSAGE_MAX, `${idOfComponent(lost.component)}: ${lost.summary.message}`)
     return [newCondition(type, true, { reason: type, message })]
   })
 }
 
 /** Returns the component that people should look at first, of those that are not ready. */
 function worstOf(judged: readonly Judged[]): Judged | undefined {
-  const open = judged.filter(({ standing }) => standing.phase !== 'Ready')
-  const lost = open.filter(({ standing }) => LOSS_REASONS.has(standing.why))
+  const open = judged.filter(({ summary }) => summary.phase !== 'Ready')
+  const lost = open.filter(({ summary }) => LOSS_REASONS.has(summary.why))
   // One that waits for a person comes before one that is made again by itself.
-  const first = lost.find(({ standing }) => standing.phase === 'Failed') ?? lost[0]
-  return first ?? open.find(({ standing }) => standing.phase === 'Failed') ?? open.find(isTrouble) ?? open[0]
+  const first = lost.find(({ summary }) => summary.phase === 'Failed') ?? lost[0]
+  return first ?? open.find(({ summary }) => summary.phase === 'Failed') ?? open.find(isTrouble) ?? open[0]
 }
 
 /** Reasons of what is Ready and not as the spec says, the costliest to mend first. Each is the reason of a workspace that is Ready. */
@@ -227,14 +227,14 @@ const NOT_AS_WANTED = ['ImageMismatch', 'RebuildRequired', 'RestartRequired', 'N
 /** Returns the component of a Ready workspace that people should know about. */
 function remarkableIn(judged: readonly Judged[]): Judged | undefined {
   const whys: readonly WorkspaceReason[] = [...NOT_AS_WANTED, 'ImageNotNeeded']
-  return whys.map((why) => judged.find(({ standing }) => standing.why === why)).find((one) => one !== undefined)
+  return whys.map((why) => judged.find(({ summary }) => summary.why === why)).find((one) => one !== undefined)
 }
 
 /** Whether everything is as the spec says. What an earlier version made counts, too. */
-function upToDate(judged: readonly Judged[], { phase, reason, message }: Standing<WorkspacePhase, WorkspaceReason>) {
+function upToDate(judged: readonly Judged[], { phase, reason, message }: Summary<WorkspacePhase, WorkspaceReason>) {
   const whys: readonly WorkspaceReason[] = [...NOT_AS_WANTED, 'Outdated', 'NamesNotCurrent']
-  const behind = judged.filter(({ standing }) => whys.includes(standing.why))
-  const [first] = whys.flatMap((why) => behind.filter(({ standing }) => standing.why === why))
+  const behind = judged.filter(({ summary }) => whys.includes(summary.why))
+  const [first] = whys.flatMap((why) => behind.filter(({ summary }) => summary.why === why))
   if (first === undefined)
     return newCondition(
       TYPE.UpToDate,
@@ -242,12 +242,12 @@ function upToDate(judged: readonly Judged[], { phase, reason, message }: Standin
       phase === 'Ready' ? { reason: 'UpToDate', message: 'everything is as the spec says' } : { reason, message },
     )
   const more = behind.length > 1 ? `; so are ${behind.length - 1} more components, see status.components` : ''
-  const text = `${idOfComponent(first.component)}: ${first.standing.message}${more}`
-  return newCondition(TYPE.UpToDate, false, { reason: first.standing.why, message: cutTo(MESSAGE_MAX, text) })
+  const text = `${idOfComponent(first.component)}: ${first.summary.message}${more}`
+  return newCondition(TYPE.UpToDate, false, { reason: first.summary.why, message: cutTo(MESSAGE_MAX, text) })
 }
 
 /** Reports whether people may have to act on it. */
-function isTrouble({ standing: { why } }: Pick<Judged, 'standing'>): boolean {
+function isTrouble({ summary: { why } }: Pick<Judged, 'summary'>): boolean {
   return WORKSPACE_REASON_HELP[why].severity === 'warning'
 }
 
@@ -255,8 +255,8 @@ function isTrouble({ standing: { why } }: Pick<Judged, 'standing'>): boolean {
 function awaitedIn({ judged, leaving, problem }: WorkspaceStatusFacts): string | undefined {
   const worst = problem === undefined ? worstOf(judged) : undefined
   if (worst !== undefined) {
-    const { reason, why } = worst.standing
-    const more = judged.filter(({ standing }) => standing.phase !== 'Ready').length - 1
+    const { reason, why } = worst.summary
+    const more = judged.filter(({ summary }) => summary.phase !== 'Ready').length - 1
     return `${idOfComponent(worst.component)} (${reason ?? why})${more > 0 ? ` and ${more} more` : ''}`
   }
   const [going] = leaving
@@ -276,7 +276,7 @@ function figuresOf(judged: readonly Judged[]): Partial<WorkspaceStatus> {
 }
 
 /** Nobody deployed it, or looks whether it works any more: it is neither ready nor not. */
-function isIgnored({ standing: { phase, why, reason = why } }: Judged): boolean {
+function isIgnored({ summary: { phase, why, reason = why } }: Judged): boolean {
   return phase === 'Ready' && (reason === 'IgnoredOnDeploy' || reason === 'NotDeployedAnyMore')
 }
 
@@ -288,13 +288,13 @@ function isOff({ phase, reason }: Member<WorkspacePhase>): boolean {
 function membersOf(judged: readonly Judged[]) {
   return judged
     .filter((one) => !isIgnored(one))
-    .map(({ component, standing: { phase, why, reason = why } }) => {
+    .map(({ component, summary: { phase, why, reason = why } }) => {
       return { title: idOfComponent(component), phase, reason }
     })
 }
 
-function shown({ component: { kind, name }, standing }: Judged, most: number): WorkspaceComponent {
-  const { phase, why, reason = why, message } = standing
+function shown({ component: { kind, name }, summary }: Judged, most: number): WorkspaceComponent {
+  const { phase, why, reason = why, message } = summary
   return { kind, name, phase, reason, message: inShort(most, message) }
 }
 
@@ -323,19 +323,19 @@ export function workspaceEventsBetween(
   const losing = secretsLosingMore(before, after)
   const changed = judged.filter((one) => {
     const was = known.get(idOfComponent(one.component))
-    const { phase, why, reason = why } = one.standing
+    const { phase, why, reason = why } = one.summary
     const isMore = why === 'SecretLost' && losing.has(one.component.name)
     return (phase === 'Failed' || isTrouble(one)) && (was?.phase !== phase || was.reason !== reason || isMore)
   })
-  const troubles = changed.slice(0, EVENTS_MAX).map(({ component, standing }): EventNote => {
-    return { type: 'Warning', reason: standing.why, message: `${idOfComponent(component)}: ${standing.message}` }
+  const troubles = changed.slice(0, EVENTS_MAX).map(({ component, summary }): EventNote => {
+    return { type: 'Warning', reason: summary.why, message: `${idOfComponent(component)}: ${summary.message}` }
   })
   return [
     ...expiryEvents(before, after),
     ...wholeEvents(
       before,
       after,
-      changed.some(({ standing }) => standing.phase !== 'Ready'),
+      changed.some(({ summary }) => summary.phase !== 'Ready'),
     ),
     ...troubles,
   ]
@@ -367,7 +367,7 @@ export function workspaceThrottleOf(
   after: WorkspaceStatus,
   sinceWriteMs?: number,
 ): StatusThrottle {
-  const aspects = [[standingIn, 0] as const, [componentsIn, COMPONENTS_EVERY_MS] as const]
+  const aspects = [[summaryIn, 0] as const, [componentsIn, COMPONENTS_EVERY_MS] as const]
   return throttleBetween(
     [before, after],
     aspects,
@@ -383,7 +383,7 @@ const MADE_AGAIN: ReadonlySet<string> = new Set(DATA_LOST)
  * What is lost may be made again at once, and nothing shows the loss then. Nor does anything show it once the namespace is there again. The status alone knows
  * that a claim which is gone was bound: if it is written a moment later, whoever deletes the claim in that moment loses it without a word.
  */
-function standingIn({
+function summaryIn({
   phase,
   observedGeneration,
   conditions = [],

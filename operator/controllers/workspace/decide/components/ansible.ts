@@ -20,7 +20,7 @@ import {
   type Blueprint,
   type Component,
   type ComponentRemark,
-  type ComponentStanding,
+  type ComponentSummary,
   componentFailed,
   componentReady,
   componentWaiting,
@@ -53,7 +53,7 @@ export const ANSIBLE_KIND: ComponentKind = {
   },
   isNeeded: (world, object) =>
     object.kind === JOB.kind ? isPlayJobNeeded(world, object) : isPlayer(world, object) && isPlaying(world),
-  standing: judgePlays,
+  summary: judgePlays,
 }
 
 export function ansibleIdOf({ name }: { readonly name: string }): string {
@@ -88,7 +88,7 @@ function heldBySize(): NonNullable<Component['held']> {
 
 function judgePlays(world: WorkspaceWorld, component: Component): Judgement {
   const steps = stepPlays(world)
-  const standing = standingOf(world, component, steps)
+  const summary = summaryOf(world, component, steps)
   const hasImage = world.spec.ok && playImage(world.spec.spec, world.policy) !== undefined
   const unplayed = steps.filter(({ record }) => hasImage && record.phase === 'NotPlayed')
   const remarks = unplayed.length === 0 ? {} : { remarks: [notPlayed(world, unplayed)] }
@@ -97,13 +97,13 @@ function judgePlays(world: WorkspaceWorld, component: Component): Judgement {
     const actual = world.children.get(idOfObject(wanted))
     return actual !== undefined && isAsWanted(wanted, actual)
   })
-  if (!areCurrent) return { standing, ...remarks }
+  if (!areCurrent) return { summary, ...remarks }
   const apply = steps.flatMap((step) => step.apply ?? [])
   const touch = steps.flatMap((step) => step.touch ?? [])
-  return { standing, apply, touch, ...remarks }
+  return { summary, apply, touch, ...remarks }
 }
 
-function standingOf(world: WorkspaceWorld, { name }: Component, steps: readonly PlayStep[]): ComponentStanding {
+function summaryOf(world: WorkspaceWorld, { name }: Component, steps: readonly PlayStep[]): ComponentSummary {
   const failed = steps.filter(({ record }) => record.phase === 'Failed')
   const [first] = failed
   if (first !== undefined) {

@@ -89,7 +89,7 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
   // A cluster that stays as it is keeps the files that its pod mounts.
   isNeeded: ({ children }, object) => object.kind === CONFIG_MAP.kind && isMounted(children, object.metadata.name),
   obstacle: (world, { name }) => missingSecrets(world, idOf(KIND, name)),
-  standing: judgeCluster,
+  summary: judgeCluster,
   tended: (world, { name }, now) => {
     const { touch, remove, requeue } = judgePlacement(world, name, now) ?? {}
     return { touch, remove, requeue }
@@ -278,19 +278,19 @@ function judgeCluster(world: WorkspaceWorld, component: Component, now: number):
   if (isCurrent && isConnected && available > 0)
     return { ...running(world, component, pod), touch: forgotten(world, name) }
   const placement = judgePlacement(world, name, now)
-  return placement?.standing === undefined
+  return placement?.summary === undefined
     ? judgeDown(world, component, deployment, placement ?? {})
-    : { ...placement, standing: placement.standing }
+    : { ...placement, summary: placement.summary }
 }
 
 /** Judges a cluster of a workspace that is off. It is off when none of its pods may run any more. */
 function judgeHalted(world: WorkspaceWorld, name: string, deployment: DeploymentView, now: number): Judgement {
   const left = (world.pods.get(name) ?? []).filter((pod) => !hasPodEnded(pod))
   const isOff = isSwitchedOff(deployment) && isSeen(deployment) && deployment.replicas === 0 && left.length === 0
-  if (isOff) return { standing: componentReady(`the containers of ${name} are off, as the workspace is`, 'Halted') }
+  if (isOff) return { summary: componentReady(`the containers of ${name} are off, as the workspace is`, 'Halted') }
   const holder = left.find((pod) => isTerminating(pod) && isHolding(pod))
   return holder === undefined
-    ? { standing: componentWaiting('Halting', `the containers of ${name} are being stopped`) }
+    ? { summary: componentWaiting('Halting', `the containers of ${name} are being stopped`) }
     : judgeEnding(holder, now)
 }
 
@@ -298,10 +298,10 @@ function running(
   world: WorkspaceWorld,
   component: Component,
   pod: ContainerPodView | undefined,
-): Pick<Judgement, 'standing' | 'remarks'> {
-  const standing = componentReady(`the containers of ${component.name} run`)
+): Pick<Judgement, 'summary' | 'remarks'> {
+  const summary = componentReady(`the containers of ${component.name} run`)
   const stale = pod && staleHosts(world, component, pod)
-  return { standing, ...(stale !== undefined && { remarks: [stale] }) }
+  return { summary, ...(stale !== undefined && { remarks: [stale] }) }
 }
 
 function isSeen({ metadata, observedGeneration }: DeploymentView): boolean {
@@ -313,7 +313,7 @@ function judgeDown(
   world: WorkspaceWorld,
   { name, objects }: Component,
   deployment: DeploymentView,
-  { note, ...more }: Omit<Placement, 'standing'>,
+  { note, ...more }: Omit<Placement, 'summary'>,
 ): Judgement {
   const { progressing, replicaFailure } = deployment
   const isLate =
@@ -325,13 +325,13 @@ function judgeDown(
     const { reason, isLasting } = trouble
     const message = withoutSecrets(trouble.message)
     const text = note === undefined ? message : `${message}; ${note}`
-    const standing =
+    const summary =
       isLate || isLasting ? componentFailed('ContainersFailed', text) : componentWaiting('ContainersFailed', text)
-    return { ...more, standing: { ...standing, reason } }
+    return { ...more, summary: { ...summary, reason } }
   }
   if (isSeen(deployment) && replicaFailure.status === 'True')
     return {
-      standing: {
+      summary: {
         ...componentWaiting(
           'Refused',
           `the pod of Deployment ${name} is refused: ${withoutSecrets(replicaFailure.message)}`,
@@ -344,11 +344,11 @@ function judgeDown(
     const cause =
       first === '' ? withoutSecrets(progressing.message) : `its init container ${first} has not ended; see its log`
     const message = `the pod of Deployment ${name} is not ready in time: ${cause}`
-    return { standing: componentFailed('ContainersFailed', message) }
+    return { summary: componentFailed('ContainersFailed', message) }
   }
   const message =
     first === ''
       ? `the containers of ${name} are being started`
       : `init container ${first} of ${name} runs: the others start when it has ended`
-  return { standing: componentWaiting('ContainersPending', message) }
+  return { summary: componentWaiting('ContainersPending', message) }
 }

@@ -16,7 +16,7 @@ import { NAMESPACE } from '../../../../kube/resource-types.ts'
 import type { ImageFacts, MachineFacts, WorkspaceWorld } from '../../world.ts'
 import {
   type Component,
-  type ComponentStanding,
+  type ComponentSummary,
   componentFailed,
   componentReady,
   componentWaiting,
@@ -39,7 +39,7 @@ export const IMAGE_KIND: ComponentKind = {
   isGround: true,
   types: [],
   children: ({ spec }) => imageNames(spec).map((name): Component => ({ kind: KIND, name, objects: [], needs: [] })),
-  standing: (world, { name }) => judgeImage(world, name),
+  summary: (world, { name }) => judgeImage(world, name),
 }
 
 export function imageNames({ vms = [] }: WorkspaceSpec): string[] {
@@ -88,7 +88,7 @@ interface Wanted {
 function judgeImage(world: WorkspaceWorld, name: string): Judgement {
   const { workspace, spec, policy } = world
   const facts = world.images.get(name) ?? NO_IMAGE
-  if (!spec.ok) return { standing: componentWaiting('WaitingForImages', 'the spec cannot be read'), isThere: false }
+  if (!spec.ok) return { summary: componentWaiting('WaitingForImages', 'the spec cannot be read'), isThere: false }
   const ref = { namespace: policy.imageNamespace, name }
   const made = imageTemplate(spec.spec, policy, name)
   const wish = { ref, template: made.spec, mode: undefined, createdBy: workspace }
@@ -125,12 +125,12 @@ function unneeded({ which }: Wanted, { image }: ImageFacts): Judgement {
     metadata === undefined ? 'is gone' : isTerminating(image) ? 'is being deleted' : `is ${status?.phase ?? 'new'}`
   const detail = status?.message === undefined ? '' : `: ${status.message}`
   const message = `${which} ${state}${detail}; every machine of it has its disk, so only a new machine or a new disk waits for it`
-  return { standing: componentReady(message, 'ImageNotNeeded'), isThere: false }
+  return { summary: componentReady(message, 'ImageNotNeeded'), isThere: false }
 }
 
 function missing(world: WorkspaceWorld, { which, ref, ensured }: Wanted, lacks: string | undefined): Judgement {
   const { imageNamespace } = world
-  const not = (standing: Judgement['standing']): Judgement => ({ standing, isThere: false })
+  const not = (summary: Judgement['summary']): Judgement => ({ summary, isThere: false })
   if (imageNamespace === 'terminating')
     return not(
       componentWaiting(
@@ -182,7 +182,7 @@ function present(
     const next = template === undefined ? 'waited for' : 'created again'
     const detail = message === '' ? '' : `; ${message}`
     return {
-      standing: componentWaiting(
+      summary: componentWaiting(
         'WaitingForImages',
         `${which} is being deleted: it is ${next} once it is gone${detail}`,
       ),
@@ -191,9 +191,9 @@ function present(
   }
   if (artifact !== undefined) {
     const differing = template === undefined ? [] : mismatches(template, image, world.policy)
-    if (differing.length === 0) return { standing: componentReady(`${which} can be cloned`), isThere: true }
+    if (differing.length === 0) return { summary: componentReady(`${which} can be cloned`), isThere: true }
     const text = `${which} differs from its template in ${differing.join(', ')}, and ${whoMade(image)}; it can be cloned, and is used as it is: correct the template, or name another image in backingVMDiskImage`
-    return { standing: componentReady(text, isOtherContent(differing) ? 'ImageMismatch' : undefined), isThere: true }
+    return { summary: componentReady(text, isOtherContent(differing) ? 'ImageMismatch' : undefined), isThere: true }
   }
   const corrected = correction(world, wanted, image)
   if (corrected !== undefined) return corrected
@@ -201,11 +201,11 @@ function present(
   if (phase === 'Failed') {
     const where = mending(wanted, image, world.policy)
     return {
-      standing: withReason(componentFailed('ImageFailed', `${which} is Failed${detail}${where}`), reason),
+      summary: withReason(componentFailed('ImageFailed', `${which} is Failed${detail}${where}`), reason),
       isThere: false,
     }
   }
-  return { standing: withReason(waitingFor(`${which} is ${phase}`, reason, detail), reason), isThere: false }
+  return { summary: withReason(waitingFor(`${which} is ${phase}`, reason, detail), reason), isThere: false }
 }
 
 /** Returns what to correct. */
@@ -217,24 +217,24 @@ function mending({ which, template, ensured }: Wanted, { status }: ImageView, po
 }
 
 /** Queue positions change all the time, and the image itself shows them. */
-function waitingFor(text: string, reason: string | undefined, detail: string): ComponentStanding {
+function waitingFor(text: string, reason: string | undefined, detail: string): ComponentSummary {
   const told = reason === undefined || MOVING.has(reason) ? text : `${text}${detail}`
   return componentWaiting(reason === 'CDINotResponding' ? reason : 'WaitingForImages', told)
 }
 
 const MOVING: ReadonlySet<string> = new Set(['Queued', 'Syncing', 'Starting', 'Snapshotting', 'RetryBackoff'])
 
-function withReason(standing: ComponentStanding, reason: string | undefined): ComponentStanding {
-  return reason === undefined ? standing : { ...standing, reason }
+function withReason(summary: ComponentSummary, reason: string | undefined): ComponentSummary {
+  return reason === undefined ? summary : { ...summary, reason }
 }
 
 /** When a wrong template is corrected, the image that was created from it is corrected too. */
 function correction(world: WorkspaceWorld, { which, ref, ensured }: Wanted, image: ImageView): Judgement | undefined {
   const message = `${which} has no artifact yet, and is corrected from its template`
-  const standing = componentWaiting('WaitingForImages', message)
+  const summary = componentWaiting('WaitingForImages', message)
   if (ensured.kind === 'corrected') {
     const onlyIf = [isNobodyElses(ref, [...ownReferences(world, ref.name), ...ensured.agreeing])]
-    return { standing, isThere: false, applyIf: [{ wanted: ensured.image, onlyIf }] }
+    return { summary, isThere: false, applyIf: [{ wanted: ensured.image, onlyIf }] }
   }
-  return isNewlyCorrected(image) ? { standing, isThere: false } : undefined
+  return isNewlyCorrected(image) ? { summary, isThere: false } : undefined
 }

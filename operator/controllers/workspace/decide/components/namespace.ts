@@ -28,7 +28,7 @@ export const NAMESPACE_KIND: ComponentKind = {
       ...heldForImages(blueprint),
     },
   ],
-  standing: (_world, { name }) => ({ standing: componentReady(`namespace ${name} is there, and isolated`) }),
+  summary: (_world, { name }) => ({ summary: componentReady(`namespace ${name} is there, and isolated`) }),
 }
 
 export function namespaceIdOf({ workspace }: Pick<Blueprint, 'workspace'>): string {

@@ -75,7 +75,7 @@ describe('the names of networks on nodes', () => {
 describe('a network whose name another one has', () => {
   const [name = ''] = NETWORKS
   const SAYS = new RegExp(`NetworkAttachmentDefinition team/theirs has the bridge or the name of network ${name}`)
-  const standing = (planned: PlannedWorld) =>
+  const summary = (planned: PlannedWorld) =>
     planWorkspace(planned.world, NOW).status.components?.find((one) => one.kind === 'Network' && one.name === name)
 
   it('is not made', () => {
@@ -84,7 +84,7 @@ describe('a network whose name another one has', () => {
     planned.namesTaken.set(name, 'team/theirs')
     for (let round = 0; round < 6; round += 1) planned.take(planWorkspace(planned.world, NOW))
     expect(planned.children.has(idOf(KIND, name))).toBe(false)
-    expect(standing(planned)).toMatchObject({
+    expect(summary(planned)).toMatchObject({
       phase: 'Failed',
       reason: 'NetworkNameTaken',
       message: expect.stringMatching(SAYS),
@@ -94,7 +94,7 @@ describe('a network whose name another one has', () => {
   it('stays where it exists, and is warned of', () => {
     const planned = settledWorld(DEPLOYED)
     planned.namesTaken.set(name, 'team/theirs')
-    expect(standing(planned)).toMatchObject({
+    expect(summary(planned)).toMatchObject({
       phase: 'Ready',
       reason: 'NetworkNameTaken',
       message: expect.stringMatching(SAYS),

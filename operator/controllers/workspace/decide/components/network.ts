@@ -23,7 +23,7 @@ import { marked, markOf } from '../as-wanted.ts'
 import {
   type Blueprint,
   type Component,
-  type ComponentStanding,
+  type ComponentSummary,
   componentFailed,
   componentReady,
   idOf,
@@ -59,17 +59,17 @@ export const NETWORK_KIND: ComponentKind = {
       ? undefined
       : componentFailed('ClusterCidrOverlap', `${overlap.is}: take another ${overlap.instead}`)
   },
-  standing: (world, { name }) => {
+  summary: (world, { name }) => {
     const attach = attachmentOf(world, name)
-    if (attach !== undefined) return { standing: standingOfAttachment(world.policy, name, attach) }
+    if (attach !== undefined) return { summary: summaryOfAttachment(world.policy, name, attach) }
     const ready = `network ${name} can be used`
     const taken = takenBy(world, name)
-    if (taken !== undefined) return { standing: componentReady(`${ready}, but ${taken}`, 'NetworkNameTaken') }
+    if (taken !== undefined) return { summary: componentReady(`${ready}, but ${taken}`, 'NetworkNameTaken') }
     const hop = misplacedHopOf(world, name)
-    if (hop !== undefined) return { standing: componentReady(`${ready}, but ${hop}`, 'AddressOutsideNetwork') }
+    if (hop !== undefined) return { summary: componentReady(`${ready}, but ${hop}`, 'AddressOutsideNetwork') }
     const overlap = overlapOf(world, name)
-    if (overlap === undefined) return { standing: componentReady(ready) }
-    return { standing: componentReady(`${ready}, but ${overlap.is}`, 'ClusterCidrOverlap') }
+    if (overlap === undefined) return { summary: componentReady(ready) }
+    return { summary: componentReady(`${ready}, but ${overlap.is}`, 'ClusterCidrOverlap') }
   },
 }
 
@@ -77,7 +77,7 @@ function attachmentOf({ spec }: Pick<WorkspaceWorld, 'spec'>, network: string): 
   return spec.ok ? spec.spec.networks?.find(({ name }) => name === network)?.attach : undefined
 }
 
-function standingOfAttachment(policy: Policy, name: string, attach: string): ComponentStanding {
+function summaryOfAttachment(policy: Policy, name: string, attach: string): ComponentSummary {
   return policy.attachableNetworks.includes(attach)
     ? componentReady(
         `network ${name} is NetworkAttachmentDefinition ${attach}: what else is attached to it, and its node, may reach its members`,
@@ -93,7 +93,7 @@ function notAllowed(name: string, attach: string): string {
 export function refusedNetworks(
   { spec: { networks = [] }, policy }: Pick<Blueprint, 'spec' | 'policy'>,
   interfaces: readonly InterfaceWords[] = [],
-): ComponentStanding | undefined {
+): ComponentSummary | undefined {
   for (const { name, attach } of networks) {
     const isUsedBy = interfaces.some(({ network }) => network === name)
     if (attach === undefined || !isUsedBy || policy.attachableNetworks.includes(attach)) continue

@@ -21,8 +21,8 @@ export const OWNERS_KIND: ComponentKind = {
     const binding = renderWorkspaceOwners({ workspace, owners, podSecurity, allowPrivilegedExec })
     return [{ kind: KIND, name: 'owners', objects: [binding], needs: [namespaceIdOf(blueprint)] }]
   },
-  standing: (_world, { objects }) => {
+  summary: (_world, { objects }) => {
     const [binding] = objects
-    return { standing: componentReady(`the owners have the rights of ClusterRole ${binding?.metadata.name}`) }
+    return { summary: componentReady(`the owners have the rights of ClusterRole ${binding?.metadata.name}`) }
   },
 }

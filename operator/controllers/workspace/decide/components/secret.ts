@@ -22,7 +22,7 @@ import { markOf } from '../as-wanted.ts'
 import {
   type Blueprint,
   type Component,
-  type ComponentStanding,
+  type ComponentSummary,
   componentReady,
   componentWaiting,
   hadData,
@@ -54,14 +54,14 @@ export const SECRET_KIND: ComponentKind = {
         ...withWarnings(warningsOn(blueprint, secret)),
       }),
     ),
-  standing: (world, component) => {
+  summary: (world, component) => {
     const { name, objects } = component
     const [wanted] = objects
     const { workspace, spec, secretKeys, children, secretSources } = world
-    if (wanted === undefined || secretSources.has(name)) return standingOfCopy(world, component)
+    if (wanted === undefined || secretSources.has(name)) return summaryOfCopy(world, component)
     const told = workspace.status.components?.find((one) => one.kind === KIND && one.name === name)
     const lostWith = (text: string) => ({
-      standing: componentWaiting('SecretLost', lossText(world, wanted, text, told?.message)),
+      summary: componentWaiting('SecretLost', lossText(world, wanted, text, told?.message)),
       isThere: false,
     })
     // Only one that was read is known to have all its values again.
@@ -72,7 +72,7 @@ export const SECRET_KIND: ComponentKind = {
     const lost = secret === undefined ? [] : keysLostOf(world, secret)
     const { uid, resourceVersion } = children.get(idOf(KIND, name))?.metadata ?? {}
     if (lost.length === 0)
-      return { standing: componentReady(`Secret ${name} has its random values: ${firstFew(keys, SHOWN_MAX)}`) }
+      return { summary: componentReady(`Secret ${name} has its random values: ${firstFew(keys, SHOWN_MAX)}`) }
     // Only what lacks these keys is given other values: people may put the old ones there at the same time.
     const apply = [{ ...wanted, metadata: { ...wanted.metadata, uid, resourceVersion } }]
     const what = `Secret ${name} has no value for ${firstFew(lost, SHOWN_MAX)} any more: another one is made`
@@ -104,7 +104,7 @@ function objectsOf({ workspace, secretSources, secretsToReplace }: Blueprint, se
 }
 
 /** Judges a Secret that is a copy, and one that is to be made in place of another one. */
-function standingOfCopy(world: WorkspaceWorld, component: Component): Judgement {
+function summaryOfCopy(world: WorkspaceWorld, component: Component): Judgement {
   const { secretSources, copiesToMend, children } = world
   const {
     name,
@@ -112,21 +112,21 @@ function standingOfCopy(world: WorkspaceWorld, component: Component): Judgement 
   } = component
   const found = secretSources.get(name)
   const child = children.get(idOf(KIND, name))
-  if (found !== undefined && !('source' in found)) return standingOfUnwritten(world, name, found)
+  if (found !== undefined && !('source' in found)) return summaryOfUnwritten(world, name, found)
   if (wanted === undefined) {
     const text = `Secret ${name} was made of something else, or cannot be changed: it is deleted, and then made as the spec says`
-    return { standing: componentWaiting('Provisioning', text), isThere: false }
+    return { summary: componentWaiting('Provisioning', text), isThere: false }
   }
   const { namespace, name: source } = found?.source ?? {}
   const title = `Secret ${name}`
   const isAltered = child !== undefined && isAlteredCopy(child, wanted)
   if (!(isAltered || copiesToMend.has(name)))
-    return { standing: componentReady(copyText(name, `${namespace}/${source}`)) }
+    return { summary: componentReady(copyText(name, `${namespace}/${source}`)) }
   const what = isAltered ? 'was changed by somebody, and may have' : 'has'
   const text = `${title} ${what} other values than Secret ${namespace}/${source}, of which it is a copy: they are written again`
   const { uid, resourceVersion } = child?.metadata ?? {}
   const apply = [{ ...wanted, metadata: { ...wanted.metadata, uid, resourceVersion } }]
-  return { standing: componentWaiting('Provisioning', text), apply }
+  return { summary: componentWaiting('Provisioning', text), apply }
 }
 
 /** Reports whether somebody has changed what a copy says that it is a copy of. What has another mark is written in any case. */
@@ -145,19 +145,19 @@ function copyText(name: string, source: string): string {
 type Unwritten = Exclude<SecretSource, { readonly source: unknown }>
 
 /** Judges a Secret that is to be a copy and that cannot be written, or not yet. */
-function standingOfUnwritten(world: WorkspaceWorld, name: string, found: Unwritten): Judgement {
+function summaryOfUnwritten(world: WorkspaceWorld, name: string, found: Unwritten): Judgement {
   const child = world.children.get(idOf(KIND, name))
   const copy = child !== undefined && copiedUidOf(child.metadata.annotations) !== undefined ? child : undefined
   const isThere = isCopyKept(found) && copy !== undefined && !isTerminating(copy)
-  const standing = 'pending' in found ? pendingStanding(world, name, found, copy) : refusedStanding(name, found, copy)
-  return { standing, isThere }
+  const summary = 'pending' in found ? pendingSummary(world, name, found, copy) : refusedSummary(name, found, copy)
+  return { summary, isThere }
 }
 
-function refusedStanding(
+function refusedSummary(
   name: string,
   { obstacle, isKept }: Extract<Unwritten, { obstacle: string }>,
   copy: KubeObject | undefined,
-): ComponentStanding {
+): ComponentSummary {
   const text = `Secret ${name} cannot be made: ${obstacle}`
   if (copy === undefined) return componentWaiting('SecretNotShared', text)
   return componentWaiting(
@@ -168,12 +168,12 @@ function refusedStanding(
   )
 }
 
-function pendingStanding(
+function pendingSummary(
   { workspace }: WorkspaceWorld,
   name: string,
   { pending, seen }: Extract<Unwritten, { pending: string }>,
   copy: KubeObject | undefined,
-): ComponentStanding {
+): ComponentSummary {
   const { [ANNOTATIONS.copiedFrom]: from, [ANNOTATIONS.copiedVersion]: version } = copy?.metadata.annotations ?? {}
   const source = `${seen.namespace}/${seen.name}`
   if (from === source && version === copiedVersionOf(seen)) return componentReady(copyText(name, source))
@@ -252,7 +252,7 @@ function warningOnLength(
 }
 
 /** Says that values are gone, or about to be. They are nowhere else: the operator does not know them. */
-function loss(world: WorkspaceWorld, component: Component): ComponentStanding | undefined {
+function loss(world: WorkspaceWorld, component: Component): ComponentSummary | undefined {
   const { name } = component
   if (isCopy(world, name)) return undefined
   const { children, workspace } = world

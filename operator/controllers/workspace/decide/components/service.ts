@@ -6,7 +6,7 @@ import type { ServiceView } from '../../child-views.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import {
   type Component,
-  type ComponentStanding,
+  type ComponentSummary,
   componentFailed,
   componentReady,
   componentWaiting,
@@ -34,7 +34,7 @@ export const SERVICE_KIND: ComponentKind = {
         ...heldByTypes(service, policy),
       }),
     ),
-  standing: (world, { name }) => ({ standing: judgeService(world, name) }),
+  summary: (world, { name }) => ({ summary: judgeService(world, name) }),
 }
 
 /** A Service whose type the policy does not allow is not created, and not changed if it was created before. */
@@ -55,7 +55,7 @@ interface ServiceSpec {
   readonly ports?: readonly { readonly port: number; readonly protocol?: string; readonly nodePort?: number }[]
 }
 
-function judgeService({ children, workspace }: WorkspaceWorld, name: string): ComponentStanding {
+function judgeService({ children, workspace }: WorkspaceWorld, name: string): ComponentSummary {
   const { spec, ingress } = children.get(idOf(SERVICE.kind, name)) as ServiceView
   const { type, ports = [] } = spec as ServiceSpec
   const given = firstFew(

@@ -11,7 +11,7 @@ import { isTerminating } from '../../../../kube/kube-object.ts'
 import type { MachineFacts, WorkspaceWorld } from '../../world.ts'
 import {
   type Component,
-  type ComponentStanding,
+  type ComponentSummary,
   componentFailed,
   componentReady,
   componentWaiting,
@@ -74,14 +74,14 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
     return refusedMove({ ...world, spec }, vm?.interfaces, world.children.get(idOf(KIND, name)))
   },
   obstacle: (world, component, now) => secretLacking(world, component) ?? withoutNode(world, component, now),
-  standing: (world, { name }) => judgeMachine(world, name),
+  summary: (world, { name }) => judgeMachine(world, name),
   loss,
   isLost: isGoneWithNamespace,
   hasData,
 }
 
 /** Says that what its guest has written is gone: with the machine, or as the machine itself says, also while nobody deploys it. */
-function loss(world: WorkspaceWorld, component: Component): ComponentStanding | undefined {
+function loss(world: WorkspaceWorld, component: Component): ComponentSummary | undefined {
   const machine = machineIn(world, component.name)
   if (machine === undefined && isGoneWithNamespace(world, component))
     return goneForGood(
@@ -90,7 +90,7 @@ function loss(world: WorkspaceWorld, component: Component): ComponentStanding | 
       `VirtualMachine ${component.name} is gone with its namespace, and with it what its guest has written to its disks`,
     )
   const isTold = machine !== undefined && !isTerminating(machine) && LOSS_REASONS.has(machine.status.reason ?? '')
-  return isTold ? judgeMachine(world, component.name).standing : undefined
+  return isTold ? judgeMachine(world, component.name).summary : undefined
 }
 
 function machineIn({ children }: WorkspaceWorld, name: string): MachineFacts | undefined {
@@ -112,7 +112,7 @@ function hasData(world: WorkspaceWorld, component: Component): boolean | undefin
   return component.held !== undefined && !isGoneWithNamespace(world, component) ? false : undefined
 }
 
-function staysWith({ message, ...refused }: ComponentStanding): ComponentStanding {
+function staysWith({ message, ...refused }: ComponentSummary): ComponentSummary {
   return {
     ...refused,
     message: `${message}; the VirtualMachine of that name exists and stays as it is: delete it to stop its guest`,
@@ -153,25 +153,25 @@ function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
   const machine = world.children.get(idOf(KIND, name)) as MachineFacts
   const { phase, reason = 'VirtualMachinePending', message = '' } = machine.status
   const halting = haltingOf(world, machine)
-  if (halting !== undefined) return { standing: halting }
+  if (halting !== undefined) return { summary: halting }
   if (!isJudged(machine))
-    return { standing: componentWaiting('VirtualMachinePending', `VirtualMachine ${name} has not been looked at yet`) }
+    return { summary: componentWaiting('VirtualMachinePending', `VirtualMachine ${name} has not been looked at yet`) }
   if (phase === 'Ready')
     return {
-      standing: { ...componentReady(message, SHOWN.has(reason) ? (reason as WorkspaceReason) : 'Ready'), reason },
+      summary: { ...componentReady(message, SHOWN.has(reason) ? (reason as WorkspaceReason) : 'Ready'), reason },
     }
   const secret = isSecret(reason) ? missingSecrets(world, idOf(KIND, name)) : undefined
-  if (secret !== undefined) return { standing: secret }
+  if (secret !== undefined) return { summary: secret }
   const why = (isSecret(reason) ? 'SecretMissing' : SAME.has(reason) ? reason : undefined) as
     | WorkspaceReason
     | undefined
-  if (phase === 'Failed') return { standing: { ...componentFailed(why ?? 'VirtualMachineFailed', message), reason } }
+  if (phase === 'Failed') return { summary: { ...componentFailed(why ?? 'VirtualMachineFailed', message), reason } }
   const text = MOVING.has(reason) ? `the machine is ${phase}: ${reason}` : message
-  return { standing: { ...componentWaiting(why ?? 'VirtualMachinePending', text), reason } }
+  return { summary: { ...componentWaiting(why ?? 'VirtualMachinePending', text), reason } }
 }
 
 /** Returns what to say of a machine of a workspace that is off, as long as its guest may run. That its disk is lost comes first. */
-function haltingOf(world: WorkspaceWorld, machine: MachineFacts): ComponentStanding | undefined {
+function haltingOf(world: WorkspaceWorld, machine: MachineFacts): ComponentSummary | undefined {
   const { phase, reason = '', message = '' } = machine.status
   if (!isLabHalted(world) || LOSS_REASONS.has(reason)) return undefined
   if (!isSwitchedOff(machine))
@@ -191,11 +191,11 @@ function isSecret(reason: string): boolean {
 }
 
 /** A machine that is there has been given its passwords, or says itself what it waits for. */
-function secretLacking(world: WorkspaceWorld, { name }: Component): ComponentStanding | undefined {
+function secretLacking(world: WorkspaceWorld, { name }: Component): ComponentSummary | undefined {
   return machineIn(world, name) === undefined ? missingSecrets(world, idOf(KIND, name)) : undefined
 }
 
-function withoutNode(world: WorkspaceWorld, { objects }: Component, now: number): ComponentStanding | undefined {
+function withoutNode(world: WorkspaceWorld, { objects }: Component, now: number): ComponentSummary | undefined {
   // What is off takes no node.
   if (isLabHalted(world)) return undefined
   const [machine] = objects as readonly WorkspaceMachineObject[]

@@ -13,7 +13,7 @@ import type { PersistentVolumeView } from '../../child-views.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import {
   type Component,
-  type ComponentStanding,
+  type ComponentSummary,
   componentFailed,
   componentReady,
   componentWaiting,
@@ -56,7 +56,7 @@ export const VOLUME_KIND: ComponentKind = {
   hasData,
   // An existing claim keeps the volume that it is bound to.
   isNeeded: (world, object) => object.kind === PERSISTENT_VOLUME.kind && claimOf(world, object) !== undefined,
-  standing: judgeVolume,
+  summary: judgeVolume,
 }
 
 export function volumeIdOf(name: string): string {
@@ -74,22 +74,22 @@ function judgeVolume(world: WorkspaceWorld, component: Component): Judgement {
   // It was bound to an earlier claim, and only replacing it under the same name frees it. The files in its folder stay.
   if (local !== undefined && isLeft(local, claim))
     return {
-      standing: componentWaiting(
+      summary: componentWaiting(
         'VolumePending',
         `PersistentVolume ${local.metadata.name} is made again for its new claim`,
       ),
       remove: removalOf(local),
     }
   if (claim.phase === 'Bound')
-    return { standing: componentReady(`${boundText(name)}${claim.capacity ?? claim.requested ?? 'room'}`) }
+    return { summary: componentReady(`${boundText(name)}${claim.capacity ?? claim.requested ?? 'room'}`) }
   if (claim.phase === 'Lost') return lostClaim(world, component, claim)
   if (isLabHalted(world)) {
     const message = `claim ${claim.metadata.name} is there; its storage may wait until a member that uses it is switched on`
-    return { standing: componentReady(message) }
+    return { summary: componentReady(message) }
   }
   if (!isMounted(world, name) && !isDisk(world, name))
     return {
-      standing: componentReady(
+      summary: componentReady(
         `claim ${claim.metadata.name} is there; no container mounts it, and its storage may wait for the first one`,
       ),
     }
@@ -98,7 +98,7 @@ function judgeVolume(world: WorkspaceWorld, component: Component): Judgement {
       ? 'storage from the default StorageClass, which the cluster needs'
       : 'its folder on a node with the label pelotech.ot/local-volumes'
   return {
-    standing: componentWaiting(
+    summary: componentWaiting(
       'VolumePending',
       `PersistentVolumeClaim ${claim.metadata.name} is ${claim.phase || 'new'}: it waits for ${storage}, or for ${isDisk(world, name) ? 'the machine whose disk it is' : 'the container that mounts it'}`,
     ),
@@ -106,9 +106,9 @@ function judgeVolume(world: WorkspaceWorld, component: Component): Judgement {
 }
 
 function lostClaim(world: WorkspaceWorld, component: Component, claim: ClaimView): Judgement {
-  if (!isRemakeAsked(world, component)) return { standing: storageLost(world, claim) }
+  if (!isRemakeAsked(world, component)) return { summary: storageLost(world, claim) }
   return {
-    standing: componentWaiting(
+    summary: componentWaiting(
       'VolumePending',
       `PersistentVolumeClaim ${claim.metadata.name}, which has lost its storage, is made again, as somebody asked for it`,
     ),
@@ -116,7 +116,7 @@ function lostClaim(world: WorkspaceWorld, component: Component, claim: ClaimView
   }
 }
 
-function storageLost(world: WorkspaceWorld, claim: ClaimView): ComponentStanding {
+function storageLost(world: WorkspaceWorld, claim: ClaimView): ComponentSummary {
   const going = isTerminating(claim) ? ' and is being deleted' : ''
   return goneForGood(
     world,
@@ -166,7 +166,7 @@ function isLost(world: WorkspaceWorld, component: Component): boolean {
 }
 
 /** Says that what was on a volume is gone, or about to be. */
-function loss(world: WorkspaceWorld, component: Component): ComponentStanding | undefined {
+function loss(world: WorkspaceWorld, component: Component): ComponentSummary | undefined {
   const claim = actualClaimIn(world, component)
   const name = wantedClaimIn(component)?.metadata.name
   if (isLost(world, component))

@@ -1,6 +1,6 @@
 import { POLICY_NAME, type VirtualMachineSpecInput } from '@open-terrain/constructs'
 import { onTestFinished } from 'vitest'
-import type { KubeObject, ObjectKey, ResourceType } from '../../../operator/kube/kube-object.ts'
+import type { KubeObject, ObjectKey, ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,
   DATA_VOLUME,
@@ -9,27 +9,27 @@ import {
   NAMESPACE,
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
-} from '../../../operator/kube/resource-types.ts'
-import type { Logger } from '../../../operator/runtime/log.ts'
-import type { Commit, Fate, RequestInfo } from '../../../sandbox/memory-cluster/index.ts'
-import type { SimulatorOptions } from '../../../sandbox/simulators/index.ts'
-import { FARM, SimulatedCluster, TEAM } from '../../../sandbox/simulators/simulated-cluster.fixtures.ts'
-import { conditionOf, IMAGE, type Image, MACHINE, type Machine, reasonOf } from '../../harness/kinds.ts'
-import { isOperator, OPERATOR_NAMESPACE } from '../chronicle.ts'
-import { Disturbances } from '../disturbances.ts'
-import { Network } from '../network.ts'
-import { PASSWORD } from '../oracle/secrets.ts'
-import { find } from '../people.ts'
-import { randomFrom } from '../random.ts'
-import { Replica } from '../replica.ts'
+} from '../../operator/kube/resource-types.ts'
+import type { Logger } from '../../operator/runtime/log.ts'
+import type { Commit, Fate, RequestInfo } from '../../sandbox/memory-cluster/index.ts'
+import type { SimulatorOptions } from '../../sandbox/simulators/index.ts'
+import { FARM, SimulatedCluster, TEAM } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
+import { conditionOf, IMAGE, type Image, MACHINE, type Machine, reasonOf } from '../harness/kinds.ts'
+import { isOperator, OPERATOR_NAMESPACE } from './chronicle.ts'
+import { Disturbances } from './disturbances.ts'
+import { Network } from './network.ts'
+import { PASSWORD } from './oracle/secrets.ts'
+import { find } from './people.ts'
+import { randomFrom } from './random.ts'
+import { Replica } from './replica.ts'
 
-export { FARM, TEAM } from '../../../sandbox/simulators/simulated-cluster.fixtures.ts'
+export { FARM, TEAM } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
 
 /** Seed of latencies, and of the operator's random choices. */
 const SEED = 1
 
 /** Operator and simulators in one in-memory cluster, in virtual time. A test decides step by step what happens. */
-export class MachineWorld {
+export class SimulatedOperator {
   readonly simulated: SimulatedCluster
   /** `<verb of the commit> <kind> <namespace>/<name>` of everything that the operator wrote, except for its Lease and Events. */
   readonly written: string[] = []
@@ -69,9 +69,9 @@ export class MachineWorld {
   static async start(
     policy: Record<string, string> = {},
     options: Partial<SimulatorOptions> = {},
-  ): Promise<MachineWorld> {
+  ): Promise<SimulatedOperator> {
     const simulated = await SimulatedCluster.start(options)
-    const world = new MachineWorld(simulated)
+    const world = new SimulatedOperator(simulated)
     onTestFinished(() => world.stop())
     simulated.create(NAMESPACE, { name: OPERATOR_NAMESPACE })
     const data = { defaultStorageClass: 'fast', defaultSnapshotClass: 'snap', ...policy }
@@ -81,8 +81,8 @@ export class MachineWorld {
   }
 
   /** Starts a world with one machine, which runs. */
-  static async running(policy: Record<string, string> = {}): Promise<MachineWorld> {
-    const world = await MachineWorld.start(policy)
+  static async running(policy: Record<string, string> = {}): Promise<SimulatedOperator> {
+    const world = await SimulatedOperator.start(policy)
     world.create('vm')
     await world.untilReady('vm')
     return world

@@ -9,7 +9,7 @@ import { NOW, type PlannedWorld, parsed, podOf, settledWorld } from '../../works
 import { planWorkspace } from '../plan.ts'
 
 /** Returns phase, reason and message of a component, after `change` was made to one child of a Ready workspace. */
-function standing(
+function summary(
   kind: string,
   name: string,
   id: string,
@@ -37,7 +37,7 @@ describe('a container cluster', () => {
     const views = new Map([['demo-app', pods.map((status) => viewContainerPod(pod(status)))]])
     const change = (child: KubeObject) =>
       viewDeployment({ ...child, status: { observedGeneration: 1, ...deployment } } as KubeObject)
-    return standing('ContainerCluster', 'demo-app', 'Deployment demo-app', change, { pods: views, ...more })
+    return summary('ContainerCluster', 'demo-app', 'Deployment demo-app', change, { pods: views, ...more })
   }
   const waiting = (reason: string, message = '', restartCount = 0) => ({
     phase: 'Pending',
@@ -309,7 +309,7 @@ describe('a container cluster', () => {
     const change = (child: KubeObject) =>
       viewDeployment({ ...child, status: { observedGeneration: 1, conditions } } as KubeObject)
     const spec = { ...DEPLOYED, containerClusters }
-    const [, , says] = standing('ContainerCluster', 'demo-app', 'Deployment demo-app', change, {}, spec)
+    const [, , says] = summary('ContainerCluster', 'demo-app', 'Deployment demo-app', change, {}, spec)
     expect(says).toContain('denied the request: "…" is too simple')
   })
 
@@ -330,7 +330,7 @@ describe('a container cluster', () => {
 
 describe('a machine', () => {
   const machine = (status: object) =>
-    standing(
+    summary(
       'VirtualMachine',
       'demo-vm',
       'VirtualMachine demo-vm',
@@ -372,7 +372,7 @@ describe('a machine', () => {
 
 describe('a volume', () => {
   const volume = (name: string, status: object) =>
-    standing('Volume', name, `PersistentVolumeClaim ${name}`, (child) => {
+    summary('Volume', name, `PersistentVolumeClaim ${name}`, (child) => {
       const requests = { requests: { storage: '1Gi' } }
       return {
         ...viewClaim({ ...child, spec: { resources: requests }, status } as KubeObject),

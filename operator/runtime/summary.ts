@@ -1,7 +1,7 @@
 import type { NewCondition } from './conditions.ts'
 
-/** The state of an object, as users read it. */
-export interface Standing<P extends string = string, R extends string = string> {
+/** What users read of an object at a glance: its phase, the reason for it, and a message. */
+export interface Summary<P extends string = string, R extends string = string> {
   readonly phase: P
   readonly reason: R
   readonly message: string
@@ -10,14 +10,14 @@ export interface Standing<P extends string = string, R extends string = string> 
 }
 
 /** Returns the message as it stays while nothing but time passes. */
-export function steadyOf({ message, steady = message }: Pick<Standing, 'message' | 'steady'>): string {
+export function steadyOf({ message, steady = message }: Pick<Summary, 'message' | 'steady'>): string {
   return steady
 }
 
-/** Returns the same standing with a text added to its message. */
-export function withMore<S extends Pick<Standing, 'message' | 'steady'>>(standing: S, text: string): S {
-  const { message, steady } = standing
-  return { ...standing, message: message + text, ...(steady !== undefined && { steady: steady + text }) }
+/** Returns the same summary with a text added to its message. */
+export function withMore<S extends Pick<Summary, 'message' | 'steady'>>(summary: S, text: string): S {
+  const { message, steady } = summary
+  return { ...summary, message: message + text, ...(steady !== undefined && { steady: steady + text }) }
 }
 
 /** Whether an object is busy, needs intervention, or is done. */
@@ -38,7 +38,7 @@ export function newCondition(
 }
 
 /** Returns the conditions that every kind has in addition to its own. All have the reason of the phase. */
-export function courseConditions({ reason, message }: Omit<Standing, 'phase'>, course: Course): NewCondition[] {
+export function courseConditions({ reason, message }: Omit<Summary, 'phase'>, course: Course): NewCondition[] {
   const { isBusy, isStalled, isSettled } = course
   return [
     newCondition('Reconciling', isBusy, { reason, message: isBusy ? message : '' }),
@@ -48,15 +48,15 @@ export function courseConditions({ reason, message }: Omit<Standing, 'phase'>, c
 }
 
 /** Adds a refusal to the message. Planned writes are retried; until they succeed, the message says why they fail. */
-export function withRefusal<S extends Standing, R extends S['reason']>(
-  standing: S,
+export function withRefusal<S extends Summary, R extends S['reason']>(
+  summary: S,
   refusal: string | undefined,
   /** The phase of an object that only waits, and its reason after a refusal. */
   { phase, reason }: { readonly phase: S['phase']; readonly reason: R },
 ): S {
-  if (refusal === undefined) return standing
-  const explained = withMore(standing, `; the API server rejected the change: ${refusal}`)
-  return standing.phase === phase ? { ...explained, reason } : explained
+  if (refusal === undefined) return summary
+  const explained = withMore(summary, `; the API server rejected the change: ${refusal}`)
+  return summary.phase === phase ? { ...explained, reason } : explained
 }
 
 /** Returns the reason for the state of an object. */
