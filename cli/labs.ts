@@ -1,9 +1,11 @@
 import { type WorkspaceSpec, type WorkspaceStatus, workspace } from '@open-terrain/constructs'
+import { isApiError } from '../operator/kube/api-error.ts'
 import { find } from '../operator/kube/find.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { KubeObject } from '../operator/kube/kube-object.ts'
 import { listAll } from '../operator/kube/list-all.ts'
 import { CommandError } from './exit-codes.ts'
+import type { LabOutcome } from './outcomes.ts'
 
 /** A Workspace as the API server has it. A lab of an earlier version may lack anything. */
 export interface Lab extends KubeObject {
@@ -30,13 +32,29 @@ export async function labsOf(client: KubeClient, choice: LabChoice): Promise<rea
     if (labs.length === 0) throw new CommandError('notFound', nothingFor(selector))
     return labs.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
   }
-  const found = await Promise.all(
-    [...new Set(names)].map(async (name) => ({ name, lab: await find<Lab>(client, workspace, { name }) })),
-  )
+  const found = await Promise.all([...new Set(names)].map(async (name) => ({ name, lab: await findLab(client, name) })))
   const missing = found.filter(({ lab }) => lab === undefined).map(({ name }) => name)
   if (missing.length > 0)
     throw new CommandError('notFound', `there is no Workspace ${missing.join(', ')}: see kubectl get otws`)
-  return found.flatMap(({ lab }) => (lab === undefined ? [] : [lean(lab)]))
+  return found.flatMap(({ lab }) => lab ?? [])
+}
+
+/** Returns one lab as it is now. */
+export async function findLab(client: KubeClient, name: string): Promise<Lab | undefined> {
+  const lab = await find(client, workspace, { name })
+  return lab === undefined ? undefined : lean(lab)
+}
+
+/** Changes fields of the spec of a lab. @param text what to tell people if that is done */
+export async function patchLab(client: KubeClient, name: string, spec: object, text: string): Promise<LabOutcome> {
+  try {
+    // An API server with CRDs of an earlier version would drop a field without a word.
+    await client.mergePatch(workspace, { name }, { spec }, { isStrict: true })
+    return { name, result: 'changed', text }
+  } catch (error) {
+    if (!isApiError(error)) throw error
+    return { name, result: 'refused', text: `was not changed: ${error.message}`, message: error.message }
+  }
 }
 
 function checkChoice({ names, selector, all }: LabChoice): void {

@@ -64,19 +64,19 @@ const powerOf = (name: string) => client.peek<Lab>('Workspace', name)?.spec?.pow
 
 describe('ot labs', () => {
   it('shows a class at a glance', async () => {
-    put('lab-1', RUNNING)
+    put('lab-1', { ...RUNNING, expiresAt: '2026-01-03T12:00:00Z' })
     put('lab-2', OFF, { isOff: true })
     put('lab-3', { phase: 'Provisioning', reason: 'WaitingForImages', waitingFor: 'Image kali (Syncing)' })
     put('other', RUNNING, { course: 'net-2' })
     expect(await ot('labs', '-l', 'course=net-1')).toBe(EXIT_CODES.done)
     expect(printed).toBe(
       [
-        'NAME    PHASE          REASON             READY   WAITING                AGE',
-        'lab-1   Ready          Ready              3/3                            3h',
-        'lab-2   Ready          Halted             3/3                            3h',
-        'lab-3   Provisioning   WaitingForImages           Image kali (Syncing)   3h',
+        'NAME    PHASE          REASON             READY   WAITING                LEFT   AGE',
+        'lab-1   Ready          Ready              3/3                            2d     3h',
+        'lab-2   Ready          Halted             3/3                                   3h',
+        'lab-3   Provisioning   WaitingForImages           Image kali (Syncing)          3h',
         '',
-        '3 labs: 2 Ready (1 Halted), 1 Provisioning',
+        '3 labs: 2 Ready (1 off), 1 Provisioning',
         '',
       ].join('\n'),
     )
@@ -195,8 +195,40 @@ describe('ot stop and ot start', () => {
   })
 })
 
+describe('ot extend', () => {
+  const ended = { source: 'lifetime', value: '72h', ended: true } as const
+  const endOf = (name: string) => client.peek<Lab & { spec: { expiresAt?: string } }>('Workspace', name)?.spec.expiresAt
+
+  it('gives labs a later end: than theirs, than now if that is over or there is none, or one that is said', async () => {
+    put('far', { ...RUNNING, expiresAt: '2026-01-02T00:00:00Z' })
+    put('over', { ...OFF, expiresAt: '2025-12-31T00:00:00Z', expiry: ended }, { isOff: true })
+    put('never', RUNNING)
+    expect(await ot('extend', '-l', 'course=net-1', '--by', '36h')).toBe(EXIT_CODES.done)
+    expect(['far', 'over', 'never'].map(endOf)).toEqual([
+      '2026-01-03T12:00:00Z',
+      '2026-01-02T12:00:00Z',
+      '2026-01-02T12:00:00Z',
+    ])
+    expect(printed).toContain('workspace.pelotech.ot/over ends at 2026-01-02T12:00:00Z now; it is off until ot start\n')
+    expect(await ot('extend', 'far', '--until', '2026-06-01T18:00:00+02:00')).toBe(EXIT_CODES.done)
+    expect(endOf('far')).toBe('2026-06-01T16:00:00Z')
+  })
+
+  it('is what starts a lab that has ended, which ot start says', async () => {
+    put('lab-1', { ...OFF, reason: 'Expired', expiresAt: '2025-12-31T00:00:00Z', expiry: ended })
+    expect(await ot('start', 'lab-1')).toBe(EXIT_CODES.failed)
+    expect(printed).toBe(
+      'workspace.pelotech.ot/lab-1 was not changed: it ended at 2025-12-31T00:00:00Z: ot extend lab-1 --by 24h gives it a later end\n',
+    )
+  })
+})
+
 it.each([
   [[]],
+  [['extend', 'lab-1']],
+  [['extend', 'lab-1', '--by', 'a while']],
+  [['extend', 'lab-1', '--until', 'tomorrow']],
+  [['extend', 'lab-1', '--until', '2026-06-01T18:00:00Z', '--by', '1h']],
   [['stop']],
   [['stop', 'lab-1', '-l', 'course=net-1']],
   [['stop', 'lab-1', '--timeout', 'soon']],

@@ -3,6 +3,9 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { messageOf } from '../operator/base/messages.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { CommandError, EXIT_CODES, type ExitCode } from './exit-codes.ts'
+import { extendLabs } from './extend-labs.ts'
+import type { LabChoice } from './labs.ts'
+import { RESULT_FORMS, type ResultForm } from './outcomes.ts'
 import { OUTPUTS, type Output, showLabs } from './show-labs.ts'
 import type { ClusterChoice, Surroundings } from './surroundings.ts'
 import { switchLabs } from './switch-labs.ts'
@@ -11,12 +14,20 @@ interface Selecting {
   readonly selector?: string
 }
 
-interface SwitchFlags extends Selecting {
+interface VerbFlags extends Selecting {
   readonly all?: boolean
   readonly yes?: boolean
+  readonly output: ResultForm
+}
+
+interface SwitchFlags extends VerbFlags {
   readonly wait?: boolean
   readonly timeout: number
-  readonly output: 'text' | 'json' | 'name'
+}
+
+interface ExtendFlags extends VerbFlags {
+  readonly by?: number
+  readonly until?: number
 }
 
 const SELECTOR = ['-l, --selector <labels>', 'labs with these labels, as kubectl takes them: course=net-1'] as const
@@ -31,7 +42,7 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
   let code: ExitCode = EXIT_CODES.done
   const program = new Command('ot')
     .description(
-      'Looks at labs of Open Terrain and switches them on and off, with the rights of the caller. Also: kubectl ot',
+      'Looks at labs of Open Terrain, switches them on and off, and extends them, with the rights of the caller. Also: kubectl ot',
     )
     .option('--kubeconfig <file>', 'default: $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: the current one')
@@ -63,26 +74,35 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
       }),
     )
 
-  const powerVerb = (verb: 'start' | 'stop', powerState: 'Running' | 'Halted', description: string) =>
+  /** A command that does something with labs. */
+  const verb = (name: string, description: string) =>
     program
-      .command(`${verb} [name...]`)
+      .command(`${name} [name...]`)
       .description(description)
       .option(...SELECTOR)
       .option('--all', 'all labs of the cluster')
       .option('-y, --yes', 'do not ask')
+      .addOption(new Option('-o, --output <form>', 'how to print the results').choices(RESULT_FORMS).default('text'))
+  /** Who names labs, or their class, knows which they are. Who takes all is asked. */
+  const chosen = async (
+    what: string,
+    names: readonly string[],
+    { selector, all, yes, output }: VerbFlags,
+  ): Promise<LabChoice & Pick<VerbFlags, 'output'>> => {
+    if (all === true && yes !== true) await confirm(surroundings, `${what} all labs of the cluster?`)
+    return { names, output, ...(selector !== undefined && { selector }), ...(all && { all }) }
+  }
+
+  const powerVerb = (name: 'start' | 'stop', powerState: 'Running' | 'Halted', description: string) =>
+    verb(name, description)
       .option('-w, --wait', `wait until each lab is ${powerState === 'Halted' ? 'off' : 'Ready'}`)
       .addOption(new Option('--timeout <duration>', 'how long to wait').argParser(duration).default(WAIT_MS, '15m'))
-      .addOption(
-        new Option('-o, --output <form>', 'how to print the results').choices(['text', 'json', 'name']).default('text'),
-      )
-      .addHelpText('after', `\nExamples:\n  ot ${verb} lab-035\n  ot ${verb} -l course=net-1 --wait`)
-      .action((names: string[], { selector, all, yes, wait, timeout, output }: SwitchFlags) =>
+      .addHelpText('after', `\nExamples:\n  ot ${name} lab-035\n  ot ${name} -l course=net-1 --wait`)
+      .action((names: string[], { wait, timeout, ...flags }: SwitchFlags) =>
         connected(async (client) => {
-          // Who names labs, or their class, knows which they are.
-          if (all === true && yes !== true) await confirm(surroundings, `${verb} all labs of the cluster?`)
+          const choice = await chosen(name, names, flags)
           const waitMs = wait === true ? { waitMs: timeout } : {}
-          const choice = { names, output, ...waitMs, ...(selector !== undefined && { selector }), ...(all && { all }) }
-          return await switchLabs({ ...surroundings, client }, powerState, choice)
+          return await switchLabs({ ...surroundings, client }, powerState, { ...choice, ...waitMs })
         }),
       )
   powerVerb(
@@ -91,6 +111,25 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     'switches labs off: guests and containers are shut down; disks, volumes and addresses stay',
   )
   powerVerb('start', 'Running', 'switches labs on again')
+
+  verb('extend', 'gives labs a later end; one that has ended is switched on by that')
+    .addOption(
+      new Option('--by <duration>', 'later than its end, or than now: 24h').argParser(duration).conflicts('until'),
+    )
+    .addOption(new Option('--until <time>', 'such as 2026-01-31T18:00:00Z').argParser(time))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  ot extend lab-035 --by 24h\n  ot extend -l course=net-1 --until 2026-01-31T18:00:00Z',
+    )
+    .action((names: string[], { by, until, ...flags }: ExtendFlags) =>
+      connected(async (client) => {
+        if (by === undefined && until === undefined)
+          throw new CommandError('usage', 'say how long (--by 24h), or until when (--until 2026-01-31T18:00:00Z)')
+        const choice = await chosen('extend', names, flags)
+        const end = { ...(by !== undefined && { byMs: by }), ...(until !== undefined && { untilMs: until }) }
+        return await extendLabs({ ...surroundings, client }, { ...choice, ...end })
+      }),
+    )
 
   try {
     await program.parseAsync(argv, { from: 'user' })
@@ -114,6 +153,12 @@ async function confirm({ ask }: Surroundings, question: string): Promise<void> {
 function duration(text: string): number {
   const ms = parseDuration(text)
   if (ms === undefined) throw new InvalidArgumentError('write a duration, such as 15m or 1h30m')
+  return ms
+}
+
+function time(text: string): number {
+  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(ms)) throw new InvalidArgumentError('write a time, such as 2026-01-31T18:00:00Z')
   return ms
 }
 

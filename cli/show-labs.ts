@@ -18,6 +18,8 @@ interface LabRow {
   readonly halted?: number | undefined
   readonly powerState: 'Running' | 'Halted'
   readonly waitingFor?: string | undefined
+  /** When it ends, in RFC 3339. Absent: it has no end. */
+  readonly expiresAt?: string | undefined
   /** RFC 3339. */
   readonly creationTimestamp?: string | undefined
 }
@@ -30,13 +32,13 @@ export async function showLabs(client: KubeClient, choice: LabChoice, output: Ou
   if (output === 'json') return `${JSON.stringify(rows, undefined, 2)}\n`
   if (output === 'name') return rows.map(({ name }) => `workspace.pelotech.ot/${name}\n`).join('')
   const isWide = output === 'wide'
-  const headers = ['NAME', 'PHASE', 'REASON', 'READY', 'WAITING', 'AGE', ...(isWide ? ['MESSAGE'] : [])]
+  const headers = ['NAME', 'PHASE', 'REASON', 'READY', 'WAITING', 'LEFT', 'AGE', ...(isWide ? ['MESSAGE'] : [])]
   const cells = rows.map((row) => [...cellsOf(row, now), ...(isWide ? [row.message ?? ''] : [])])
   return tableOf(headers, cells) + (rows.length > 1 ? `\n${summaryOf(rows)}\n` : '')
 }
 
 function rowOf({ metadata, spec, status }: Lab): LabRow {
-  const { phase, reason, message, counts, waitingFor } = status ?? {}
+  const { phase, reason, message, counts, waitingFor, expiresAt } = status ?? {}
   return {
     name: metadata.name,
     phase: metadata.deletionTimestamp === undefined ? phase : 'Terminating',
@@ -47,22 +49,25 @@ function rowOf({ metadata, spec, status }: Lab): LabRow {
     halted: counts?.halted,
     powerState: spec?.powerState ?? 'Running',
     waitingFor,
+    expiresAt,
     creationTimestamp: metadata.creationTimestamp,
   }
 }
 
-function cellsOf({ name, phase, reason, ready, total, waitingFor, creationTimestamp }: LabRow, now: number): string[] {
-  const age = creationTimestamp === undefined ? '' : shortDuration(now - Date.parse(creationTimestamp))
+function cellsOf(row: LabRow, now: number): string[] {
+  const { name, phase, reason, ready, total, waitingFor, expiresAt, creationTimestamp } = row
   const count = total === undefined ? '' : `${ready}/${total}`
-  return [name, phase ?? '', reason ?? '', count, waitingFor ?? '', age]
+  const left = expiresAt === undefined ? '' : shortDuration(Date.parse(expiresAt) - now)
+  const age = creationTimestamp === undefined ? '' : shortDuration(now - Date.parse(creationTimestamp))
+  return [name, phase ?? '', reason ?? '', count, waitingFor ?? '', left, age]
 }
 
-/** Returns how many labs are in which phase: `40 labs: 38 Ready (3 Halted), 2 Provisioning`. */
+/** Returns how many labs are in which phase: `40 labs: 38 Ready (3 off), 2 Provisioning`. */
 function summaryOf(rows: readonly LabRow[]): string {
   const phases = Map.groupBy(rows, ({ phase = 'new' }) => phase)
   const parts = [...phases].map(([phase, those]) => {
-    const off = those.filter(({ reason }) => reason === 'Halted').length
-    return `${those.length} ${phase}${phase === 'Ready' && off > 0 ? ` (${off} Halted)` : ''}`
+    const off = those.filter(({ reason }) => reason === 'Halted' || reason === 'Expired').length
+    return `${those.length} ${phase}${phase === 'Ready' && off > 0 ? ` (${off} off)` : ''}`
   })
   return `${rows.length} labs: ${parts.join(', ')}`
 }

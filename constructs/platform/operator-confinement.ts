@@ -101,6 +101,14 @@ const PLAYS_ONLY = `variables.after.spec.template.spec.${[
   'containers.all(one, !one.?securityContext.?privileged.orValue(false) && one.?securityContext.?allowPrivilegeEscalation.orValue(true) == false)',
 ].join(' && variables.after.spec.template.spec.')}`
 
+/** A Workspace that has an end of its own, and the word that it is then deleted, of which it has been warned. */
+const HAS_ENDED = [
+  "oldObject.?spec.?onExpiry.orValue('Halt') == 'Delete'",
+  '(oldObject.?spec.?expiresAt.hasValue() || oldObject.?spec.?lifetime.hasValue())',
+  "oldObject.?status.?expiry.?announced.orValue('Halt') == 'Delete'",
+  'oldObject.?status.?expiry.?noticeTime.hasValue()',
+].join(' && ')
+
 /** Kinds that the operator may write only as its own. `docs/access.md` has a row for each. */
 export const CONFINED: readonly Confined[] = [
   {
@@ -208,6 +216,14 @@ export const CONFINED: readonly Confined[] = [
     message: 'writes the VirtualMachines of Workspaces, and no spec of others',
     onlyIf:
       'they are of a Workspace, in its namespace. On those elsewhere it sets finalizers and annotations, and no spec',
+  },
+  {
+    groups: { [GROUP]: ['workspaces'] },
+    expression: `request.operation == 'UPDATE' ? object.?spec == oldObject.?spec : request.operation == 'DELETE' && ${HAS_ENDED}`,
+    message:
+      'writes no spec of a Workspace, and deletes one only if its own spec says so and its status has the warning',
+    onlyIf:
+      'it deletes one whose own spec has an end and `onExpiry: Delete`, and whose status has the warning. It creates none, and writes no spec',
   },
 ]
 

@@ -81,7 +81,21 @@ export function cachesOf<P extends KubeObject>(claims: readonly KubeObject[], po
 
 /** Reports whether CDI may start an importer for the claim: it starts none for one that is being deleted, or is filled. */
 export function canBeFilled(claim: KubeObject): boolean {
-  return !isTerminating(claim) && claim.metadata.annotations?.[POD_PHASE] !== 'Succeeded'
+  return !isTerminating(claim) && !isFilled(claim)
+}
+
+function isFilled({ metadata }: KubeObject): boolean {
+  return metadata.annotations?.[POD_PHASE] === 'Succeeded'
+}
+
+/**
+ * Reports whether a pod is an importer of a claim that is filled. CDI makes one, and deletes it before its container starts, if it observes the end of an
+ * importer before it observes what it has written to the claim.
+ */
+export function isNeedless(pod: KubeObject, claims: ImporterCaches['claims']): boolean {
+  const { name = '', uid } = claimOwning(pod) ?? {}
+  const claim = claims.get(keyOf({ namespace: pod.metadata.namespace, name }))
+  return claim !== undefined && claim.metadata.uid === uid && isFilled(claim)
 }
 
 /** Returns the claim with the scratch space of an importer pod. */

@@ -28,6 +28,10 @@ export abstract class WorldObjects<T extends DataSync | Machine | Workspace> {
   /** Resolves when they are gone. */
   async delete(...names: readonly string[]): Promise<void> {
     for (const name of names) await this.world.client.delete(this.#type, this.#keyOf(name))
+    await this.untilGone(...names)
+  }
+
+  async untilGone(...names: readonly string[]): Promise<void> {
     await this.untilSeen(`${names} are gone`, () => names.every((name) => this.isGone(name)))
   }
 

@@ -78,6 +78,17 @@ it('the owners of a workspace work in it, and nobody else changes or deletes it'
     expect(await user.ask('PATCH', path, change)).toMatchObject({ status: 200 })
     expect(await user.ask('DELETE', path)).toMatchObject({ status: 200 })
   }
+  // At the end of a lab, the operator deletes it, whoever its owners are.
+  await using operator = new ApiUser(world.operatorKubeconfig)
+  const isTold = 'the operator writes no spec of a Workspace, and deletes one only if its own spec says so'
+  for (const [verb, body] of [['DELETE'], ['PATCH', change]] as const)
+    expect(await operator.ask(verb, path, body)).toMatchObject({
+      status: 403,
+      message: expect.stringContaining(isTold),
+    })
+  await workspaces.patch(metadata.name, { lifetime: '1h', onExpiry: 'Delete' })
+  await workspaces.until(metadata.name, 'warned', ({ status }) => status?.expiry?.noticeTime !== undefined)
+  expect(await operator.ask('DELETE', path)).toMatchObject({ status: 200 })
 
   // An owner who is no author sees what the Workspace says.
   const { items } = (await world.client.list(EVENT, { namespace: metadata.name })) as {

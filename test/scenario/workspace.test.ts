@@ -8,7 +8,7 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
-import { conditionOf } from '../harness/kinds.ts'
+import { conditionOf, WORKSPACE, type Workspace } from '../harness/kinds.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
 // The default storage class makes this cluster unsuitable for other tests.
@@ -97,6 +97,54 @@ describe('the workspace of the proposal', () => {
     expect((await workspaces.untilReady(name)).status).toMatchObject({ reason: status?.reason, ready: status?.ready })
     expect([addresses(), (await instances()).length, await claims()]).toEqual([had, 1, kept])
     await workspaces.delete(name)
+    await world.finish()
+  })
+
+  it('is switched off at its end, or deleted by its own word, when its warning is old enough by the clock of the API server', async () => {
+    await using workspaces = await Workspaces.start(cluster(), {
+      localVolumeRoot: '/srv/labs',
+      reclaimPolicy: 'Retain',
+    })
+    const { world } = workspaces
+    const spec = { containerClusters: [{ name: 'web', containers: [{ name: 'web', image: 'web:1' }] }] }
+    const [halts, deletes] = await Promise.all([
+      workspaces.deploy('halts', { ...spec, lifetime: '1h' }),
+      workspaces.deploy('deletes', { ...spec, lifetime: '1h', onExpiry: 'Delete' }),
+    ])
+    const names = [halts, deletes].map(({ metadata }) => metadata.name) as [string, string]
+    const warned = await Promise.all(
+      names.map((name) => workspaces.until(name, 'warned', ({ status }) => status?.expiry?.noticeTime !== undefined)),
+    )
+    for (const { metadata, status } of warned) {
+      const noticedAfterMs = Date.parse(status?.expiry?.noticeTime ?? '') - Date.parse(metadata.creationTimestamp ?? '')
+      expect(noticedAfterMs).toBeGreaterThanOrEqual(0)
+      expect(Date.parse(status?.expiresAt ?? '') - Date.parse(status?.expiry?.noticeTime ?? '')).toBeGreaterThanOrEqual(
+        3_600_000,
+      )
+    }
+    // Two hours pass: what is stored is as old as it would be then.
+    const earlier = (text = '') => new Date(Date.parse(text) - 7_200_000).toISOString()
+    for (const name of names) {
+      const found = await world.client.get<Workspace>(WORKSPACE, { name })
+      const { expiresAt, expiry } = found.status as Required<NonNullable<Workspace['status']>>
+      const status = {
+        ...found.status,
+        expiresAt: earlier(expiresAt),
+        expiry: { ...expiry, noticeTime: earlier(expiry.noticeTime) },
+      }
+      await world.client.replaceStatus(WORKSPACE, { ...found, status } as Workspace)
+    }
+    await workspaces.until(names[0], 'off', ({ status }) => status?.phase === 'Ready' && status.reason === 'Expired')
+    await workspaces.untilGone(names[1])
+    const pods = [...world.mirror.pods.values()].filter((pod) => names.includes(pod.metadata.namespace ?? ''))
+    expect(pods).toEqual([])
+    const reasons = [...world.mirror.events.values()].flatMap(({ reason = '', involvedObject: { name = '' } = {} }) =>
+      names.includes(name) && reason.startsWith('Expire') ? [`${name} ${reason}`] : [],
+    )
+    expect(new Set(reasons)).toEqual(new Set(names.flatMap((name) => [`${name} ExpiresSoon`, `${name} Expired`])))
+    await workspaces.patch(names[0], { expiresAt: '2099-01-01T00:00:00Z' })
+    await workspaces.until(names[0], 'on', ({ status }) => status?.phase === 'Ready' && status.reason === 'Ready')
+    await workspaces.delete(names[0])
     await world.finish()
   })
 })

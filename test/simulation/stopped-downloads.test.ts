@@ -88,6 +88,20 @@ describe('an importer that CDI forgets after its download', () => {
   })
 })
 
+it('an importer that CDI forgets goes although the first deletion of it is refused as a conflict', async () => {
+  world = await SimulatedOperator.start({ concurrency: '1' })
+  world.simulated.simulators.cdi.script({ namespace: FARM }, { type: 'forgottenImporter' })
+  world.createImage('first')
+  await world.until('the image', () => world.image('first')?.status?.phase === 'Succeeded')
+  const conflicts = { do: 'requestFaults', fault: 'conflict', percent: 100, forMs: MINUTE, kind: 'Pod' } as const
+  world.network.open(conflicts)
+  await world.pass(MINUTE)
+  expect(of(POD)).toHaveLength(1)
+  world.network.close(conflicts)
+  await world.pass(MINUTE)
+  expect(of(POD)).toEqual([])
+})
+
 describe('an importer that CDI makes for a download that has succeeded', () => {
   it.each([false, true])('costs nothing, is told nowhere and goes (it hangs: %s)', async (hangs) => {
     world = await SimulatedOperator.start({ concurrency: '1', retryLimit: '0' })

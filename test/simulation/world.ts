@@ -66,7 +66,7 @@ const LEFT: readonly ResourceType[] = [
 const JOB_MS = 15_000
 
 /** One in how many imports gets an importer that it does not need, see `CdiOptions`. */
-const NEEDLESS_IMPORTERS = 4
+const NEEDLESS_IMPORTERS = 2
 
 /** Everything in one simulated run: a cluster, what runs in it, and the oracles that check it. */
 export class World {

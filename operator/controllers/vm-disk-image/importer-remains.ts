@@ -70,8 +70,10 @@ export class ImporterRemains extends LiveReadLoop {
       if (this.#isForgotten(pod)) await this.#remove(pod, signal)
       else if (isWaitingForDependents(pod)) await this.#unblock(pod, signal)
     } catch (error) {
-      // It is gone, or its next watch event shows what it is now.
-      if (!isApiError(error, 'NotFound', 'Conflict')) throw error
+      if (isApiError(error, 'NotFound')) return
+      if (!isApiError(error, 'Conflict')) throw error
+      // It has changed, or something on the way says so: there may be no further watch event.
+      this.readAfter(key, FORGOTTEN_AFTER_MS)
     }
   }
 

@@ -69,6 +69,21 @@ describe('an object', () => {
     )
   })
 
+  it('is told of whatever thousands of others there are in another namespace', () => {
+    const { lookAlikes, told, later } = build()
+    const noise = () => {
+      for (let number = 0; number < 1_000; number += 1)
+        lookAlikes.see(child({ uid: `${number}`, ownerReferences: [{ ...OWNER, uid: `${number}` }] }))
+    }
+    noise()
+    lookAlikes.see(child({ namespace: 'other', ownerReferences: [OWNER] }))
+    expect(told.at(-1)).toContain('img: DataVolume other/x claims to belong to this VMDiskImage')
+    later()
+    noise()
+    lookAlikes.see(child({ namespace: 'other', ownerReferences: [OWNER] }))
+    expect(told).toHaveLength(2 * 21)
+  })
+
   it('of thousands is counted, and few of them are told of', () => {
     const { lookAlikes, told, later, found } = build()
     for (let number = 0; number < 5_000; number += 1) {

@@ -9,9 +9,14 @@ import type { Store } from '../../runtime/store.ts'
 import { BY_UID, IMAGE, type ImageCaches } from './caches.ts'
 import type { ImageMetrics } from './image-metrics.ts'
 
-/** In this period each imitated image gets at most one Event, and all images together at most REPORTS_MAX. */
+/** In this period each imitated image gets at most one Event, and the objects of each namespace cause at most REPORTS_MAX. */
 const REPORT_INTERVAL_MS = 10 * 60_000
 const REPORTS_MAX = 20
+
+interface Reports {
+  readonly since: number
+  readonly count: number
+}
 
 interface LookAlikesOptions {
   readonly images: Pick<Store<ImageView>, 'get' | 'find'>
@@ -35,12 +40,14 @@ export function noticeLookAlikes(caches: ImageCaches, options: Omit<LookAlikesOp
 
 /**
  * Counts and reports objects that look like a child of an image but are not. Nothing else happens to them. Anybody can create thousands,
- * so only a few are reported.
+ * so only a few of each namespace are reported: what others create elsewhere hides none.
  */
 export class LookAlikes {
   readonly #options: LookAlikesOptions
   /** When it was last reported, by uid of the object that the Event is about. */
   readonly #reportedAt = new Map<string, number>()
+  /** By namespace of the look-alikes. */
+  readonly #reports = new Map<string, Reports>()
 
   constructor(options: LookAlikesOptions) {
     this.#options = options
@@ -52,7 +59,7 @@ export class LookAlikes {
     if (imitated === undefined) return
     const { events, metrics } = this.#options
     metrics.lookAlike(object.kind)
-    if (!this.#mayReport(imitated)) return
+    if (!this.#mayReport(imitated, object.metadata.namespace ?? '')) return
     const what = imitated === object ? 'it' : `${object.kind} ${keyOf(object.metadata)}`
     const whose = imitated === object ? `a ${IMAGE.kind} that does not exist` : `this ${IMAGE.kind}`
     const message = `${what} claims to belong to ${whose}, but does not: the operator ignores it`
@@ -72,11 +79,22 @@ export class LookAlikes {
     return controller !== undefined || isOfNamesake ? object : undefined
   }
 
-  #mayReport({ metadata: { uid = '' } }: KubeObject): boolean {
+  #mayReport({ metadata: { uid = '' } }: KubeObject, namespace: string): boolean {
     const now = this.#options.clock.monotonic()
-    for (const [other, at] of this.#reportedAt) if (now - at >= REPORT_INTERVAL_MS) this.#reportedAt.delete(other)
-    if (this.#reportedAt.has(uid) || this.#reportedAt.size >= REPORTS_MAX) return false
+    prune(this.#reportedAt, (at) => now - at >= REPORT_INTERVAL_MS)
+    prune(this.#reports, ({ since }) => now - since >= REPORT_INTERVAL_MS)
+    const { since, count } = this.#reports.get(namespace) ?? { since: now, count: 0 }
+    if (this.#reportedAt.has(uid) || count >= REPORTS_MAX) return false
     this.#reportedAt.set(uid, now)
+    this.#reports.set(namespace, { since, count: count + 1 })
     return true
+  }
+}
+
+/** Deletes what is over. Entries are in the order of their times, so the first one that is not over ends the look. */
+function prune<T>(entries: Map<string, T>, isOver: (entry: T) => boolean): void {
+  for (const [key, entry] of entries) {
+    if (!isOver(entry)) return
+    entries.delete(key)
   }
 }

@@ -2,6 +2,7 @@ import { LABELS, type VMDiskImageSpec, type VMDiskImageStatus } from '@open-terr
 import { childName, MANAGER, revisionOf } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { clusterCaches } from '../../cluster/caches.ts'
+import { POD_PHASE } from '../../cluster/views.ts'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { AdmissionBench } from './admission/admission.fixtures.ts'
@@ -120,6 +121,25 @@ describe('the importer pod that the status names', () => {
     importing(caches, 'dv-1', 'second')
     const { observation } = look({ dataVolumeUID, importerPodUID: 'first' })
     expect(observation).toMatchObject({ isImporterLost, starts: isImporterLost ? 2 : 1 })
+  })
+})
+
+describe('an importer that never started, in the place of one whose end was not observed', () => {
+  it.each([
+    ['has replaced it', {}, true],
+    ['is none where its claim is filled: CDI ends it before it starts', { [POD_PHASE]: 'Succeeded' }, false],
+  ])('%s', (_name, annotations, isImporterLost) => {
+    const { caches, look } = build()
+    caches.cluster.dataVolumes.put(aDataVolume({ ...CDI.running, metadata: childMeta(NAME, '0', { uid: 'dv-1' }) }))
+    importing(caches, 'dv-1', 'second')
+    const { claims, pods } = caches.cluster
+    const [prime, pod] = [claims.get('team/prime-target'), pods.get('team/importer-prime')]
+    if (prime === undefined || pod === undefined) throw new Error('nothing imports')
+    claims.put({ ...prime, metadata: { ...prime.metadata, resourceVersion: '203', annotations } })
+    const importer = { starts: 0, isRunning: false, ended: undefined }
+    pods.put({ ...pod, metadata: { ...pod.metadata, resourceVersion: '301' }, phase: 'Pending', importer })
+    const { observation } = look({ dataVolumeUID: 'dv-1', importerPodUID: 'first' })
+    expect(observation).toMatchObject({ isImporterLost, importers: { length: isImporterLost ? 1 : 0 } })
   })
 })
 

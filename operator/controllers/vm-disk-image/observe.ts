@@ -3,7 +3,7 @@ import { BY_IMAGE_LABEL } from '../../cluster/caches.ts'
 import { claimMessageOf } from '../../cluster/claim-message.ts'
 import type { EventReads } from '../../cluster/event-reads.ts'
 import { isFinished, type Observation } from '../../cluster/import-facts.ts'
-import { type ImporterCaches, importersOf, scratchOf } from '../../cluster/importers.ts'
+import { type ImporterCaches, importersOf, isNeedless, scratchOf } from '../../cluster/importers.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'
 import { type ClaimView, type DataVolumeView, isAlive, type PodView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
@@ -87,8 +87,10 @@ function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources:
     const isKnown = dataVolumeUID === running.metadata.uid
     const knownPodUid = isKnown ? importerPodUID : undefined
     const wasDue = isKnown && reason === 'CDINotResponding'
-    const importers = importersOf(running, caches.cluster)
-    const claim = caches.cluster.claims.get(keyOf(running.metadata))
+    const { claims } = caches.cluster
+    const isOfDownload = (pod: PodView) => pod.importer.starts > 0 || !isNeedless(pod, claims)
+    const importers = importersOf(running, caches.cluster).filter(isOfDownload)
+    const claim = claims.get(keyOf(running.metadata))
     const sight = { dataVolume: running, hasClaim: claim !== undefined, importers, knownPodUid, wasDue }
     const claimRefusal = claimRefusalOf(image, sight, claim, sources)
     return { ...progress.look(uid, sight), claimRefusal }

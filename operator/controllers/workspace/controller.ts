@@ -111,7 +111,9 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         lostKeys.listen(),
         copies.listen(),
         caches.workspaces.onChange(({ before, after }) => {
-          if (before !== undefined && after !== undefined) metrics.noteLosses(before.status, after.status)
+          if (before === undefined || after === undefined) return
+          metrics.noteLosses(before.status, after.status)
+          metrics.notePlays(before.status, after.status)
         }),
       ],
       completed: async (wanted, existing, signal) => {

@@ -116,6 +116,21 @@ it('a copy follows its source: other values, keys that go, and an object of anot
   expectUntold(bench)
 })
 
+it('a copy of which only annotations of the source change is written once, tells of nothing, and no member is written', async () => {
+  const bench = await startShared()
+  const { admin } = bench.client.cluster
+  const before = bench.client.calls.length
+  admin.mergePatch(SECRET, SOURCE, { metadata: { annotations: { 'example.org/refreshed': 'now' } } })
+  await bench.work()
+  await bench.work()
+  const writes = bench.client.calls
+    .slice(before)
+    .filter(({ verb }) => ['create', 'patch', 'delete', 'replaceStatus'].includes(verb))
+  expect(writes.map(({ verb, kind }) => [verb, kind])).toEqual([['patch', 'Secret']])
+  expect([copyIn(bench)?.data, bench.status().phase]).toEqual([{ '.dockerconfigjson': encoded(FIRST) }, 'Ready'])
+  expectUntold(bench)
+})
+
 it('what somebody changes in a copy is put right', async () => {
   const bench = await startShared()
   const { admin } = bench.client.cluster

@@ -1,5 +1,5 @@
 import { WORKSPACE_PHASES, type WorkspaceStatus } from '@open-terrain/constructs'
-import { EXPIRY_ACTIONS } from '@open-terrain/constructs/operator'
+import { EXPIRY_ACTIONS, type PlayRecord } from '@open-terrain/constructs/operator'
 import type { Counter, Registry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
@@ -8,10 +8,12 @@ import { volumeIdOf } from './decide/components/volume.ts'
 import { secretsLosingMore } from './decide/generated-keys.ts'
 
 const NONE: ReadonlySet<string> = new Set()
+const ENDED: readonly PlayRecord['phase'][] = ['Succeeded', 'Failed']
 
 /** Metrics of workspaces. Gauges are computed when they are scraped. Counters count what the cache shows, so a lost response does not change them. */
 export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { readonly status: WorkspaceStatus }> {
   readonly #lost: Readonly<Record<(typeof DATA_LOST)[number], Counter>>
+  readonly #plays: Counter
 
   constructor(registry: Registry, clock: Pick<Clock, 'now'>) {
     super(registry, 'ot_workspace_phase', 'Workspaces by phase', Object.keys(WORKSPACE_PHASES))
@@ -36,6 +38,23 @@ export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { re
         'ot_workspace_secrets_lost_total',
         'Secrets of Workspaces whose random values are gone, or go',
       ),
+    }
+    this.#plays = this.meters.counter(
+      'ot_plays_total',
+      'Plays of roles on machines of Workspaces that have ended',
+      'play',
+      'result',
+    )
+  }
+
+  /** Counts the plays that a change of a status reports as ended. One that is played again counts again: it has another Job, or is of another disk. */
+  notePlays(before: WorkspaceStatus, after: WorkspaceStatus): void {
+    const endOf = ({ vm, play, phase, of, job, jobUID }: PlayRecord) =>
+      JSON.stringify([vm, play, phase, of, job, jobUID])
+    const known = new Set(before.plays?.map(endOf))
+    for (const record of after.plays ?? []) {
+      const { play, phase } = record
+      if (ENDED.includes(phase) && !known.has(endOf(record))) this.#plays.inc({ play, result: phase })
     }
   }
 

@@ -32,7 +32,7 @@ import {
 import { type Component, idOfObject } from './decide/component.ts'
 import { imageNames } from './decide/components/image.ts'
 import { networksOfBefore } from './decide/components/network.ts'
-import { asEnded, type ExpiryFacts } from './decide/expiry.ts'
+import { asEnded } from './decide/expiry.ts'
 import { startingHosts } from './decide/host-names.ts'
 import { imageTemplate } from './decide/image-template.ts'
 import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
@@ -40,7 +40,15 @@ import { planWorkspace } from './decide/plan.ts'
 import { isSwitchedOff } from './decide/power.ts'
 import { asItStands, renderComponents } from './decide/render.ts'
 import { workspaceThrottleOf } from './decide/status.ts'
-import type { ImageFacts, MachineFacts, SecretKeys, WorkspacePlan, WorkspaceView, WorkspaceWorld } from './world.ts'
+import type {
+  ExpiryFacts,
+  ImageFacts,
+  MachineFacts,
+  SecretKeys,
+  WorkspacePlan,
+  WorkspaceView,
+  WorkspaceWorld,
+} from './world.ts'
 
 export const NOW = Date.parse('2026-01-31T12:00:00Z')
 /** One round for namespace and images, one for networks, volumes and plays, one for what runs, and as many again. */

@@ -9,7 +9,6 @@ import type { ObjectPlan } from '../../runtime/plan.ts'
 import type { ContainerPodView } from './child-views.ts'
 import type { ClusterRange } from './cluster-ranges.ts'
 import type { Component } from './decide/component.ts'
-import type { ExpiryFacts } from './decide/expiry.ts'
 import type { SecretSource } from './decide/secret-sources.ts'
 
 /** A Workspace as its cache keeps it. */
@@ -38,6 +37,16 @@ export interface SecretKeys {
   readonly lacks: readonly string[]
   /** Keys that were made, as its annotation says. */
   readonly marked: readonly string[]
+}
+
+/** What is known of time, and of the policy, for the end of a workspace. */
+export interface ExpiryFacts {
+  /** Time of the API server, in milliseconds since the epoch, or somewhat less. Undefined: not known yet, and nothing comes closer to its end. */
+  readonly serverNow: number | undefined
+  /** How old a warning has to be: `expiryNotice`, or what that was until a moment ago if that is longer. */
+  readonly noticeMs: number
+  /** Whether this workspace may be deleted now. Few are within a minute, so that people see it happen. */
+  readonly isTurn: boolean
 }
 
 /** Everything that is known about one workspace at one moment. A plan is a function of this and of the time. */

@@ -66,6 +66,7 @@ export const DATA_SYNCS = {
 
 export const WORKSPACES = {
   asWanted: () => import('../../../operator/controllers/workspace/decide/as-wanted.ts'),
+  expiry: () => import('../../../operator/controllers/workspace/decide/expiry.ts'),
   kinds: () => import('../../../operator/controllers/workspace/decide/kinds.ts'),
   lostKeys: () => import('../../../operator/controllers/workspace/lost-keys.ts'),
   overrides: () => import('../../../operator/controllers/workspace/decide/overrides.ts'),

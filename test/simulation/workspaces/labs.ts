@@ -77,6 +77,8 @@ export interface Lab {
   isWanted: boolean
   /** Whether people have switched it off. */
   isOff: boolean
+  /** When people want it to end, and how. */
+  end: Pick<WorkspaceSpecInput, 'expiresAt' | 'onExpiry'> | undefined
 }
 
 export function labOf(plan: WorkspacePlan, number: number): Lab {
@@ -96,6 +98,7 @@ export function labOf(plan: WorkspacePlan, number: number): Lab {
     isSpoiled: false,
     isWanted: true,
     isOff: false,
+    end: undefined,
   }
 }
 
@@ -146,6 +149,7 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
     ...(lab.plays !== undefined && { ansible: ansibleOf(lab, lab.plays) }),
     ...(lab.words.lab.includes('owners') && { owners: [{ kind: 'Group', name: 'teachers' }] }),
     ...(lab.isOff && { powerState: 'Halted' as const }),
+    ...lab.end,
     // As stored before there was a schema.
     ...(lab.isSpoiled && { volumes: [{ name: 'Data!', size: 'huge' }] }),
   }

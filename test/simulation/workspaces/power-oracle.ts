@@ -71,9 +71,8 @@ export class PowerOracle extends WitnessOracle<World> {
 }
 
 function saysOff({ metadata, spec, status }: Workspace): boolean {
-  return (
-    spec.powerState === 'Halted' && status?.reason === 'Halted' && status.observedGeneration === metadata.generation
-  )
+  const isOff = spec.powerState === 'Halted' ? status?.reason === 'Halted' : status?.reason === 'Expired'
+  return isOff && status?.observedGeneration === metadata.generation
 }
 
 /** A pod of a container cluster, or the instance of a machine. */

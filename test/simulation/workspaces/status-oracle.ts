@@ -51,7 +51,7 @@ export class WorkspaceStatusOracle extends WitnessOracle<World> {
       ({ object, changedAtMs }) =>
         must.includes(titleOf(object)) &&
         chronicle.nowMs - changedAtMs > MOMENT_MS &&
-        !isWorking(object, workspace.spec.powerState === 'Halted'),
+        !isWorking(object, workspace.spec.powerState === 'Halted' || workspace.status?.expiry?.ended === true),
     )
     if (idle.length > 0) report(`is Ready, and ${idle.map(({ object }) => titleOf(object)).join(', ')} does not work`)
     const silent = [...chronicle.traces.of<Instance>(VIRTUAL_MACHINE_INSTANCE).values()].filter(

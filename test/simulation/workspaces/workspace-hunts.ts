@@ -86,6 +86,29 @@ const workspacesSwitchedCalm = switched(FAMILIES.workspacesCalm)
 /** With roles that are played on their machines. */
 const workspacesSwitchedPlayed = switched(FAMILIES.workspacesPlayedCalm)
 
+/** Labs get ends, soon and late, and are extended, between whatever else happens to them. All have one at first, at the same time. */
+const GAP_MS = 40 * SECOND
+const ending = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
+  family.map((schedule): Schedule => {
+    const first = [0, 1, 2].map((workspace): Step => {
+      const onExpiry = workspace === 0 ? 'Halt' : 'Delete'
+      const afterMs = 8 * MINUTE - workspace * GAP_MS
+      return { afterMs: GAP_MS, action: { do: 'endLab', workspace, afterMs, onExpiry } }
+    })
+    const steps = schedule.steps.slice(0, 16).flatMap((step, at): Step[] => {
+      const gapMs = [5 * SECOND, 90 * SECOND, 5 * MINUTE + 30 * SECOND][at % 3] as number
+      const forMs = [0, 2 * MINUTE, 6 * MINUTE, undefined, 20 * MINUTE][(step.afterMs + at) % 5]
+      const onExpiry = ([undefined, 'Halt', 'Delete', 'Delete'] as const)[(step.afterMs + 2 * at) % 4]
+      const action = { do: 'endLab', workspace: at % 3, afterMs: forMs, onExpiry } as const
+      return at % 2 === 0 ? [step, { afterMs: gapMs, action }] : [{ ...step, afterMs: step.afterMs + gapMs }]
+    })
+    const more = { ...schedule.policy.more, expiryNotice: '5m' }
+    return { ...schedule, policy: { ...schedule.policy, more }, steps: [...first, ...steps] }
+  })
+
+const workspacesEnding = ending(FAMILIES.workspaces)
+const workspacesEndingCalm = ending(FAMILIES.workspacesCalm)
+
 export const WORKSPACE_HUNTS = {
   workspacesUnseen,
   workspacesLate,
@@ -93,4 +116,6 @@ export const WORKSPACE_HUNTS = {
   workspacesSwitched,
   workspacesSwitchedCalm,
   workspacesSwitchedPlayed,
+  workspacesEnding,
+  workspacesEndingCalm,
 } as const

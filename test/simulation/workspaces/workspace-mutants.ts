@@ -334,6 +334,34 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     kind: 'workspacesSwitchedCalm',
   },
   {
+    name: 'a lab ends when it says, however late the warning was',
+    invariant: 5,
+    seam: seam(WORKSPACES.expiry, 'expiryRecordOf', (expiryRecordOf) => (world) => {
+      const { expiresAt, expiry } = expiryRecordOf(world)
+      if (expiry === undefined || expiresAt === undefined) return {}
+      const noticeTime = new Date(0).toISOString()
+      const isOwn = expiry.announced !== undefined && expiry.source === 'expiresAt'
+      return isOwn ? { expiresAt: expiry.value, expiry: { ...expiry, noticeTime } } : { expiresAt, expiry }
+    }),
+    kind: 'workspacesEndingCalm',
+  },
+  {
+    name: 'all labs whose end is reached are deleted at once',
+    invariant: 5,
+    seam: seam(
+      WORKSPACES.expiry,
+      'removalAtEnd',
+      (removalAtEnd) => (world) => removalAtEnd({ ...world, expiry: { ...world.expiry, isTurn: true } }),
+    ),
+    kind: 'workspacesEndingCalm',
+  },
+  {
+    name: 'a lab is not looked at again when its end is near',
+    invariant: 7,
+    seam: seam(WORKSPACES.expiry, 'expiryRequeue', () => () => undefined),
+    kind: 'workspacesEndingCalm',
+  },
+  {
     name: 'overrides of a lab are taken whatever the policy says',
     invariant: 7,
     seam: seam(WORKSPACES.overrides, 'refusedOverrides', () => () => undefined),

@@ -1,5 +1,6 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { SHARED_LABEL } from '@open-terrain/constructs/operator'
+import { toTime } from '../../../operator/base/time.ts'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import {
@@ -126,6 +127,7 @@ export class WorkspacePeople implements People {
     }
     for (const lab of this.labs) {
       this.#share(lab)
+      this.#keep(lab)
       if (lab.isWanted) this.#ensure(lab)
       this.#ensureSecrets(lab)
       this.#freeClaims(lab)
@@ -194,6 +196,9 @@ export class WorkspacePeople implements People {
       case 'switchLab':
         lab.isOff = !lab.isOff
         return
+      case 'endLab':
+        lab.end = this.#endOf(action)
+        return
       case 'toggleVm':
         lab.vms = toggled(lab.vms, action.vm, ({ vm }: VmOfPlan) => vm)
         return
@@ -233,6 +238,12 @@ export class WorkspacePeople implements People {
     }
   }
 
+  #endOf({ afterMs, onExpiry }: Extract<WorkspaceAction, { readonly do: 'endLab' }>): Lab['end'] {
+    const { epochMs, elapsedMs } = this.#world.time
+    const expiresAt = afterMs === undefined ? undefined : toTime(epochMs + elapsedMs + afterMs)
+    return { ...(expiresAt !== undefined && { expiresAt }), ...(onExpiry !== undefined && { onExpiry }) }
+  }
+
   /** Creates it as soon as the previous object of the name is gone. */
   #ensure(lab: Lab): void {
     if (!lab.isWanted) return
@@ -242,6 +253,13 @@ export class WorkspacePeople implements People {
       cluster.admin.create(WORKSPACE, objects.make(WORKSPACE, { name: lab.name }, { spec: specOf(lab, schedule) }))
       for (const afterMs of KEY_AFTER_MS) time.schedule(afterMs, () => this.#ensureSecrets(lab))
     } else if (isDeletion(found)) time.schedule(ASK_AGAIN_MS, () => this.#ensure(lab))
+  }
+
+  /** Takes back what lets a lab end: at rest, all are there. */
+  #keep(lab: Lab): void {
+    if (lab.end === undefined) return
+    lab.end = undefined
+    this.#rewrite(lab)
   }
 
   #rewrite(lab: Lab): void {

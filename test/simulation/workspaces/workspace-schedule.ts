@@ -75,6 +75,8 @@ export type WorkspaceAction = {
   readonly workspace: number
 } /** `switchLab`: switched off if it is on, and on otherwise. */ & (
   | { readonly do: 'deleteWorkspace' | 'recreateWorkspace' | 'spoilWorkspace' | 'switchLab' }
+  /** Gives it another end, so many milliseconds from then, or none. */
+  | { readonly do: 'endLab'; readonly afterMs: number | undefined; readonly onExpiry: 'Halt' | 'Delete' | undefined }
   /** Removes the one of that name if the workspace has it, and adds it otherwise. */
   | { readonly do: 'toggleVm'; readonly vm: VmOfPlan }
   | { readonly do: 'toggleCluster'; readonly cluster: ClusterOfPlan }

@@ -19,6 +19,7 @@ import { decidedWithinMs, isForTemplateOf } from '../traces.ts'
 import type { World } from '../world.ts'
 import { AddressOracle } from './address-oracle.ts'
 import { CopiesOracle } from './copies-oracle.ts'
+import { EndOracle } from './end-oracle.ts'
 import { HostsOracle } from './hosts-oracle.ts'
 import { IsolationOracle } from './isolation-oracle.ts'
 import { labFaults } from './lab-faults.ts'
@@ -58,6 +59,7 @@ export class Workspaces implements Kind {
       new RefusalOracle(world),
       new PlaysOracle(world),
       new PowerOracle(world),
+      new EndOracle(world),
       new AddressOracle((message) => world.report(7, message)),
     ]
   }

@@ -64,13 +64,41 @@ describe('stopping', () => {
       ['doubtful', /waiting until a pod or claim that may be of this download is gone, for two minutes at most/],
       [
         'abandoned',
-        /waiting until its importer pod is gone, which CDI runs .* PersistentVolumeClaim \S+-[0-9a-f]{8} is still there.*delete it to free the slot now/,
+        /waiting for the end of its importer pod, which CDI runs .* PersistentVolumeClaim \S+-[0-9a-f]{8} is still there.*delete it to free the slot now/,
       ],
     ] as const)('says what keeps its slot: %s', (slotWaitsFor, message) => {
       const walk = new ImageWalk()
       walk.settle().admit().report(CDI.running).report(CDI.failing)
       walk.set({ slotWaitsFor }).settle()
       expect(walk.status).toMatchObject({ phase: 'Syncing', message: expect.stringMatching(message) })
+    })
+
+    it('says of a DataVolume that has lost its owner what becomes of it', () => {
+      const walk = new ImageWalk()
+      walk.settle().admit().report(CDI.running).report(CDI.failing)
+      walk.set({ lookup: aLookup({ foreignSlotVolume: 'DataVolume img-1' }) }).settle()
+      expect(walk.status.message).toMatch(/waiting for the end of DataVolume img-1, which has lost its owner/)
+    })
+
+    it('that only the absence of an importer shows is written where its DataVolume is as it was seen: it may have succeeded', () => {
+      const walk = new ImageWalk()
+      walk.settle().admit().report(CDI.running)
+      const [dataVolume] = walk.world.dataVolumes
+      walk.set({ observation: { ...walk.world.observation, starts: 1, isImporterLost: true } })
+      const { name, uid, resourceVersion } = dataVolume?.metadata ?? { name: '' }
+      expect(walk.plan().status.attempts?.at(-1)?.reason).toBe('Evicted')
+      expect(walk.plan().onlyIf).toEqual([{ unchanged: expect.objectContaining({ name, uid, resourceVersion }) }])
+    })
+
+    it('names the importer that keeps its slot, and says how to end one that does not end', () => {
+      const walk = new ImageWalk()
+      walk.settle().admit().report(CDI.running).report(CDI.failing)
+      const { uid = '', name } = aPod('stuck').metadata
+      const pod = aPod(uid, { metadata: { ...aPod(uid).metadata, deletionTimestamp: toTime(walk.now) } })
+      walk.set({ observation: { ...walk.world.observation, importers: [pod] } }).settle()
+      expect(walk.status.message).toMatch(new RegExp(`waiting until its importer pod ${name} is gone; next attempt at`))
+      walk.after(walk.plan().requeue?.afterMs ?? 0)
+      expect(walk.status.message).toContain(`kubectl -n team delete pod ${name} --force`)
     })
 
     it('is written down before anything is torn down, and the slot is held until the importer is gone', () => {
@@ -432,6 +460,15 @@ describe('running', () => {
       walk.report(CDI.running)
       expect(walk.stand).toBe('Syncing/Syncing')
       expect(walk.status.message).toBe('downloading, attempt 1 of 3')
+    })
+
+    it('is told to be one of which nobody knows how far it is while CDI does not act on it', () => {
+      const walk = new ImageWalk()
+      walk.settle().admit().report(CDI.running).set({ isCdiAway: true }).settle()
+      expect([walk.stand, walk.status.message]).toEqual([
+        'Syncing/Syncing',
+        expect.stringMatching(/^downloading, attempt 1 of 3; CDI does not act on its DataVolume/),
+      ])
     })
 
     it('is waited for where CDI acts on nothing, however long, and the image says so once', () => {

@@ -298,12 +298,19 @@ const WAITED_FOR = {
 } as const satisfies Readonly<Record<Exclude<SlotWait, 'abandoned'>, string>>
 
 /** Names what the slot is held for when no child is left. */
-function whatDownloads({ slot, lookup, slotWaitsFor }: ImageWorld): string {
+function whatDownloads({ slot, lookup, slotWaitsFor, observation }: ImageWorld): string {
   const orphan = slot && lookup.foreignSlotVolume
-  if (orphan !== undefined)
-    return `${orphan}, which has lost its owner and may still download: it keeps the slot until it has Succeeded, or has taken as long as an attempt may; delete it to free the slot now`
+  if (orphan !== undefined) return `${orphan}, ${WHY_ORPHANED}`
   if (slotWaitsFor === 'abandoned') return `its importer pod, ${whyAbandoned(slot)}`
-  return slotWaitsFor === undefined ? 'its importer pod' : WAITED_FOR[slotWaitsFor]
+  return slotWaitsFor === undefined ? importerOf(observation) : WAITED_FOR[slotWaitsFor]
+}
+
+const WHY_ORPHANED =
+  'which has lost its owner and may still download: it keeps the slot until it has Succeeded, or has taken as long as an attempt may; delete it to free the slot now'
+
+function importerOf({ importers }: ImageWorld['observation']): string {
+  const pod = importers.find(isAlive)
+  return pod === undefined ? 'its importer pod' : `its importer pod ${pod.metadata.name}`
 }
 
 /** Says what ends an importer whose DataVolume somebody deleted with `--cascade=orphan`. */
@@ -455,7 +462,7 @@ const standingStill: HowItEnds = (status, stops, { world, now }) => {
     return { phase, reason: reason ?? 'Synced', message, stalled: reason === 'NameConflict' }
   // What failed for good is not revived by the removal of something else.
   if (phase === 'Failed') return { phase, reason: reason ?? 'RetryLimitExceeded', message, stalled: true }
-  const left = stops.find(({ dataVolume }) => isLate(dataVolume, now))?.dataVolume
+  const left = stops.find(({ dataVolume }) => isOverdue(dataVolume, now))?.dataVolume
   const until =
     left === undefined ? '' : `; the next one starts when DataVolume ${left.metadata.name} is gone${keptBy(left)}`
   return { phase: 'Queued', reason: 'Stopping', message: `the operator stops a download of this image${until}` }
@@ -467,9 +474,19 @@ const WAITS = {
   doubtful: 'a pod or claim that may be of this download is gone, for two minutes at most',
 } as const satisfies Readonly<Record<Exclude<SlotWait, 'abandoned'>, string>>
 
-function whatIsAwaited({ slot, slotWaitsFor }: ImageWorld): string {
-  if (slotWaitsFor === 'abandoned') return `its importer pod is gone, ${whyAbandoned(slot)}`
-  return slotWaitsFor === undefined ? 'its importer pod is gone' : WAITS[slotWaitsFor]
+function whatIsAwaited({ slot, lookup, slotWaitsFor, observation }: ImageWorld): string {
+  const orphan = slot && lookup.foreignSlotVolume
+  if (orphan !== undefined) return `for the end of ${orphan}, ${WHY_ORPHANED}`
+  if (slotWaitsFor === 'abandoned') return `for the end of its importer pod, ${whyAbandoned(slot)}`
+  return slotWaitsFor === undefined ? `until ${importerOf(observation)} is gone` : `until ${WAITS[slotWaitsFor]}`
+}
+
+/** Says how to end an importer that does not end, as on a node that is lost: nobody else ends that. */
+function overdueIn({ observation: { importers } }: ImageWorld, now: number): string {
+  const pod = importers.find((one) => isAlive(one) && isOverdue(one, now))
+  if (pod === undefined) return ''
+  const { namespace, name } = pod.metadata
+  return `; it should have ended by now: look at its node, and if that is lost for good: kubectl -n ${namespace} delete pod ${name} --force`
 }
 
 const stopping: HowItEnds = ({ attempts, nextRetryTime }, stops, { world, now }) => {
@@ -477,15 +494,16 @@ const stopping: HowItEnds = ({ attempts, nextRetryTime }, stops, { world, now })
   const why = last === undefined ? 'the download is being stopped' : `attempt ${last.number}: ${last.message}`
   const next = nextRetryTime === undefined ? '' : `; next attempt at ${nextRetryTime}`
   const first = stops[0]?.dataVolume
-  const late = isLate(first, now)
+  const late = isOverdue(first, now)
     ? `; its DataVolume should be gone by now: check that CDI and its webhook (cdi-apiserver) run${keptBy(first)}`
     : ''
-  const message = `${why}; waiting until ${whatIsAwaited(world)}${next}${late}`
+  const message = `${why}; waiting ${whatIsAwaited(world)}${next}${late}${overdueIn(world, now)}`
   return { phase: 'Syncing', reason: 'Stopping', message }
 }
 
-function isLate(dataVolume: DataVolumeView | undefined, now: number): boolean {
-  const since = fromTime(dataVolume?.metadata.deletionTimestamp)
+/** The deletionTimestamp of a pod includes its grace period. */
+function isOverdue(object: KubeObject | undefined, now: number): boolean {
+  const since = fromTime(object?.metadata.deletionTimestamp)
   return since !== undefined && now - since >= STOPPING_LOOK_MS
 }
 
@@ -545,7 +563,10 @@ function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, w
   const unseen = isUnseen
     ? '; CDI cannot tell how far it is, so it is stopped only after the policy key attemptTimeout: see whether CDI may reach the metrics port (8443) of its importer pods'
     : ''
-  if (hasRun) return { phase, reason: 'Syncing', message: `downloading, ${attempt}${unseen}` }
+  const old = isCdiAway
+    ? '; CDI does not act on its DataVolume, so nobody knows how far it is: see whether cdi-deployment runs'
+    : ''
+  if (hasRun) return { phase, reason: 'Syncing', message: `downloading, ${attempt}${old}${unseen}` }
   return { phase, reason: 'Starting', message: `waiting for ${awaitedBy(dataVolume, observation)}, ${attempt}` }
 }
 

@@ -375,8 +375,10 @@ function stopOf(dataVolume: DataVolumeView, draft: ImageDraft): Stop | undefined
     end: { state: 'cancelled', reason, message },
   })
   const failed = (end: Failure): Stop => {
-    // It has used no download, according to the caches: an importer may have started since.
-    return { ...stray, end, onlyIf: end.downloads === 0 ? [unchanged(DATA_VOLUME, dataVolume)] : [] }
+    // According to the caches it has used no download, but an importer may have started since; or its importer has gone, but may have been done, and CDI
+    // makes one more for some imports that have succeeded.
+    const isDoubtful = end.downloads === 0 || world.observation.isImporterLost
+    return { ...stray, end, onlyIf: isDoubtful ? [unchanged(DATA_VOLUME, dataVolume)] : [] }
   }
   const verdict = judged(dataVolume, draft)
   if (verdict.state === 'finished') return undefined

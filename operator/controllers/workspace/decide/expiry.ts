@@ -20,16 +20,6 @@ import type { WorkspaceWorld } from '../world.ts'
  * - The end comes when it is reached, and the warning is as old as `expiryNotice`. An end that was announced late is put off for that long.
  */
 
-/** What is known of time, and of the policy, for the end of a workspace. */
-export interface ExpiryFacts {
-  /** Time of the API server, in milliseconds since the epoch, or somewhat less. Undefined: not known yet, and nothing comes closer to its end. */
-  readonly serverNow: number | undefined
-  /** How old a warning has to be: `expiryNotice`, or what that was until a moment ago if that is longer. */
-  readonly noticeMs: number
-  /** Whether this workspace may be deleted now. Few are within a minute, so that people see it happen. */
-  readonly isTurn: boolean
-}
-
 type ExpiryWorld = Pick<WorkspaceWorld, 'workspace' | 'spec' | 'policy' | 'expiry'>
 type ExpiryRecord = Pick<WorkspaceStatus, 'expiresAt' | 'expiry'>
 
@@ -75,7 +65,7 @@ export function expiryRecordOf(world: ExpiryWorld): ExpiryRecord {
   if (word === undefined) return {}
   const end = isOf(known, word) ? known : resolved(world, word, known, now)
   if (end === undefined) return {}
-  return recordOf(advanced(end, word.action, workspace.status, { now, noticeMs: facts.noticeMs }))
+  return recordOf(advanced(end, word.action, { now, noticeMs: facts.noticeMs }))
 }
 
 /** Returns what the spec, or else the policy, says of the end. A policy never deletes. */
@@ -118,8 +108,8 @@ interface Moment {
   readonly noticeMs: number
 }
 
-/** Takes an end one step on. @param stored the status that everybody can read */
-function advanced(end: End, action: ExpiryAction, stored: WorkspaceStatus, moment: Moment): End {
+/** Takes an end one step on. What it has been announced as is in the stored status, which everybody can read. */
+function advanced(end: End, action: ExpiryAction, moment: Moment): End {
   const { announced, noticeTime, ended, ...word } = end.expiry
   const isOver = ended === true && { ended }
   if (ended === true && action === 'Halt') return { ...end, expiry: { ...word, ended } }
@@ -129,9 +119,8 @@ function advanced(end: End, action: ExpiryAction, stored: WorkspaceStatus, momen
   const noticedMs = fromTime(noticeTime)
   if (noticedMs !== undefined) return noticed(end, action, noticedMs, moment)
   const { now, noticeMs } = moment
-  const isThere = stored.expiry?.announced === action && stored.expiry.value === word.value
-  const at = isThere && { noticeTime: toTime(now) }
-  return { atMs: Math.max(end.atMs, now + noticeMs), expiry: { ...word, ...isOver, announced, ...at } }
+  const atMs = Math.max(end.atMs, now + noticeMs)
+  return { atMs, expiry: { ...word, ...isOver, announced, noticeTime: toTime(now) } }
 }
 
 /** Returns when an end comes that is announced now: a whole minute where it has to be later, which stays true when the time of the notice is known. */

@@ -137,11 +137,18 @@ function causes(first: Judged | undefined, secrets: WorkspaceSecrets | undefined
   return isFirst ? [secrets.message] : [own, secrets.message]
 }
 
-function summaryOf(
-  world: WorkspaceWorld,
-  { judged, leaving, problem }: WorkspaceStatusFacts,
-): Summary<WorkspacePhase, WorkspaceReason> {
+function summaryOf(world: WorkspaceWorld, facts: WorkspaceStatusFacts): Summary<WorkspacePhase, WorkspaceReason> {
+  const { problem } = facts
   if (problem !== undefined) return { phase: problem.phase, reason: problem.why, message: problem.message }
+  const summary = summaryOfAll(world, facts)
+  return summary.phase === 'Ready' ? (turnIn(world) ?? summary) : summary
+}
+
+/** Returns the summary that follows from those of all components. */
+function summaryOfAll(
+  world: WorkspaceWorld,
+  { judged, leaving }: WorkspaceStatusFacts,
+): Summary<WorkspacePhase, WorkspaceReason> {
   const secrets = secretsOf(world, judged)
   const worst = worstOf(judged)
   const first = worst ?? (leaving.length > 0 ? undefined : remarkableIn(judged))
@@ -165,6 +172,15 @@ function summaryOf(
 /** Reports whether its own spec says that it is off, and not only its end. */
 function isHaltedByItself({ workspace }: WorkspaceWorld): boolean {
   return isHalted((workspace.spec ?? {}) as { readonly powerState?: 'Halted' })
+}
+
+/** Returns what to say while the workspace is on and has just ended, or is off and has just got a later end: nothing of it has been switched yet. */
+function turnIn(world: WorkspaceWorld): Summary<WorkspacePhase, WorkspaceReason> | undefined {
+  const [was, is] = [world.workspace.status, expiryRecordOf(world)].map(({ expiry }) => expiry?.ended === true)
+  if (was === is || isHaltedByItself(world)) return undefined
+  return is === true
+    ? { phase: 'Provisioning', reason: 'Halting', message: 'it has ended, and is being switched off' }
+    : { phase: 'Provisioning', reason: 'Provisioning', message: 'it has not ended any more, and is being switched on' }
 }
 
 function offText(world: WorkspaceWorld): string {

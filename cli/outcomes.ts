@@ -1,0 +1,57 @@
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
+import type { Surroundings } from './surroundings.ts'
+import { shown } from './table.ts'
+
+/** Labs that are worked on at a time: a class of 40 is no load for an API server. */
+const AT_ONCE = 8
+
+export const RESULT_FORMS = ['text', 'json', 'name'] as const
+export type ResultForm = (typeof RESULT_FORMS)[number]
+
+/** What became of one lab. `-o json` prints a list of them, without `text`. */
+export interface LabOutcome {
+  readonly name: string
+  /** `unchanged`: it was so already. `done`: it is so, after a wait. */
+  readonly result: 'changed' | 'unchanged' | 'refused' | 'done' | 'failed' | 'timedOut'
+  /** For people: follows the name of the lab. */
+  readonly text: string
+  /** Why it was refused, has failed, or is late. */
+  readonly message?: string
+}
+
+/** Does something with each lab, tells what became of it, and returns how the command ends. */
+export async function tellOutcomes<T>(
+  labs: readonly T[],
+  form: ResultForm,
+  print: Surroundings['print'],
+  work: (lab: T) => Promise<LabOutcome>,
+): Promise<ExitCode> {
+  const outcomes = await eachOf(labs, async (lab) => {
+    const outcome = await work(lab)
+    if (form === 'text') print(`workspace.pelotech.ot/${outcome.name} ${shown(outcome.text)}\n`)
+    return outcome
+  })
+  if (form === 'json')
+    print(
+      `${JSON.stringify(
+        outcomes.map(({ text: _, ...rest }) => rest),
+        undefined,
+        2,
+      )}\n`,
+    )
+  if (form === 'name') print(outcomes.map(({ name }) => `workspace.pelotech.ot/${name}\n`).join(''))
+  const results = outcomes.map(({ result }) => result)
+  if (results.includes('refused') || results.includes('failed')) return EXIT_CODES.failed
+  return results.includes('timedOut') ? EXIT_CODES.timedOut : EXIT_CODES.done
+}
+
+/** Carries out a task for each item, at most {@link AT_ONCE} at a time. Returns the results in the order of the items. */
+async function eachOf<T, R>(items: readonly T[], task: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await task(items[at] as T)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  return results
+}
