@@ -60,7 +60,7 @@ describe('a kubeconfig', () => {
 
   it('that does not exist is named', () => {
     expect(() => Connection.fromEnvironment(null, '/does/not/exist')).toThrow(
-      /^the kubeconfig \/does\/not\/exist \(from \$KUBECONFIG\) cannot be read: /,
+      /^the kubeconfig \/does\/not\/exist cannot be read: /,
     )
   })
 })
