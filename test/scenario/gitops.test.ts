@@ -42,7 +42,6 @@ describe('tools that apply from Git', () => {
       expect(argoHealth(object).message).toBe('the operator has not seen this spec yet')
       await world.client.delete(type, key)
     }
-    world.startOperator()
     await world.finish()
   })
 

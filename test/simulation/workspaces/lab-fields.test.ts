@@ -21,12 +21,14 @@ const specs = KINDS.flatMap((kind) =>
   }),
 )
 
+const LATER = 'a lab is created on and without an end: people of schedules switch it off, and give it an end'
 const OF_IMAGES = 'schedules of images alone have it'
 /** Fields that no lab of a schedule has, with all below them, and why. */
 const EXCEPTIONS: Readonly<Record<'Workspace' | 'VirtualMachine', Readonly<Record<string, string>>>> = {
   Workspace: {
     'networks[].attach': 'the network is that of somebody else, whom the world of a schedule does not have',
-    powerState: 'a lab is created on: people of schedules switch it off',
+    ...Object.fromEntries(['expiresAt', 'lifetime', 'onExpiry'].map((field) => [field, LATER])),
+    powerState: LATER,
     'vms[].disks[].volume':
       'the claim of a volume is in a machine or in containers, and people free it from containers',
     'vms[].vmDiskImageTemplate.certConfigMap': OF_IMAGES,
@@ -40,7 +42,7 @@ const EXCEPTIONS: Readonly<Record<'Workspace' | 'VirtualMachine', Readonly<Recor
   VirtualMachine: {
     'disks[].volume': 'no lab has it',
     'interfaces[].attach': 'no lab has it',
-    powerState: 'a lab is created on: people of schedules switch it off',
+    powerState: LATER,
     vmDiskImageMode: 'a workspace ensures its images itself',
     vmDiskImageTemplate: 'a workspace ensures its images itself',
   },
