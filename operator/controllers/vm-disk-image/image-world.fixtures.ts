@@ -85,6 +85,7 @@ export function anImageWorld({
     claims: [],
     dataSource: undefined,
     observation: NOTHING_SEEN,
+    needless: new Map(),
     isCdiAway: false,
     references: NO_REFERENCES,
     ...more,

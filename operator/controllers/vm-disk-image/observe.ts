@@ -1,5 +1,5 @@
 import { LABELS } from '@open-terrain/constructs'
-import { BY_IMAGE_LABEL } from '../../cluster/caches.ts'
+import { BY_IMAGE_LABEL, type ClusterCaches } from '../../cluster/caches.ts'
 import { claimMessageOf } from '../../cluster/claim-message.ts'
 import type { EventReads } from '../../cluster/event-reads.ts'
 import { isFinished, type Observation } from '../../cluster/import-facts.ts'
@@ -64,6 +64,7 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
     claims: claimsOf(image, dataVolumes, sources),
     dataSource: caches.cluster.dataSources.get(siblingKey(image, name)),
     observation,
+    needless: needlessOf(dataVolumes, caches.cluster),
     isCdiAway: observation.dataVolumeUid !== undefined && sources.progress.isCdiAway,
     references: sumReferences(sources.references.map((source) => source.cached({ namespace, name }))),
   }
@@ -100,6 +101,15 @@ function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources:
   if (isOver) progress.forget(uid)
   const pods = caches.cluster.pods.find(BY_IMAGE_LABEL, familyKey(image.metadata.namespace, uid))
   return progress.recall(uid, dataVolumeUID, pods)
+}
+
+function needlessOf(dataVolumes: readonly DataVolumeView[], cluster: ClusterCaches): ImageWorld['needless'] {
+  const isLeft = (pod: PodView) =>
+    isAlive(pod) && !isTerminating(pod) && pod.importer.starts === 0 && isNeedless(pod, cluster.claims)
+  const found = dataVolumes.filter(isFinished).map((one): [string, PodView[]] => {
+    return [one.metadata.uid ?? '', importersOf(one, cluster).filter(isLeft)]
+  })
+  return new Map(found.filter(([, pods]) => pods.length > 0))
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Policy, Reason, VMDiskImageStatus } from '@open-terrain/constructs'
 import type { Observation } from '../../cluster/import-facts.ts'
 import type { QuotaView } from '../../cluster/quotas.ts'
-import type { ClaimView, DataSourceView, DataVolumeView, SnapshotView } from '../../cluster/views.ts'
+import type { ClaimView, DataSourceView, DataVolumeView, PodView, SnapshotView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { References } from '../../images/references.ts'
 import type { ResolvedSpec } from './decide/target.ts'
@@ -109,6 +109,8 @@ export interface ImageWorld {
   /** The DataSource named like the image, ours or not. */
   readonly dataSource: DataSourceView | undefined
   readonly observation: Observation
+  /** Importers that CDI has made for downloads that had succeeded, and that have not started: by uid of the DataVolume. */
+  readonly needless: ReadonlyMap<string, readonly PodView[]>
   /** CDI acts on no DataVolume: nothing times out meanwhile. */
   readonly isCdiAway: boolean
   readonly references: References

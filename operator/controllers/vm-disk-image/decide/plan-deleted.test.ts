@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../runtime/times.fixtures.ts'
-import { CDI } from '../image-objects.fixtures.ts'
+import { aPod, CDI } from '../image-objects.fixtures.ts'
 import { ImageWalk } from '../image-walk.fixtures.ts'
 import { aLookup, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 import { deletions, published } from '../published-walk.fixtures.ts'
@@ -94,6 +94,14 @@ describe('inUse', () => {
 })
 
 describe('leaving', () => {
+  it('has an importer that nobody needs removed before its DataVolume, without which nothing shows whose it is', () => {
+    const walk = published()
+    const [dataVolume] = walk.world.dataVolumes
+    walk.set({ needless: new Map([[dataVolume?.metadata.uid ?? '', [aPod('needless')]]]) }).markDeleted()
+    const kinds = walk.plan().remove.map(({ kind }) => kind)
+    expect(kinds.indexOf('Pod')).toBe(kinds.indexOf('DataVolume') - 1)
+  })
+
   describe('deleting an image', () => {
     it('that nobody uses removes its children, and lets it go when they are gone', () => {
       const walk = published()

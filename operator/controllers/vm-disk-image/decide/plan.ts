@@ -284,7 +284,7 @@ function planLeaving({ children }: In<'leaving'>, { world, now }: Moment): Image
   const resting = phase === 'Syncing' ? 'Queued' : phase
   const shown = slot === undefined ? resting : 'Syncing'
   const summary = { phase: shown, reason: 'Deleting', message, upToDate: false } as const
-  const remove = due.flatMap((one) => removalOf(one))
+  const remove = due.flatMap((one) => [...needlessOf(one, world), ...removalOf(one)])
   return planWith(withImageSummary(free, summary, { world, now }), {
     remove,
     ...(remove.length > 0 && !namespaceTerminating && { onlyIf: [unreferenced(world, 'users')] }),
@@ -442,6 +442,11 @@ function removalsOf(dataVolume: DataVolumeView, world: ImageWorld): Removal[] {
   const removals = removalOf(dataVolume)
   if (removals.length === 0 || world.observation.dataVolumeUid !== dataVolume.metadata.uid) return removals
   return [...removals, ...runningImporters(world).map(referTo)]
+}
+
+/** Importers that nobody needs go before their DataVolume: without it, nothing shows whose they are, and a new leader would leave them for ever. */
+function needlessOf({ metadata: { uid = '' } }: KubeObject, { needless }: ImageWorld): Removal[] {
+  return (needless.get(uid) ?? []).map(referTo)
 }
 
 /** Returns the importers that run and are not being deleted. */
@@ -765,7 +770,10 @@ function planSteady({ draft }: In<'steady'>): ImagePlan {
   const leftovers = leftoversOf(draft)
   const alias = artifact && aliasOf(draft, artifact)
   const due = alias === undefined ? leftovers.filter(({ leftMs }) => leftMs <= 0) : []
-  const remove = due.flatMap(({ child, read }) => removalOf(child, uncloned(child, read)))
+  const remove = due.flatMap(({ child, read }) => [
+    ...needlessOf(child, draft.world),
+    ...removalOf(child, uncloned(child, read)),
+  ])
   return atRest(draft, { apply: alias === undefined ? [] : [alias], remove, requeue: requeueOf(leftovers, remove) })
 }
 
