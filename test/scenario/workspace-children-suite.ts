@@ -13,6 +13,7 @@ import { randomWorkspace } from '../../constructs/children/random-workspaces.fix
 import { objectsOf, renderAll } from '../../constructs/children/rendered-workspace.fixtures.ts'
 import { viewConfigMap } from '../../operator/controllers/workspace/child-views.ts'
 import { isAsWanted, marked } from '../../operator/controllers/workspace/decide/as-wanted.ts'
+import { isSwitchedOff } from '../../operator/controllers/workspace/decide/power.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
@@ -96,7 +97,8 @@ async function standUp(spec: WorkspaceSpec, driver: NetworkDriver, localVolumeRo
   // A pod without a request for what a quota limits is refused, and some pods have none.
   const objects = objectsOf(rendered).filter((object) => object !== quota)
   for (const object of objects) await create(typeOf(object), marked(object as KubeObject))
-  await vi.waitFor(() => hasPods(name, clusters.length), { timeout: HANGS_AFTER_MS, interval: 100 })
+  const on = clusters.filter((one) => !isSwitchedOff(one as KubeObject))
+  await vi.waitFor(() => hasPods(name, on.length), { timeout: HANGS_AFTER_MS, interval: 100 })
   await create(RESOURCE_QUOTA, marked(quota as KubeObject))
   for (const object of objectsOf(rendered)) {
     const wanted = marked(object as KubeObject)
