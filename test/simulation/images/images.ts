@@ -11,6 +11,7 @@ import {
   VOLUME_SNAPSHOT_CLASS,
 } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import { POD_PHASE } from '../../../sandbox/simulators/annotations.ts'
 import type { Fault, Simulators } from '../../../sandbox/simulators/index.ts'
 import { IMAGE } from '../../harness/kinds.ts'
 import { imageOwner, isDeletion, isEnd, NODES } from '../chronicle.ts'
@@ -124,8 +125,8 @@ export class Images implements Kind, KindPeople {
     }
   }
 
-  /** An importer of a download whose DataVolume is gone, or being deleted, or whose claim is. */
-  #isLeft(pod: KubeObject): boolean {
+  /** An importer of a download whose DataVolume is gone, or being deleted, or whose claim is; or one that waits to fill a claim that is filled. */
+  #isLeft(pod: KubeObject & { readonly status?: { readonly phase?: string } }): boolean {
     const { chronicle, cluster } = this.#world
     const download = chronicle.downloadBy(pod)
     if (download === undefined) return false
@@ -133,7 +134,8 @@ export class Images implements Kind, KindPeople {
     const claim = cluster.admin
       .list<KubeObject>(PERSISTENT_VOLUME_CLAIM, { namespace })
       .items.find(({ metadata }) => ownerReferences.some(({ uid }) => uid === metadata.uid))
-    return [download.object, claim].some((one) => one === undefined || isDeletion(one))
+    const isNeedless = claim?.metadata.annotations?.[POD_PHASE] === 'Succeeded' && pod.status?.phase === 'Pending'
+    return isNeedless || [download.object, claim].some((one) => one === undefined || isDeletion(one))
   }
 
   /** Called only in schedules with other kinds. In schedules of images alone people have clones, which they keep. */
