@@ -1,3 +1,4 @@
+import { fromTime, toShortTime } from '../operator/base/time.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { type Lab, type LabChoice, labsOf, patchLab } from './labs.ts'
@@ -21,7 +22,7 @@ export async function extendLabs(
   return await tellOutcomes(labs, output, print, async (lab) => {
     const { name } = lab.metadata
     const endMs = untilMs ?? laterEnd(lab, byMs ?? 0, clock.now())
-    const expiresAt = new Date(endMs).toISOString().replace(/\.\d+Z$/, 'Z')
+    const expiresAt = toShortTime(Math.floor(endMs / 1_000) * 1_000)
     const isOff = lab.spec?.powerState === 'Halted'
     return await patchLab(
       client,
@@ -33,6 +34,5 @@ export async function extendLabs(
 }
 
 function laterEnd({ status }: Lab, byMs: number, now: number): number {
-  const end = Date.parse(status?.expiresAt ?? '')
-  return byMs + (Number.isNaN(end) ? now : Math.max(end, now))
+  return byMs + Math.max(fromTime(status?.expiresAt) ?? now, now)
 }

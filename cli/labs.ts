@@ -1,4 +1,5 @@
 import { type WorkspaceSpec, type WorkspaceStatus, workspace } from '@open-terrain/constructs'
+import { compareTexts } from '../operator/base/messages.ts'
 import { isApiError } from '../operator/kube/api-error.ts'
 import { find } from '../operator/kube/find.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
@@ -30,7 +31,7 @@ export async function labsOf(client: KubeClient, choice: LabChoice): Promise<rea
     const listing = { project: lean, ...(selector !== undefined && { labelSelector: selector }) }
     for await (const lab of listAll(client, workspace, listing)) labs.push(lab)
     if (labs.length === 0) throw new CommandError('notFound', nothingFor(selector))
-    return labs.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+    return labs.toSorted((a, b) => compareTexts(a.metadata.name, b.metadata.name))
   }
   const found = await Promise.all([...new Set(names)].map(async (name) => ({ name, lab: await findLab(client, name) })))
   const missing = found.filter(({ lab }) => lab === undefined).map(({ name }) => name)

@@ -1,6 +1,7 @@
-import { parseDuration } from '@open-terrain/constructs'
+import { type PowerState, parseDuration } from '@open-terrain/constructs'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { messageOf } from '../operator/base/messages.ts'
+import { fromTime } from '../operator/base/time.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { CommandError, EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { extendLabs } from './extend-labs.ts'
@@ -93,7 +94,7 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     return { names, output, ...(selector !== undefined && { selector }), ...(all && { all }) }
   }
 
-  const powerVerb = (name: 'start' | 'stop', powerState: 'Running' | 'Halted', description: string) =>
+  const powerVerb = (name: 'start' | 'stop', powerState: PowerState, description: string) =>
     verb(name, description)
       .option('-w, --wait', `wait until each lab is ${powerState === 'Halted' ? 'off' : 'Ready'}`)
       .addOption(new Option('--timeout <duration>', 'how long to wait').argParser(duration).default(WAIT_MS, '15m'))
@@ -157,8 +158,8 @@ function duration(text: string): number {
 }
 
 function time(text: string): number {
-  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(ms)) throw new InvalidArgumentError('write a time, such as 2026-01-31T18:00:00Z')
+  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? fromTime(text) : undefined
+  if (ms === undefined) throw new InvalidArgumentError('write a time, such as 2026-01-31T18:00:00Z')
   return ms
 }
 

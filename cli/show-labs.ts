@@ -1,3 +1,4 @@
+import type { PowerState } from '@open-terrain/constructs'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { type Lab, type LabChoice, labsOf } from './labs.ts'
 import { shortDuration, tableOf } from './table.ts'
@@ -16,7 +17,7 @@ interface LabRow {
   readonly total?: number | undefined
   /** Of those that are ready: members that are off. */
   readonly halted?: number | undefined
-  readonly powerState: 'Running' | 'Halted'
+  readonly powerState: PowerState
   readonly waitingFor?: string | undefined
   /** When it ends, in RFC 3339. Absent: it has no end. */
   readonly expiresAt?: string | undefined

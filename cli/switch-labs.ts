@@ -1,3 +1,4 @@
+import type { PowerState } from '@open-terrain/constructs'
 import { sleep } from '../operator/base/clock.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { ExitCode } from './exit-codes.ts'
@@ -7,8 +8,6 @@ import type { Surroundings } from './surroundings.ts'
 
 /** How often a lab is looked at that is waited for. */
 const POLL_MS = 2_000
-
-type PowerState = 'Running' | 'Halted'
 
 interface SwitchOptions extends LabChoice {
   /** How long to wait until each lab is so, in milliseconds. Undefined: not at all. */

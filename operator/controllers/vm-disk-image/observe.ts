@@ -89,8 +89,7 @@ function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources:
     const knownPodUid = isKnown ? importerPodUID : undefined
     const wasDue = isKnown && reason === 'CDINotResponding'
     const { claims } = caches.cluster
-    const isOfDownload = (pod: PodView) => pod.importer.starts > 0 || !isNeedless(pod, claims)
-    const importers = importersOf(running, caches.cluster).filter(isOfDownload)
+    const importers = importersOf(running, caches.cluster).filter((pod) => !isUnstartedAndNeedless(pod, claims))
     const claim = claims.get(keyOf(running.metadata))
     const sight = { dataVolume: running, hasClaim: claim !== undefined, importers, knownPodUid, wasDue }
     const claimRefusal = claimRefusalOf(image, sight, claim, sources)
@@ -103,9 +102,13 @@ function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources:
   return progress.recall(uid, dataVolumeUID, pods)
 }
 
+/** Reports whether a pod fills nothing and has downloaded nothing: one that CDI has made although the claim was filled. */
+function isUnstartedAndNeedless(pod: PodView, claims: ImporterCaches['claims']): boolean {
+  return pod.importer.starts === 0 && isNeedless(pod, claims)
+}
+
 function needlessOf(dataVolumes: readonly DataVolumeView[], cluster: ClusterCaches): ImageWorld['needless'] {
-  const isLeft = (pod: PodView) =>
-    isAlive(pod) && !isTerminating(pod) && pod.importer.starts === 0 && isNeedless(pod, cluster.claims)
+  const isLeft = (pod: PodView) => isAlive(pod) && !isTerminating(pod) && isUnstartedAndNeedless(pod, cluster.claims)
   const found = dataVolumes.filter(isFinished).map((one): [string, PodView[]] => {
     return [one.metadata.uid ?? '', importersOf(one, cluster).filter(isLeft)]
   })

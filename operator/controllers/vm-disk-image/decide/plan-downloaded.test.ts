@@ -18,6 +18,24 @@ const refreshed = (overrides: ImageWorldOverrides = {}) => {
   return { walk, before }
 }
 
+const changeClaim = (walk: ImageWalk, more: Partial<ObjectMeta>) => {
+  const claims = walk.world.claims.map((one) => ({ ...one, metadata: { ...one.metadata, ...more } }))
+  return walk.set({ claims })
+}
+
+const atSnapshot = (overrides: ImageWorldOverrides = {}) => {
+  const walk = new ImageWalk(overrides)
+  walk.settle().admit().succeed()
+  return walk
+}
+
+const reclassed = () => {
+  const walk = published()
+  const first = walk.status.artifact?.name
+  walk.edit({ snapshotClass: 'other' }).after(MINUTE)
+  return { walk, first }
+}
+
 describe('binding', () => {
   describe('the happy path', () => {
     it('waits for the claim to be bound before it takes the snapshot', () => {
@@ -33,11 +51,6 @@ describe('binding', () => {
 
   describe('a claim that is the artifact', () => {
     const aGolden = () => published({ spec: { snapshotClass: undefined } })
-
-    const changeClaim = (walk: ImageWalk, more: Partial<ObjectMeta>) => {
-      const claims = walk.world.claims.map((one) => ({ ...one, metadata: { ...one.metadata, ...more } }))
-      return walk.set({ claims })
-    }
 
     it('and is being deleted, though still bound and in use, serves nobody: said once, and nothing is published', () => {
       const walk = changeClaim(aGolden(), { deletionTimestamp: '2026-01-01T01:00:00Z' })
@@ -155,12 +168,6 @@ describe('snapshotting', () => {
   })
 
   describe('a snapshot', () => {
-    const atSnapshot = (overrides: ImageWorldOverrides = {}) => {
-      const walk = new ImageWalk(overrides)
-      walk.settle().admit().succeed()
-      return walk
-    }
-
     it('shows the trouble of its controller', () => {
       const walk = atSnapshot()
       const snapshots = walk.world.snapshots.map((one) => ({ ...one, error: 'driver is down' }))
@@ -185,13 +192,6 @@ describe('snapshotting', () => {
   })
 
   describe('another snapshotClass', () => {
-    const reclassed = () => {
-      const walk = published()
-      const first = walk.status.artifact?.name
-      walk.edit({ snapshotClass: 'other' }).after(MINUTE)
-      return { walk, first }
-    }
-
     it('takes a new snapshot without a download, and the old one serves meanwhile', () => {
       const { walk, first } = reclassed()
       expect(walk.stand).toBe('Snapshotting/Snapshotting')
@@ -210,12 +210,6 @@ describe('snapshotting', () => {
 
 describe('retaking', () => {
   describe('a snapshot', () => {
-    const atSnapshot = (overrides: ImageWorldOverrides = {}) => {
-      const walk = new ImageWalk(overrides)
-      walk.settle().admit().succeed()
-      return walk
-    }
-
     it('that does not get ready is taken again after snapshotTimeout, without another download', () => {
       const walk = atSnapshot()
       expect(walk.plan().requeue?.afterMs).toBe(HOUR)
@@ -383,11 +377,6 @@ describe('steady', () => {
   describe('a claim that is the artifact', () => {
     const aGolden = () => published({ spec: { snapshotClass: undefined } })
 
-    const changeClaim = (walk: ImageWalk, more: Partial<ObjectMeta>) => {
-      const claims = walk.world.claims.map((one) => ({ ...one, metadata: { ...one.metadata, ...more } }))
-      return walk.set({ claims })
-    }
-
     it('serves on when somebody took our labels off it', () => {
       const walk = changeClaim(aGolden(), { labels: {} })
       const before = walk.log.length
@@ -398,13 +387,6 @@ describe('steady', () => {
   })
 
   describe('another snapshotClass', () => {
-    const reclassed = () => {
-      const walk = published()
-      const first = walk.status.artifact?.name
-      walk.edit({ snapshotClass: 'other' }).after(MINUTE)
-      return { walk, first }
-    }
-
     it('retires the snapshot by the earlier class ten minutes after the new one was published, and the volume never', () => {
       const { walk, first } = reclassed()
       walk.snapshotReady().after(10 * MINUTE - 1)

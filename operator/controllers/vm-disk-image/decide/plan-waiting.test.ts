@@ -72,6 +72,14 @@ const due = (walk: ImageWalk) => fromTime(walk.status.nextRetryTime) ?? Number.N
 
 const ended = (walk: ImageWalk) => fromTime(walk.status.attempts?.at(-1)?.endedAt) ?? Number.NaN
 
+const refused = (until: number | undefined, reason: 'QuotaExceeded' | 'RejectedByCDI') => {
+  const walk = new ImageWalk()
+  walk.settle()
+  const { revision = '', budget } = walk.status
+  walk.set({ refusal: { revision, budgetKey: budget?.key ?? '', reason, message: 'no', until } }).settle()
+  return walk
+}
+
 describe('suspended', () => {
   describe('suspend', () => {
     it('takes a waiting image out of the queue; resuming queues it again, at the end', () => {
@@ -115,14 +123,6 @@ describe('suspended', () => {
 
 describe('rejected', () => {
   describe('a refused DataVolume', () => {
-    const refused = (until: number | undefined, reason: 'QuotaExceeded' | 'RejectedByCDI') => {
-      const walk = new ImageWalk()
-      walk.settle()
-      const { revision = '', budget } = walk.status
-      walk.set({ refusal: { revision, budgetKey: budget?.key ?? '', reason, message: 'no', until } }).settle()
-      return walk
-    }
-
     it('that will never be taken is a failure until the spec changes, also after a restart', () => {
       const walk = refused(undefined, 'RejectedByCDI')
       expect(walk.stand).toBe('Failed/RejectedByCDI')
@@ -677,14 +677,6 @@ describe('blocked', () => {
   })
 
   describe('a refused DataVolume', () => {
-    const refused = (until: number | undefined, reason: 'QuotaExceeded' | 'RejectedByCDI') => {
-      const walk = new ImageWalk()
-      walk.settle()
-      const { revision = '', budget } = walk.status
-      walk.set({ refusal: { revision, budgetKey: budget?.key ?? '', reason, message: 'no', until } }).settle()
-      return walk
-    }
-
     it('that may be taken later waits, and says so', () => {
       const walk = new ImageWalk()
       const late = refused(walk.now + MINUTE, 'QuotaExceeded')

@@ -1,7 +1,7 @@
 import { formatDuration, type ParsedWorkspaceSpec, parseDuration, type WorkspaceStatus } from '@open-terrain/constructs'
 import type { ExpiryAction, ExpirySource } from '@open-terrain/constructs/operator'
 import { memoized } from '../../../base/memoized.ts'
-import { fromTime, toTime } from '../../../base/time.ts'
+import { fromTime, toShortTime, toTime } from '../../../base/time.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { type Removal, removalOf } from '../../../runtime/plan.ts'
@@ -212,7 +212,7 @@ function knownEnd(status: WorkspaceStatus): End | undefined {
 }
 
 function recordOf({ atMs, expiry }: End): ExpiryRecord {
-  return { expiresAt: toTime(atMs).replace('.000Z', 'Z'), expiry }
+  return { expiresAt: toShortTime(atMs), expiry }
 }
 
 function recorded({ expiresAt, expiry }: WorkspaceStatus): ExpiryRecord {
