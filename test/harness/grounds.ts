@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { POLICY_NAME } from '@open-terrain/constructs'
+import { POLICY_NAME, POLICY_STATUS_NAME } from '@open-terrain/constructs'
+import { expect, vi } from 'vitest'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import type { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
@@ -60,6 +61,26 @@ export class Grounds {
       const version = resourceVersion === undefined ? {} : { resourceVersion }
       await this.client.replace(CONFIG_MAP, { ...wanted, metadata: { ...metadata, ...version } })
     }
+  }
+
+  /**
+   * Sets the policy, and resolves when an operator has said that all of these values are in force. Watches of several kinds are not ordered: what is changed
+   * after `setPolicy` alone may be seen before the policy.
+   */
+  async changePolicy(data: Readonly<Record<string, string>>): Promise<void> {
+    await this.setPolicy(data)
+    const status = { namespace: this.operatorNamespace, name: POLICY_STATUS_NAME }
+    const inForce = async () => {
+      const { data: said } = (await this.client.get(CONFIG_MAP, status)) as KubeObject & {
+        data?: Record<string, string>
+      }
+      return said?.values?.split('\n')
+    }
+    const wanted = Object.entries(data).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
+    await vi.waitFor(async () => expect(await inForce()).toEqual(expect.arrayContaining(wanted)), {
+      timeout: 60_000,
+      interval: 50,
+    })
   }
 
   async createNamespace(name: string): Promise<void> {

@@ -114,7 +114,7 @@ describe('the policy', () => {
     const short = { diskSize: undefined as never, sourceType: undefined as never, storageClass: undefined as never }
     for (const name of ['running', 'early']) await world.createImage(name, short)
     await world.untilReason('early', 'Queued')
-    await world.setPolicy({ ...policy, defaultDiskSize: '32Mi' })
+    await world.changePolicy({ ...policy, defaultDiskSize: '32Mi' })
     await world.createImage('late', short)
     await world.untilReason('late', 'Queued')
     release()

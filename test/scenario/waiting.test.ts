@@ -181,7 +181,7 @@ describe('an image that lacks something', () => {
       status: 400,
       message: expect.stringContaining('strict decoding error: unknown field "spec.source.http.checksum"'),
     })
-    await world.setPolicy({ concurrency: '0' })
+    await world.changePolicy({ concurrency: '0' })
     await world.client.mergePatch(CUSTOM_RESOURCE_DEFINITION, key, { spec })
     await world.untilReason('pinned', 'Paused')
     await world.finish()
