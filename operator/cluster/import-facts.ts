@@ -39,7 +39,7 @@ export const NOTHING_SEEN: Observation = {
   isImporterLost: false,
 }
 
-/** Reports whether its importer can no longer download. Any other DataVolume holds a slot. */
+/** Reports whether its importer can no longer download. Until then it counts against the limit; its slot is free with the next write of the ledger. */
 export function isFinished(dataVolume: DataVolumeView): boolean {
   return dataVolume.phase === 'Succeeded' && !isImportingAgain(dataVolume)
 }

@@ -20,7 +20,7 @@ export interface Holder {
 }
 
 /**
- * What may keep a slot beside an importer. `claim`: CDI may still fill it. `doubtful`: a pod or a claim that may be its own, or a stranger's. `abandoned`: an
+ * What may keep a slot beside an importer. `claim`: a PersistentVolumeClaim that CDI may still fill. `doubtful`: a pod or a claim that may be its own, or a stranger's. `abandoned`: an
  * importer whose DataVolume is gone and whose claim nobody deletes.
  */
 export type SlotWait = 'claim' | 'doubtful' | 'abandoned'

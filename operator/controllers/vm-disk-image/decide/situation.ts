@@ -62,7 +62,10 @@ export const SITUATIONS = {
   },
   running: { what: 'its DataVolume downloads, or waits for its importer', phases: ['Syncing'] },
   admitted: { what: 'it has a slot, and its DataVolume is to be created', phases: ['as before', 'Queued'] },
-  freeing: { what: 'it has a slot, and downloads nothing more: the slot is about to be freed', phases: ['as before'] },
+  freeing: {
+    what: 'it has a slot, and downloads nothing more: the admission frees it when nothing is left',
+    phases: ['as before'],
+  },
   binding: { what: 'its download is finished, and the claim is not bound yet', phases: ['Snapshotting'] },
   volumeLost: {
     what: 'its download is finished, but the claim has lost its volume: only people can bring it back',

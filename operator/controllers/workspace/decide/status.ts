@@ -44,6 +44,7 @@ const WAITING_FOR_MAX = 256
 /** Characters of the whole message. Texts of others are already redacted here, and a command must stay as it was rendered. */
 const MESSAGE_MAX = 4_000
 
+/** Conditions that are not always there: each is taken away when it does not hold any more. All others stay as they were. */
 const PASSING: ReadonlySet<string> = new Set([TYPE.NetworksIsolated, TYPE.SpecWarning])
 
 /** Returns the whole status. Of the one before, only the transition times of its conditions are kept, and what had data. */
@@ -66,7 +67,6 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const isolation = isolationCondition(world)
   const warnings = specWarningsOf(world, judged)
   const passing = [...(isolation ? [isolation] : []), ...(warnings ? [warnings.condition] : [])]
-  // These do not stay when they do not hold any more.
   const known = workspace.status.conditions?.filter(
     ({ type }) => !PASSING.has(type) || passing.some((one) => one.type === type),
   )

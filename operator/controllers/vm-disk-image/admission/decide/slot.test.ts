@@ -140,7 +140,8 @@ function isPossible(move: Move, { slot, book, now }: Place): boolean {
 
 function written({ book, now }: Place, move: Move): Book {
   const seen = move.kind === 'seen' ? move : book.seen
-  const doubted = isSameEnd(book.seen, seen) ? book.doubtSince : undefined
+  const isEnded = seen.download === undefined && seen.isImporterAlive
+  const doubted = isSameEnd(book.seen, seen) && !isEnded ? book.doubtSince : undefined
   const next = { ...book, seen, doubtSince: doubted }
   switch (move.kind) {
     case 'taken':
@@ -179,7 +180,7 @@ function doubtAfter(
   return isDoubted ? (since ?? now) : since
 }
 
-/** Whether the wait for what is doubtful goes on: for the rest of a DataVolume that is gone, or of one that is going. */
+/** Whether the wait for what is doubtful is about the same: the rest of a DataVolume that is gone, or of one that is going. An importer that is seen ends it. */
 function isSameEnd(before: Seen, after: Seen): boolean {
   const [one, other] = [before.download, after.download]
   return one === undefined ? other === undefined : one.state === 'ending' && other?.state === 'ending'

@@ -350,7 +350,11 @@ function afterSight(slot: Slot, { download, isImporterAlive, isAsPlanned }: Seen
   if (slot.state === 'asked') return { ...slot, isThere: download !== undefined }
   if (download === undefined) {
     if (slot.state === 'empty' && !slot.isByDownload) return slot
-    return inState(withoutDoubtOf(slot, 'ending'), slot.wanted !== undefined && isAsPlanned ? 'claimed' : 'left')
+    // Looks stop while the caches know an importer: what it leaves is waited for from its end on.
+    return inState(
+      isImporterAlive ? withoutDoubtOf(slot) : withoutDoubtOf(slot, 'ending'),
+      slot.wanted !== undefined && isAsPlanned ? 'claimed' : 'left',
+    )
   }
   const there = slot.state === download.state ? slot : withoutDoubtOf(slot)
   const isOver = download.state === 'over' || download.isTimedOut
