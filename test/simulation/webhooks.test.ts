@@ -37,6 +37,8 @@ const failing = (why: string): Fate => ({
 /** The operator does not wait this long for a response. */
 const HANGING: Fate = { kind: 'loseRequest', answerMs: 30 * SECOND }
 
+const POLICY = { namespace: OPERATOR_NAMESPACE, name: 'sync-operator-policy' }
+
 interface SceneOptions {
   readonly concurrency?: number
   readonly names?: readonly string[]
@@ -62,7 +64,7 @@ class Scene implements AsyncDisposable {
     for (const name of [OPERATOR_NAMESPACE, 'images']) this.#create(NAMESPACE, { name })
     this.#create(STORAGE_CLASS, { name: 'fast' }, { provisioner: 'sandbox.example.com' })
     const data = { concurrency: String(concurrency), retryLimit: '0' }
-    this.#create(CONFIG_MAP, { namespace: OPERATOR_NAMESPACE, name: 'sync-operator-policy' }, { data })
+    this.#create(CONFIG_MAP, POLICY, { data })
     this.#cluster.onCommit(({ resource, type, object }) => {
       if (resource !== DATA_VOLUME) return
       if (type === 'ADDED') this.made.push(imageIn(object.metadata.name))
@@ -131,6 +133,10 @@ class Scene implements AsyncDisposable {
 
   get elapsedMs(): number {
     return this.#time.elapsedMs
+  }
+
+  setConcurrency(concurrency: string): void {
+    this.#cluster.admin.mergePatch(CONFIG_MAP, POLICY, { data: { concurrency } })
   }
 
   async pass(ms: number): Promise<void> {
@@ -270,6 +276,27 @@ describe("CDI's webhook that does not work", () => {
     await scene.pass(2 * MINUTE)
     expectBothSynced(scene)
     expect(scene.made).toEqual(['first', 'second'])
+  })
+})
+
+describe('concurrency 0', () => {
+  it('is told to an image that has a slot and has not begun, at once, and is taken back', async () => {
+    await using scene = new Scene()
+    scene.answer = () => HANGING
+    await scene.pass(MINUTE)
+    expect(scene.standOf('first')).toMatchObject({ phase: 'Queued', reason: 'CreateFailed' })
+    scene.setConcurrency('0')
+    await scene.pass(10 * SECOND)
+    const asked = scene.asked.length
+    for (const name of ['first', 'second'])
+      expect(scene.standOf(name)).toMatchObject({ phase: 'Queued', reason: 'Paused' })
+    expect(scene.image('first').status?.message).toContain('it has a slot')
+    await scene.pass(30 * MINUTE)
+    expect([scene.asked.length, scene.holders]).toMatchObject([asked, [{ name: 'first' }]])
+    scene.answer = () => HOP
+    scene.setConcurrency('1')
+    await scene.pass(2 * MINUTE)
+    expectBothSynced(scene)
   })
 })
 
