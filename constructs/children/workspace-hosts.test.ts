@@ -86,6 +86,9 @@ describe('the names that a member knows', () => {
     ])
     expect(linesOf(spec, 'plain')).not.toContainEqual(expect.stringContaining('r1'))
     expect(renderContainerCluster(clusterOf(spec, 'router')).spec.template.spec.hostname).toBe('r1')
+    // A machine whose address nobody knows is not in the file. So its name is free there.
+    const asGuest = parsed(named({ router: { hostname: 'guest' } }))
+    expect(linesOf(asGuest, 'router')).toContain('10.0.0.1 router guest')
     // Nobody is restarted for an alias.
     const without = parsed(named({ router: { hostname: 'r1' } }))
     expect(renderContainerCluster(clusterOf(spec, 'router'))).toEqual(

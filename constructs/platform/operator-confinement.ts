@@ -33,6 +33,9 @@ const ALL: MatchedResources['operations'] = ['CREATE', 'UPDATE', 'DELETE']
 const ADMISSION = 'admissionregistration.k8s.io/v1'
 /** On what CDI makes for a download, such as its claim for scratch space. */
 const OF_CDI = "one.metadata.?labels['app'].orValue('') == 'containerized-data-importer'"
+/** The claim that an importer fills, and whose volume then moves to its owner. CDI gives it neither the label nor those of the DataVolume. */
+const PRIME_OF_CDI =
+  "one.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == 'PersistentVolumeClaim' && one.metadata.name == 'prime-' + owner.uid)"
 
 /** CEL: whether `object` has one of these labels, or an owner of our API. The operator cannot give either to an object that has neither. */
 function isOurs(object: string, labels: readonly string[]): string {
@@ -173,7 +176,7 @@ export const CONFINED: readonly Confined[] = [
   },
   {
     groups: { '': ['persistentvolumeclaims'] },
-    expression: `request.operation == 'CREATE' ? (${IN_A_LAB} && ${OF_A_LAB}) || (${OF_A_MACHINE}) : ${staysOurs([LABELS.workspaceUid, ...VM_OR_IMAGE], ` || ${OF_CDI}`)}`,
+    expression: `request.operation == 'CREATE' ? (${IN_A_LAB} && ${OF_A_LAB}) || (${OF_A_MACHINE}) : ${staysOurs([LABELS.workspaceUid, ...VM_OR_IMAGE], ` || ${OF_CDI} || ${PRIME_OF_CDI}`)}`,
     message:
       'creates claims of Workspaces in their namespaces, and empty disks of machines, and changes and deletes only those, and claims of images and machines',
     onlyIf:

@@ -1,16 +1,18 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { apiError } from '../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { DATA_VOLUME } from '../kube/resource-types.ts'
 import { EventRecorder } from './event-recorder.ts'
 import { aLookBench } from './look-bench.fixtures.ts'
 import { ObjectController } from './object-controller.ts'
 import type { ObjectPlan } from './plan.ts'
+import { Refusals } from './refusals.ts'
 import { Store } from './store.ts'
 
 const NOTHING: ObjectPlan = { status: {}, finalizer: 'keep', apply: [], remove: [], events: [] }
 
 /** Starts a controller whose plans do nothing, with the object `n/old` in its store from the start. */
-async function start() {
+async function start(refused?: string) {
   const { basics } = aLookBench()
   const { clock } = basics
   const store = new Store<KubeObject>()
@@ -28,7 +30,10 @@ async function start() {
     store,
     listen: () => [() => (stopped += 1)],
     onGone: ({ metadata }) => gone.push(metadata.name),
-    states: { reasons: {} },
+    states: { reasons: { Refused: '' } },
+    refusals: new Refusals(),
+    prepare: ({ metadata }) =>
+      metadata.name === refused ? Promise.reject(apiError('Rejected', { status: 403 })) : Promise.resolve(),
     gauges: { readFrom: (objects) => shown.push(objects && [...objects()].length) },
     loops: [
       {
@@ -62,7 +67,8 @@ async function start() {
     await clock.advance(1)
     return seen.splice(0)
   }
-  return { store, taken, end, gone, shown, loops, stopped: () => stopped }
+  const gauges = () => basics.runtimeMetrics.render()
+  return { store, taken, end, gone, shown, loops, gauges, clock, stopped: () => stopped }
 }
 
 function put(store: Store<KubeObject>, name: string, resourceVersion: string): KubeObject {
@@ -107,4 +113,15 @@ it('gauges show the objects, and loops run, as long as it serves', async () => {
     [1, undefined],
     ['runs', 'ends'],
   ])
+})
+
+it('gauges show what is refused, and since when, though the status of the object cannot say so', async () => {
+  const { store, gauges, clock, taken } = await start('new')
+  put(store, 'new', '2')
+  await clock.advance(60_000)
+  expect(await gauges()).toContain('ot_state_objects{kind="DataVolume",phase="Unknown",reason="Refused"} 1')
+  expect(await gauges()).toMatch(/ot_state_longest_seconds\{kind="DataVolume",phase="Unknown",reason="Refused"\} 60\b/)
+  store.remove(put(store, 'new', '3'))
+  await taken()
+  expect(await gauges()).not.toContain('Refused')
 })

@@ -7,7 +7,7 @@ import { type LiveReads, Preconditions } from './preconditions.ts'
 import type { Refusals } from './refusals.ts'
 import { type Requeue, type StatusThrottle, sooner } from './requeue.ts'
 import type { Services } from './services.ts'
-import type { KindStates } from './state-gauges.ts'
+import { DELETING, type KindStates, type ObjectState, type StatefulObject } from './state-gauges.ts'
 import type { Readable, Store } from './store.ts'
 import { WorkQueue } from './work-queue.ts'
 
@@ -49,6 +49,9 @@ export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> exten
   readonly onError?: (primary: P, error: unknown) => void
 }
 
+/** As in the reasons of every kind. */
+const REFUSED = 'Refused'
+
 /** The controller of one kind, while this process leads. For each key it observes, plans and applies. */
 export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
   readonly queue: WorkQueue
@@ -74,7 +77,7 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { type, store, gauges, states, loops = [] } = this.#kind
+    const { type, store, gauges, loops = [] } = this.#kind
     const { clock, runtimeMetrics } = this.#services
     const name = type.kind.toLowerCase()
     const controller = new Controller({
@@ -86,7 +89,10 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
       workers: WORKERS,
       metrics: runtimeMetrics.forController(name),
     })
-    const stops = [...this.#listen(), runtimeMetrics.states.observe(type.kind, clock, () => store.values(), states)]
+    const stops = [
+      ...this.#listen(),
+      runtimeMetrics.states.observe(type.kind, clock, () => store.values(), this.#states()),
+    ]
     gauges?.readFrom(() => store.values())
     try {
       await Promise.all([controller, ...loops].map((one) => one.run(signal)))
@@ -94,6 +100,18 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
       for (const stop of stops) stop()
       gauges?.readFrom(undefined)
     }
+  }
+
+  /** A status that cannot be written does not say that it is refused, so the gauges do. */
+  #states(): KindStates<P> {
+    const { states, refusals } = this.#kind
+    const refused = ({ metadata, status }: StatefulObject): readonly ObjectState[] => {
+      const since = refusals?.since(metadata.uid ?? '')
+      if (since === undefined) return []
+      const phase = metadata.deletionTimestamp === undefined ? (status?.phase ?? 'Unknown') : DELETING
+      return [{ phase, reason: REFUSED, since }]
+    }
+    return { ...states, more: (object, now) => [...(states.more?.(object, now) ?? []), ...refused(object)] }
   }
 
   #listen(): readonly (() => void)[] {
@@ -154,7 +172,7 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     const primary = store.get(key)
     if (primary === undefined) return
     const { uid = '' } = primary.metadata
-    const isNew = refusals?.note(uid, error) === true
+    const isNew = refusals?.note(uid, error, this.#services.clock.now()) === true
     if (childRefusals?.takeChange(uid) === true || isNew) this.queue.add(key)
     onError?.(primary, error)
   }

@@ -3,25 +3,33 @@ import { type ApiError, type ApiErrorReason, isApiError, isUnknownField } from '
 
 /** The API server's last refusal of something that an object needs, in its own words, by uid of the object. */
 export class Refusals {
-  readonly #texts = new Map<string, string>()
+  readonly #refusals = new Map<string, { readonly text: string; readonly since: number }>()
   readonly #failures = new FailureCount()
 
   of(uid: string): string | undefined {
-    return this.#texts.get(uid)
+    return this.#refusals.get(uid)?.text
   }
 
-  /** Returns whether the refusal is new. A different text does not count: one that always differs must not cause a loop. */
-  note(uid: string, error: unknown): boolean {
+  /** Returns since when writes are refused, in milliseconds; undefined if none is. */
+  since(uid: string): number | undefined {
+    return this.#refusals.get(uid)?.since
+  }
+
+  /**
+   * Returns whether the refusal is new. A different text does not count: one that always differs must not cause a loop.
+   * @param now in milliseconds
+   */
+  note(uid: string, error: unknown, now: number): boolean {
     if (!this.#failures.isAnswer(uid, error)) return false
-    const isNew = !this.#texts.has(uid)
-    this.#texts.set(uid, redactUrls(refusalText(error)))
-    return isNew
+    const since = this.since(uid)
+    this.#refusals.set(uid, { text: redactUrls(refusalText(error)), since: since ?? now })
+    return since === undefined
   }
 
   /** Called when the write was accepted or the object is gone. Returns whether it was refused before. */
   clear(uid: string): boolean {
     this.#failures.forget(uid)
-    return this.#texts.delete(uid)
+    return this.#refusals.delete(uid)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../operator/kube/resource-types.ts'
 import { POPULATED_FOR, PRE_POPULATED } from './annotations.ts'
 import { Delays } from './delays.ts'
@@ -40,6 +40,8 @@ export function isToBeRestored({ metadata }: KubeObject): boolean {
  */
 export class Restores extends KubevirtController {
   readonly #delays = new Delays(this.world)
+  /** Claims as the snapshot has them, by restore and name: a restore in place deletes them first. */
+  readonly #deleted = new Map<string, Claim>()
 
   constructor(parts: KubevirtParts) {
     super('kubevirt restores', parts)
@@ -90,8 +92,10 @@ export class Restores extends KubevirtController {
   }
 
   /** CDI is told to create no claim, before the claim of its DataVolume is deleted. */
-  async #deleteClaim(claim: Claim, { name }: RestoreRequest): Promise<void> {
+  async #deleteClaim(claim: Claim, request: RestoreRequest): Promise<void> {
+    const { name } = request
     const { namespace } = claim.metadata
+    this.#deleted.set(`${markOf(request)} ${keyOf(claim.metadata)}`, claim)
     const owner = this.world.dataVolumes.get(`${namespace}/${claim.metadata.name}`)
     if (owner !== undefined && ownerUid(claim.metadata, 'DataVolume') === uidOf(owner)) {
       const marks = { metadata: { annotations: { [RESTORE_NAME]: name, [PRE_POPULATED]: 'true' } } }
@@ -105,13 +109,14 @@ export class Restores extends KubevirtController {
     const { claims, dataVolumes } = this.world
     const dataVolume = dataVolumes.get(`${namespace}/${source}`)
     const isAdopted = request.isInPlace && dataVolume?.metadata.annotations?.[PRE_POPULATED] !== undefined
-    const before = claims.get(`${namespace}/${source}`) ?? dataVolume
+    const claim = claims.get(`${namespace}/${source}`) ?? this.#deleted.get(`${markOf(request)} ${namespace}/${source}`)
+    const before = claim ?? dataVolume
     const annotations = {
       [RESTORE_NAME]: request.name,
       [LAST_RESTORE]: markOf(request),
       ...(isAdopted && { [POPULATED_FOR]: source }),
     }
-    const { storageClassName } = claims.get(`${namespace}/${source}`)?.spec ?? dataVolume?.spec.storage ?? {}
+    const { storageClassName } = claim?.spec ?? dataVolume?.spec.storage ?? {}
     const dataSource = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: `snapshot-of-${source}` }
     await this.world.create(PERSISTENT_VOLUME_CLAIM, claims, {
       apiVersion: 'v1',

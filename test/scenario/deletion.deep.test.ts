@@ -1,7 +1,13 @@
 import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import { DATA_SOURCE, DATA_VOLUME, NAMESPACE, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
+import {
+  DATA_SOURCE,
+  DATA_VOLUME,
+  NAMESPACE,
+  PERSISTENT_VOLUME_CLAIM,
+  VOLUME_SNAPSHOT,
+} from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
 import { IMAGE } from '../harness/kinds.ts'
@@ -113,6 +119,32 @@ describe('the deletion of an image', () => {
     expect(left.map(({ metadata }) => metadata.uid)).toEqual([download?.metadata.uid])
     expect(world.downloads('doomed')).toBe(1)
     await remove(world, left)
+    await world.finish()
+  })
+
+  it('of its DataVolume alone, with --cascade=orphan, costs others its slot for no longer than an attempt may take', async () => {
+    const policy = { concurrency: '1', retryBackoffDuration: '10ms' }
+    await using world = await World.start(cluster(), { policy })
+    const release = await heldDownload(world, 'doomed')
+    await world.queueImage('next')
+    const [download] = world.childrenOf('doomed')
+    const key = { namespace: world.namespace, name: download?.metadata.name ?? '' }
+    const find = () => world.client.get(PERSISTENT_VOLUME_CLAIM, key).catch(() => undefined)
+    await world.client.delete(DATA_VOLUME, key, { propagationPolicy: 'Orphan' })
+    await world.untilImage('doomed', 'told of its claim', ({ status }) =>
+      (status?.message ?? '').includes(`PersistentVolumeClaim ${key.name} is still there`),
+    )
+    const left = await find()
+    expect([left?.metadata.ownerReferences, left?.metadata.deletionTimestamp]).toEqual([undefined, undefined])
+    expect(world.holds('doomed')).toBe(true)
+    // The rule that confines the operator must let it delete a claim that nobody owns.
+    await world.setPolicy({ ...policy, attemptTimeout: '2s' })
+    await world.untilSynced('next')
+    expect((await find())?.metadata.uid).not.toBe(left?.metadata.uid)
+    await world.setPolicy(policy)
+    release()
+    const { status } = await world.untilSynced('doomed')
+    expect(status?.attempts).toMatchObject([{ downloads: 1 }, { outcome: 'Succeeded' }])
     await world.finish()
   })
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { PERSISTENT_VOLUME_CLAIM } from '../../operator/kube/resource-types.ts'
 import { OPERATOR_NAMESPACE } from '../../sandbox/control-plane/cluster.ts'
 import { ApiUser, type Write } from '../harness/api-user.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
@@ -23,6 +24,8 @@ let operator: ApiUser
 let connection: Connection
 let client: HttpKubeClient
 let workspaceUid = ''
+/** Name of a claim as CDI makes it to fill another one. */
+let prime = ''
 
 const at = (path: string) => `/${path}?dryRun=All`
 const inTeam = (api: string, rest: string) => `${api}/namespaces/team/${rest}`
@@ -164,6 +167,11 @@ beforeAll(async () => {
   })
   await must(inTeam('api/v1', 'secrets'), { metadata: named })
   await must(inTeam('api/v1', 'persistentvolumeclaims'), claim(named))
+  const { metadata: target } = await client.get(PERSISTENT_VOLUME_CLAIM, { namespace: 'team', ...named })
+  const owner = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name: named.name, uid: target.uid ?? '' }
+  prime = `prime-${owner.uid}`
+  for (const name of [prime, 'prime-theirs'])
+    await must(inTeam('api/v1', 'persistentvolumeclaims'), claim({ name, ownerReferences: [owner] }))
   await must(inTeam('api/v1', 'resourcequotas'), { metadata: named, spec: { hard: { pods: '10' } } })
   await must(inTeam('apis/networking.k8s.io/v1', 'networkpolicies'), { metadata: named, spec: { podSelector: {} } })
   await must(inTeam(MULTUS, 'network-attachment-definitions'), network(named))
@@ -331,6 +339,7 @@ const REFUSED: readonly Attempt[] = [
     () => claim(ofMachine('any')),
   ],
   ['delete a claim of others', 'DELETE', inTeam('api/v1', 'persistentvolumeclaims/theirs')],
+  ['delete a claim that CDI does not fill', 'DELETE', inTeam('api/v1', 'persistentvolumeclaims/prime-theirs')],
   ['change a pod of others', 'PATCH', 'api/v1/namespaces/kube-system/pods/theirs', marked],
   ['end a pod of others', 'DELETE', 'api/v1/namespaces/kube-system/pods/theirs'],
   ['change a Secret of others', 'PATCH', inTeam('api/v1', 'secrets/theirs'), marked],
@@ -454,6 +463,11 @@ describe("the operator's ServiceAccount", () => {
 
   it.for(LET_THROUGH)('writes %s', async ([, write, path, body]) => {
     expect(await operator.ask(write, at(path), body?.())).toMatchObject({ message: '' })
+  })
+
+  it('ends what CDI fills, which has the label of nobody', async () => {
+    const path = at(inTeam('api/v1', `persistentvolumeclaims/${prime}`))
+    expect(await operator.ask('DELETE', path)).toMatchObject({ message: '' })
   })
 
   it('runs privileged containers only if the policy allows it', async () => {

@@ -28,8 +28,6 @@ export class Network {
   readonly struck = new Map<string, number>()
   /** The same for requests and watch events of one image and its children, by `namespace/name`. */
   readonly struckImages = new Map<string, Strikes>()
-  /** Requests that end with a conflict because of a fault, and not of the API server. */
-  readonly conflicts = new WeakSet<RequestInfo>()
   readonly #windows = new Set<Window>()
   readonly #random: () => number
   readonly #disturbances: Disturbances
@@ -57,7 +55,6 @@ export class Network {
     const fault = this.#strikes<RequestFault>('requestFaults', request)
     if (fault === undefined) return { kind: 'deliver', requestMs: this.#between(1, 4), answerMs: this.#between(1, 4) }
     const fate = this.#faulty(fault)
-    if (fault === 'conflict') this.conflicts.add(request)
     this.#disturbances.mark('api', fate.answerMs + LATEST_MS)
     return fate
   }

@@ -42,6 +42,8 @@ export const RUNS: Runs = {
   workspacesPlayedCalm: 10,
   workspacesImpatient: 10,
   workspacesSharing: 15,
+  workspacesRestored: 10,
+  workspacesRestoredCalm: 5,
   sharedWorkspaces: 10,
   endsWorkspaces: 10,
   rush: 20,

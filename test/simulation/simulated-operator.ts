@@ -81,9 +81,12 @@ export class SimulatedOperator {
   }
 
   /** Starts a world with one machine, which runs. */
-  static async running(policy: Record<string, string> = {}): Promise<SimulatedOperator> {
+  static async running(
+    policy: Record<string, string> = {},
+    spec: Partial<VirtualMachineSpecInput> = {},
+  ): Promise<SimulatedOperator> {
     const world = await SimulatedOperator.start(policy)
-    world.create('vm')
+    world.create('vm', spec)
     await world.untilReady('vm')
     return world
   }

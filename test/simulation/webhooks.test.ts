@@ -37,10 +37,20 @@ const failing = (why: string): Fate => ({
 /** The operator does not wait this long for a response. */
 const HANGING: Fate = { kind: 'loseRequest', answerMs: 30 * SECOND }
 
-/** One slot, no retries, and two images, which sync one after the other if nothing is refused. */
+const POLICY = { namespace: OPERATOR_NAMESPACE, name: 'sync-operator-policy' }
+
+interface SceneOptions {
+  readonly concurrency?: number
+  readonly names?: readonly string[]
+  readonly downloadMs?: number
+}
+
+/** One slot and two images by default, which sync one after the other if nothing is refused, and no retries. */
 class Scene implements AsyncDisposable {
   /** Returns the fate of creates of an image's DataVolumes. */
   answer: (image: string) => Fate = () => HOP
+  /** Returns the fate of writes of an image itself. */
+  write: (image: string) => Fate = () => HOP
   /** Images whose DataVolumes were requested, and images whose DataVolumes were created. */
   readonly asked: string[] = []
   readonly made: string[] = []
@@ -49,12 +59,12 @@ class Scene implements AsyncDisposable {
   readonly #cluster = new MemoryCluster({ time: this.#time, random: randomFrom(1), types: SERVED_TYPES })
   readonly #stopping = new AbortController()
 
-  constructor() {
+  constructor({ concurrency = 1, names = ['first', 'second'], downloadMs = SECOND }: SceneOptions = {}) {
     const { admin } = this.#cluster
     for (const name of [OPERATOR_NAMESPACE, 'images']) this.#create(NAMESPACE, { name })
     this.#create(STORAGE_CLASS, { name: 'fast' }, { provisioner: 'sandbox.example.com' })
-    const data = { concurrency: '1', retryLimit: '0' }
-    this.#create(CONFIG_MAP, { namespace: OPERATOR_NAMESPACE, name: 'sync-operator-policy' }, { data })
+    const data = { concurrency: String(concurrency), retryLimit: '0' }
+    this.#create(CONFIG_MAP, POLICY, { data })
     this.#cluster.onCommit(({ resource, type, object }) => {
       if (resource !== DATA_VOLUME) return
       if (type === 'ADDED') this.made.push(imageIn(object.metadata.name))
@@ -67,7 +77,7 @@ class Scene implements AsyncDisposable {
       client: this.#cluster.connect({ process: simulated }),
       clock,
       random: randomFrom(2),
-      transfer: timedTransfer(clock, () => ({ durationMs: SECOND })),
+      transfer: timedTransfer(clock, () => ({ durationMs: downloadMs })),
     })
     const process = new SimulatedProcess(this.#time, 'operator')
     const client = this.#cluster.connect({ process, fateOf: (request) => this.#fateOf(request) })
@@ -83,7 +93,7 @@ class Scene implements AsyncDisposable {
       lease: { durationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 },
     })
     void operator.run(this.#stopping.signal)
-    for (const name of ['first', 'second'])
+    for (const name of names)
       this.#create(
         IMAGE,
         { namespace: 'images', name },
@@ -121,11 +131,21 @@ class Scene implements AsyncDisposable {
     this.#cluster.admin.mergePatch(IMAGE, { namespace: 'images', name }, { metadata: { annotations } })
   }
 
+  get elapsedMs(): number {
+    return this.#time.elapsedMs
+  }
+
+  setConcurrency(concurrency: string): void {
+    this.#cluster.admin.mergePatch(CONFIG_MAP, POLICY, { data: { concurrency } })
+  }
+
   async pass(ms: number): Promise<void> {
     await this.#time.run({ untilMs: this.#time.elapsedMs + ms })
   }
 
   #fateOf({ verb, resource, key = '' }: RequestInfo): Fate {
+    const isWrite = verb !== 'get' && verb !== 'list' && verb !== 'watch'
+    if (resource.kind === IMAGE.kind && isWrite) return this.write(key.slice(key.indexOf('/') + 1))
     if (verb !== 'create' || resource !== DATA_VOLUME) return HOP
     const image = imageIn(key.slice(key.indexOf('/') + 1))
     this.asked.push(image)
@@ -256,5 +276,77 @@ describe("CDI's webhook that does not work", () => {
     await scene.pass(2 * MINUTE)
     expectBothSynced(scene)
     expect(scene.made).toEqual(['first', 'second'])
+  })
+})
+
+describe('concurrency 0', () => {
+  it('is told to an image that has a slot and has not begun, at once, and is taken back', async () => {
+    await using scene = new Scene()
+    scene.answer = () => HANGING
+    await scene.pass(MINUTE)
+    expect(scene.standOf('first')).toMatchObject({ phase: 'Queued', reason: 'CreateFailed' })
+    scene.setConcurrency('0')
+    await scene.pass(10 * SECOND)
+    const asked = scene.asked.length
+    for (const name of ['first', 'second'])
+      expect(scene.standOf(name)).toMatchObject({ phase: 'Queued', reason: 'Paused' })
+    expect(scene.image('first').status?.message).toContain('it has a slot')
+    await scene.pass(30 * MINUTE)
+    expect([scene.asked.length, scene.holders]).toMatchObject([asked, [{ name: 'first' }]])
+    scene.answer = () => HOP
+    scene.setConcurrency('1')
+    await scene.pass(2 * MINUTE)
+    expectBothSynced(scene)
+  })
+})
+
+describe('a create that takes long, because a webhook hangs and answers in the end', () => {
+  const slow = (ms: number): Fate => ({ kind: 'deliver', requestMs: ms, answerMs: 2 })
+
+  it.each([2, 3, 4, 4.9])(
+    'of %d s costs each one behind it so long and no longer, and nobody their place',
+    async (seconds) => {
+      const names = ['a', 'b', 'c', 'd', 'e', 'f']
+      await using scene = new Scene({ concurrency: 3, names, downloadMs: 20 * SECOND })
+      scene.answer = () => slow(seconds * SECOND)
+      while (scene.made.length < 3) await scene.pass(50)
+      // One after the other, since creation times are to be in the order of the queue.
+      expect(scene.elapsedMs).toBeLessThan(3 * seconds * SECOND + SECOND)
+      await scene.pass(2 * MINUTE)
+      expect([scene.asked, scene.made]).toEqual([names, names])
+      for (const name of names)
+        expect(scene.standOf(name)).toEqual({ phase: 'Succeeded', reason: 'Synced', downloads: 0 })
+      expect([scene.mostDownloads, scene.holders]).toEqual([3, []])
+    },
+  )
+
+  it('longer than the operator waits is passed: those behind it start meanwhile, and it keeps its slot and is tried again', async () => {
+    const names = ['hangs', 'b', 'c', 'd', 'e', 'f']
+    await using scene = new Scene({ concurrency: 2, names })
+    scene.answer = (image) => (image === 'hangs' ? HANGING : slow(2 * SECOND))
+    // Each of the others waits for the one before it, and at most once for each try of the one that hangs, of which fewer and fewer are made.
+    await scene.pass(MINUTE)
+    expect(scene.made).toEqual(names.slice(1))
+    expect(scene.holders).toMatchObject([{ name: 'hangs' }])
+    expect(scene.standOf('hangs')).toMatchObject({ phase: 'Queued', reason: 'CreateFailed' })
+    expect(scene.mostDownloads).toBe(1)
+    scene.answer = () => HOP
+    await scene.pass(2 * MINUTE)
+    expect(scene.standOf('hangs')).toMatchObject({ phase: 'Succeeded', downloads: 0 })
+    expect(scene.made.filter((name) => name === 'hangs')).toHaveLength(1)
+  })
+})
+
+describe("writes of an image's own finalizer and ticket that take long, because a webhook hangs", () => {
+  it.each([1, 2, 4, 30])('of %d s each cost those behind it 5 s at most, and its place nothing', async (seconds) => {
+    const names = ['slow', 'b', 'c']
+    await using scene = new Scene({ concurrency: 1, names })
+    scene.write = (image) => (image === 'slow' ? { kind: 'deliver', requestMs: seconds * SECOND, answerMs: 2 } : HOP)
+    while (scene.made.length === 0) await scene.pass(50)
+    expect(scene.elapsedMs).toBeLessThan(6 * SECOND)
+    expect(scene.made).toEqual([2 * seconds < 5 ? 'slow' : 'b'])
+    await scene.pass(10 * MINUTE)
+    expect(scene.made.toSorted()).toEqual(names.toSorted())
+    expect(scene.mostDownloads).toBe(1)
   })
 })

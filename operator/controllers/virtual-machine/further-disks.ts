@@ -73,7 +73,10 @@ function diskFacts(vm: MachineView, spec: VirtualMachineDisk, found: Found) {
   const claim = claims.get(keyOf({ namespace, name: claimName }))
   const dataVolume = image === undefined ? undefined : found.caches.dataVolumes.get(own)
   const clone = dataVolume !== undefined && isChildOf(dataVolume, vm) ? dataVolume : undefined
-  const isOurs = (one: KubeObject) => isChildOf(one, vm) || (image !== undefined && isOfClone(one, vm, clone))
+  // A restore in place makes the claim again. One that no DataVolume is to adopt is that of KubeVirt's machine.
+  const isRestored = (one: KubeObject) => found.machine !== undefined && isChildOf(one, found.machine)
+  const isOurs = (one: KubeObject) =>
+    isChildOf(one, vm) || isRestored(one) || (image !== undefined && isOfClone(one, vm, clone))
   const isForeign = claim !== undefined && claimName === ownClaim && spec.volume === undefined && !isOurs(claim)
   const disk: DiskFacts = {
     spec,

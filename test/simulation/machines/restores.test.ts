@@ -1,3 +1,4 @@
+import type { VirtualMachineSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import {
@@ -25,11 +26,14 @@ let reasons: string[]
 
 const machine = () => world.find<KubeVirtMachine>(KUBEVIRT_VIRTUAL_MACHINE, TEAM, 'vm')
 const claim = (name: string) => world.find(PERSISTENT_VOLUME_CLAIM, TEAM, name)
+/** Name of the claim that the machine has for its second disk. */
+const extra = () =>
+  machine()?.spec.template.spec.volumes?.find(({ name }) => name === 'extra')?.persistentVolumeClaim?.claimName ?? ''
 const root = () => machine()?.spec.template.spec.volumes?.find(({ name }) => name === 'rootdisk')
 
 /** A machine that has run, and is off. */
-async function halted(): Promise<void> {
-  world = await SimulatedOperator.running()
+async function halted(disks: VirtualMachineSpecInput['disks'] = []): Promise<void> {
+  world = await SimulatedOperator.running({}, { disks })
   world.patch(MACHINE, KEY, { spec: { runStrategy: 'Halted' } })
   await world.untilReason('vm', 'Halted')
   await world.until('the guest to be off', () => world.simulated.instance('vm') === undefined)
@@ -93,6 +97,18 @@ describe('a restore of KubeVirt', () => {
     expect(claim('vm-root')?.metadata.uid).not.toBe(disk)
     expect(await started()).toEqual(['vm-root'])
     expect(machine()?.spec.template.spec.domain.firmware).toEqual(spec?.template.spec.domain.firmware)
+  })
+
+  it.each([true, false])('gives it its further disks, too, which are its own (in place: %s)', async (isInPlace) => {
+    await halted([{ name: 'extra', size: '1Gi' }])
+    const before = claim(extra())?.metadata.uid
+    expect(before).toBeDefined()
+    await restored({ isInPlace })
+    expect([writes, reasons]).toEqual([[], ['Halted', 'Restoring', 'Halted']])
+    expect(claim(extra())?.metadata.uid).not.toBe(before)
+    expect(await started()).toContain(extra())
+    await world.pass(10 * MINUTE)
+    expect([world.reason('vm'), machine()?.metadata.uid]).toEqual(['Running', expect.any(String)])
   })
 
   it('can be repeated, and the old disk can be deleted', async () => {

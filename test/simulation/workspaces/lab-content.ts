@@ -119,8 +119,12 @@ function playsIn({ spec: { vms = [], containerClusters = [] } }: Workspace, [map
   return failing(checks, `ConfigMap ${map.metadata.name}`)
 }
 
-/** A cluster that is held keeps its file as it is. */
-function hostsIn({ spec }: Workspace, held: ReadonlySet<string>, { metadata: { name }, data }: Raw): string[] {
+/** Returns what is wrong with the file of a container cluster. One that is held keeps its file as it is. */
+export function hostsIn(
+  { spec }: Pick<Workspace, 'spec'>,
+  held: ReadonlySet<string>,
+  { metadata: { name }, data }: Raw,
+): string[] {
   const { vms = [], containerClusters = [] } = spec
   const own = containerClusters.find((one) => `${one.name}-hosts` === name)
   if (own === undefined || own.ignoreOnDeploy === true || held.has(`ConfigMap ${name}`)) return []
@@ -128,8 +132,11 @@ function hostsIn({ spec }: Workspace, held: ReadonlySet<string>, { metadata: { n
   const seen = [...vms, ...containerClusters].flatMap((one) =>
     (one.interfaces ?? []).filter(({ network }) => networks.includes(network)).map((nic) => ({ one, ...nic })),
   )
-  // Others do not know a cluster by its host name, which may be the name of a member.
-  const isTaken = seen.some(({ one }) => [one.name, ...(one.aliases ?? [])].includes(own.hostname ?? own.name))
+  // Others do not know a cluster by its host name, which may be the name of a member. One without an address is not in the file.
+  const isTaken = seen.some(
+    ({ one, ...nic }) =>
+      addressesOf([nic]).length > 0 && [one.name, ...(one.aliases ?? [])].includes(own.hostname ?? own.name),
+  )
   const wanted = seen.flatMap(({ one, ...nic }) => {
     const hostname = one === own && own.hostname !== undefined && !isTaken ? [own.hostname] : []
     return addressesOf([nic]).map((address) =>

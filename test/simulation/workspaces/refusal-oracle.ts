@@ -7,8 +7,8 @@ import { isType, PART_TYPES } from './lab-parts.ts'
 const MINUTE_MS = 60_000
 /**
  * Tries of one part within a minute. After 1, 2, 4 s and so on it is tried seven times at most, and again from the start if another object is wanted or
- * the leader changes. That the delay grows is seen only by this: with 3 s between all tries there are as many. Conflicts that a fault
- * makes up do not count: they are taken for races, and retried at once.
+ * the leader changes. That the delay grows is seen only by this: with 3 s between all tries there are as many. Conflicts are
+ * retried at once a few times, because they may be races, and count too.
  */
 const TRIES_MAX = 20
 
@@ -30,7 +30,7 @@ export class RefusalOracle implements Oracle {
   #onRequest(request: RequestInfo, code: string): void {
     const { actor, verb, resource, key } = request
     const isWrite = verb === 'create' || verb === 'mergePatch'
-    const isRefused = !code.startsWith('2') && !this.#world.network.conflicts.has(request)
+    const isRefused = !code.startsWith('2')
     if (!isWrite || !isOperator(actor) || !isRefused || !PART_TYPES.some((type) => isType(resource, type))) return
     const { nowMs } = this.#world.chronicle
     const id = `${resource.kind} ${key}`

@@ -109,6 +109,29 @@ const ending = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
 const workspacesEnding = ending(FAMILIES.workspaces)
 const workspacesEndingCalm = ending(FAMILIES.workspacesCalm)
 
+/** Labs are off, KubeVirt restores their machines, to new claims or in place, and they are switched on again, between whatever else happens to them. */
+const restored = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
+  family.map((schedule): Schedule => {
+    const steps = schedule.steps.slice(0, 15).flatMap((step, at): Step[] => {
+      const workspace = (step.afterMs + at) % 3
+      const isInPlace = (step.afterMs + at) % 2 === 0
+      const restore = { do: 'restoreVm', workspace, number: at % 2, isInPlace } as const
+      const offMs = [SECOND, 20 * SECOND, 2 * MINUTE][at % 3] as number
+      const onMs = [2 * MINUTE, SECOND, 20 * SECOND][at % 3] as number
+      const round: Step[] = [
+        { afterMs: offMs, action: { do: 'switchLab', workspace } },
+        { afterMs: 10 * SECOND, action: restore },
+        { afterMs: onMs, action: { do: 'switchLab', workspace } },
+      ]
+      // A guest that runs is waited for.
+      return at % 3 === 0 ? [step, ...round] : at % 3 === 1 ? [step, { afterMs: SECOND, action: restore }] : [step]
+    })
+    return { ...schedule, steps }
+  })
+
+const workspacesRestored = restored(FAMILIES.workspaces)
+const workspacesRestoredCalm = restored(FAMILIES.workspacesCalm)
+
 export const WORKSPACE_HUNTS = {
   workspacesUnseen,
   workspacesLate,
@@ -118,4 +141,6 @@ export const WORKSPACE_HUNTS = {
   workspacesSwitchedPlayed,
   workspacesEnding,
   workspacesEndingCalm,
+  workspacesRestored,
+  workspacesRestoredCalm,
 } as const

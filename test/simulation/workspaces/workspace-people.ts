@@ -1,5 +1,5 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
-import { SHARED_LABEL } from '@open-terrain/constructs/operator'
+import { SHARED_LABEL, vmChildNames } from '@open-terrain/constructs/operator'
 import { toTime } from '../../../operator/base/time.ts'
 import { isApiError } from '../../../operator/kube/api-error.ts'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
@@ -14,6 +14,7 @@ import {
   CONFIG_MAP,
   DEPLOYMENT,
   JOB,
+  KUBEVIRT_VIRTUAL_MACHINE,
   NAMESPACE,
   NETWORK_ATTACHMENT_DEFINITION,
   NETWORK_POLICY,
@@ -24,6 +25,7 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
 import { hasFinished, type Job } from '../../../sandbox/memory-cluster/job-objects.ts'
+import { restoreRequest } from '../../../sandbox/simulators/kubevirt-restores.ts'
 import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'
 import { pick } from '../data-syncs/vms.ts'
@@ -93,6 +95,7 @@ export class WorkspacePeople implements People {
   readonly #namesakes: { readonly type: ResourceType; readonly key: ObjectKey }[] = []
   readonly #world: World
   #rotations = 0
+  #restores = 0
 
   constructor(world: World) {
     this.#world = world
@@ -181,6 +184,9 @@ export class WorkspacePeople implements People {
       case 'restartVm':
       case 'harmPlay':
         this.#interfere(action, lab)
+        return
+      case 'restoreVm':
+        this.#restore(action, lab)
         return
       default:
         this.#edit(action, lab)
@@ -307,6 +313,20 @@ export class WorkspacePeople implements People {
       const { metadata } = pick(found, action.number)
       if (action.do === 'restartVm') admin.delete(type, metadata)
       else this.#harmPlay(action.what, metadata)
+    })
+  }
+
+  /** There is a snapshot only of a machine that has run. */
+  #restore({ number, isInPlace }: WorkspaceAction & { readonly do: 'restoreVm' }, { name: namespace }: Lab): void {
+    const { admin } = this.#world.cluster
+    leaveRefused(() => {
+      const all = admin.list(MACHINE, { namespace }).items as readonly Machine[]
+      const booted = all.filter(({ status }) => status?.bootedAt !== undefined)
+      if (booted.length === 0) return
+      this.#restores += 1
+      const patch = restoreRequest({ name: 'before', uid: String(this.#restores), isInPlace })
+      const { name } = pick(booted, number).metadata
+      admin.mergePatch(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name: vmChildNames(name).machine }, patch)
     })
   }
 

@@ -109,6 +109,8 @@ export type WorkspaceAction = {
   | { readonly do: 'askForPlays' | 'rebuildLab' | 'togglePlayImage' }
   /** The machine is started again, with its disk. */
   | { readonly do: 'restartVm'; readonly number: number }
+  /** KubeVirt restores the disks of a machine from a snapshot as soon as its guest is off, to new claims or in place. */
+  | { readonly do: 'restoreVm'; readonly number: number; readonly isInPlace: boolean }
   | { readonly do: 'harmPlay'; readonly what: PlayHarm; readonly number: number }
 )
 

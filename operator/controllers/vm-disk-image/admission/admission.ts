@@ -338,6 +338,8 @@ export class Admission {
     const { metrics, images, onChange } = this.#options
     const before = holdersByUid(this.#reported)
     const now = holdersByUid(this.state)
+    const isPaused = (state: LedgerState | undefined) => state?.limit === 0
+    const isPauseChanged = isPaused(this.#reported) !== isPaused(this.state)
     const without = (holders: typeof now, others: typeof now) =>
       [...holders.values()].filter((holder) => {
         const other = others.get(holder.uid)
@@ -359,7 +361,8 @@ export class Admission {
       this.#blocked.forget(uid)
       this.#slots.want(holder, start)
     }
-    for (const holder of fresh) onChange(keyOf(holder))
+    // Those that have not begun say whether they can.
+    for (const holder of isPauseChanged ? now.values() : fresh) onChange(keyOf(holder))
   }
 
   #wakeAt(...times: readonly number[]): void {

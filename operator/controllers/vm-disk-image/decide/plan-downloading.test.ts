@@ -498,6 +498,19 @@ describe('running', () => {
 })
 
 describe('admitted', () => {
+  it('says that it is paused while nothing may begin, whatever its creates had before, and takes that back', () => {
+    const walk = new ImageWalk()
+    walk.settle().claim().set({ limit: 0 }).settle()
+    expect([walk.stand, walk.status.message]).toEqual(['Queued/Paused', expect.stringContaining('it has a slot')])
+    expect(walk.plan().start?.admissible).toBe(true)
+    walk.set({ limit: 2 }).settle()
+    expect([walk.stand, walk.status.message]).toEqual(['Queued/Queued', expect.stringContaining('waiting for')])
+    walk.set({ isCreateFailing: true }).settle().set({ limit: 0 }).settle()
+    expect(walk.stand).toBe('Queued/Paused')
+    walk.set({ limit: 2 }).settle()
+    expect(walk.stand).toBe('Queued/CreateFailed')
+  })
+
   describe('a refused DataVolume', () => {
     it('that nobody answers for is told of while it is asked for', () => {
       const walk = new ImageWalk()

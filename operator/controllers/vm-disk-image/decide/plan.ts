@@ -48,6 +48,7 @@ import {
   snapshotDueAt,
 } from './situation.ts'
 import { type ImageSummary, imageEventsBetween, OUT_OF_QUEUE, withImageSummary } from './status.ts'
+import { PAUSED_WITH_SLOT } from './status-throttle.ts'
 import { originOf, type Target } from './target.ts'
 
 /**
@@ -575,18 +576,23 @@ function running(dataVolume: DataVolumeView, hasRun: boolean, attempt: string, w
   return { phase, reason: 'Starting', message: `waiting for ${awaitedBy(dataVolume, observation)}, ${attempt}` }
 }
 
-/** The admission creates the DataVolume, and only needs to know what to download. The status stays the same, unless creates fail or get no response. */
+/** The admission creates the DataVolume, and only needs to know what to download. The status stays the same, unless nothing is created. */
 function planAdmitted({ draft }: In<'admitted'>): ImagePlan {
-  const { isCreateFailing, image } = draft.world
-  return planWith(isCreateFailing ? withFailingCreate(draft) : image.status, { start: startOf(draft, draft.status) })
+  return planWith(whileAdmitted(draft), { start: startOf(draft, draft.status) })
 }
 
-/** The message has no numbers, so it is written once, however long this lasts. */
-function withFailingCreate(draft: ImageDraft): VMDiskImageStatus {
+/** The messages have no numbers, so each is written once, however long this lasts. */
+function whileAdmitted(draft: ImageDraft): VMDiskImageStatus {
+  const { limit, isCreateFailing, image } = draft.world
+  const status = { ...image.status, ...OUT_OF_QUEUE }
+  const phase = 'Queued'
+  if (limit === 0) return withImageSummary(status, { phase, reason: 'Paused', message: PAUSED_WITH_SLOT }, draft)
   const message =
     "it has a slot, but its DataVolume is not created yet: see whether CDI's webhook (cdi-apiserver) runs and the API server reaches it; the operator tries again by itself"
-  const status = { ...draft.world.image.status, ...OUT_OF_QUEUE }
-  return withImageSummary(status, { phase: 'Queued', reason: 'CreateFailed', message }, draft)
+  if (isCreateFailing) return withImageSummary(status, { phase, reason: 'CreateFailed', message }, draft)
+  return image.status.message === PAUSED_WITH_SLOT
+    ? withImageSummary(status, waitingForSlot(draft.world), draft)
+    : image.status
 }
 
 function startOf({ world, target }: ImageDraft, status: VMDiskImageStatus): Start {

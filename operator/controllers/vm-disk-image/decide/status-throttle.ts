@@ -8,6 +8,10 @@ const PROGRESS_EVERY_MS = 30_000
 /** Minimum time before a status is written only because of who refers to the image: hundreds of machines may come or go at once. */
 const NAMES_EVERY_MS = 2_000
 
+/** Of an image that has a slot, and whose download does not begin: these are few, so it is written at once. */
+export const PAUSED_WITH_SLOT =
+  'it has a slot, but the policy key concurrency is 0, so its download does not start: set it to 1 or more'
+
 /** Decides when a status is written. */
 export function imageThrottleOf(...what: Parameters<typeof isImageStatusDue>): StatusThrottle {
   const [before, after] = what
@@ -56,7 +60,8 @@ const NAMING: ReadonlySet<string> = new Set(['Unreferenced', 'DeletionBlocked'])
 function significant(status: VMDiskImageStatus, references: 'who' | 'whether'): unknown {
   const { progress: _progress, queuePosition: _position, queuePositionTime: _time, ...rest } = status
   const reason = reasonOf(status)
-  const isWaiting = status.phase === 'Queued' && (reason === 'Queued' || reason === 'Paused')
+  const isWaiting =
+    status.phase === 'Queued' && (reason === 'Queued' || reason === 'Paused') && status.message !== PAUSED_WITH_SLOT
   const isBlocked = rest.conditions?.some(({ type }) => type === 'DeletionBlocked') === true
   const isNamed = (type: string) => references === 'whether' && (isBlocked || NAMING.has(type))
   return {
