@@ -123,11 +123,24 @@ function problemsOf(root: IConstruct): string {
 
 function metadataProblems(metadata: unknown, name: z.ZodString, { kind, namespaced }: Resource): string[] {
   if (!isObject(metadata)) return [withValue('metadata: must be an object with a name', metadata)]
-  const problems = problemOf('metadata.name', name, metadata['name'])
+  const odd = Object.keys(metadata).filter((field) => !isJson(metadata[field]))
+  const problems = [
+    ...problemOf('metadata.name', name, metadata['name']),
+    ...odd.map((field) => `metadata.${field}: must be a text, or an object of texts`),
+  ]
   const { namespace } = metadata
   if (namespace === undefined) return problems
   const outside = withValue(`metadata.namespace: must be left out: a ${kind} is in no namespace`, namespace)
   return [...problems, ...(namespaced ? problemOf('metadata.namespace', dnsLabel(), namespace) : [outside])]
+}
+
+/** Whether it can be written into a manifest: numbers without bounds, functions and circles cannot. */
+function isJson(value: unknown): boolean {
+  try {
+    return value === undefined || JSON.stringify(value) !== undefined
+  } catch {
+    return false
+  }
 }
 
 function problemOf(path: string, schema: z.ZodString, value: unknown): string[] {
