@@ -114,9 +114,40 @@ export {
   type GeneratedWorkspaceSecret,
 } from './api/workspace-secrets.ts'
 export { DataSync, type DataSyncProps } from './authoring/data-sync.ts'
+export {
+  type LabContainerProps,
+  LabContainers,
+  type LabContainersProps,
+  type LabEnvValue,
+  type LabFile,
+  type LabInitContainerProps,
+  type PodInterfaceOptions,
+} from './authoring/lab-containers.ts'
+export { type LabAddress, LabMember } from './authoring/lab-member.ts'
+export {
+  type Hop,
+  type LabHost,
+  LabNetwork,
+  type LabNetworkProps,
+  type LabRoute,
+  type OutsideAddress,
+  outside,
+} from './authoring/lab-network.ts'
+export { LabSecret, type LabSecretProps, type PlainText, plainText, type SecretKey } from './authoring/lab-secret.ts'
+export {
+  type ImageReference,
+  type LabDisk,
+  type LabRole,
+  type LabUser,
+  LabVm,
+  type LabVmProps,
+  type VmInterfaceOptions,
+} from './authoring/lab-vm.ts'
+export { type LabMount, LabVolume, type LabVolumeProps, type MountOptions } from './authoring/lab-volume.ts'
+export { Release, type ReleaseProps } from './authoring/release.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'
-export { Workspace, type WorkspaceProps } from './authoring/workspace.ts'
+export { type LabServiceProps, Workspace, type WorkspaceProps } from './authoring/workspace.ts'
 export { render } from './children/render.ts'
 export type { NameRule, PrinterColumn, Resource } from './schema/define-resource.ts'
 export type { StructuralSchema } from './schema/structural.ts'

@@ -1,5 +1,5 @@
-import { ApiObject, type ApiObjectMetadata, Chart, JsonPatch } from 'cdk8s'
-import type { Construct } from 'constructs'
+import { ApiObject, type ApiObjectMetadata, Chart, JsonPatch, Lazy } from 'cdk8s'
+import type { Construct, IConstruct } from 'constructs'
 import { z } from 'zod'
 import { withValue } from '../api/message-value.ts'
 import type { Parsed } from '../api/parse-spec.ts'
@@ -16,51 +16,131 @@ interface Authored<Spec> {
   readonly parse: (spec: unknown) => Parsed<Spec>
 }
 
-/** An object of an Open Terrain kind that people write. Throws at synth what {@link checkedProps} throws. */
+interface CheckedProps {
+  readonly spec: unknown
+  readonly problems: readonly string[]
+}
+
+/** Two copies of this package in one program know each other's objects by it. */
+const MARK = Symbol.for('pelotech.ot/AuthoredObject')
+
+/**
+ * An object of an Open Terrain kind that people write. What the API server would refuse, and unknown fields, of which it would only warn, are problems. Each
+ * says place, field, value and fix. They are told when the app is rendered, all that the app has at once: by `app.synth()`, `Testing.synth`, `render`, and
+ * by a program of Pulumi.
+ */
 export class AuthoredObject extends ApiObject {
+  readonly #authored: Authored<object>
+  readonly #metadata: unknown
+  readonly #written: unknown
+  #spec: unknown
+
+  /** @param props metadata, and the fields of the spec beside it */
   constructor(scope: Construct, id: string, authored: Authored<object>, props: unknown) {
     const { apiVersion, kind } = authored.resource
-    super(scope, id, { apiVersion, kind, ...checkedProps(`${scope.node.path}/${id}`, authored, props) })
+    const metadata = isObject(props) ? props['metadata'] : undefined
+    const hasProblem = metadataProblems(metadata, authored.name, authored.resource).length > 0
+    super(scope, id, {
+      apiVersion,
+      kind,
+      // With wrong metadata nothing is rendered: cdk8s would break on some of them.
+      metadata: hasProblem ? { name: 'invalid' } : (metadata as ApiObjectMetadata),
+      spec: Lazy.any({ produce: () => this.#spec }),
+    })
+    this.#authored = authored
+    this.#metadata = metadata
+    this.#written = props
+    Object.defineProperty(this, MARK, { value: true })
+    this.node.addValidation({ validate: () => [...this.problems()] })
     // A cluster-scoped object does not get the namespace of its chart.
     if (!authored.resource.namespaced && Chart.of(this).namespace !== undefined)
       this.addJsonPatch(JsonPatch.remove('/metadata/namespace'))
   }
 
+  /** The fields of the spec as they are to be checked. */
+  protected writtenSpec(): unknown {
+    if (!isObject(this.#written)) return this.#written
+    const { metadata: _metadata, ...spec } = this.#written
+    return spec
+  }
+
+  /** What is wrong beside what the spec itself shows, as sentences without a place. */
+  protected furtherProblems(): readonly string[] {
+    return []
+  }
+
+  /** Returns the place of a field, such as spec.vms[3].cpu, for a reader who knows the constructs. */
+  protected placeOf(field: string): string {
+    return field
+  }
+
+  /** Returns what is wrong with the object, as one text; empty if it can be rendered. */
+  problems(): readonly string[] {
+    const { problems } = this.#check()
+    if (problems.length === 0 || !isObject(this.#written)) return problems
+    return [`the ${this.kind} is not valid\n  ${problems.join('\n  ')}`]
+  }
+
+  /** @throws Error with all problems of the app, if this object has any */
   override toJson(): unknown {
+    const { spec, problems } = this.#check()
+    if (problems.length > 0) throw new Error(problemsOf(this.node.root))
+    this.#spec = spec
     return withoutKeptJson(super.toJson())
+  }
+
+  #check(): CheckedProps {
+    const { resource, name, parse } = this.#authored
+    if (!isObject(this.#written)) {
+      const problem = withValue('the props must be an object with metadata and fields of the spec', this.#written)
+      return { spec: undefined, problems: [problem] }
+    }
+    const written = this.writtenSpec()
+    const parsed = parse(written)
+    const fields = parsed.ok ? [] : parsed.problems.map(({ path, message }) => `${this.placeOf(path)}: ${message}`)
+    const unknown = unknownFields(resource.spec, written, 'spec').map(
+      ({ path, field }) => `${this.placeOf(path)} has no field ${field}; remove it or correct its spelling`,
+    )
+    const problems = [
+      ...metadataProblems(this.#metadata, name, resource),
+      ...this.furtherProblems(),
+      ...fields,
+      ...unknown,
+    ]
+    return { spec: parsed.ok ? withKeptJson(resource.spec, parsed.spec) : undefined, problems }
   }
 }
 
-/**
- * Returns metadata and spec as they are to be written. Throws an error with place, field, value and fix for everything that the API server would
- * refuse, and for unknown fields, of which it would only warn.
- */
-function checkedProps<Spec>(
-  place: string,
-  { resource, name, parse }: Authored<Spec>,
-  props: unknown,
-): { metadata: ApiObjectMetadata; spec: unknown } {
-  if (!isObject(props))
-    throw new Error(`${place}: ${withValue('the props must be an object with metadata and fields of the spec', props)}`)
-  const { metadata, ...written } = props
-  const parsed = parse(written)
-  const problems = [
-    ...metadataProblems(metadata, name, resource),
-    ...(parsed.ok ? [] : parsed.problems.map(({ path, message }) => `${path}: ${message}`)),
-    ...unknownFields(resource.spec, written, 'spec').map((unknown) => `${unknown}; remove it or correct its spelling`),
-  ]
-  if (!parsed.ok || problems.length > 0)
-    throw new Error(`${place}: the ${resource.kind} is not valid\n  ${problems.join('\n  ')}`)
-  return { metadata: metadata as ApiObjectMetadata, spec: withKeptJson(resource.spec, parsed.spec) }
+function isAuthored(node: IConstruct): node is AuthoredObject {
+  return MARK in node
+}
+
+/** Returns all problems of an app, each under the path of its object. */
+function problemsOf(root: IConstruct): string {
+  const objects = root.node.findAll().filter((node) => isAuthored(node))
+  return objects.flatMap((one) => one.problems().map((problem) => `${one.node.path}: ${problem}`)).join('\n')
 }
 
 function metadataProblems(metadata: unknown, name: z.ZodString, { kind, namespaced }: Resource): string[] {
   if (!isObject(metadata)) return [withValue('metadata: must be an object with a name', metadata)]
-  const problems = problemOf('metadata.name', name, metadata['name'])
+  const odd = Object.keys(metadata).filter((field) => !isJson(metadata[field]))
+  const problems = [
+    ...problemOf('metadata.name', name, metadata['name']),
+    ...odd.map((field) => `metadata.${field}: must be a text, or an object of texts`),
+  ]
   const { namespace } = metadata
   if (namespace === undefined) return problems
   const outside = withValue(`metadata.namespace: must be left out: a ${kind} is in no namespace`, namespace)
   return [...problems, ...(namespaced ? problemOf('metadata.namespace', dnsLabel(), namespace) : [outside])]
+}
+
+/** Whether it can be written into a manifest: numbers without bounds, functions and circles cannot. */
+function isJson(value: unknown): boolean {
+  try {
+    return value === undefined || JSON.stringify(value) !== undefined
+  } catch {
+    return false
+  }
 }
 
 function problemOf(path: string, schema: z.ZodString, value: unknown): string[] {
@@ -77,7 +157,12 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function unknownFields(schema: z.core.$ZodType, value: unknown, path: string): string[] {
+interface UnknownField {
+  readonly path: string
+  readonly field: string
+}
+
+function unknownFields(schema: z.core.$ZodType, value: unknown, path: string): UnknownField[] {
   const bare = unwrapped(schema)
   if (Array.isArray(value) && bare instanceof z.ZodArray) {
     return value.flatMap((item, at) => unknownFields(bare.element, item, `${path}[${at}]`))
@@ -86,6 +171,6 @@ function unknownFields(schema: z.core.$ZodType, value: unknown, path: string): s
   const shape: Readonly<Record<string, z.core.$ZodType>> = bare.shape
   return Object.entries(value).flatMap(([field, child]) => {
     const known = Object.hasOwn(shape, field) ? shape[field] : undefined
-    return known === undefined ? [`${path} has no field ${field}`] : unknownFields(known, child, `${path}.${field}`)
+    return known === undefined ? [{ path, field }] : unknownFields(known, child, `${path}.${field}`)
   })
 }

@@ -14,4 +14,9 @@ export class VMDiskImage extends AuthoredObject {
   constructor(scope: Construct, id: string, props: VMDiskImageProps) {
     super(scope, id, { resource: vmDiskImage, name: objectName(), parse: parseVMDiskImageSpec }, props)
   }
+
+  /** Its name, as machines refer to it. */
+  get imageName(): string {
+    return this.name
+  }
 }

@@ -1,20 +1,180 @@
 import type { ApiObjectMetadata } from 'cdk8s'
-import type { Construct } from 'constructs'
+import type { Construct, IConstruct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
 import { parseWorkspaceSpec, type WorkspaceSpecInput, workspace } from '../api/workspace.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import { LabContainers, type LabContainersProps } from './lab-containers.ts'
+import { LabNetwork, type LabNetworkProps } from './lab-network.ts'
+import { LabSecret, type LabSecretProps } from './lab-secret.ts'
+import { LabVm, type LabVmProps } from './lab-vm.ts'
+import { type LabMount, LabVolume, type LabVolumeProps } from './lab-volume.ts'
+
+type ServiceSpec = NonNullable<WorkspaceSpecInput['services']>[number]
+type ServicePort = ServiceSpec['ports'][number]
 
 export interface WorkspaceProps extends WorkspaceSpecInput {
-  /** `name` is required: it also names the namespace of the workspace. A DNS-1123 label of at most 63 characters. */
-  readonly metadata: ApiObjectMetadata & { readonly name: string }
+  /**
+   * Default: the name is the id of the construct. It also names the namespace of the workspace. A DNS-1123 label of at most 63 characters.
+   */
+  readonly metadata?: ApiObjectMetadata
 }
 
+export interface LabServiceProps {
+  /** Who answers. A machine must be on the pod network. */
+  readonly member: { readonly memberName: string }
+  /** Ports of the Service: a number for TCP, or all of a port. Only these are opened. */
+  readonly ports: readonly (number | ServicePort)[]
+  /** Who reaches it. The policy key allowedServiceTypes must name it. Default: ClusterIP, pods of the cluster. */
+  readonly type?: ServiceSpec['type']
+}
+
+/** Two copies of this package in one program know each other's labs by it. */
+const MARK = Symbol.for('pelotech.ot/Workspace')
+
+/** The lists of the spec whose items are constructs. */
+type Lists = Pick<WorkspaceSpecInput, 'vms' | 'containerClusters' | 'volumes' | 'networks' | 'secrets' | 'services'>
+
 /**
- * A lab: machines, containers, networks and volumes that belong together. Throws at synth, naming field and fix, if the API server would refuse the
- * object. It is cluster-scoped, even if its chart has a namespace.
+ * A lab: machines, containers, networks and volumes that belong together. Its parts are given as fields of the spec, or added one by one, or both. It is
+ * cluster-scoped, even if its chart has a namespace.
+ *
+ * `connect` and the like throw where they are called. All else that the API server would refuse is told when the app is rendered, with all other problems of
+ * the app. What no word here says is added with `addJsonPatch`.
  */
 export class Workspace extends AuthoredObject {
-  constructor(scope: Construct, id: string, props: WorkspaceProps) {
-    super(scope, id, { resource: workspace, name: dnsLabel(), parse: parseWorkspaceSpec }, props)
+  readonly #written: Lists
+  readonly #networks: LabNetwork[] = []
+  readonly #vms: LabVm[] = []
+  readonly #containers: LabContainers[] = []
+  readonly #volumes: LabVolume[] = []
+  readonly #secrets: LabSecret[] = []
+  readonly #services: ServiceSpec[] = []
+  #problems: string[] = []
+
+  constructor(scope: Construct, id: string, props: WorkspaceProps = {}) {
+    super(scope, id, { resource: workspace, name: dnsLabel(), parse: parseWorkspaceSpec }, named(id, props))
+    this.#written = props
+    Object.defineProperty(this, MARK, { value: true })
   }
+
+  /**
+   * Returns the lab that a construct is in, or is.
+   * @throws Error if it is in none
+   */
+  static override of(construct: IConstruct): Workspace {
+    const found = construct.node.scopes.toReversed().find((scope) => MARK in scope)
+    if (found === undefined) throw new Error(`${construct.node.path}: is in no Workspace: make it below one`)
+    return found as unknown as Workspace
+  }
+
+  /** Adds a network, which no other lab reaches. */
+  addNetwork(name: string, props: LabNetworkProps = {}): LabNetwork {
+    return this.#added(this.#networks, new LabNetwork(this, name, props))
+  }
+
+  /** Adds a virtual machine. Without `connect` it is on the pod network, with DHCP. */
+  addVm(name: string, props: LabVmProps): LabVm {
+    return this.#added(this.#vms, new LabVm(this, name, props))
+  }
+
+  /** Adds containers that share one host name and its interfaces. */
+  addContainers(name: string, props: LabContainersProps = {}): LabContainers {
+    return this.#added(this.#containers, new LabContainers(this, name, props))
+  }
+
+  /** Adds a volume, which containers mount and machines have as a disk. */
+  addVolume(name: string, props: LabVolumeProps): LabVolume {
+    return this.#added(this.#volumes, new LabVolume(this, name, props))
+  }
+
+  /** Adds a Secret that the operator makes in the namespace of the lab. */
+  addSecret(name: string, props: LabSecretProps): LabSecret {
+    return this.#added(this.#secrets, new LabSecret(this, name, props))
+  }
+
+  /** Adds a Service: ports of a member that are reached from outside of the lab, over the pod network. */
+  addService(name: string, { member, ports, type }: LabServiceProps): void {
+    const given = ports.map((port) => (typeof port === 'number' ? { port } : { ...port }))
+    this.#services.push({ name, member: member.memberName, ports: given, ...(type !== undefined && { type }) })
+  }
+
+  /** Returns the inventory and the plays of the lab at a path of a container, read-only. */
+  ansibleAt(containerPath: string): LabMount {
+    return { name: 'ansible', containerPath }
+  }
+
+  protected override writtenSpec(): unknown {
+    const written = super.writtenSpec()
+    this.#problems = []
+    return typeof written === 'object' && written !== null ? { ...written, ...this.#lists() } : written
+  }
+
+  protected override furtherProblems(): readonly string[] {
+    return this.#problems
+  }
+
+  /** A part that was added is told by the path of its construct, too. */
+  protected override placeOf(field: string): string {
+    const [, list = '', index = ''] = /^spec\.([a-zA-Z]+)\[([0-9]+)\]/.exec(field) ?? []
+    const before = this.#written[list as keyof Lists]?.length ?? 0
+    const added: Readonly<Record<string, readonly Construct[]>> = {
+      vms: this.#vms,
+      containerClusters: this.#containers,
+      volumes: this.#volumes,
+      networks: this.#networks,
+      secrets: this.#secrets,
+    }
+    const part = index === '' ? undefined : added[list]?.[Number(index) - before]
+    return part === undefined ? field : `${part.node.path}: ${field}`
+  }
+
+  #added<Part>(parts: Part[], part: Part): Part {
+    parts.push(part)
+    return part
+  }
+
+  #lists(): Lists {
+    const networks = this.#networks.map((one) =>
+      one.toSpec((problem) => this.#problems.push(`${one.node.path}: ${problem}`)),
+    )
+    const { vms, containerClusters, volumes, networks: others, secrets, services } = this.#written
+    return {
+      ...joined(
+        'vms',
+        vms,
+        this.#vms.map((one) => one.toSpec()),
+      ),
+      ...joined(
+        'containerClusters',
+        containerClusters,
+        this.#containers.map((one) => one.toSpec()),
+      ),
+      ...joined(
+        'volumes',
+        volumes,
+        this.#volumes.map((one) => one.toSpec()),
+      ),
+      ...joined('networks', others, networks),
+      ...joined(
+        'secrets',
+        secrets,
+        this.#secrets.map((one) => one.toSpec()),
+      ),
+      ...joined('services', services, this.#services),
+    }
+  }
+}
+
+/** A list as it was written, with what was added after it. What is no list is a problem that the schema tells. */
+function joined<Item>(field: string, written: readonly Item[] | undefined, added: readonly Item[]): object {
+  if (added.length === 0) return {}
+  return { [field]: Array.isArray(written) ? [...written, ...added] : added }
+}
+
+/** Returns the props with the id as the name, if they have none. What is wrong with them is told later. */
+function named(id: string, props: unknown): unknown {
+  if (typeof props !== 'object' || props === null || Array.isArray(props)) return props
+  const { metadata, ...rest } = props as WorkspaceProps
+  if (metadata !== undefined && (typeof metadata !== 'object' || metadata === null)) return props
+  return { ...rest, metadata: { name: id, ...metadata } }
 }

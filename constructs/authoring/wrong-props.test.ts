@@ -1,4 +1,4 @@
-import { App, Chart } from 'cdk8s'
+import { type ApiObject, App, Chart } from 'cdk8s'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DataSync } from './data-sync.ts'
@@ -39,7 +39,8 @@ const KINDS = [
 function problem(Kind: (typeof KINDS)[number][1], props: unknown): string | undefined {
   const Any = Kind as new (scope: Chart, id: string, props: unknown) => unknown
   try {
-    new Any(new Chart(new App(), 'team'), 'one', props)
+    const object = new Any(new Chart(new App(), 'team'), 'one', props) as ApiObject
+    object.toJson()
     return undefined
   } catch (error) {
     return String(error)
@@ -77,15 +78,25 @@ describe.each(KINDS)('a wrong %s', (kind, Kind, fine) => {
   })
 
   it.each<[string, unknown, string]>([
-    ['no props', undefined, 'the props must be an object with metadata and fields of the spec'],
-    ['no metadata', fine, 'metadata: must be an object with a name'],
+    ['no props', null, 'the props must be an object with metadata and fields of the spec'],
     ['metadata that are a text', { ...fine, metadata: 'a' }, 'metadata: must be an object with a name; it is "a"'],
-    ['no name', { ...fine, metadata: {} }, 'metadata.name: must be set: it is required'],
     ['a name that is a number', { ...fine, metadata: { name: 7 } }, 'metadata.name: must be a text'],
     ['a bad namespace', { ...fine, metadata: { name: 'a', namespace: 'B' } }, 'metadata.namespace: must be '],
   ])('says of %s what is wrong', (_name, props, sentence) => {
     expect(said(props)).toContain('team/one: ')
     expect(said(props)).toContain(sentence)
+  })
+
+  it('needs metadata with a name, but for a Workspace, which has its id as its name', () => {
+    for (const metadata of [undefined, {}]) {
+      const wanted =
+        metadata === undefined
+          ? 'metadata: must be an object with a name'
+          : 'metadata.name: must be set: it is required'
+      const found = said({ ...fine, metadata })
+      if (kind === 'Workspace') expect(found).toBeUndefined()
+      else expect(found).toContain(wanted)
+    }
   })
 
   it('has place, field and rule in its message, whatever is wrong, and never breaks', () => {

@@ -1,0 +1,79 @@
+import { Construct } from 'constructs'
+import { type IpPrefix, ipText, prefixText } from '../api/ip-address.ts'
+import type { LabHost, LabNetwork } from './lab-network.ts'
+
+/** A host number, such as 11 for 10.10.0.11 in 10.10.0.0/24, or an address with or without its length. */
+export type LabAddress = number | string
+
+interface Connection<Words> {
+  readonly networkName: string
+  /** Undefined: it is no network of the lab. */
+  readonly network: LabNetwork | undefined
+  readonly prefixes: readonly IpPrefix[]
+  readonly words: Words
+}
+
+/** A part of a lab that has a name, and interfaces on its networks. @typeParam Words what else is said of an interface */
+export abstract class LabMember<Words extends object> extends Construct implements LabHost {
+  readonly memberName: string
+  readonly #connections: Connection<Words>[] = []
+
+  constructor(scope: Construct, list: string, memberName: string) {
+    super(scope, `${list}.${memberName}`)
+    this.memberName = memberName
+  }
+
+  /**
+   * Gives the member an interface on a network of its lab, after those that it has.
+   * @param address one or more addresses on it. Default: none; a guest asks a DHCP server on the network, and containers give the interface one themselves
+   * @returns the member itself
+   * @throws Error if it is on the network already, or the address is not of the network, or somebody else's
+   */
+  connect(network: LabNetwork, address: LabAddress | readonly LabAddress[] = [], words?: Words): this {
+    if (network.node.scope !== this.node.scope)
+      throw new Error(`${this.node.path}: network ${network.node.path} is of another lab: add one to this lab`)
+    if (this.#connections.some((one) => one.network === network))
+      throw new Error(`${this.node.path}: is on network ${network.networkName} already: give all addresses at once`)
+    const given = typeof address === 'object' ? address : [address]
+    const prefixes = given.flatMap((one) =>
+      typeof one === 'number' ? network.prefixesOf(one) : [network.prefixOf(one)],
+    )
+    for (const prefix of prefixes) network.occupy(prefix, this)
+    this.#connections.push({ networkName: network.networkName, network, prefixes, words: words ?? ({} as Words) })
+    return this
+  }
+
+  /** Adds an interface without a static address on a network that is not of the lab. */
+  protected addInterface(networkName: string, words: Words): void {
+    this.#connections.push({ networkName, network: undefined, prefixes: [], words })
+  }
+
+  addressesOn(network?: LabNetwork): readonly string[] {
+    const found = this.#connections.filter((one) => network === undefined || one.network === network)
+    return found.flatMap(({ prefixes }) => prefixes.map((prefix) => ipText(prefix)))
+  }
+
+  /**
+   * Returns its first address on a network, without the length, such as 10.10.0.11.
+   * @throws Error if it has none
+   */
+  addressOn(network: LabNetwork): string {
+    const [address] = this.addressesOn(network)
+    if (address === undefined)
+      throw new Error(`${this.node.path}: has no static address on network ${network.networkName}: connect it with one`)
+    return address
+  }
+
+  /** The interfaces as the spec has them. */
+  protected connections() {
+    return this.#connections.map(({ networkName, prefixes, words }) => {
+      const texts = prefixes.map((prefix) => prefixText(prefix))
+      return {
+        network: networkName,
+        ...(texts.length === 1 && { ipAddress: texts[0] as string }),
+        ...(texts.length > 1 && { ipAddresses: texts }),
+        ...words,
+      }
+    })
+  }
+}

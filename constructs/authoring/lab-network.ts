@@ -1,0 +1,229 @@
+import { Construct } from 'constructs'
+import { type IpPrefix, ipText, isHostAddress, isInNetwork, networkOf, parseCidr, parseIp } from '../api/ip-address.ts'
+import type { WorkspaceSpecInput } from '../api/workspace.ts'
+
+export type LabNetworkSpec = NonNullable<WorkspaceSpecInput['networks']>[number]
+
+/** Something with an address on networks of its lab: a machine, or a pod of containers. */
+export interface LabHost {
+  /** Name of the member in the lab. */
+  readonly memberName: string
+  /**
+   * Returns its static addresses, without the length, in the order in which they were given.
+   * @param network where. Default: on all networks
+   */
+  addressesOn(network?: LabNetwork): readonly string[]
+}
+
+/** An address that no member of the lab has, and that is meant so. */
+export interface OutsideAddress {
+  readonly outside: number | string
+}
+
+/**
+ * Says that an address is outside of the lab, where a member is expected otherwise: the operator makes nobody who has it.
+ * @param host a host number of the network, such as 14 for 4.29.163.14 in 4.29.163.0/28, or an address
+ */
+export function outside(host: number | string): OutsideAddress {
+  return { outside: host }
+}
+
+/**
+ * Where packets or questions are sent. A member: its address. A number: the host number of a member, such as 7 for 10.10.0.7 in 10.10.0.0/24; synth fails if
+ * no member has it. `outside(14)`, or an address as a text: somebody who is not in the lab.
+ */
+export type Hop = LabHost | number | string | OutsideAddress
+
+export interface LabRoute {
+  /** Network that the route leads to, in CIDR form, such as 172.26.0.0/15, or another network of the lab. */
+  readonly to: string | LabNetwork
+  /** Who packets are sent to, with an address on this network. */
+  readonly via: Hop
+}
+
+export interface LabNetworkProps {
+  /** Addresses of the network in CIDR form, such as 10.10.0.0/24, IPv4 or IPv6. Default: none, a network of layer 2 alone. */
+  readonly cidr?: string
+  /** In place of cidr for dual stack: one of IPv4 and one of IPv6. */
+  readonly cidrs?: readonly string[]
+  /** An existing NetworkAttachmentDefinition that is this network, such as vlans/vlan-100. The policy key attachableNetworks must list it. Default: none. */
+  readonly attach?: string
+  /** The default route of every member, where no route is one. Default: none. */
+  readonly gateway?: Hop
+  /** Routes of every member. Default: none. */
+  readonly routes?: readonly LabRoute[]
+  /** Name servers of every member, the first one asked first. They may be on other networks. Default: not set. */
+  readonly nameservers?: readonly Hop[]
+  /** Largest packet in bytes, such as 1400. Default: that of the nodes. */
+  readonly mtu?: number
+}
+
+const NAMESERVER = 'name server'
+
+/** A network of a lab. Made by `Workspace.addNetwork`. */
+export class LabNetwork extends Construct {
+  /** Name of the network in the lab. */
+  readonly networkName: string
+  readonly #props: LabNetworkProps
+  readonly #prefixes: readonly IpPrefix[]
+  readonly #routes: LabRoute[]
+  readonly #nameservers: Hop[]
+  /** Who has which address. */
+  readonly #hosts = new Map<string, LabHost>()
+  #gateway: Hop | undefined
+
+  constructor(scope: Construct, networkName: string, props: LabNetworkProps) {
+    super(scope, `networks.${networkName}`)
+    this.networkName = networkName
+    this.#props = props
+    // What is no CIDR is a problem of the whole Workspace, found with all others.
+    const written = props.cidrs ?? (props.cidr === undefined ? [] : [props.cidr])
+    this.#prefixes = written.flatMap((one) => parseCidr(one) ?? [])
+    this.#gateway = props.gateway
+    this.#routes = [...(props.routes ?? [])]
+    this.#nameservers = [...(props.nameservers ?? [])]
+  }
+
+  /** Sets the default route of every member. A second one replaces the first. */
+  setGateway(gateway: Hop): void {
+    this.#gateway = gateway
+  }
+
+  /** Adds a route of every member. */
+  addRoute(to: string | LabNetwork, via: Hop): void {
+    this.#routes.push({ to, via })
+  }
+
+  /** Adds a name server of every member, after those that are there. */
+  addNameserver(nameserver: Hop): void {
+    this.#nameservers.push(nameserver)
+  }
+
+  /**
+   * Returns the address with a host number, without a length, such as 10.10.0.11 for 11 in 10.10.0.0/24. Of two networks (dual stack) the first one counts.
+   * @throws Error if the network has no cidr, or no host of that number
+   */
+  address(host: number): string {
+    return ipText(this.prefixesOf(host)[0] as IpPrefix)
+  }
+
+  /**
+   * Returns the addresses with a host number, with their lengths: one for each cidr of the network.
+   * @throws Error as `address`
+   */
+  prefixesOf(host: number): readonly IpPrefix[] {
+    if (this.#prefixes.length === 0)
+      throw new Error(
+        `${this.node.path}: has no cidr, so host ${host} has no address: give an address such as 10.0.0.1/24, or give the network a cidr`,
+      )
+    return this.#prefixes.map((prefix) => {
+      const network = networkOf(prefix)
+      const found =
+        Number.isInteger(host) && host >= 0 ? { ...network, value: network.value + BigInt(host) } : undefined
+      if (found === undefined || !isInNetwork(found, network) || !isHostAddress(found))
+        throw new Error(
+          `${this.node.path}: ${ipText(network)}/${network.length} has no host ${host}: take a number of one of its addresses`,
+        )
+      return found
+    })
+  }
+
+  /**
+   * Returns an address of this network, with its length.
+   * @param text an address with or without a length
+   * @throws Error if it is no address, or not of this network
+   */
+  prefixOf(text: string): IpPrefix {
+    const given = parseCidr(text)
+    const address = given ?? parseIp(text)
+    if (address === undefined)
+      throw new Error(`${this.node.path}: "${text}" is no address such as 10.10.0.11 or 10.10.0.11/24`)
+    const home = this.#prefixes.find((prefix) => isInNetwork(address, prefix))
+    if (home === undefined && this.#prefixes.length > 0)
+      throw new Error(`${this.node.path}: ${text} is not in ${this.#cidrs()}: take an address of that network`)
+    if (home === undefined && given === undefined)
+      throw new Error(`${this.node.path}: has no cidr, so ${text} needs a length, such as ${text}/24`)
+    if (home !== undefined && given !== undefined && given.length !== home.length)
+      throw new Error(
+        `${this.node.path}: ${text} must have the length of the network, /${home.length}; it may be left out`,
+      )
+    const prefix = given ?? { ...address, length: (home as IpPrefix).length }
+    if (!isHostAddress(prefix))
+      throw new Error(`${this.node.path}: ${text} stands for the network or for all of its hosts: take another address`)
+    return prefix
+  }
+
+  /**
+   * Notes who has an address.
+   * @throws Error if somebody else has it
+   */
+  occupy(prefix: IpPrefix, host: LabHost): void {
+    const text = ipText(prefix)
+    const other = this.#hosts.get(text)
+    if (other !== undefined)
+      throw new Error(`${this.node.path}: ${text} is the address of ${other.memberName}: take another one`)
+    this.#hosts.set(text, host)
+  }
+
+  /** Returns the network as the spec has it. @param wrong told what is wrong, without the place */
+  toSpec(wrong: (problem: string) => void): LabNetworkSpec {
+    const { cidr, cidrs, attach, mtu } = this.#props
+    const gateway = this.#gateway === undefined ? undefined : this.#resolve('gateway', this.#gateway, wrong)
+    const routes = this.#routes.flatMap((route) => this.#route(route, wrong))
+    const addresses = this.#nameservers.flatMap((one) => this.#resolve(NAMESERVER, one, wrong) ?? [])
+    return {
+      name: this.networkName,
+      ...(attach !== undefined && { attach }),
+      ...(cidr !== undefined && { cidr }),
+      ...(cidrs !== undefined && { cidrs: [...cidrs] }),
+      ...(gateway !== undefined && { rangeGateway: gateway }),
+      ...(routes.length > 0 && { routes }),
+      ...(mtu !== undefined && { mtu }),
+      ...(addresses.length > 0 && { nameservers: { addresses } }),
+    }
+  }
+
+  #route({ to, via }: LabRoute, wrong: (problem: string) => void): NonNullable<LabNetworkSpec['routes']> {
+    const nextHopIpAddress = this.#resolve('next hop', via, wrong)
+    const networks = typeof to === 'string' ? [to] : to.#prefixes.map((prefix) => `${ipText(prefix)}/${prefix.length}`)
+    if (typeof to !== 'string' && networks.length === 0)
+      wrong(`a route to network ${to.networkName}, which has no cidr: name the addresses that it leads to`)
+    if (nextHopIpAddress === undefined) return []
+    return networks.map((destinationNetworkCidr) => ({ destinationNetworkCidr, nextHopIpAddress }))
+  }
+
+  #resolve(what: string, hop: Hop, wrong: (problem: string) => void): string | undefined {
+    if (typeof hop === 'string') return hop
+    if (typeof hop === 'number') return this.#ofMember(what, hop, wrong)
+    if ('outside' in hop)
+      return typeof hop.outside === 'string' ? hop.outside : this.#numbered(what, hop.outside, wrong)
+    // A name server may be on another network, as long as there is no choice.
+    const elsewhere = what === NAMESERVER ? hop.addressesOn() : []
+    const address = hop.addressesOn(this)[0] ?? (elsewhere.length === 1 ? elsewhere[0] : undefined)
+    if (address === undefined)
+      wrong(`${what} ${hop.memberName} has no static address on network ${this.networkName}: connect it with one`)
+    return address
+  }
+
+  #ofMember(what: string, host: number, wrong: (problem: string) => void): string | undefined {
+    const address = this.#numbered(what, host, wrong)
+    if (address === undefined || this.#hosts.has(address)) return address
+    wrong(
+      `${what} ${address} (host ${host}) is the address of no member on network ${this.networkName}: connect one with it, or write outside(${host}) if it is not in the lab`,
+    )
+    return undefined
+  }
+
+  #numbered(what: string, host: number, wrong: (problem: string) => void): string | undefined {
+    try {
+      return this.address(host)
+    } catch (error) {
+      wrong(`${what}: ${(error as Error).message}`)
+      return undefined
+    }
+  }
+
+  #cidrs(): string {
+    return this.#prefixes.map((prefix) => `${ipText(networkOf(prefix))}/${prefix.length}`).join(' or ')
+  }
+}

@@ -1,0 +1,72 @@
+import { Construct } from 'constructs'
+import type { WorkspaceSpecInput } from '../api/workspace.ts'
+
+type SecretSpec = NonNullable<WorkspaceSpecInput['secrets']>[number]
+
+/** A key of a Secret in the namespace of a lab. */
+export interface SecretKey {
+  readonly secretName: string
+  readonly key: string
+}
+
+/** A password that everybody can read who may read the lab. */
+export interface PlainText {
+  readonly plainText: string
+}
+
+/** Says that a password may be read by everybody who may read the lab. Prefer a key of a Secret. */
+export function plainText(password: string): PlainText {
+  return { plainText: password }
+}
+
+export interface LabSecretProps {
+  /** Keys whose values the operator makes: random texts, made once and never changed. A name, or a name and a length in characters, from 8 to 128. */
+  readonly generate?: readonly (string | { readonly key: string; readonly length?: number })[]
+  /** A Secret that this one is a copy of. Its owner labels it pelotech.ot/shared: "true", and the policy lists its namespace. */
+  readonly from?: { readonly namespace: string; readonly name: string }
+}
+
+/** A Secret that the operator makes in the namespace of a lab. Made by `Workspace.addSecret`. */
+export class LabSecret extends Construct {
+  readonly secretName: string
+  readonly #props: LabSecretProps
+
+  constructor(scope: Construct, secretName: string, props: LabSecretProps) {
+    super(scope, `secrets.${secretName}`)
+    this.secretName = secretName
+    this.#props = props
+  }
+
+  /** Returns a Secret that people make in the namespace of the lab. */
+  static fromName(secretName: string): { key(key: string): SecretKey } {
+    return { key: (key) => ({ secretName, key }) }
+  }
+
+  /**
+   * Returns one of its keys.
+   * @throws Error if its values are made, and this key is none of them
+   */
+  key(key: string): SecretKey {
+    const generated = this.#generated()
+    if (generated !== undefined && !generated.some((one) => one.key === key))
+      throw new Error(
+        `${this.node.path}: has no key "${key}": add it to generate, beside ${generated.map((one) => one.key).join(', ')}`,
+      )
+    return { secretName: this.secretName, key }
+  }
+
+  toSpec(): SecretSpec {
+    const { from } = this.#props
+    const generate = this.#generated()
+    return { name: this.secretName, ...(generate && { generate }), ...(from && { from: { ...from } }) }
+  }
+
+  #generated() {
+    return this.#props.generate?.map((one) => (typeof one === 'string' ? { key: one } : { ...one }))
+  }
+}
+
+/** Returns a reference to the key as specs have it. */
+export function secretKeyRef({ secretName, key }: SecretKey): { name: string; key: string } {
+  return { name: secretName, key }
+}

@@ -1,0 +1,325 @@
+import { App, Chart, JsonPatch, Size, Testing } from 'cdk8s'
+import { Construct } from 'constructs'
+import { describe, expect, it } from 'vitest'
+import { parseWorkspaceSpec } from '../api/workspace.ts'
+import { render } from '../children/render.ts'
+import { type LabNetwork, outside } from './lab-network.ts'
+import { LabSecret, plainText } from './lab-secret.ts'
+import { Release } from './release.ts'
+import { VMDiskImage } from './vm-disk-image.ts'
+import { Workspace, type WorkspaceProps } from './workspace.ts'
+
+const START = { image: 'debian', cpu: 1, memory: '1Gi' } as const
+const inApp = () => new Chart(new App(), 'labs')
+const aLab = (props?: WorkspaceProps) => new Workspace(inApp(), 'lab', props)
+const specOf = (lab: Workspace) => (lab.toJson() as { spec: Record<string, unknown> }).spec
+
+/** As a team would write it. */
+class Router extends Construct {
+  constructor(scope: Construct, id: string, props: { uplink: LabNetwork; inside: readonly LabNetwork[] }) {
+    super(scope, id)
+    const vm = Workspace.of(this).addVm(id, START).connect(props.uplink, 2)
+    for (const network of props.inside) {
+      vm.connect(network, 1)
+      network.setGateway(vm)
+      props.uplink.addRoute(network, vm)
+    }
+  }
+}
+
+describe('a lab whose parts are added', () => {
+  it('is the lab whose spec is written', () => {
+    const lab = aLab({ names: 'hosts', volumes: [{ name: 'written', size: '1Gi' }] })
+    const net = lab.addNetwork('net', { cidr: '10.0.0.0/24', gateway: 1, nameservers: [outside('9.9.9.9')] })
+    const both = lab.addNetwork('both', { cidrs: ['10.1.0.0/24', 'fd00:1::/64'], mtu: 1400 })
+    const plain = lab.addNetwork('plain')
+    const data = lab.addVolume('data', { size: Size.gibibytes(2) })
+    const logins = lab.addSecret('logins', { generate: ['alice', { key: 'bob', length: 12 }] })
+    const gate = lab
+      .addVm('gate', START)
+      .connect(net, 1)
+      .connect(both, [10, '10.1.0.20'])
+      .connect(plain, [], { addressing: 'none' })
+    lab
+      .addVm('desktop', {
+        ...START,
+        diskSize: Size.mebibytes(1536),
+        disks: [
+          { name: 'data', volume: data },
+          { name: 'cd', image: 'tools', readOnly: true },
+        ],
+        users: [
+          { name: 'alice', password: logins.key('alice'), sudo: true, groups: ['docker', 'kvm'] },
+          { name: 'bob', password: LabSecret.fromName('made').key('bob') },
+          { name: 'eve', password: plainText('secret') },
+        ],
+        dependsOn: [gate],
+        build: [{ role: 'base', variables: { mode: null } }],
+      })
+      .connectToPodNetwork({ model: 'e1000' })
+    const web = lab.addContainers('web', { aliases: ['www'] }).connect(net, '10.0.0.80')
+    web
+      .addInit('first', { image: 'busybox:1', mounts: [data.at('/data', { subPath: 'db' }), lab.ansibleAt('/plays')] })
+      .add('nginx', {
+        image: 'nginx:1',
+        cpu: '100m',
+        limits: { memory: '1Gi' },
+        env: {
+          GATE: gate.addressOn(net),
+          PORT: 80,
+          PASSWORD: logins.key('bob'),
+          NODE: { fieldRef: { fieldPath: 'spec.nodeName' } },
+        },
+        files: { '/etc/motd': 'hello', '/etc/key': logins.key('bob'), '/run.sh': { content: 'x', mode: '0755' } },
+        ports: [80],
+      })
+    lab.addService('web', { member: web, ports: [80, { port: 443, name: 'tls' }] })
+
+    const spec = {
+      names: 'hosts',
+      networks: [
+        { name: 'net', cidr: '10.0.0.0/24', rangeGateway: '10.0.0.1', nameservers: { addresses: ['9.9.9.9'] } },
+        { name: 'both', cidrs: ['10.1.0.0/24', 'fd00:1::/64'], mtu: 1400 },
+        { name: 'plain' },
+      ],
+      volumes: [
+        { name: 'written', size: '1Gi' },
+        { name: 'data', size: '2Gi' },
+      ],
+      secrets: [{ name: 'logins', generate: [{ key: 'alice' }, { key: 'bob', length: 12 }] }],
+      vms: [
+        {
+          name: 'gate',
+          backingVMDiskImage: 'debian',
+          resources: { cpu: 1, memory: '1Gi' },
+          interfaces: [
+            { network: 'net', ipAddress: '10.0.0.1/24' },
+            { network: 'both', ipAddresses: ['10.1.0.10/24', 'fd00:1::a/64', '10.1.0.20/24'] },
+            { network: 'plain', addressing: 'none' },
+          ],
+        },
+        {
+          name: 'desktop',
+          backingVMDiskImage: 'debian',
+          resources: { cpu: 1, memory: '1Gi' },
+          diskSize: '1536Mi',
+          disks: [
+            { name: 'data', volume: 'data' },
+            { name: 'cd', backingVMDiskImage: 'tools', readOnly: true },
+          ],
+          users: [
+            {
+              name: 'alice',
+              passwordSecretRef: { name: 'logins', key: 'alice' },
+              lock_passwd: false,
+              sudo: 'ALL=(ALL) NOPASSWD:ALL',
+              groups: 'docker,kvm',
+            },
+            { name: 'bob', passwordSecretRef: { name: 'made', key: 'bob' }, lock_passwd: false },
+            { name: 'eve', plain_text_passwd: 'secret', lock_passwd: false },
+          ],
+          interfaces: [{ network: 'pod', model: 'e1000' }],
+          dependsOn: ['gate'],
+          ansible: { roles: { build: [{ role: 'base', variables: { mode: null } }] } },
+        },
+      ],
+      containerClusters: [
+        {
+          name: 'web',
+          aliases: ['www'],
+          interfaces: [{ network: 'net', ipAddress: '10.0.0.80/24' }],
+          initContainers: [
+            {
+              name: 'first',
+              image: 'busybox:1',
+              volumeMounts: [
+                { name: 'data', containerPath: '/data', subPath: 'db' },
+                { name: 'ansible', containerPath: '/plays' },
+              ],
+            },
+          ],
+          containers: [
+            {
+              name: 'nginx',
+              image: 'nginx:1',
+              resources: { cpu: '100m', limits: { memory: '1Gi' } },
+              env: [
+                { name: 'GATE', value: '10.0.0.1' },
+                { name: 'PORT', value: '80' },
+                { name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'logins', key: 'bob' } } },
+                { name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+              ],
+              files: [
+                { path: '/etc/motd', content: 'hello' },
+                { path: '/etc/key', secretKeyRef: { name: 'logins', key: 'bob' } },
+                { path: '/run.sh', content: 'x', mode: '0755' },
+              ],
+              portMappings: [{ containerPort: 80 }],
+            },
+          ],
+        },
+      ],
+      services: [{ name: 'web', member: 'web', ports: [{ port: 80 }, { port: 443, name: 'tls' }] }],
+    }
+    const written = parseWorkspaceSpec(spec)
+    expect(written).toMatchObject({ ok: true })
+    expect(specOf(lab)).toEqual(JSON.parse(JSON.stringify(written.ok && written.spec)))
+  })
+
+  it('takes the parts of a construct of a team, which finds the lab that it is in', () => {
+    const lab = aLab()
+    const uplink = lab.addNetwork('uplink', { cidr: '10.0.0.0/24' })
+    const inside = lab.addNetwork('inside', { cidr: '10.1.0.0/24' })
+    new Router(lab, 'router', { uplink, inside: [inside] })
+    expect(specOf(lab)).toMatchObject({
+      networks: [
+        { routes: [{ destinationNetworkCidr: '10.1.0.0/24', nextHopIpAddress: '10.0.0.2' }] },
+        { rangeGateway: '10.1.0.1' },
+      ],
+      vms: [{ name: 'router', interfaces: [{ ipAddress: '10.0.0.2/24' }, { ipAddress: '10.1.0.1/24' }] }],
+    })
+    expect(() => Workspace.of(inApp())).toThrow('labs: is in no Workspace')
+  })
+
+  it('has the images of a release, whose names nobody types', () => {
+    const chart = inApp()
+    const images = {
+      kali: { url: 'https://images.example.com/kali.qcow2' },
+      dc1: { url: 'https://images.example.com/dc1.qcow2' },
+    }
+    const release = new Release(chart, 'images', {
+      workspaceId: 'lab-033',
+      version: '2.0.0',
+      images,
+      sourceType: 'http',
+      diskSize: '1Gi',
+    })
+    const own = new VMDiskImage(chart, 'own', {
+      metadata: { name: 'own' },
+      url: 'https://images.example.com/own.qcow2',
+    })
+    const lab = new Workspace(chart, 'lab')
+    lab.addVm('a', { ...START, image: release.image('dc1') })
+    lab.addVm('b', { ...START, image: own })
+    const [sync, , { spec }] = Testing.synth(chart)
+    expect(sync).toMatchObject({
+      kind: 'DataSync',
+      metadata: { name: 'lab-033-2.0.0' },
+      spec: { vms: [{ name: 'kali' }, { name: 'dc1' }], version: '2.0.0' },
+    })
+    expect(spec.vms).toMatchObject([
+      { backingVMDiskImage: 'lab-033-2.0.0-dc1-9cef6943' },
+      { backingVMDiskImage: 'own' },
+    ])
+    expect(() => release.image('dc2' as 'dc1')).toThrow(
+      'labs/images: has no image "dc2": add it to images, beside kali, dc1',
+    )
+  })
+
+  it('can have what no word says', () => {
+    const lab = aLab()
+    lab.addJsonPatch(JsonPatch.add('/spec/names', 'hosts'))
+    expect(specOf(lab)).toEqual({ names: 'hosts' })
+  })
+})
+
+describe('a mistake in a lab', () => {
+  it.each<[string, (lab: Workspace, net: LabNetwork) => unknown, string]>([
+    [
+      'a host number out of range',
+      (lab, net) => lab.addVm('a', START).connect(net, 300),
+      'labs/lab/networks.net: 10.0.0.0/24 has no host 300',
+    ],
+    [
+      'the broadcast address',
+      (lab, net) => lab.addVm('a', START).connect(net, '10.0.0.255'),
+      '10.0.0.255 stands for the network or for all of its hosts',
+    ],
+    [
+      'an address of another network',
+      (lab, net) => lab.addVm('a', START).connect(net, '10.0.1.7'),
+      '10.0.1.7 is not in 10.0.0.0/24',
+    ],
+    [
+      'another length',
+      (lab, net) => lab.addVm('a', START).connect(net, '10.0.0.7/25'),
+      '10.0.0.7/25 must have the length of the network, /24',
+    ],
+    ['no address', (lab, net) => lab.addVm('a', START).connect(net, 'ten'), '"ten" is no address'],
+    [
+      'an address that somebody has',
+      (lab, net) => {
+        lab.addVm('a', START).connect(net, 7)
+        lab.addContainers('b').connect(net, '10.0.0.7')
+      },
+      'labs/lab/networks.net: 10.0.0.7 is the address of a: take another one',
+    ],
+    [
+      'a second interface on a network',
+      (lab, net) => lab.addVm('a', START).connect(net, 7).connect(net, 8),
+      'labs/lab/vms.a: is on network net already',
+    ],
+    [
+      'a network of another lab',
+      (lab, net) => new Workspace(lab.node.scope as Chart, 'other').addVm('a', START).connect(net, 7),
+      'labs/other/vms.a: network labs/lab/networks.net is of another lab',
+    ],
+    [
+      'a number where there is no cidr',
+      (lab) => lab.addVm('a', START).connect(lab.addNetwork('plain'), 7),
+      'networks.plain: has no cidr, so host 7 has no address',
+    ],
+    [
+      'a key that is not made',
+      (lab) => lab.addSecret('s', { generate: ['a'] }).key('b'),
+      'labs/lab/secrets.s: has no key "b": add it to generate, beside a',
+    ],
+    [
+      'an address that a member has not',
+      (lab, net) => lab.addVm('a', START).addressOn(net),
+      'labs/lab/vms.a: has no static address on network net',
+    ],
+  ])('throws where it is made: %s', (_name, make, message) => {
+    const lab = aLab()
+    const net = lab.addNetwork('net', { cidr: '10.0.0.0/24' })
+    expect(() => make(lab, net)).toThrow(message)
+  })
+
+  it('is told with all others of the app, each with the path of its construct, whoever renders it', () => {
+    const build = (chart: Construct) => {
+      new VMDiskImage(chart, 'image', { metadata: { name: 'A' }, url: 'ftp://x' })
+      const lab = new Workspace(chart, 'lab')
+      const net = lab.addNetwork('net', {
+        cidr: '10.0.0.0/24',
+        gateway: 1,
+        routes: [{ to: '0.0.0.0/0', via: outside(999) }],
+      })
+      net.addNameserver(lab.addVm('dns', { ...START, cpu: 'many' }))
+      lab.addVolume('data', { size: '1 GB' })
+      new Workspace(chart, 'Other')
+    }
+    const said = [
+      'the VMDiskImage is not valid',
+      'metadata.name: ',
+      'spec.url: ',
+      'the Workspace is not valid',
+      'lab/networks.net: gateway 10.0.0.1 (host 1) is the address of no member on network net: connect one with it, or write outside(1)',
+      'lab/networks.net: next hop: ',
+      'lab/networks.net: name server dns has no static address on network net',
+      'lab/vms.dns: spec.vms[0].resources.cpu: ',
+      'lab/volumes.data: spec.volumes[0].size: ',
+      'it is "Other"',
+    ]
+    const chart = inApp()
+    build(chart)
+    for (const rendered of [() => Testing.synth(chart), () => render(build)]) {
+      let text = ''
+      try {
+        rendered()
+      } catch (error) {
+        text = String(error)
+      }
+      for (const one of said) expect(text).toContain(one)
+    }
+  })
+})

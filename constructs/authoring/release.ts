@@ -1,0 +1,48 @@
+import type { ApiObjectMetadata } from 'cdk8s'
+import type { Construct } from 'constructs'
+import type { DataSyncSpecInput } from '../api/data-sync.ts'
+import { dataSyncImageName } from '../api/data-sync-names.ts'
+import { DataSync } from './data-sync.ts'
+
+type VmInput = DataSyncSpecInput['vms'][number]
+
+export interface ReleaseProps<Name extends string> extends Omit<DataSyncSpecInput, 'vms'> {
+  /** Name of the DataSync and where it is. Default: the name is workspaceId, or workspaceId-version. */
+  readonly metadata?: ApiObjectMetadata
+  /** The images of this version, by the name of the machine that each is for. */
+  readonly images: Readonly<Record<Name, Omit<VmInput, 'name'>>>
+}
+
+/**
+ * The disk images of one version of a lab: a DataSync, which pipelines apply before the labs, and the references to its images. Releases of different versions
+ * stay beside each other.
+ */
+export class Release<const Name extends string = string> extends DataSync {
+  readonly #names: ReadonlyMap<string, string>
+
+  constructor(scope: Construct, id: string, props: ReleaseProps<Name>) {
+    const { metadata, images, ...shared } = props
+    const { workspaceId, version } = shared
+    const names = Object.keys(images) as Name[]
+    const name = version === undefined ? workspaceId : `${workspaceId}-${version}`
+    super(scope, id, {
+      ...shared,
+      metadata: { name: name.toLowerCase(), ...metadata } as ApiObjectMetadata & { name: string },
+      vms: names.map((vm) => ({ name: vm, ...images[vm] })),
+    })
+    this.#names = new Map(names.map((vm) => [vm, dataSyncImageName({ workspaceId, version, vm })]))
+  }
+
+  /**
+   * Returns the image of a machine, as `addVm` takes it.
+   * @throws Error if the release has no such image
+   */
+  image(vm: NoInfer<Name>): { readonly imageName: string } {
+    const imageName = this.#names.get(vm)
+    if (imageName === undefined)
+      throw new Error(
+        `${this.node.path}: has no image "${vm}": add it to images, beside ${[...this.#names.keys()].join(', ')}`,
+      )
+    return { imageName }
+  }
+}
