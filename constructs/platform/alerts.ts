@@ -67,7 +67,7 @@ const QUIET: {
       'NotPlayed',
     ] as const),
     ...(['Halted', 'Halting', 'ExpiresSoon', 'Expired'] as const),
-    ...(['NamespaceTerminating', 'Ready', 'UpToDate', 'ImageNotNeeded', 'DefaultRouteLeftOut'] as const),
+    ...(['NamespaceTerminating', 'Ready', 'UpToDate', 'ImageRefreshed', 'NotRecorded', 'Recreating', 'ImageNotNeeded', 'DefaultRouteLeftOut'] as const),
     ...(['Outdated', 'SpecWarning', 'NamesNotCurrent'] as const),
     ...(['IgnoredOnDeploy', 'NotDeployedAnyMore', 'NodeIsolated', 'IsolationUnknown', 'Deleting'] as const),
   ],

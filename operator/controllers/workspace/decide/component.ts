@@ -18,6 +18,8 @@ export interface Blueprint {
   readonly secretsToReplace?: ReadonlySet<string>
   /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the workspace. */
   readonly rebuildRequestedAt?: string | undefined
+  /** By name of a machine: the value for that machine instead, which no other one gets. @default none */
+  readonly rebuildRequests?: ReadonlyMap<string, string>
 }
 
 /** The state of one component. */
