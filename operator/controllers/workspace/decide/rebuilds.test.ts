@@ -31,6 +31,8 @@ interface Member {
   /** The value of its annotation. */
   readonly value?: string
   readonly hasSeen?: boolean
+  /** Its guest runs on while the new disk is made. */
+  readonly isReplacing?: boolean
   readonly observedGeneration?: number
   readonly generation?: number
   readonly deletionTimestamp?: string
@@ -57,6 +59,7 @@ function aMember(name: string, member: Member): MachineFacts {
       phase,
       observedGeneration,
       conditions: [{ type: 'UpToDate', status: holds, reason, message: 'why' }] as VirtualMachineStatus['conditions'],
+      ...(member.isReplacing && { replacement: {} }),
       ...(value !== undefined && hasSeen && { rebuildRequest: shortHash([value]) }),
     },
   }
@@ -107,6 +110,11 @@ describe('a rollout', () => {
     [
       'waits for one that was asked, and has not seen it',
       facts({ a: { value: asked('a', 1), hasSeen: false }, b: DUE }),
+      [],
+    ],
+    [
+      'waits for one that makes its new disk beside the old one, also after another edit',
+      facts({ a: { ...DUE, value: asked('a', 1), isReplacing: true }, b: DUE }),
       [],
     ],
     ['asks again for another spec', facts({ a: { ...DUE, value: asked('a', 1) } }), ['a']],
@@ -193,10 +201,14 @@ class Course {
     see: (name: string) => {
       const { value, hasSeen, age } = this.#of(name)
       if (value === undefined || hasSeen !== false) return
-      this.#change(name, { hasSeen: true, ...(age === DUE.age && { phase: 'Provisioning', isRebuilding: true }) })
+      this.#change(name, { hasSeen: true, ...(age === DUE.age && { isReplacing: true }) })
+    },
+    swap: (name: string) => {
+      if (this.#of(name).isReplacing) this.#change(name, { phase: 'Provisioning', isRebuilding: true })
     },
     done: (name: string) => {
-      if (this.#of(name).isRebuilding) this.#change(name, { phase: 'Ready', age: 'True/UpToDate', isRebuilding: false })
+      const over = { phase: 'Ready', age: 'True/UpToDate', isReplacing: false, isRebuilding: false }
+      if (this.#of(name).isRebuilding) this.#change(name, over)
     },
     break: (name: string) => {
       if (!this.#of(name).isRebuilding) this.#change(name, { phase: 'Failed' })
@@ -233,7 +245,10 @@ type Happening = readonly [keyof Course['steps'], string]
 
 describe('through any course of things', () => {
   const happenings = fc.array(
-    fc.tuple(fc.constantFrom('edit', 'see', 'see', 'done', 'done', 'break', 'heal', 'own'), fc.constantFrom(...NAMES)),
+    fc.tuple(
+      fc.constantFrom('edit', 'see', 'see', 'swap', 'swap', 'done', 'done', 'break', 'heal', 'own'),
+      fc.constantFrom(...NAMES),
+    ),
     { minLength: 20, maxLength: 100, size: 'max' },
   ) as fc.Arbitrary<Happening[]>
   const play = (steps: readonly Happening[], strategy: object, holds: (course: Course) => void) => {

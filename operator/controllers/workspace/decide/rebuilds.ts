@@ -72,8 +72,10 @@ function isAtHand(machine: MachineFacts): boolean {
   return !isTerminating(machine) && (status.observedGeneration ?? 0) >= (metadata.generation ?? 0)
 }
 
-/** Reports whether a machine has been asked by a rollout, and has not seen that, or has its old disk all the same. */
+/** Reports whether a machine gets a new disk, or has been asked by a rollout and has not seen that, or has its old disk all the same. */
 function isUnderWay(machine: MachineFacts): boolean {
+  // Its guest runs on while the new disk is made.
+  if ('replacement' in machine.status && machine.status.replacement !== undefined) return true
   const value = machine.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
   const mark = markIn(value)
   if (value === undefined || mark === undefined) return false
