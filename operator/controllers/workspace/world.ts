@@ -8,8 +8,7 @@ import type { ChildRefusal } from '../../runtime/child-refusals.ts'
 import type { ObjectPlan } from '../../runtime/plan.ts'
 import type { ContainerPodView } from './child-views.ts'
 import type { ClusterRange } from './cluster-ranges.ts'
-import type { Component } from './decide/component.ts'
-import type { Rollout } from './decide/rebuilds.ts'
+import type { Component, Rollout } from './decide/component.ts'
 import type { SecretSource } from './decide/secret-sources.ts'
 
 /** A Workspace as its cache keeps it. */

@@ -22,6 +22,14 @@ export interface Blueprint {
   readonly rebuildRequests?: ReadonlyMap<string, string>
 }
 
+/** What a rollout does next. */
+export interface Rollout {
+  /** By name of a machine that is asked for a new disk now: its mark, which is in the value of its annotation. */
+  readonly asked: ReadonlyMap<string, string>
+  /** What a machine that is still to be asked waits for, in words for people. */
+  readonly waitsFor?: string
+}
+
 /** The state of one component. */
 export interface ComponentSummary {
   readonly phase: WorkspacePhase

@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest'
 import type { ImageView } from '../../../images/image-view.ts'
 import { parsed } from '../workspace-world.fixtures.ts'
 import type { MachineFacts } from '../world.ts'
-import { NO_ROLLOUT, type Rollout, type RolloutFacts, rebuildRequestsOf, rebuildsDue } from './rebuilds.ts'
+import type { Rollout } from './component.ts'
+import { NO_ROLLOUT, type RolloutFacts, rebuildRequestsOf, rebuildsDue } from './rebuilds.ts'
 
 const PUBLISHED = {
   phase: 'Succeeded',

@@ -3,6 +3,7 @@ import { isHalted, shortHash } from '@open-terrain/constructs/operator'
 import type { ImageView } from '../../../images/image-view.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
+import type { Rollout } from './component.ts'
 import { deployedMachines, isRecreate, machineAge, outdatedReason } from './outdated.ts'
 
 /** What a rollout is decided from. */
@@ -11,14 +12,6 @@ export interface RolloutFacts {
   readonly children: WorkspaceWorld['children']
   /** By `backingVMDiskImage`. */
   readonly images: ReadonlyMap<string, ImageView | undefined>
-}
-
-/** What a rollout does next. */
-export interface Rollout {
-  /** By name of a machine that is asked for a new disk now: its mark, which is in the value of its annotation. */
-  readonly asked: ReadonlyMap<string, string>
-  /** What a machine that is still to be asked waits for, in words for people. */
-  readonly waitsFor?: string
 }
 
 export const NO_ROLLOUT: Rollout = { asked: new Map() }
