@@ -64,17 +64,17 @@ const powerOf = (name: string) => client.peek<Lab>('Workspace', name)?.spec?.pow
 
 describe('ot labs', () => {
   it('shows a class at a glance', async () => {
-    put('lab-1', { ...RUNNING, expiresAt: '2026-01-03T12:00:00Z' })
+    put('lab-1', { ...RUNNING, outdated: '1/2', expiresAt: '2026-01-03T12:00:00Z' })
     put('lab-2', OFF, { isOff: true })
     put('lab-3', { phase: 'Provisioning', reason: 'WaitingForImages', waitingFor: 'Image kali (Syncing)' })
     put('other', RUNNING, { course: 'net-2' })
     expect(await ot('labs', '-l', 'course=net-1')).toBe(EXIT_CODES.done)
     expect(printed).toBe(
       [
-        'NAME    PHASE          REASON             READY   WAITING                LEFT   AGE',
-        'lab-1   Ready          Ready              3/3                            2d     3h',
-        'lab-2   Ready          Halted             3/3                                   3h',
-        'lab-3   Provisioning   WaitingForImages           Image kali (Syncing)          3h',
+        'NAME    PHASE          REASON             READY   OUTDATED   WAITING                LEFT   AGE',
+        'lab-1   Ready          Ready              3/3     1/2                               2d     3h',
+        'lab-2   Ready          Halted             3/3                                              3h',
+        'lab-3   Provisioning   WaitingForImages                      Image kali (Syncing)          3h',
         '',
         '3 labs: 2 Ready (1 off), 1 Provisioning',
         '',

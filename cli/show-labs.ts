@@ -17,6 +17,8 @@ interface LabRow {
   readonly total?: number | undefined
   /** Of those that are ready: members that are off. */
   readonly halted?: number | undefined
+  /** Machines that are outdated, of all, such as 6/18. Absent: none is. */
+  readonly outdated?: string | undefined
   readonly powerState: PowerState
   readonly waitingFor?: string | undefined
   /** When it ends, in RFC 3339. Absent: it has no end. */
@@ -33,13 +35,23 @@ export async function showLabs(client: KubeClient, choice: LabChoice, output: Ou
   if (output === 'json') return `${JSON.stringify(rows, undefined, 2)}\n`
   if (output === 'name') return rows.map(({ name }) => `workspace.pelotech.ot/${name}\n`).join('')
   const isWide = output === 'wide'
-  const headers = ['NAME', 'PHASE', 'REASON', 'READY', 'WAITING', 'LEFT', 'AGE', ...(isWide ? ['MESSAGE'] : [])]
+  const headers = [
+    'NAME',
+    'PHASE',
+    'REASON',
+    'READY',
+    'OUTDATED',
+    'WAITING',
+    'LEFT',
+    'AGE',
+    ...(isWide ? ['MESSAGE'] : []),
+  ]
   const cells = rows.map((row) => [...cellsOf(row, now), ...(isWide ? [row.message ?? ''] : [])])
   return tableOf(headers, cells) + (rows.length > 1 ? `\n${summaryOf(rows)}\n` : '')
 }
 
 function rowOf({ metadata, spec, status }: Lab): LabRow {
-  const { phase, reason, message, counts, waitingFor, expiresAt } = status ?? {}
+  const { phase, reason, message, counts, outdated, waitingFor, expiresAt } = status ?? {}
   return {
     name: metadata.name,
     phase: metadata.deletionTimestamp === undefined ? phase : 'Terminating',
@@ -48,6 +60,7 @@ function rowOf({ metadata, spec, status }: Lab): LabRow {
     ready: counts?.ready,
     total: counts?.total,
     halted: counts?.halted,
+    outdated,
     powerState: spec?.powerState ?? 'Running',
     waitingFor,
     expiresAt,
@@ -56,11 +69,11 @@ function rowOf({ metadata, spec, status }: Lab): LabRow {
 }
 
 function cellsOf(row: LabRow, now: number): string[] {
-  const { name, phase, reason, ready, total, waitingFor, expiresAt, creationTimestamp } = row
+  const { name, phase, reason, ready, total, outdated, waitingFor, expiresAt, creationTimestamp } = row
   const count = total === undefined ? '' : `${ready}/${total}`
   const left = expiresAt === undefined ? '' : shortDuration(Date.parse(expiresAt) - now)
   const age = creationTimestamp === undefined ? '' : shortDuration(now - Date.parse(creationTimestamp))
-  return [name, phase ?? '', reason ?? '', count, waitingFor ?? '', left, age]
+  return [name, phase ?? '', reason ?? '', count, outdated ?? '', waitingFor ?? '', left, age]
 }
 
 /** Returns how many labs are in which phase: `40 labs: 38 Ready (3 off), 2 Provisioning`. */

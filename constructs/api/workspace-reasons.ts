@@ -91,6 +91,36 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'Undo the change. Or remove the machine from the spec, wait until it is gone, and add it again, which loses the data on its disk.',
   },
+  /** Of the condition UpToDate: a machine is to have another disk. */
+  SpecChanged: {
+    severity: 'silent',
+    meaning:
+      'The disk of a machine was made from another image or size than the spec has now, or what its guest read at its first start has changed. The message is that of the machine. Passwords do not count.',
+    remedy:
+      'Undo the change, or ask for new disks with annotation pelotech.ot/rebuild-requested-at of the Workspace, which loses the data on the old ones. With updateStrategy Recreate, the operator asks for them by itself.',
+  },
+  /** The image of a machine was refreshed. */
+  ImageRefreshed: {
+    severity: 'silent',
+    meaning:
+      'An image was refreshed, or made again, after the disk of a machine was cloned from it. The disk is a copy, and stays as it is.',
+    remedy:
+      'No action needed if the disks may stay as they are. Otherwise ask for new ones with annotation pelotech.ot/rebuild-requested-at of the Workspace, which loses the data on the old ones.',
+  },
+  /** Of the condition UpToDate: nobody knows. */
+  NotRecorded: {
+    severity: 'silent',
+    meaning:
+      'It is not recorded what the disk of a machine was made from, or what its guest read at its first start. The message is that of the machine.',
+    remedy: 'No action needed if the machine may stay as it is. It is recorded when the machine gets a new disk.',
+  },
+  /** As an Event: a machine gets a new disk. */
+  Recreating: {
+    severity: 'normal',
+    meaning:
+      'updateStrategy is Recreate, and the disk of a machine is of an earlier spec: the operator asks the machine for a new disk, which loses the data on the old one.',
+    remedy: `${NOTHING} To stop it before the next machine, set spec.updateStrategy.type to OnRequest.`,
+  },
   /** Of the condition UpToDate. */
   UpToDate: { severity: 'silent', meaning: 'Everything is as the spec says.', remedy: 'No action needed.' },
   /** An image differs from the template. */

@@ -75,12 +75,13 @@ export const workspaceStatus = statusOf(
     phase: 'Current phase: Provisioning, Failed or Ready.',
     conditions:
       'Ready: every component is ready. Reconciling, Stalled: work is in progress, or cannot continue without a change. Settled: the workspace is Ready or Failed with ' +
-      'this spec: processing of this spec has ended. UpToDate: everything is as the spec says; False if a machine waits for a restart or a new disk, a change cannot be made, or an image differs from its template. NetworksIsolated: members do not reach the node, its services and the Services of the cluster over the networks of the ' +
+      'this spec: processing of this spec has ended. UpToDate: everything is as the spec says; False if a machine is outdated, a change cannot be made, or an image differs from its template; Unknown if that is not recorded of a machine. NetworksIsolated: members do not reach the node, its services and the Services of the cluster over the networks of the ' +
       'workspace; Unknown if nothing shows it. VolumeLost: what was on a volume is gone, the one that went last if there are several; it stays as long as the workspace, also when the volume is there again, empty. SecretLost: the same for values of a Secret of spec.secrets, which is there again with others. ' +
       'SpecWarning: what in the spec is not applied as written, or may not work, of all members; absent where there is nothing of the kind.',
   },
   {
     ready: maybeText(16, 'Components that are ready, of all that are deployed, such as 3/7.'),
+    outdated: maybeText(16, 'Machines that are outdated, of all that are deployed, such as 6/18. Absent if none is.'),
     counts: z
       .object({
         total: count().describe('Components of the workspace that are deployed.'),
@@ -88,6 +89,7 @@ export const workspaceStatus = statusOf(
         provisioning: count().describe('Components that are being created, or wait.'),
         failed: count().describe('Components that failed.'),
         halted: count().describe('Of those that are ready: members that are off. Absent if there is none.').optional(),
+        outdated: count().describe('Machines that are outdated. Absent if none is.').optional(),
         ignored: count().describe('Components with ignoreOnDeploy. Absent if there is none.').optional(),
       })
       .describe('How many components are in which phase.')

@@ -63,6 +63,14 @@ const WHOLE: readonly SpecFixture[] = [
     yes: ['Halt', 'Delete', undefined, null],
     no: ['Halted', 'delete', '', true],
   }),
+  ...field('spec.updateStrategy.type', (type) => ({ updateStrategy: { type } }), {
+    yes: ['OnRequest', 'Recreate', undefined, null],
+    no: ['Rolling', 'recreate', '', true],
+  }),
+  ...field('spec.updateStrategy.maxUnavailable', (maxUnavailable) => ({ updateStrategy: { maxUnavailable } }), {
+    yes: [1, 100, undefined, null],
+    no: [0, 101, -1, 1.5, '1', true],
+  }),
   ...field('spec.vms[0].runStrategy', (runStrategy) => vm({ runStrategy }), {
     yes: ['Always', 'Halted', 'Manual', undefined, null],
     no: ['RerunOnFailure', 'Once', '', true],

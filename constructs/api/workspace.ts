@@ -13,6 +13,7 @@ import { workspaceRules } from './workspace-rules.ts'
 import { secrets } from './workspace-secrets.ts'
 import { services } from './workspace-services.ts'
 import { workspaceStatus } from './workspace-status.ts'
+import { updateStrategyField } from './workspace-update-strategy.ts'
 import { vms } from './workspace-vms.ts'
 import { volumes } from './workspace-volumes.ts'
 
@@ -39,6 +40,7 @@ const specFields = z.object({
     'Halted: all machines and container clusters are off. Disks, volumes, addresses, networks, Services and Secrets stay, and images stay in use. Default: Running.',
   ),
   ...expiryFields,
+  updateStrategy: updateStrategyField,
   names: z
     .enum(['hosts'])
     .describe(
@@ -73,6 +75,12 @@ export const workspace = defineResource({
     phaseColumn('Current phase.'),
     reasonColumn('Why it is in this phase.'),
     { name: 'Ready', type: 'string', jsonPath: '.status.ready', description: 'Components that are ready, of all.' },
+    {
+      name: 'Outdated',
+      type: 'string',
+      jsonPath: '.status.outdated',
+      description: 'Machines that are outdated, of all.',
+    },
     { name: 'Waiting', type: 'string', jsonPath: '.status.waitingFor', description: 'What the workspace waits for.' },
     {
       name: 'Expires',

@@ -19,7 +19,7 @@ export interface WorkspaceMachineProps {
   readonly vm: WorkspaceVm
   readonly driver: NetworkDriver
   readonly imageNamespace: string
-  /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the workspace. Each machine decides whether it is about itself. */
+  /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the machine. Each machine decides whether it is about itself. Default: none. */
   readonly rebuildRequestedAt?: string | undefined
 }
 

@@ -29,6 +29,8 @@ export interface StatefulObject {
 export interface KindStates<O> {
   /** Every reason that there is, with its help. Any other one counts as `Other`: a label must not have any value that a status has. */
   readonly reasons: object
+  /** Conditions of {@link COURSE} that tell nothing of a phase of this kind. Default: none. */
+  readonly beside?: readonly string[]
   /** Returns states in addition to phase and reason, such as warnings. */
   readonly more?: (object: O, now: number) => readonly ObjectState[]
 }
@@ -62,9 +64,9 @@ export class StateGauges {
     kind: string,
     clock: Pick<Clock, 'now'>,
     objects: () => Iterable<O>,
-    { reasons, more = () => [] }: KindStates<O>,
+    { reasons, beside = [], more = () => [] }: KindStates<O>,
   ): () => void {
-    const memory = new StateMemory()
+    const memory = new StateMemory(beside)
     this.#sources.set(kind, () => {
       const now = clock.now()
       const longest = new Map<string, { readonly labels: Labels; readonly seconds: number }>()
@@ -107,10 +109,16 @@ function distinct(states: readonly ObjectState[]): readonly ObjectState[] {
 class StateMemory {
   #known = new Map<string, ObjectState>()
   #next = new Map<string, ObjectState>()
+  readonly #beside: readonly string[]
+
+  /** @param beside conditions that tell nothing of a phase */
+  constructor(beside: readonly string[]) {
+    this.#beside = beside
+  }
 
   /** None: the object has no status yet. */
   stateOf(object: StatefulObject, now: number): readonly ObjectState[] {
-    const state = stateOf(object, now)
+    const state = stateOf(object, now, this.#beside)
     if (state === undefined) return []
     if (isAtRest(object)) return [state]
     const { uid = '' } = object.metadata
@@ -128,13 +136,18 @@ class StateMemory {
   }
 }
 
-function stateOf({ metadata, status = {} }: StatefulObject, now: number): ObjectState | undefined {
+function stateOf(
+  { metadata, status = {} }: StatefulObject,
+  now: number,
+  beside: readonly string[],
+): ObjectState | undefined {
   const { phase, conditions = [], reason = reasonOf({ conditions }) ?? '' } = status
   const deletion = fromTime(metadata.deletionTimestamp)
   if (deletion !== undefined)
     return { phase: DELETING, reason: phase === undefined ? DELETING : reason, since: deletion }
   if (phase === undefined) return undefined
-  const times = conditions.flatMap((one) => (COURSE.has(one.type) ? (fromTime(one.lastTransitionTime) ?? []) : []))
+  const those = conditions.filter(({ type }) => COURSE.has(type) && !beside.includes(type))
+  const times = those.flatMap((one) => fromTime(one.lastTransitionTime) ?? [])
   return { phase, reason, since: times.length === 0 ? now : Math.max(...times) }
 }
 

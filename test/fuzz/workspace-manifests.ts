@@ -528,6 +528,12 @@ const smallSpec = fc.oneof(
     .constantFrom({ size: '1' }, { size: '2Pi' }, { name: 'ansible' })
     .map((one) => ({ volumes: [{ name: 'v', size: '1Gi', ...one }] })),
   fc.constantFrom<unknown>('Halted', 'Off', 'halted', '', true).map((powerState) => ({ powerState })),
+  fc
+    .constantFrom<unknown>('Recreate', { type: 'Recreate' }, { type: 'OnRequest' }, { type: 'Rolling' }, {}, [])
+    .map((updateStrategy) => ({ updateStrategy })),
+  fc
+    .constantFrom<unknown>(1, 100, 0, 101, 1.5, '1')
+    .map((maxUnavailable) => ({ updateStrategy: { type: 'Recreate', maxUnavailable } })),
   fc.constantFrom<unknown>('72h', '3d', '-1h', '', '1h2h3h4h5h', 72).map((lifetime) => ({ lifetime })),
   fc
     .constantFrom<unknown>('2026-01-31T18:00:00Z', '2026-01-31', '2026-02-32T00:00:00Z', '2026-01-31T18:00:60Z', '', 7)

@@ -74,7 +74,8 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
       },
       whole: viewMachine,
       gauges: metrics,
-      states: { reasons: VIRTUAL_MACHINE_REASON_HELP, more: machineWarnings },
+      // An image that is refreshed changes no phase of a machine.
+      states: { reasons: VIRTUAL_MACHINE_REASON_HELP, beside: ['UpToDate'], more: machineWarnings },
       loops: [obstacles],
       prepare: async (vm, signal) => {
         const parsed = parsedMachineSpec(vm)

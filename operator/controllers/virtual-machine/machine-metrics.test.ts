@@ -65,6 +65,19 @@ describe('the gauges', () => {
     expect(await lines('ot_vm_waiting{')).toEqual([])
   })
 
+  it('count those that are outdated, by reason', async () => {
+    const of = (status: 'True' | 'False' | 'Unknown', reason: string): { status: VirtualMachineStatus } => ({
+      status: { conditions: [{ type: 'UpToDate', status, reason, message: '' }] },
+    })
+    const all = [of('False', 'SpecChanged'), of('False', 'SpecChanged'), of('False', 'Cloning')]
+    metrics.readFrom(() => [...all, of('True', 'UpToDate'), of('Unknown', 'NotRecorded'), { status: {} }])
+    expect(await lines('ot_vm_outdated{')).toEqual([
+      'ot_vm_outdated{reason="SpecChanged"} 2',
+      'ot_vm_outdated{reason="ImageRefreshed"} 0',
+      'ot_vm_outdated{reason="RestartRequired"} 0',
+    ])
+  })
+
   it('tell how long the machine that has waited longest has waited', async () => {
     metrics.readFrom(() => [{ status: statusOf(waiting('Cloning', '')) }, { status: statusOf(RUNNING) }])
     expect(await lines('ot_vm_longest_wait_seconds')).toEqual(['ot_vm_longest_wait_seconds 60'])

@@ -14,6 +14,14 @@ function whenTrue({ conditions = [] }: VirtualMachineStatus, type: string) {
   return conditions.find((one) => one.type === type && one.status === 'True')
 }
 
+/** Reasons of the condition UpToDate where a machine is outdated. */
+const OUTDATED: readonly string[] = ['SpecChanged', 'ImageRefreshed', 'RestartRequired']
+
+function outdatedFor({ conditions = [] }: VirtualMachineStatus): string[] {
+  const told = conditions.find(({ type, status }) => type === TYPE.UpToDate && status === 'False')
+  return told !== undefined && OUTDATED.includes(told.reason) ? [told.reason] : []
+}
+
 /**
  * Metrics of virtual machines. Gauges are computed when they are scraped. The counter counts what the caches show, not what was written, so
  * neither a lost response nor a failed write makes it wrong.
@@ -49,6 +57,13 @@ export class MachineMetrics extends PhaseGauge<Machine> {
       'reason',
       () => statuses().flatMap((status) => whenTrue(status, TYPE.DiskLost)?.reason ?? []),
       ['DiskLost', 'DiskBeingDeleted'],
+    )
+    meters.counted(
+      'ot_vm_outdated',
+      'VirtualMachines whose disk or guest is not of their present spec and image, by reason',
+      'reason',
+      () => statuses().flatMap(outdatedFor),
+      OUTDATED,
     )
     this.observeLongestWait(
       'ot_vm_longest_wait_seconds',

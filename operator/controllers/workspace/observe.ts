@@ -10,13 +10,15 @@ import type { AsideChildren } from './aside-children.ts'
 import { parsedWorkspaceSpec, type WorkspaceCaches } from './caches.ts'
 import { BY_CONTAINER_CLUSTER, BY_LINK, BY_NODE, BY_PLAY, BY_PLAYING, BY_REPORTED_NETWORKS } from './child-caches.ts'
 import { type ContainerPodView, makesPrivileged, type PlayJobView } from './child-views.ts'
-import { type Blueprint, type Component, idOf, idOfObject } from './decide/component.ts'
+import { type Blueprint, type Component, idOf, idOfObject, type Rollout } from './decide/component.ts'
 import { imageNames, ownReferences } from './decide/components/image.ts'
 import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
 import { asEnded } from './decide/expiry.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
 import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
+import { isRecreate } from './decide/outdated.ts'
 import { isPlayRecorded } from './decide/plays.ts'
+import { NO_ROLLOUT, rebuildRequestsOf, rebuildsDue } from './decide/rebuilds.ts'
 import { asItStands } from './decide/render.ts'
 import { isFrozenCopy, isOfAnotherSource } from './decide/secret-sources.ts'
 import type { LostKeys } from './lost-keys.ts'
@@ -56,7 +58,8 @@ export function observeWorkspace(
   )
   const pods = new Map([...clusters].map((one) => [one, podsOf(caches, name, one)]))
   const runsPrivileged = existing.some(makesPrivileged) || [...pods.values()].flat().some((one) => one.isPrivileged)
-  const blueprint = spec.ok ? blueprintOf(workspace, spec.spec, { ...more, runsPrivileged }, kept) : undefined
+  const rollout = rolloutOf(workspace, spec, kept, caches, more.policy)
+  const blueprint = spec.ok ? blueprintOf(workspace, spec.spec, { ...more, rollout, runsPrivileged }, kept) : undefined
   const isKept = caches.workspaces.get(name)?.spec === workspace.spec
   const rendered = blueprint === undefined ? [] : caches.renderings.componentsOf(blueprint, isKept)
   const components = rendered.map((one) => asItStands(one, kept))
@@ -65,6 +68,7 @@ export function observeWorkspace(
     workspace,
     spec,
     ...more,
+    rollout,
     components,
     children,
     namesTaken: blueprint === undefined ? new Map() : namesTakenIn(caches, blueprint),
@@ -167,10 +171,13 @@ function blueprintOf(
   spec: WorkspaceSpec,
   {
     policy,
+    rollout,
     secretSources,
     refusals,
     runsPrivileged,
-  }: Pick<More, 'policy' | 'secretSources' | 'refusals'> & { readonly runsPrivileged: boolean },
+  }: Pick<More & WorkspaceWorld, 'policy' | 'rollout' | 'secretSources' | 'refusals'> & {
+    readonly runsPrivileged: boolean
+  },
   children: ReadonlyMap<string, KubeObject>,
 ): Blueprint {
   const rebuildRequestedAt = annotations?.[ANNOTATIONS.rebuildRequestedAt]
@@ -181,8 +188,24 @@ function blueprintOf(
     return isOfAnotherSource(existing, source) || isFrozenCopy(existing, source, refusals) ? [secret] : []
   })
   const ofSecrets = { secretSources, secretsToReplace: new Set(replaced) }
-  const blueprint = { workspace: { name, uid }, spec, policy, rebuildRequestedAt, runsPrivileged, ...ofSecrets }
+  const requests = rebuildRequestsOf({ spec, children }, rebuildRequestedAt, rollout)
+  const asked = { rebuildRequestedAt, ...(requests.size > 0 && { rebuildRequests: requests }) }
+  const blueprint = { workspace: { name, uid }, spec, policy, ...asked, runsPrivileged, ...ofSecrets }
   return { ...blueprint, networksOfBefore: networksOfBefore(blueprint, children) }
+}
+
+/** Decides before anything is rendered: what machines are asked is a part of them. */
+function rolloutOf(
+  { metadata }: WorkspaceView,
+  spec: WorkspaceWorld['spec'],
+  children: ReadonlyMap<string, KubeObject>,
+  { images }: WorkspaceCaches,
+  { imageNamespace }: Policy,
+): Rollout {
+  if (!spec.ok || metadata.deletionTimestamp !== undefined || !isRecreate(spec.spec)) return NO_ROLLOUT
+  const names = imageNames(spec.spec)
+  const seen = names.map((name) => [name, images.get(keyOf({ namespace: imageNamespace, name }))] as const)
+  return rebuildsDue({ spec: spec.spec, children, images: new Map(seen) })
 }
 
 /** Returns which networks of the workspace have a bridge or a name that a network elsewhere has. */

@@ -10,6 +10,7 @@ import { BY_IMAGE_NAME, BY_SECRET_SOURCE, WORKSPACE, type WorkspaceCaches } from
 import { BY_LINK } from './child-caches.ts'
 import { linksIn } from './child-views.ts'
 import { hasItsDisk } from './decide/machine-disk.ts'
+import { machineAge } from './decide/outdated.ts'
 import { warningOfMachine } from './decide/spec-warnings.ts'
 import { isSecretOfWorkspace } from './observe.ts'
 import type { MachineFacts, WorkspaceView } from './world.ts'
@@ -124,7 +125,7 @@ function aboutImage(image: ImageView | undefined, isOfOne: boolean): unknown {
   const message = phase === 'Failed' ? status.message : undefined
   const references = isOfOne && artifact === undefined ? status.references : undefined
   const isLookedAt = observedGeneration === metadata.generation
-  const shown = [phase, reason, message, artifact?.name, references]
+  const shown = [phase, reason, message, artifact?.name, artifact?.revision, status.revision, references]
   return [metadata.uid, metadata.deletionTimestamp, spec, isLookedAt, shown]
 }
 
@@ -136,7 +137,7 @@ function aboutPlays({ status: { clone, diskUID, restoredClaim, kubevirt } }: Mac
 function aboutMachine(machine: MachineFacts | undefined): unknown {
   if (machine === undefined) return undefined
   const { metadata, spec, status } = machine
-  const { phase, reason, message, kubevirt, observedGeneration, missingSecretKeys } = status
+  const { phase, reason, message, kubevirt, observedGeneration, missingSecretKeys, rebuildRequest } = status
   const hasDisk = hasItsDisk(machine)
   const { resourceVersion: _version, ...rest } = metadata
   return [
@@ -148,6 +149,8 @@ function aboutMachine(machine: MachineFacts | undefined): unknown {
     kubevirt?.nodeName,
     observedGeneration,
     missingSecretKeys,
+    rebuildRequest,
+    machineAge(machine),
     hasDisk,
     aboutPlays(machine),
     status.disks?.map(({ image }) => image),

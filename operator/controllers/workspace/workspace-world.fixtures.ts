@@ -38,6 +38,7 @@ import { imageTemplate } from './decide/image-template.ts'
 import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { isSwitchedOff } from './decide/power.ts'
+import { rebuildRequestsOf, rebuildsDue } from './decide/rebuilds.ts'
 import { asItStands, renderComponents } from './decide/render.ts'
 import { workspaceThrottleOf } from './decide/status.ts'
 import type {
@@ -175,10 +176,15 @@ export class PlannedWorld {
     const { policy } = this
     const spec = this.#powered(this.#spec)
     const secretSources = this.#secretSources()
-    const { rebuildRequestedAt } = this
-    const blueprint = { workspace: metadata, spec, policy, rebuildRequestedAt, secretSources }
-    if (this.#renderedOf !== spec.powerState) this.#rendered = undefined
-    this.#renderedOf = spec.powerState
+    const { rebuildRequestedAt, children } = this
+    const images = new Map(imageNames(spec).map((name) => [name, this.images.get(name)?.image]))
+    const rollout = rebuildsDue({ spec, children, images })
+    const requests = rebuildRequestsOf({ spec, children }, rebuildRequestedAt, rollout)
+    const asked = { rebuildRequestedAt, ...(requests.size > 0 && { rebuildRequests: requests }) }
+    const blueprint = { workspace: metadata, spec, policy, ...asked, secretSources }
+    const renderedOf = JSON.stringify([spec.powerState, [...requests]])
+    if (this.#renderedOf !== renderedOf) this.#rendered = undefined
+    this.#renderedOf = renderedOf
     this.#rendered ??= renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, this.children) })
     const none = { image: undefined, isShared: false, claims: [] }
     return {
@@ -215,6 +221,7 @@ export class PlannedWorld {
       secretSources,
       copiesToMend: new Set(),
       podWarnings: new Map(),
+      rollout,
       refusals: new Map(),
       isUndecided: false,
       refusal: undefined,

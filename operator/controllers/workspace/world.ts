@@ -8,7 +8,7 @@ import type { ChildRefusal } from '../../runtime/child-refusals.ts'
 import type { ObjectPlan } from '../../runtime/plan.ts'
 import type { ContainerPodView } from './child-views.ts'
 import type { ClusterRange } from './cluster-ranges.ts'
-import type { Component } from './decide/component.ts'
+import type { Component, Rollout } from './decide/component.ts'
 import type { SecretSource } from './decide/secret-sources.ts'
 
 /** A Workspace as its cache keeps it. */
@@ -93,6 +93,8 @@ export interface WorkspaceWorld {
   readonly areNetworksReported: boolean
   /** By uid of a pod that takes too long to start: the last warning about it. */
   readonly podWarnings: ReadonlyMap<string, { readonly text: string | undefined; readonly isLookedAt: boolean }>
+  /** Which machines are asked for new disks now. */
+  readonly rollout: Rollout
   /** By `childId`. */
   readonly refusals: ReadonlyMap<string, ChildRefusal>
   /** Whether this process has not retried yet what was refused before it led. */

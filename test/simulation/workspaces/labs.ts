@@ -147,6 +147,7 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
     ],
     ...(lab.number % 2 === 1 && { names: 'hosts' as const }),
     ...(lab.plays !== undefined && { ansible: ansibleOf(lab, lab.plays) }),
+    ...(lab.number % 2 === 1 && { updateStrategy: { type: 'Recreate' as const, maxUnavailable: 2 } }),
     ...(lab.words.lab.includes('owners') && { owners: [{ kind: 'Group', name: 'teachers' }] }),
     ...(lab.isOff && { powerState: 'Halted' as const }),
     ...lab.end,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { WorkspaceComponent, WorkspaceStatus } from '@open-terrain/constructs'
 import { COMPONENT_MESSAGE_MAX } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { DEPLOYMENT, VIRTUAL_MACHINE_INSTANCE } from '../../../operator/kube/resource-types.ts'
@@ -103,7 +104,8 @@ interface Working extends KubeObject {
 }
 
 function contradictionsIn(one: Workspace): string[] {
-  const { phase, reason, counts, ready, components = [] } = one.status ?? {}
+  const { phase, reason, ready, components = [] } = one.status ?? {}
+  const counts = one.status?.counts && { ...one.status.counts, outdated: undefined }
   const wanted = { Settled: phase === 'Ready' || phase === 'Failed', Ready: phase === 'Ready' }
   const deployed = components.filter(({ reason }) => reason !== 'IgnoredOnDeploy' && reason !== 'NotDeployedAnyMore')
   const count = (which: string) => deployed.filter((component) => component.phase === which).length
@@ -114,6 +116,7 @@ function contradictionsIn(one: Workspace): string[] {
     ready: count('Ready'),
     provisioning: count('Provisioning'),
     failed: count('Failed'),
+    outdated: undefined,
     ...(halted > 0 && { halted }),
     ...(ignored > 0 && { ignored }),
   }
@@ -127,10 +130,23 @@ function contradictionsIn(one: Workspace): string[] {
   const long = components.filter(({ message = '' }) => message.length > COMPONENT_MESSAGE_MAX)
   return [
     ...(isShown ? [] : [`says ${JSON.stringify([counts, ready])} (${reason}), expected ${JSON.stringify(expected)}`]),
+    ...miscounted(one.status, deployed),
     ...(isFolded ? [] : [`is ${phase} (${reason}), and its components are ${worst}`]),
     ...wrongConditions(one, wanted).map((wrong) => `is ${phase}, and ${wrong}`),
     ...long.map(({ kind, name }) => `says too much of ${kind} ${name}`),
   ]
+}
+
+/** Which machines are outdated, they say themselves. */
+function miscounted(
+  { outdated: share, counts }: Pick<WorkspaceStatus, 'outdated' | 'counts'> = {},
+  deployed: readonly WorkspaceComponent[],
+): string[] {
+  const { outdated } = counts ?? {}
+  const machines = deployed.filter(({ kind }) => kind === MACHINE.kind).length
+  const expected = outdated === undefined ? undefined : `${outdated}/${machines}`
+  const isWrong = share !== expected || outdated === 0 || (outdated ?? 0) > machines
+  return isWrong ? [`says that ${share} machines are outdated, expected ${expected}`] : []
 }
 
 function withoutTimes({ status }: Workspace | undefined = {} as Workspace): unknown {

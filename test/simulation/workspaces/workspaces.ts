@@ -29,6 +29,7 @@ import { WorkspaceOrderOracle } from './order-oracle.ts'
 import { PlaysOracle } from './plays-oracle.ts'
 import { PowerOracle } from './power-oracle.ts'
 import { RefusalOracle } from './refusal-oracle.ts'
+import { RolloutOracle } from './rollout-oracle.ts'
 import { WorkspaceStatusOracle } from './status-oracle.ts'
 import { WorkspacePeople } from './workspace-people.ts'
 import { WorkspaceRest } from './workspace-rest.ts'
@@ -59,6 +60,7 @@ export class Workspaces implements Kind {
       new RefusalOracle(world),
       new PlaysOracle(world),
       new PowerOracle(world),
+      new RolloutOracle(world),
       new EndOracle(world),
       new AddressOracle((message) => world.report(7, message)),
     ]

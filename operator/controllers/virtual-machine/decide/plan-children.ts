@@ -40,7 +40,7 @@ type CloneStatus = NonNullable<VirtualMachineStatus['clone']>
 type Wants = Pick<CloneStatus, 'image' | 'diskSize' | 'generation'>
 
 /** Returns what the spec says about the disk. It is recorded when the disk is made. */
-export function wantsOf({ world, spec }: MachineDraft): Wants {
+export function wantsOf({ world, spec }: Pick<MachineDraft, 'world' | 'spec'>): Wants {
   const { generation } = world.vm.metadata
   return withoutUndefined({ image: keyOf(imageKeyOf(world, spec)), diskSize: spec.resources?.diskSize, generation })
 }

@@ -78,7 +78,12 @@ function newDisk(draft: MachineDraft, image: ImageState): Step {
   return judged(draft, waiting('Cloning', `the root disk is cloned from ${which}`), {
     apply: [...wantedSecret(draft.world), wanted],
     status: {
-      clone: { name: wanted.metadata.name, ...wantsOf(draft), sourceRevision },
+      clone: withoutUndefined({
+        name: wanted.metadata.name,
+        ...wantsOf(draft),
+        sourceRevision,
+        imageUID: image.image.metadata.uid,
+      }) as NonNullable<VirtualMachineStatus['clone']>,
       ...NOT_BOOTED,
       restoredClaim: undefined,
       rebuildRequest: rebuildRequestOf(draft.world.vm) ?? draft.world.vm.status.rebuildRequest,
@@ -89,7 +94,7 @@ function newDisk(draft: MachineDraft, image: ImageState): Step {
 export function cloneStatus({ world, now }: MachineDraft, clone: CloneFacts): Partial<VirtualMachineStatus> {
   const { clone: before } = world.vm.status
   const { name, uid } = clone.metadata
-  const { image, diskSize, generation, sourceRevision } = before?.name === name ? before : {}
+  const { image, diskSize, generation, sourceRevision, imageUID } = before?.name === name ? before : {}
   const { phase, progress } = clone
   const isSame = before?.uid === uid && (before?.phase ?? '') === phase && (before?.progress ?? '') === progress
   const since = isSame ? before?.progressTime : undefined
@@ -101,6 +106,7 @@ export function cloneStatus({ world, now }: MachineDraft, clone: CloneFacts): Pa
       diskSize,
       generation,
       sourceRevision,
+      imageUID,
       phase: phase || undefined,
       progress: progress || undefined,
       progressTime: canHang(world, clone) ? (since ?? toTime(now)) : undefined,

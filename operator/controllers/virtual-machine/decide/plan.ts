@@ -25,6 +25,7 @@ import { firstStart, planDeploy } from './plan-deploy.ts'
 import { type ImageState, imageState } from './plan-image.ts'
 import { remarksOnSpec } from './plan-remarks.ts'
 import { type MachineSummary, machineEventsBetween, type Remark, withMachineSummary, withPending } from './status.ts'
+import { upToDate } from './up-to-date.ts'
 
 /**
  * ```
@@ -121,17 +122,19 @@ function finish(world: MachineWorld, step: Step, now: number, image?: ImageState
   const { vm } = world
   const { summary: stands, status: shown, remarks = [], ...work } = step
   const summary = withPending(refused(stands, world), remarks)
-  const status = withMachineSummary(
+  const next = {
+    ...vm.status,
     // Only the steps that provision a machine have a time limit: waiting for an image, or for CDI to be installed, has none.
-    {
-      ...vm.status,
-      provisioningSince: undefined,
-      rebuildRequest: seenRequest(world),
-      missingSecretKeys: missingKeys(world, stands),
-      ...shown,
-    },
+    provisioningSince: undefined,
+    rebuildRequest: seenRequest(world),
+    missingSecretKeys: missingKeys(world, stands),
+    ...shown,
+  }
+  const status = withMachineSummary(
+    next,
     {
       summary,
+      upToDate: upToDate(world, { status: next, summary, remarks }),
       image: image?.shown ?? vm.status.image,
       imageReady: image?.condition ?? { holds: false, reason: summary.reason, message: summary.message },
       remarks,

@@ -3,6 +3,13 @@ import type { ChildType, ObjectPlan } from '../../../runtime/plan.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import type { Blueprint, Component, ComponentRemark, ComponentSummary } from './component.ts'
 
+/** What a machine says of its disk, by its condition UpToDate. */
+export interface MachineAge {
+  readonly holds: 'True' | 'False' | 'Unknown'
+  readonly reason: string
+  readonly message: string
+}
+
 /** What to report and do about a component whose objects all exist. */
 export interface Judgement extends Pick<ObjectPlan, 'applyIf' | 'touch' | 'requeue'> {
   readonly summary: ComponentSummary
@@ -12,6 +19,8 @@ export interface Judgement extends Pick<ObjectPlan, 'applyIf' | 'touch' | 'reque
   readonly isThere?: boolean
   readonly apply?: readonly KubeObject[]
   readonly remove?: ObjectPlan['remove']
+  /** Only of a machine that says it of its present spec. */
+  readonly age?: MachineAge | undefined
 }
 
 /** What to do about the pods of a component. */

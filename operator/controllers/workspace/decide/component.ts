@@ -18,6 +18,16 @@ export interface Blueprint {
   readonly secretsToReplace?: ReadonlySet<string>
   /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the workspace. */
   readonly rebuildRequestedAt?: string | undefined
+  /** By name of a machine: the value for that machine instead, which no other one gets. @default none */
+  readonly rebuildRequests?: ReadonlyMap<string, string>
+}
+
+/** What a rollout does next. */
+export interface Rollout {
+  /** By name of a machine that is asked for a new disk now: its mark, which is in the value of its annotation. */
+  readonly asked: ReadonlyMap<string, string>
+  /** What a machine that is still to be asked waits for, in words for people. */
+  readonly waitsFor?: string
 }
 
 /** The state of one component. */

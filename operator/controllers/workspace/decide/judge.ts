@@ -21,6 +21,8 @@ import { switchedBy, switchOf } from './power.ts'
 export interface Judged extends Judgement {
   readonly component: Component
   readonly isThere: boolean
+  /** Whether objects that are there are not yet as they are wanted. Default: false. */
+  readonly isChanging?: boolean
 }
 
 /** A desired object of a component, and the object that has its name. */
@@ -213,7 +215,9 @@ function judgeThere(
   // What cannot be changed is switched on and off all the same.
   const switches = stays === undefined ? [] : parts.flatMap(({ wanted, actual }) => switchOf(wanted, actual) ?? [])
   const touch = [...(judgement.touch ?? []), ...switches]
-  return { isThere, ...judgement, summary, component, apply: [...once, ...more], ...(touch.length > 0 && { touch }) }
+  const isChanging = apply.length > 0
+  const work = { apply: [...once, ...more], ...(touch.length > 0 && { touch }) }
+  return { isThere, ...judgement, summary, component, isChanging, ...work }
 }
 
 /** A refusal that the status reports from before this process led stays until this process has retried the write. */

@@ -4,12 +4,14 @@ import { redactUrls } from '../../../base/messages.ts'
 import { endingWaits } from '../../../cluster/dependents.ts'
 import { unusableReason } from '../../../cluster/own-view.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
+import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
 import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import type { WorkspacePlan, WorkspaceWorld } from '../world.ts'
 import { withoutWrongAliases } from './aliases.ts'
 import { type Component, idOfObject } from './component.ts'
 import { IMAGE_KIND } from './components/image.ts'
+import { VIRTUAL_MACHINE_KIND } from './components/virtual-machine.ts'
 import { inTurn } from './dependencies.ts'
 import { expiryRequeue, removalAtEnd } from './expiry.ts'
 import { type Awaited, idOfComponent, type Judged, judge } from './judge.ts'
@@ -63,12 +65,23 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
     finalizer,
     apply: inOrder(judged.flatMap(({ apply = [] }) => apply)),
     remove,
-    events: workspaceEventsBetween(workspace.status, status, judged),
+    events: [...workspaceEventsBetween(workspace.status, status, judged), ...rolloutEvents(world, judged)],
     ...(applyIf.length > 0 && { applyIf }),
     ...(touch.length > 0 && { touch }),
     requeue: wakes.reduce<Requeue | undefined>(sooner, undefined),
   } as const
   return { ...plan, ...endingWaits(plan, [...world.children.values()], now) }
+}
+
+/** Tells of each disk that is about to be replaced, when its machine is asked. */
+function rolloutEvents({ rollout }: WorkspaceWorld, judged: readonly Judged[]): EventNote[] {
+  const asked = judged.filter(({ component: { kind, name }, apply = [] }) => {
+    return kind === VIRTUAL_MACHINE_KIND.kind && rollout.asked.has(name) && apply.length > 0
+  })
+  return asked.map(({ component, age }) => {
+    const message = `${idOfComponent(component)} gets a new disk, and what is on the old one is lost, because updateStrategy is Recreate: ${age?.message}`
+    return { type: 'Normal', reason: 'Recreating', message }
+  })
 }
 
 /** Sorts objects by the order of the kinds: a component may have objects of an earlier kind, such as a container cluster its networks. */

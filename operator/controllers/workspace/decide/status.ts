@@ -23,6 +23,7 @@ import { idOfComponent, type Judged } from './judge.ts'
 import { KINDS } from './kinds.ts'
 import { lossRecordFor } from './losses.ts'
 import { missingSecretsOf, secretMemberOf, type WorkspaceSecrets } from './missing-secrets.ts'
+import { labUpToDate, outdatedIn, outdatedText } from './outdated.ts'
 import { playRecordsIn } from './plays.ts'
 import { isLabHalted } from './power.ts'
 import { specWarningsOf } from './spec-warnings.ts'
@@ -62,7 +63,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const conditions = [
     newCondition(TYPE.Ready, phase === 'Ready', { reason, message }),
     ...courseConditions({ reason, message }, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
-    upToDate(judged, { phase, reason, message }),
+    inShortened(labUpToDate(world, judged, { phase, reason, message })),
   ]
   const isolation = isolationCondition(world)
   const warnings = specWarningsOf(world, judged)
@@ -156,7 +157,7 @@ function summaryOfAll(
   const message = [
     isOffAsWanted ? offText(world) : '',
     ...causes(first, secrets),
-    ...figuresTold(judged),
+    ...figuresTold(world, judged),
     leaving.length === 0 ? '' : `being removed: ${firstFew(leaving.map(idOfObject), SHOWN_MAX)}`,
     announcementIn(expiryRecordOf(world)) ?? '',
   ].filter((text) => text !== '')
@@ -164,7 +165,7 @@ function summaryOfAll(
   const isFailed = judged.some(({ summary }) => summary.phase === 'Failed')
   const phase = isFailed ? 'Failed' : (worst?.summary.phase ?? (leaving.length > 0 ? 'Provisioning' : 'Ready'))
   const offReason = isHaltedByItself(world) ? 'Halted' : 'Expired'
-  const own = isOffAsWanted ? offReason : first?.summary.why
+  const own = isOffAsWanted ? offReason : (first?.summary.why ?? refreshedReason(judged))
   const reason = own ?? (phase === 'Ready' ? 'Ready' : 'Provisioning')
   return { phase, reason, message: message.join('; ') }
 }
@@ -189,13 +190,20 @@ function offText(world: WorkspaceWorld): string {
   return [...own, ...(status.expiry?.ended === true ? [endedText(status)] : [])].join('; ')
 }
 
-function figuresTold(judged: readonly Judged[]): string[] {
+/** Returns the reason of a workspace that is Ready, and has nothing to say but that images were refreshed. */
+function refreshedReason(judged: readonly Judged[]): WorkspaceReason | undefined {
+  const { those } = outdatedIn(judged.filter((one) => !isIgnored(one)))
+  return those.some(({ reason }) => reason === 'ImageRefreshed') ? 'ImageRefreshed' : undefined
+}
+
+function figuresTold(world: WorkspaceWorld, judged: readonly Judged[]): string[] {
   const members = membersOf(judged)
   const ignored = judged.filter(isIgnored).map(({ component }) => idOfComponent(component))
   const off = members.filter(isOff).length
   return [
     `${shareIn('Ready', members)} components are ready`,
     off === 0 ? '' : `${off} of them ${off === 1 ? 'is' : 'are'} off`,
+    outdatedText(outdatedIn(judged.filter((one) => !isIgnored(one))), world),
     listed('Failed', members),
     listed('Provisioning', members),
     ignored.length === 0 ? '' : `not deployed: ${firstFew(ignored, SHOWN_MAX)}`,
@@ -230,20 +238,8 @@ function remarkableIn(judged: readonly Judged[]): Judged | undefined {
   return whys.map((why) => judged.find(({ summary }) => summary.why === why)).find((one) => one !== undefined)
 }
 
-/** Whether everything is as the spec says. What an earlier version made counts, too. */
-function upToDate(judged: readonly Judged[], { phase, reason, message }: Summary<WorkspacePhase, WorkspaceReason>) {
-  const whys: readonly WorkspaceReason[] = [...NOT_AS_WANTED, 'Outdated', 'NamesNotCurrent']
-  const behind = judged.filter(({ summary }) => whys.includes(summary.why))
-  const [first] = whys.flatMap((why) => behind.filter(({ summary }) => summary.why === why))
-  if (first === undefined)
-    return newCondition(
-      TYPE.UpToDate,
-      phase === 'Ready',
-      phase === 'Ready' ? { reason: 'UpToDate', message: 'everything is as the spec says' } : { reason, message },
-    )
-  const more = behind.length > 1 ? `; so are ${behind.length - 1} more components, see status.components` : ''
-  const text = `${idOfComponent(first.component)}: ${first.summary.message}${more}`
-  return newCondition(TYPE.UpToDate, false, { reason: first.summary.why, message: cutTo(MESSAGE_MAX, text) })
+function inShortened(condition: NewCondition): NewCondition {
+  return { ...condition, message: cutTo(MESSAGE_MAX, condition.message) }
 }
 
 /** Reports whether people may have to act on it. */
@@ -267,12 +263,15 @@ function figuresOf(judged: readonly Judged[]): Partial<WorkspaceStatus> {
   const members = membersOf(judged)
   const ignored = judged.length - members.length
   const halted = members.filter(isOff).length
+  const { machines, those } = outdatedIn(judged.filter((one) => !isIgnored(one)))
+  const outdated = those.length
   const counts = {
     ...countsOf(['Ready', 'Provisioning', 'Failed'], members),
     ...(halted > 0 && { halted }),
+    ...(outdated > 0 && { outdated }),
     ...(ignored > 0 && { ignored }),
   }
-  return { ready: shareIn('Ready', members), counts }
+  return { ready: shareIn('Ready', members), ...(outdated > 0 && { outdated: `${outdated}/${machines}` }), counts }
 }
 
 /** Nobody deployed it, or looks whether it works any more: it is neither ready nor not. */

@@ -25,6 +25,7 @@ import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { dependencyWarnings } from '../dependencies.ts'
 import { goneForGood, isNamespaceGone, lossRecordOf } from '../losses.ts'
 import { missingSecrets } from '../missing-secrets.ts'
+import { machineAge } from '../outdated.ts'
 import { refusedOverrides } from '../overrides.ts'
 import { placedBefore } from '../placement.ts'
 import { isLabHalted, isSwitchedOff } from '../power.ts'
@@ -41,10 +42,11 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   // Its own finalizer orders the deletion of its parts. Foreground deletion would delete all of them at once.
   types: [{ type: virtualMachine, propagationPolicy: 'Background' }],
   uses: ['Secret', 'Network', 'Volume'],
-  children: ({ workspace, spec, policy, rebuildRequestedAt }) =>
+  children: ({ workspace, spec, policy, rebuildRequests, ...asked }) =>
     (spec.vms ?? []).map((vm): Component => {
       const refused = refusedNetworks({ spec, policy }, vm.interfaces) ?? refusedOverrides('vm', vm.overrides, policy)
       const { imageNamespace, networkDriver: driver } = policy
+      const rebuildRequestedAt = rebuildRequests?.get(vm.name) ?? asked.rebuildRequestedAt
       const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver, rebuildRequestedAt })
       return {
         kind: KIND,
@@ -151,6 +153,11 @@ const MOVING: ReadonlySet<string> = new Set(['Cloning', 'ImageSyncing', 'Waiting
 
 function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
   const machine = world.children.get(idOf(KIND, name)) as MachineFacts
+  return { ...summaryOfMember(world, machine), age: machineAge(machine) }
+}
+
+function summaryOfMember(world: WorkspaceWorld, machine: MachineFacts): Judgement {
+  const { name } = machine.metadata
   const { phase, reason = 'VirtualMachinePending', message = '' } = machine.status
   const halting = haltingOf(world, machine)
   if (halting !== undefined) return { summary: halting }
