@@ -172,7 +172,7 @@ export type Condition = z.output<typeof condition>
 export function conditions(description: string) {
   return z
     .array(condition)
-    .max(16)
+    .max(20)
     .meta({ description, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
 }
 

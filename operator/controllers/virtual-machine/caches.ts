@@ -194,7 +194,9 @@ function childrenOf(vm: MachineView): readonly string[] {
     ...namesAmong(disks, (disk) => disk.name).map((disk) => diskClaimName(name, disk)),
     ...imageDisksIn(disks).map((disk) => diskClaimName(name, disk.name, disk.vmDiskImageRef.name)),
   ]
-  const claims = [...own, ...volumesIn(disks), ...(status.disks ?? []).map(({ claim }) => claim)]
+  const roots = [status.clone?.name, status.replacement?.disk.name, status.oldDisk?.claim]
+  const recorded = (status.disks ?? []).map(({ claim }) => claim)
+  const claims = [...own, ...volumesIn(disks), ...recorded, ...roots.filter((one) => one !== undefined)]
   return [...new Set([...Object.values(vmChildNames(name)), ...claims])].map((child) =>
     keyOf({ namespace, name: child }),
   )

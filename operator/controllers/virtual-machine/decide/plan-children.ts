@@ -77,9 +77,15 @@ export function imageSizeOf(image: ImageView | undefined): string | undefined {
   return (compareQuantities(requested, has) ?? 1) < 0 ? requested : has
 }
 
-export function wantedClone({ world, spec }: MachineDraft, { image, artifact }: ImageState & { kind: 'ready' }) {
+/** Returns a root disk as wanted. */
+export function wantedClone(
+  { world, spec }: MachineDraft,
+  { image, artifact }: ImageState & { kind: 'ready' },
+  name: string = world.rootName,
+) {
   return renderCloneDataVolume({
     vm: refOf(world),
+    name,
     artifact,
     imageNamespace: image.metadata.namespace ?? '',
     storageClass: storageClassOf(image),
@@ -174,6 +180,7 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
       namesFromSpec(machine?.metadata.annotations?.[ANNOTATIONS.fieldsFromSpec]),
     ),
     fromSpec: fromSpecBeside(spec, machine),
+    rootDisk: world.rootName,
     restoredClaim,
     ...guestDisks(world),
     version: spec,

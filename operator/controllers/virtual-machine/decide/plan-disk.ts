@@ -7,7 +7,7 @@ import { removalOf } from '../../../runtime/plan.ts'
 import { withMore } from '../../../runtime/summary.ts'
 import type { CloneFacts } from '../world.ts'
 import { judged } from './deadline.ts'
-import { rebuildRequestOf } from './disk-loss.ts'
+import { answeredRequests, isResetAsked } from './disk-requests.ts'
 import { summaryOfDisk } from './judge.ts'
 import { hasBooted, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
 import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
@@ -56,6 +56,11 @@ function whyReplaced(draft: MachineDraft, clone: CloneFacts): Pick<Step, 'summar
   const madeFor = vm.status.clone?.generation ?? wants.generation
   if (clone.phase === 'Failed' && wants.generation !== madeFor)
     return { summary: waiting('Cloning', 'the spec changed: the root disk that failed is recreated') }
+  // What a new request asks for is answered when the disk is made: until then, each plan finds it.
+  if (isResetAsked(draft.world))
+    return {
+      summary: waiting('Cloning', 'somebody asks for a new root disk: the one that is not complete is recreated'),
+    }
   const changed = changedSince(vm.status.clone, wants)
   if (changed.length > 0)
     return { summary: waiting('Cloning', `${changed.join(' and ')} changed: the root disk is recreated`) }
@@ -81,7 +86,7 @@ function newDisk(draft: MachineDraft, image: ImageState): Step {
       clone: { name: wanted.metadata.name, ...wantsOf(draft), sourceRevision },
       ...NOT_BOOTED,
       restoredClaim: undefined,
-      rebuildRequest: rebuildRequestOf(draft.world.vm) ?? draft.world.vm.status.rebuildRequest,
+      ...answeredRequests(draft.world),
     },
   })
 }
