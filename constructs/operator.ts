@@ -106,6 +106,7 @@ export {
   namesFromSpec,
   SYSPREP_FROM_SPEC,
 } from './children/fields-from-spec.ts'
+export { type FirstStartParts, firstStartParts } from './children/first-start.ts'
 export { guestHostsHash, withGuestHosts } from './children/guest-hosts.ts'
 export type { ChildMetadata, ChildOwnerReference, ImageChild, ImageRef } from './children/image-child.ts'
 export {

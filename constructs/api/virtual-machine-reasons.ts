@@ -371,6 +371,33 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
       'The annotation pelotech.ot/reset-requested-at was there before the operator first looked for it, or is set while spec.ignoreOnDeploy is true. It does not count, and the root disk stays.',
     remedy: 'Set the annotation to another value to replace the root disk.',
   },
+  /** Of the condition UpToDate. */
+  UpToDate: {
+    meaning:
+      'The root disk was made from the image that the spec names, at the revision that the image has now, and nothing waits for a restart. Or no machine is to be made.',
+    remedy: 'No action needed.',
+  },
+  /** Of the condition UpToDate: the spec wants another disk. */
+  SpecChanged: {
+    meaning:
+      'The spec names another image, or another size of the disk, than the disk was made with. Or it has changed in what the guest reads at its first start only: os, name, users without their passwords, userData, interfaces. The message names each. A password that changed, and the content of a Secret, do not count.',
+    remedy:
+      'Undo the change, or ask for a new disk with annotation pelotech.ot/rebuild-requested-at, which loses the data on the disk.',
+  },
+  /** Of the condition UpToDate: the image was refreshed. */
+  ImageRefreshed: {
+    meaning:
+      'The image has been refreshed, or made again, after the disk was cloned from it. The disk is a copy, and stays as it is.',
+    remedy:
+      'No action needed if the disk may stay as it is. Otherwise ask for a new disk with annotation pelotech.ot/rebuild-requested-at, which loses the data on the disk.',
+  },
+  /** Of the condition UpToDate: nobody knows. */
+  NotRecorded: {
+    meaning:
+      'It is not recorded what the root disk was made from, or what its guest read at its first start: the machine is from an earlier version of the operator, or the disk was restored or made by others. So nobody can tell whether it is of the present spec.',
+    remedy:
+      'No action needed if the machine may stay as it is. It is recorded when the machine gets a new disk: ask for one with annotation pelotech.ot/rebuild-requested-at, which loses the data on the disk.',
+  },
   /** Warning: the name is not a valid login. */
   LoginRenamed: {
     meaning:

@@ -12,7 +12,7 @@ export const VIRTUAL_MACHINE_PHASES = {
 } as const
 export type VirtualMachinePhase = (typeof VIRTUAL_MACHINE_PHASES)[keyof typeof VIRTUAL_MACHINE_PHASES]
 
-/** Types of the conditions. The first five are always present, the others only while they hold. */
+/** Types of the conditions. The first five and UpToDate are always present, the others only while they hold. */
 export const VIRTUAL_MACHINE_CONDITIONS = {
   /** The machine runs and is ready, is off as its spec allows, or is not to be deployed and its image is ready. */
   Ready: 'Ready',
@@ -37,6 +37,8 @@ export const VIRTUAL_MACHINE_CONDITIONS = {
   Replacing: 'Replacing',
   /** The root disk that was replaced is kept for a while. */
   OldDiskKept: 'OldDiskKept',
+  /** The root disk is of the image and the spec of now, and nothing waits for a restart. Always present. */
+  UpToDate: 'UpToDate',
   /** A restore of KubeVirt has replaced the root disk. */
   DiskRestored: 'DiskRestored',
   /** The disk that the guest ran from is gone, or is being deleted. */
@@ -76,6 +78,7 @@ const clone = z
     diskSize: maybeText(64, 'Size that was asked for when it was made. Absent where none was.'),
     generation: count().describe('metadata.generation that it was made for.').optional(),
     sourceRevision: maybeText(64, 'Revision of the image that it is made from.'),
+    imageUID: maybeText(64, 'Uid of that image. Absent for disks from before this was recorded.'),
     phase: maybeText(64, 'Its phase in the words of CDI.'),
     progress: maybeText(16, 'How far it is, such as 42.0%.'),
     progressTime: dateTime(
@@ -129,6 +132,19 @@ const kubevirt = z
   })
   .describe('The VirtualMachine of KubeVirt.')
 
+const firstStart = z
+  .object({
+    os: maybeText(16, 'Hash of spec.os.'),
+    name: maybeText(16, 'Hash of the host name.'),
+    users: maybeText(16, 'Hash of spec.users without passwords.'),
+    userData: maybeText(16, 'Hash of spec.userData, or of the name and key of its Secret.'),
+    interfaces: maybeText(16, 'Hash of spec.interfaces.'),
+    secretHash: maybeText(64, 'status.secretHash at that time.'),
+  })
+  .describe(
+    'What the guest read at its first start, without passwords and contents of Secrets. Absent, or without fields, if it is not known.',
+  )
+
 const missingSecretKey = z
   .object({
     name: z.string().max(253).describe('Name of the Secret, in the namespace of the virtual machine.'),
@@ -155,7 +171,8 @@ export const virtualMachineStatus = statusOf(
     conditions:
       'Ready: the machine runs, is off as its spec allows, or is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work is in progress, or ' +
       'cannot continue without a change. Settled: the machine is Ready or Failed with this spec: processing of this spec has ended. SpecWarning: a field of the spec cannot be applied exactly as written. ImageMismatch: the image differs from the ' +
-      'template. FullCopy: CDI copied the disk instead of cloning it. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk. NamesNotCurrent: the guest started with other hostAliases. ' +
+      'template. FullCopy: CDI copied the disk instead of cloning it. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk. ' +
+      'UpToDate: the root disk is of the image and the spec of now, and nothing waits for a restart; Unknown if that is not recorded. NamesNotCurrent: the guest started with other hostAliases. ' +
       'Replacing: somebody asks for a new root disk, and the message says what is lost. OldDiskKept: the root disk that was replaced, and when it is deleted. ' +
       'DiskLost: the disk that the guest ran from is gone or is being deleted, and no other one is made before somebody asks for it. ' +
       'DiskRestored: a restore of KubeVirt has replaced the root disk. RestoredDiskLost: that disk is gone. AddedByOthers: the VirtualMachine of KubeVirt has parts that others have added. ' +
@@ -191,6 +208,7 @@ export const virtualMachineStatus = statusOf(
       64,
       'Fingerprint of the cloud-init data of the first start. If it differs from the current one, a change waits.',
     ),
+    firstStart: firstStart.optional(),
     secretHash: maybeText(
       64,
       'Hash of the uid of the Secret that specHash is about. The uid itself would let readers try passwords against specHash.',

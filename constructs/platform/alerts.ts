@@ -53,6 +53,7 @@ const QUIET: {
     ...(['NamesakeTerminating', 'GuestStopped', 'Stopping', 'Kicked', 'Restoring', 'Running', 'Halted'] as const),
     ...(['Paused', 'IgnoredOnDeploy', 'NotDeployedAnyMore', 'DiskRestored', 'AddedByOthers', 'ChangeUndone'] as const),
     ...(['NamesNotCurrent', 'Replacing', 'OldDiskKept', 'OldDiskDeleted'] as const),
+    ...(['UpToDate', 'ImageRefreshed', 'NotRecorded'] as const),
     ...(['InterfaceRemoved', 'NoVolumeExpansion', 'DiskKept', 'DiskImageKept', 'WaitingForGuest', 'Deleting'] as const),
   ],
   Workspace: [

@@ -201,12 +201,7 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   }
 
   protected override carryOut(plan: MachinePlan): void {
-    const { isStatusDue: isDue } = machineThrottleOf(this.status, plan.status)
-    if (isDue && this.#mayWrite()) {
-      this.change({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
-      this.log.push(`status ${this.stand}`)
-    }
-    if (isDue || plan.remove.length > 0) this.events.push(...plan.events.map(({ type, reason }) => `${type} ${reason}`))
+    this.#tell(plan)
     const metadata = this.finalized(this.world.vm.metadata, plan.finalizer)
     if (metadata !== undefined) this.change({ metadata })
     const children = [...plan.apply, ...(plan.applyIf ?? []).map(({ wanted }) => wanted)]
@@ -216,6 +211,15 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
     const touches = (plan.touch ?? []).filter(({ kind, spec }) => kind === 'VirtualMachine' && spec !== undefined)
     for (const one of touches) if (this.#mayWrite()) this.#touch(one)
     for (const removal of plan.remove) if (this.#mayWrite()) this.#remove(removal)
+  }
+
+  #tell({ status, remove, events }: MachinePlan): void {
+    const { isStatusDue: isDue } = machineThrottleOf(this.status, status)
+    if (isDue && this.#mayWrite()) {
+      this.change({ status: JSON.parse(JSON.stringify(status)) as VirtualMachineStatus })
+      this.log.push(`status ${this.stand}`)
+    }
+    if (isDue || remove.length > 0) this.events.push(...events.map(({ type, reason }) => `${type} ${reason}`))
   }
 
   #mayWrite(): boolean {

@@ -57,6 +57,7 @@ export function runStrategyOf({ spec }: Pick<MachineWorld, 'spec'>): RunStrategy
 export const NOT_BOOTED = {
   bootedAt: undefined,
   specHash: undefined,
+  firstStart: undefined,
   secretHash: undefined,
   diskUID: undefined,
 }

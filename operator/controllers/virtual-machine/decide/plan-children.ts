@@ -40,9 +40,19 @@ type CloneStatus = NonNullable<VirtualMachineStatus['clone']>
 type Wants = Pick<CloneStatus, 'image' | 'diskSize' | 'generation'>
 
 /** Returns what the spec says about the disk. It is recorded when the disk is made. */
-export function wantsOf({ world, spec }: MachineDraft): Wants {
+export function wantsOf({ world, spec }: Pick<MachineDraft, 'world' | 'spec'>): Wants {
   const { generation } = world.vm.metadata
   return withoutUndefined({ image: keyOf(imageKeyOf(world, spec)), diskSize: spec.resources?.diskSize, generation })
+}
+
+/** Returns what is recorded of a root disk when it is made. */
+export function cloneRecord(
+  draft: MachineDraft,
+  { image, artifact }: ImageState & { kind: 'ready' },
+  name: string,
+): CloneStatus {
+  const [sourceRevision, imageUID] = [artifact.revision, image.metadata.uid]
+  return withoutUndefined({ name, ...wantsOf(draft), sourceRevision, imageUID }) as CloneStatus
 }
 
 /** Returns the fields of the spec about the disk that have changed since it was made. */

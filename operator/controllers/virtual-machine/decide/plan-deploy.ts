@@ -40,6 +40,7 @@ import { withReplacement } from './plan-replacement.ts'
 import { planRestore, remarksOnRestore } from './plan-restore.ts'
 import { withOthers } from './plan-shared-lists.ts'
 import { leftClaim, type MachineSummary, type Remark } from './status.ts'
+import { firstStartRecord } from './up-to-date.ts'
 
 /** No watch event reports that access was granted, or that the API server can read a Secret again. */
 const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
@@ -241,7 +242,13 @@ export function firstStart({ world, now }: MachineDraft, fingerprint?: string): 
   const secretHash = shortHash([uid])
   const isSame = status.secretHash === undefined || status.secretHash === secretHash
   const specHash = hash === undefined ? fingerprint : cloudInitFingerprint(uid, hash)
-  return { bootedAt, specHash: (isSame && status.specHash) || specHash, secretHash }
+  const known = (isSame && status.specHash) || specHash
+  return {
+    bootedAt,
+    specHash: known,
+    secretHash,
+    firstStart: firstStartRecord(world, { isSame, specHash: known, secretHash }),
+  }
 }
 
 function summary(world: MachineWorld): MachineSummary {

@@ -10,7 +10,7 @@ import { judged } from './deadline.ts'
 import { answeredRequests, isResetAsked } from './disk-requests.ts'
 import { summaryOfDisk } from './judge.ts'
 import { hasBooted, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
-import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
+import { changedSince, cloneRecord, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
 import { canHang } from './plan-hung.ts'
 import type { ImageState } from './plan-image.ts'
 import type { MachineSummary } from './status.ts'
@@ -78,12 +78,12 @@ function whyReplaced(draft: MachineDraft, clone: CloneFacts): Pick<Step, 'summar
 function newDisk(draft: MachineDraft, image: ImageState): Step {
   if (image.kind !== 'ready') return image.step
   const wanted = wantedClone(draft, image)
-  const { kind, name, revision: sourceRevision } = image.artifact
+  const { kind, name } = image.artifact
   const which = `${kind} ${image.shown?.namespace}/${name}`
   return judged(draft, waiting('Cloning', `the root disk is cloned from ${which}`), {
     apply: [...wantedSecret(draft.world), wanted],
     status: {
-      clone: { name: wanted.metadata.name, ...wantsOf(draft), sourceRevision },
+      clone: cloneRecord(draft, image, wanted.metadata.name),
       ...NOT_BOOTED,
       restoredClaim: undefined,
       ...answeredRequests(draft.world),
@@ -94,7 +94,7 @@ function newDisk(draft: MachineDraft, image: ImageState): Step {
 export function cloneStatus({ world, now }: MachineDraft, clone: CloneFacts): Partial<VirtualMachineStatus> {
   const { clone: before } = world.vm.status
   const { name, uid } = clone.metadata
-  const { image, diskSize, generation, sourceRevision } = before?.name === name ? before : {}
+  const { image, diskSize, generation, sourceRevision, imageUID } = before?.name === name ? before : {}
   const { phase, progress } = clone
   const isSame = before?.uid === uid && (before?.phase ?? '') === phase && (before?.progress ?? '') === progress
   const since = isSame ? before?.progressTime : undefined
@@ -106,6 +106,7 @@ export function cloneStatus({ world, now }: MachineDraft, clone: CloneFacts): Pa
       diskSize,
       generation,
       sourceRevision,
+      imageUID,
       phase: phase || undefined,
       progress: progress || undefined,
       progressTime: canHang(world, clone) ? (since ?? toTime(now)) : undefined,

@@ -2,7 +2,7 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { aClaim, DISK } from '../machine-disks.fixtures.ts'
-import { KUBEVIRT, PUBLISHED } from '../machine-objects.fixtures.ts'
+import { ARTIFACT, KUBEVIRT, PUBLISHED } from '../machine-objects.fixtures.ts'
 import { MachineWalk } from '../machine-walk.fixtures.ts'
 
 const FIRST = 'vm-root'
@@ -256,4 +256,62 @@ it('what a restore has made goes by its own uid, and an old disk that a restore 
   walk.after(24 * HOUR)
   expect(walk.log.slice(from).filter((line) => line.startsWith('delete'))).toEqual([])
   expect(walk.status.oldDisk).toBeUndefined()
+})
+
+describe('rebuild-requested-at', () => {
+  /** The image has a newer revision than the disk. */
+  const outdated = (walk = new MachineWalk().deploy()) =>
+    walk.image({ ...PUBLISHED, artifact: { ...ARTIFACT, revision: 'new' } })
+
+  it('replaces the disk of a machine that is outdated, once', () => {
+    const walk = outdated().rebuild()
+    expect(walk.status.replacement).toMatchObject({ asked: 'Rebuild', disk: { name: SECOND, sourceRevision: 'new' } })
+    expect(walk.condition('Replacing')?.message).toContain(`annotation ${ANNOTATIONS.rebuildRequestedAt} asks for`)
+    walk.root(SECOND, DISK.succeeded, 'claim-2').settle().powerOff().settle().start().after(HOUR)
+    expect([walk.startsFrom, walk.condition('UpToDate')?.status]).toEqual([SECOND, 'True'])
+    const from = walk.log.length
+    walk.image({ ...PUBLISHED, artifact: { ...ARTIFACT, revision: 'newer' } }).after(HOUR)
+    expect(writesSince(walk, from)).toEqual([])
+  })
+
+  const untouched = (walk: MachineWalk) => {
+    walk.after(HOUR)
+    expect([walk.status.replacement, walk.startsFrom, walk.world.machine?.runStrategy]).toEqual([
+      undefined,
+      FIRST,
+      'Always',
+    ])
+  }
+
+  it('leaves a machine alone that is not outdated, also when it is later', () => {
+    untouched(outdated(new MachineWalk().deploy().rebuild()))
+  })
+
+  it.each([
+    ['that the version before had seen', true],
+    ['that nobody had seen', false],
+  ])(
+    'from before the upgrade destroys nothing, when the operator first looks at a machine: one %s',
+    (_what, isSeen) => {
+      const walk = outdated(isSeen ? new MachineWalk().deploy().rebuild('long ago') : new MachineWalk().deploy())
+      const { resetRequest: _unknown, conditions = [], ...status } = walk.status
+      const before = { ...status, conditions: conditions.filter(({ type }) => type !== 'UpToDate') }
+      walk.change({ status: before }).rebuild('long ago')
+      untouched(walk)
+      expect(walk.status.rebuildRequest).toBeDefined()
+      expect(walk.rebuild('today').status.replacement?.asked).toBe('Rebuild')
+    },
+  )
+
+  it('that was meant for a loss is over when the disk is there again', () => {
+    const walk = outdated(new MachineWalk().deploy())
+    const { clone, claim } = walk.world
+    walk.set({
+      claim: claim && { ...claim, metadata: { ...claim.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } },
+    })
+    walk.settle().rebuild()
+    expect(walk.stand).toBe('Failed/DiskBeingDeleted')
+    walk.set({ clone, claim }).settle()
+    untouched(walk)
+  })
 })

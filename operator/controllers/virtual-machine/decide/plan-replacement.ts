@@ -18,13 +18,14 @@ import { IS_ON, type KubeVirtView } from '../kubevirt-views.ts'
 import type { CloneFacts, MachineWorld, NextDisk, RootDisk } from '../world.ts'
 import { isTrusted, withAbsence } from './absence.ts'
 import { CLONE_LOOK } from './deadline.ts'
-import { answeredRequests, isResetAsked } from './disk-requests.ts'
+import { answeredRequests, isRebuildAsked, isResetAsked } from './disk-requests.ts'
 import { nodeOf, summaryOfDisk, waitsForConsumer } from './judge.ts'
 import { type MachineDraft, NOT_BOOTED, type Step, type Work, waiting } from './machine-plan.ts'
-import { changedSince, wantedClone, wantsOf } from './plan-children.ts'
+import { changedSince, cloneRecord, wantedClone, wantsOf } from './plan-children.ts'
 import type { ImageState } from './plan-image.ts'
 import { isCut } from './plan-shared-lists.ts'
 import type { Remark } from './status.ts'
+import { diskAge } from './up-to-date.ts'
 
 type Replacement = NonNullable<VirtualMachineStatus['replacement']>
 type OldDisk = NonNullable<VirtualMachineStatus['oldDisk']>
@@ -72,10 +73,26 @@ function withRemark(step: Step, ...remarks: readonly Remark[]): Step {
   return { ...step, remarks: [...(step.remarks ?? []), ...remarks] }
 }
 
+function askedFor(world: MachineWorld): Replacement['asked'] | undefined {
+  if (isResetAsked(world)) return 'Reset'
+  return isRebuildDue(world) ? 'Rebuild' : undefined
+}
+
+/**
+ * Reports whether somebody asks for a new disk in the place of one that is there and outdated. A value that was set while the status told of a loss is about
+ * that. So is any that was there when the operator first looked for resets: older versions knew this annotation for losses alone.
+ */
+export function isRebuildDue(world: MachineWorld): boolean {
+  const { phase, resetRequest, conditions = [] } = world.vm.status
+  const isKnown =
+    phase !== undefined && resetRequest !== undefined && !conditions.some(({ type }) => type === 'DiskLost')
+  return isKnown && isRebuildAsked(world) && diskAge(world)?.is === 'outdated'
+}
+
 /** Records a request. It is carried out by the plans that find it in the status. */
 function withRequest(draft: MachineDraft, step: Step): Step {
   const { world } = draft
-  const asked = isResetAsked(world) ? ('Reset' as const) : undefined
+  const asked = askedFor(world)
   if (asked === undefined) return step
   const why = whyNotBegun(world)
   const names = [world.rootName, ...world.otherRoots.map(({ name }) => name)]
@@ -153,8 +170,7 @@ function planClone(draft: MachineDraft, image: ImageState, { asked, disk }: Repl
     return { why: `${kind} ${name}, the artifact in the status of the image, does not exist` }
   }
   const wanted = wantedClone(draft, image, disk.name)
-  const made = { name: disk.name, ...wantsOf(draft), sourceRevision: image.artifact.revision }
-  return { apply: [wanted], status: { replacement: { asked, disk: withoutUndefined(made) as Replacement['disk'] } } }
+  return { apply: [wanted], status: { replacement: { asked, disk: cloneRecord(draft, image, disk.name) } } }
 }
 
 /** The image is made or corrected as for a machine without a disk. */

@@ -26,8 +26,9 @@ import { planMachineDeletion } from './plan-deletion.ts'
 import { firstStart, planDeploy } from './plan-deploy.ts'
 import { type ImageState, imageState } from './plan-image.ts'
 import { remarksOnSpec } from './plan-remarks.ts'
-import { remarksOnReplacement } from './plan-replacement.ts'
+import { isRebuildDue, remarksOnReplacement } from './plan-replacement.ts'
 import { type MachineSummary, machineEventsBetween, type Remark, withMachineSummary, withPending } from './status.ts'
+import { upToDate } from './up-to-date.ts'
 
 /**
  * ```
@@ -115,10 +116,15 @@ function missingKeys({ cloudInit }: MachineWorld, { reason }: Step['summary']) {
   return cloudInit.kind === 'missing' && reason === cloudInit.reason ? cloudInit.keys : undefined
 }
 
-/** A request that a machine was created with, or that it gets while it has its disk, is over: it does not count when the disk is lost later. */
+/**
+ * A request that a machine was created with, or that it gets while it has its disk and that is not outdated, is over: it does not count when the disk is lost
+ * later, nor when it is outdated later.
+ */
 function seenRequest(world: MachineWorld): string | undefined {
   const { status } = world.vm
-  const isOver = status.phase === undefined || (diskLoss(world) === undefined && lostDisks(world).length === 0)
+  const isLost = diskLoss(world) !== undefined || lostDisks(world).length > 0
+  const isLeft = world.spec.ok && world.spec.spec.ignoreOnDeploy === true
+  const isOver = status.phase === undefined || (!isLost && (isLeft || !isRebuildDue(world)))
   return (isOver ? rebuildRequestOf(world.vm) : undefined) ?? status.rebuildRequest
 }
 
@@ -133,18 +139,20 @@ function finish(world: MachineWorld, step: Step, now: number, image?: ImageState
   const { vm } = world
   const { summary: stands, status: shown, remarks = [], ...work } = step
   const summary = withPending(refused(stands, world), remarks)
-  const seen = withMachineSummary(
+  const next = {
+    ...vm.status,
     // Only the steps that provision a machine have a time limit: waiting for an image, or for CDI to be installed, has none.
-    {
-      ...vm.status,
-      provisioningSince: undefined,
-      rebuildRequest: seenRequest(world),
-      resetRequest: seenReset(world),
-      missingSecretKeys: missingKeys(world, stands),
-      ...shown,
-    },
+    provisioningSince: undefined,
+    rebuildRequest: seenRequest(world),
+    resetRequest: seenReset(world),
+    missingSecretKeys: missingKeys(world, stands),
+    ...shown,
+  }
+  const seen = withMachineSummary(
+    next,
     {
       summary,
+      upToDate: upToDate(world, { status: next, summary, remarks }),
       image: image?.shown ?? vm.status.image,
       imageReady: image?.condition ?? { holds: false, reason: summary.reason, message: summary.message },
       remarks,

@@ -296,6 +296,17 @@ const ROWS: readonly Row[] = [
     remedy: {},
   },
   {
+    reason: 'SpecChanged',
+    isDeployed: true,
+    wrong: {
+      spec: OTHER,
+      image: anImage(PUBLISHED, { name: 'other' }),
+      status: { ...BOOTED, clone: { name: 'vm-root', image: 'farm/golden' } },
+    },
+    text: 'the disk was made from VMDiskImage farm/golden, and spec.vmDiskImageRef names farm/other',
+    remedy: {},
+  },
+  {
     reason: 'DiskLost',
     isDeployed: true,
     wrong: { clone: undefined, claim: undefined, machine: undefined, instance: undefined },

@@ -30,6 +30,8 @@ export interface MachineStatusFacts {
   /** Whether a disk can be cloned from the image. */
   readonly imageReady: { readonly holds: boolean; readonly reason: VirtualMachineReason; readonly message: string }
   readonly remarks: readonly Remark[]
+  /** Default: as it is. */
+  readonly upToDate?: NewCondition
   readonly generation: number | undefined
 }
 
@@ -94,7 +96,7 @@ export function withMachineSummary(
   facts: MachineStatusFacts,
   now: number,
 ): VirtualMachineStatus {
-  const { image, imageReady, remarks, generation } = facts
+  const { image, imageReady, remarks, upToDate, generation } = facts
   const summary = { ...facts.summary, message: cutMessage(facts.summary.message) }
   const { phase, reason, message } = summary
   const isBusy = phase === 'Provisioning'
@@ -102,6 +104,7 @@ export function withMachineSummary(
     newCondition(TYPE.Ready, phase === 'Ready', summary),
     newCondition(TYPE.ImageReady, imageReady.holds, imageReady),
     ...courseConditions(summary, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
+    ...(upToDate === undefined ? [] : [{ ...upToDate, message: cutMessage(upToDate.message) }]),
     ...remarks.map(({ type, reason: why, message: text }) =>
       newCondition(type, true, { reason: why, message: cutMessage(text) }),
     ),
