@@ -69,7 +69,7 @@ const QUIET: {
     ] as const),
     ...(['Halted', 'Halting', 'ExpiresSoon', 'Expired'] as const),
     ...(['NamespaceTerminating', 'Ready', 'UpToDate', 'ImageNotNeeded', 'DefaultRouteLeftOut'] as const),
-    ...(['Outdated', 'SpecWarning', 'NamesNotCurrent'] as const),
+    ...(['Outdated', 'SpecWarning', 'Replacing', 'NamesNotCurrent'] as const),
     ...(['IgnoredOnDeploy', 'NotDeployedAnyMore', 'NodeIsolated', 'IsolationUnknown', 'Deleting'] as const),
   ],
 }

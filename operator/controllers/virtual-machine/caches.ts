@@ -51,7 +51,12 @@ const OWN = ownKind<MachineView, VirtualMachineSpec>({
   max: 1_000_000,
   matters: {
     ...OF_WORKSPACE,
-    annotations: [...OF_WORKSPACE.annotations, ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.runStrategy],
+    annotations: [
+      ...OF_WORKSPACE.annotations,
+      ANNOTATIONS.rebuildRequestedAt,
+      ANNOTATIONS.resetRequestedAt,
+      ANNOTATIONS.runStrategy,
+    ],
   },
   references: referencesIn,
   withoutRoom: 'aside',

@@ -18,6 +18,7 @@ import { OWNED_TYPES } from './decide/kinds.ts'
 import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
 import { isPlayRecorded } from './decide/plays.ts'
 import { asItStands } from './decide/render.ts'
+import { passedReset } from './decide/resets.ts'
 import { isFrozenCopy, isOfAnotherSource } from './decide/secret-sources.ts'
 import type { LostKeys } from './lost-keys.ts'
 import type { PlayEnds } from './play-ends.ts'
@@ -163,7 +164,7 @@ function nodesOf(
 }
 
 function blueprintOf(
-  { metadata: { name, uid = '', annotations } }: WorkspaceView,
+  workspace: WorkspaceView,
   spec: WorkspaceSpec,
   {
     policy,
@@ -173,7 +174,9 @@ function blueprintOf(
   }: Pick<More, 'policy' | 'secretSources' | 'refusals'> & { readonly runsPrivileged: boolean },
   children: ReadonlyMap<string, KubeObject>,
 ): Blueprint {
+  const { name, uid = '', annotations } = workspace.metadata
   const rebuildRequestedAt = annotations?.[ANNOTATIONS.rebuildRequestedAt]
+  const resetRequestedAt = passedReset(workspace)
   const replaced = (spec.secrets ?? []).flatMap(({ name: secret }) => {
     const existing = children.get(idOf(SECRET.kind, secret))
     const source = secretSources.get(secret)
@@ -181,7 +184,8 @@ function blueprintOf(
     return isOfAnotherSource(existing, source) || isFrozenCopy(existing, source, refusals) ? [secret] : []
   })
   const ofSecrets = { secretSources, secretsToReplace: new Set(replaced) }
-  const blueprint = { workspace: { name, uid }, spec, policy, rebuildRequestedAt, runsPrivileged, ...ofSecrets }
+  const asked = { rebuildRequestedAt, resetRequestedAt }
+  const blueprint = { workspace: { name, uid }, spec, policy, ...asked, runsPrivileged, ...ofSecrets }
   return { ...blueprint, networksOfBefore: networksOfBefore(blueprint, children) }
 }
 

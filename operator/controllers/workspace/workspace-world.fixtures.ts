@@ -39,6 +39,7 @@ import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { isSwitchedOff } from './decide/power.ts'
 import { asItStands, renderComponents } from './decide/render.ts'
+import { passedReset } from './decide/resets.ts'
 import { workspaceThrottleOf } from './decide/status.ts'
 import type {
   ExpiryFacts,
@@ -132,6 +133,7 @@ export class PlannedWorld {
   policy: Policy = POLICY_DEFAULTS
   deletionTimestamp: string | undefined
   rebuildRequestedAt: string | undefined
+  resetRequestedAt: string | undefined
   playRequestedAt: string | undefined
   /** Set while the spec that is stored cannot be used. */
   unusable: 'InvalidSpec' | 'TooLarge' | undefined
@@ -171,12 +173,14 @@ export class PlannedWorld {
     const annotations = {
       ...(this.playRequestedAt !== undefined && { [ANNOTATIONS.playRequestedAt]: this.playRequestedAt }),
       ...(this.rebuildRequestedAt !== undefined && { [ANNOTATIONS.rebuildRequestedAt]: this.rebuildRequestedAt }),
+      ...(this.resetRequestedAt !== undefined && { [ANNOTATIONS.resetRequestedAt]: this.resetRequestedAt }),
     }
     const { policy } = this
     const spec = this.#powered(this.#spec)
     const secretSources = this.#secretSources()
-    const { rebuildRequestedAt } = this
-    const blueprint = { workspace: metadata, spec, policy, rebuildRequestedAt, secretSources }
+    const { rebuildRequestedAt, status } = this
+    const resetRequestedAt = passedReset({ metadata: { ...metadata, annotations }, status })
+    const blueprint = { workspace: metadata, spec, policy, rebuildRequestedAt, resetRequestedAt, secretSources }
     if (this.#renderedOf !== spec.powerState) this.#rendered = undefined
     this.#renderedOf = spec.powerState
     this.#rendered ??= renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, this.children) })

@@ -18,6 +18,8 @@ export interface Blueprint {
   readonly secretsToReplace?: ReadonlySet<string>
   /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the workspace. */
   readonly rebuildRequestedAt?: string | undefined
+  /** From `passedReset`. */
+  readonly resetRequestedAt?: string | undefined
 }
 
 /** The state of one component. */

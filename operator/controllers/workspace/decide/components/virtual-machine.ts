@@ -41,11 +41,12 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   // Its own finalizer orders the deletion of its parts. Foreground deletion would delete all of them at once.
   types: [{ type: virtualMachine, propagationPolicy: 'Background' }],
   uses: ['Secret', 'Network', 'Volume'],
-  children: ({ workspace, spec, policy, rebuildRequestedAt }) =>
+  children: ({ workspace, spec, policy, rebuildRequestedAt, resetRequestedAt }) =>
     (spec.vms ?? []).map((vm): Component => {
       const refused = refusedNetworks({ spec, policy }, vm.interfaces) ?? refusedOverrides('vm', vm.overrides, policy)
       const { imageNamespace, networkDriver: driver } = policy
-      const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver, rebuildRequestedAt })
+      const asked = { rebuildRequestedAt, resetRequestedAt }
+      const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver, ...asked })
       return {
         kind: KIND,
         name: vm.name,
@@ -145,6 +146,7 @@ const SHOWN: ReadonlySet<string> = new Set<WorkspaceReason>([
   'RebuildRequired',
   'RestartRequired',
   'NamesNotCurrent',
+  'Replacing',
 ])
 /** Reasons whose messages contain progress. */
 const MOVING: ReadonlySet<string> = new Set(['Cloning', 'ImageSyncing', 'WaitingForImage'])
