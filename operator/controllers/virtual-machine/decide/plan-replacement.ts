@@ -276,13 +276,12 @@ function startingFrom({ vm }: MachineWorld, { spec }: KubeVirtView, next: ReadyD
 }
 
 /** Records that the machine has the new disk. The old one is known from here by its uid. */
-function swapped(draft: MachineDraft, replacement: Replacement, next: NextDisk): Step {
-  const { world } = draft
+function swapped({ world, now }: MachineDraft, replacement: Replacement, next: NextDisk): Step {
   const { clone, claim } = world
   const name = (claim ?? clone)?.metadata.name
-  const [claimUID, dataVolumeUID] = [claim?.metadata.uid, clone?.metadata.uid]
-  const oldDisk =
-    name === undefined ? undefined : (withoutUndefined({ claim: name, claimUID, dataVolumeUID }) as OldDisk)
+  const uids = { claimUID: claim?.metadata.uid, dataVolumeUID: clone?.metadata.uid }
+  const expiresAt = next.clone?.phase === 'Succeeded' ? toTime(now + world.policy.resetGraceMs) : undefined
+  const oldDisk = name === undefined ? undefined : (withoutUndefined({ claim: name, ...uids, expiresAt }) as OldDisk)
   const message = `the machine has a new root disk, DataVolume ${next.name}, and starts from it as spec.runStrategy says`
   return {
     summary: waiting('Replacing', message),
